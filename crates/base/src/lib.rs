@@ -1,0 +1,10 @@
+//! Ids, timestamps, limits and errors: the words that every other crate shares.
+
+pub mod error;
+pub mod ids;
+pub mod limits;
+pub mod timestamp;
+
+pub use error::{Conflict, ConflictKind, Error, Result};
+pub use ids::{TableId, WorkerId};
+pub use timestamp::Timestamp;

@@ -1,0 +1,178 @@
+//! A worker's arena: blocks in size classes, bump-allocated from chunks and recycled by free lists.
+
+use crate::domain::Domain;
+use scaledb_base::Result;
+use std::alloc::{Layout, alloc, dealloc};
+use std::ptr::NonNull;
+
+/// Blocks above this size come from the system allocator one by one.
+pub const LARGE: usize = 32 << 10;
+
+/// Classes are carved from the chunk in runs of this size, so that blocks of a kind lie together.
+const RUN: usize = 32 << 10;
+
+const CLASSES: usize = class_of(LARGE) + 1;
+
+/// The size class of a block, counted from the smallest.
+///
+/// 16-byte steps to 64, 32-byte steps to 128, 64-byte steps to 1 KiB, then eight classes for each
+/// doubling: at most an eighth of a larger block is lost, and blocks of 64 bytes or more that fill whole
+/// cache lines also start on one.
+const fn class_of(bytes: usize) -> usize {
+    if bytes <= 64 {
+        bytes.div_ceil(16).saturating_sub(1)
+    } else if bytes <= 128 {
+        3 + (bytes - 64).div_ceil(32)
+    } else if bytes <= 1024 {
+        5 + (bytes - 128).div_ceil(64)
+    } else {
+        let log = (usize::BITS - 1 - (bytes - 1).leading_zeros()) as usize; // 2^log < bytes <= 2^(log+1)
+        19 + (log - 10) * 8 + (bytes - (1 << log)).div_ceil(1 << (log - 3))
+    }
+}
+
+const fn class_bytes(class: usize) -> usize {
+    if class <= 3 {
+        (class + 1) * 16
+    } else if class <= 5 {
+        64 + (class - 3) * 32
+    } else if class <= 19 {
+        128 + (class - 5) * 64
+    } else {
+        let log = 10 + (class - 20) / 8;
+        (1 << log) + ((class - 20) % 8 + 1) * (1 << (log - 3))
+    }
+}
+
+/// The memory that a block of `bytes` takes.
+pub fn block_bytes(bytes: usize) -> usize {
+    if bytes > LARGE { bytes } else { class_bytes(class_of(bytes)) }
+}
+
+#[derive(Clone, Copy)]
+struct Class {
+    free: *mut Free,
+    bump: *mut u8,
+    end: *mut u8,
+}
+
+/// The head of a free block.
+struct Free {
+    next: *mut Free,
+}
+
+pub(crate) struct Arena {
+    classes: [Class; CLASSES],
+    bump: *mut u8,
+    end: *mut u8,
+}
+
+// SAFETY: an arena owns the free memory that its pointers name; it may move between threads.
+unsafe impl Send for Arena {}
+
+impl Arena {
+    pub(crate) fn new() -> Self {
+        let null = std::ptr::null_mut();
+        Self {
+            classes: [Class { free: std::ptr::null_mut(), bump: null, end: null }; CLASSES],
+            bump: null,
+            end: null,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn alloc(&mut self, domain: &Domain, bytes: usize) -> Result<NonNull<u8>> {
+        if bytes > LARGE || cfg!(any(loom, shuttle, miri)) {
+            return large_alloc(domain, bytes);
+        }
+        let index = class_of(bytes);
+        let class = &mut self.classes[index];
+        if let Some(free) = NonNull::new(class.free) {
+            // SAFETY: a block on the free list holds a `Free` that nobody else can reach.
+            class.free = unsafe { free.as_ref().next };
+            return Ok(free.cast());
+        }
+        let size = class_bytes(index);
+        if (class.end as usize) - (class.bump as usize) < size {
+            self.refill(domain, index, size)?;
+        }
+        let class = &mut self.classes[index];
+        let block = class.bump;
+        // SAFETY: checked above: the run has at least `size` bytes left.
+        class.bump = unsafe { block.add(size) };
+        // SAFETY: a run never starts at null.
+        Ok(unsafe { NonNull::new_unchecked(block) })
+    }
+
+    #[cold]
+    fn refill(&mut self, domain: &Domain, index: usize, size: usize) -> Result<()> {
+        let run = RUN.max(size).next_multiple_of(64);
+        if (self.end as usize) - (self.bump as usize) < run {
+            let (start, bytes) = domain.chunk()?;
+            self.bump = start.as_ptr();
+            // SAFETY: the chunk has that many bytes.
+            self.end = unsafe { self.bump.add(bytes) };
+        }
+        self.classes[index].bump = self.bump;
+        // SAFETY: checked above: the chunk has at least `run` bytes left.
+        self.bump = unsafe { self.bump.add(run) };
+        self.classes[index].end = self.bump;
+        Ok(())
+    }
+
+    /// # Safety
+    /// `block` came from an arena of the same domain for `bytes`, and nobody refers to it any more.
+    #[inline]
+    pub(crate) unsafe fn free(&mut self, domain: &Domain, block: NonNull<u8>, bytes: usize) {
+        if bytes > LARGE || cfg!(any(loom, shuttle, miri)) {
+            // SAFETY: the caller's promise; `alloc` took the same branch.
+            return unsafe { large_free(domain, block, bytes) };
+        }
+        let class = &mut self.classes[class_of(bytes)];
+        let free = block.cast::<Free>();
+        // SAFETY: the block is at least 16 bytes, aligned to 16, and ours.
+        unsafe { free.write(Free { next: class.free }) };
+        class.free = free.as_ptr();
+    }
+}
+
+fn layout(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes.max(16), 64).expect("sizes are far below isize::MAX")
+}
+
+fn large_alloc(domain: &Domain, bytes: usize) -> Result<NonNull<u8>> {
+    domain.charge(bytes)?;
+    // SAFETY: the layout has a size.
+    NonNull::new(unsafe { alloc(layout(bytes)) }).ok_or_else(|| {
+        domain.discharge(bytes);
+        domain.out_of_memory()
+    })
+}
+
+/// # Safety
+/// As for [`Arena::free`].
+unsafe fn large_free(domain: &Domain, block: NonNull<u8>, bytes: usize) {
+    // SAFETY: allocated by `large_alloc` with the same layout.
+    unsafe { dealloc(block.as_ptr(), layout(bytes)) };
+    domain.discharge(bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_size_fits_its_class_and_no_smaller_one() {
+        for bytes in 1..=LARGE {
+            let class = class_of(bytes);
+            assert!(class < CLASSES);
+            assert!(class_bytes(class) >= bytes, "{bytes}");
+            assert!(class == 0 || class_bytes(class - 1) < bytes, "{bytes}");
+            if class_bytes(class) > 1024 {
+                assert!(class_bytes(class) - bytes <= bytes / 8, "{bytes}");
+            }
+        }
+        assert_eq!(CLASSES, 60);
+        assert_eq!(RUN % 64, 0);
+    }
+}

@@ -1,0 +1,395 @@
+//! Who is looking at shared memory since when, and what may be reused.
+
+use crate::arena::{Arena, block_bytes};
+use crate::pages::{CHUNK, Chunk};
+use scaledb_base::limits::MAX_WORKERS;
+use scaledb_base::{Error, Result, WorkerId};
+use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use scaledb_sync::clock::Clock;
+use scaledb_sync::lock::Mutex;
+use scaledb_sync::{Arc, CachePadded};
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+
+/// The activity of a worker that looks at nothing.
+pub const IDLE: u64 = u64::MAX;
+
+/// Retired blocks are stamped with the time in groups of this size: one clock read each.
+const STAMP: usize = if scaledb_sync::MODEL { 1 } else { 64 };
+
+/// The memory of one database: its workers' activity, its chunks and its budget.
+pub struct Domain {
+    clock: Arc<Clock>,
+    slots: Box<[CachePadded<Slot>]>,
+    used: AtomicU64,
+    budget: u64,
+    chunks: Mutex<Vec<Chunk>>,
+    /// What workers that are gone left: the next worker takes it over.
+    orphans: Mutex<Vec<Orphan>>,
+}
+
+struct Slot {
+    taken: AtomicBool,
+    /// The tick at which the worker began to look at shared memory, or [`IDLE`].
+    active: AtomicU64,
+}
+
+struct Orphan {
+    arena: Arena,
+    limbo: VecDeque<Retired>,
+}
+
+struct Retired {
+    block: NonNull<u8>,
+    bytes: usize,
+    /// Unlinked before this tick.
+    at: u64,
+}
+
+// SAFETY: a retired block belongs to whoever holds the entry.
+unsafe impl Send for Retired {}
+
+impl Domain {
+    /// An empty domain whose chunks and large blocks may take `budget` bytes in all.
+    pub fn new(clock: Arc<Clock>, budget: u64) -> Arc<Self> {
+        let slot = || CachePadded(Slot { taken: AtomicBool::new(false), active: AtomicU64::new(IDLE) });
+        Arc::new(Self {
+            clock,
+            slots: (0..if scaledb_sync::MODEL { 6 } else { MAX_WORKERS }).map(|_| slot()).collect(),
+            used: AtomicU64::new(0),
+            budget,
+            chunks: Mutex::new(Vec::new()),
+            orphans: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Registers a worker, with the lowest id that is free.
+    pub fn register(self: &Arc<Self>) -> Result<Local> {
+        for (id, slot) in self.slots.iter().enumerate() {
+            // the winner owns the slot until it is dropped; pairs with the Release store there
+            if slot.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                let orphan = self.orphans.lock().pop();
+                let (arena, limbo) =
+                    orphan.map_or_else(|| (Arena::new(), VecDeque::new()), |o| (o.arena, o.limbo));
+                let id = WorkerId(id as u8);
+                let fresh = 0;
+                return Ok(Local { domain: self.clone(), id, active: false, arena, limbo, fresh });
+            }
+        }
+        Err(Error::TooManyWorkers { limit: self.slots.len() })
+    }
+
+    /// The clock.
+    #[inline]
+    pub fn clock(&self) -> &Arc<Clock> {
+        &self.clock
+    }
+
+    /// Bytes taken from the system.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed) // a statistic
+    }
+
+    /// The budget in bytes.
+    pub fn budget(&self) -> u64 {
+        self.budget
+    }
+
+    /// The highest worker id in use plus one: bounds loops over workers.
+    pub fn workers(&self) -> usize {
+        // a worker that registers after this load has seen nothing yet that the caller could miss
+        self.slots.iter().rposition(|s| s.taken.load(Ordering::Acquire)).map_or(0, |i| i + 1)
+    }
+
+    /// Whether a worker is registered under `id`.
+    pub fn is_registered(&self, id: WorkerId) -> bool {
+        self.slots[id.index()].taken.load(Ordering::Acquire)
+    }
+
+    /// The tick at which the worker began to look at shared memory, or [`IDLE`].
+    pub fn active_since(&self, id: WorkerId) -> u64 {
+        self.slots[id.index()].active.load(Ordering::Acquire)
+    }
+
+    /// All that was unlinked before this tick is out of everybody's sight: the earliest tick at which an
+    /// active worker began, or now.
+    pub fn horizon(&self) -> u64 {
+        let now = self.clock.now();
+        // Dekker with `Local::enter`: either this sees the worker's activity, or the worker's reads see
+        // what was unlinked before this fence.
+        fence(Ordering::SeqCst);
+        // every slot: a worker may register while this loop runs, and its activity must not be missed
+        self.slots.iter().map(|s| s.active.load(Ordering::Acquire)).fold(now, u64::min)
+    }
+
+    pub(crate) fn charge(&self, bytes: usize) -> Result<()> {
+        let before = self.used.fetch_add(bytes as u64, Ordering::Relaxed); // only a sum
+        if before + bytes as u64 > self.budget {
+            self.discharge(bytes);
+            return Err(self.out_of_memory());
+        }
+        Ok(())
+    }
+
+    pub(crate) fn discharge(&self, bytes: usize) {
+        self.used.fetch_sub(bytes as u64, Ordering::Relaxed); // only a sum
+    }
+
+    #[cold]
+    pub(crate) fn out_of_memory(&self) -> Error {
+        Error::OutOfMemory { budget: self.budget }
+    }
+
+    #[cold]
+    pub(crate) fn chunk(&self) -> Result<(NonNull<u8>, usize)> {
+        self.charge(CHUNK)?;
+        let Some(chunk) = Chunk::new() else {
+            self.discharge(CHUNK);
+            return Err(self.out_of_memory());
+        };
+        let start = chunk.start();
+        self.chunks.lock().push(chunk);
+        Ok((start, CHUNK))
+    }
+}
+
+impl Drop for Domain {
+    fn drop(&mut self) {
+        // blocks of the system allocator are not part of a chunk; whoever built a structure of them
+        // frees it before, and what is in limbo is freed here
+        let mut arena = Arena::new();
+        for orphan in std::mem::take(&mut *self.orphans.lock()) {
+            for retired in orphan.limbo {
+                // SAFETY: no worker is left that could refer to it.
+                unsafe { arena.free(self, retired.block, retired.bytes) };
+            }
+        }
+    }
+}
+
+/// A worker's part of the domain. Structures take it to allocate, to retire, and as the proof that
+/// the caller's activity is published.
+pub struct Local {
+    domain: Arc<Domain>,
+    id: WorkerId,
+    active: bool,
+    arena: Arena,
+    /// In order of time; the last `fresh` entries have no stamp yet.
+    limbo: VecDeque<Retired>,
+    fresh: usize,
+}
+
+impl Local {
+    /// The worker's id.
+    #[inline]
+    pub fn id(&self) -> WorkerId {
+        self.id
+    }
+
+    /// The domain.
+    #[inline]
+    pub fn domain(&self) -> &Arc<Domain> {
+        &self.domain
+    }
+
+    /// Publishes that this worker looks at shared memory from now on; returns the tick. Blocks that are
+    /// reachable from here on stay valid until [`Local::exit`].
+    #[inline]
+    pub fn enter(&mut self) -> u64 {
+        let now = self.domain.clock.now();
+        self.enter_at(now);
+        now
+    }
+
+    /// [`Local::enter`] with a clock reading that the caller has just taken.
+    #[inline]
+    pub fn enter_at(&mut self, now: u64) {
+        assert!(!self.active, "a worker enters once at a time");
+        self.active = true;
+        self.domain.slots[self.id.index()].active.store(now, Ordering::Relaxed);
+        // pairs with the fence in `Domain::horizon`
+        fence(Ordering::SeqCst);
+    }
+
+    /// The end of what [`Local::enter`] began.
+    #[inline]
+    pub fn exit(&mut self) {
+        self.active = false;
+        // pairs with the Acquire loads of `active`: this worker's reads happen before a reuse
+        self.domain.slots[self.id.index()].active.store(IDLE, Ordering::Release);
+    }
+
+    /// Whether the worker's activity is published.
+    #[inline]
+    pub fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// Panics unless the worker's activity is published. Structures call it before they follow a
+    /// pointer; the branch is always predicted.
+    #[inline(always)]
+    pub fn assert_active(&self) {
+        assert!(self.active, "shared memory may be read only between enter and exit");
+    }
+
+    /// A block of at least `bytes` bytes, aligned to 16, and to 64 if it is that large. Its content is
+    /// undefined.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] when the domain's budget is used up.
+    #[inline]
+    pub fn alloc(&mut self, bytes: usize) -> Result<NonNull<u8>> {
+        self.arena.alloc(&self.domain, bytes)
+    }
+
+    /// Takes a block back at once.
+    ///
+    /// # Safety
+    /// `block` came from [`Local::alloc`] of the same domain for `bytes`, and no other thread can have
+    /// seen it.
+    #[inline]
+    pub unsafe fn free(&mut self, block: NonNull<u8>, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { self.arena.free(&self.domain, block, bytes) }
+    }
+
+    /// Takes a block back once nobody can see it any more.
+    ///
+    /// # Safety
+    /// `block` came from [`Local::alloc`] of the same domain for `bytes`; it can no longer be reached
+    /// from shared memory; it is retired once.
+    #[inline]
+    pub unsafe fn retire(&mut self, block: NonNull<u8>, bytes: usize) {
+        self.limbo.push_back(Retired { block, bytes, at: IDLE });
+        self.fresh += 1;
+        if self.fresh >= STAMP {
+            self.stamp();
+        }
+    }
+
+    fn stamp(&mut self) {
+        // the blocks were unlinked before this fence, and it comes before the clock is read
+        fence(Ordering::SeqCst);
+        let now = self.domain.clock.now();
+        for retired in self.limbo.iter_mut().rev().take(self.fresh) {
+            retired.at = now;
+        }
+        self.fresh = 0;
+    }
+
+    /// Moves retired blocks that are out of everybody's sight to the free lists. Cheap when there is
+    /// nothing to do; callers run it every few transactions.
+    pub fn collect(&mut self) {
+        if self.limbo.is_empty() {
+            return;
+        }
+        if self.fresh > 0 {
+            self.stamp();
+        }
+        let horizon = self.domain.horizon();
+        while self.limbo.front().is_some_and(|r| r.at < horizon) {
+            let retired = self.limbo.pop_front().expect("just looked at");
+            // SAFETY: `retire`'s contract, and every active worker began after it was unlinked.
+            unsafe { self.arena.free(&self.domain, retired.block, retired.bytes) };
+        }
+    }
+
+    /// Retired blocks that wait for their readers.
+    pub fn limbo(&self) -> usize {
+        self.limbo.len()
+    }
+
+    /// Memory that a block of `bytes` takes from the arena.
+    pub fn block_bytes(bytes: usize) -> usize {
+        block_bytes(bytes)
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        if self.active {
+            self.exit();
+        }
+        self.stamp();
+        let (arena, limbo) =
+            (std::mem::replace(&mut self.arena, Arena::new()), std::mem::take(&mut self.limbo));
+        self.domain.orphans.lock().push(Orphan { arena, limbo });
+        // pairs with the Acquire in `register`
+        self.domain.slots[self.id.index()].taken.store(false, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    fn domain(budget: u64) -> Arc<Domain> {
+        Domain::new(Arc::new(Clock::new(0)), budget)
+    }
+
+    #[test]
+    fn a_block_is_not_reused_while_a_worker_that_could_see_it_is_active() {
+        let domain = domain(u64::MAX);
+        let (mut reader, mut writer) = (domain.register().unwrap(), domain.register().unwrap());
+        let block = writer.alloc(100).unwrap();
+        reader.enter();
+        // SAFETY: allocated above, reachable from nowhere.
+        unsafe { writer.retire(block, 100) };
+        writer.collect();
+        assert_eq!(writer.limbo(), 1);
+        reader.exit();
+        // a tick must pass
+        while writer.limbo() > 0 {
+            writer.collect();
+        }
+        if !cfg!(miri) {
+            assert_eq!(writer.alloc(100).unwrap(), block);
+        }
+    }
+
+    #[test]
+    fn the_budget_is_an_error_not_a_crash() {
+        let domain = domain(CHUNK as u64);
+        let mut local = domain.register().unwrap();
+        let mut blocks = Vec::new();
+        let error = loop {
+            match local.alloc(1000) {
+                Ok(block) => blocks.push(block),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, Error::OutOfMemory { .. }));
+        assert!(blocks.len() >= CHUNK / 1024 - 64);
+        for block in blocks {
+            // SAFETY: from `alloc(1000)`, seen by nobody.
+            unsafe { local.free(block, 1000) };
+        }
+        let again = local.alloc(1000).unwrap();
+        // SAFETY: as above.
+        unsafe { local.free(again, 1000) };
+    }
+
+    #[test]
+    fn worker_ids_are_reused_and_bounded() {
+        let domain = domain(u64::MAX);
+        let mut all: Vec<_> = (0..MAX_WORKERS).map(|_| domain.register().unwrap()).collect();
+        assert!(matches!(domain.register(), Err(Error::TooManyWorkers { .. })));
+        let gone = all.swap_remove(5).id();
+        assert_eq!(domain.register().unwrap().id(), gone);
+    }
+
+    #[test]
+    fn a_worker_that_leaves_hands_its_memory_on() {
+        let domain = domain(u64::MAX);
+        let mut first = domain.register().unwrap();
+        let block = first.alloc(64).unwrap();
+        // SAFETY: seen by nobody.
+        unsafe { first.retire(block, 64) };
+        drop(first);
+        let mut second = domain.register().unwrap();
+        assert_eq!(second.limbo(), 1);
+        while second.limbo() > 0 {
+            second.collect();
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! The system-wide clock that commit timestamps are made from (ScaleDB section 5.4).
+//!
+//! A [`Clock`] counts *ticks* of 16 to 32 ns. Two reads, one of which happens after the other (on
+//! whatever cores), never go backwards; that is what makes timestamp order agree with real-time order.
+//! The source is the first of these that the machine can give:
+//!
+//! 1. the invariant time stamp counter, checked at start-up (CPUID's promise, and a test that bounces
+//!    between the cores of this process looking for a step back);
+//! 2. a *timing thread*, which publishes `CLOCK_MONOTONIC` to a shared word as fast as it can
+//!    (only on request: it costs a core);
+//! 3. `CLOCK_MONOTONIC`.
+//!
+//! A shared counter is there too: it is what the model checkers use, and what
+//! `scaledb bench clock` compares the others with (ScaleDB figure 10b).
+
+use crate::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use crate::{Arc, CachePadded};
+use std::time::Duration;
+#[cfg(not(any(loom, shuttle)))]
+use std::time::Instant;
+
+/// Where a [`Clock`] takes its time from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The processor's time stamp counter.
+    Tsc,
+    /// A thread that copies `CLOCK_MONOTONIC` into a shared word.
+    TimingThread,
+    /// `CLOCK_MONOTONIC`, read by each caller.
+    Monotonic,
+    /// A shared counter, incremented by each caller.
+    Counter,
+}
+
+/// A clock that never steps back between causally related reads. Ticks last 16 to 32 ns.
+#[derive(Debug)]
+pub struct Clock {
+    source: Source,
+    /// Raw units are shifted right by this much to give ticks.
+    shift: u32,
+    /// Added to every reading, so that a reopened database continues after its last timestamp.
+    offset: u64,
+    ticks_per_second: f64,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    word: CachePadded<AtomicU64>,
+    stop: AtomicBool,
+    #[cfg(not(any(loom, shuttle)))]
+    origin: Instant,
+}
+
+impl Clock {
+    /// The best clock of this machine, starting after `after` (in ticks; 0 for a new database).
+    pub fn new(after: u64) -> Self {
+        if cfg!(any(loom, shuttle, miri)) {
+            return Self::with_source(Source::Counter, after);
+        }
+        let source = if tsc_usable() { Source::Tsc } else { Source::Monotonic };
+        Self::with_source(source, after)
+    }
+
+    /// A clock on a given source, starting after `after` (in ticks).
+    pub fn with_source(source: Source, after: u64) -> Self {
+        let shared = Arc::new(Shared {
+            word: CachePadded(AtomicU64::new(0)),
+            stop: AtomicBool::new(false),
+            #[cfg(not(any(loom, shuttle)))]
+            origin: Instant::now(),
+        });
+        let raw_hz = match source {
+            Source::Tsc => tsc_hz(),
+            Source::Counter => 40e6,
+            Source::TimingThread | Source::Monotonic => 1e9,
+        };
+        // The largest tick below 32 ns: long enough that 54 bits of ticks last for years, shorter than
+        // any way for one core to learn of another's commit.
+        let mut shift = 0;
+        while source != Source::Counter && raw_hz / f64::from(1u32 << (shift + 1)) > 1e9 / 32.0 {
+            shift += 1;
+        }
+        #[cfg(not(any(loom, shuttle)))]
+        if source == Source::TimingThread {
+            let shared = shared.clone();
+            crate::thread::spawn(move || {
+                while !shared.stop.load(Ordering::Relaxed) {
+                    let now = shared.origin.elapsed().as_nanos() as u64;
+                    // pairs with the Acquire load in `raw`
+                    shared.word.store(now, Ordering::Release);
+                }
+            });
+        }
+        let mut clock =
+            Self { source, shift, offset: 0, ticks_per_second: raw_hz / f64::from(1u32 << shift), shared };
+        let now = clock.now();
+        clock.offset = (after + 1).saturating_sub(now);
+        clock
+    }
+
+    /// The source in use.
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// Ticks of one second.
+    pub fn ticks_per_second(&self) -> f64 {
+        self.ticks_per_second
+    }
+
+    /// The duration of `ticks`.
+    pub fn duration(&self, ticks: u64) -> Duration {
+        Duration::from_secs_f64(ticks as f64 / self.ticks_per_second)
+    }
+
+    /// The number of ticks in `duration`, at least 1.
+    pub fn ticks(&self, duration: Duration) -> u64 {
+        ((duration.as_secs_f64() * self.ticks_per_second) as u64).max(1)
+    }
+
+    /// The current time in ticks. The read may be reordered with the memory accesses around it; use
+    /// [`Clock::now_fenced`] where the protocol orders it.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        (self.raw() >> self.shift) + self.offset
+    }
+
+    /// The current time in ticks, read after all earlier memory accesses of this thread are globally
+    /// visible and before any later one starts (step C4: full fence, `rdtscp`, `lfence`).
+    #[inline]
+    pub fn now_fenced(&self) -> u64 {
+        fence(Ordering::SeqCst);
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+        if self.source == Source::Tsc {
+            let mut aux = 0;
+            // SAFETY: both instructions exist on every x86-64 with an invariant TSC.
+            let raw = unsafe {
+                let raw = std::arch::x86_64::__rdtscp(&mut aux);
+                std::arch::x86_64::_mm_lfence();
+                raw
+            };
+            return (raw >> self.shift) + self.offset;
+        }
+        let now = self.now();
+        fence(Ordering::SeqCst);
+        now
+    }
+
+    #[inline]
+    fn raw(&self) -> u64 {
+        match self.source {
+            #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+            // SAFETY: `rdtsc` exists on every x86-64.
+            Source::Tsc => unsafe { std::arch::x86_64::_rdtsc() },
+            // pairs with the Release store of the timing thread
+            Source::TimingThread => self.shared.word.load(Ordering::Acquire),
+            #[cfg(not(any(loom, shuttle)))]
+            Source::Monotonic => self.shared.origin.elapsed().as_nanos() as u64,
+            _ => self.shared.word.fetch_add(1, Ordering::SeqCst) + 1,
+        }
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        // read by the timing thread; nothing else is published with it
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+fn tsc_usable() -> bool {
+    use std::arch::x86_64::__cpuid;
+    // CPUID 8000_0007h EDX bit 8: the TSC runs at a constant rate in all states
+    let invariant = __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0;
+    invariant && tsc_synchronized()
+}
+
+/// Bounces between two threads, which the system places on the cores it likes: each read must not lie
+/// before the one that the other thread published.
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+fn tsc_synchronized() -> bool {
+    let last = AtomicU64::new(0);
+    let back = AtomicBool::new(false);
+    crate::thread::scope(|scope| {
+        for _ in 0..crate::thread::cores().clamp(2, 8) {
+            scope.spawn(|| {
+                for _ in 0..5_000 {
+                    let seen = last.load(Ordering::SeqCst);
+                    let mut aux = 0;
+                    // SAFETY: as in `now_fenced`.
+                    let now = unsafe {
+                        let now = std::arch::x86_64::__rdtscp(&mut aux);
+                        std::arch::x86_64::_mm_lfence();
+                        now
+                    };
+                    if now < seen {
+                        back.store(true, Ordering::SeqCst);
+                    }
+                    last.fetch_max(now, Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    !back.load(Ordering::SeqCst)
+}
+
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+fn tsc_hz() -> f64 {
+    use std::sync::OnceLock;
+    static HZ: OnceLock<f64> = OnceLock::new();
+    *HZ.get_or_init(|| {
+        let (start, from) = (Instant::now(), raw_tsc());
+        std::thread::sleep(Duration::from_millis(20));
+        (raw_tsc() - from) as f64 / start.elapsed().as_secs_f64()
+    })
+}
+
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+fn raw_tsc() -> u64 {
+    // SAFETY: `rdtsc` exists on every x86-64.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+fn tsc_usable() -> bool {
+    false
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+fn tsc_hz() -> f64 {
+    1e9
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_source_moves_forward_and_continues_after_a_given_time() {
+        for source in [Source::Tsc, Source::TimingThread, Source::Monotonic, Source::Counter] {
+            if source == Source::Tsc && !tsc_usable() {
+                continue;
+            }
+            let after = 1 << 50;
+            let clock = Clock::with_source(source, after);
+            let mut last = clock.now_fenced();
+            assert!(last > after, "{source:?}");
+            for _ in 0..10_000 {
+                let now = clock.now_fenced();
+                assert!(now >= last, "{source:?} stepped back");
+                last = now;
+            }
+        }
+    }
+
+    #[test]
+    fn ticks_last_between_16_and_32_ns() {
+        let clock = Clock::new(0);
+        let tick = 1e9 / clock.ticks_per_second();
+        assert!((16.0..=32.0).contains(&tick), "{tick}");
+    }
+
+    #[test]
+    fn threads_see_no_step_back() {
+        let clock = Clock::new(0);
+        let last = AtomicU64::new(0);
+        crate::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    for _ in 0..20_000 {
+                        let seen = last.load(Ordering::SeqCst);
+                        let now = clock.now_fenced();
+                        assert!(now >= seen);
+                        last.fetch_max(now, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+    }
+}
