@@ -1,1 +1,28 @@
+//! The interface that every engine implements, so that the layers above (the embedded library, SQL, the
+//! workloads) run on ACC, on Cicada or on a replicated engine by choosing a type: dispatch is static.
 //!
+//! # A transaction's life
+//!
+//! ```text
+//!   worker.begin(options)            a snapshot for read-only ones, nothing shared for the others
+//!      │
+//!      ├─ get / scan                 what is read is remembered, to be validated
+//!      ├─ insert / update / delete   what is written stays private until the commit
+//!      ├─ savepoint / rollback_to    private writes are undone, reads are kept
+//!      │
+//!      ├─ worker.commit() ──► lock ─ timestamp ─ validate ─ publish ──► Ok(commit_ts)
+//!      │                       └──────── Err(Conflict): nothing happened, run it again
+//!      └─ worker.rollback() ─► nothing happened
+//! ```
+//!
+//! A [`Worker`] runs one transaction at a time; each thread has its own. An operation that fails with a
+//! [`Conflict`](scaledb_base::Conflict) has ended the transaction; any other error has changed nothing,
+//! and the transaction goes on.
+
+mod def;
+mod stats;
+mod worker;
+
+pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
+pub use stats::{Stats, TableStats};
+pub use worker::{Engine, Order, Range, RowId, Savepoint, TxnKind, Worker};

@@ -1,0 +1,55 @@
+//! What an engine counts.
+
+use scaledb_base::{ConflictKind, TableId};
+
+/// Counters of a database since it was opened, summed over its workers; and its memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// Committed transactions, read-only ones included.
+    pub commits: u64,
+    /// Aborts by conflict, in the order of [`ConflictKind::ALL`].
+    pub conflicts: [u64; ConflictKind::ALL.len()],
+    /// Transactions that their callers rolled back.
+    pub rollbacks: u64,
+    /// Bytes taken from the system for rows and indexes.
+    pub memory_bytes: u64,
+    /// The present limit of the randomized backoff, in nanoseconds.
+    pub backoff_ns: u64,
+    /// Counters per table and index.
+    pub tables: Vec<TableStats>,
+}
+
+/// Counters of one table or index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TableStats {
+    /// Its id.
+    pub id: Option<TableId>,
+    /// Its name.
+    pub name: String,
+    /// Entries that commits left for a merge.
+    pub posted: u64,
+    /// Entries that merges moved into the tree.
+    pub merged: u64,
+    /// Merges.
+    pub merges: u64,
+    /// Entries inserted in the tree by commits themselves: synchronous tables, and full indexlets.
+    pub synchronous: u64,
+    /// Tree nodes locked, by merges, synchronous inserts and clean-up.
+    pub node_locks: u64,
+    /// Leaves that were scanned while other workers had unmerged entries in their partition.
+    pub repairs: u64,
+    /// Records that clean-up removed.
+    pub cleaned: u64,
+    /// Entries that wait for a merge.
+    pub pending: u64,
+    /// The merge batch in force.
+    pub merge_batch: u64,
+    /// Bytes of the indexlet or hash index.
+    pub hash_bytes: u64,
+    /// Bytes of the phantomlet.
+    pub phantomlet_bytes: u64,
+    /// Keys in the tree, absent ones that await clean-up included.
+    pub tree_entries: u64,
+    /// Bytes of the tree.
+    pub tree_bytes: u64,
+}

@@ -1,0 +1,243 @@
+//! The two traits.
+
+use crate::def::{TableDef, TableInfo};
+use crate::stats::Stats;
+use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What a transaction may do, and which state it sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TxnKind {
+    /// Reads and writes the current state; strictly serializable.
+    #[default]
+    ReadWrite,
+    /// Reads the current state; strictly serializable; writes are refused.
+    ReadOnly,
+    /// Reads a recent snapshot: serializable, needs no validation and never conflicts, but may not see
+    /// the last merge epoch's commits.
+    Snapshot,
+    /// Reads a snapshot of the present: as [`TxnKind::Snapshot`], but it waits at its begin until
+    /// everything committed before is in the snapshot.
+    Deferrable,
+}
+
+/// A row within a transaction: an address that spares the second look-up. Valid until the transaction
+/// ends; a stale one is an error of the caller that engines answer with a conflict or an absent row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RowId(pub u64);
+
+/// A point in a transaction that it can be rolled back to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Savepoint(pub u64);
+
+/// The order of a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Order {
+    /// Small keys first.
+    #[default]
+    Forward,
+    /// Large keys first.
+    Backward,
+}
+
+/// Encoded keys from `start` (inclusive) to `end` (exclusive; `None`: to the last).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range<'a> {
+    /// The first key.
+    pub start: &'a [u8],
+    /// The key behind the last.
+    pub end: Option<&'a [u8]>,
+}
+
+impl<'a> Range<'a> {
+    /// All keys.
+    pub const ALL: Range<'static> = Range { start: &[], end: None };
+
+    /// Keys from `start` to before `end`.
+    pub fn new(start: &'a [u8], end: &'a [u8]) -> Self {
+        Self { start, end: Some(end) }
+    }
+
+    /// Whether the key lies in the range.
+    #[inline]
+    pub fn contains(&self, key: &[u8]) -> bool {
+        key >= self.start && self.end.is_none_or(|end| key < end)
+    }
+}
+
+/// A database engine.
+pub trait Engine: Send + Sync + 'static {
+    /// Its workers.
+    type Worker: Worker;
+
+    /// Creates a table. Not part of a transaction; other workers see it when it returns.
+    ///
+    /// # Errors
+    /// [`Error::TableExists`], [`Error::TooManyTables`], [`Error::BadDefinition`].
+    fn create_table(&self, def: TableDef) -> Result<Arc<TableInfo>>;
+
+    /// The table called `name`.
+    fn table(&self, name: &str) -> Option<Arc<TableInfo>>;
+
+    /// Registers a worker.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`].
+    fn worker(&self) -> Result<Self::Worker>;
+
+    /// Counters and sizes. Walks every table's index: not for a hot path.
+    fn stats(&self) -> Stats;
+
+    /// A name for reports.
+    fn name(&self) -> &'static str;
+}
+
+/// One thread's access to a database: runs one transaction at a time.
+///
+/// All keys are encoded (`scaledb-keys`); a key of a table is its primary key, a key of an index its
+/// columns, followed by the primary key if the index is not unique.
+pub trait Worker: Send {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// None but what the engine's resources impose. A transaction that still runs is rolled back.
+    fn begin(&mut self, kind: TxnKind) -> Result<()>;
+
+    /// Whether a transaction runs.
+    fn in_transaction(&self) -> bool;
+
+    /// Reads one row of a table, or through a unique index, and hands the columns of `cols` to `f`.
+    /// `None` if there is no such row.
+    ///
+    /// # Errors
+    /// A conflict; [`Error::TransactionEnded`].
+    fn get<R>(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        cols: &Projection,
+        f: impl FnOnce(RowId, RowRef<'_>) -> R,
+    ) -> Result<Option<R>>;
+
+    /// Asks for the memory of rows that will be accessed soon; several look-ups then overlap. A hint:
+    /// nothing is read in the sense of the transaction.
+    fn prefetch<'k>(&mut self, table: TableId, keys: impl Iterator<Item = &'k [u8]>);
+
+    /// Hands the rows of `range` to `f` in key order until it breaks. `f` gets the row, its key in the
+    /// scanned table or index, and the columns of `cols`. The transaction depends on the keys up to the
+    /// last one handed out (or to the end of the range), and on no others.
+    ///
+    /// # Errors
+    /// A conflict; [`Error::NotOrdered`]; [`Error::TransactionEnded`].
+    fn scan(
+        &mut self,
+        index: TableId,
+        range: Range<'_>,
+        order: Order,
+        cols: &Projection,
+        f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<()>;
+
+    /// Inserts a row.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`] for the table or one of its unique indexes (the transaction goes on); a
+    /// conflict; [`Error::KeyTooLarge`], [`Error::RowTooLarge`], [`Error::OutOfMemory`],
+    /// [`Error::ReadOnlyTransaction`], [`Error::TransactionEnded`].
+    fn insert(&mut self, table: TableId, row: &RowBuf) -> Result<RowId>;
+
+    /// Changes a row: `f` gets the columns of `cols` and sets what it likes, except key columns of the
+    /// table. `None` if there is no such row. An error of `f` leaves the row unchanged.
+    ///
+    /// # Errors
+    /// As [`Worker::insert`]; what `f` returns.
+    fn update<R>(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>>;
+
+    /// [`Worker::update`] of a row that this transaction has found before.
+    ///
+    /// # Errors
+    /// As [`Worker::update`].
+    fn update_at<R>(
+        &mut self,
+        table: TableId,
+        row: RowId,
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>>;
+
+    /// Deletes a row. False if there is none.
+    ///
+    /// # Errors
+    /// A conflict; [`Error::ReadOnlyTransaction`], [`Error::TransactionEnded`].
+    fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool>;
+
+    /// [`Worker::delete`] of a row that this transaction has found before.
+    ///
+    /// # Errors
+    /// As [`Worker::delete`].
+    fn delete_at(&mut self, table: TableId, row: RowId) -> Result<bool>;
+
+    /// Marks a point to come back to.
+    ///
+    /// # Errors
+    /// [`Error::TransactionEnded`].
+    fn savepoint(&mut self) -> Result<Savepoint>;
+
+    /// Undoes the writes since the savepoint, which stays.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchSavepoint`], [`Error::TransactionEnded`].
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()>;
+
+    /// Commits. The timestamp is the transaction's place in the serial order.
+    ///
+    /// # Errors
+    /// A conflict, or [`Error::DuplicateKey`]: nothing happened. [`Error::TransactionEnded`].
+    fn commit(&mut self) -> Result<Timestamp>;
+
+    /// Ends the transaction without a trace. Without one, nothing happens.
+    fn rollback(&mut self);
+
+    /// Called between attempts of [`Worker::run`] after a conflict: `attempt` counts from 1. Engines
+    /// wait here as their contention control says.
+    fn back_off(&mut self, attempt: u32);
+
+    /// Runs `f` in a transaction and commits, again after each conflict until it succeeds. Any other
+    /// error of `f` rolls back and is returned.
+    ///
+    /// # Errors
+    /// What `f` or the commit returned, conflicts excepted.
+    fn run<R>(&mut self, kind: TxnKind, mut f: impl FnMut(&mut Self) -> Result<R>) -> Result<R>
+    where
+        Self: Sized,
+    {
+        let mut attempt = 0;
+        loop {
+            self.begin(kind)?;
+            let result = match f(self) {
+                Ok(value) if self.in_transaction() => self.commit().map(|_| value),
+                // `f` caught a conflict, which had ended the transaction, and went on
+                Ok(_) => Err(Error::TransactionEnded),
+                Err(error) => {
+                    self.rollback();
+                    Err(error)
+                }
+            };
+            match result {
+                Err(error) if error.is_conflict() => {
+                    attempt += 1;
+                    self.back_off(attempt);
+                }
+                done => return done,
+            }
+        }
+    }
+}

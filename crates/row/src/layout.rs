@@ -1,0 +1,128 @@
+//! Where each column lies in a row.
+
+use crate::schema::Column;
+use crate::types::Storage;
+use scaledb_base::limits::MAX_GROUPS;
+
+/// A set of conflict groups, one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct GroupSet(pub u8);
+
+impl GroupSet {
+    /// Only group 0.
+    pub const FIRST: Self = Self(1);
+
+    /// All of `n` groups.
+    pub fn all(n: usize) -> Self {
+        Self(((1u16 << n) - 1) as u8)
+    }
+
+    /// Whether `group` is in the set.
+    #[inline]
+    pub fn has(self, group: usize) -> bool {
+        self.0 >> group & 1 == 1
+    }
+
+    /// The set with `group`.
+    #[inline]
+    #[must_use]
+    pub fn with(self, group: usize) -> Self {
+        Self(self.0 | 1 << group)
+    }
+
+    /// The groups, ascending.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        let mut bits = self.0;
+        std::iter::from_fn(move || {
+            let group = bits.trailing_zeros() as usize;
+            bits &= bits.wrapping_sub(1);
+            (group < 8).then_some(group)
+        })
+    }
+}
+
+/// The place of one column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    /// Byte offset of the value, or of the slot of a var column.
+    pub(crate) at: u32,
+    /// Bytes of the value; 8 for a slot.
+    pub(crate) len: u16,
+    pub(crate) var: bool,
+    pub(crate) group: u8,
+    /// Byte offset and mask of the null bit; mask 0 if the column takes no NULL.
+    pub(crate) null_at: u32,
+    pub(crate) null_mask: u8,
+}
+
+/// The byte layout of a table's rows.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    pub(crate) places: Box<[Place]>,
+    fixed_words: usize,
+    groups: usize,
+    has_var: bool,
+}
+
+impl Layout {
+    pub(crate) fn new(columns: &[Column]) -> Self {
+        let mut places = vec![
+            Place { at: 0, len: 0, var: false, group: 0, null_at: 0, null_mask: 0 };
+            columns.len()
+        ];
+        let groups = columns.iter().map(|c| usize::from(c.group) + 1).max().unwrap_or(1).min(MAX_GROUPS);
+        let mut at = 0usize;
+        for group in 0..groups {
+            // by alignment, large first; within one, in the order of the schema
+            for align in [8usize, 4, 2, 1] {
+                for (column, place) in columns.iter().zip(&mut places) {
+                    let (len, var) = match column.ty.storage() {
+                        Storage::Fixed(len) => (usize::from(len), false),
+                        Storage::Var => (8, true),
+                    };
+                    let own = [8, 4, 2, 1].into_iter().find(|a| len % a == 0).unwrap_or(1);
+                    if usize::from(column.group) == group && own == align {
+                        *place = Place { at: at as u32, len: len as u16, var, group: group as u8, ..*place };
+                        at += len;
+                    }
+                }
+            }
+            let mut bit = 0;
+            for (column, place) in columns.iter().zip(&mut places) {
+                if usize::from(column.group) == group && column.nullable {
+                    place.null_at = (at + bit / 8) as u32;
+                    place.null_mask = 1 << (bit % 8);
+                    bit += 1;
+                }
+            }
+            at = (at + bit.div_ceil(8)).next_multiple_of(8);
+        }
+        let has_var = places.iter().any(|p| p.var);
+        Self { places: places.into(), fixed_words: at / 8, groups, has_var }
+    }
+
+    /// Words of the fixed area: the length of a row whose var columns are all empty.
+    #[inline]
+    pub fn fixed_words(&self) -> usize {
+        self.fixed_words
+    }
+
+    /// The number of conflict groups, at least 1.
+    #[inline]
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
+    /// Whether rows have a var area.
+    #[inline]
+    pub fn has_var(&self) -> bool {
+        self.has_var
+    }
+
+    /// The conflict group of a column.
+    #[inline]
+    pub fn group_of(&self, column: usize) -> usize {
+        usize::from(self.places[column].group)
+    }
+}
