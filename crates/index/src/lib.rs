@@ -1,1 +1,4 @@
 //!
+pub mod hash;
+pub mod indexlet;
+pub mod phantomlet;
