@@ -1,1 +1,3 @@
-//!
+//! Histories, checkers and models that verify ScaleDB.
+
+pub mod model;
