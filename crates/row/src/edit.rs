@@ -115,6 +115,7 @@ impl<'a> RowMut<'a> {
 
     #[inline]
     fn written(&mut self, column: usize, place: Place) {
+        assert!(self.loaded.has(column), "column {column} was not loaded: name it in the projection");
         if place.null_mask != 0 {
             self.bytes()[place.null_at as usize] &= !place.null_mask;
         }
@@ -176,7 +177,7 @@ impl<'a> RowMut<'a> {
         let place = self.place(column);
         let at = place.at as usize;
         if place.var {
-            assert!(self.loaded.has(column), "var column {column} was not loaded: name it in the projection");
+            assert!(self.loaded.has(column), "column {column} was not loaded: name it in the projection");
             self.resize_var(column, v.len());
             let from = self.slot(place).0;
             self.bytes()[from..from + v.len()].copy_from_slice(v);

@@ -1,5 +1,6 @@
 //! Where each column lies in a row.
 
+use crate::projection::ColumnSet;
 use crate::schema::Column;
 use crate::types::Storage;
 use scaledb_base::limits::MAX_GROUPS;
@@ -118,6 +119,37 @@ impl Layout {
     #[inline]
     pub fn has_var(&self) -> bool {
         self.has_var
+    }
+
+    /// Calls `f` with the words that hold the columns of `set`: values or slots, and null bits. A word may
+    /// come several times; the var area does not come.
+    #[inline]
+    pub fn for_each_word(&self, set: ColumnSet, mut f: impl FnMut(usize)) {
+        for column in set.iter(self.places.len()) {
+            let place = &self.places[column];
+            let at = place.at as usize;
+            for word in at / 8..(at + usize::from(place.len)).div_ceil(8) {
+                f(word);
+            }
+            if place.null_mask != 0 {
+                f(place.null_at as usize / 8);
+            }
+        }
+    }
+
+    /// The groups of the columns in `set`.
+    #[inline]
+    pub fn groups_of(&self, set: ColumnSet) -> GroupSet {
+        if self.groups == 1 {
+            return GroupSet::FIRST;
+        }
+        set.iter(self.places.len()).fold(GroupSet::default(), |g, c| g.with(usize::from(self.places[c].group)))
+    }
+
+    /// Whether a column of `set` has variable length.
+    #[inline]
+    pub fn any_var(&self, set: ColumnSet) -> bool {
+        self.has_var && set.iter(self.places.len()).any(|c| self.places[c].var)
     }
 
     /// The conflict group of a column.

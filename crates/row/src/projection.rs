@@ -46,8 +46,20 @@ impl ColumnSet {
     }
 
     /// The columns below `columns`.
+    #[inline]
     pub fn iter(self, columns: usize) -> impl Iterator<Item = usize> {
-        (0..columns).filter(move |&c| self.has(c))
+        // the lone bits first, then those that share the last one
+        let mut bits = self.0 & !(1 << Self::SHARED);
+        let mut shared = if self.0 >> Self::SHARED == 1 { Self::SHARED } else { usize::MAX };
+        std::iter::from_fn(move || {
+            let mut column = bits.trailing_zeros() as usize;
+            if bits == 0 {
+                column = shared;
+                shared = shared.saturating_add(1);
+            }
+            bits &= bits.wrapping_sub(1);
+            (column < columns).then_some(column)
+        })
     }
 }
 

@@ -1,0 +1,580 @@
+//! The record of one primary key.
+//!
+//! ```text
+//!  words        shape: row words, capacity, key length, groups, overflow flag
+//!               header word of each conflict group (1 to 4)      commit_ts | flags, see `Word`
+//!               chain: newest version that snapshots need        0: none
+//!  bytes        key (immutable), padded to a word
+//!  words        the row, in place; or the address of an overflow block if it outgrew its capacity
+//! ```
+//!
+//! Rows are updated in place under the lock bits of their groups; a reader copies the words it wants and
+//! then looks at the header words again (a seqlock per group). That needs no allocation, no version to
+//! reclaim, and no second cache miss, which is what decides on these machines; the price is the copy,
+//! which is of the columns asked for only.
+//!
+//! *Validity.* A [`Record`] is a plain address. It may be used by a worker whose activity is published
+//! (`Local::enter`) since before it found the address in an index, because a record is retired only
+//! after it left all indexes; or by whoever created it and has not published it.
+
+use crate::version::Version;
+use crate::word::Word;
+use scaledb_base::{Result, Timestamp};
+use scaledb_base::limits::MAX_GROUPS;
+use scaledb_memory::Local;
+use scaledb_row::{ColumnSet, GroupSet, Layout, Projection};
+use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
+use scaledb_sync::hint::Backoff;
+use std::ptr::NonNull;
+
+/// The longest row that is kept inside its record, in words.
+const MAX_INLINE: usize = 2_048;
+
+/// What a record holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// A row of this many words.
+    Live(usize),
+    /// No row.
+    Absent,
+}
+
+/// A lock was held for longer than the reader's or writer's patience.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck;
+
+/// The immutable and the guarded facts about a record's memory.
+#[derive(Clone, Copy)]
+struct Shape(u64);
+
+impl Shape {
+    fn new(row_words: usize, capacity: usize, key_len: usize, groups: usize) -> Self {
+        Self(row_words as u64 | (capacity as u64) << 32 | (key_len as u64) << 48 | (groups as u64 - 1) << 59)
+    }
+    fn row_words(self) -> usize {
+        self.0 as u32 as usize
+    }
+    fn capacity(self) -> usize {
+        usize::from((self.0 >> 32) as u16)
+    }
+    fn key_len(self) -> usize {
+        (self.0 >> 48) as usize & 0x7FF
+    }
+    fn groups(self) -> usize {
+        ((self.0 >> 59) as usize & 3) + 1
+    }
+    fn overflows(self) -> bool {
+        self.0 >> 61 & 1 == 1
+    }
+    fn with_row_words(self, row_words: usize) -> Self {
+        Self(self.0 & !0xFFFF_FFFF | row_words as u64)
+    }
+    fn with_overflow(self) -> Self {
+        Self(self.0 | 1 << 61)
+    }
+}
+
+/// The address of a record; see the head of the file for how long it is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Record(NonNull<AtomicU64>);
+
+/// A block for a row that outgrew its record: its capacity in words, then the row.
+#[derive(Debug)]
+pub struct Overflow(NonNull<AtomicU64>);
+
+impl Overflow {
+    fn bytes(capacity: usize) -> usize {
+        (capacity + 1) * size_of::<AtomicU64>()
+    }
+
+    /// A block for rows of up to `capacity` words.
+    ///
+    /// # Errors
+    /// [`scaledb_base::Error::OutOfMemory`].
+    pub fn create(local: &mut Local, capacity: usize) -> Result<Self> {
+        let block = local.alloc(Self::bytes(capacity))?.cast::<AtomicU64>();
+        for i in 0..=capacity {
+            // SAFETY: the block has capacity + 1 words.
+            unsafe { block.add(i).write(AtomicU64::new(if i == 0 { capacity as u64 } else { 0 })) };
+        }
+        Ok(Self(block))
+    }
+
+    /// Gives back a block that no record refers to.
+    pub fn discard(self, local: &mut Local) {
+        // SAFETY: the block is ours, and its first word is immutable.
+        unsafe {
+            let capacity = self.0.as_ref().load(Ordering::Relaxed) as usize;
+            local.free(self.0.cast(), Self::bytes(capacity));
+        }
+    }
+}
+
+impl Record {
+    fn header_words(groups: usize) -> usize {
+        groups + 2
+    }
+
+    fn block_bytes(groups: usize, key_len: usize, capacity: usize) -> usize {
+        (Self::header_words(groups) + capacity) * size_of::<AtomicU64>() + key_len.next_multiple_of(8)
+    }
+
+    /// A record that nobody else knows: a placeholder, locked and absent, holding `row`.
+    ///
+    /// # Errors
+    /// [`scaledb_base::Error::OutOfMemory`].
+    #[inline]
+    pub fn create(local: &mut Local, groups: usize, key: &[u8], row: &[u64]) -> Result<Self> {
+        let inline = row.len() <= MAX_INLINE;
+        let capacity = if inline { row.len().max(1) } else { 1 };
+        let overflow = if inline { None } else { Some(Overflow::create(local, row.len())?) };
+        let block = match local.alloc(Self::block_bytes(groups, key.len(), capacity)) {
+            Ok(block) => block.cast::<AtomicU64>(),
+            Err(error) => {
+                if let Some(overflow) = overflow {
+                    overflow.discard(local);
+                }
+                return Err(error);
+            }
+        };
+        let record = Self(block);
+        let mut shape = Shape::new(row.len(), capacity, key.len(), groups);
+        if overflow.is_some() {
+            shape = shape.with_overflow();
+        }
+        // SAFETY: the block has room for the header, the key and the row, by `block_bytes`.
+        unsafe {
+            block.write(AtomicU64::new(shape.0));
+            for group in 0..groups {
+                block.add(1 + group).write(AtomicU64::new(Word::PLACEHOLDER.0));
+            }
+            block.add(1 + groups).write(AtomicU64::new(0));
+            let bytes = block.add(Self::header_words(groups)).cast::<u8>();
+            std::ptr::copy_nonoverlapping(key.as_ptr(), bytes.as_ptr(), key.len());
+            let words = bytes.add(key.len().next_multiple_of(8)).cast::<AtomicU64>();
+            if let Some(overflow) = &overflow {
+                let address = overflow.0.as_ptr().expose_provenance() as u64;
+                words.write(AtomicU64::new(address));
+            } else {
+                for (i, &word) in row.iter().enumerate() {
+                    words.add(i).write(AtomicU64::new(word));
+                }
+                if row.is_empty() {
+                    words.write(AtomicU64::new(0));
+                }
+            }
+        }
+        if overflow.is_some() {
+            record.store_row(row);
+        }
+        Ok(record)
+    }
+
+    /// The record at an address from [`Record::raw`].
+    ///
+    /// # Safety
+    /// The record is valid in the sense of the head of this file for as long as the result is used.
+    #[inline]
+    pub unsafe fn from_raw(raw: u64) -> Self {
+        debug_assert!(raw != 0 && raw.is_multiple_of(8));
+        // SAFETY: addresses of records are not null.
+        Self(unsafe { NonNull::new_unchecked(std::ptr::with_exposed_provenance_mut(raw as usize)) })
+    }
+
+    /// The address, below 2^48.
+    #[inline]
+    pub fn raw(self) -> u64 {
+        self.0.as_ptr().expose_provenance() as u64
+    }
+
+    /// Asks for the record's first cache lines.
+    #[inline]
+    pub fn prefetch(raw: u64) {
+        let p: *const u8 = std::ptr::without_provenance(raw as usize);
+        scaledb_sync::hint::prefetch(p);
+        scaledb_sync::hint::prefetch(p.wrapping_add(64));
+    }
+
+    #[inline]
+    fn atomic(&self, i: usize) -> &AtomicU64 {
+        // SAFETY: callers stay within the header, by the immutable parts of the shape.
+        unsafe { self.0.add(i).as_ref() }
+    }
+
+    #[inline]
+    fn shape(self) -> Shape {
+        // pairs with the Release in `move_to_overflow`: who sees the flag sees the address
+        Shape(self.atomic(0).load(Ordering::Acquire))
+    }
+
+    #[inline]
+    fn group_word(&self, group: usize) -> &AtomicU64 {
+        self.atomic(1 + group)
+    }
+
+    /// Only lock holders write the chain.
+    fn chain(&self) -> &AtomicU64 {
+        self.atomic(1 + self.shape().groups())
+    }
+
+    /// The key.
+    #[inline]
+    pub fn key<'a>(self) -> &'a [u8] {
+        let shape = self.shape();
+        // SAFETY: the key lies behind the header, was written before the record was published, and never
+        // changes; the record is valid by the head of this file, for longer than callers keep the slice.
+        unsafe {
+            let bytes = self.0.add(Self::header_words(shape.groups())).cast::<u8>();
+            std::slice::from_raw_parts(bytes.as_ptr(), shape.key_len())
+        }
+    }
+
+    /// The inline area: the row, or its overflow block's address.
+    #[inline]
+    fn inline(&self, shape: Shape) -> &AtomicU64 {
+        // SAFETY: the inline area has at least one word, behind the padded key.
+        unsafe {
+            let key = shape.key_len().next_multiple_of(8);
+            self.0.add(Self::header_words(shape.groups())).cast::<u8>().add(key).cast().as_ref()
+        }
+    }
+
+    /// The place of the row's words and how many there are room for.
+    #[inline]
+    fn row(&self, shape: Shape) -> &[AtomicU64] {
+        // SAFETY: the inline area has `capacity` words behind the padded key. An overflow block's first
+        // word is its capacity; its address was stored before the flag that `shape` shows, and a block that
+        // was replaced is retired, not freed, so that it outlives this worker's activity.
+        unsafe {
+            let words = self.inline(shape);
+            if !shape.overflows() {
+                return std::slice::from_raw_parts(words, shape.capacity());
+            }
+            // pairs with the Release store of the address
+            let block = words.load(Ordering::Acquire);
+            let block: *const AtomicU64 = std::ptr::with_exposed_provenance(block as usize);
+            let capacity = (*block).load(Ordering::Relaxed) as usize; // immutable
+            std::slice::from_raw_parts(block.add(1), capacity)
+        }
+    }
+
+    /// The header word of a group.
+    #[inline]
+    pub fn word(self, group: usize) -> Word {
+        // pairs with the Release in `unlock`: who sees a commit's timestamp sees its row
+        Word(self.group_word(group).load(Ordering::Acquire))
+    }
+
+    /// Locks a group whose word is still `seen`; false if it is not.
+    #[inline]
+    pub fn try_lock(self, group: usize, seen: Word) -> bool {
+        debug_assert!(!seen.is_locked());
+        let locked = self
+            .atomic(group)
+            // SeqCst: the lock must be visible to other commits before this one reads the clock
+            .compare_exchange(seen.0, seen.locked().0, Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok();
+        if locked {
+            // a seqlock's write side: no row word may be written before the lock can be seen; pairs with the
+            // Acquire fence in `read`
+            fence(Ordering::Release);
+        }
+        locked
+    }
+
+    /// Waits a bounded time for the group's lock and takes it. Returns the word before.
+    ///
+    /// # Errors
+    /// [`Stuck`].
+    pub fn lock(self, group: usize) -> Result<Word, Stuck> {
+        let mut backoff = Backoff::new();
+        loop {
+            let word = self.word(group);
+            if !word.is_locked() && self.try_lock(group, word) {
+                return Ok(word);
+            }
+            if !backoff.wait() {
+                return Err(Stuck);
+            }
+        }
+    }
+
+    /// Ends the lock of a group by storing its next word, which must not be locked.
+    #[inline]
+    pub fn unlock(self, group: usize, word: Word) {
+        debug_assert!(!word.is_locked() && self.word(group).is_locked());
+        // pairs with the Acquire in `word`
+        self.group_word(group).store(word.0, Ordering::Release);
+    }
+
+    /// Copies the columns of `cols` to their places in `out`, which grows if need be, and the words of
+    /// their groups to `seen`: what `out` holds was the row while all these words were current.
+    ///
+    /// # Errors
+    /// [`Stuck`] when a commit holds a lock for too long.
+    #[inline]
+    pub fn read(
+        self,
+        layout: &Layout,
+        cols: &Projection,
+        out: &mut Vec<u64>,
+        seen: &mut [Word; MAX_GROUPS],
+    ) -> Result<Presence, Stuck> {
+        let groups = cols.groups();
+        let mut backoff = Backoff::new();
+        loop {
+            let (mut locked, mut absent) = (false, false);
+            for group in groups.iter() {
+                let word = self.word(group);
+                locked |= word.is_locked();
+                absent |= word.is_absent();
+                seen[group] = word;
+            }
+            if !locked {
+                let shape = self.shape();
+                if !absent {
+                    self.copy_row(layout, shape, cols, out);
+                }
+                // pairs with the Release fence in `try_lock`: if a row word was new, so is the header word
+                fence(Ordering::Acquire);
+                if groups.iter().all(|g| self.group_word(g).load(Ordering::Relaxed) == seen[g].0) {
+                    return Ok(if absent { Presence::Absent } else { Presence::Live(shape.row_words()) });
+                }
+            }
+            if !backoff.wait() {
+                return Err(Stuck);
+            }
+        }
+    }
+
+    #[inline]
+    fn copy_row(self, layout: &Layout, shape: Shape, cols: &Projection, out: &mut Vec<u64>) {
+        let row = self.row(shape);
+        // a torn shape may claim more than there is; the header words tell later
+        let len = shape.row_words().min(row.len());
+        if out.len() < len {
+            out.resize(len, 0);
+        }
+        for span in cols.spans() {
+            let range = span.start as usize..(span.start + span.words) as usize;
+            if range.end <= len {
+                for (to, from) in out[range.clone()].iter_mut().zip(&row[range]) {
+                    *to = from.load(Ordering::Relaxed); // ordered by the fence in `read`
+                }
+            }
+        }
+        if cols.var() && layout.fixed_words() < len {
+            let range = layout.fixed_words()..len;
+            for (to, from) in out[range.clone()].iter_mut().zip(&row[range]) {
+                *to = from.load(Ordering::Relaxed); // ordered by the fence in `read`
+            }
+        }
+    }
+
+    /// The whole row into `out`. The caller holds all locks, or has not published the record.
+    pub fn copy_locked(self, out: &mut Vec<u64>) {
+        let shape = self.shape();
+        let row = self.row(shape);
+        out.clear();
+        out.extend(row[..shape.row_words()].iter().map(|w| w.load(Ordering::Relaxed))); // under the lock
+    }
+
+    /// Whether a row of `words` words fits without an overflow block. May change while the groups are not
+    /// all locked.
+    pub fn fits(self, words: usize) -> bool {
+        self.row(self.shape()).len() >= words
+    }
+
+    /// Overwrites the columns of `dirty` with those of `image`; `row_words` is the row's new length if
+    /// one of them is var. The caller holds the locks of their groups, and the row fits.
+    #[inline]
+    pub fn store_columns(self, layout: &Layout, dirty: ColumnSet, image: &[u64]) {
+        let shape = self.shape();
+        let row = self.row(shape);
+        // ordered by the Release in `unlock`
+        layout.for_each_word(dirty, |w| row[w].store(image[w], Ordering::Relaxed));
+        if layout.any_var(dirty) {
+            for w in layout.fixed_words()..image.len() {
+                row[w].store(image[w], Ordering::Relaxed);
+            }
+            self.atomic(0).store(shape.with_row_words(image.len()).0, Ordering::Release);
+        }
+    }
+
+    /// Overwrites the whole row. The caller holds all locks, or has not published the record; it fits.
+    pub fn store_row(self, image: &[u64]) {
+        let shape = self.shape();
+        for (to, &from) in self.row(shape).iter().zip(image) {
+            to.store(from, Ordering::Relaxed); // ordered by the Release in `unlock`
+        }
+        self.atomic(0).store(shape.with_row_words(image.len()).0, Ordering::Release);
+    }
+
+    /// Moves the row to an overflow block, as it is. The caller holds all locks.
+    pub fn move_to_overflow(self, local: &mut Local, block: Overflow) {
+        let shape = self.shape();
+        let row = self.row(shape);
+        for (i, word) in row[..shape.row_words()].iter().enumerate() {
+            // SAFETY: the caller made the block large enough for a longer row than this one.
+            unsafe { block.0.add(i + 1).as_ref() }.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        let address = self.inline(shape);
+        let old = shape.overflows().then(|| address.load(Ordering::Relaxed));
+        // the address before the flag, each with Release: pairs with the Acquires in `shape` and `row`
+        address.store(block.0.as_ptr().expose_provenance() as u64, Ordering::Release);
+        self.atomic(0).store(shape.with_overflow().0, Ordering::Release);
+        if let Some(old) = old {
+            Self::retire_overflow(local, old);
+        }
+    }
+
+    fn retire_overflow(local: &mut Local, address: u64) {
+        let block: *mut AtomicU64 = std::ptr::with_exposed_provenance_mut(address as usize);
+        // SAFETY: the block came from `Overflow::create`, and no record refers to it any more.
+        unsafe {
+            let capacity = (*block).load(Ordering::Relaxed) as usize;
+            local.retire(NonNull::new_unchecked(block).cast(), Overflow::bytes(capacity));
+        }
+    }
+
+    /// Copies the current row to a version in front of the record's chain. The caller holds all locks.
+    /// Returns the version, for the caller to free when no snapshot needs it.
+    ///
+    /// # Errors
+    /// [`scaledb_base::Error::OutOfMemory`].
+    pub fn retain(self, local: &mut Local, current: Word) -> Result<Version> {
+        let shape = self.shape();
+        let row = self.row(shape);
+        let words = if current.is_absent() { 0 } else { shape.row_words() };
+        let chain = self.chain();
+        let next = chain.load(Ordering::Relaxed);
+        let version = Version::create(local, current, next, words, |out| {
+            for (to, from) in out.iter_mut().zip(row) {
+                *to = from.load(Ordering::Relaxed); // under the lock
+            }
+        })?;
+        // pairs with the Acquire in `read_at`
+        chain.store(version.raw(), Ordering::Release);
+        Ok(version)
+    }
+
+    /// The latest commit on any group of a locked record, given the words before the locks.
+    pub fn current(words: &[Word; MAX_GROUPS], groups: usize) -> Word {
+        words[..groups].iter().copied().max_by_key(|w| w.ts()).expect("at least one group")
+    }
+
+    /// The row as of snapshot boundary `boundary`: the state after all commits before it. Copies the
+    /// columns of `cols` to `out`. Waits for commits in flight, without a bound: they are short.
+    ///
+    /// The caller's snapshot is registered, so that the versions it needs are kept.
+    pub fn read_at(
+        self,
+        boundary: Timestamp,
+        layout: &Layout,
+        cols: &Projection,
+        out: &mut Vec<u64>,
+    ) -> Presence {
+        let groups = layout.groups();
+        let all = GroupSet::all(groups);
+        let mut seen = [Word(0); MAX_GROUPS];
+        let mut backoff = Backoff::new();
+        loop {
+            for group in all.iter() {
+                seen[group] = self.word(group);
+            }
+            let current = Self::current(&seen, groups);
+            if current.ts() < boundary && !seen[..groups].iter().any(|w| w.is_locked()) {
+                let shape = self.shape();
+                if !current.is_absent() {
+                    self.copy_row(layout, shape, cols, out);
+                }
+                // pairs with the Release fence in `try_lock`
+                fence(Ordering::Acquire);
+                if all.iter().all(|g| self.group_word(g).load(Ordering::Relaxed) == seen[g].0) {
+                    return if current.is_absent() {
+                        Presence::Absent
+                    } else {
+                        Presence::Live(shape.row_words())
+                    };
+                }
+            } else if current.ts() >= boundary {
+                // pairs with the Release in `retain`; the version is there, for it was retained before the
+                // word that we saw was stored
+                return self.read_chain(boundary, layout, cols, out);
+            } else {
+                backoff.wait_forever();
+            }
+        }
+    }
+
+    fn read_chain(
+        self,
+        boundary: Timestamp,
+        layout: &Layout,
+        cols: &Projection,
+        out: &mut Vec<u64>,
+    ) -> Presence {
+        // SAFETY: versions up to the first one before the boundary are kept for this snapshot.
+        let mut version = unsafe { Version::from_raw(self.chain().load(Ordering::Acquire)) };
+        while let Some(v) = version {
+            if v.word().ts() < boundary {
+                if v.word().is_absent() {
+                    return Presence::Absent;
+                }
+                return Presence::Live(v.copy(cols.spans(), cols.var(), layout.fixed_words(), out));
+            }
+            version = v.next();
+        }
+        Presence::Absent // inserted after the boundary
+    }
+
+    /// Bytes of the record, its overflow block included.
+    pub fn bytes(self) -> usize {
+        let shape = self.shape();
+        let block = Self::block_bytes(shape.groups(), shape.key_len(), shape.capacity());
+        block + if shape.overflows() { Overflow::bytes(self.row(shape).len()) } else { 0 }
+    }
+
+    fn take_overflow(self) -> Option<u64> {
+        let shape = self.shape();
+        if !shape.overflows() {
+            return None;
+        }
+        Some(self.inline(shape).load(Ordering::Relaxed))
+    }
+
+    /// Frees a record that nobody else has seen.
+    ///
+    /// # Safety
+    /// It was created by a worker of the same domain, was never published, and is not used again.
+    pub unsafe fn free(self, local: &mut Local) {
+        let shape = self.shape();
+        if let Some(address) = self.take_overflow() {
+            let block: *mut AtomicU64 = std::ptr::with_exposed_provenance_mut(address as usize);
+            // SAFETY: the record's own block.
+            Overflow(unsafe { NonNull::new_unchecked(block) }).discard(local);
+        }
+        let bytes = Self::block_bytes(shape.groups(), shape.key_len(), shape.capacity());
+        // SAFETY: the caller's promise.
+        unsafe { local.free(self.0.cast(), bytes) };
+    }
+
+    /// Frees a record once nobody can see it any more.
+    ///
+    /// # Safety
+    /// It is obsolete and has left all indexes and lists; it is retired once.
+    pub unsafe fn retire(self, local: &mut Local) {
+        let shape = self.shape();
+        if let Some(address) = self.take_overflow() {
+            Self::retire_overflow(local, address);
+        }
+        let bytes = Self::block_bytes(shape.groups(), shape.key_len(), shape.capacity());
+        // SAFETY: the caller's promise.
+        unsafe { local.retire(self.0.cast(), bytes) };
+    }
+}
+
+// SAFETY: a record is shared by design: all its mutable parts are atomics.
+unsafe impl Send for Record {}
+// SAFETY: as above.
+unsafe impl Sync for Record {}

@@ -1,0 +1,102 @@
+//! The header word of a conflict group: commit timestamp and flags.
+
+use scaledb_base::Timestamp;
+use std::fmt;
+
+/// ```text
+///  63 ........................ 3   2          1        0
+///  commit_ts                       obsolete   absent   locked
+/// ```
+///
+/// | state | flags | who may leave it |
+/// |---|---|---|
+/// | placeholder of an insert in flight | locked, absent | its commit (to live) or its abort (to obsolete) |
+/// | live | none | a commit that locks it |
+/// | deleted | absent | an insert that locks it (to live), clean-up (to obsolete) |
+/// | gone | obsolete, absent | nobody: whoever meets it looks the key up again |
+///
+/// While a word is locked its timestamp is that of the last commit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Word(pub u64);
+
+impl Word {
+    const LOCKED: u64 = 1;
+    const ABSENT: u64 = 2;
+    const OBSOLETE: u64 = 4;
+
+    /// The word of a placeholder: an insert that has not committed.
+    pub const PLACEHOLDER: Self = Self(Self::LOCKED | Self::ABSENT);
+
+    /// A live row, committed at `ts`.
+    #[inline]
+    pub fn live(ts: Timestamp) -> Self {
+        Self(ts.raw() << Timestamp::SPARE_BITS)
+    }
+
+    /// A row deleted at `ts`.
+    #[inline]
+    pub fn absent(ts: Timestamp) -> Self {
+        Self(ts.raw() << Timestamp::SPARE_BITS | Self::ABSENT)
+    }
+
+    /// When the state was committed.
+    #[inline]
+    pub fn ts(self) -> Timestamp {
+        Timestamp::from_raw(self.0 >> Timestamp::SPARE_BITS)
+    }
+
+    /// Whether a commit holds the lock.
+    #[inline]
+    pub fn is_locked(self) -> bool {
+        self.0 & Self::LOCKED != 0
+    }
+
+    /// Whether there is no row.
+    #[inline]
+    pub fn is_absent(self) -> bool {
+        self.0 & Self::ABSENT != 0
+    }
+
+    /// Whether the record has left the indexes.
+    #[inline]
+    pub fn is_obsolete(self) -> bool {
+        self.0 & Self::OBSOLETE != 0
+    }
+
+    /// The word with the lock.
+    #[inline]
+    #[must_use]
+    pub fn locked(self) -> Self {
+        Self(self.0 | Self::LOCKED)
+    }
+
+    /// The word without the lock.
+    #[inline]
+    #[must_use]
+    pub fn unlocked(self) -> Self {
+        Self(self.0 & !Self::LOCKED)
+    }
+
+    /// The word of a record that leaves the indexes, unlocked.
+    #[inline]
+    #[must_use]
+    pub fn obsolete(self) -> Self {
+        Self(self.unlocked().0 | Self::OBSOLETE | Self::ABSENT)
+    }
+}
+
+impl fmt::Debug for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.ts())?;
+        for (flag, name) in [
+            (self.is_locked(), " locked"),
+            (self.is_absent(), " absent"),
+            (self.is_obsolete(), " obsolete"),
+        ] {
+            if flag {
+                f.write_str(name)?;
+            }
+        }
+        Ok(())
+    }
+}
