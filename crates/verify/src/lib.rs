@@ -1,3 +1,4 @@
 //! Histories, checkers and models that verify ScaleDB.
 
 pub mod model;
+pub mod reference;
