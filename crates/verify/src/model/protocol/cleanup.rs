@@ -20,36 +20,39 @@ impl Protocol {
     }
 
     /// Every active transaction began after `ts`, every snapshot in use or still to come is taken after `ts`, and no
-    /// lane is pinned at or before `ts`. The clock and the pins are read before the actives, so a snapshot that has
-    /// chosen its ts from older values has announced itself by then.
+    /// lane is pinned at or before `ts`. The order matters where these are separate reads: actives before pins, because
+    /// a lane may have read the clock for its pin long before it publishes the pin, and is active all that time.
     fn grace_passed(&self, cx: &mut Taker<'_>, ts: Ts) -> Steps<bool> {
         if self.breaks(Mutation::NoGrace) {
             return Ok(true);
         }
+        let lanes = self.program.workers.len();
         if !self.config.fine {
             return cx.step("clean-up: grace period over?", |db| {
-                let pins = (0..db.lanes.len()).all(|lane| self.pin_permits(db, lane, ts));
-                self.next_snapshot_permits(db, db.clock, ts) && pins && (0..db.lanes.len()).all(|lane| self.active_permits(db, lane, ts))
+                let lane_permits = |lane| self.active_permits(db, lane, ts) && self.pin_permits(db, lane, ts);
+                self.clock_permits(db.clock, ts) && (0..lanes).all(lane_permits)
             });
         }
-        if !cx.step("clean-up: clock", |db| self.next_snapshot_permits(db, db.clock, ts))? {
+        if !cx.step("clean-up: clock", |db| self.clock_permits(db.clock, ts))? {
             return Ok(false);
         }
-        for lane in 0..self.program.workers.len() {
-            if !cx.step("clean-up: pin of a lane", |db| self.pin_permits(db, lane, ts))? {
-                return Ok(false);
-            }
-        }
-        for lane in 0..self.program.workers.len() {
-            if !cx.step("clean-up: active of a lane", |db| self.active_permits(db, lane, ts))? {
-                return Ok(false);
+        for pins in if self.breaks(Mutation::CleanupPinsFirst) { [true, false] } else { [false, true] } {
+            for lane in 0..lanes {
+                let permits = if pins {
+                    cx.step("clean-up: pin of a lane", |db| self.pin_permits(db, lane, ts))?
+                } else {
+                    cx.step("clean-up: active of a lane", |db| self.active_permits(db, lane, ts))?
+                };
+                if !permits {
+                    return Ok(false);
+                }
             }
         }
         Ok(true)
     }
 
     /// The clock, rounded down to the grid as a new snapshot_ts would be, must have passed the delete.
-    fn next_snapshot_permits(&self, _db: &Db, clock: Ts, ts: Ts) -> bool {
+    fn clock_permits(&self, clock: Ts, ts: Ts) -> bool {
         self.breaks(Mutation::CleanupIgnoresNextSnapshot) || ts < self.quantise(clock)
     }
 

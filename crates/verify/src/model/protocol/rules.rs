@@ -101,6 +101,8 @@ pub enum Mutation {
     CleanupIgnoresNextSnapshot,
     /// Pins do not hold clean-up back.
     CleanupIgnoresPins,
+    /// (fine steps) Clean-up reads the pins before the active transactions.
+    CleanupPinsFirst,
     /// Clean-up does not check that the record is still the same delete.
     CleanupNoRecheck,
     /// Clean-up does not mark the record obsolete.
@@ -118,6 +120,66 @@ pub enum Mutation {
     SnapshotClockLast,
     /// The snapshot_ts is published only when it is known.
     SnapshotPublishedLate,
+}
+
+impl Mutation {
+    /// All of them.
+    pub const ALL: &[Mutation] = &[
+        Mutation::PinLate,
+        Mutation::HelperUnpinsInFlight,
+        Mutation::NoInherit,
+        Mutation::NoInheritOnCoalesce,
+        Mutation::ScanIgnoresInherited,
+        Mutation::LockIgnoresWord,
+        Mutation::NoTreeCheckAfterIndexletClaim,
+        Mutation::NoIndexletCheckAfterTreeClaim,
+        Mutation::NoReprobeAfterTreeLock,
+        Mutation::AddBeforeLock,
+        Mutation::PostAfterTs,
+        Mutation::PostAfterValidation,
+        Mutation::ListAfterPost,
+        Mutation::BitAfterPost,
+        Mutation::SeqBeforeCount,
+        Mutation::NoPost,
+        Mutation::NoLaneLock,
+        Mutation::TsBeforeLocks,
+        Mutation::TsAfterValidation,
+        Mutation::NoReadValidation,
+        Mutation::IgnoreLock,
+        Mutation::NoAbsentValidation,
+        Mutation::NaiveAbsent,
+        Mutation::NoCellValidation,
+        Mutation::NoLeafVersionCheck,
+        Mutation::LeafBeforeCells,
+        Mutation::OwnWholesale,
+        Mutation::NoRefine,
+        Mutation::RecheckContentOnly,
+        Mutation::RecheckIgnoresAbsent,
+        Mutation::NoWordRecheck,
+        Mutation::NoConsult,
+        Mutation::NoOwnPending,
+        Mutation::ObsoleteCountsAsSeen,
+        Mutation::EntryNotValidated,
+        Mutation::NoEntryDelete,
+        Mutation::DecBeforeMerge,
+        Mutation::DecBeforeRemove,
+        Mutation::EvictBeforeTreeInsert,
+        Mutation::MergeOverwritesPlaceholder,
+        Mutation::NoGrace,
+        Mutation::CleanupIgnoresActive,
+        Mutation::CleanupIgnoresSnapshots,
+        Mutation::CleanupIgnoresNextSnapshot,
+        Mutation::CleanupIgnoresPins,
+        Mutation::CleanupPinsFirst,
+        Mutation::CleanupNoRecheck,
+        Mutation::CleanupNoObsolete,
+        Mutation::NoRetention,
+        Mutation::NoAbsentVersion,
+        Mutation::WrongGrid,
+        Mutation::SnapshotIgnoresPins,
+        Mutation::SnapshotClockLast,
+        Mutation::SnapshotPublishedLate,
+    ];
 }
 
 /// The point index of a table.
