@@ -1,4 +1,5 @@
 //!
+pub mod btree;
 pub mod hash;
 pub mod indexlet;
 pub mod phantomlet;
