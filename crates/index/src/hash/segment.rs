@@ -36,7 +36,7 @@
 //! took the old segment from the directory began before any such change was done. Readers therefore need
 //! no second look; writers find the bucket frozen and start over.
 
-use super::bucket::{Bucket, KNOWN_BITS, Note, PROBE, Seen, Word};
+use super::bucket::{Bucket, KNOWN_BITS, Note, PROBE, Word};
 use scaledb_base::Result;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{Ordering, fence};
@@ -110,13 +110,11 @@ impl Segment {
     pub(crate) fn get(&self, hash: u64, eq: impl Fn(u64) -> bool) -> Option<u64> {
         let home = Self::home(hash);
         for distance in 0..PROBE {
-            let seen = self.bucket(home + distance).look(hash);
-            if seen.any_tagged() {
-                if let Some(word) = find(&seen, &eq) {
-                    return Some(word.value());
-                }
+            let bucket = self.bucket(home + distance);
+            if let Some(value) = find(bucket, hash, &eq) {
+                return Some(value);
             }
-            if seen.last {
+            if bucket.is_last() {
                 break;
             }
         }
@@ -129,33 +127,26 @@ impl Segment {
     pub(crate) fn insert(&self, hash: u64, value: u64, eq: impl Fn(u64) -> bool) -> Put {
         let home = Self::home(hash);
         let Some(mut first) = self.bucket(home).lock() else { return Put::Frozen };
-        let seen = self.bucket(home).look(hash);
-        if let Some(word) = find(&seen, &eq) {
-            return Put::Existing(word.value());
-        }
-        let free = seen.free_slot();
-        if !seen.last {
-            for distance in 1..PROBE {
-                let seen = self.bucket(home + distance).look(hash);
-                if let Some(word) = find(&seen, &eq) {
-                    return Put::Existing(word.value());
-                }
-                if seen.last {
-                    break;
-                }
+        for distance in 0..PROBE {
+            let bucket = self.bucket(home + distance);
+            if let Some(value) = find(bucket, hash, &eq) {
+                return Put::Existing(value);
+            }
+            if bucket.is_last() {
+                break;
             }
         }
-        if let Some(slot) = free {
+        if let Some(slot) = self.bucket(home).free().first() {
             first.put(slot, Word::new(hash, value), Note::new(hash, 0));
             return Put::New;
         }
-        if (1..PROBE).all(|distance| self.bucket(home + distance).look(hash).free_slot().is_none()) {
+        if (1..PROBE).all(|distance| self.bucket(home + distance).free().first().is_none()) {
             return Put::Full;
         }
         first.pass();
         for distance in 1..PROBE {
             let mut next = self.lock_behind(home + distance);
-            if let Some(slot) = self.bucket(home + distance).look(hash).free_slot() {
+            if let Some(slot) = self.bucket(home + distance).free().first() {
                 next.put(slot, Word::new(hash, value), Note::new(hash, distance));
                 return Put::New;
             }
@@ -176,8 +167,8 @@ impl Segment {
         let word = Word::new(hash, value);
         let mut first = self.bucket(home).lock()?;
         for distance in 0..PROBE {
-            let seen = self.bucket(home + distance).look(hash);
-            if let Some(slot) = seen.position(word) {
+            let bucket = self.bucket(home + distance);
+            if let Some(slot) = bucket.tagged(hash).find(|&slot| bucket.word(slot) == word) {
                 if distance == 0 {
                     first.clear(slot);
                     return Some(true);
@@ -190,7 +181,7 @@ impl Segment {
                 first.unpass();
                 return Some(true);
             }
-            if seen.last {
+            if bucket.is_last() {
                 break;
             }
         }
@@ -250,10 +241,16 @@ impl Segment {
     }
 }
 
-/// The entry among `seen` whose key is equal.
+/// The value of the bucket's entry whose key is equal.
 #[inline(always)]
-fn find(seen: &Seen, eq: &impl Fn(u64) -> bool) -> Option<Word> {
-    // acquire: pairs with the release store of the word; the record behind it is complete
-    fence(Ordering::Acquire);
-    seen.tagged().find(|word| eq(word.value()))
+fn find(bucket: &Bucket, hash: u64, eq: &impl Fn(u64) -> bool) -> Option<u64> {
+    for slot in bucket.tagged(hash) {
+        let word = bucket.word(slot);
+        // acquire: pairs with the release store of the word; the record behind it is complete
+        fence(Ordering::Acquire);
+        if !word.is_free() && eq(word.value()) {
+            return Some(word.value());
+        }
+    }
+    None
 }
