@@ -36,7 +36,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
 
     /// Coalesces the topmost pair on the way to `key` that asks for it; false if none does.
     fn try_shrink(&self, local: &mut Local, needed_after: u64, key: &[u8]) -> Result<bool, Restart> {
-        let mut above: Above<'_, I> = Above::Anchor(&*self.anchor);
+        let mut above: Above<'_, I> = Above::Anchor(&self.anchor);
         let mut above_version = self.anchor.version.read()?;
         let (mut node, height) = self.anchor.root();
         self.anchor.version.validate(above_version)?;

@@ -92,7 +92,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
     /// Goes down to the leaf at a position. O(log n), one round of cache misses per level.
     #[inline(always)]
     pub(super) fn descend(&self, at: Position<'_>) -> Result<Place<'_, Leaf<L>, I>, Restart> {
-        let mut above = Above::Anchor(&*self.anchor);
+        let mut above = Above::Anchor(&self.anchor);
         let mut above_version = self.anchor.version.read()?;
         let (mut node, height) = self.anchor.root();
         let mut slot = 0;

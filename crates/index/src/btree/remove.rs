@@ -63,7 +63,6 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
     }
 
     /// Locks the leaf that holds `key` with `value`; `None` if none does.
-    #[expect(clippy::type_complexity, reason = "leaf, its guard, and a slot in it")]
     fn lock_entry(&self, key: &[u8], value: u64) -> Result<Option<(&Leaf<L>, Guard<'_>, usize)>, Restart> {
         let at = self.descend(Position::At(key))?;
         let guard = at.node.version.try_lock(at.version)?;

@@ -184,7 +184,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
 
     /// Splits the topmost full node on the way to `key`; false if there is none.
     fn try_split_above(&self, local: &mut Local, key: &[u8], stats: &mut BatchStats) -> Result<bool, Stop> {
-        let mut above = Above::Anchor(&*self.anchor);
+        let mut above = Above::Anchor(&self.anchor);
         let mut above_version = self.anchor.version.read()?;
         let (mut node, height) = self.anchor.root();
         let mut slot = 0;

@@ -113,7 +113,7 @@ impl Guard<'_> {
 
     /// Unlocks a node that was unlinked for ever.
     pub(super) fn bury(mut self) {
-        self.after = self.before + CHANGE | OBSOLETE;
+        self.after = (self.before + CHANGE) | OBSOLETE;
     }
 }
 
