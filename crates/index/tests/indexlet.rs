@@ -72,7 +72,7 @@ fn agrees_with_a_map(ops: &[Op], hash: impl Fn(u64) -> u64) -> bool {
                     Inserted::Full => {
                         full = true;
                         assert!(!map.contains_key(&key));
-                        assert!(map.len() >= 56, "a window of 8 buckets is full");
+                        assert!(map.len() >= 112, "a window of 16 buckets is full");
                     }
                 }
             }
@@ -123,29 +123,29 @@ fn one_home_takes_its_window_and_is_full_then() {
     while indexlet.insert(local, 0, value(in_window, 0), |v| key_of(v) == in_window) == Inserted::New {
         in_window += 1;
     }
-    assert_eq!(in_window, 56);
+    assert_eq!(in_window, 112);
     assert_eq!(indexlet.insert(local, 0, value(7, 1), |v| key_of(v) == 7), Inserted::Existing(value(7, 0)));
     // the next home has lost its room, too
-    let next = 9 << 20;
-    assert_eq!(indexlet.insert(local, next, value(99, 0), |v| key_of(v) == 99), Inserted::New);
-    assert_eq!(indexlet.get(local, next, |v| key_of(v) == 99), Some(value(99, 0)));
+    let next = 9 << 20; // the next home
+    assert_eq!(indexlet.insert(local, next, value(999, 0), |v| key_of(v) == 999), Inserted::New);
+    assert_eq!(indexlet.get(local, next, |v| key_of(v) == 999), Some(value(999, 0)));
     // any place in the window will do again
     assert!(indexlet.remove(local, 0, value(30, 0)));
-    assert_eq!(indexlet.insert(local, 0, value(56, 0), |v| key_of(v) == 56), Inserted::New);
-    assert_eq!(indexlet.insert(local, 0, value(57, 0), |v| key_of(v) == 57), Inserted::Full);
+    assert_eq!(indexlet.insert(local, 0, value(112, 0), |v| key_of(v) == 112), Inserted::New);
+    assert_eq!(indexlet.insert(local, 0, value(113, 0), |v| key_of(v) == 113), Inserted::Full);
 }
 
 #[test]
 fn a_failed_insert_leaves_no_count_behind() {
     let local = &mut active(&domain());
     let indexlet = Indexlet::new(local, 1).unwrap();
-    for key in 0..56 {
+    for key in 0..112 {
         assert_eq!(indexlet.insert(local, 0, value(key, 0), |_| false), Inserted::New);
     }
     for _ in 0..1000 {
         assert_eq!(indexlet.insert(local, 0, value(1000, 0), |_| false), Inserted::Full);
     }
-    for key in 0..56 {
+    for key in 0..112 {
         assert!(indexlet.remove(local, 0, value(key, 0)));
     }
     // with a count left over, a probe for a missing key would call `eq` on what lies behind
@@ -261,7 +261,7 @@ fn own_keys(hash: impl Fn(u64) -> u64 + Sync, keys: u64, residents: u64) {
         assert!(indexlet.remove(&local, hash(key), value(key, 0)));
     }
     assert!(indexlet.is_empty());
-    for key in 0..56 {
+    for key in 0..112 {
         // no count was lost: all that fits fits, and a probe of the empty home ends there
         assert_eq!(indexlet.insert(&local, 0, value(key, 0), |_| false), Inserted::New);
     }
@@ -274,7 +274,7 @@ fn own_keys_are_found_and_gone_among_crowded_buckets() {
 
 #[test]
 fn own_keys_are_found_and_gone_when_the_window_is_full() {
-    own_keys(|key| (key % 2) << 48, 20, 20);
+    own_keys(|key| (key % 2) << 48, 30, 20);
 }
 
 #[test]

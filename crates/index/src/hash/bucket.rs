@@ -6,10 +6,13 @@ use scaledb_sync::hint::Backoff;
 /// Entries of a bucket. Seven and the head fill a cache line.
 pub(crate) const SLOTS: usize = if scaledb_sync::MODEL { 2 } else { 7 };
 /// Buckets that a probe may visit, its home included.
-pub(crate) const PROBE: usize = if scaledb_sync::MODEL { 2 } else { 8 };
+pub(crate) const PROBE: usize = if scaledb_sync::MODEL { 2 } else { 16 };
 
 /// Bits of a hash that an entry's note holds; with the tag, they are all that is left of the hash.
-pub(crate) const NOTE_BITS: u32 = 5;
+pub(crate) const NOTE_BITS: u32 = 3;
+const DISTANCE_BITS: u32 = 4;
+const NOTE: u32 = NOTE_BITS + DISTANCE_BITS;
+const NOTES: u32 = 9;
 /// Bits of a hash that an entry remembers.
 pub(crate) const KNOWN_BITS: u32 = NOTE_BITS + TAG_BITS;
 const TAG_BITS: u32 = 16;
@@ -21,16 +24,16 @@ const VALUE: u64 = (1 << VALUE_BITS) - 1;
 ///       ┌──────────┬──────────┬──────────┬─ ... ─┬──────────┐
 ///       │   head   │  slot 0  │  slot 1  │       │  slot 6  │
 ///       └──────────┴──────────┴──────────┴─ ... ─┴──────────┘
-///  head:  bit 0 locked │ 1 frozen │ 2..8 overflow │ 8 + 8i .. 16 + 8i: note of slot i
+///  head:  bit 0 locked │ 1 frozen │ 2..9 overflow │ 9 + 7i .. 16 + 7i: note of slot i
 ///  slot:  bit 48..64 tag │ 0..48 value                            0: free
-///  note:  bit 0..3 distance of the entry from its home bucket │ 3..8 the hash's top five bits
+///  note:  bit 0..4 distance of the entry from its home bucket │ 4..7 the hash's top three bits
 /// ```
 ///
 /// - A slot is written only by the holder of the bucket's lock, and read by anybody: it is one word, so
 ///   there is nothing to tear.
 /// - `overflow` = the entries that passed this bucket because it was full: those with
 ///   `home <= bucket < place`. At most (PROBE - 1) * SLOTS, plus one for each of at most PROBE homes with
-///   an operation under way: 57 < 64.
+///   an operation under way: 121 < 128.
 /// - A note belongs to its slot; it means nothing while the slot is free. Only a split reads it.
 #[repr(C, align(64))]
 pub(crate) struct Bucket {
@@ -41,7 +44,7 @@ pub(crate) struct Bucket {
 const LOCKED: u64 = 1;
 const FROZEN: u64 = 2;
 const OVERFLOW_UNIT: u64 = 1 << 2;
-const OVERFLOW: u64 = 0x3f << 2;
+const OVERFLOW: u64 = 0x7f << 2;
 
 /// An entry as a slot holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,22 +81,22 @@ pub(crate) struct Note(u64);
 impl Note {
     #[inline(always)]
     pub(crate) fn new(hash: u64, distance: usize) -> Self {
-        Self((hash >> (64 - NOTE_BITS)) << 3 | distance as u64)
+        Self((hash >> (64 - NOTE_BITS)) << DISTANCE_BITS | distance as u64)
     }
 
     pub(crate) fn distance(self) -> usize {
-        (self.0 & 7) as usize
+        (self.0 & ((1 << DISTANCE_BITS) - 1)) as usize
     }
 
     /// The same entry's note at another distance.
     pub(crate) fn moved(self, distance: usize) -> Self {
-        Self(self.0 & !7 | distance as u64)
+        Self(self.0 & !((1 << DISTANCE_BITS) - 1) | distance as u64)
     }
 
     /// Bit `depth`, counted from the top, of the hash of the entry with this note and `word`.
     pub(crate) fn hash_bit(self, word: Word, depth: u32) -> usize {
         debug_assert!(depth < KNOWN_BITS);
-        let known = (self.0 >> 3) << (64 - NOTE_BITS) | (word.0 & !VALUE) >> NOTE_BITS;
+        let known = (self.0 >> DISTANCE_BITS) << (64 - NOTE_BITS) | (word.0 & !VALUE) >> NOTE_BITS;
         (known >> (63 - depth) & 1) as usize
     }
 }
@@ -227,7 +230,7 @@ impl Bucket {
         self.slots.iter().enumerate().filter_map(move |(i, slot)| {
             // acquire: pairs with the release store that put the entry there
             let word = Word(slot.load(Ordering::Acquire));
-            (!word.is_free()).then_some((word, Note(head >> (8 + 8 * i) & 0xff)))
+            (!word.is_free()).then_some((word, Note(head >> (NOTES + NOTE * i as u32) & ((1 << NOTE) - 1))))
         })
     }
 
@@ -252,8 +255,8 @@ impl Bucket {
 
 #[inline(always)]
 fn with_note(head: u64, slot: usize, note: Note) -> u64 {
-    let at = 8 + 8 * slot;
-    head & !(0xff << at) | note.0 << at
+    let at = NOTES + NOTE * slot as u32;
+    head & !(((1 << NOTE) - 1) << at) | note.0 << at
 }
 
 /// The eight words of a bucket at once.
@@ -374,7 +377,7 @@ mod tests {
     fn a_bucket_fills_a_cache_line() {
         assert_eq!(size_of::<Bucket>(), 64);
         assert!((PROBE - 1) * SLOTS + PROBE <= (OVERFLOW / OVERFLOW_UNIT) as usize);
-        assert!(PROBE <= 8, "a note has three bits for the distance");
+        assert!(PROBE <= 1 << DISTANCE_BITS && NOTES + NOTE * SLOTS as u32 <= 64);
     }
 
     #[test]

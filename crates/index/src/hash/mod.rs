@@ -92,7 +92,7 @@ impl HashIndex {
     }
 
     /// Adds an entry unless there is one with an equal key. [`Inserted::Full`] means that thousands of keys
-    /// share the first 21 bits of their hashes: the hash is not one.
+    /// share the first 19 bits of their hashes: the hash is not one.
     ///
     /// # Errors
     /// `OutOfMemory`, when the index has to grow and cannot.
