@@ -1,5 +1,8 @@
 //! Tests of the B+ tree through its public interface.
 
+#[cfg(not(loom))]
+mod interleavings;
 #[cfg(not(any(loom, shuttle)))]
 mod sequential;
+#[cfg(not(loom))]
 mod support;

@@ -29,6 +29,8 @@ pub(crate) struct Keys(Vec<*mut Key>);
 
 // SAFETY: it only owns the keys.
 unsafe impl Send for Keys {}
+// SAFETY: shared, it gives nothing away.
+unsafe impl Sync for Keys {}
 
 impl Keys {
     pub(crate) fn make(&mut self, bytes: &[u8]) -> u64 {
