@@ -108,6 +108,9 @@ fn scans() -> Vec<Case> {
         Case::new("scan-delete", &[(1, 0), (5, 0)], {
             vec![vec![tx(&[Delete(1), Update(5)]), Merge, Cleanup], vec![tx(&[Read(5), Scan(0, 3)])]]
         }),
+        Case::new("scan-then-update-unseen", &[], {
+            vec![vec![tx(&[Scan(0, 3), Update(1)])], vec![tx(&[Insert(1, 0)]), Merge]]
+        }),
         Case::new("scan-aborted-insert", &[(5, 0)], {
             vec![vec![tx(&[Read(5), Insert(1, 0)]), tx(&[Insert(1, 0), Update(5)])], vec![tx(&[Update(5), Scan(0, 3)])]]
         }),
@@ -187,6 +190,7 @@ fn reads() -> Vec<Case> {
         Case::new("duplicate-inserts", &[], vec![vec![tx(&[Insert(1, 0), Insert(6, 0)]), Merge], vec![tx(&[Insert(2, 0), Insert(6, 0)]), Merge]]),
         Case::new("insert-existing", &[(1, 0)], vec![vec![tx(&[Insert(1, 0)]), Merge], vec![tx(&[Update(1)]), tx(&[Read(1)])]]),
         Case::new("blind-adds", &[(1, 0), (2, 0)], adds()),
+        Case::new("blind-adds-crossed", &[(1, 0), (2, 0)], vec![vec![tx(&[Add(1, 1), Add(2, 1)])], vec![tx(&[Add(2, 2), Add(1, 2)]), tx(&[Read(1), Read(2)])]]),
         Case::new("blind-adds-fine", &[(1, 0), (2, 0)], adds()).fine(),
         Case::new("blind-add-delete", &[(1, 0)], vec![vec![tx(&[Add(1, 1)]), tx(&[Add(1, 2)])], vec![tx(&[Delete(1)]), Cleanup, tx(&[Insert(1, 0)])]]),
     ]
@@ -224,6 +228,10 @@ fn secondary() -> Vec<Case> {
         sec("move-into-range", &[(1, 0), (5, 0)], vec![vec![tx(&[Move(1, 2), Update(5)]), Merge], vec![tx(&[ScanSec(2, 2), Read(5)])]]),
         sec("move-out-of-range", &[(1, 2), (5, 0)], vec![vec![tx(&[Move(1, 1), Update(5)]), Merge, Cleanup], vec![tx(&[ScanSec(2, 2), Read(5)])]]),
         sec("move-there-and-back", &[(1, 0)], vec![vec![tx(&[ScanSec(1, 1)])], vec![tx(&[Move(1, 1)]), tx(&[Move(1, 0)]), Merge, Cleanup]]),
+        sec("move-back-under-scan", &[(1, 0), (5, 0)], {
+            let mover = vec![tx(&[Move(1, 1)]), tx(&[Move(1, 0)]), tx(&[Move(1, 1), Update(5)])];
+            vec![vec![tx(&[ScanSec(1, 1), Read(5)])], mover]
+        }),
         sec("two-movers", &[(1, 0)], vec![vec![tx(&[Move(1, 1)]), Merge, Cleanup], vec![tx(&[Move(1, 0)]), tx(&[Move(1, 2)]), Merge, Cleanup]]),
         sec("delete-and-reinsert-entry", &[(1, 0)], vec![vec![tx(&[Delete(1)]), Merge, Cleanup], vec![tx(&[Insert(1, 0)]), Merge, tx(&[ScanSec(0, 0)])]]),
         sec("swap-entries", &[(1, 0), (2, 1)], swap()),
@@ -276,6 +284,11 @@ fn sync_inserts() -> Vec<Case> {
         Case::new("indexlet-full", &[], same_key()).point(full(1)),
         Case::new("indexlet-full-no-merge", &[], {
             vec![vec![tx(&[Insert(1, 0)]), Merge], vec![tx(&[Insert(2, 0)]), Merge], vec![tx(&[Insert(2, 0)]), tx(&[Read(2)])]]
+        })
+        .point(full(1)),
+        Case::new("indexlet-full-two-places", &[], {
+            let first = vec![tx(&[Insert(1, 0)]), Merge, tx(&[Insert(2, 0)]), Merge];
+            vec![first, vec![tx(&[Insert(2, 0)]), tx(&[Read(2)])]]
         })
         .point(full(1)),
         Case::new("indexlet-full-skew", &[(5, 0)], {
@@ -334,7 +347,9 @@ fn snapshots() -> Vec<Case> {
                 vec![snap(&[Read(0), Read(1)])],
             ]
         })
-        .fine()
-        .long(),
+        .fine(),
+        Case::new("snapshot-long-chain", &[(0, 0)], {
+            vec![vec![tx(&[Update(0)]), tx(&[Update(0)]), tx(&[Update(0)])], vec![snap(&[Read(0), Read(0)])]]
+        }),
     ]
 }

@@ -150,6 +150,11 @@ impl History {
         self.committed.is_empty()
     }
 
+    /// The commit_ts of a committed transaction, 0 for the initial load.
+    pub fn ts_of(&self, id: TxId) -> Ts {
+        self.committed.iter().find(|tx| tx.id == id).map_or(0, |tx| tx.ts)
+    }
+
     /// The rows that the serial execution in commit_ts order leaves.
     pub fn final_rows(&self) -> Rows {
         let mut rows = self.initial;

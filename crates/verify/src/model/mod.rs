@@ -6,4 +6,6 @@ pub mod explorer;
 pub mod history;
 pub mod program;
 pub mod protocol;
+pub mod published;
+pub mod random;
 pub mod tree;

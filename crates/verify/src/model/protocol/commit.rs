@@ -144,13 +144,14 @@ impl Protocol {
     }
 
     fn lock_live(&self, cx: &mut Taker<'_>, tx: &mut Tx, rec: Rec, table: usize, key: Key, effect: Effect) -> Steps<()> {
-        let before = cx.step("C2 lock a live record", |db| {
+        let before = cx.wait("C2 lock a live record", |db| {
             let word = &mut db.record_mut(rec).word;
             let free = word.locker.is_none() && !word.absent && !word.obsolete;
-            free.then(|| {
+            let waits = word.locker.is_some() && self.breaks(Mutation::LockWaits);
+            (!waits).then(|| {
                 let before = *word;
-                word.locker = Some(tx.me);
-                before
+                word.locker = if free { Some(tx.me) } else { word.locker };
+                free.then_some(before)
             })
         })?;
         let before = before.ok_or(Stop::Conflict("locked, or gone"))?;
@@ -268,11 +269,15 @@ impl Protocol {
             };
             let retain = self.retains(lock, tx.ts);
             cx.step(if self.config.fine { "C6 keep the old version, write the row" } else { "C6 install" }, |db| {
+                let horizon = self.snapshot_horizon(db);
                 let record = db.record_mut(lock.rec);
                 if retain {
                     let row = (!lock.before.absent).then_some(record.row);
                     record.chain.push(Version { ts: lock.before.ts, row });
                 }
+                let superseded: Vec<u8> = record.chain.iter().skip(1).map(|v| v.ts).chain([tx.ts]).collect();
+                let mut superseded = superseded.into_iter();
+                record.chain.retain(|_| superseded.next().is_some_and(|ts| ts >= horizon));
                 write(&mut record.row);
                 if !self.config.fine {
                     record.word = word;

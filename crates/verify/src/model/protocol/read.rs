@@ -1,7 +1,7 @@
 //! Point reads and scans of read-write transactions.
 
 use super::rules::{Mutation, Owners, PointIndex};
-use super::state::{Cell, Item, TableId, Word};
+use super::state::{Cell, Item, ROWS, TableId, Word};
 use super::tx::{ScannedLeaf, Tx};
 use super::{Protocol, Taker};
 use crate::model::explorer::Steps;
@@ -158,7 +158,9 @@ impl Protocol {
             let mut seen = self.read_record(cx, rec)?.map(|(word, row)| (rec, word, row));
             match seen {
                 Some((rec, word, _)) => {
-                    if table == super::state::ROWS || !self.breaks(Mutation::EntryNotValidated) {
+                    let redundant = !word.absent && self.breaks(Mutation::LiveEntryNotValidated);
+                    let skip = redundant || self.breaks(Mutation::EntryNotValidated);
+                    if table == ROWS || !skip {
                         tx.read_set.push((rec, word));
                     }
                 }

@@ -15,14 +15,17 @@ pub enum Mutation {
     /// Scans look only at the leaf's own partition.
     ScanIgnoresInherited,
     // ---- C2 lock, inserts
-    /// An update overwrites a record that changed since it was read (locks it if it is just unlocked).
+    /// An update locks a record that changed since it was read, and validation trusts the lock.
     LockIgnoresWord,
     /// A claim in the indexlet is not followed by a tree look-up.
     NoTreeCheckAfterIndexletClaim,
     /// A claim in the tree is not followed by an indexlet look-up.
     NoIndexletCheckAfterTreeClaim,
-    /// After locking an absent record found in the tree the indexlet is not probed again.
+    /// After locking an absent record found in the tree the indexlet is not probed again (redundant: whoever claims
+    /// in the indexlet looks into the tree, finds that record and backs out).
     NoReprobeAfterTreeLock,
+    /// Locks that were not read are waited for without bound (there is no lock order).
+    LockWaits,
     /// A blind add computes its new value from what it sees before it locks.
     AddBeforeLock,
     // ---- C3 post
@@ -50,6 +53,8 @@ pub enum Mutation {
     NoReadValidation,
     /// Validation does not mind records locked by another.
     IgnoreLock,
+    /// Validation waits for records locked by another.
+    ValidationWaits,
     /// Absent reads are not validated.
     NoAbsentValidation,
     /// Absent reads take an absent record for the same nothing.
@@ -66,6 +71,8 @@ pub enum Mutation {
     NoRefine,
     /// A changed leaf is checked by the content of the leaves that cover the interval now, not by their cells.
     RecheckContentOnly,
+    /// A key that the scan has not seen is excused if the transaction has locked its record, though another made it.
+    OwnLocksExcused,
     /// A changed leaf is checked without minding absent (and so also locked) records.
     RecheckIgnoresAbsent,
     // ---- reads
@@ -79,6 +86,8 @@ pub enum Mutation {
     ObsoleteCountsAsSeen,
     /// A scan over the secondary index does not put the entry records into the read_set.
     EntryNotValidated,
+    /// As above for live entries only (redundant: their base record's word is validated and says as much).
+    LiveEntryNotValidated,
     /// Moving a row between secondary keys leaves the old entry record as it is.
     NoEntryDelete,
     // ---- merge
@@ -112,6 +121,8 @@ pub enum Mutation {
     NoRetention,
     /// An absent version is not kept when the row is inserted again.
     NoAbsentVersion,
+    /// Old versions are dropped although a snapshot in use needs them.
+    PruneIgnoresSnapshots,
     /// Readers take versions with ts <= S although versions are retained for ts < S.
     WrongGrid,
     /// The snapshot_ts ignores pins.
@@ -123,6 +134,9 @@ pub enum Mutation {
 }
 
 impl Mutation {
+    /// Rules that no case needs; their comments say why. The engine may drop them.
+    pub const REDUNDANT: &[Mutation] = &[Mutation::NoReprobeAfterTreeLock, Mutation::LiveEntryNotValidated];
+
     /// All of them.
     pub const ALL: &[Mutation] = &[
         Mutation::PinLate,
@@ -134,6 +148,7 @@ impl Mutation {
         Mutation::NoTreeCheckAfterIndexletClaim,
         Mutation::NoIndexletCheckAfterTreeClaim,
         Mutation::NoReprobeAfterTreeLock,
+        Mutation::LockWaits,
         Mutation::AddBeforeLock,
         Mutation::PostAfterTs,
         Mutation::PostAfterValidation,
@@ -146,6 +161,7 @@ impl Mutation {
         Mutation::TsAfterValidation,
         Mutation::NoReadValidation,
         Mutation::IgnoreLock,
+        Mutation::ValidationWaits,
         Mutation::NoAbsentValidation,
         Mutation::NaiveAbsent,
         Mutation::NoCellValidation,
@@ -154,12 +170,14 @@ impl Mutation {
         Mutation::OwnWholesale,
         Mutation::NoRefine,
         Mutation::RecheckContentOnly,
+        Mutation::OwnLocksExcused,
         Mutation::RecheckIgnoresAbsent,
         Mutation::NoWordRecheck,
         Mutation::NoConsult,
         Mutation::NoOwnPending,
         Mutation::ObsoleteCountsAsSeen,
         Mutation::EntryNotValidated,
+        Mutation::LiveEntryNotValidated,
         Mutation::NoEntryDelete,
         Mutation::DecBeforeMerge,
         Mutation::DecBeforeRemove,
@@ -175,6 +193,7 @@ impl Mutation {
         Mutation::CleanupNoObsolete,
         Mutation::NoRetention,
         Mutation::NoAbsentVersion,
+        Mutation::PruneIgnoresSnapshots,
         Mutation::WrongGrid,
         Mutation::SnapshotIgnoresPins,
         Mutation::SnapshotClockLast,

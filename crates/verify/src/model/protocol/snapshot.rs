@@ -1,7 +1,7 @@
 //! Read-only transactions at a snapshot: no validation, no aborts; they read trees and version chains.
 
 use super::rules::{Mutation, PointIndex};
-use super::state::{Active, ENTRIES, ROWS, Record, TableId};
+use super::state::{Active, Db, ENTRIES, ROWS, Record, TableId, Word};
 use super::{Protocol, Taker};
 use crate::model::explorer::{Steps, Stop};
 use crate::model::history::{Row, ScanRecord, TxRecord};
@@ -70,19 +70,41 @@ impl Protocol {
     }
 
     /// The version of a record at S: the newest with ts < S.
-    fn version_at(&self, record: &Record, at: Ts) -> Option<Row> {
+    fn version_at(&self, record: &Record, word: Word, at: Ts) -> Option<Row> {
         let seen = |ts: Ts| if self.breaks(Mutation::WrongGrid) { ts <= at } else { ts < at };
-        if seen(record.word.ts) {
-            return (!record.word.absent).then_some(record.row);
+        if seen(word.ts) {
+            return (!word.absent).then_some(record.row);
         }
         record.chain.iter().rev().find(|version| seen(version.ts)).and_then(|version| version.row)
     }
 
+    /// Waits while the record is locked. With no validation to follow, the second look at the word is all that keeps
+    /// a row that is being overwritten in place from being taken for the version that the first look promised.
     fn read_version(&self, cx: &mut Taker<'_>, rec: Rec, at: Ts) -> Steps<Option<Row>> {
-        cx.wait("snapshot: read record", |db| {
-            let record = db.record(rec);
-            record.word.locker.is_none().then(|| self.version_at(record, at))
-        })
+        loop {
+            if !self.config.fine {
+                return cx.wait("snapshot: read record", |db| {
+                    let record = db.record(rec);
+                    record.word.locker.is_none().then(|| self.version_at(record, record.word, at))
+                });
+            }
+            let word = cx.wait("snapshot: word", |db| Some(db.record(rec).word).filter(|w| w.locker.is_none()))?;
+            let version = cx.step("snapshot: copy version", |db| self.version_at(db.record(rec), word, at))?;
+            if self.breaks(Mutation::NoWordRecheck) || cx.step("snapshot: word again", |db| db.record(rec).word)? == word {
+                return Ok(version);
+            }
+        }
+    }
+
+    /// The smallest snapshot_ts in use or still to be chosen: versions superseded before it are not needed.
+    pub(super) fn snapshot_horizon(&self, db: &Db) -> Ts {
+        let pins = db.lanes.iter().filter_map(|lane| lane.pin.map(|pin| pin.1));
+        let next = self.quantise(pins.chain([db.clock]).min().unwrap_or(db.clock));
+        let in_use = db.lanes.iter().filter_map(|lane| match lane.active {
+            Some(Active::Snapshot(at)) => Some(at),
+            _ => None,
+        });
+        if self.breaks(Mutation::PruneIgnoresSnapshots) { next } else { in_use.chain([next]).min().unwrap_or(next) }
     }
 
     fn snapshot_read(&self, cx: &mut Taker<'_>, at: Ts, table: TableId, key: Key) -> Steps<Option<Row>> {

@@ -16,7 +16,11 @@ impl Protocol {
     pub(super) fn validate(&self, cx: &mut Taker<'_>, tx: &Tx) -> Steps<()> {
         if !self.breaks(Mutation::NoReadValidation) {
             for &(rec, seen) in &tx.read_set {
-                let ok = cx.step("C5 record unchanged?", |db| self.unchanged(db, tx, rec, seen))?;
+                let ok = cx.wait("C5 record unchanged?", |db| {
+                    let foreign = db.record(rec).word.locker.is_some_and(|locker| locker != tx.me);
+                    let waits = foreign && self.breaks(Mutation::ValidationWaits);
+                    (!waits).then(|| self.unchanged(db, tx, rec, seen))
+                })?;
                 ok.then_some(()).ok_or(Stop::Conflict("a record that was read has changed or is locked"))?;
             }
         }
@@ -37,12 +41,14 @@ impl Protocol {
         Ok(())
     }
 
+    /// A record that this transaction locked from the very word that it read needs no second look.
     fn unchanged(&self, db: &Db, tx: &Tx, rec: Rec, seen: Word) -> bool {
+        if let Some(lock) = tx.locks.iter().find(|lock| lock.rec == rec) {
+            return lock.before == seen || self.breaks(Mutation::LockIgnoresWord);
+        }
         let now = db.record(rec).word;
-        let foreign_lock = now.locker.is_some_and(|locker| locker != tx.me);
         let unlocked = Word { locker: None, ..now };
-        // An own lock may have been taken blindly: then the word before it counts, which the lock preserves.
-        unlocked == seen && (!foreign_lock || self.breaks(Mutation::IgnoreLock))
+        now == seen || (unlocked == seen && self.breaks(Mutation::IgnoreLock))
     }
 
     /// The same nothing: no record at all, or the own placeholder.
@@ -77,16 +83,19 @@ impl Protocol {
     fn refine(&self, cx: &mut Taker<'_>, tx: &Tx, leaf: &ScannedLeaf, lanes: Vec<usize>, low: Key, high: Key) -> Steps<()> {
         for lane in lanes {
             let items = self.pending_in(cx, lane, leaf.table, low, high)?;
-            if items.iter().any(|item| !Self::accounted_for(tx, leaf, item.key, item.rec)) {
+            if items.iter().any(|item| !self.accounted_for(tx, leaf, item.key, item.rec)) {
                 return Err(Stop::Conflict("an unmerged key is new in a scanned interval"));
             }
         }
         Ok(())
     }
 
-    /// Seen by the scan, or claimed by this transaction itself.
-    fn accounted_for(tx: &Tx, leaf: &ScannedLeaf, key: Key, rec: Rec) -> bool {
-        leaf.keys.contains(&key) || tx.locks.iter().any(|lock| lock.rec == rec)
+    /// Seen by the scan, or claimed by this transaction itself. (A lock on a record that another inserted after the
+    /// scan is no excuse.)
+    fn accounted_for(&self, tx: &Tx, leaf: &ScannedLeaf, key: Key, rec: Rec) -> bool {
+        let excused = self.breaks(Mutation::OwnLocksExcused);
+        let own = || tx.locks.iter().any(|lock| lock.rec == rec && (excused || lock.claimed.is_some()));
+        leaf.keys.contains(&key) || own()
     }
 
     /// Then the leaf: the same version, or the leaves that now cover the interval hold no key that was not seen. Those
@@ -117,7 +126,7 @@ impl Protocol {
                 entries.retain(|&(_, rec)| !ignored(rec));
                 (entries, now_high)
             })?;
-            if entries.iter().any(|&(key, rec)| !Self::accounted_for(tx, leaf, key, rec)) {
+            if entries.iter().any(|&(key, rec)| !self.accounted_for(tx, leaf, key, rec)) {
                 return Err(Stop::Conflict("a merged key is new in a scanned interval"));
             }
             let covered = high.min(leaf_high);
