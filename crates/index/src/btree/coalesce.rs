@@ -2,12 +2,13 @@
 
 use super::boundary::common;
 use super::descent::Above;
-use super::node::{Inner, Leaf, MIXED, Meta};
+use super::node::{Inner, Leaf, MIXED, Meta, Node};
 use super::parts::Parts;
 use super::version::Restart;
 use super::{BTree, Entry, Position};
 use scaledb_memory::Local;
 use scaledb_sync::hint::Backoff;
+use std::ptr::NonNull;
 
 /// Two neighbours, and the node above in whose slots `slot` and `slot + 1` they hang.
 struct Pair<'t, T, const I: usize> {
@@ -89,12 +90,12 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
     ) -> Result<(), Restart> {
         let mut anchor = self.anchor.version.try_lock(anchor_version)?;
         let guard = root.version.try_lock(version)?;
-        let (_, height) = self.anchor.root();
+        let (node, height) = self.anchor.root();
         anchor.change();
         self.anchor.set_root(root.child(0), height - 1);
         guard.bury();
         drop(anchor);
-        self.retire(local, root);
+        self.retire::<Inner<I>>(local, node);
         Ok(())
     }
 
@@ -138,12 +139,13 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         left.set_next(right.next());
         parts.store(left);
 
+        let node = above.child(slot + 1);
         above.remove_child(slot + 1);
         left_guard.change();
         above_guard.change();
         right_guard.bury();
         drop((left_guard, above_guard));
-        self.retire(local, right);
+        self.retire::<Leaf<L>>(local, node);
         // SAFETY: it was the high fence of `left`, the low fence of `right` and a separator above.
         unsafe { boundary.retire(local) };
         Ok(true)
@@ -166,19 +168,21 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         }
         left.set_high(right.high());
         left.set_count(left_count + right_count);
+        let node = above.child(slot + 1);
         above.remove_child(slot + 1);
         left_guard.change();
         above_guard.change();
         right_guard.bury();
         drop((left_guard, above_guard));
-        self.retire(local, right);
+        self.retire::<Inner<I>>(local, node);
         Ok(true)
     }
 
-    fn retire<T>(&self, local: &mut Local, node: &T) {
-        let block = std::ptr::NonNull::from(node).cast();
-        // SAFETY: a node of this tree, made by `create`; its version says for ever that it is obsolete,
-        // and the node above no longer names it.
+    /// Gives a node of type `T` back that was just buried and unlinked.
+    fn retire<T>(&self, local: &mut Local, node: *mut Node) {
+        let block = NonNull::new(node).expect("a node was there").cast();
+        // SAFETY: made by `create` as a `T`; its version says for ever that it is obsolete, and the
+        // node above no longer names it.
         unsafe { local.retire(block, size_of::<T>()) }
     }
 }

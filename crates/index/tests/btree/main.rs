@@ -6,3 +6,5 @@ mod interleavings;
 mod sequential;
 #[cfg(not(loom))]
 mod support;
+#[cfg(not(any(loom, shuttle)))]
+mod threads;
