@@ -35,10 +35,12 @@ struct Shared {
 struct State {
     /// Whether a transaction runs.
     busy: bool,
+    /// Transactions that have begun.
+    begun: u64,
     workers: u8,
     ticks: u64,
     tables: Vec<Slot>,
-    /// All rows that ever were; a [`RowId`] is an index.
+    /// All rows that ever were; a [`RowId`] names an index.
     rows: Vec<Row>,
     stats: Stats,
 }
@@ -70,6 +72,8 @@ pub struct ReferenceWorker {
     shared: Arc<Shared>,
     id: WorkerId,
     txn: Option<TxnKind>,
+    /// The number of the latest transaction.
+    number: u64,
     undo: Vec<Undo>,
 }
 
@@ -116,7 +120,7 @@ impl Engine for Reference {
         }
         let id = WorkerId(state.workers);
         state.workers += 1;
-        Ok(ReferenceWorker { shared: self.shared.clone(), id, txn: None, undo: Vec::new() })
+        Ok(ReferenceWorker { shared: self.shared.clone(), id, txn: None, number: 0, undo: Vec::new() })
     }
 
     fn stats(&self) -> Stats {
@@ -229,9 +233,18 @@ impl ReferenceWorker {
         }
     }
 
-    fn find(&self, table: TableId, key: &[u8]) -> Result<Option<RowId>> {
-        let state = self.state()?;
-        Ok(state.tables[table.index()].keys.get(key).map(|&row| RowId(row as u64)))
+    fn find(&self, table: TableId, key: &[u8]) -> Result<Option<usize>> {
+        Ok(self.state()?.tables[table.index()].keys.get(key).copied())
+    }
+
+    fn name(&self, row: usize, table: TableId) -> RowId {
+        // SAFETY: the number is an index, which every use checks against the rows that there are.
+        unsafe { RowId::new(row as u64, self.number, table) }
+    }
+
+    /// The number of a row that this transaction has found.
+    fn number(&self, row: RowId, table: TableId) -> Result<usize> {
+        Ok(row.check(self.number, table)? as usize)
     }
 
     fn end(&mut self) {
@@ -250,6 +263,8 @@ impl Worker for ReferenceWorker {
             state = self.shared.idle.wait_timeout(state, Duration::from_millis(1));
         }
         state.busy = true;
+        state.begun += 1;
+        self.number = state.begun;
         self.txn = Some(kind);
         Ok(())
     }
@@ -269,10 +284,10 @@ impl Worker for ReferenceWorker {
         let (info, words) = {
             let state = self.state()?;
             let info = state.info(table);
-            let words = image(&info.schema, &state.rows[row.0 as usize].words, cols);
+            let words = image(&info.schema, &state.rows[row].words, cols);
             (info, words)
         };
-        Ok(Some(f(row, RowRef::new(info.schema.layout(), &words))))
+        Ok(Some(f(self.name(row, info.id), RowRef::new(info.schema.layout(), &words))))
     }
 
     fn prefetch<'k>(&mut self, _: TableId, _: impl Iterator<Item = &'k [u8]>) {}
@@ -295,7 +310,7 @@ impl Worker for ReferenceWorker {
         let keys = slot.keys.range::<[u8], _>((Bound::Included(range.start), end));
         let mut hand_out = |key: &[u8], row: usize| {
             let words = image(schema, &state.rows[row].words, cols);
-            f(RowId(row as u64), key, RowRef::new(schema.layout(), &words)).is_break()
+            f(self.name(row, slot.info.id), key, RowRef::new(schema.layout(), &words)).is_break()
         };
         match order {
             Order::Forward => _ = keys.into_iter().find(|&(key, &row)| hand_out(key, row)),
@@ -328,7 +343,7 @@ impl Worker for ReferenceWorker {
         }
         drop(state);
         self.undo.push(Undo::Insert(number));
-        Ok(RowId(number as u64))
+        Ok(self.name(number, table))
     }
 
     fn update<R>(
@@ -339,7 +354,7 @@ impl Worker for ReferenceWorker {
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
     ) -> Result<Option<R>> {
         match self.find(table, key)? {
-            Some(row) => self.update_at(table, row, cols, f),
+            Some(row) => self.update_at(table, self.name(row, table), cols, f),
             None => Ok(None),
         }
     }
@@ -351,7 +366,7 @@ impl Worker for ReferenceWorker {
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
     ) -> Result<Option<R>> {
-        let number = row.0 as usize;
+        let number = self.number(row, table)?;
         let mut state = self.state_for_write()?;
         let info = state.info(table);
         if !state.rows[number].live {
@@ -384,19 +399,20 @@ impl Worker for ReferenceWorker {
     fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
         drop(self.state_for_write()?);
         match self.find(table, key)? {
-            Some(row) => self.delete_at(table, row),
+            Some(row) => self.delete_at(table, self.name(row, table)),
             None => Ok(false),
         }
     }
 
-    fn delete_at(&mut self, _: TableId, row: RowId) -> Result<bool> {
+    fn delete_at(&mut self, table: TableId, row: RowId) -> Result<bool> {
+        let number = self.number(row, table)?;
         let mut state = self.state_for_write()?;
-        if !state.rows[row.0 as usize].live {
+        if !state.rows[number].live {
             return Ok(false);
         }
-        state.unlink(row.0 as usize);
+        state.unlink(number);
         drop(state);
-        self.undo.push(Undo::Delete(row.0 as usize));
+        self.undo.push(Undo::Delete(number));
         Ok(true)
     }
 

@@ -1,1 +1,11 @@
+//! Workloads: TPC-C, YCSB and SmallBank against the engine interface, and the driver that runs them.
 //!
+//! Each workload is made of the same parts: a configuration, a schema, a loader, a client that prepares
+//! and executes transactions (one per thread, without an allocation per transaction), and checks that the
+//! database is what it must be after the run.
+
+pub mod driver;
+pub mod load;
+pub mod report;
+pub mod rng;
+pub mod tpcc;

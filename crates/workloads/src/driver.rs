@@ -1,0 +1,398 @@
+//! Runs a workload on worker threads: warm-up, measurement, retries, counters, latencies.
+
+use crate::report::{Abort as AbortRow, ClassReport, Latency, Report};
+use hdrhistogram::Histogram;
+use scaledb_base::{Conflict, ConflictKind, Error, TableId};
+use scaledb_engine::{Engine, TxnKind, Worker};
+use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::clock::Clock;
+use scaledb_sync::{CachePadded, thread};
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+/// Why a transaction of a workload stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum Abort {
+    /// The engine said so, or the transaction rolled itself back.
+    #[error(transparent)]
+    Database(#[from] Error),
+    /// It read what no consistent database holds. A transaction that is bound to fail its validation may
+    /// do so; one that commits may not.
+    #[error("inconsistent: {0}")]
+    Inconsistent(&'static str),
+}
+
+/// What a transaction came to.
+pub type Outcome<T = ()> = std::result::Result<T, Abort>;
+
+/// A transaction that a client has prepared.
+#[derive(Clone, Copy, Debug)]
+pub struct Transaction {
+    /// Its number in [`Workload::classes`].
+    pub class: usize,
+    /// How it is begun.
+    pub kind: TxnKind,
+}
+
+/// A workload: a source of clients.
+pub trait Workload: Sync {
+    /// One thread's client.
+    type Client: Client;
+
+    /// The names of its transactions.
+    fn classes(&self) -> &'static [&'static str];
+
+    /// Client `number` of `of`.
+    fn client(&self, number: usize, of: usize) -> Self::Client;
+
+    /// One of how many transactions has its latency measured (a power of two): more than 1 where a
+    /// measurement would cost a noticeable part of a transaction.
+    fn latency_sample(&self) -> u64 {
+        1
+    }
+}
+
+/// One thread's state of a workload.
+pub trait Client: Send {
+    /// Chooses the next transaction and its input. `now` is the time in microseconds since 2000.
+    fn prepare(&mut self, now: i64) -> Transaction;
+
+    /// Runs the prepared transaction up to its commit; after a conflict, again.
+    ///
+    /// # Errors
+    /// [`Error::RolledBack`] where the workload asks for it; else what the engine returns.
+    fn execute<W: Worker>(&mut self, worker: &mut W) -> Outcome;
+
+    /// The prepared transaction has committed.
+    #[inline]
+    fn committed(&mut self) {}
+}
+
+/// How a workload is run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Worker threads.
+    pub threads: usize,
+    /// How long before counting begins.
+    pub warmup: Duration,
+    /// How long is counted.
+    pub measured: Duration,
+    /// Whether each thread stays on a core of its own.
+    pub pin: bool,
+}
+
+/// The state of a run, once per second.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Since the run began, warm-up included.
+    pub elapsed: Duration,
+    /// How long it takes in all.
+    pub total: Duration,
+    /// Whether the counting has not begun.
+    pub warming_up: bool,
+    /// Transactions per second since the last report.
+    pub per_second: f64,
+    /// Conflicts per second since the last report.
+    pub conflicts_per_second: f64,
+}
+
+/// Microseconds since 2000-01-01 00:00:00 UTC.
+pub fn micros_since_2000() -> i64 {
+    const UNIX_SECONDS_OF_2000: u64 = 946_684_800;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    now.as_micros() as i64 - UNIX_SECONDS_OF_2000 as i64 * 1_000_000
+}
+
+/// How often a commit may find a key taken before that is an error.
+const MAX_DUPLICATES: u32 = 1_000;
+
+const WARM_UP: u64 = 0;
+const MEASURE: u64 = 1;
+const STOP: u64 = 2;
+
+/// What the main thread and one worker thread tell each other, on cache lines of their own.
+#[derive(Debug, Default)]
+struct Channel {
+    phase: CachePadded<AtomicU64>,
+    /// Transactions that ended and conflicts so far, written by the worker alone.
+    ended: CachePadded<AtomicU64>,
+    conflicts: CachePadded<AtomicU64>,
+}
+
+/// A thread's counters of one class.
+struct Counters {
+    commits: u64,
+    rollbacks: u64,
+    retried: u64,
+    aborts: BTreeMap<(TableId, ConflictKind), u64>,
+    /// In ticks.
+    latency: Histogram<u32>,
+}
+
+impl Counters {
+    fn new(clock: &Clock) -> Self {
+        let longest = clock.ticks(Duration::from_secs(100));
+        let latency = Histogram::new_with_bounds(1, longest, 2).expect("the bounds are sound");
+        Self { commits: 0, rollbacks: 0, retried: 0, aborts: BTreeMap::new(), latency }
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.commits += other.commits;
+        self.rollbacks += other.rollbacks;
+        self.retried += other.retried;
+        other.aborts.iter().for_each(|(&key, &n)| *self.aborts.entry(key).or_default() += n);
+        self.latency.add(&other.latency).expect("the bounds are equal");
+    }
+}
+
+/// Runs `workload` and hands back what it did, and the clients for further checks. `progress` is called
+/// once per second.
+///
+/// # Errors
+/// The first error of a thread that is neither a conflict nor a rollback; all threads have ended then.
+pub fn run<E: Engine, L: Workload>(
+    engine: &E,
+    workload: &L,
+    options: &Options,
+    mut progress: impl FnMut(&Progress),
+) -> Outcome<(Report, Vec<L::Client>)> {
+    let threads = options.threads.max(1);
+    let clock = Clock::new(0);
+    let channels: Vec<Channel> = (0..threads).map(|_| Channel::default()).collect();
+    let cores = if options.pin { core_affinity::get_core_ids().unwrap_or_default() } else { Vec::new() };
+    let mut setup = Vec::new();
+    for (number, channel) in channels.iter().enumerate() {
+        let client = workload.client(number, threads);
+        setup.push((engine.worker()?, client, channel, cores.get(number % cores.len().max(1)).copied()));
+    }
+    let clock_ref = &clock;
+    let (classes, sample) = (workload.classes().len(), workload.latency_sample());
+    let results: Vec<_> = thread::scope(|scope| {
+        let handles: Vec<_> = setup
+            .into_iter()
+            .map(|(worker, client, channel, core)| {
+                scope.spawn(move || {
+                    core.map(core_affinity::set_for_current);
+                    Thread { worker, client, channel, clock: clock_ref, sample }.work(classes)
+                })
+            })
+            .collect();
+        conduct(&channels, &handles, options, &mut progress);
+        handles.into_iter().map(|handle| handle.join().expect("a worker thread does not panic")).collect()
+    });
+    let mut totals: Vec<Counters> = (0..classes).map(|_| Counters::new(&clock)).collect();
+    let (mut clients, mut seconds) = (Vec::new(), 0.0);
+    for result in results {
+        let (client, counters, measured) = result?;
+        totals.iter_mut().zip(&counters).for_each(|(total, counters)| total.add(counters));
+        clients.push(client);
+        seconds += measured.as_secs_f64() / threads as f64;
+    }
+    Ok((summarize(engine, workload, &clock, &totals, threads, seconds), clients))
+}
+
+/// The main thread's part: phases and progress.
+fn conduct<T>(
+    channels: &[Channel],
+    handles: &[thread::ScopedJoinHandle<'_, T>],
+    options: &Options,
+    progress: &mut impl FnMut(&Progress),
+) {
+    // read by the worker's Relaxed load; a phase carries no other data
+    let set_phase = |phase| channels.iter().for_each(|c| c.phase.store(phase, Ordering::Relaxed));
+    let sum = |counter: fn(&Channel) -> &AtomicU64| -> u64 {
+        // statistics, not synchronization
+        channels.iter().map(|c| counter(c).load(Ordering::Relaxed)).sum()
+    };
+    let start = std::time::Instant::now();
+    let total = options.warmup + options.measured;
+    let (mut last, mut last_ended, mut last_conflicts) = (Duration::ZERO, 0, 0);
+    let mut warming_up = true;
+    loop {
+        if warming_up && start.elapsed() >= options.warmup {
+            warming_up = false;
+            set_phase(MEASURE);
+        }
+        let elapsed = start.elapsed();
+        if elapsed >= total || handles.iter().any(thread::ScopedJoinHandle::is_finished) {
+            set_phase(STOP);
+            return;
+        }
+        if elapsed - last >= Duration::from_secs(1) {
+            let (ended, conflicts) = (sum(|c| &c.ended), sum(|c| &c.conflicts));
+            let seconds = (elapsed - last).as_secs_f64();
+            progress(&Progress {
+                elapsed,
+                total,
+                warming_up,
+                per_second: (ended - last_ended) as f64 / seconds,
+                conflicts_per_second: (conflicts - last_conflicts) as f64 / seconds,
+            });
+            (last, last_ended, last_conflicts) = (elapsed, ended, conflicts);
+        }
+        let next = if warming_up { options.warmup } else { total };
+        let next = next.min(last + Duration::from_secs(1));
+        thread::sleep(next.saturating_sub(start.elapsed()).clamp(Duration::from_millis(1), Duration::from_millis(100)));
+    }
+}
+
+/// A worker thread.
+struct Thread<'a, W, C> {
+    worker: W,
+    client: C,
+    channel: &'a Channel,
+    clock: &'a Clock,
+    sample: u64,
+}
+
+impl<W: Worker, C: Client> Thread<'_, W, C> {
+    /// Runs transactions until told to stop. Returns the client, the counters of the measured time, and
+    /// that time.
+    fn work(mut self, classes: usize) -> Outcome<(C, Vec<Counters>, Duration)> {
+        let clock = self.clock;
+        let fresh = || (0..classes).map(|_| Counters::new(clock)).collect::<Vec<_>>();
+        let mut counters = fresh();
+        let (origin, origin_micros) = (clock.now(), micros_since_2000());
+        let micros_per_tick = 1e6 / clock.ticks_per_second();
+        let (mut measured_from, mut before) = (origin, origin);
+        let (mut ended, mut conflicts) = (0, 0);
+        let mut phase = WARM_UP;
+        let mut number = 0u64;
+        loop {
+            // no data comes with a phase
+            let now_phase = self.channel.phase.load(Ordering::Relaxed);
+            if now_phase != phase {
+                before = clock.now();
+                if phase == WARM_UP {
+                    counters = fresh();
+                    measured_from = before;
+                }
+                if now_phase == STOP {
+                    return Ok((self.client, counters, clock.duration(before - measured_from)));
+                }
+                phase = now_phase;
+            }
+            number += 1;
+            let sampled = number & (self.sample - 1) == 0;
+            if sampled && self.sample > 1 {
+                before = clock.now();
+            }
+            let micros = ((before - origin) as f64 * micros_per_tick) as i64;
+            let transaction = self.client.prepare(origin_micros + micros);
+            let counters = &mut counters[transaction.class];
+            let retries = self.transact(transaction, counters)?;
+            // the end of one transaction is the beginning of the next
+            if sampled {
+                let after = clock.now();
+                counters.latency.saturating_record(after - before);
+                before = after;
+            }
+            ended += 1;
+            conflicts += u64::from(retries);
+            // statistics for the progress report
+            self.channel.ended.store(ended, Ordering::Relaxed);
+            self.channel.conflicts.store(conflicts, Ordering::Relaxed);
+        }
+    }
+
+    /// Runs a prepared transaction until it commits or rolls itself back. Returns the number of retries.
+    #[inline]
+    fn transact(&mut self, transaction: Transaction, counters: &mut Counters) -> Outcome<u32> {
+        let mut attempt = 0;
+        loop {
+            self.worker.begin(transaction.kind)?;
+            let result = match self.client.execute(&mut self.worker) {
+                Ok(()) => self.worker.commit().map_err(Abort::from),
+                Err(abort) => Err(abort),
+            };
+            match result {
+                Ok(_) => {
+                    counters.commits += 1;
+                    self.client.committed();
+                    return Ok(attempt);
+                }
+                Err(Abort::Database(Error::RolledBack)) => {
+                    self.worker.rollback();
+                    counters.rollbacks += 1;
+                    return Ok(attempt);
+                }
+                Err(abort) => {
+                    attempt += 1;
+                    self.retry(abort, attempt, counters)?;
+                }
+            }
+        }
+    }
+
+    /// Counts a conflict and waits as the engine likes; anything else is handed back.
+    ///
+    /// A transaction that reads while others commit may see rows that do not fit together, find a key
+    /// taken or a row missing, and stop for that. It is bound to fail its validation: that is tried, and
+    /// if it does not fail, the reason stands. A commit that finds a key taken does not say whether the
+    /// reads that chose the key still hold; since the workloads choose fresh keys, it is run again.
+    #[cold]
+    fn retry(&mut self, abort: Abort, attempt: u32, counters: &mut Counters) -> Outcome {
+        let conflict = match abort {
+            Abort::Database(Error::Conflict(conflict)) => conflict,
+            Abort::Database(Error::DuplicateKey { table, key })
+                if !self.worker.in_transaction() && attempt < MAX_DUPLICATES =>
+            {
+                Box::new(Conflict { kind: ConflictKind::AbsentAppeared, table, key })
+            }
+            Abort::Inconsistent(_) | Abort::Database(Error::DuplicateKey { .. })
+                if self.worker.in_transaction() =>
+            {
+                match self.worker.commit() {
+                    Err(Error::Conflict(conflict)) => conflict,
+                    _ => return Err(abort),
+                }
+            }
+            abort => {
+                self.worker.rollback();
+                return Err(abort);
+            }
+        };
+        counters.retried += u64::from(attempt == 1);
+        *counters.aborts.entry((conflict.table, conflict.kind)).or_default() += 1;
+        self.worker.back_off(attempt);
+        Ok(())
+    }
+}
+
+fn summarize<E: Engine, L: Workload>(
+    engine: &E,
+    workload: &L,
+    clock: &Clock,
+    totals: &[Counters],
+    threads: usize,
+    seconds: f64,
+) -> Report {
+    let stats = engine.stats();
+    let name_of = |table: TableId| {
+        let found = stats.tables.iter().find(|t| t.id == Some(table));
+        found.map_or_else(|| table.to_string(), |t| t.name.clone())
+    };
+    let classes: Vec<ClassReport> = workload
+        .classes()
+        .iter()
+        .zip(totals)
+        .map(|(&name, total)| ClassReport {
+            name: name.to_owned(),
+            commits: total.commits,
+            rollbacks: total.rollbacks,
+            retried: total.retried,
+            conflicts: total.aborts.values().sum(),
+            aborts: total
+                .aborts
+                .iter()
+                .map(|(&(table, kind), &count)| AbortRow {
+                    kind: kind.name().to_owned(),
+                    table: name_of(table),
+                    count,
+                })
+                .collect(),
+            latency: Latency::of(&total.latency, clock),
+        })
+        .collect();
+    Report::new(engine.name(), threads, seconds, classes, &stats)
+}

@@ -1,0 +1,161 @@
+//! What a run did, as plain data.
+
+use hdrhistogram::Histogram;
+use scaledb_engine::{Stats, TableStats};
+use scaledb_sync::clock::Clock;
+use serde::{Deserialize, Serialize};
+
+/// The result of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The engine's name.
+    pub engine: String,
+    /// Worker threads.
+    pub threads: usize,
+    /// The measured time, in seconds.
+    pub seconds: f64,
+    /// Committed transactions per second, of all classes.
+    pub commits_per_second: f64,
+    /// Of 100 attempts, how many ended in a conflict.
+    pub abort_percent: f64,
+    /// Each class of transactions.
+    pub classes: Vec<ClassReport>,
+    /// Bytes that the engine has taken for rows and indexes.
+    pub memory_bytes: u64,
+    /// Tables and indexes, since the database was opened.
+    pub tables: Vec<TableReport>,
+}
+
+/// What one class of transactions did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClassReport {
+    /// Its name.
+    pub name: String,
+    /// Commits.
+    pub commits: u64,
+    /// Transactions that rolled themselves back.
+    pub rollbacks: u64,
+    /// Transactions that were tried more than once.
+    pub retried: u64,
+    /// Attempts that ended in a conflict.
+    pub conflicts: u64,
+    /// The conflicts by place and kind.
+    pub aborts: Vec<Abort>,
+    /// From its preparation to its end, retries included.
+    pub latency: Latency,
+}
+
+/// Conflicts of one kind on one table or index.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Abort {
+    /// The kind.
+    pub kind: String,
+    /// The table or index.
+    pub table: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// Latencies in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Measurements.
+    pub count: u64,
+    /// The mean.
+    pub mean_us: f64,
+    /// Half are at or below.
+    pub p50_us: f64,
+    /// 95 % are at or below.
+    pub p95_us: f64,
+    /// 99 % are at or below.
+    pub p99_us: f64,
+    /// 99.9 % are at or below.
+    pub p999_us: f64,
+    /// The largest.
+    pub max_us: f64,
+}
+
+/// Counters of a table or index, since the database was opened. Fields as in the engine's `TableStats`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct TableReport {
+    pub name: String,
+    pub tree_entries: u64,
+    pub posted: u64,
+    pub merged: u64,
+    pub merges: u64,
+    pub synchronous: u64,
+    pub node_locks: u64,
+    pub repairs: u64,
+    pub cleaned: u64,
+    pub pending: u64,
+    pub merge_batch: u64,
+    pub hash_bytes: u64,
+    pub phantomlet_bytes: u64,
+    pub tree_bytes: u64,
+}
+
+impl Latency {
+    pub(crate) fn of(histogram: &Histogram<u32>, clock: &Clock) -> Self {
+        let micros = |ticks: f64| ticks / clock.ticks_per_second() * 1e6;
+        let at = |q: f64| micros(histogram.value_at_quantile(q) as f64);
+        Self {
+            count: histogram.len(),
+            mean_us: micros(histogram.mean()),
+            p50_us: at(0.5),
+            p95_us: at(0.95),
+            p99_us: at(0.99),
+            p999_us: at(0.999),
+            max_us: micros(histogram.max() as f64),
+        }
+    }
+}
+
+impl Report {
+    pub(crate) fn new(
+        engine: &str,
+        threads: usize,
+        seconds: f64,
+        classes: Vec<ClassReport>,
+        stats: &Stats,
+    ) -> Self {
+        let commits: u64 = classes.iter().map(|c| c.commits).sum();
+        let conflicts: u64 = classes.iter().map(|c| c.conflicts).sum();
+        Self {
+            engine: engine.to_owned(),
+            threads,
+            seconds,
+            commits_per_second: commits as f64 / seconds.max(f64::MIN_POSITIVE),
+            abort_percent: 100.0 * conflicts as f64 / (commits + conflicts).max(1) as f64,
+            classes,
+            memory_bytes: stats.memory_bytes,
+            tables: stats.tables.iter().map(TableReport::from).collect(),
+        }
+    }
+
+    /// Commits of all classes.
+    pub fn commits(&self) -> u64 {
+        self.classes.iter().map(|c| c.commits).sum()
+    }
+}
+
+impl From<&TableStats> for TableReport {
+    fn from(t: &TableStats) -> Self {
+        Self {
+            name: t.name.clone(),
+            tree_entries: t.tree_entries,
+            posted: t.posted,
+            merged: t.merged,
+            merges: t.merges,
+            synchronous: t.synchronous,
+            node_locks: t.node_locks,
+            repairs: t.repairs,
+            cleaned: t.cleaned,
+            pending: t.pending,
+            merge_batch: t.merge_batch,
+            hash_bytes: t.hash_bytes,
+            phantomlet_bytes: t.phantomlet_bytes,
+            tree_bytes: t.tree_bytes,
+        }
+    }
+}
