@@ -286,6 +286,29 @@ fn a_stamp_is_not_current_after_an_insert() {
 }
 
 #[test]
+fn a_stamp_is_not_current_after_a_remove() {
+    model(ITERATIONS, || {
+        let scene = Scene::new(6, |_| true);
+        let done = Arc::new(AtomicBool::new(false));
+        let flag = done.clone();
+        let threads = [
+            scene.spawn(move |s, local| {
+                assert!(s.remove(local, 2));
+                flag.store(true, Ordering::SeqCst);
+            }),
+            scene.spawn(move |s, local| {
+                let found = s.tree.find(local, &bytes(2), &mut Finger::default());
+                let was_done = done.load(Ordering::SeqCst);
+                if found.value.is_some() && was_done {
+                    assert!(!s.tree.is_current(local, found.leaf));
+                }
+            }),
+        ];
+        scene.end(threads, |n| n != 2);
+    });
+}
+
+#[test]
 fn a_replaced_value_is_the_old_or_the_new_one() {
     model(ITERATIONS, || {
         let scene = Scene::new(6, |n| n < 4);

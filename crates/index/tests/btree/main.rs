@@ -3,6 +3,8 @@
 #[cfg(not(loom))]
 mod interleavings;
 #[cfg(not(any(loom, shuttle)))]
+mod parts;
+#[cfg(not(any(loom, shuttle)))]
 mod sequential;
 #[cfg(not(loom))]
 mod support;

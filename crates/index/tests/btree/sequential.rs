@@ -2,8 +2,10 @@
 
 use crate::support::*;
 use proptest::prelude::*;
-use scaledb_index::btree::{BTree, Finger, LeafRead, Position};
-use scaledb_memory::Local;
+use scaledb_index::btree::{BTree, Finger, LEAF_ENTRIES, LeafRead, Position};
+use scaledb_memory::{Domain, Local};
+use scaledb_sync::Arc;
+use scaledb_sync::clock::Clock;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -216,4 +218,96 @@ proptest! {
     fn real_nodes_behave_as_a_map(ops in proptest::collection::vec(op(), 0..if cfg!(miri) { 20 } else { 300 })) {
         run::<64, 64>(&ops);
     }
+}
+
+/// Nobody reads on in a leaf that has coalesced away: it would never change again.
+#[test]
+fn buried_leaves_are_left_alone() {
+    let domain = domain();
+    let mut local = domain.register().unwrap();
+    let mut keys = Keys::default();
+    let values: Vec<u64> = (0u8..9).map(|n| keys.make(&[n])).collect();
+    local.enter();
+    let tree = Tiny::new(&mut local, generation()).unwrap();
+    // SAFETY: keys outlive the tree.
+    unsafe { tree.insert_batch(&mut local, 0, &values, |_, _| {}) }.unwrap();
+    assert_eq!(tree.stats(&local).leaves, 3);
+
+    let (mut read, mut finger) = (LeafRead::new(), Finger::default());
+    tree.open_leaf(&local, Position::First, &mut read);
+    let stamp = tree.find(&local, &[4], &mut finger).leaf;
+    for n in [4, 5, 6, 7, 1, 2, 3, 0] {
+        assert!(tree.remove(&mut local, 0, &[n], values[n as usize]));
+    }
+    // SAFETY: as above.
+    unsafe { tree.insert(&mut local, 0, values[4]) }.unwrap();
+    assert!(!tree.is_current(&local, stamp));
+    assert_eq!(tree.find(&local, &[4], &mut finger).value, Some(values[4]));
+    assert!(!tree.read_entries(&local, &mut read));
+    assert!(tree.open_next(&local, &mut read));
+    assert!(read.covers(&[4]));
+    assert!(tree.read_entries(&local, &mut read));
+    assert_eq!(read.values(), [values[4], values[8]]);
+
+    // nor with what was read in an earlier activity
+    let found = tree.find(&local, &[4], &mut finger);
+    local.exit();
+    std::thread::sleep(std::time::Duration::from_micros(10));
+    local.enter();
+    assert!(!tree.is_current(&local, found.leaf));
+    assert!(!tree.read_entries(&local, &mut read));
+    assert_eq!(tree.find(&local, &[4], &mut finger).value, Some(values[4]));
+    // SAFETY: nobody else has it.
+    unsafe { tree.free_all(&mut local) };
+    local.exit();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many operations")]
+fn a_full_database_is_an_error_that_changes_nothing() {
+    use scaledb_base::Error;
+    let domain = Domain::new(Arc::new(Clock::new(0)), 2 << 20);
+    let mut local = domain.register().unwrap();
+    let mut keys = Keys::default();
+    local.enter();
+    let tree = Small::new(&mut local, generation()).unwrap();
+    let mut inserted = 0u32;
+    let error = loop {
+        let value = keys.make(&inserted.wrapping_mul(0x9e37_79b9).to_be_bytes());
+        // SAFETY: keys outlive the tree.
+        match unsafe { tree.insert(&mut local, 0, value) } {
+            Ok(existing) => assert_eq!(existing, None),
+            Err(error) => break error,
+        }
+        inserted += 1;
+    };
+    assert!(matches!(error, Error::OutOfMemory { .. }));
+    tree.check(&local).unwrap();
+    assert_eq!(tree.stats(&local).entries, inserted as usize);
+    // SAFETY: as above.
+    let error = unsafe { tree.insert(&mut local, 0, keys.make(&[1; 1025])) }.unwrap_err();
+    assert!(matches!(error, Error::KeyTooLarge { got: 1025, limit: 1024 }));
+    // SAFETY: nobody else has it.
+    unsafe { tree.free_all(&mut local) };
+    local.exit();
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many operations")]
+fn bulk_load_packs_leaves_and_leaves_some_room() {
+    let domain = domain();
+    let mut local = domain.register().unwrap();
+    let mut keys = Keys::default();
+    let values: Vec<u64> = (0u32..5_000).map(|n| keys.make(&n.to_be_bytes())).collect();
+    local.enter();
+    let tree = Full::new(&mut local, generation()).unwrap();
+    // SAFETY: keys outlive the tree.
+    let stats = unsafe { tree.bulk_load(&mut local, values.iter().copied()) }.unwrap();
+    assert_eq!((stats.inserted, stats.existing), (5_000, 0));
+    tree.check(&local).unwrap();
+    assert_eq!(forward(&tree, &local), values);
+    assert_eq!(tree.stats(&local).leaves, 5_000usize.div_ceil(LEAF_ENTRIES * 7 / 8));
+    // SAFETY: nobody else has it.
+    unsafe { tree.free_all(&mut local) };
+    local.exit();
 }
