@@ -4,8 +4,12 @@
 //! and executes transactions (one per thread, without an allocation per transaction), and checks that the
 //! database is what it must be after the run.
 
+pub mod clocks;
 pub mod driver;
 pub mod load;
 pub mod report;
 pub mod rng;
+pub mod smallbank;
 pub mod tpcc;
+pub mod ycsb;
+pub mod zipf;

@@ -4,15 +4,22 @@ use scaledb_engine::{Engine, Order, Range, TxnKind, Worker};
 use scaledb_row::{Datum, Projection};
 use scaledb_sync::Arc;
 use scaledb_verify::reference::{Reference, ReferenceWorker};
-use scaledb_workloads::driver::Outcome;
+use scaledb_workloads::driver::{Options, Outcome};
 use scaledb_workloads::tpcc::schema::Table;
 use scaledb_workloads::tpcc::{self, Mix, Scale, Tables};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 pub(crate) const SEED: u64 = 42;
 
+/// A short run.
+pub(crate) fn options(threads: usize, ms: u64) -> Options {
+    Options { threads, warmup: Duration::from_millis(ms / 4), measured: Duration::from_millis(ms), pin: false }
+}
+
 /// A loaded database.
 pub(crate) struct Tpcc {
+    pub(crate) engine: Reference,
     pub(crate) worker: ReferenceWorker,
     pub(crate) tables: Arc<Tables>,
 }
@@ -22,7 +29,7 @@ impl Tpcc {
         let engine = Reference::new();
         let tables = Tables::create(&engine, scale, false).unwrap();
         tpcc::load(&engine, &tables, SEED, threads, 0).unwrap();
-        Self { worker: engine.worker().unwrap(), tables: Arc::new(tables) }
+        Self { worker: engine.worker().unwrap(), engine, tables: Arc::new(tables) }
     }
 
     pub(crate) fn workload(&self, mix: Mix) -> tpcc::Tpcc {

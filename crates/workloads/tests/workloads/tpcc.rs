@@ -1,8 +1,6 @@
 //! TPC-C on the reference engine: population, each transaction's effect, the twelve conditions.
 
-mod common;
-
-use common::{Row, Tpcc, full, rows};
+use crate::common::{Row, Tpcc, full, rows};
 use scaledb_engine::{Engine, Worker};
 use scaledb_row::Datum;
 use scaledb_verify::reference::Reference;

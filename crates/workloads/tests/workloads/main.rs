@@ -1,0 +1,7 @@
+//! The workloads on the reference engine.
+
+mod common;
+mod driver;
+mod smallbank;
+mod tpcc;
+mod ycsb;
