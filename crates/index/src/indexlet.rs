@@ -10,6 +10,7 @@
 //! bucket counts the entries that passed it from before their words appear until after they are gone; so a
 //! reader, which takes no lock and writes nothing, cannot pass by an entry.
 
+use crate::hash::bucket::PROBE;
 use crate::hash::segment::{CAPACITY, Put, Segment};
 use scaledb_base::Result;
 use scaledb_memory::{Domain, Local};
@@ -95,7 +96,7 @@ impl Indexlet {
     #[inline]
     pub fn insert(&self, local: &Local, hash: u64, value: u64, eq: impl Fn(u64) -> bool) -> Inserted {
         local.assert_active();
-        match self.segment(hash).insert(hash, value, eq) {
+        match self.segment(hash).insert::<PROBE>(hash, value, eq) {
             Put::New => Inserted::New,
             Put::Existing(value) => Inserted::Existing(value),
             Put::Full => Inserted::Full,

@@ -142,7 +142,7 @@ fn hashes_that_are_none_are_answered_with_full() {
     {
         taken += 1;
     }
-    assert_eq!(taken, 112);
+    assert_eq!(taken, 56);
     for key in 0..taken {
         assert_eq!(index.get(local, hash(key), |v| key_of(v) == key), Some(value(key, 0)));
     }
@@ -150,7 +150,7 @@ fn hashes_that_are_none_are_answered_with_full() {
     assert_eq!(index.insert(local, mix(1), value(1 << 20, 0), |_| false).unwrap(), Inserted::New);
     let mut n = 0;
     index.for_each(local, |_| n += 1);
-    assert_eq!(n, 113);
+    assert_eq!(n, 57);
 }
 
 #[test]

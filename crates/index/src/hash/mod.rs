@@ -25,7 +25,7 @@ use scaledb_memory::{Domain, Local};
 use scaledb_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, CachePadded};
-use segment::{Put, Segment};
+use segment::{NEAR, Put, Segment};
 use std::ptr::NonNull;
 
 /// A concurrent map from 64-bit hashes to 48-bit values (pointers to records), for any number of keys.
@@ -106,7 +106,7 @@ impl HashIndex {
     ) -> Result<Inserted> {
         loop {
             let segment = self.segment(local, hash);
-            match segment.insert(hash, value, &eq) {
+            match segment.insert::<NEAR>(hash, value, &eq) {
                 Put::New => return Ok(Inserted::New),
                 Put::Existing(value) => return Ok(Inserted::Existing(value)),
                 Put::Full if segment.can_split() => {

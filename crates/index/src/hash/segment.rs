@@ -47,6 +47,9 @@ use std::ptr::NonNull;
 pub(crate) const BUCKETS: usize = if scaledb_sync::MODEL { 3 } else { 511 };
 /// Buckets that can be a home.
 pub(crate) const HOMES: usize = BUCKETS - (PROBE - 1);
+/// Buckets behind its home, the home included, where a key of a growing index may be put: less than a probe
+/// may visit, because beyond four fifths of the slots long probes cost more than a split.
+pub(crate) const NEAR: usize = if scaledb_sync::MODEL { 2 } else { 8 };
 /// Entries that fit a segment at the very best.
 pub(crate) const CAPACITY: usize = BUCKETS * super::bucket::SLOTS;
 
@@ -123,8 +126,9 @@ impl Segment {
         None
     }
 
+    /// Adds an entry in one of the `LIMIT` buckets from its home on, unless there is one with an equal key.
     #[inline(always)]
-    pub(crate) fn insert(&self, hash: u64, value: u64, eq: impl Fn(u64) -> bool) -> Put {
+    pub(crate) fn insert<const LIMIT: usize>(&self, hash: u64, value: u64, eq: impl Fn(u64) -> bool) -> Put {
         let home = Self::home(hash);
         let Some(mut first) = self.bucket(home).lock() else { return Put::Frozen };
         for distance in 0..PROBE {
@@ -140,11 +144,11 @@ impl Segment {
             first.put(slot, Word::new(hash, value), Note::new(hash, 0));
             return Put::New;
         }
-        if (1..PROBE).all(|distance| self.bucket(home + distance).free().first().is_none()) {
+        if (1..LIMIT).all(|distance| self.bucket(home + distance).free().first().is_none()) {
             return Put::Full;
         }
         first.pass();
-        for distance in 1..PROBE {
+        for distance in 1..LIMIT {
             let mut next = self.lock_behind(home + distance);
             if let Some(slot) = self.bucket(home + distance).free().first() {
                 next.put(slot, Word::new(hash, value), Note::new(hash, distance));
@@ -153,7 +157,7 @@ impl Segment {
             next.pass();
         }
         // others took the room meanwhile
-        for distance in 1..PROBE {
+        for distance in 1..LIMIT {
             self.lock_behind(home + distance).unpass();
         }
         first.unpass();
