@@ -64,6 +64,9 @@ pub enum Error {
         /// Values.
         got: usize,
     },
+    /// An update set a primary key column.
+    #[error("column {0} is part of the primary key: delete the row and insert it anew")]
+    KeyUpdate(String),
     /// An integer left the range of its column.
     #[error("value out of range for column {0}")]
     OutOfRange(String),
@@ -107,6 +110,9 @@ pub enum Error {
         /// The budget in bytes.
         budget: u64,
     },
+    /// A row name of another transaction or table.
+    #[error("the row belongs to another transaction or table: look it up again")]
+    StaleRow,
     /// A savepoint of another transaction, or one that was rolled back past.
     #[error("no such savepoint")]
     NoSuchSavepoint,

@@ -24,9 +24,34 @@ pub enum TxnKind {
 }
 
 /// A row within a transaction: an address that spares the second look-up. Valid until the transaction
-/// ends; a stale one is an error of the caller that engines answer with a conflict or an absent row.
+/// ends; afterwards it is refused with [`Error::StaleRow`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RowId(pub u64);
+pub struct RowId {
+    raw: u64,
+    txn: u64,
+    table: TableId,
+}
+
+impl RowId {
+    /// Names what `raw` means to an engine, in transaction `txn` (unique among all transactions) and
+    /// `table`.
+    ///
+    /// # Safety
+    /// The engine that gets the name back may rely on `raw` as long as `txn` runs.
+    #[inline]
+    pub unsafe fn new(raw: u64, txn: u64, table: TableId) -> Self {
+        Self { raw, txn, table }
+    }
+
+    /// What the name means, if it was given by this transaction for this table.
+    ///
+    /// # Errors
+    /// [`Error::StaleRow`].
+    #[inline]
+    pub fn check(self, txn: u64, table: TableId) -> Result<u64> {
+        if self.txn == txn && self.table == table { Ok(self.raw) } else { Err(Error::StaleRow) }
+    }
+}
 
 /// A point in a transaction that it can be rolled back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -217,11 +217,13 @@ impl<'a> RowMut<'a> {
             self.words.splice(first..first + old_words, std::iter::repeat_n(0, new_words));
             let delta = (new_words as isize - old_words as isize) * 8;
             for other in 0..self.layout.places.len() {
-                let other = self.layout.places[other];
-                if other.var && other.at != place.at {
-                    let (from, len) = self.slot(other);
-                    if len > 0 && from > at || len > 0 && old == 0 && from >= at {
-                        self.set_slot(other, (from as isize + delta) as usize, len);
+                let moved = self.layout.places[other];
+                if moved.var && other != column {
+                    let (from, len) = self.slot(moved);
+                    if len > 0 && (from > at || old == 0 && from >= at) {
+                        self.set_slot(moved, (from as isize + delta) as usize, len);
+                        // its value is the same, but its slot must be written too
+                        self.dirty.insert(other);
                     }
                 }
             }

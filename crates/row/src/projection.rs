@@ -141,6 +141,11 @@ impl Projection {
         Self { columns: ColumnSet::EMPTY, spans: [].into(), var: false, groups: GroupSet::FIRST }
     }
 
+    /// Reads no column, but depends on all of them: what a delete needs.
+    pub fn existence_in_all_groups(schema: &Schema) -> Self {
+        Self { groups: GroupSet::all(schema.layout().groups()), ..Self::existence() }
+    }
+
     /// The columns.
     #[inline]
     pub fn columns(&self) -> ColumnSet {

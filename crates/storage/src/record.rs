@@ -270,7 +270,7 @@ impl Record {
     pub fn try_lock(self, group: usize, seen: Word) -> bool {
         debug_assert!(!seen.is_locked());
         let locked = self
-            .atomic(group)
+            .group_word(group)
             // SeqCst: the lock must be visible to other commits before this one reads the clock
             .compare_exchange(seen.0, seen.locked().0, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok();
@@ -574,6 +574,8 @@ impl Record {
     }
 }
 
+// SAFETY: a block of atomics, owned by whoever holds the value.
+unsafe impl Send for Overflow {}
 // SAFETY: a record is shared by design: all its mutable parts are atomics.
 unsafe impl Send for Record {}
 // SAFETY: as above.

@@ -16,7 +16,7 @@ use std::fmt;
 /// | gone | obsolete, absent | nobody: whoever meets it looks the key up again |
 ///
 /// While a word is locked its timestamp is that of the last commit.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Word(pub u64);
 
 impl Word {

@@ -1,0 +1,133 @@
+//! What is done beside transactions: merges of idle workers' lanes, clean-up, the leader's steps.
+//!
+//! Workers do their own chores every few commits; a thread per database does what nobody is there for.
+
+use crate::cleanup::{Horizon, clean};
+use crate::contention::PERIOD;
+use crate::lane::NONE;
+use crate::merge::merge_lane;
+use crate::shared::Shared;
+use crate::worker::Ctx;
+use scaledb_base::WorkerId;
+use scaledb_memory::{IDLE, Local};
+use scaledb_sync::atomic::Ordering;
+use scaledb_sync::lock::{Condvar, Mutex};
+use scaledb_sync::{Arc, thread};
+use std::time::Duration;
+
+/// Commits between a worker's chores.
+const CHORES: u32 = if scaledb_sync::MODEL { 2 } else { 64 };
+
+/// The longest pause of the background thread when nothing happens.
+const REST: Duration = Duration::from_millis(100);
+
+impl Ctx<'_> {
+    /// After a transaction, between transactions: every few commits, merges what is old, cleans up, and
+    /// reclaims memory.
+    #[inline]
+    pub(crate) fn chores(&mut self) {
+        if self.state.until_chores > 0 {
+            self.state.until_chores -= 1;
+        } else {
+            self.do_chores();
+        }
+    }
+
+    #[cold]
+    fn do_chores(&mut self) {
+        let shared = self.shared;
+        self.state.until_chores = CHORES;
+        let horizon = Horizon::now(shared);
+        self.local.enter();
+        self.merge_old_lists(shared.snapshots.is_waiting());
+        let mut lane = shared.lanes[self.local.id().index()].lock();
+        clean(shared, self.local, &mut lane, &horizon);
+        drop(lane);
+        self.local.exit();
+        self.local.collect();
+    }
+
+    /// Before the worker goes: its entries are merged, so that nobody has to.
+    pub(crate) fn leave(&mut self) {
+        self.local.enter();
+        self.merge_old_lists(true);
+        self.local.exit();
+    }
+}
+
+/// Merges the lanes of workers that do not run transactions: those that have been pinned for longer than
+/// their tables' epochs, or all if `all`. `local` is active.
+pub(crate) fn merge_idle_lanes(shared: &Shared, local: &mut Local, all: bool) {
+    let now = shared.clock.now();
+    for (id, lane) in shared.lanes.iter().enumerate() {
+        let id = WorkerId(id as u8);
+        let pin = lane.pin_ticks.load(Ordering::Acquire);
+        if pin == NONE || id == local.id() {
+            continue;
+        }
+        // an owner that runs merges by itself, unless one of its transactions takes long
+        let idle = shared.domain.active_since(id) == IDLE;
+        let late = now.saturating_sub(pin) > 4 * shared.epoch_ticks;
+        if !(all || idle || late) {
+            continue;
+        }
+        if let Some(guard) = lane.try_lock() {
+            merge_lane(shared, local, &guard, lane, id, all);
+        }
+    }
+}
+
+/// The background thread of a database.
+pub(crate) struct Background {
+    stop: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Background {
+    pub(crate) fn start(shared: Arc<Shared>, local: Local) -> Self {
+        let stop = Arc::new((Mutex::new(false), Condvar::new()));
+        let theirs = stop.clone();
+        let thread = thread::spawn(move || run(&shared, local, &theirs));
+        Self { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        *self.stop.0.lock() = true;
+        self.stop.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar)) {
+    let (mut pause, mut seen) = (PERIOD, 0);
+    loop {
+        let guard = stop.lock();
+        if *guard {
+            return;
+        }
+        if *wake.wait_timeout(guard, pause) {
+            return;
+        }
+        let events = shared.events();
+        pause = if events == seen { (pause * 2).min(REST) } else { PERIOD };
+        seen = events;
+        shared.contention.climb(shared);
+        shared.snapshots.maybe_stop(shared);
+        let horizon = Horizon::now(shared);
+        local.enter();
+        merge_idle_lanes(shared, &mut local, false);
+        for (id, lane) in shared.lanes.iter().enumerate() {
+            let idle = shared.domain.active_since(WorkerId(id as u8)) == IDLE;
+            if let Some(mut guard) = idle.then(|| lane.try_lock()).flatten() {
+                clean(shared, &mut local, &mut guard, &horizon);
+            }
+        }
+        local.exit();
+        local.collect();
+        shared.raise_needed_after();
+    }
+}

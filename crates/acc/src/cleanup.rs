@@ -1,0 +1,83 @@
+//! Clean-up: deleted records leave the indexes, and versions their chains, when nobody can need them.
+
+use crate::lane::{Deleted, LaneGuard, count};
+use crate::rules::Rule;
+use crate::shared::Shared;
+use scaledb_memory::Local;
+use scaledb_storage::Word;
+
+/// Records of one lane that one call cleans at the most, so that the lane is soon free again.
+const AT_ONCE: usize = 256;
+
+/// What lies before all that runs and all that may begin.
+pub(crate) struct Horizon {
+    /// A record deleted before this raw timestamp may go.
+    records: u64,
+    /// A version superseded before this raw timestamp may go.
+    versions: u64,
+}
+
+impl Horizon {
+    /// Looks at the clock, at every worker's activity, at every pin, and at the snapshots; in this order:
+    /// a pin that is published late, with an early time, belongs to a worker that was active before.
+    pub(crate) fn now(shared: &Shared) -> Self {
+        let actives = shared.domain.horizon();
+        let versions = shared.snapshots.advance(shared);
+        let pins = shared.min_pin();
+        let records = scaledb_base::Timestamp::start_of(actives.min(pins)).raw().min(versions);
+        if !shared.config.rules.on(Rule::Grace) {
+            return Self { records: u64::MAX, versions };
+        }
+        Self { records, versions }
+    }
+}
+
+/// Cleans what a lane has waiting. `local` is active.
+pub(crate) fn clean(shared: &Shared, local: &mut Local, lane: &mut LaneGuard<'_>, horizon: &Horizon) {
+    while lane.versions.front().is_some_and(|v| v.0 < horizon.versions) {
+        let (_, version) = lane.versions.pop_front().expect("just looked at");
+        // SAFETY: every snapshot, running or to come, reads after the commit that superseded it.
+        unsafe { version.free(local) };
+    }
+    for _ in 0..AT_ONCE {
+        if lane.deleted.front().is_none_or(|d| d.ts >= horizon.records) {
+            return;
+        }
+        let deleted = lane.deleted.pop_front().expect("just looked at");
+        if let Some(later) = clean_record(shared, local, deleted) {
+            lane.deleted.push_back(later);
+        }
+    }
+}
+
+/// Removes a record that is still the same delete. Returns it if its lock is taken.
+fn clean_record(shared: &Shared, local: &mut Local, deleted: Deleted) -> Option<Deleted> {
+    let Deleted { table, record, ts } = deleted;
+    let table = shared.tables.get(table).ok()?;
+    let absent = Word::absent(scaledb_base::Timestamp::from_raw(ts));
+    let groups = table.existence.groups();
+    for group in groups.iter() {
+        if record.try_lock(group, absent) {
+            continue;
+        }
+        let now = record.word(group);
+        for locked in groups.iter().take_while(|&g| g < group) {
+            record.unlock(locked, absent);
+        }
+        // locked by an insert that may yet abort; or inserted again, and none of our business any more
+        return (now == absent.locked()).then_some(Deleted { table: table.id, record, ts });
+    }
+    if let Some(tree) = &table.tree {
+        tree.remove(local, shared.needed_after(), record.key(), record.raw());
+    }
+    table.remove_point(local, shared.hasher.hash(record.key()), record);
+    for group in groups.iter() {
+        record.unlock(group, absent.obsolete());
+    }
+    if let Some(mine) = table.of_worker(local.id()) {
+        count(&mine.counters.cleaned, 1);
+    }
+    // SAFETY: obsolete, out of the indexes, and out of the lists: its lane was merged since.
+    unsafe { record.retire(local) };
+    None
+}

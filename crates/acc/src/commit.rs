@@ -1,0 +1,555 @@
+//! The commit, step by step as in the design: C1 pin, C2 lock, C3 post, C4 timestamp, C5 validate,
+//! C6 publish; or abort.
+
+use crate::lane::{Deleted, LaneGuard, count};
+use crate::read::conflict;
+use crate::rules::Rule;
+use crate::shared::Shared;
+use crate::table::{Points, RecordEntry, Table};
+use crate::txn::{Held, Op};
+use crate::worker::Ctx;
+use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
+use scaledb_engine::TxnKind;
+use scaledb_index::btree::Entry;
+use scaledb_index::indexlet::Inserted;
+use scaledb_row::GroupSet;
+use scaledb_storage::{Overflow, Record, Stuck, Word};
+use scaledb_sync::atomic::Ordering;
+use scaledb_sync::hint::Backoff;
+
+/// What an attempt to claim an existing record came to.
+enum Claim {
+    /// Locked, and absent.
+    Taken,
+    /// It has just left the indexes: look again.
+    Gone,
+}
+
+impl Ctx<'_> {
+    pub(crate) fn commit(&mut self) -> Result<Timestamp> {
+        if matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+            return Ok(self.txn.snapshot);
+        }
+        if self.txn.writes.iter().all(|w| w.op == Op::Nothing) {
+            return self.commit_read_only();
+        }
+        let shared = self.shared;
+        if !self.state.privileged {
+            shared.contention.give_way(&shared.clock);
+        }
+        let mut lane = shared.lanes[self.local.id().index()].lock();
+        let rules = shared.config.rules;
+        // C1. The lane lock keeps helpers from taking the pin away while this commit is in flight.
+        if rules.on(Rule::PinFirst) {
+            lane.pin(shared.generation.load(Ordering::SeqCst), shared.clock.now());
+        }
+        let result = self.lock_validate_publish(shared, &mut lane);
+        if result.is_err() {
+            self.abort();
+        }
+        self.merge_full_lists(shared, &lane);
+        if lane.is_clean() {
+            lane.unpin();
+        }
+        result
+    }
+
+    fn lock_validate_publish(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>) -> Result<Timestamp> {
+        let rules = shared.config.rules;
+        // read after the pin is out; pairs with the wait of those who start retaining
+        let retain = shared.snapshots.is_retaining();
+        let early = self.timestamp();
+        // C2
+        for number in 0..self.txn.writes.len() {
+            self.txn.held.push(Held::default());
+            self.lock(shared, lane, number, retain)?;
+        }
+        // C3
+        if rules.on(Rule::PostBeforeTimestamp) {
+            self.post(shared, lane)?;
+        }
+        // C4
+        let commit_ts = if rules.on(Rule::TimestampAfterLocks) { self.timestamp() } else { early };
+        // C5
+        self.validate(shared)?;
+        if !rules.on(Rule::PostBeforeTimestamp) {
+            self.post(shared, lane)?;
+        }
+        // C6
+        if retain {
+            self.retain(shared, lane, commit_ts)?;
+        }
+        self.publish(shared, lane, commit_ts);
+        if !rules.on(Rule::PinFirst) {
+            lane.pin(shared.generation.load(Ordering::SeqCst), shared.clock.now());
+        }
+        Ok(commit_ts)
+    }
+
+    /// A transaction that wrote nothing does C4 and C5. One that read a single record needs neither: the
+    /// record was as it was read at the moment of the read.
+    fn commit_read_only(&mut self) -> Result<Timestamp> {
+        let txn = &self.txn;
+        if txn.ranges.is_empty() && txn.absents.is_empty() && txn.reads.len() <= 1 {
+            return Ok(txn.latest);
+        }
+        let commit_ts = self.timestamp();
+        self.validate(self.shared)?;
+        Ok(commit_ts)
+    }
+
+    /// C4: after the locks and posts are visible to all, later than all that was read, unique.
+    fn timestamp(&mut self) -> Timestamp {
+        let now = self.shared.clock.now_fenced();
+        let ticks = now.max(self.state.last_ticks + 1).max(self.txn.latest.ticks() + 1);
+        self.state.last_ticks = ticks;
+        Timestamp::new(ticks, self.local.id())
+    }
+
+    /// C2 for one write. On an error, `held` says what is locked.
+    #[inline]
+    fn lock(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, number: usize, retain: bool) -> Result<()> {
+        let write = &self.txn.writes[number];
+        let table = shared.tables.get(write.table)?;
+        let (op, groups) = (write.op, write.groups(table.schema.layout()));
+        match op {
+            Op::Nothing => Ok(()),
+            Op::Insert => self.lock_insert(shared, lane, table, number),
+            Op::Update | Op::Replace | Op::Delete => {
+                let record = write.record.expect("found when it was first written");
+                // versions are of whole rows
+                let groups = if retain { table.existence.groups() } else { groups };
+                self.lock_groups(table, number, record, groups)?;
+                let image = self.image_words(number);
+                let grows = op == Op::Replace
+                    || op == Op::Update && table.schema.layout().any_var(self.txn.writes[number].dirty);
+                if grows && !record.fits(image) {
+                    // the row moves, with all its groups
+                    let rest = GroupSet(table.existence.groups().0 & !groups.0);
+                    self.lock_groups(table, number, record, rest)?;
+                    self.make_room(number, image)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Words of the row that write `number` leaves, if it replaces the whole of it.
+    fn image_words(&self, number: usize) -> usize {
+        let write = &self.txn.writes[number];
+        if write.base.is_some() { 1 } else { write.image.len() }
+    }
+
+    fn make_room(&mut self, number: usize, words: usize) -> Result<()> {
+        self.txn.held[number].overflow = Some(Overflow::create(self.local, words + words / 4)?);
+        Ok(())
+    }
+
+    /// Locks groups of a record: those that were read only if they are unchanged.
+    #[inline]
+    fn lock_groups(&mut self, table: &Table, number: usize, record: Record, groups: GroupSet) -> Result<()> {
+        let (write, held) = (&self.txn.writes[number], &mut self.txn.held[number]);
+        for group in groups.iter() {
+            let before = if write.read.has(group) {
+                let seen = write.seen[group];
+                if !record.try_lock(group, seen) {
+                    let now = record.word(group);
+                    let kind = if now.unlocked() == seen {
+                        ConflictKind::WriteLocked
+                    } else {
+                        ConflictKind::WriteChanged
+                    };
+                    return Err(conflict(kind, table, record));
+                }
+                seen
+            } else {
+                record.lock(group).map_err(|Stuck| conflict(ConflictKind::WriteLocked, table, record))?
+            };
+            held.before[group] = before;
+            held.groups = held.groups.with(group);
+        }
+        Ok(())
+    }
+
+    /// C2 for an insert: claims a placeholder in the point index, or the absent record that is there.
+    fn lock_insert(
+        &mut self,
+        shared: &Shared,
+        lane: &mut LaneGuard<'_>,
+        table: &Table,
+        number: usize,
+    ) -> Result<()> {
+        let mut backoff = Backoff::new();
+        while self.try_lock_insert(shared, lane, table, number)?.is_none() {
+            if !backoff.wait() {
+                let key = self.txn.keys[self.txn.writes[number].key.clone()].into();
+                return Err(Conflict { kind: ConflictKind::WriteLocked, table: table.id, key }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// `None`: the record that the key had has just left the indexes; look again.
+    fn try_lock_insert(
+        &mut self,
+        shared: &Shared,
+        lane: &mut LaneGuard<'_>,
+        table: &Table,
+        number: usize,
+    ) -> Result<Option<()>> {
+        let write = &self.txn.writes[number];
+        let (hash, key) = (write.hash, write.key.clone());
+        let entry = write.base.map(|base| {
+            [self.txn.writes[base].record.expect("rows are locked before their entries").raw()]
+        });
+        let row: &[u64] = match &entry {
+            Some(entry) => entry,
+            None => &self.txn.images[write.image.clone()],
+        };
+        let groups = table.schema.layout().groups();
+        let placeholder = Record::create(self.local, groups, &self.txn.keys[key.clone()], row)?;
+        let words = row.len();
+        match self.claim(shared, lane, table, number, placeholder, hash) {
+            Ok(None) => {
+                let held = &mut self.txn.held[number];
+                held.created = true;
+                held.groups = table.existence.groups();
+                held.before = [Word::PLACEHOLDER; _];
+                self.txn.writes[number].record = Some(placeholder);
+                Ok(Some(()))
+            }
+            Ok(Some(existing)) => {
+                // others may have found the placeholder in the indexlet for a moment
+                make_obsolete(placeholder, table.existence.groups());
+                // SAFETY: `claim` says that it is in no index.
+                unsafe { placeholder.retire(self.local) };
+                match self.claim_absent(table, number, existing)? {
+                    Claim::Gone => Ok(None),
+                    Claim::Taken => {
+                        self.txn.writes[number].record = Some(existing);
+                        self.check_no_other(table, existing, hash)?;
+                        if !existing.fits(words) {
+                            self.make_room(number, words)?;
+                        }
+                        Ok(Some(()))
+                    }
+                }
+            }
+            Err(error) => {
+                // SAFETY: `claim` has taken it back from where it was.
+                unsafe { placeholder.retire(self.local) };
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts the placeholder where the key is looked for first. `Some`: the key has a record already.
+    fn claim(
+        &mut self,
+        shared: &Shared,
+        lane: &mut LaneGuard<'_>,
+        table: &Table,
+        number: usize,
+        placeholder: Record,
+        hash: u64,
+    ) -> Result<Option<Record>> {
+        // SAFETY: indexes hold records.
+        let eq = |raw: u64| unsafe { RecordEntry::key(raw) } == placeholder.key();
+        // SAFETY: as above.
+        let record = |raw: u64| unsafe { Record::from_raw(raw) };
+        match &table.points {
+            Points::Hash(hashed) => match hashed.insert(self.local, hash, placeholder.raw(), eq)? {
+                Inserted::New => {
+                    if !table.is_synchronous() || table.tree.is_none() {
+                        return Ok(None);
+                    }
+                    self.insert_in_tree(shared, table, number, placeholder).inspect_err(|_| {
+                        hashed.remove(self.local, hash, placeholder.raw());
+                        make_obsolete(placeholder, table.existence.groups());
+                    })
+                }
+                Inserted::Existing(raw) => Ok(Some(record(raw))),
+                Inserted::Full => Err(self.shared_out_of_memory()),
+            },
+            Points::Indexlet(indexlet) => {
+                if !table.is_synchronous() {
+                    let mut inserted = indexlet.insert(self.local, hash, placeholder.raw(), eq);
+                    if inserted == Inserted::Full {
+                        // early merge, then the synchronous fallback
+                        self.merge_table(shared, lane, table)?;
+                        inserted = indexlet.insert(self.local, hash, placeholder.raw(), eq);
+                    }
+                    match inserted {
+                        Inserted::New => {
+                            // claimed in the indexlet: now the tree must not have the key
+                            let key = placeholder.key();
+                            let look = table.find_in_tree(self.local, key, &mut self.txn.finger);
+                            if look.record.is_some() {
+                                indexlet.remove(self.local, hash, placeholder.raw());
+                            } else {
+                                self.txn.held[number].leaf = look.leaf;
+                            }
+                            return Ok(look.record);
+                        }
+                        Inserted::Existing(raw) => return Ok(Some(record(raw))),
+                        Inserted::Full => {}
+                    }
+                }
+                // claimed in the tree: now the indexlet must not have the key
+                if let Some(existing) = self.insert_in_tree(shared, table, number, placeholder)? {
+                    return Ok(Some(existing));
+                }
+                if indexlet.get(self.local, hash, eq).is_some() {
+                    self.txn.held[number].in_tree = false;
+                    self.remove_from_tree(shared, table, placeholder);
+                    make_obsolete(placeholder, table.existence.groups());
+                    let key = placeholder.key().into();
+                    return Err(Conflict { kind: ConflictKind::WriteLocked, table: table.id, key }.into());
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    #[cold]
+    fn shared_out_of_memory(&self) -> Error {
+        Error::OutOfMemory { budget: self.local.domain().budget() }
+    }
+
+    /// Inserts a placeholder into the tree itself: synchronous tables, and full indexlets.
+    fn insert_in_tree(
+        &mut self,
+        shared: &Shared,
+        table: &Table,
+        number: usize,
+        placeholder: Record,
+    ) -> Result<Option<Record>> {
+        let tree = table.tree()?;
+        let mut existing = None;
+        // SAFETY: a record stays valid until it has left the tree and everybody who was active then has gone.
+        let stats = unsafe {
+            tree.insert_batch(self.local, shared.needed_after(), &[placeholder.raw()], |_, raw| {
+                existing = Some(Record::from_raw(raw));
+            })?
+        };
+        let mine = table.of_me(self.local)?;
+        count(&mine.counters.node_locks, stats.locks);
+        if existing.is_none() {
+            count(&mine.counters.synchronous, 1);
+            self.txn.held[number].in_tree = true;
+        }
+        Ok(existing)
+    }
+
+    /// Takes a record out of the tree.
+    pub(crate) fn remove_from_tree(&mut self, shared: &Shared, table: &Table, record: Record) {
+        if let Some(tree) = &table.tree {
+            tree.remove(self.local, shared.needed_after(), record.key(), record.raw());
+        }
+    }
+
+    /// Locks the record that a key has already: it must be absent.
+    fn claim_absent(&mut self, table: &Table, number: usize, record: Record) -> Result<Claim> {
+        for group in table.existence.groups().iter() {
+            let before =
+                record.lock(group).map_err(|Stuck| conflict(ConflictKind::WriteLocked, table, record))?;
+            let held = &mut self.txn.held[number];
+            held.before[group] = before;
+            held.groups = held.groups.with(group);
+            if before.is_obsolete() || !before.is_absent() {
+                for group in held.groups.iter() {
+                    record.unlock(group, held.before[group]);
+                }
+                held.groups = GroupSet::default();
+                if before.is_obsolete() {
+                    return Ok(Claim::Gone);
+                }
+                return Err(Error::DuplicateKey { table: table.id, key: record.key().into() });
+            }
+        }
+        Ok(Claim::Taken)
+    }
+
+    /// After a record that the tree has was locked: the indexlet must not have another one for its key.
+    fn check_no_other(&self, table: &Table, record: Record, hash: u64) -> Result<()> {
+        let Points::Indexlet(indexlet) = &table.points else { return Ok(()) };
+        // SAFETY: the indexlet holds records.
+        let other = indexlet.get(self.local, hash, |raw| unsafe { RecordEntry::key(raw) } == record.key());
+        if other.is_some_and(|raw| raw != record.raw()) {
+            return Err(conflict(ConflictKind::WriteLocked, table, record));
+        }
+        Ok(())
+    }
+
+    /// C3: posts each key that is new in a tree. List before bit before count and seq.
+    fn post(&mut self, shared: &Shared, lane: &LaneGuard<'_>) -> Result<()> {
+        if !shared.config.rules.on(Rule::Post) {
+            return Ok(());
+        }
+        for number in 0..self.txn.writes.len() {
+            let (write, held) = (&self.txn.writes[number], &self.txn.held[number]);
+            if !held.created || held.in_tree {
+                continue;
+            }
+            let table = shared.tables.get(write.table)?;
+            if table.tree.is_none() {
+                continue;
+            }
+            let record = write.record.expect("created");
+            let leaf = match held.leaf {
+                Some(leaf) => Some(leaf),
+                None => table.find_in_tree(self.local, record.key(), &mut self.txn.finger).leaf,
+            };
+            let (_, part) = leaf.expect("the tree was asked");
+            let cell = table.phantomlet.cell_of(part);
+            let mine = table.of_me(self.local)?;
+            let item = mine.list.push(self.local, record, cell)?;
+            lane.mark(table.id);
+            self.txn.held[number].item = Some((item, cell));
+            match self.txn.posts.iter_mut().rev().find(|p| p.0 == table.id && p.1 == cell) {
+                Some(post) => post.2 += 1,
+                None => self.txn.posts.push((table.id, cell, 1)),
+            }
+        }
+        for &(table, cell, n) in &self.txn.posts {
+            let table = shared.tables.get(table)?;
+            count(&table.of_me(self.local)?.counters.posted, n);
+            table.phantomlet.post(cell, self.local.id(), n);
+            self.txn.posted += 1;
+        }
+        Ok(())
+    }
+
+    /// C5.
+    fn validate(&mut self, shared: &Shared) -> Result<()> {
+        let rules = shared.config.rules;
+        if rules.on(Rule::ValidateReads) {
+            for read in &self.txn.reads {
+                let now = read.record.word(read.group as usize);
+                if now == read.seen {
+                    continue;
+                }
+                let unchanged = now.unlocked() == read.seen;
+                if unchanged && (!rules.on(Rule::HonourLocks) || self.holds(read.record, read.group as usize)) {
+                    continue;
+                }
+                let table = shared.tables.get(read.table)?;
+                return Err(conflict(ConflictKind::ReadChanged, table, read.record));
+            }
+        }
+        for absent in 0..self.txn.absents.len() {
+            if !self.absent_is_valid(absent)? {
+                let absent = &self.txn.absents[absent];
+                let key = self.txn.keys[absent.key.clone()].into();
+                return Err(Conflict { kind: ConflictKind::AbsentAppeared, table: absent.table, key }.into());
+            }
+        }
+        for range in 0..self.txn.ranges.len() {
+            if !self.range_is_valid(range)? {
+                let range = &self.txn.ranges[range];
+                let key = self.txn.keys[range.low.clone()].into();
+                return Err(Conflict { kind: ConflictKind::RangePhantom, table: range.table, key }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether this commit holds the lock of a record's group.
+    #[cold]
+    fn holds(&self, record: Record, group: usize) -> bool {
+        let mut writes = self.txn.writes.iter().zip(&self.txn.held);
+        writes.any(|(write, held)| write.record == Some(record) && held.groups.has(group))
+    }
+
+    /// Before C6: keeps the rows that this commit overwrites, if a snapshot boundary lies between.
+    fn retain(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) -> Result<()> {
+        if !shared.config.rules.on(Rule::Retain) {
+            return Ok(());
+        }
+        for (write, held) in self.txn.writes.iter().zip(&self.txn.held) {
+            let (Some(record), false) = (write.record, held.created || held.groups.0 == 0) else { continue };
+            let groups = shared.tables.get(write.table)?.schema.layout().groups();
+            let current = Record::current(&held.before, groups);
+            if shared.snapshots.boundary_between(current.ts(), commit_ts) {
+                let version = record.retain(self.local, current)?;
+                lane.versions.push_back((commit_ts.raw(), version));
+            }
+        }
+        Ok(())
+    }
+
+    /// C6: installs the rows and unlocks by storing the timestamp. Nothing can fail from here on.
+    fn publish(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) {
+        for number in 0..self.txn.writes.len() {
+            let (write, held) = (&self.txn.writes[number], &mut self.txn.held[number]);
+            let (Some(record), Ok(table)) = (write.record, shared.tables.get(write.table)) else { continue };
+            let layout = table.schema.layout();
+            if let Some(overflow) = held.overflow.take() {
+                record.move_to_overflow(self.local, overflow);
+            }
+            let changed = write.groups(layout);
+            match write.op {
+                Op::Nothing => continue,
+                Op::Delete => {
+                    lane.deleted.push_back(Deleted { table: write.table, record, ts: commit_ts.raw() });
+                }
+                Op::Update => {
+                    record.store_columns(layout, write.dirty, &self.txn.images[write.image.clone()]);
+                }
+                Op::Insert | Op::Replace if !held.created => match write.base {
+                    Some(base) => {
+                        let target = self.txn.writes[base].record.expect("rows are locked before their entries");
+                        record.store_row(&[target.raw()]);
+                    }
+                    None => record.store_row(&self.txn.images[write.image.clone()]),
+                },
+                Op::Insert | Op::Replace => {}
+            }
+            let next = if write.op == Op::Delete { Word::absent(commit_ts) } else { Word::live(commit_ts) };
+            for group in held.groups.iter() {
+                record.unlock(group, if changed.has(group) { next } else { held.before[group] });
+            }
+        }
+    }
+
+    /// Takes back what the commit did so far: posts, then placeholders and locks.
+    fn abort(&mut self) {
+        let shared = self.shared;
+        for &(table, cell, n) in &self.txn.posts[..self.txn.posted] {
+            if let Ok(table) = shared.tables.get(table) {
+                table.phantomlet.unpost(cell, n);
+            }
+        }
+        for number in (0..self.txn.held.len()).rev() {
+            let (write, held) = (&self.txn.writes[number], &mut self.txn.held[number]);
+            if let Some(overflow) = held.overflow.take() {
+                overflow.discard(self.local);
+            }
+            let (Some(record), Ok(table)) = (write.record, shared.tables.get(write.table)) else { continue };
+            if !held.created {
+                for group in held.groups.iter() {
+                    record.unlock(group, held.before[group]);
+                }
+                continue;
+            }
+            if let (Some((item, _)), Some(mine)) = (held.item, table.of_worker(self.local.id())) {
+                mine.list.kill(item);
+            }
+            let (hash, in_tree) = (write.hash, held.in_tree);
+            table.remove_point(self.local, hash, record);
+            if in_tree {
+                self.remove_from_tree(shared, table, record);
+            }
+            make_obsolete(record, table.existence.groups());
+            // SAFETY: it has left the indexes and the list.
+            unsafe { record.retire(self.local) };
+        }
+    }
+}
+
+/// Tells all who have found a placeholder to look again.
+fn make_obsolete(placeholder: Record, groups: GroupSet) {
+    for group in groups.iter() {
+        placeholder.unlock(group, Word::PLACEHOLDER.obsolete());
+    }
+}

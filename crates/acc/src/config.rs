@@ -1,0 +1,44 @@
+//! How a database is opened.
+
+use crate::rules::Rules;
+use scaledb_sync::clock::Source;
+use std::time::Duration;
+
+/// Settings of an [`Acc`](crate::Acc) database. The default suits most uses.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Bytes that rows and indexes may take. Beyond, writes fail with
+    /// [`OutOfMemory`](scaledb_base::Error::OutOfMemory).
+    pub memory_budget: u64,
+    /// The clock, if not the best that the machine has.
+    pub clock: Option<Source>,
+    /// The longest time that an entry stays unmerged, unless its table says otherwise.
+    pub merge_epoch: Duration,
+    /// Slots of an ordered table's indexlet: four times the workers times the batch is plenty.
+    pub indexlet_slots: usize,
+    /// Cells of an index's phantomlet.
+    pub phantomlet_cells: usize,
+    /// All tables are synchronous, whatever their options: for comparison.
+    pub synchronous: bool,
+    /// A background thread merges for idle workers, removes deleted records and regulates the backoff.
+    /// Without it, that is done only by workers as they run transactions.
+    pub background: bool,
+    /// Protocol rules in force: all, except in tests.
+    pub rules: Rules,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let model = scaledb_sync::MODEL;
+        Self {
+            memory_budget: u64::MAX,
+            clock: None,
+            merge_epoch: Duration::from_millis(10),
+            indexlet_slots: if model { 32 } else { 16 << 10 },
+            phantomlet_cells: if model { 4 } else { 512 },
+            synchronous: false,
+            background: !model,
+            rules: Rules::default(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Merges: M1 sort, M2 insert into the tree, M4 leave the indexlet, M6 leave the list, M5 uncount.
+//! (M3, the merge of secondary trees, does not exist: indexes are tables, with lists of their own. And M6
+//! comes before M5, or a scan could take the count of another lane's item for its own lane's.)
+
+use crate::lane::{Lane, LaneGuard, count};
+use crate::shared::Shared;
+use crate::table::{Points, Table};
+use crate::worker::Ctx;
+use scaledb_base::{Result, TableId, WorkerId};
+use scaledb_index::phantomlet::CellId;
+use scaledb_memory::Local;
+use scaledb_storage::Record;
+use scaledb_sync::atomic::Ordering;
+
+/// A pending entry on its way into the tree: the first eight bytes of its key, the record, its cell.
+struct Entry(u64, Record, CellId);
+
+fn head(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let len = key.len().min(8);
+    bytes[..len].copy_from_slice(&key[..len]);
+    u64::from_be_bytes(bytes)
+}
+
+/// Merges the entries that `worker` has pending in a table. The caller holds the worker's lane, and no
+/// commit is between C3 and C6 on it.
+pub(crate) fn merge(shared: &Shared, local: &mut Local, lane: &LaneGuard<'_>, table: &Table, worker: WorkerId) -> Result<()> {
+    let Some(theirs) = table.of_worker(worker) else {
+        lane.unmark(table.id);
+        return Ok(());
+    };
+    let (list, counters) = (&theirs.list, &theirs.counters);
+    let (start, end) = (list.start(), list.tail());
+    let mut entries: Vec<Entry> = Vec::with_capacity((end - start) as usize);
+    let mut dead = Vec::new();
+    for number in start..end {
+        match list.item(number) {
+            (Some(record), cell) => entries.push(Entry(head(record.key()), record, cell)),
+            (None, cell) => dead.push(cell),
+        }
+    }
+    // M1. Each record has one item, ever, so that no other merge has it; and clean-up waits for the pin.
+    entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.key().cmp(b.1.key())));
+    let needed_after = shared.raise_needed_after();
+    // M2
+    let sorted: Vec<u64> = entries.iter().map(|e| e.1.raw()).collect();
+    let mut left = Vec::new();
+    if let Some(tree) = &table.tree {
+        // SAFETY: records stay valid until they have left the tree.
+        let stats = unsafe {
+            tree.insert_batch(local, needed_after, &sorted, |i, existing| {
+                // a synchronous inserter's placeholder, whose owner has not found ours in the indexlet yet
+                if existing != sorted[i] {
+                    left.push(i);
+                }
+            })?
+        };
+        count(&counters.node_locks, stats.locks);
+    }
+    // M4
+    if let Points::Indexlet(indexlet) = &table.points {
+        let mut next_left = left.iter().peekable();
+        for (i, entry) in entries.iter().enumerate() {
+            if next_left.next_if(|&&l| l == i).is_none() {
+                indexlet.remove(local, shared.hasher.hash(entry.1.key()), entry.1.raw());
+            }
+        }
+    }
+    // what could not go yet stays listed, under its old post
+    for &i in &left {
+        list.push(local, entries[i].1, entries[i].2)?;
+    }
+    // M6, M5, and the owner's bits
+    list.remove_before(end);
+    let mut run = 0;
+    for (i, entry) in entries.iter().enumerate() {
+        run += u64::from(!left.contains(&i));
+        if entries.get(i + 1).is_none_or(|next| next.2 != entry.2) {
+            if run > 0 {
+                table.phantomlet.merged(entry.2, run);
+            }
+            run = 0;
+        }
+    }
+    if left.is_empty() {
+        for cell in entries.iter().map(|e| e.2).chain(dead) {
+            if table.phantomlet.read(cell).owners.contains(worker) {
+                table.phantomlet.clear_owner(cell, worker);
+            }
+        }
+        lane.unmark(table.id);
+    }
+    count(&counters.merges, 1);
+    count(&counters.merged, (entries.len() - left.len()) as u64);
+    crate::tune::after_merge(table, entries.len() as u64);
+    Ok(())
+}
+
+impl Ctx<'_> {
+    /// Merges this worker's entries of a table. Must not run between C3 and C6.
+    pub(crate) fn merge_table(&mut self, shared: &Shared, lane: &LaneGuard<'_>, table: &Table) -> Result<()> {
+        merge(shared, self.local, lane, table, self.local.id())
+    }
+
+    /// After a commit: merges what has reached its table's batch.
+    pub(crate) fn merge_full_lists(&mut self, shared: &Shared, lane: &LaneGuard<'_>) {
+        let mut last = None;
+        for i in 0..self.txn.posts.len() {
+            let id: TableId = self.txn.posts[i].0;
+            if last == Some(id) {
+                continue;
+            }
+            last = Some(id);
+            let Ok(table) = shared.tables.get(id) else { continue };
+            let batch = u64::from(table.tuning.batch.load(Ordering::Relaxed)); // a setting
+            if table.of_worker(self.local.id()).is_some_and(|mine| mine.list.len() >= batch.max(1)) {
+                // out of memory: the entries stay pending, and nothing is lost
+                let _ = self.merge_table(shared, lane, table);
+            }
+        }
+    }
+
+    /// Merges what has been pending for longer than its table's epoch; all of it if `all`.
+    pub(crate) fn merge_old_lists(&mut self, all: bool) {
+        let shared = self.shared;
+        let lane = &shared.lanes[self.local.id().index()];
+        if lane.is_pinned() {
+            let guard = lane.lock();
+            merge_lane(shared, self.local, &guard, lane, self.local.id(), all);
+        }
+    }
+}
+
+/// Merges the tables of a lane whose epoch is over. The lane is unpinned when nothing is left.
+pub(crate) fn merge_lane(
+    shared: &Shared,
+    local: &mut Local,
+    guard: &LaneGuard<'_>,
+    lane: &Lane,
+    worker: WorkerId,
+    all: bool,
+) {
+    let age = shared.clock.now().saturating_sub(lane.pin_ticks.load(Ordering::Relaxed));
+    for id in guard.marked(shared.tables.len()) {
+        let Ok(table) = shared.tables.get(id) else { continue };
+        if all || age > table.tuning.epoch_ticks {
+            // out of memory: the entries stay pending
+            let _ = merge(shared, local, guard, table, worker);
+        }
+    }
+    if guard.is_clean() {
+        guard.unpin();
+    }
+}

@@ -1,0 +1,200 @@
+//! A worker's list of records that are not in one tree yet.
+//!
+//! ```text
+//!             start                         tail
+//!   ring  ... │ item │ item │ item │ item │ ...          items are numbered for ever; slot = number & mask
+//!                 ▲                 │
+//!                 └──── prev ───────┘    items of one cell form a chain, newest first; `heads[cell]`
+//!                                        is the newest
+//! ```
+//!
+//! The owner appends under its lane lock, merges advance `start` under it. Other workers read without a
+//! lock: they follow the chain of the cell they care about until it falls behind `start`. A slot is
+//! reused only after `start` has passed it, and a reader that finds `start` beyond an item it has read
+//! drops that item: it is in the tree by then.
+
+use scaledb_base::Result;
+use scaledb_index::phantomlet::CellId;
+use scaledb_memory::Local;
+use scaledb_storage::Record;
+use scaledb_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::ptr::NonNull;
+
+const FIRST_SLOTS: usize = if scaledb_sync::MODEL { 2 } else { 64 };
+
+struct Item {
+    /// The record's address; 0 once its insert was aborted.
+    record: AtomicU64,
+    /// One more than the number of the cell's item before this one; 0: none.
+    prev: AtomicU64,
+    cell: AtomicU64,
+}
+
+struct Ring {
+    mask: u64,
+    items: NonNull<Item>,
+}
+
+impl Ring {
+    fn bytes(slots: usize) -> usize {
+        size_of::<Self>().next_multiple_of(16) + slots * size_of::<Item>()
+    }
+
+    fn create(local: &mut Local, slots: usize) -> Result<NonNull<Self>> {
+        let block = local.alloc(Self::bytes(slots))?;
+        // SAFETY: the block has room for the ring and, behind it, its items.
+        unsafe {
+            let items = block.add(size_of::<Self>().next_multiple_of(16)).cast::<Item>();
+            for i in 0..slots {
+                items.add(i).write(Item {
+                    record: AtomicU64::new(0),
+                    prev: AtomicU64::new(0),
+                    cell: AtomicU64::new(0),
+                });
+            }
+            let ring = block.cast::<Self>();
+            ring.write(Self { mask: slots as u64 - 1, items });
+            Ok(ring)
+        }
+    }
+
+    fn slots(&self) -> usize {
+        self.mask as usize + 1
+    }
+
+    fn item(&self, number: u64) -> &Item {
+        // SAFETY: masked to the ring's slots.
+        unsafe { self.items.add((number & self.mask) as usize).as_ref() }
+    }
+}
+
+/// See the head of the file.
+pub(crate) struct PendingList {
+    ring: AtomicPtr<Ring>,
+    start: AtomicU64,
+    tail: AtomicU64,
+    heads: Box<[AtomicU64]>,
+}
+
+impl PendingList {
+    pub(crate) fn new(local: &mut Local, cells: usize) -> Result<Self> {
+        Ok(Self {
+            ring: AtomicPtr::new(Ring::create(local, FIRST_SLOTS)?.as_ptr()),
+            start: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
+            heads: (0..cells).map(|_| AtomicU64::new(0)).collect(),
+        })
+    }
+
+    fn ring(&self) -> &Ring {
+        // SAFETY: never null; a ring that was replaced is retired, so it outlives this activity. Pairs with
+        // the Release in `grow`.
+        unsafe { &*self.ring.load(Ordering::Acquire) }
+    }
+
+    /// Items that wait for a merge, aborted ones included.
+    pub(crate) fn len(&self) -> u64 {
+        // each is only a recent value for those who do not hold the lane
+        self.tail.load(Ordering::Acquire).saturating_sub(self.start.load(Ordering::Acquire))
+    }
+
+    /// The number that the next item gets. Under the lane lock.
+    pub(crate) fn tail(&self) -> u64 {
+        self.tail.load(Ordering::Relaxed)
+    }
+
+    /// The number of the oldest item. Under the lane lock.
+    pub(crate) fn start(&self) -> u64 {
+        self.start.load(Ordering::Relaxed)
+    }
+
+    /// Appends an item. Under the lane lock. Returns its number.
+    pub(crate) fn push(&self, local: &mut Local, record: Record, cell: CellId) -> Result<u64> {
+        let (number, mut ring) = (self.tail(), self.ring());
+        if number - self.start() > ring.mask {
+            self.grow(local)?;
+            ring = self.ring();
+        }
+        let (item, head) = (ring.item(number), &self.heads[cell.0 as usize]);
+        // pairs with the Acquire fence in `for_each_of`: who reads the new content sees `start` beyond the old
+        fence(Ordering::Release);
+        item.record.store(record.raw(), Ordering::Relaxed); // published by the head
+        item.prev.store(head.load(Ordering::Relaxed), Ordering::Relaxed); // published by the head
+        item.cell.store(u64::from(cell.0), Ordering::Relaxed); // published by the head
+        // pairs with the Acquire in `for_each_of`
+        head.store(number + 1, Ordering::Release);
+        self.tail.store(number + 1, Ordering::Release); // pairs with `len`
+        Ok(number)
+    }
+
+    #[cold]
+    fn grow(&self, local: &mut Local) -> Result<()> {
+        let old = self.ring();
+        let ring = Ring::create(local, old.slots() * 2)?;
+        for number in self.start()..self.tail() {
+            // SAFETY: just created, and ours.
+            let (from, to) = (old.item(number), unsafe { ring.as_ref() }.item(number));
+            to.record.store(from.record.load(Ordering::Relaxed), Ordering::Relaxed); // published by `ring`
+            to.prev.store(from.prev.load(Ordering::Relaxed), Ordering::Relaxed); // published by `ring`
+            to.cell.store(from.cell.load(Ordering::Relaxed), Ordering::Relaxed); // published by `ring`
+        }
+        // pairs with the Acquire in `ring`
+        let old = self.ring.swap(ring.as_ptr(), Ordering::AcqRel);
+        // SAFETY: allocated by `Ring::create`; no longer reachable.
+        unsafe {
+            let bytes = Ring::bytes((*old).slots());
+            local.retire(NonNull::new_unchecked(old).cast(), bytes);
+        }
+        Ok(())
+    }
+
+    /// Takes an item back: its insert was aborted. Under the lane lock.
+    pub(crate) fn kill(&self, number: u64) {
+        // readers that still see the record find it obsolete
+        self.ring().item(number).record.store(0, Ordering::Release);
+    }
+
+    /// An item that waits, by number: its record, unless it was aborted, and its cell. Under the lane lock.
+    pub(crate) fn item(&self, number: u64) -> (Option<Record>, CellId) {
+        let item = self.ring().item(number);
+        let raw = item.record.load(Ordering::Relaxed); // under the lane lock
+        let cell = CellId(item.cell.load(Ordering::Relaxed) as u32);
+        // SAFETY: listed records are reachable.
+        ((raw != 0).then(|| unsafe { Record::from_raw(raw) }), cell)
+    }
+
+    /// Removes all items before `number`: they are in the tree. Under the lane lock.
+    pub(crate) fn remove_before(&self, number: u64) {
+        // pairs with the Acquires in `for_each_of`: who misses the items sees them in the tree
+        self.start.store(number, Ordering::Release);
+    }
+
+    /// Hands the records of a cell that wait for a merge to `f`, newest first; from number `before` on
+    /// they are left out.
+    pub(crate) fn for_each_of(&self, cell: CellId, before: u64, mut f: impl FnMut(Record)) {
+        let mut next = self.heads[cell.0 as usize].load(Ordering::Acquire);
+        let ring = self.ring();
+        while next > 0 {
+            let number = next - 1;
+            if number < self.start.load(Ordering::Acquire) {
+                return;
+            }
+            let item = ring.item(number);
+            let raw = item.record.load(Ordering::Acquire);
+            next = item.prev.load(Ordering::Relaxed); // checked below
+            fence(Ordering::Acquire);
+            if number < self.start.load(Ordering::Acquire) {
+                return; // merged meanwhile, and so were the older ones
+            }
+            if raw != 0 && number < before {
+                // SAFETY: the item was listed, so the record was reachable within this activity.
+                f(unsafe { Record::from_raw(raw) });
+            }
+        }
+    }
+}
+
+// SAFETY: made of atomics; the ring is shared by design.
+unsafe impl Send for PendingList {}
+// SAFETY: as above.
+unsafe impl Sync for PendingList {}

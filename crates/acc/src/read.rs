@@ -1,0 +1,236 @@
+//! Point reads.
+
+use crate::rules::Rule;
+use crate::table::Table;
+use crate::txn::{Absent, Op, Txn};
+use crate::worker::Ctx;
+use scaledb_base::limits::MAX_GROUPS;
+use scaledb_base::{Conflict, ConflictKind, Error, Result};
+use scaledb_engine::RowId;
+use scaledb_row::{Projection, RowRef};
+use scaledb_storage::{Presence, Record, Word};
+
+/// Where a row was found.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// A record, whether live or not.
+    Record(Record),
+    /// An insert of this transaction, by its number in the write_set.
+    Own(usize),
+}
+
+/// Look-ups that meet a record which has just left the indexes are done again, this often.
+const RETRIES: usize = if scaledb_sync::MODEL { 4 } else { 1 << 10 };
+
+impl Ctx<'_> {
+    /// Read, point: own writes, then indexlet and tree. Nothing found is remembered as an absent read.
+    #[inline]
+    pub(crate) fn locate(&mut self, table: &Table, key: &[u8]) -> Option<Place> {
+        let hash = self.shared.hasher.hash(key);
+        if let Some(own) = self.txn.insert_of(table.id, hash, key) {
+            return Some(Place::Own(own));
+        }
+        match table.find(self.local, hash, key, &mut self.txn.finger).record {
+            Some(record) => Some(Place::Record(record)),
+            None => {
+                let key = self.txn.keep_key(key);
+                self.txn.absents.push(Absent { table: table.id, hash, key });
+                None
+            }
+        }
+    }
+
+    /// Copies the columns of `cols` of a record to the transaction's row buffer and remembers the words.
+    /// Returns the row's length in words; `None` if there is no row.
+    ///
+    /// # Errors
+    /// A conflict. `Ok(Err(()))`: the record is obsolete, look the key up again.
+    #[inline]
+    pub(crate) fn read_record(
+        &mut self,
+        table: &Table,
+        record: Record,
+        cols: &Projection,
+    ) -> Result<std::result::Result<Option<usize>, ()>> {
+        let mut seen = [Word(0); MAX_GROUPS];
+        let presence = record
+            .read(table.schema.layout(), cols, &mut self.txn.row, &mut seen)
+            .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
+        if presence == Presence::Absent && cols.groups().iter().any(|g| seen[g].is_obsolete()) {
+            return Ok(Err(()));
+        }
+        self.txn.remember(table.id, record, cols.groups(), &seen);
+        Ok(Ok(match presence {
+            Presence::Live(words) => Some(words),
+            Presence::Absent => None,
+        }))
+    }
+
+    /// Reads a row where it was found, with this transaction's own writes on top, into the row buffer.
+    #[inline]
+    pub(crate) fn read_place(
+        &mut self,
+        table: &Table,
+        place: Place,
+        cols: &Projection,
+    ) -> Result<std::result::Result<Option<usize>, ()>> {
+        let own = match place {
+            Place::Own(number) => number,
+            Place::Record(record) => match self.txn.write_of(record) {
+                None => return self.read_record(table, record, cols),
+                Some(number) => number,
+            },
+        };
+        let op = self.txn.writes[own].op;
+        match op {
+            Op::Delete | Op::Nothing => Ok(Ok(None)),
+            Op::Insert | Op::Replace => {
+                self.txn.row.clear();
+                let image = self.txn.writes[own].image.clone();
+                self.txn.row.extend_from_slice(&self.txn.images[image]);
+                Ok(Ok(Some(self.txn.row.len())))
+            }
+            Op::Update => {
+                let record = self.txn.writes[own].record.expect("an update has a record");
+                let read = self.read_record(table, record, cols)?;
+                let Ok(Some(words)) = read else { return Ok(read) };
+                Ok(Ok(Some(self.overlay(table, own, words))))
+            }
+        }
+    }
+
+    /// Puts the columns that write `own` sets over the row in the row buffer. Returns the row's length.
+    pub(crate) fn overlay(&mut self, table: &Table, own: usize, words: usize) -> usize {
+        let Txn { writes, images, row, .. } = &mut *self.txn;
+        let (dirty, image) = (writes[own].dirty, &images[writes[own].image.clone()]);
+        let layout = table.schema.layout();
+        let any_var = layout.any_var(dirty);
+        let len = if any_var { image.len() } else { words };
+        if row.len() < len {
+            row.resize(len, 0);
+        }
+        layout.for_each_word(dirty, |w| row[w] = image[w]);
+        if any_var {
+            row[layout.fixed_words()..len].copy_from_slice(&image[layout.fixed_words()..]);
+        }
+        len
+    }
+
+    /// `get` of a transaction that reads the current state.
+    #[inline]
+    pub(crate) fn get<R>(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        cols: &Projection,
+        f: impl FnOnce(RowId, RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        for _ in 0..RETRIES {
+            let Some(place) = self.locate(table, key) else { return Ok(None) };
+            if let Some(of) = &table.index_of {
+                let base = self.shared.tables.get(of.base)?;
+                let entry = match self.entry_target(table, place)? {
+                    Ok(Some(target)) => target,
+                    Ok(None) => return Ok(None),
+                    Err(()) => continue,
+                };
+                return self.read_base(base, entry, cols, f);
+            }
+            match self.read_place(table, place, cols)? {
+                Ok(Some(words)) => {
+                    let row = RowRef::new(table.schema.layout(), &self.txn.row[..words]);
+                    return Ok(Some(f(self.txn.row_id(table.id, place), row)));
+                }
+                Ok(None) => return Ok(None),
+                Err(()) => {}
+            }
+        }
+        Err(Conflict { kind: ConflictKind::ReadLocked, table: table.id, key: key.into() }.into())
+    }
+
+    /// The base row that an index entry stands for; `None` if the entry is absent.
+    pub(crate) fn entry_target(
+        &mut self,
+        index: &Table,
+        place: Place,
+    ) -> Result<std::result::Result<Option<Place>, ()>> {
+        let own = match place {
+            Place::Own(number) => Some(number),
+            Place::Record(record) => self.txn.write_of(record),
+        };
+        if let Some(number) = own {
+            let write = &self.txn.writes[number];
+            let base = if matches!(write.op, Op::Insert | Op::Replace) { write.base } else { None };
+            return Ok(Ok(base.map(|base| {
+                let record = self.txn.writes[base].record;
+                record.map_or(Place::Own(base), Place::Record)
+            })));
+        }
+        Ok(self.read_place(index, place, &index.all)?.map(|row| {
+            row.map(|_| {
+                // SAFETY: a live entry's base record is reachable: both are deleted by one commit, and the
+                // base record is retired only when everybody who could see the entry live has left.
+                Place::Record(unsafe { Record::from_raw(self.txn.row[0]) })
+            })
+        }))
+    }
+
+    /// Reads the base row of a live entry. It must be live too, or the two reads do not belong together.
+    pub(crate) fn read_base<R>(
+        &mut self,
+        base: &Table,
+        place: Place,
+        cols: &Projection,
+        f: impl FnOnce(RowId, RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        if let Ok(Some(words)) = self.read_place(base, place, cols)? {
+            let row = RowRef::new(base.schema.layout(), &self.txn.row[..words]);
+            return Ok(Some(f(self.txn.row_id(base.id, place), row)));
+        }
+        match place {
+            Place::Record(record) => Err(conflict(ConflictKind::ReadChanged, base, record)),
+            Place::Own(_) => Ok(None),
+        }
+    }
+
+    /// Step C5 for absent reads: the key must be nowhere still, except where this commit put it.
+    pub(crate) fn absent_is_valid(&mut self, absent: usize) -> Result<bool> {
+        if !self.shared.config.rules.on(Rule::ValidateAbsent) {
+            return Ok(true);
+        }
+        let Absent { table, hash, key } = &self.txn.absents[absent];
+        let (table, hash) = (self.shared.tables.get(*table)?, *hash);
+        let found = table.find(self.local, hash, &self.txn.keys[key.clone()], &mut self.txn.finger).record;
+        Ok(found.is_none_or(|record| {
+            let own = |(write, held): (&crate::txn::Write, &crate::txn::Held)| {
+                write.record == Some(record) && held.created
+            };
+            self.txn.writes.iter().zip(&self.txn.held).any(own)
+        }))
+    }
+}
+
+/// A conflict over a record.
+#[cold]
+pub(crate) fn conflict(kind: ConflictKind, table: &Table, record: Record) -> Error {
+    Conflict { kind, table: table.id, key: record.key().into() }.into()
+}
+
+/// Keys whose memory one round of prefetches asks for.
+const ROUND: usize = 32;
+
+impl Ctx<'_> {
+    /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
+    /// for all records, so that the misses overlap.
+    pub(crate) fn prefetch<'k>(&mut self, table: &Table, keys: impl Iterator<Item = &'k [u8]>) {
+        let mut round = smallvec::SmallVec::<[(u64, &[u8]); ROUND]>::new();
+        for key in keys.take(ROUND) {
+            let hash = self.shared.hasher.hash(key);
+            table.prefetch(self.local, hash);
+            round.push((hash, key));
+        }
+        for &(hash, _) in &round {
+            table.prefetch_record(self.local, hash);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Switches for single rules of the protocol, so that tests can show that each is needed.
+
+/// A rule that a build with the feature `mutations` can switch off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// C1: pin the lane before the first lock.
+    PinFirst,
+    /// C3: post new keys at all.
+    Post,
+    /// C3: post before the timestamp.
+    PostBeforeTimestamp,
+    /// C4: take the timestamp after the locks.
+    TimestampAfterLocks,
+    /// C5: check the reads.
+    ValidateReads,
+    /// C5: a locked record fails the check.
+    HonourLocks,
+    /// C5: look again for what was absent.
+    ValidateAbsent,
+    /// C5: check the cells of scanned leaves.
+    ValidateCells,
+    /// C5: check the versions of scanned leaves.
+    ValidateLeaves,
+    /// Read (4): repair scans from pending lists.
+    Repair,
+    /// Read (2): follow inherited parts.
+    Inherit,
+    /// M4 after M2: evict from the indexlet only what is in the tree.
+    EvictAfterInsert,
+    /// Clean-up: wait for the grace period.
+    Grace,
+    /// Updates keep the version that a snapshot needs.
+    Retain,
+    /// A record's copy is checked against its words.
+    Seqlock,
+}
+
+/// The rules in force.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    #[cfg(feature = "mutations")]
+    off: Option<Rule>,
+}
+
+impl Rules {
+    /// All rules but one.
+    #[cfg(feature = "mutations")]
+    pub fn without(rule: Rule) -> Self {
+        Self { off: Some(rule) }
+    }
+
+    /// Whether a rule is in force; always, in a build without the feature.
+    #[inline(always)]
+    pub(crate) fn on(self, rule: Rule) -> bool {
+        #[cfg(feature = "mutations")]
+        return self.off != Some(rule);
+        #[cfg(not(feature = "mutations"))]
+        {
+            let _ = rule;
+            true
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What the workers of a database share.
+
+use crate::config::Config;
+use crate::contention::Contention;
+use crate::lane::{Lane, NONE, TABLES};
+use crate::snapshot::Snapshots;
+use crate::table::{IndexOf, Parts, Table, Tables};
+use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
+use scaledb_base::{Error, Result, TableId};
+use scaledb_engine::{IndexInfo, TableDef, TableInfo, TableOptions};
+use scaledb_memory::{Domain, Local};
+use scaledb_storage::KeyHasher;
+use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
+use scaledb_sync::clock::Clock;
+use scaledb_sync::lock::Mutex;
+use scaledb_sync::{Arc, CachePadded};
+use std::collections::HashMap;
+
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) clock: Arc<Clock>,
+    /// The default merge epoch.
+    pub(crate) epoch_ticks: u64,
+    pub(crate) domain: Arc<Domain>,
+    pub(crate) hasher: KeyHasher,
+    pub(crate) tables: Tables,
+    names: Mutex<HashMap<String, std::sync::Arc<TableInfo>>>,
+    pub(crate) lanes: Box<[CachePadded<Lane>]>,
+    /// Counts splits and coalescences of all trees (design: G).
+    pub(crate) generation: Arc<CachePadded<AtomicU64>>,
+    /// At most every lane's pinned generation: inheritance up to here is forgotten.
+    needed_after: CachePadded<AtomicU64>,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) contention: Contention,
+    pub(crate) counters: Box<[CachePadded<Counters>]>,
+}
+
+/// Counters of one worker; it alone writes them.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) commits: AtomicU64,
+    pub(crate) conflicts: [AtomicU64; scaledb_base::ConflictKind::ALL.len()],
+    pub(crate) rollbacks: AtomicU64,
+}
+
+/// A seed that nobody outside can know.
+fn seed() -> u64 {
+    rand::TryRngCore::try_next_u64(&mut rand::rngs::OsRng).unwrap_or(0x5eed)
+}
+
+impl Shared {
+    pub(crate) fn new(config: Config) -> Self {
+        let clock = Arc::new(match config.clock {
+            Some(source) => Clock::with_source(source, 0),
+            None => Clock::new(0),
+        });
+        let domain = Domain::new(clock.clone(), config.memory_budget);
+        let seed = if scaledb_sync::MODEL { 7 } else { seed() };
+        Self {
+            epoch_ticks: clock.ticks(config.merge_epoch),
+            domain,
+            hasher: KeyHasher::new(seed),
+            tables: Tables::new(),
+            names: Mutex::new(HashMap::new()),
+            lanes: (0..if scaledb_sync::MODEL { 6 } else { MAX_WORKERS })
+                .map(|_| CachePadded(Lane::new()))
+                .collect(),
+            generation: Arc::new(CachePadded(AtomicU64::new(0))),
+            needed_after: CachePadded(AtomicU64::new(0)),
+            snapshots: Snapshots::new(&clock),
+            contention: Contention::new(&clock),
+            counters: (0..MAX_WORKERS).map(|_| CachePadded(Counters::default())).collect(),
+            clock,
+            config,
+        }
+    }
+
+    /// Creates a table and its indexes.
+    pub(crate) fn create_table(&self, local: &mut Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
+        let mut names = self.names.lock();
+        let first = self.tables.len();
+        let count = 1 + def.indexes.len();
+        if def.indexes.len() > MAX_INDEXES {
+            return Err(Error::BadDefinition(format!("a table has at most {MAX_INDEXES} indexes")));
+        }
+        if first + count > TABLES {
+            return Err(Error::TooManyTables { limit: TABLES });
+        }
+        for (i, name) in std::iter::once(&def.name).chain(def.indexes.iter().map(|i| &i.name)).enumerate() {
+            let twice = def.indexes.iter().skip(i).any(|index| index.name == *name);
+            if twice || names.values().any(|t| t.name == *name || t.index(name).is_some()) {
+                return Err(Error::TableExists(name.clone()));
+            }
+        }
+        let mut indexes = Vec::new();
+        for (i, index) in def.indexes.iter().enumerate() {
+            if index.key.is_empty() {
+                return Err(Error::BadDefinition(format!("index {} has no columns", index.name)));
+            }
+            indexes.push(IndexInfo {
+                id: TableId((first + 1 + i) as u32),
+                name: index.name.clone(),
+                key: def.schema.key(&index.key)?,
+                unique: index.unique,
+            });
+        }
+        let id = TableId(first as u32);
+        let info = std::sync::Arc::new(TableInfo {
+            id,
+            name: def.name.clone(),
+            schema: def.schema,
+            indexes,
+        });
+        let make = |local: &mut Local, id, name: &str, index_of, indexes, options: &TableOptions| {
+            let epoch = options.merge_epoch.unwrap_or(self.config.merge_epoch);
+            let parts = Parts {
+                id,
+                info: info.clone(),
+                name: name.to_owned(),
+                index_of,
+                indexes,
+                options,
+                epoch_ticks: self.clock.ticks(epoch),
+                batch: if self.config.synchronous { Some(0) } else { options.merge_batch },
+                indexlet_slots: self.config.indexlet_slots,
+                cells: self.config.phantomlet_cells,
+            };
+            Table::new(local, &self.generation, parts)
+        };
+        let ids = info.indexes.iter().map(|i| i.id).collect();
+        let mut tables = vec![make(local, id, &def.name, None, ids, &def.options)?];
+        for (index, def) in info.indexes.iter().zip(&def.indexes) {
+            let of = IndexOf { base: id, key: index.key.clone(), unique: index.unique };
+            tables.push(make(local, index.id, &index.name, Some(of), Vec::new(), &def.options)?);
+        }
+        self.tables.add(tables);
+        names.insert(def.name, info.clone());
+        Ok(info)
+    }
+
+    pub(crate) fn table_info(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
+        self.names.lock().get(name).cloned()
+    }
+
+    /// The generation up to which no lane needs inherited parts. A lower bound, raised by
+    /// [`Shared::raise_needed_after`].
+    #[inline]
+    pub(crate) fn needed_after(&self) -> u64 {
+        self.needed_after.load(Ordering::Acquire)
+    }
+
+    /// Looks at the pins and raises the bound. A lane that pins meanwhile with an older generation looks
+    /// its leaves up after its pin is out, hence after this read `generation`, hence in trees of that
+    /// generation or later.
+    pub(crate) fn raise_needed_after(&self) -> u64 {
+        let now = self.generation.load(Ordering::SeqCst);
+        fence(Ordering::SeqCst); // pairs with the SeqCst store of the pin
+        let bound = self.lanes[..self.domain.workers()]
+            .iter()
+            .filter(|lane| lane.is_pinned())
+            .map(|lane| lane.pin_generation.load(Ordering::Acquire))
+            .fold(now, u64::min);
+        self.needed_after.fetch_max(bound, Ordering::AcqRel).max(bound)
+    }
+
+    /// The earliest pin, or [`NONE`].
+    pub(crate) fn min_pin(&self) -> u64 {
+        fence(Ordering::SeqCst); // pairs with the SeqCst store of the pin
+        self.lanes[..self.domain.workers()].iter().map(|lane| lane.pin_ticks.load(Ordering::Acquire)).fold(NONE, u64::min)
+    }
+}

@@ -1,0 +1,301 @@
+//! Snapshots: read-only transactions at a boundary that every commit before it has reached.
+//!
+//! Boundaries lie on a grid of some milliseconds, so that an update keeps the old row only if it is the
+//! first one since a boundary. And it does so only while snapshots are in use: *retaining* starts with
+//! the first one, which waits for the commits in flight, and ends some seconds after the last.
+//!
+//! ```text
+//!   floor ≤ every boundary that a snapshot has, or will ever get
+//!   boundary ≤ every pin (then), so that all before it is installed and merged
+//! ```
+
+use crate::lane::NONE;
+use crate::read::Place;
+use crate::scan::{AHEAD, open_first, open_next, read_entries, reopen};
+use crate::shared::Shared;
+use crate::table::Table;
+use crate::worker::Ctx;
+use scaledb_base::{Result, Timestamp};
+use scaledb_engine::{Order, Range, RowId};
+use scaledb_row::{Projection, RowRef};
+use scaledb_storage::{Presence, Record};
+use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
+use scaledb_sync::clock::Clock;
+use scaledb_sync::lock::Mutex;
+use scaledb_sync::{CachePadded, thread};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+const OFF: u64 = 0;
+const ON: u64 = 1;
+/// Commits retain still, new snapshots take the slow path: on the way to `OFF`.
+const CLOSING: u64 = 2;
+
+/// Retaining ends this long after the last snapshot.
+const LINGER: Duration = Duration::from_secs(10);
+
+/// Worker bits and some of the ticks: 3 to 4 ms.
+const GRID_BITS: u32 = if scaledb_sync::MODEL { 7 + 3 } else { 7 + 17 };
+
+pub(crate) struct Snapshots {
+    state: CachePadded<AtomicU64>,
+    floor: CachePadded<AtomicU64>,
+    /// The first boundary for which everything is retained.
+    since: AtomicU64,
+    last_use: AtomicU64,
+    /// Snapshots that wait for lanes to merge.
+    waiting: CachePadded<AtomicU64>,
+    gate: Mutex<()>,
+    linger: u64,
+}
+
+fn boundary_at(ts: u64) -> u64 {
+    ts >> GRID_BITS << GRID_BITS
+}
+
+fn boundary_after(ts: u64) -> u64 {
+    boundary_at(ts) + (1 << GRID_BITS)
+}
+
+impl Snapshots {
+    pub(crate) fn new(clock: &Clock) -> Self {
+        Self {
+            state: CachePadded(AtomicU64::new(OFF)),
+            floor: CachePadded(AtomicU64::new(0)),
+            since: AtomicU64::new(0),
+            last_use: AtomicU64::new(0),
+            waiting: CachePadded(AtomicU64::new(0)),
+            gate: Mutex::new(()),
+            linger: clock.ticks(LINGER),
+        }
+    }
+
+    /// Whether commits keep the rows that they overwrite. Read when the pin is out.
+    #[inline]
+    pub(crate) fn is_retaining(&self) -> bool {
+        // SeqCst: pairs with the store in `start_retaining`, which then waits for the pins that it sees
+        self.state.load(Ordering::SeqCst) != OFF
+    }
+
+    /// Whether a snapshot could read between two commits.
+    #[inline]
+    pub(crate) fn boundary_between(&self, before: Timestamp, after: Timestamp) -> bool {
+        boundary_at(before.raw()) != boundary_at(after.raw())
+    }
+
+    /// Whether lanes should merge at once.
+    #[inline]
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0 // a hint
+    }
+
+    /// The latest boundary that all lanes have reached.
+    fn reached(shared: &Shared) -> u64 {
+        // the clock before the pins: who pins later commits later
+        let now = shared.clock.now_fenced();
+        boundary_at(Timestamp::start_of(shared.min_pin().min(now)).raw())
+    }
+
+    /// Moves the floor up. Returns the boundary before which no snapshot reads, or will ever read.
+    pub(crate) fn advance(&self, shared: &Shared) -> u64 {
+        let reached = Self::reached(shared);
+        let floor = self.floor.fetch_max(reached, Ordering::SeqCst).max(reached);
+        // pairs with the fence in `try_begin`: a snapshot that is not seen here sees this floor
+        fence(Ordering::SeqCst);
+        shared.lanes.iter().map(|lane| lane.snapshot.load(Ordering::Acquire)).fold(floor, u64::min)
+    }
+
+    /// Ends the retaining when no snapshot has begun for a while.
+    pub(crate) fn maybe_stop(&self, shared: &Shared) {
+        let unused = shared.clock.now().saturating_sub(self.last_use.load(Ordering::Relaxed)) > self.linger;
+        if unused && self.state.load(Ordering::Relaxed) == ON {
+            let _gate = self.gate.lock();
+            self.state.store(CLOSING, Ordering::SeqCst);
+            // pairs with the fence in `try_begin`: a snapshot that has seen `ON` is seen here
+            fence(Ordering::SeqCst);
+            let used = shared.lanes.iter().any(|lane| lane.snapshot.load(Ordering::Acquire) != NONE);
+            self.state.store(if used { ON } else { OFF }, Ordering::SeqCst);
+        }
+    }
+}
+
+impl Ctx<'_> {
+    /// Begins a snapshot: at the last boundary, or, if it is to hold all that was committed before, at the
+    /// next one.
+    pub(crate) fn begin_snapshot(&mut self, deferrable: bool) {
+        let shared = self.shared;
+        let least = if deferrable {
+            boundary_after(Timestamp::start_of(shared.clock.now_fenced()).raw())
+        } else {
+            0
+        };
+        let boundary = loop {
+            if let Some(boundary) = self.try_begin(least) {
+                break boundary;
+            }
+            self.start_retaining();
+        };
+        self.txn.snapshot = Timestamp::from_raw(boundary);
+        let (now, last) = (shared.clock.now(), &shared.snapshots.last_use);
+        if now.saturating_sub(last.load(Ordering::Relaxed)) > shared.snapshots.linger / 16 {
+            last.store(now, Ordering::Relaxed); // read only by `maybe_stop`
+        }
+    }
+
+    /// Announces the snapshot, then finds its boundary. `None`: commits do not retain.
+    fn try_begin(&mut self, least: u64) -> Option<u64> {
+        let snapshots = &self.shared.snapshots;
+        let announced = &self.lane().snapshot;
+        announced.store(snapshots.floor.load(Ordering::SeqCst), Ordering::SeqCst);
+        // pairs with the fences in `advance` and `maybe_stop`
+        fence(Ordering::SeqCst);
+        if snapshots.state.load(Ordering::SeqCst) != ON {
+            announced.store(NONE, Ordering::Release);
+            return None;
+        }
+        let least = least.max(snapshots.since.load(Ordering::Acquire));
+        let boundary = self.wait_for_lanes(|shared| {
+            let boundary = Snapshots::reached(shared).max(shared.snapshots.floor.load(Ordering::SeqCst));
+            (boundary >= least).then_some(boundary)
+        });
+        let snapshots = &self.shared.snapshots;
+        snapshots.floor.fetch_max(boundary, Ordering::SeqCst);
+        self.lane().snapshot.store(boundary, Ordering::SeqCst);
+        Some(boundary)
+    }
+
+    pub(crate) fn end_snapshot(&mut self) {
+        // pairs with the Acquire loads of those who free versions
+        self.lane().snapshot.store(NONE, Ordering::Release);
+    }
+
+    /// Lets commits retain, and waits for those in flight that do not.
+    #[cold]
+    fn start_retaining(&mut self) {
+        let shared = self.shared;
+        let snapshots = &shared.snapshots;
+        let gate = snapshots.gate.lock();
+        if snapshots.state.load(Ordering::SeqCst) == ON {
+            return;
+        }
+        snapshots.last_use.store(shared.clock.now(), Ordering::Relaxed); // read only by `maybe_stop`
+        snapshots.since.store(NONE, Ordering::SeqCst);
+        // pairs with the load in `is_retaining`: who has read `OFF` is pinned before this time
+        snapshots.state.store(CLOSING, Ordering::SeqCst);
+        let started = shared.clock.now_fenced();
+        self.wait_for_lanes(|shared| (shared.min_pin() > started).then_some(()));
+        let now = shared.clock.now_fenced();
+        snapshots.since.store(boundary_after(Timestamp::start_of(now).raw()), Ordering::SeqCst);
+        snapshots.state.store(ON, Ordering::SeqCst);
+        drop(gate);
+    }
+
+    /// Waits until `done` says so, merging this worker's own lane and those of idle ones meanwhile.
+    fn wait_for_lanes<R>(&mut self, done: impl Fn(&Shared) -> Option<R>) -> R {
+        let shared = self.shared;
+        if let Some(result) = done(shared) {
+            return result;
+        }
+        shared.snapshots.waiting.fetch_add(1, Ordering::Relaxed); // a hint
+        self.merge_old_lists(true);
+        let result = loop {
+            if let Some(result) = done(shared) {
+                break result;
+            }
+            crate::background::merge_idle_lanes(shared, self.local, true);
+            thread::sleep(Duration::from_micros(50));
+        };
+        shared.snapshots.waiting.fetch_sub(1, Ordering::Relaxed); // a hint
+        result
+    }
+
+    /// `get` of a snapshot: no read is remembered, nothing can conflict.
+    pub(crate) fn get_at<R>(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        cols: &Projection,
+        f: impl FnOnce(RowId, RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let hash = self.shared.hasher.hash(key);
+        let Some(record) = table.find(self.local, hash, key, &mut self.txn.finger).record else {
+            return Ok(None);
+        };
+        let base = table.index_of.as_ref().map(|of| self.shared.tables.get(of.base)).transpose()?;
+        Ok(self.read_at(table, base, record, cols).map(|(place, words)| {
+            let home = base.unwrap_or(table);
+            let row = RowRef::new(home.schema.layout(), &self.txn.row[..words]);
+            f(self.txn.row_id(home.id, place), row)
+        }))
+    }
+
+    /// Reads a record, or the base row of an index entry, at the snapshot. Returns where the row is, and
+    /// its length.
+    fn read_at(
+        &mut self,
+        table: &Table,
+        base: Option<&Table>,
+        record: Record,
+        cols: &Projection,
+    ) -> Option<(Place, usize)> {
+        let boundary = self.txn.snapshot;
+        let mut record = record;
+        if base.is_some() {
+            let entry = record.read_at(boundary, table.schema.layout(), &table.all, &mut self.txn.row);
+            let Presence::Live(_) = entry else { return None };
+            // SAFETY: the entry was live at the boundary, and so was its base record, which is kept as long as
+            // a snapshot can see it.
+            record = unsafe { Record::from_raw(self.txn.row[0]) };
+        }
+        let home = base.unwrap_or(table);
+        match record.read_at(boundary, home.schema.layout(), cols, &mut self.txn.row) {
+            Presence::Live(words) => Some((Place::Record(record), words)),
+            Presence::Absent => None,
+        }
+    }
+
+    /// `scan` of a snapshot: the tree holds all that it can see.
+    pub(crate) fn scan_at(
+        &mut self,
+        table: &Table,
+        range: Range<'_>,
+        order: Order,
+        cols: &Projection,
+        mut f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let tree = table.tree()?;
+        if range.end.is_some_and(|end| end <= range.start) {
+            return Ok(());
+        }
+        let base = table.index_of.as_ref().map(|of| self.shared.tables.get(of.base)).transpose()?;
+        let home = base.unwrap_or(table);
+        let mut leaf = std::mem::take(&mut self.txn.leaf);
+        open_first(self.local, tree, range, order, &mut leaf);
+        'leaves: loop {
+            if !read_entries(self.local, tree, range, &mut leaf) {
+                reopen(self.local, tree, order, &mut leaf);
+                continue;
+            }
+            let count = leaf.values().len();
+            for i in 0..count {
+                let at = |i: usize| leaf.values()[if order == Order::Forward { i } else { count - 1 - i }];
+                if i + AHEAD < count {
+                    Record::prefetch(at(i + AHEAD));
+                }
+                // SAFETY: the tree held it in this activity.
+                let record = unsafe { Record::from_raw(at(i)) };
+                if let Some((place, words)) = self.read_at(table, base, record, cols) {
+                    let row = RowRef::new(home.schema.layout(), &self.txn.row[..words]);
+                    if f(self.txn.row_id(home.id, place), record.key(), row).is_break() {
+                        break 'leaves;
+                    }
+                }
+            }
+            if !open_next(self.local, tree, range, order, &mut leaf) {
+                break;
+            }
+        }
+        self.txn.leaf = leaf;
+        Ok(())
+    }
+}

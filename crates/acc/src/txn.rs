@@ -1,0 +1,335 @@
+//! What a transaction remembers: its read_set, range_set and write_set.
+
+use crate::read::Place;
+use scaledb_base::limits::{MAX_GROUPS, MAX_WRITES};
+use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_engine::{RowId, TxnKind};
+use scaledb_index::btree::{Finger, LeafRead, LeafStamp};
+use scaledb_index::phantomlet::CellId;
+use scaledb_row::{ColumnSet, GroupSet};
+use scaledb_storage::{Overflow, Record, Word};
+use std::ops::Range;
+
+/// A record's group as it was read.
+#[derive(Clone, Copy)]
+pub(crate) struct Read {
+    pub(crate) record: Record,
+    pub(crate) seen: Word,
+    pub(crate) table: TableId,
+    pub(crate) group: u32,
+}
+
+/// A key that was looked for and found nowhere.
+pub(crate) struct Absent {
+    pub(crate) table: TableId,
+    pub(crate) hash: u64,
+    pub(crate) key: Range<usize>,
+}
+
+/// The part of a leaf that was scanned.
+pub(crate) struct RangeRead {
+    pub(crate) table: TableId,
+    pub(crate) stamp: LeafStamp,
+    /// In `Txn::cells`.
+    pub(crate) cells: Range<usize>,
+    /// In `Txn::keys`: the first key, and the one behind the last (`None`: to the end).
+    pub(crate) low: Range<usize>,
+    pub(crate) high: Option<Range<usize>>,
+    /// In `Txn::seen`: the records found there, in key order, pending ones included.
+    pub(crate) seen: Range<usize>,
+}
+
+/// What a write does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// A new row; the image is all of it.
+    Insert,
+    /// Some columns of a row; the image holds what was loaded and set.
+    Update,
+    /// A row that was deleted and inserted again; the image is all of it.
+    Replace,
+    /// No row any more.
+    Delete,
+    /// An insert that was deleted again.
+    Nothing,
+}
+
+/// One record of the write_set.
+#[derive(Clone)]
+pub(crate) struct Write {
+    pub(crate) table: TableId,
+    pub(crate) op: Op,
+    /// The record; `None` for an insert until it is locked.
+    pub(crate) record: Option<Record>,
+    pub(crate) hash: u64,
+    /// In `Txn::keys`; empty unless an insert.
+    pub(crate) key: Range<usize>,
+    /// In `Txn::images`.
+    pub(crate) image: Range<usize>,
+    /// Columns that the image holds.
+    pub(crate) loaded: ColumnSet,
+    /// Columns that were set.
+    pub(crate) dirty: ColumnSet,
+    /// For an index entry of a row that this transaction inserts: that row's number in the write_set.
+    pub(crate) base: Option<usize>,
+    /// The words as they were read, of the groups in `read`.
+    pub(crate) seen: [Word; MAX_GROUPS],
+    pub(crate) read: GroupSet,
+}
+
+impl Write {
+    /// The groups that the write changes.
+    pub(crate) fn groups(&self, layout: &scaledb_row::Layout) -> GroupSet {
+        match self.op {
+            Op::Update => layout.groups_of(self.dirty),
+            _ => GroupSet::all(layout.groups()),
+        }
+    }
+}
+
+/// What a commit holds for one write.
+#[derive(Default)]
+pub(crate) struct Held {
+    /// Locked groups and their words before.
+    pub(crate) groups: GroupSet,
+    pub(crate) before: [Word; MAX_GROUPS],
+    /// The record is this commit's placeholder.
+    pub(crate) created: bool,
+    /// The placeholder is in the tree already.
+    pub(crate) in_tree: bool,
+    /// The placeholder's leaf and part, if the tree has been asked.
+    pub(crate) leaf: Option<(LeafStamp, u64)>,
+    /// The placeholder's pending item and its cell.
+    pub(crate) item: Option<(u64, CellId)>,
+    /// A larger block for a row that outgrows its record.
+    pub(crate) overflow: Option<Overflow>,
+}
+
+/// A savepoint's state.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    writes: usize,
+    undo: usize,
+}
+
+/// The running transaction of a worker. Its memory is reused from transaction to transaction.
+pub(crate) struct Txn {
+    pub(crate) running: bool,
+    /// Unique among all transactions of the process: the worker, and a count.
+    pub(crate) serial: u64,
+    pub(crate) kind: TxnKind,
+    /// The boundary that a snapshot reads at.
+    pub(crate) snapshot: Timestamp,
+    pub(crate) reads: Vec<Read>,
+    pub(crate) absents: Vec<Absent>,
+    pub(crate) ranges: Vec<RangeRead>,
+    pub(crate) cells: Vec<(CellId, u64)>,
+    pub(crate) seen: Vec<u64>,
+    pub(crate) keys: Vec<u8>,
+    pub(crate) writes: Vec<Write>,
+    pub(crate) images: Vec<u64>,
+    /// Writes as they were before this transaction changed them again.
+    undo: Vec<(usize, Write)>,
+    pub(crate) savepoints: Vec<Mark>,
+    /// A Bloom filter of the records and keys in the write_set.
+    filter: u64,
+    pub(crate) inserts: usize,
+    /// The latest commit that was read.
+    pub(crate) latest: Timestamp,
+    pub(crate) held: Vec<Held>,
+    /// Cells that the running commit posted to.
+    pub(crate) posts: Vec<(TableId, CellId, u64)>,
+    /// How many of `posts` are counted.
+    pub(crate) posted: usize,
+    pub(crate) row: Vec<u64>,
+    pub(crate) old_row: Vec<u64>,
+    pub(crate) leaf: LeafRead,
+    pub(crate) finger: Finger,
+    pub(crate) candidates: Vec<crate::scan::Candidate>,
+}
+
+const OWN: u64 = 1 << 63;
+
+impl Txn {
+    pub(crate) fn new() -> Self {
+        Self {
+            running: false,
+            serial: 0,
+            kind: TxnKind::ReadWrite,
+            snapshot: Timestamp::ZERO,
+            reads: Vec::new(),
+            absents: Vec::new(),
+            ranges: Vec::new(),
+            cells: Vec::new(),
+            seen: Vec::new(),
+            keys: Vec::new(),
+            writes: Vec::new(),
+            images: Vec::new(),
+            undo: Vec::new(),
+            savepoints: Vec::new(),
+            filter: 0,
+            inserts: 0,
+            latest: Timestamp::ZERO,
+            held: Vec::new(),
+            posts: Vec::new(),
+            posted: 0,
+            row: Vec::new(),
+            old_row: Vec::new(),
+            leaf: LeafRead::new(),
+            finger: Finger::default(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// Forgets everything but the memory; what one huge transaction took is given back.
+    pub(crate) fn clear(&mut self) {
+        const KEPT: usize = 1 << 16;
+        self.running = false;
+        self.reads.clear();
+        self.absents.clear();
+        self.ranges.clear();
+        self.cells.clear();
+        self.seen.clear();
+        self.keys.clear();
+        self.writes.clear();
+        self.images.clear();
+        self.undo.clear();
+        self.savepoints.clear();
+        self.held.clear();
+        self.posts.clear();
+        self.posted = 0;
+        self.filter = 0;
+        self.inserts = 0;
+        self.latest = Timestamp::ZERO;
+        if self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity() > KEPT {
+            self.reads.shrink_to(KEPT / 4);
+            self.images.shrink_to(KEPT / 4);
+            self.keys.shrink_to(KEPT / 4);
+            self.seen.shrink_to(KEPT / 4);
+            self.writes.shrink_to(KEPT / 16);
+        }
+    }
+
+    /// Remembers the words of a record's groups.
+    #[inline]
+    pub(crate) fn remember(
+        &mut self,
+        table: TableId,
+        record: Record,
+        groups: GroupSet,
+        seen: &[Word; MAX_GROUPS],
+    ) {
+        for group in groups.iter() {
+            let seen = seen[group];
+            self.latest = self.latest.max(seen.ts());
+            self.reads.push(Read { record, seen, table, group: group as u32 });
+        }
+    }
+
+    /// Copies a key.
+    #[inline]
+    pub(crate) fn keep_key(&mut self, key: &[u8]) -> Range<usize> {
+        let start = self.keys.len();
+        self.keys.extend_from_slice(key);
+        start..self.keys.len()
+    }
+
+    #[inline]
+    fn bit(x: u64) -> u64 {
+        1 << (x.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58)
+    }
+
+    /// Whether the filter lets a record or a key's hash pass.
+    #[inline]
+    fn may_have(&self, x: u64) -> bool {
+        self.filter & Self::bit(x) != 0
+    }
+
+    /// The write of a record.
+    #[inline]
+    pub(crate) fn write_of(&self, record: Record) -> Option<usize> {
+        if !self.may_have(record.raw()) {
+            return None;
+        }
+        self.writes.iter().position(|w| w.record == Some(record))
+    }
+
+    /// The insert of a key.
+    #[inline]
+    pub(crate) fn insert_of(&self, table: TableId, hash: u64, key: &[u8]) -> Option<usize> {
+        if self.inserts == 0 || !self.may_have(hash) {
+            return None;
+        }
+        self.writes.iter().position(|w| {
+            w.record.is_none() && w.hash == hash && w.table == table && self.keys[w.key.clone()] == *key
+        })
+    }
+
+    /// Adds a write. Returns its number.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWrites`].
+    pub(crate) fn push_write(&mut self, write: Write) -> Result<usize> {
+        if self.writes.len() >= MAX_WRITES {
+            return Err(Error::TooManyWrites { limit: MAX_WRITES });
+        }
+        match write.record {
+            Some(record) => self.filter |= Self::bit(record.raw()),
+            None => {
+                self.filter |= Self::bit(write.hash);
+                self.inserts += 1;
+            }
+        }
+        self.writes.push(write);
+        Ok(self.writes.len() - 1)
+    }
+
+    /// Write access to an earlier write, which is noted for a rollback to a savepoint.
+    pub(crate) fn rewrite(&mut self, number: usize) -> &mut Write {
+        self.undo.push((number, self.writes[number].clone()));
+        &mut self.writes[number]
+    }
+
+    /// The present state of the write_set.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { writes: self.writes.len(), undo: self.undo.len() }
+    }
+
+    /// Back to an earlier state of the write_set.
+    pub(crate) fn undo_to(&mut self, mark: Mark) {
+        while self.undo.len() > mark.undo {
+            let (number, write) = self.undo.pop().expect("longer than the mark");
+            self.writes[number] = write;
+        }
+        self.inserts -= self.writes.drain(mark.writes..).filter(|w| w.record.is_none()).count();
+    }
+
+    /// The name by which this transaction can come back to a row.
+    #[inline]
+    pub(crate) fn row_id(&self, table: TableId, place: Place) -> RowId {
+        let raw = match place {
+            Place::Record(record) => record.raw(),
+            Place::Own(number) => OWN | number as u64,
+        };
+        // SAFETY: records that the transaction found stay valid while it runs; a write's number is checked
+        // when it comes back.
+        unsafe { RowId::new(raw, self.serial, table) }
+    }
+
+    /// The place that a row's name stands for.
+    ///
+    /// # Errors
+    /// [`Error::StaleRow`].
+    #[inline]
+    pub(crate) fn place(&self, table: TableId, id: RowId) -> Result<Place> {
+        let raw = id.check(self.serial, table)?;
+        if raw & OWN == 0 {
+            // SAFETY: `row_id` gave the name in this transaction.
+            return Ok(Place::Record(unsafe { Record::from_raw(raw) }));
+        }
+        let number = (raw & !OWN) as usize;
+        // a rollback to a savepoint may have taken the write back
+        let write = self.writes.get(number).filter(|w| w.table == table);
+        write.map(|w| w.record.map_or(Place::Own(number), Place::Record)).ok_or(Error::StaleRow)
+    }
+}

@@ -1,0 +1,293 @@
+//! A worker: the engine interface, on top of the parts of the protocol.
+
+use crate::lane::{Lane, count};
+use crate::shared::{Counters, Shared};
+use crate::table::Table;
+use crate::txn::Txn;
+use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_engine::{Order, Range, RowId, Savepoint, TxnKind, Worker};
+use scaledb_memory::Local;
+use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
+use scaledb_sync::Arc;
+use std::ops::ControlFlow;
+
+/// One thread's access to an [`Acc`](crate::Acc) database.
+pub struct AccWorker {
+    shared: Arc<Shared>,
+    local: Local,
+    txn: Box<Txn>,
+    state: State,
+}
+
+/// What a worker keeps between transactions.
+pub(crate) struct State {
+    /// The worker's last commit: the next one is later.
+    pub(crate) last_ticks: u64,
+    pub(crate) begun: u64,
+    /// The next transaction's serial.
+    pub(crate) serial: u64,
+    /// Whether this worker holds the contention control's priority.
+    pub(crate) privileged: bool,
+    /// Commits until the next look at what else is to do.
+    pub(crate) until_chores: u32,
+    pub(crate) random: u64,
+}
+
+/// A worker at work: its own parts and the shared ones, borrowed apart.
+pub(crate) struct Ctx<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) local: &'a mut Local,
+    pub(crate) txn: &'a mut Txn,
+    pub(crate) state: &'a mut State,
+}
+
+impl Ctx<'_> {
+    #[inline]
+    pub(crate) fn lane(&self) -> &Lane {
+        &self.shared.lanes[self.local.id().index()]
+    }
+
+    #[inline]
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.shared.counters[self.local.id().index()]
+    }
+
+    /// The end of a transaction, however it went.
+    #[inline]
+    pub(crate) fn finish(&mut self) {
+        self.txn.clear();
+        if self.txn.kind == TxnKind::Snapshot || self.txn.kind == TxnKind::Deferrable {
+            self.end_snapshot();
+        }
+        self.local.exit();
+        if self.state.privileged {
+            self.state.privileged = false;
+            self.shared.contention.release();
+        }
+    }
+}
+
+impl AccWorker {
+    pub(crate) fn new(shared: Arc<Shared>, local: Local) -> Self {
+        let id = local.id().index() as u64;
+        let state = State {
+            last_ticks: 0,
+            begun: 0,
+            serial: shared.clock.now() << 7 | id,
+            privileged: false,
+            until_chores: 0,
+            random: id + 1,
+        };
+        Self { shared, local, txn: Box::new(Txn::new()), state }
+    }
+
+    #[inline]
+    pub(crate) fn ctx(&mut self) -> Ctx<'_> {
+        Ctx { shared: &self.shared, local: &mut self.local, txn: &mut self.txn, state: &mut self.state }
+    }
+
+    /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
+    #[inline]
+    fn operate<R>(&mut self, table: TableId, f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>) -> Result<R> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        let mut ctx = self.ctx();
+        let shared = ctx.shared;
+        let result = shared.tables.get(table).and_then(|table| f(&mut ctx, table));
+        if let Err(Error::Conflict(conflict)) = &result {
+            count(&ctx.counters().conflicts[conflict.kind as usize], 1);
+            ctx.finish();
+        }
+        result
+    }
+
+    /// [`AccWorker::operate`] for operations that write.
+    #[inline]
+    fn operate_writing<R>(
+        &mut self,
+        table: TableId,
+        f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>,
+    ) -> Result<R> {
+        if self.txn.running && self.txn.kind != TxnKind::ReadWrite {
+            return Err(Error::ReadOnlyTransaction);
+        }
+        self.operate(table, |ctx, table| {
+            if table.index_of.is_some() {
+                return Err(Error::BadDefinition(format!("{} is an index: write to its table", table.name)));
+            }
+            f(ctx, table)
+        })
+    }
+
+    fn is_snapshot(&self) -> bool {
+        matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable)
+    }
+}
+
+impl Worker for AccWorker {
+    #[inline]
+    fn begin(&mut self, kind: TxnKind) -> Result<()> {
+        if self.txn.running {
+            self.rollback();
+        }
+        let mut ctx = self.ctx();
+        ctx.state.begun = ctx.local.enter();
+        ctx.state.serial += 1 << 7;
+        ctx.txn.serial = ctx.state.serial;
+        ctx.txn.running = true;
+        ctx.txn.kind = kind;
+        if matches!(kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+            ctx.begin_snapshot(kind == TxnKind::Deferrable);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn in_transaction(&self) -> bool {
+        self.txn.running
+    }
+
+    #[inline]
+    fn get<R>(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        cols: &Projection,
+        f: impl FnOnce(RowId, RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        if self.is_snapshot() {
+            return self.operate(table, |ctx, table| ctx.get_at(table, key, cols, f));
+        }
+        self.operate(table, |ctx, table| ctx.get(table, key, cols, f))
+    }
+
+    fn prefetch<'k>(&mut self, table: TableId, keys: impl Iterator<Item = &'k [u8]>) {
+        if !self.txn.running {
+            return;
+        }
+        let mut ctx = self.ctx();
+        if let Ok(table) = ctx.shared.tables.get(table) {
+            ctx.prefetch(table, keys);
+        }
+    }
+
+    fn scan(
+        &mut self,
+        index: TableId,
+        range: Range<'_>,
+        order: Order,
+        cols: &Projection,
+        f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        if self.is_snapshot() {
+            return self.operate(index, |ctx, table| ctx.scan_at(table, range, order, cols, f));
+        }
+        self.operate(index, |ctx, table| ctx.scan(table, range, order, cols, f))
+    }
+
+    #[inline]
+    fn insert(&mut self, table: TableId, row: &RowBuf) -> Result<RowId> {
+        self.operate_writing(table, |ctx, table| ctx.insert(table, row))
+    }
+
+    #[inline]
+    fn update<R>(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        self.operate_writing(table, |ctx, table| match ctx.locate(table, key) {
+            Some(place) => ctx.update(table, place, cols, f),
+            None => Ok(None),
+        })
+    }
+
+    #[inline]
+    fn update_at<R>(
+        &mut self,
+        table: TableId,
+        row: RowId,
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        self.operate_writing(table, |ctx, table| {
+            let place = ctx.txn.place(table.id, row)?;
+            ctx.update(table, place, cols, f)
+        })
+    }
+
+    fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
+        self.operate_writing(table, |ctx, table| match ctx.locate(table, key) {
+            Some(place) => ctx.delete(table, place),
+            None => Ok(false),
+        })
+    }
+
+    fn delete_at(&mut self, table: TableId, row: RowId) -> Result<bool> {
+        self.operate_writing(table, |ctx, table| {
+            let place = ctx.txn.place(table.id, row)?;
+            ctx.delete(table, place)
+        })
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        let mark = self.txn.mark();
+        self.txn.savepoints.push(mark);
+        Ok(Savepoint(self.txn.savepoints.len() as u64 - 1))
+    }
+
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        let number = savepoint.0 as usize;
+        let mark = *self.txn.savepoints.get(number).ok_or(Error::NoSuchSavepoint)?;
+        self.txn.savepoints.truncate(number + 1);
+        self.txn.undo_to(mark);
+        Ok(())
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<Timestamp> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        let mut ctx = self.ctx();
+        let result = ctx.commit();
+        match &result {
+            Ok(_) => count(&ctx.counters().commits, 1),
+            Err(Error::Conflict(conflict)) => count(&ctx.counters().conflicts[conflict.kind as usize], 1),
+            Err(_) => count(&ctx.counters().rollbacks, 1),
+        }
+        ctx.finish();
+        ctx.chores();
+        result
+    }
+
+    fn rollback(&mut self) {
+        if self.txn.running {
+            let mut ctx = self.ctx();
+            count(&ctx.counters().rollbacks, 1);
+            ctx.finish();
+        }
+    }
+
+    fn back_off(&mut self, attempt: u32) {
+        let mut ctx = self.ctx();
+        ctx.back_off(attempt);
+    }
+}
+
+impl Drop for AccWorker {
+    fn drop(&mut self) {
+        self.rollback();
+        self.ctx().leave();
+    }
+}
+

@@ -1,0 +1,495 @@
+//! Buffered writes: what a transaction will do when it commits.
+
+use crate::read::{Place, conflict};
+use crate::table::Table;
+use crate::txn::{Op, Txn, Write};
+use crate::worker::Ctx;
+use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES, MAX_ROW_BYTES};
+use scaledb_base::{Conflict, ConflictKind, Error, Result};
+use scaledb_engine::RowId;
+use scaledb_keys::KeyBuf;
+use scaledb_row::{ColumnSet, GroupSet, Projection, RowBuf, RowMut, RowRef};
+use scaledb_storage::{Presence, Record, Word};
+use scaledb_sync::atomic::Ordering;
+
+/// Row numbers that a worker takes from its table at a time.
+const ROW_BLOCK: u64 = 1 << 10;
+
+impl Ctx<'_> {
+    /// `insert` of a base row and its index entries. Changes nothing if it fails.
+    pub(crate) fn insert(&mut self, table: &Table, row: &RowBuf) -> Result<RowId> {
+        let words = row.words();
+        if words.len() * 8 > MAX_ROW_BYTES {
+            return Err(Error::RowTooLarge { got: words.len() * 8, limit: MAX_ROW_BYTES });
+        }
+        let view = row.view(&table.schema);
+        let mut key = KeyBuf::new();
+        if table.schema.primary_key().parts().is_empty() {
+            key = key.u64(self.next_row_number(table)?);
+        } else {
+            table.schema.primary_key().encode(&table.schema, view, &mut key);
+        }
+        let mark = self.txn.mark();
+        let result = self.insert_with_entries(table, &key, words);
+        if result.is_err() {
+            self.txn.undo_to(mark);
+        }
+        result
+    }
+
+    fn insert_with_entries(&mut self, table: &Table, key: &[u8], words: &[u64]) -> Result<RowId> {
+        let number = self.insert_record(table, key, words, None)?;
+        let mut entry_key = KeyBuf::new();
+        for &index in &table.indexes {
+            let index = self.shared.tables.get(index)?;
+            let view = RowRef::new(table.schema.layout(), words);
+            index.entry_key(&table.schema, view, key, &mut entry_key);
+            self.insert_record(index, &entry_key, &[], Some(number))?;
+        }
+        let place = self.txn.writes[number].record.map_or(Place::Own(number), Place::Record);
+        Ok(self.txn.row_id(table.id, place))
+    }
+
+    /// The key of the next row of a table without a primary key: unique, and ascending per worker.
+    fn next_row_number(&mut self, table: &Table) -> Result<u64> {
+        let mine = table.of_me(self.local)?;
+        // only this worker touches the two
+        let mut next = mine.next_row.load(Ordering::Relaxed);
+        if next == mine.end_of_rows.load(Ordering::Relaxed) {
+            next = table.row_numbers.fetch_add(ROW_BLOCK, Ordering::Relaxed);
+            mine.end_of_rows.store(next + ROW_BLOCK, Ordering::Relaxed);
+        }
+        mine.next_row.store(next + 1, Ordering::Relaxed);
+        Ok(next)
+    }
+
+    /// Adds an insert to the write_set, after looking whether the key is taken. Returns its number.
+    fn insert_record(&mut self, table: &Table, key: &[u8], words: &[u64], base: Option<usize>) -> Result<usize> {
+        if key.len() > MAX_KEY_BYTES {
+            return Err(Error::KeyTooLarge { got: key.len(), limit: MAX_KEY_BYTES });
+        }
+        let hash = self.shared.hasher.hash(key);
+        let numbered = table.index_of.is_none() && table.schema.primary_key().parts().is_empty();
+        let mut own = self.txn.insert_of(table.id, hash, key);
+        if own.is_none()
+            && !numbered
+            && let Some(record) = table.find(self.local, hash, key, &mut self.txn.finger).record
+        {
+            own = self.txn.write_of(record);
+            if own.is_none() {
+                self.refuse_live(table, record)?;
+            }
+        }
+        let start = self.txn.images.len();
+        self.txn.images.extend_from_slice(words);
+        let image = start..self.txn.images.len();
+        if let Some(number) = own {
+            let write = self.txn.rewrite(number);
+            write.op = match write.op {
+                Op::Delete => Op::Replace,
+                Op::Nothing => Op::Insert,
+                Op::Insert | Op::Update | Op::Replace => {
+                    return Err(Error::DuplicateKey { table: table.id, key: key.into() });
+                }
+            };
+            write.image = image;
+            write.loaded = ColumnSet::ALL;
+            write.dirty = ColumnSet::ALL;
+            write.base = base;
+            return Ok(number);
+        }
+        let key = self.txn.keep_key(key);
+        self.txn.push_write(Write {
+            table: table.id,
+            op: Op::Insert,
+            record: None,
+            hash,
+            key,
+            image,
+            loaded: ColumnSet::ALL,
+            dirty: ColumnSet::ALL,
+            base,
+            seen: [Word(0); MAX_GROUPS],
+            read: GroupSet::default(),
+        })
+    }
+
+    /// Fails if the record is live; that it was seen live is a read then.
+    fn refuse_live(&mut self, table: &Table, record: Record) -> Result<()> {
+        match self.read_record(table, record, &Projection::existence())? {
+            Ok(Some(_)) => Err(Error::DuplicateKey { table: table.id, key: record.key().into() }),
+            Ok(None) => {
+                // that it is absent need not hold until the commit: the commit looks again, under the lock
+                self.txn.reads.pop();
+                Ok(())
+            }
+            Err(()) => Ok(()),
+        }
+    }
+
+    /// `update` of a row.
+    pub(crate) fn update<R>(
+        &mut self,
+        table: &Table,
+        place: Place,
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let own = match place {
+            Place::Own(number) => Some(number),
+            Place::Record(record) => self.txn.write_of(record),
+        };
+        match own {
+            Some(number) => self.update_again(table, number, cols, f),
+            None => {
+                let Place::Record(record) = place else { return Ok(None) };
+                self.update_first(table, record, cols, f)
+            }
+        }
+    }
+
+    /// The first write of this transaction to a record.
+    fn update_first<R>(
+        &mut self,
+        table: &Table,
+        record: Record,
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let layout = table.schema.layout();
+        let mut seen = [Word(0); MAX_GROUPS];
+        let presence = record
+            .read(layout, cols, &mut self.txn.row, &mut seen)
+            .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
+        let Presence::Live(words) = presence else {
+            self.txn.remember(table.id, record, cols.groups(), &seen);
+            return Ok(None);
+        };
+        let Txn { images, row, .. } = &mut *self.txn;
+        let start = images.len();
+        images.extend_from_slice(&row[..if cols.var() { words } else { layout.fixed_words().min(words) }]);
+        let mut edit = RowMut::new(layout, images, start, cols.columns());
+        let result = f(&mut edit);
+        let dirty = edit.dirty();
+        let value = match self.check_update(table, dirty, start, result) {
+            Ok(value) if !dirty.is_empty() => value,
+            unchanged => {
+                self.txn.images.truncate(start);
+                self.txn.remember(table.id, record, cols.groups(), &seen);
+                return unchanged.map(Some);
+            }
+        };
+        // groups that were only read are validated as reads; the others when they are locked
+        let written = layout.groups_of(dirty);
+        self.txn.remember(table.id, record, GroupSet(cols.groups().0 & !written.0), &seen);
+        for group in written.iter() {
+            self.txn.latest = self.txn.latest.max(seen[group].ts());
+        }
+        let mark = self.txn.mark();
+        let image = start..self.txn.images.len();
+        let number = self.txn.push_write(Write {
+            table: table.id,
+            op: Op::Update,
+            record: Some(record),
+            hash: 0,
+            key: 0..0,
+            image,
+            loaded: cols.columns(),
+            dirty,
+            base: None,
+            seen,
+            read: cols.groups(),
+        })?;
+        if let Err(error) = self.move_entries(table, number, dirty, None) {
+            self.txn.undo_to(mark);
+            self.txn.remember(table.id, record, written, &seen);
+            return Err(error);
+        }
+        Ok(Some(value))
+    }
+
+    /// A further write of this transaction to a record.
+    fn update_again<R>(
+        &mut self,
+        table: &Table,
+        number: usize,
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let write = &self.txn.writes[number];
+        let (op, old_dirty) = (write.op, write.dirty);
+        let start = self.txn.images.len();
+        let mut seen = write.seen;
+        let mut read = write.read;
+        match op {
+            Op::Delete | Op::Nothing => return Ok(None),
+            Op::Insert | Op::Replace => self.txn.images.extend_from_within(write.image.clone()),
+            Op::Update => {
+                // the record's columns, old and new, under what this transaction has set
+                let record = write.record.expect("an update has a record");
+                let mut words = [Word(0); MAX_GROUPS];
+                let all = &table.all;
+                let presence = record
+                    .read(table.schema.layout(), all, &mut self.txn.row, &mut words)
+                    .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
+                let changed = read.iter().any(|g| words[g] != seen[g]);
+                let Presence::Live(len) = presence else {
+                    return Err(conflict(ConflictKind::WriteChanged, table, record));
+                };
+                if changed {
+                    return Err(conflict(ConflictKind::WriteChanged, table, record));
+                }
+                self.txn.remember(table.id, record, GroupSet(all.groups().0 & !read.0), &words);
+                seen = words;
+                read = all.groups();
+                let len = self.overlay(table, number, len);
+                let Txn { images, row, .. } = &mut *self.txn;
+                images.extend_from_slice(&row[..len]);
+            }
+        }
+        let mut edit = RowMut::new(table.schema.layout(), &mut self.txn.images, start, cols.columns());
+        let result = f(&mut edit);
+        let dirty = edit.dirty();
+        let value = match self.check_update(table, dirty, start, result) {
+            Ok(value) => value,
+            Err(error) => {
+                self.txn.images.truncate(start);
+                return Err(error);
+            }
+        };
+        let mark = self.txn.mark();
+        let image = start..self.txn.images.len();
+        // entries are found by the row as it was before this statement
+        let old = self.txn.writes[number].clone();
+        let write = self.txn.rewrite(number);
+        write.image = image;
+        write.loaded = ColumnSet::ALL;
+        write.dirty = old_dirty.union(dirty);
+        write.seen = seen;
+        write.read = read;
+        if let Err(error) = self.move_entries(table, number, dirty, Some(&old)) {
+            self.txn.undo_to(mark);
+            return Err(error);
+        }
+        Ok(Some(value))
+    }
+
+    /// What an update may not do.
+    fn check_update<R>(&self, table: &Table, dirty: ColumnSet, start: usize, result: Result<R>) -> Result<R> {
+        let value = result?;
+        let pk = table.schema.primary_key();
+        if pk.columns().overlaps(dirty) {
+            // the shared bit of columns from 63 on may overlap by accident
+            let columns = table.schema.columns();
+            let part = pk.parts().iter().find(|p| dirty.has(p.column) && p.column < 63);
+            if let Some(part) = part {
+                return Err(Error::KeyUpdate(columns[part.column].name.clone()));
+            }
+        }
+        let got = (self.txn.images.len() - start) * 8;
+        if got > MAX_ROW_BYTES {
+            return Err(Error::RowTooLarge { got, limit: MAX_ROW_BYTES });
+        }
+        Ok(value)
+    }
+
+    /// Moves the index entries of a row whose columns `dirty` were set by write `number`; `old` is this
+    /// transaction's write before that, if there was one.
+    fn move_entries(&mut self, table: &Table, number: usize, dirty: ColumnSet, old: Option<&Write>) -> Result<()> {
+        if !table.indexed.overlaps(dirty) {
+            return Ok(());
+        }
+        let write = self.txn.writes[number].clone();
+        let before = match old {
+            Some(old) => old.clone(),
+            None => Write { dirty: ColumnSet::EMPTY, ..write.clone() },
+        };
+        let pk: KeyBuf = match write.record {
+            Some(record) => record.key().into(),
+            None => self.txn.keys[write.key.clone()].into(),
+        };
+        let mut old_row = std::mem::take(&mut self.txn.old_row);
+        let mut new_row = std::mem::take(&mut self.txn.row);
+        let result = self
+            .whole_row(table, &before, &mut old_row)
+            .and_then(|()| self.whole_row(table, &write, &mut new_row))
+            .and_then(|()| self.replace_entries(table, number, dirty, &pk, (&old_row, &new_row)));
+        self.txn.old_row = old_row;
+        self.txn.row = new_row;
+        result
+    }
+
+    fn replace_entries(
+        &mut self,
+        table: &Table,
+        number: usize,
+        dirty: ColumnSet,
+        pk: &[u8],
+        (old_row, new_row): (&[u64], &[u64]),
+    ) -> Result<()> {
+        let layout = table.schema.layout();
+        let (mut old_key, mut new_key) = (KeyBuf::new(), KeyBuf::new());
+        for &index in &table.indexes {
+            let index = self.shared.tables.get(index)?;
+            let of = index.index_of.as_ref().expect("an index");
+            if !of.key.columns().overlaps(dirty) {
+                continue;
+            }
+            index.entry_key(&table.schema, RowRef::new(layout, old_row), pk, &mut old_key);
+            index.entry_key(&table.schema, RowRef::new(layout, new_row), pk, &mut new_key);
+            if old_key != new_key {
+                self.delete_entry(index, &old_key)?;
+                self.insert_record(index, &new_key, &[], Some(number))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The whole row as a write leaves it.
+    fn whole_row(&mut self, table: &Table, write: &Write, out: &mut Vec<u64>) -> Result<()> {
+        let image = &self.txn.images[write.image.clone()];
+        out.clear();
+        let (Some(record), Op::Update) = (write.record, write.op) else {
+            out.extend_from_slice(image);
+            return Ok(());
+        };
+        let layout = table.schema.layout();
+        let mut words = [Word(0); MAX_GROUPS];
+        let presence = record
+            .read(layout, &table.all, out, &mut words)
+            .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
+        let Presence::Live(len) = presence else {
+            return Err(conflict(ConflictKind::WriteChanged, table, record));
+        };
+        if write.read.iter().any(|g| words[g] != write.seen[g]) {
+            return Err(conflict(ConflictKind::WriteChanged, table, record));
+        }
+        out.truncate(len);
+        layout.for_each_word(write.dirty, |w| out[w] = image[w]);
+        if layout.any_var(write.dirty) {
+            out.truncate(layout.fixed_words());
+            out.extend_from_slice(&image[layout.fixed_words()..]);
+        }
+        self.txn.remember(table.id, record, GroupSet(table.all.groups().0 & !write.read.0), &words);
+        Ok(())
+    }
+
+    /// Deletes the index entry of a row that this transaction deletes or changes.
+    fn delete_entry(&mut self, index: &Table, key: &[u8]) -> Result<()> {
+        let deleted = match self.locate(index, key) {
+            Some(place) => self.delete_record(index, place)?,
+            None => false,
+        };
+        if deleted {
+            return Ok(());
+        }
+        // the row that we read has this entry; who does not find it has read the row too early
+        Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into() }.into())
+    }
+
+    /// `delete` of a row and its index entries.
+    pub(crate) fn delete(&mut self, table: &Table, place: Place) -> Result<bool> {
+        let mark = self.txn.mark();
+        if table.indexes.is_empty() {
+            return self.delete_record(table, place);
+        }
+        let Ok(Some(words)) = self.read_place(table, place, &table.all)? else { return Ok(false) };
+        let Txn { row, old_row, .. } = &mut *self.txn;
+        old_row.clear();
+        old_row.extend_from_slice(&row[..words]);
+        let pk: KeyBuf = match place {
+            Place::Record(record) => record.key().into(),
+            Place::Own(number) => self.txn.keys[self.txn.writes[number].key.clone()].into(),
+        };
+        let result = self.delete_with_entries(table, place, &pk, words);
+        if result.is_err() {
+            self.txn.undo_to(mark);
+        }
+        result
+    }
+
+    fn delete_with_entries(&mut self, table: &Table, place: Place, pk: &[u8], words: usize) -> Result<bool> {
+        if !self.delete_record(table, place)? {
+            return Ok(false);
+        }
+        let mut key = KeyBuf::new();
+        for &index in &table.indexes {
+            let index = self.shared.tables.get(index)?;
+            let row = RowRef::new(table.schema.layout(), &self.txn.old_row[..words]);
+            index.entry_key(&table.schema, row, pk, &mut key);
+            self.delete_entry(index, &key)?;
+        }
+        Ok(true)
+    }
+
+    /// Adds the delete of one record to the write_set. False if there is no row.
+    fn delete_record(&mut self, table: &Table, place: Place) -> Result<bool> {
+        let own = match place {
+            Place::Own(number) => Some(number),
+            Place::Record(record) => self.txn.write_of(record),
+        };
+        if let Some(number) = own {
+            let op = match self.txn.writes[number].op {
+                Op::Insert => Op::Nothing,
+                Op::Update | Op::Replace => Op::Delete,
+                Op::Delete | Op::Nothing => return Ok(false),
+            };
+            if op == Op::Nothing {
+                // the insert saw that the key was free; without it that is an absent read
+                let Write { hash, key, .. } = self.txn.writes[number].clone();
+                self.txn.absents.push(crate::txn::Absent { table: table.id, hash, key });
+            }
+            if op == Op::Delete {
+                self.see_all_groups(table, number)?;
+            }
+            self.txn.rewrite(number).op = op;
+            return Ok(true);
+        }
+        let Place::Record(record) = place else { return Ok(false) };
+        let mut seen = [Word(0); MAX_GROUPS];
+        let presence = record
+            .read(table.schema.layout(), &table.existence, &mut self.txn.row, &mut seen)
+            .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
+        if presence == Presence::Absent {
+            self.txn.remember(table.id, record, table.existence.groups(), &seen);
+            return Ok(false);
+        }
+        for group in table.existence.groups().iter() {
+            self.txn.latest = self.txn.latest.max(seen[group].ts());
+        }
+        self.txn.push_write(Write {
+            table: table.id,
+            op: Op::Delete,
+            record: Some(record),
+            hash: 0,
+            key: 0..0,
+            image: 0..0,
+            loaded: ColumnSet::EMPTY,
+            dirty: ColumnSet::EMPTY,
+            base: None,
+            seen,
+            read: table.existence.groups(),
+        })?;
+        Ok(true)
+    }
+
+    /// Before an update of some groups becomes a delete of all: the words of the others.
+    fn see_all_groups(&mut self, table: &Table, number: usize) -> Result<()> {
+        let write = &self.txn.writes[number];
+        let (read, Some(record)) = (write.read, write.record) else { return Ok(()) };
+        let missing = GroupSet(table.existence.groups().0 & !read.0);
+        if missing.0 == 0 {
+            return Ok(());
+        }
+        let mut words = [Word(0); MAX_GROUPS];
+        record
+            .read(table.schema.layout(), &table.existence, &mut self.txn.row, &mut words)
+            .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
+        let write = self.txn.rewrite(number);
+        for group in missing.iter() {
+            write.seen[group] = words[group];
+        }
+        write.read = table.existence.groups();
+        Ok(())
+    }
+}

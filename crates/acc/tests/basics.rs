@@ -1,0 +1,186 @@
+//! One worker, one step at a time: every operation does what it says.
+
+use scaledb_acc::{Acc, AccWorker, Config};
+use scaledb_base::Error;
+use scaledb_engine::{Access, Engine, IndexDef, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker};
+use scaledb_keys::KeyBuf;
+use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+fn table(access: Access, merge_batch: Option<u32>) -> (Acc, Arc<TableInfo>) {
+    let db = Acc::open(Config::default()).unwrap();
+    let schema = Schema::new(
+        vec![
+            Column::new("id", ColumnType::Int4),
+            Column::new("city", ColumnType::Text(100)),
+            Column::new("n", ColumnType::Int8).group(1),
+        ],
+        &[KeyPart::asc(0)],
+    )
+    .unwrap();
+    let by_city = IndexDef { options: TableOptions { merge_batch, ..TableOptions::default() }, ..IndexDef::new("by_city", vec![KeyPart::asc(1)]) };
+    let mut def = TableDef::new("t", schema).options(TableOptions { access, merge_batch, merge_epoch: None });
+    if access != Access::HashOnly {
+        def = def.index(by_city);
+    }
+    let info = db.create_table(def).unwrap();
+    (db, info)
+}
+
+fn row(t: &TableInfo, id: i32, city: &str, n: i64) -> RowBuf {
+    RowBuf::from_values(&t.schema, &[Datum::Int4(id), Datum::Text(city), Datum::Int8(n)]).unwrap()
+}
+
+fn key(id: i32) -> KeyBuf {
+    KeyBuf::new().i32(id)
+}
+
+type Rows = Vec<(i32, String, i64)>;
+
+fn scan(w: &mut AccWorker, t: &TableInfo, index: bool, order: Order) -> Rows {
+    let mut rows = Vec::new();
+    let id = if index { t.indexes[0].id } else { t.id };
+    w.scan(id, Range::ALL, order, &Projection::all(&t.schema), |_, _, r| {
+        rows.push((r.i32(0), r.text(1).to_owned(), r.i64(2)));
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    rows
+}
+
+const KINDS: [(Access, Option<u32>); 6] = [
+    (Access::Hashed, None),
+    (Access::Ordered, None),
+    (Access::Hashed, Some(0)),
+    (Access::Ordered, Some(0)),
+    (Access::Hashed, Some(3)),
+    (Access::Ordered, Some(3)),
+];
+
+#[test]
+fn what_is_written_is_read_before_and_after_the_commit() {
+    for (access, batch) in KINDS {
+        let (db, t) = table(access, batch);
+        let mut w = db.worker().unwrap();
+        for id in 0..300 {
+            w.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(&t, id * 7 % 300, &format!("c{}", id % 10), 0)).map(|_| ()))
+                .unwrap();
+        }
+        w.begin(TxnKind::ReadWrite).unwrap();
+        let before = scan(&mut w, &t, false, Order::Forward);
+        assert_eq!(before.iter().map(|r| r.0).collect::<Vec<_>>(), (0..300).collect::<Vec<_>>(), "{access:?} {batch:?}");
+        w.insert(t.id, &row(&t, 1000, "c3", 5)).unwrap();
+        assert!(w.delete(t.id, &key(7)).unwrap());
+        let all = Projection::all(&t.schema);
+        w.update(t.id, &key(8), &all, |r| r.set(&t.schema, 1, Datum::Text("a long way to another city"))).unwrap().unwrap();
+        w.update(t.id, &key(8), &all, |r| r.set(&t.schema, 2, Datum::Int8(88))).unwrap().unwrap();
+        let check = |w: &mut AccWorker| {
+            let mut forward = scan(w, &t, false, Order::Forward);
+            assert_eq!(forward.len(), 300, "{access:?} {batch:?}");
+            assert_eq!(forward[7], (8, "a long way to another city".into(), 88));
+            assert_eq!(forward[299], (1000, "c3".into(), 5));
+            let mut backward = scan(w, &t, false, Order::Backward);
+            backward.reverse();
+            assert_eq!(forward, backward);
+            let by_city = scan(w, &t, true, Order::Forward);
+            forward.sort_by(|a, b| (&a.1, a.0).cmp(&(&b.1, b.0)));
+            assert_eq!(by_city, forward);
+            assert_eq!(w.get(t.id, &key(7), &all, |_, _| ()).unwrap(), None);
+            assert_eq!(w.get(t.id, &key(1000), &all, |_, r| r.i64(2)).unwrap(), Some(5));
+        };
+        check(&mut w);
+        w.commit().unwrap();
+        w.begin(TxnKind::ReadOnly).unwrap();
+        check(&mut w);
+        w.commit().unwrap();
+        w.begin(TxnKind::Deferrable).unwrap();
+        check(&mut w);
+        w.commit().unwrap();
+    }
+}
+
+#[test]
+fn errors_are_typed_and_change_nothing() {
+    let (db, t) = table(Access::Hashed, None);
+    let mut w = db.worker().unwrap();
+    let all = Projection::all(&t.schema);
+    assert!(matches!(w.get(t.id, &key(1), &all, |_, _| ()), Err(Error::TransactionEnded)));
+    assert!(matches!(w.commit(), Err(Error::TransactionEnded)));
+    w.begin(TxnKind::ReadWrite).unwrap();
+    let id = w.insert(t.id, &row(&t, 1, "a", 1)).unwrap();
+    assert!(matches!(w.insert(t.id, &row(&t, 1, "b", 2)), Err(Error::DuplicateKey { .. })));
+    assert!(matches!(
+        w.update(t.id, &key(1), &all, |r| r.set(&t.schema, 0, Datum::Int4(9))),
+        Err(Error::KeyUpdate(_))
+    ));
+    assert!(matches!(w.insert(t.indexes[0].id, &row(&t, 1, "b", 2)), Err(Error::BadDefinition(_))));
+    w.commit().unwrap();
+    w.begin(TxnKind::ReadWrite).unwrap();
+    assert!(matches!(w.insert(t.id, &row(&t, 1, "b", 2)), Err(Error::DuplicateKey { .. })));
+    assert!(matches!(w.delete_at(t.id, id), Err(Error::StaleRow)));
+    assert_eq!(scan(&mut w, &t, true, Order::Forward), [(1, "a".into(), 1)]);
+    w.commit().unwrap();
+    w.begin(TxnKind::ReadOnly).unwrap();
+    assert!(matches!(w.delete(t.id, &key(1)), Err(Error::ReadOnlyTransaction)));
+    w.rollback();
+    let (db, t) = table(Access::HashOnly, None);
+    let mut w = db.worker().unwrap();
+    w.begin(TxnKind::ReadWrite).unwrap();
+    assert!(matches!(
+        w.scan(t.id, Range::ALL, Order::Forward, &all, |_, _, _| ControlFlow::Continue(())),
+        Err(Error::NotOrdered(_))
+    ));
+}
+
+#[test]
+fn savepoints_undo_writes_of_every_kind() {
+    for (access, batch) in KINDS {
+        let (db, t) = table(access, batch);
+        let mut w = db.worker().unwrap();
+        let all = Projection::all(&t.schema);
+        w.begin(TxnKind::ReadWrite).unwrap();
+        for id in 0..5 {
+            w.insert(t.id, &row(&t, id, "x", 0)).unwrap();
+        }
+        w.commit().unwrap();
+        w.begin(TxnKind::ReadWrite).unwrap();
+        w.insert(t.id, &row(&t, 10, "y", 1)).unwrap();
+        w.update(t.id, &key(0), &all, |r| r.set(&t.schema, 1, Datum::Text("zero"))).unwrap();
+        let here = w.savepoint().unwrap();
+        let state = scan(&mut w, &t, true, Order::Forward);
+        w.delete(t.id, &key(10)).unwrap();
+        w.delete(t.id, &key(0)).unwrap();
+        w.insert(t.id, &row(&t, 0, "again", 7)).unwrap();
+        w.insert(t.id, &row(&t, 11, "y", 1)).unwrap();
+        w.update(t.id, &key(1), &all, |r| r.set(&t.schema, 1, Datum::Text("one"))).unwrap();
+        assert_ne!(scan(&mut w, &t, true, Order::Forward), state);
+        w.rollback_to(here).unwrap();
+        assert_eq!(scan(&mut w, &t, true, Order::Forward), state);
+        w.commit().unwrap();
+        w.begin(TxnKind::ReadOnly).unwrap();
+        assert_eq!(scan(&mut w, &t, true, Order::Forward), state);
+    }
+}
+
+#[test]
+fn a_conflict_ends_the_transaction_and_names_the_key() {
+    let (db, t) = table(Access::Hashed, None);
+    let (mut a, mut b) = (db.worker().unwrap(), db.worker().unwrap());
+    let all = Projection::all(&t.schema);
+    let n = Projection::new(&t.schema, [2]);
+    a.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(&t, 1, "a", 1)).map(|_| ())).unwrap();
+    a.begin(TxnKind::ReadWrite).unwrap();
+    a.get(t.id, &key(1), &all, |_, _| ()).unwrap();
+    a.insert(t.id, &row(&t, 2, "a", 1)).unwrap();
+    b.run(TxnKind::ReadWrite, |w| w.update(t.id, &key(1), &n, |r| r.set(&t.schema, 2, Datum::Int8(5))).map(|_| ())).unwrap();
+    let Err(Error::Conflict(conflict)) = a.commit() else { panic!("stale read committed") };
+    assert_eq!((conflict.table, &conflict.key[..]), (t.id, &key(1)[..]));
+    assert!(!a.in_transaction());
+    // other columns, other group: no conflict
+    a.begin(TxnKind::ReadWrite).unwrap();
+    a.get(t.id, &key(1), &Projection::new(&t.schema, [1]), |_, _| ()).unwrap();
+    a.insert(t.id, &row(&t, 3, "a", 1)).unwrap();
+    b.run(TxnKind::ReadWrite, |w| w.update(t.id, &key(1), &n, |r| r.set(&t.schema, 2, Datum::Int8(6))).map(|_| ())).unwrap();
+    a.commit().unwrap();
+}
