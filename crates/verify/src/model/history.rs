@@ -178,7 +178,11 @@ impl History {
         let mut rows = self.initial;
         for tx in &self.committed {
             if !tx.explained_by(&rows) {
-                return Err(format!("{} at ts {} got answers that the commits before it do not give", tx_name(tx.id), tx.ts));
+                return Err(format!(
+                    "{} at ts {} got answers that the commits before it do not give",
+                    tx_name(tx.id),
+                    tx.ts
+                ));
             }
             tx.apply(&mut rows);
             let early = self.committed.iter().find(|other| tx.after.contains(&other.id) && other.ts >= tx.ts);
@@ -213,7 +217,15 @@ impl History {
     pub fn show(&self) -> Vec<String> {
         let show = |tx: &TxRecord| {
             let after: Vec<String> = tx.after.iter().map(|&id| tx_name(id)).collect();
-            format!("     {} ts={} reads={:?} scans={:?} writes={:?} began after {:?}", tx_name(tx.id), tx.ts, tx.reads, tx.scans.iter().map(|s| &s.rows).collect::<Vec<_>>(), tx.writes, after)
+            format!(
+                "     {} ts={} reads={:?} scans={:?} writes={:?} began after {:?}",
+                tx_name(tx.id),
+                tx.ts,
+                tx.reads,
+                tx.scans.iter().map(|s| &s.rows).collect::<Vec<_>>(),
+                tx.writes,
+                after
+            )
         };
         self.committed.iter().map(show).collect()
     }

@@ -117,7 +117,8 @@ pub fn random_case(seed: u64) -> Case {
         grid: random.pick(&[1, 1, 2, 3]),
         fine: random.percent(40),
     };
-    let rows = (0..RANDOM_KEYS as Key).filter_map(|key| random.percent(45).then(|| (key, random.sec()))).collect();
+    let chosen: Vec<Key> = (0..RANDOM_KEYS as Key).filter(|_| random.percent(45)).collect();
+    let rows = chosen.into_iter().map(|key| (key, random.sec())).collect();
     let workers = random.pick(&[2, 2, 3]);
     let workers = (0..workers).map(|me| random.worker(me, workers, secondary)).collect();
     Case { name: "random", config, program: Program { rows, workers }, long: true }

@@ -57,7 +57,8 @@ pub struct Tree {
 impl Tree {
     /// An empty tree whose ids and partitions begin with `first_id`.
     pub fn new(capacity: usize, first_id: u8) -> Self {
-        let leaf = Leaf { id: first_id, version: 0, low: 0, entries: vec![], part: first_id, inherited: vec![] };
+        let leaf =
+            Leaf { id: first_id, version: 0, low: 0, entries: vec![], part: first_id, inherited: vec![] };
         Tree { capacity, next_id: first_id + 1, leaves: vec![leaf] }
     }
 
@@ -144,8 +145,17 @@ impl Tree {
     /// For traces.
     pub fn show(&self, record: impl Fn(Rec) -> String) -> String {
         let show = |leaf: &Leaf| {
-            let entries: Vec<String> = leaf.entries.iter().map(|&(key, rec)| format!("{key}:{}", record(rec))).collect();
-            format!("L{}v{}p{}{:?}[{}..]{{{}}}", leaf.id, leaf.version, leaf.part, leaf.inherited, leaf.low, entries.join(","))
+            let entries: Vec<String> =
+                leaf.entries.iter().map(|&(key, rec)| format!("{key}:{}", record(rec))).collect();
+            format!(
+                "L{}v{}p{}{:?}[{}..]{{{}}}",
+                leaf.id,
+                leaf.version,
+                leaf.part,
+                leaf.inherited,
+                leaf.low,
+                entries.join(",")
+            )
         };
         self.leaves.iter().map(show).collect::<Vec<_>>().join(" ")
     }

@@ -19,7 +19,13 @@ pub(super) fn final_check(config: &Config, db: &Db) -> Result<(), String> {
 }
 
 /// A key has at most one record that is not obsolete; it is reachable where it should be and holds the expected row.
-fn check_key(config: &Config, db: &Db, table: TableId, key: Key, expected: Option<Row>) -> Result<(), String> {
+fn check_key(
+    config: &Config,
+    db: &Db,
+    table: TableId,
+    key: Key,
+    expected: Option<Row>,
+) -> Result<(), String> {
     let name = if table == ROWS { "row" } else { "entry" };
     let mut alive = (0..db.records.len() as u8).filter(|&rec| {
         let record = db.record(rec);
@@ -39,7 +45,8 @@ fn check_key(config: &Config, db: &Db, table: TableId, key: Key, expected: Optio
     }
     let in_tree = db.tables[table].tree.get(key);
     let in_point = db.tables[table].probe(key);
-    let pending = db.lanes.iter().flat_map(|lane| &lane.pending).find(|item| (item.table, item.key) == (table, key));
+    let pending =
+        db.lanes.iter().flat_map(|lane| &lane.pending).find(|item| (item.table, item.key) == (table, key));
     if [in_tree, in_point, pending.map(|item| item.rec)].iter().flatten().any(|found| Some(*found) != rec) {
         return Err(format!("an index leads {name} {key} to a record that is not its own"));
     }
@@ -60,7 +67,11 @@ fn check_leftovers(config: &Config, db: &Db) -> Result<(), String> {
         return Err(format!("record of key {} is left locked", record.key));
     }
     for lane in &db.lanes {
-        if lane.locked || lane.in_flight || lane.active.is_some() || lane.pin.is_some() == lane.pending.is_empty() {
+        if lane.locked
+            || lane.in_flight
+            || lane.active.is_some()
+            || lane.pin.is_some() == lane.pending.is_empty()
+        {
             return Err("a lane is left locked, in flight, active, or wrongly pinned".into());
         }
     }

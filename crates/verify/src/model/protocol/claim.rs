@@ -57,7 +57,9 @@ impl Protocol {
             }
             Claim::New(rec) => {
                 Self::hold(tx, target, rec, Claimed::InTree);
-                cx.step("C2 placeholder into the tree", |db| db.tree_insert(&self.config, target.table, target.key, rec))
+                cx.step("C2 placeholder into the tree", |db| {
+                    db.tree_insert(&self.config, target.table, target.key, rec)
+                })
             }
             Claim::Full => Err(Stop::Bug("a resident hash is never full".into())),
         }
@@ -147,7 +149,14 @@ impl Protocol {
             })
         })?;
         let before = before.ok_or(Stop::Conflict("locked, or a duplicate key"))?;
-        tx.locks.push(Lock { rec, table: target.table, key: target.key, before, claimed: None, effect: target.effect });
+        tx.locks.push(Lock {
+            rec,
+            table: target.table,
+            key: target.key,
+            before,
+            claimed: None,
+            effect: target.effect,
+        });
         Ok(())
     }
 

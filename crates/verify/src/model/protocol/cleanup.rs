@@ -19,50 +19,36 @@ impl Protocol {
         Ok(())
     }
 
-    /// Every active transaction began after `ts`, every snapshot in use or still to come is taken after `ts`, and no
-    /// lane is pinned at or before `ts`. The order matters where these are separate reads: actives before pins, because
-    /// a lane may have read the clock for its pin long before it publishes the pin, and is active all that time.
+    /// The snapshot horizon has passed `ts` (so every lane that was pinned at or before it has merged, and every
+    /// snapshot to come is taken after it), every active transaction began after `ts`, and every snapshot in use was
+    /// taken after it. The horizon is read before the actives: a snapshot announces itself before it reads the horizon.
     fn grace_passed(&self, cx: &mut Taker<'_>, ts: Ts) -> Steps<bool> {
         if self.breaks(Mutation::NoGrace) {
             return Ok(true);
         }
         let lanes = self.program.workers.len();
-        if !self.config.fine {
-            return cx.step("clean-up: grace period over?", |db| {
-                let lane_permits = |lane| self.active_permits(db, lane, ts) && self.pin_permits(db, lane, ts);
-                self.clock_permits(db.clock, ts) && (0..lanes).all(lane_permits)
-            });
-        }
-        if !cx.step("clean-up: clock", |db| self.clock_permits(db.clock, ts))? {
+        let actives_first = self.breaks(Mutation::CleanupActivesFirst);
+        if actives_first && !self.actives_permit(cx, lanes, ts)? {
             return Ok(false);
         }
-        for pins in if self.breaks(Mutation::CleanupPinsFirst) { [true, false] } else { [false, true] } {
-            for lane in 0..lanes {
-                let permits = if pins {
-                    cx.step("clean-up: pin of a lane", |db| self.pin_permits(db, lane, ts))?
-                } else {
-                    cx.step("clean-up: active of a lane", |db| self.active_permits(db, lane, ts))?
-                };
-                if !permits {
-                    return Ok(false);
-                }
+        let horizon = self.raise_horizon(cx)?;
+        if ts >= horizon && !self.breaks(Mutation::CleanupIgnoresHorizon) {
+            return Ok(false);
+        }
+        if actives_first { Ok(true) } else { self.actives_permit(cx, lanes, ts) }
+    }
+
+    fn actives_permit(&self, cx: &mut Taker<'_>, lanes: usize, ts: Ts) -> Steps<bool> {
+        if !self.config.fine {
+            return cx
+                .step("clean-up: actives", |db| (0..lanes).all(|lane| self.active_permits(db, lane, ts)));
+        }
+        for lane in 0..lanes {
+            if !cx.step("clean-up: active of a lane", |db| self.active_permits(db, lane, ts))? {
+                return Ok(false);
             }
         }
         Ok(true)
-    }
-
-    /// The clock, rounded down to the grid as a new snapshot_ts would be, must have passed the delete.
-    fn clock_permits(&self, clock: Ts, ts: Ts) -> bool {
-        self.breaks(Mutation::CleanupIgnoresNextSnapshot) || ts < self.quantise(clock)
-    }
-
-    /// A pin holds back the snapshots to come, and keeps the lane's own items from being cleaned before their merge.
-    fn pin_permits(&self, db: &Db, lane: usize, ts: Ts) -> bool {
-        if self.breaks(Mutation::CleanupIgnoresPins) {
-            return true;
-        }
-        let quantised = |pin: Ts| if self.breaks(Mutation::CleanupIgnoresNextSnapshot) { pin } else { self.quantise(pin) };
-        db.lanes[lane].pin.is_none_or(|(_, pin)| ts < quantised(pin))
     }
 
     fn active_permits(&self, db: &Db, lane: usize, ts: Ts) -> bool {
@@ -89,11 +75,8 @@ impl Protocol {
             cx.step("clean-up: remove from the point index", |db| db.point_remove(table, key, rec))?;
         }
         let obsolete = !self.breaks(Mutation::CleanupNoObsolete);
-        cx.step("clean-up: obsolete", |db| db.record_mut(rec).word = Word { ts, locker: None, absent: true, obsolete })
-    }
-
-    /// Rounds down to the snapshot grid.
-    pub(super) fn quantise(&self, ts: Ts) -> Ts {
-        ts / self.config.grid * self.config.grid
+        cx.step("clean-up: obsolete", |db| {
+            db.record_mut(rec).word = Word { ts, locker: None, absent: true, obsolete }
+        })
     }
 }

@@ -143,7 +143,15 @@ impl Protocol {
         self.lock_live(cx, tx, rec, ENTRIES, index_key, Effect::Remove)
     }
 
-    fn lock_live(&self, cx: &mut Taker<'_>, tx: &mut Tx, rec: Rec, table: usize, key: Key, effect: Effect) -> Steps<()> {
+    fn lock_live(
+        &self,
+        cx: &mut Taker<'_>,
+        tx: &mut Tx,
+        rec: Rec,
+        table: usize,
+        key: Key,
+        effect: Effect,
+    ) -> Steps<()> {
         let before = cx.wait("C2 lock a live record", |db| {
             let word = &mut db.record_mut(rec).word;
             let free = word.locker.is_none() && !word.absent && !word.obsolete;
@@ -258,8 +266,14 @@ impl Protocol {
     fn install(&self, cx: &mut Taker<'_>, tx: &mut Tx) -> Steps<()> {
         tx.record.ts = tx.ts;
         cx.step("C6 decided", |db| db.history.push(tx.record.clone()))?;
+        let horizon = if tx.locks.is_empty() { 0 } else { self.version_horizon(cx)? };
         for lock in &tx.locks {
-            let word = Word { ts: tx.ts, locker: None, absent: matches!(lock.effect, Effect::Remove), obsolete: false };
+            let word = Word {
+                ts: tx.ts,
+                locker: None,
+                absent: matches!(lock.effect, Effect::Remove),
+                obsolete: false,
+            };
             let write = |row: &mut Row| match lock.effect {
                 Effect::Put(new) => *row = new,
                 Effect::Add { delta, seen } => {
@@ -268,21 +282,24 @@ impl Protocol {
                 Effect::Remove => {}
             };
             let retain = self.retains(lock, tx.ts);
-            cx.step(if self.config.fine { "C6 keep the old version, write the row" } else { "C6 install" }, |db| {
-                let horizon = self.snapshot_horizon(db);
-                let record = db.record_mut(lock.rec);
-                if retain {
-                    let row = (!lock.before.absent).then_some(record.row);
-                    record.chain.push(Version { ts: lock.before.ts, row });
-                }
-                let superseded: Vec<u8> = record.chain.iter().skip(1).map(|v| v.ts).chain([tx.ts]).collect();
-                let mut superseded = superseded.into_iter();
-                record.chain.retain(|_| superseded.next().is_some_and(|ts| ts >= horizon));
-                write(&mut record.row);
-                if !self.config.fine {
-                    record.word = word;
-                }
-            })?;
+            cx.step(
+                if self.config.fine { "C6 keep the old version, write the row" } else { "C6 install" },
+                |db| {
+                    let record = db.record_mut(lock.rec);
+                    if retain {
+                        let row = (!lock.before.absent).then_some(record.row);
+                        record.chain.push(Version { ts: lock.before.ts, row });
+                    }
+                    let superseded: Vec<u8> =
+                        record.chain.iter().skip(1).map(|v| v.ts).chain([tx.ts]).collect();
+                    let mut superseded = superseded.into_iter();
+                    record.chain.retain(|_| superseded.next().is_some_and(|ts| ts >= horizon));
+                    write(&mut record.row);
+                    if !self.config.fine {
+                        record.word = word;
+                    }
+                },
+            )?;
             if self.config.fine {
                 cx.step("C6 unlock", |db| db.record_mut(lock.rec).word = word)?;
             }

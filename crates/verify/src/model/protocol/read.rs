@@ -59,12 +59,15 @@ impl Protocol {
                 })?;
                 return Ok((!word.obsolete).then_some((word, row)));
             }
-            let word = cx.wait("read record: word", |db| Some(db.record(rec).word).filter(|w| w.locker.is_none()))?;
+            let word =
+                cx.wait("read record: word", |db| Some(db.record(rec).word).filter(|w| w.locker.is_none()))?;
             if word.obsolete {
                 return Ok(None);
             }
             let row = cx.step("read record: copy row", |db| db.record(rec).row)?;
-            if self.breaks(Mutation::NoWordRecheck) || cx.step("read record: word again", |db| db.record(rec).word)? == word {
+            if self.breaks(Mutation::NoWordRecheck)
+                || cx.step("read record: word again", |db| db.record(rec).word)? == word
+            {
                 return Ok(Some((word, row)));
             }
         }
@@ -148,7 +151,8 @@ impl Protocol {
             lanes.push(me);
         }
         for lane in lanes {
-            found.extend(self.pending_in(cx, lane, table, low, high)?.iter().map(|item| (item.key, item.rec)));
+            found
+                .extend(self.pending_in(cx, lane, table, low, high)?.iter().map(|item| (item.key, item.rec)));
         }
         found.sort_unstable();
         found.dedup();
@@ -175,7 +179,15 @@ impl Protocol {
             }
         }
         let cells = cells.into_iter().map(|(cell, (seq, _))| (cell, seq)).collect();
-        tx.range_set.push(ScannedLeaf { table, id: header.id, version: header.version, low, high, cells, keys });
+        tx.range_set.push(ScannedLeaf {
+            table,
+            id: header.id,
+            version: header.version,
+            low,
+            high,
+            cells,
+            keys,
+        });
         Ok(header.high)
     }
 
@@ -183,9 +195,12 @@ impl Protocol {
     /// partition's, and those inherited at a generation newer than some lane's pin.
     pub(super) fn read_header(&self, cx: &mut Taker<'_>, table: TableId, key: Key) -> Steps<Header> {
         let cells = |leaf: &Leaf, oldest_pin| {
-            let needed = |&&(_, generation): &&(Part, u8)| generation > oldest_pin && !self.breaks(Mutation::ScanIgnoresInherited);
+            let needed = |&&(_, generation): &&(Part, u8)| {
+                generation > oldest_pin && !self.breaks(Mutation::ScanIgnoresInherited)
+            };
             let inherited = leaf.inherited.iter().filter(needed).map(|&(part, _)| part);
-            let mut cells: Vec<u8> = std::iter::once(leaf.part).chain(inherited).map(|part| part % self.config.cells).collect();
+            let mut cells: Vec<u8> =
+                std::iter::once(leaf.part).chain(inherited).map(|part| part % self.config.cells).collect();
             cells.sort_unstable();
             cells.dedup();
             cells
@@ -198,14 +213,19 @@ impl Protocol {
         }
         let (part, inherited, mut header) = cx.step("scan: header", |db| {
             let (leaf, high) = db.tables[table].tree.leaf(key);
-            (leaf.part, leaf.inherited.clone(), Header { id: leaf.id, version: leaf.version, high, cells: vec![] })
+            (
+                leaf.part,
+                leaf.inherited.clone(),
+                Header { id: leaf.id, version: leaf.version, high, cells: vec![] },
+            )
         })?;
         let mut oldest_pin = u8::MAX;
         for lane in 0..self.program.workers.len() {
             let pin = cx.step("scan: pin of a lane", |db| db.lanes[lane].pin)?;
             oldest_pin = oldest_pin.min(pin.map_or(u8::MAX, |pin| pin.0));
         }
-        let leaf = Leaf { id: header.id, version: header.version, low: key, entries: vec![], part, inherited };
+        let leaf =
+            Leaf { id: header.id, version: header.version, low: key, entries: vec![], part, inherited };
         header.cells = cells(&leaf, oldest_pin);
         Ok(header)
     }
@@ -219,7 +239,9 @@ impl Protocol {
             match self.config.owners {
                 Owners::Bits => by_bits,
                 Owners::CountAndBits if now.count > own => by_bits,
-                Owners::CountAndAllLanes if now.count > own => (0..lanes).filter(|&lane| lane != me).collect(),
+                Owners::CountAndAllLanes if now.count > own => {
+                    (0..lanes).filter(|&lane| lane != me).collect()
+                }
                 Owners::CountAndBits | Owners::CountAndAllLanes => vec![],
             }
         };

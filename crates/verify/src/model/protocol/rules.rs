@@ -106,12 +106,10 @@ pub enum Mutation {
     CleanupIgnoresActive,
     /// Active snapshots do not hold clean-up back.
     CleanupIgnoresSnapshots,
-    /// The snapshot that may begin next does not hold clean-up back.
-    CleanupIgnoresNextSnapshot,
-    /// Pins do not hold clean-up back.
-    CleanupIgnoresPins,
-    /// (fine steps) Clean-up reads the pins before the active transactions.
-    CleanupPinsFirst,
+    /// The snapshot horizon, so neither the snapshot that may begin next nor pins, does not hold clean-up back.
+    CleanupIgnoresHorizon,
+    /// Clean-up reads the actives before the horizon.
+    CleanupActivesFirst,
     /// Clean-up does not check that the record is still the same delete.
     CleanupNoRecheck,
     /// Clean-up does not mark the record obsolete.
@@ -125,10 +123,12 @@ pub enum Mutation {
     PruneIgnoresSnapshots,
     /// Readers take versions with ts <= S although versions are retained for ts < S.
     WrongGrid,
-    /// The snapshot_ts ignores pins.
-    SnapshotIgnoresPins,
+    /// The horizon ignores pins.
+    HorizonIgnoresPins,
     /// The clock is read after the pins.
-    SnapshotClockLast,
+    HorizonClockLast,
+    /// (fine steps) The horizon is whatever clock and pins say now, though it has been higher.
+    HorizonGoesBack,
     /// The snapshot_ts is published only when it is known.
     SnapshotPublishedLate,
 }
@@ -186,17 +186,17 @@ impl Mutation {
         Mutation::NoGrace,
         Mutation::CleanupIgnoresActive,
         Mutation::CleanupIgnoresSnapshots,
-        Mutation::CleanupIgnoresNextSnapshot,
-        Mutation::CleanupIgnoresPins,
-        Mutation::CleanupPinsFirst,
+        Mutation::CleanupIgnoresHorizon,
+        Mutation::CleanupActivesFirst,
         Mutation::CleanupNoRecheck,
         Mutation::CleanupNoObsolete,
         Mutation::NoRetention,
         Mutation::NoAbsentVersion,
         Mutation::PruneIgnoresSnapshots,
         Mutation::WrongGrid,
-        Mutation::SnapshotIgnoresPins,
-        Mutation::SnapshotClockLast,
+        Mutation::HorizonIgnoresPins,
+        Mutation::HorizonClockLast,
+        Mutation::HorizonGoesBack,
         Mutation::SnapshotPublishedLate,
     ];
 }

@@ -12,7 +12,15 @@ impl Protocol {
     /// Choose S, read, leave.
     pub(super) fn snapshot(&self, cx: &mut Taker<'_>, me: usize, action: usize, ops: &[Op]) -> Steps<()> {
         let ts = self.choose_snapshot(cx, me)?;
-        let mut record = TxRecord { ts, read_write: false, id: tx_id(me, action), after: vec![], reads: vec![], scans: vec![], writes: vec![] };
+        let mut record = TxRecord {
+            ts,
+            read_write: false,
+            id: tx_id(me, action),
+            after: vec![],
+            reads: vec![],
+            scans: vec![],
+            writes: vec![],
+        };
         for &op in ops {
             match op {
                 Op::Read(key) => {
@@ -24,7 +32,8 @@ impl Protocol {
                     record.scans.push(ScanRecord { secondary: false, low, high, rows });
                 }
                 Op::ScanSec(low, high) => {
-                    let entries = self.snapshot_scan(cx, ts, ENTRIES, entry_key(low, 0), entry_key(high, KEYS - 1))?;
+                    let entries =
+                        self.snapshot_scan(cx, ts, ENTRIES, entry_key(low, 0), entry_key(high, KEYS - 1))?;
                     let mut rows = Vec::new();
                     for (index_key, _) in entries {
                         let key = index_key % KEYS;
@@ -42,31 +51,67 @@ impl Protocol {
         })
     }
 
-    /// S = min(clock, pins), rounded down to the grid. Announced before it is chosen, lest clean-up pass it by; the
-    /// clock is read before the pins, lest a lane pin and commit in between unnoticed.
+    /// Announce, take the horizon as S, publish S. Announced before it is chosen, lest clean-up pass it by.
     fn choose_snapshot(&self, cx: &mut Taker<'_>, me: usize) -> Steps<Ts> {
         if !self.breaks(Mutation::SnapshotPublishedLate) {
             cx.step("snapshot: announce", |db| db.lanes[me].active = Some(Active::Snapshot(0)))?;
         }
-        let clock_last = self.breaks(Mutation::SnapshotClockLast);
-        let mut ts = Ts::MAX;
-        if !clock_last {
-            ts = cx.step("snapshot: clock", |db| db.clock)?;
-        }
-        if !self.breaks(Mutation::SnapshotIgnoresPins) {
-            for lane in 0..self.program.workers.len() {
-                let pin = cx.step("snapshot: pin of a lane", |db| db.lanes[lane].pin.map(|pin| pin.1))?;
-                ts = ts.min(pin.unwrap_or(Ts::MAX));
-            }
-        }
-        if clock_last {
-            ts = ts.min(cx.step("snapshot: clock", |db| db.clock)?);
-        }
-        let ts = self.quantise(ts);
+        let ts = self.raise_horizon(cx)?;
         cx.step("snapshot: publish S", |db| {
             db.lanes[me].active = Some(Active::Snapshot(ts));
             ts
         })
+    }
+
+    /// Raises the snapshot horizon to min(clock, pins), rounded down to the grid, and returns it.
+    ///
+    /// The clock is read before the pins, lest a lane pin and commit in between unnoticed. The horizon never goes back:
+    /// a lane may publish a pin with a clock that it read long ago, but whatever it commits then is later than every
+    /// horizon that did not see the pin.
+    pub(super) fn raise_horizon(&self, cx: &mut Taker<'_>) -> Steps<Ts> {
+        let clock_last = self.breaks(Mutation::HorizonClockLast);
+        let mut ts = Ts::MAX;
+        if !clock_last {
+            ts = cx.step("horizon: clock", |db| db.clock)?;
+        }
+        let lanes = if self.breaks(Mutation::HorizonIgnoresPins) { 0 } else { self.program.workers.len() };
+        let oldest = |pins: &[Option<Ts>]| pins.iter().flatten().copied().min().unwrap_or(Ts::MAX);
+        if self.config.fine {
+            for lane in 0..lanes {
+                let pin = cx.step("horizon: pin of a lane", |db| db.lanes[lane].pin.map(|pin| pin.1))?;
+                ts = ts.min(oldest(&[pin]));
+            }
+        } else if lanes > 0 {
+            ts = ts.min(cx.step("horizon: pins", |db| {
+                oldest(&db.lanes.iter().map(|lane| lane.pin.map(|pin| pin.1)).collect::<Vec<_>>())
+            })?);
+        }
+        if clock_last {
+            ts = ts.min(cx.step("horizon: clock", |db| db.clock)?);
+        }
+        let ts = ts / self.config.grid * self.config.grid;
+        cx.step("horizon: raise", |db| {
+            db.horizon = if self.breaks(Mutation::HorizonGoesBack) { ts } else { ts.max(db.horizon) };
+            db.horizon
+        })
+    }
+
+    /// Versions superseded before this are needed by no snapshot, in use or to come. Horizon before actives, as in
+    /// clean-up.
+    pub(super) fn version_horizon(&self, cx: &mut Taker<'_>) -> Steps<Ts> {
+        let in_use = |db: &Db| {
+            let snapshots = db.lanes.iter().filter_map(|lane| match lane.active {
+                Some(Active::Snapshot(at)) => Some(at),
+                _ => None,
+            });
+            let oldest = snapshots.min().unwrap_or(Ts::MAX);
+            if self.breaks(Mutation::PruneIgnoresSnapshots) { Ts::MAX } else { oldest }
+        };
+        if !self.config.fine {
+            return cx.step("C6 oldest snapshot", |db| db.horizon.min(in_use(db)));
+        }
+        let horizon = cx.step("C6 horizon", |db| db.horizon)?;
+        Ok(horizon.min(cx.step("C6 snapshots in use", |db| in_use(db))?))
     }
 
     /// The version of a record at S: the newest with ts < S.
@@ -88,23 +133,16 @@ impl Protocol {
                     record.word.locker.is_none().then(|| self.version_at(record, record.word, at))
                 });
             }
-            let word = cx.wait("snapshot: word", |db| Some(db.record(rec).word).filter(|w| w.locker.is_none()))?;
-            let version = cx.step("snapshot: copy version", |db| self.version_at(db.record(rec), word, at))?;
-            if self.breaks(Mutation::NoWordRecheck) || cx.step("snapshot: word again", |db| db.record(rec).word)? == word {
+            let word =
+                cx.wait("snapshot: word", |db| Some(db.record(rec).word).filter(|w| w.locker.is_none()))?;
+            let version =
+                cx.step("snapshot: copy version", |db| self.version_at(db.record(rec), word, at))?;
+            if self.breaks(Mutation::NoWordRecheck)
+                || cx.step("snapshot: word again", |db| db.record(rec).word)? == word
+            {
                 return Ok(version);
             }
         }
-    }
-
-    /// The smallest snapshot_ts in use or still to be chosen: versions superseded before it are not needed.
-    pub(super) fn snapshot_horizon(&self, db: &Db) -> Ts {
-        let pins = db.lanes.iter().filter_map(|lane| lane.pin.map(|pin| pin.1));
-        let next = self.quantise(pins.chain([db.clock]).min().unwrap_or(db.clock));
-        let in_use = db.lanes.iter().filter_map(|lane| match lane.active {
-            Some(Active::Snapshot(at)) => Some(at),
-            _ => None,
-        });
-        if self.breaks(Mutation::PruneIgnoresSnapshots) { next } else { in_use.chain([next]).min().unwrap_or(next) }
     }
 
     fn snapshot_read(&self, cx: &mut Taker<'_>, at: Ts, table: TableId, key: Key) -> Steps<Option<Row>> {
@@ -119,7 +157,14 @@ impl Protocol {
         }
     }
 
-    fn snapshot_scan(&self, cx: &mut Taker<'_>, at: Ts, table: TableId, low: Key, high: Key) -> Steps<Vec<(Key, Row)>> {
+    fn snapshot_scan(
+        &self,
+        cx: &mut Taker<'_>,
+        at: Ts,
+        table: TableId,
+        low: Key,
+        high: Key,
+    ) -> Steps<Vec<(Key, Row)>> {
         let mut rows = Vec::new();
         let mut cursor = low;
         loop {

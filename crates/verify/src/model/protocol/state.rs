@@ -28,7 +28,9 @@ pub struct Word {
 
 impl std::fmt::Debug for Word {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let locked = self.locker.map_or(String::new(), |worker| format!(" locked by {}", (b'A' + worker as u8) as char));
+        let locked = self
+            .locker
+            .map_or(String::new(), |worker| format!(" locked by {}", (b'A' + worker as u8) as char));
         let absent = if self.absent { " absent" } else { "" };
         let obsolete = if self.obsolete { " obsolete" } else { "" };
         write!(f, "ts{}{absent}{locked}{obsolete}", self.ts)
@@ -139,6 +141,8 @@ pub struct Lane {
 pub struct Db {
     /// The next timestamp.
     pub clock: Ts,
+    /// The snapshot horizon: the largest snapshot_ts ever given out or used to clean up; it never goes back.
+    pub horizon: Ts,
     /// The split generation G.
     pub generation: Generation,
     /// All records ever made (memory reclamation is not modelled).
@@ -158,9 +162,11 @@ pub struct Db {
 impl Db {
     /// The initial rows are in the trees (and the resident hash).
     pub fn new(program: &Program, config: &Config) -> Self {
-        let table = |first_id| Cached::new(Table { point: vec![], tree: Tree::new(config.leaf_capacity, first_id) });
+        let table =
+            |first_id| Cached::new(Table { point: vec![], tree: Tree::new(config.leaf_capacity, first_id) });
         let mut db = Db {
             clock: config.grid,
+            horizon: 0,
             generation: 0,
             records: Cached::new(vec![]),
             tables: vec![table(0), table(32)],
@@ -173,7 +179,8 @@ impl Db {
             let row = Row { writer: 0, sec, counter: 0 };
             let entry = config.secondary.then(|| (ENTRIES, entry_key(sec, key)));
             for (table, key) in std::iter::once((ROWS, key)).chain(entry) {
-                let rec = db.new_record(table, key, Word { ts: 0, locker: None, absent: false, obsolete: false });
+                let rec =
+                    db.new_record(table, key, Word { ts: 0, locker: None, absent: false, obsolete: false });
                 db.records[rec as usize].row = row;
                 if matches!(config.point_index, PointIndex::Resident { .. }) {
                     db.tables[table].point.push((key, rec));
@@ -270,10 +277,23 @@ impl Db {
             let row = if record.word.absent { String::new() } else { format!("{:?} ", record.row) };
             format!("[r{rec} {row}{:?}]", record.word)
         };
-        let point = |table: &Table| -> Vec<String> { table.point.iter().map(|&(key, rec)| format!("{key}:{}", record(rec))).collect() };
-        let tables: Vec<String> = self.tables.iter().map(|t| format!("point {} tree {}", point(t).join(","), t.tree.show(record))).collect();
-        let lanes: Vec<String> = self.lanes.iter().map(|l| format!("pin {:?} pending {:?}", l.pin, l.pending)).collect();
-        let cells: Vec<String> = self.cells.iter().enumerate().filter(|(_, c)| c.seq > 0).map(|(i, c)| format!("{i}:{c:?}")).collect();
+        let point = |table: &Table| -> Vec<String> {
+            table.point.iter().map(|&(key, rec)| format!("{key}:{}", record(rec))).collect()
+        };
+        let tables: Vec<String> = self
+            .tables
+            .iter()
+            .map(|t| format!("point {} tree {}", point(t).join(","), t.tree.show(record)))
+            .collect();
+        let lanes: Vec<String> =
+            self.lanes.iter().map(|l| format!("pin {:?} pending {:?}", l.pin, l.pending)).collect();
+        let cells: Vec<String> = self
+            .cells
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| c.seq > 0)
+            .map(|(i, c)| format!("{i}:{c:?}"))
+            .collect();
         format!("{} | {} | {}", tables.join(" | "), lanes.join("; "), cells.join(" "))
     }
 }

@@ -84,9 +84,26 @@ impl Protocol {
             db.acknowledged.clone().to_vec()
         })?;
         let id = tx_id(me, action);
-        let mut record = TxRecord { ts: 0, read_write: true, id, after, reads: vec![], scans: vec![], writes: vec![] };
-        record.writes = ops.iter().filter(|op| !matches!(op, Op::Read(_) | Op::Scan(..) | Op::ScanSec(..))).copied().collect();
-        let mut tx = Tx { me, id, read_set: vec![], absent_reads: vec![], range_set: vec![], planned: vec![], locks: vec![], posts: vec![], holds_lane: false, ts: 0, record };
+        let mut record =
+            TxRecord { ts: 0, read_write: true, id, after, reads: vec![], scans: vec![], writes: vec![] };
+        record.writes = ops
+            .iter()
+            .filter(|op| !matches!(op, Op::Read(_) | Op::Scan(..) | Op::ScanSec(..)))
+            .copied()
+            .collect();
+        let mut tx = Tx {
+            me,
+            id,
+            read_set: vec![],
+            absent_reads: vec![],
+            range_set: vec![],
+            planned: vec![],
+            locks: vec![],
+            posts: vec![],
+            holds_lane: false,
+            ts: 0,
+            record,
+        };
         let run = |cx: &mut Taker<'_>, tx: &mut Tx| {
             ops.iter().try_for_each(|&op| self.run(cx, tx, op))?;
             self.commit(cx, tx)
@@ -105,7 +122,8 @@ impl Protocol {
     fn run(&self, cx: &mut Taker<'_>, tx: &mut Tx, op: Op) -> Steps<()> {
         match op {
             Op::Read(key) => {
-                let row = self.point_read(cx, tx, ROWS, key)?.filter(|seen| !seen.1.absent).map(|seen| seen.2);
+                let row =
+                    self.point_read(cx, tx, ROWS, key)?.filter(|seen| !seen.1.absent).map(|seen| seen.2);
                 tx.record.reads.push((key, row));
             }
             Op::Scan(low, high) => {
@@ -145,7 +163,8 @@ impl Protocol {
     /// Leaves: lane lock, in-flight mark, perhaps the pin, active_ts; what was deleted goes to the garbage list.
     fn end(&self, cx: &mut Taker<'_>, tx: &Tx, committed: bool) -> Steps<()> {
         let deleted = |lock: &&Lock| matches!(lock.effect, Effect::Remove);
-        let garbage: Vec<Garbage> = tx.locks.iter().filter(deleted).map(|l| Garbage { rec: l.rec, ts: tx.ts }).collect();
+        let garbage: Vec<Garbage> =
+            tx.locks.iter().filter(deleted).map(|l| Garbage { rec: l.rec, ts: tx.ts }).collect();
         cx.step(if committed { "end: committed" } else { "end: aborted" }, |db| {
             let lane = &mut db.lanes[tx.me];
             lane.in_flight = false;
@@ -183,10 +202,14 @@ impl Protocol {
             db.record_mut(lock.rec).word = Word { ts: 0, locker: None, absent: true, obsolete: true };
         })?;
         if lock.claimed == Some(Claimed::InTree) {
-            cx.step("back out: unlink from the tree", |db| db.tree_remove(&self.config, lock.table, lock.key, lock.rec))?;
+            cx.step("back out: unlink from the tree", |db| {
+                db.tree_remove(&self.config, lock.table, lock.key, lock.rec)
+            })?;
         }
         if self.has_point_index() {
-            cx.step("back out: unlink from the point index", |db| db.point_remove(lock.table, lock.key, lock.rec))?;
+            cx.step("back out: unlink from the point index", |db| {
+                db.point_remove(lock.table, lock.key, lock.rec)
+            })?;
         }
         Ok(())
     }

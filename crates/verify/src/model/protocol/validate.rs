@@ -56,7 +56,9 @@ impl Protocol {
         let Some(rec) = self.find(cx, table, key)? else { return Ok(()) };
         let own = tx.locks.iter().any(|lock| lock.rec == rec && lock.claimed.is_some());
         let naive = self.breaks(Mutation::NaiveAbsent)
-            && cx.step("C5 (mutant) absent?", |db| db.record(rec).word.absent && db.record(rec).word.locker.is_none())?;
+            && cx.step("C5 (mutant) absent?", |db| {
+                db.record(rec).word.absent && db.record(rec).word.locker.is_none()
+            })?;
         (own || naive).then_some(()).ok_or(Stop::Conflict("a key that was absent has a record"))
     }
 
@@ -80,7 +82,15 @@ impl Protocol {
     }
 
     /// Aborts if a pending list holds a key of the interval that the scan has not seen.
-    fn refine(&self, cx: &mut Taker<'_>, tx: &Tx, leaf: &ScannedLeaf, lanes: Vec<usize>, low: Key, high: Key) -> Steps<()> {
+    fn refine(
+        &self,
+        cx: &mut Taker<'_>,
+        tx: &Tx,
+        leaf: &ScannedLeaf,
+        lanes: Vec<usize>,
+        low: Key,
+        high: Key,
+    ) -> Steps<()> {
         for lane in lanes {
             let items = self.pending_in(cx, lane, leaf.table, low, high)?;
             if items.iter().any(|item| !self.accounted_for(tx, leaf, item.key, item.rec)) {
@@ -121,7 +131,8 @@ impl Protocol {
             // Lists before content: an item that leaves a list is in the tree already.
             let (entries, leaf_high) = cx.step("C5 content of a covering leaf", |db| {
                 let (now, now_high) = db.tables[leaf.table].tree.leaf(cursor);
-                let ignored = |rec: Rec| self.breaks(Mutation::RecheckIgnoresAbsent) && db.record(rec).word.absent;
+                let ignored =
+                    |rec: Rec| self.breaks(Mutation::RecheckIgnoresAbsent) && db.record(rec).word.absent;
                 let mut entries = Tree::entries_in(now, cursor, high);
                 entries.retain(|&(_, rec)| !ignored(rec));
                 (entries, now_high)

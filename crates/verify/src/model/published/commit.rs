@@ -8,7 +8,12 @@ use crate::model::program::{Key, Op, entry_key};
 
 fn key_of(op: Op) -> Key {
     match op {
-        Op::Read(key) | Op::Insert(key, _) | Op::Update(key) | Op::Move(key, _) | Op::Delete(key) | Op::Add(key, _) => key,
+        Op::Read(key)
+        | Op::Insert(key, _)
+        | Op::Update(key)
+        | Op::Move(key, _)
+        | Op::Delete(key)
+        | Op::Add(key, _) => key,
         Op::Scan(..) | Op::ScanSec(..) => Key::MAX,
     }
 }
@@ -66,7 +71,9 @@ impl Published {
                 })?
             }
         };
-        (live != matches!(op, Op::Insert(..))).then_some(()).ok_or(Stop::Conflict("duplicate, or no such row"))
+        (live != matches!(op, Op::Insert(..)))
+            .then_some(())
+            .ok_or(Stop::Conflict("duplicate, or no such row"))
     }
 
     /// Asks the trees for the indicators of all new index keys, then locks them.
@@ -85,7 +92,9 @@ impl Published {
         let by_version = self.reading.by_version;
         let mut asked = Vec::new();
         for &(secondary, key) in &new {
-            asked.push(cx.step("ask the tree for the indicator", |db| db.indicator(secondary, key, by_version))?);
+            asked.push(
+                cx.step("ask the tree for the indicator", |db| db.indicator(secondary, key, by_version))?,
+            );
         }
         for (&(secondary, key), &indicator) in new.iter().zip(&asked) {
             let me = tx.me;
@@ -172,7 +181,8 @@ impl Published {
 
     fn validate_indicators(&self, cx: &mut Taker<'_>, tx: &Tx, scan: &Scanned) -> Steps<()> {
         for &leaf in &scan.leaves {
-            let indicator = Indicator { version: if self.reading.by_version { leaf.version } else { 0 }, ..leaf };
+            let indicator =
+                Indicator { version: if self.reading.by_version { leaf.version } else { 0 }, ..leaf };
             let (count, mine) = cx.wait("validate: indicator", |db: &mut Db| {
                 let now = db.count(indicator);
                 let foreign = now.locker.is_some_and(|locker| locker != tx.me);
@@ -197,7 +207,8 @@ impl Published {
         cx.step("commit: install, unlock, count indicators", |db| {
             for &op in writes {
                 let key = key_of(op);
-                let old = db.indexlet[key as usize].and_then(|entry| entry.version).flatten().unwrap_or_default();
+                let old =
+                    db.indexlet[key as usize].and_then(|entry| entry.version).flatten().unwrap_or_default();
                 let version = match op {
                     Op::Insert(_, sec) => Some(Row { writer: tx.id, sec, counter: 0 }),
                     Op::Move(_, sec) => Some(Row { writer: tx.id, sec, ..old }),
@@ -213,7 +224,9 @@ impl Published {
                 }
             }
             for &(_, indicator) in &tx.indicators {
-                db.set_count(indicator, |count| *count = super::state::Count { count: count.count + 1, locker: None });
+                db.set_count(indicator, |count| {
+                    *count = super::state::Count { count: count.count + 1, locker: None }
+                });
             }
             let pending = &mut db.pending[tx.me].indicators;
             pending.extend(&tx.indicators);

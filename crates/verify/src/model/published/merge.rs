@@ -50,7 +50,9 @@ impl Published {
         loop {
             let more = cx.wait("merge: decrement an indicator", |db| {
                 let own = &db.pending[me].indicators;
-                let Some(at) = own.iter().position(|indicator| indicator.0 == secondary) else { return Some(false) };
+                let Some(at) = own.iter().position(|indicator| indicator.0 == secondary) else {
+                    return Some(false);
+                };
                 let indicator = own[at].1;
                 if db.count(indicator).locker.is_some() {
                     return None;

@@ -176,7 +176,17 @@ impl Published {
         let (reads, writes): (Vec<Op>, Vec<Op>) =
             ops.iter().partition(|op| matches!(op, Op::Read(_) | Op::Scan(..) | Op::ScanSec(..)));
         let record = TxRecord { ts: 0, read_write: true, id, after, reads: vec![], scans: vec![], writes };
-        let mut tx = Tx { me, id, reads: vec![], scans: vec![], locked: vec![], created: vec![], indicators: vec![], ts: 0, record };
+        let mut tx = Tx {
+            me,
+            id,
+            reads: vec![],
+            scans: vec![],
+            locked: vec![],
+            created: vec![],
+            indicators: vec![],
+            ts: 0,
+            record,
+        };
         let run = |cx: &mut Taker<'_>, tx: &mut Tx| {
             reads.iter().try_for_each(|&op| self.read(cx, tx, op))?;
             self.commit(cx, tx)
@@ -215,13 +225,21 @@ impl Published {
     }
 
     /// Reads leaf by leaf; every row found is a read, every leaf with its version goes on the leaf list.
-    fn scan(&self, cx: &mut Taker<'_>, tx: &mut Tx, secondary: bool, low: Key, high: Key) -> Steps<Vec<(Key, Row)>> {
+    fn scan(
+        &self,
+        cx: &mut Taker<'_>,
+        tx: &mut Tx,
+        secondary: bool,
+        low: Key,
+        high: Key,
+    ) -> Steps<Vec<(Key, Row)>> {
         let (mut cursor, mut leaves, mut found) = (low, Vec::new(), Vec::new());
         loop {
             let (leaf, leaf_high, rows) = cx.step("scan: leaf", |db| {
                 let (leaf, leaf_high) = db.trees[usize::from(secondary)].leaf(cursor);
                 let entries = Tree::entries_in(leaf, low, high);
-                let rows: Vec<_> = entries.iter().map(|&(key, rec)| (key % KEYS, db.rows[rec as usize])).collect();
+                let rows: Vec<_> =
+                    entries.iter().map(|&(key, rec)| (key % KEYS, db.rows[rec as usize])).collect();
                 (Indicator { leaf: leaf.id, version: leaf.version }, leaf_high, rows)
             })?;
             leaves.push(leaf);

@@ -6,7 +6,8 @@ use crate::model::program::{KEYS, Key, Program, Ts, TxId, entry_key};
 use crate::model::tree::{Inheritance, Rec, Tree};
 
 /// The splits of the published tree pass nothing on.
-pub(super) const NO_INHERITANCE: Inheritance = Inheritance { next: 0, oldest_pin: u8::MAX, on_split: false, on_coalesce: false };
+pub(super) const NO_INHERITANCE: Inheritance =
+    Inheritance { next: 0, oldest_pin: u8::MAX, on_split: false, on_coalesce: false };
 
 /// A committed version of a row: `None` if deleted.
 pub(super) type Version = Option<Row>;
@@ -143,7 +144,8 @@ impl Db {
     /// One line for traces.
     pub fn show(&self) -> String {
         let row = |rec: Rec| format!("{:?}", self.rows[rec as usize]);
-        let entries = self.indexlet.iter().enumerate().filter_map(|(key, e)| e.map(|e| format!("{key}:{e:?}")));
+        let entries =
+            self.indexlet.iter().enumerate().filter_map(|(key, e)| e.map(|e| format!("{key}:{e:?}")));
         let trees: Vec<String> = self.trees.iter().map(|tree| tree.show(row)).collect();
         format!("{} | {} | {:?}", entries.collect::<Vec<_>>().join(", "), trees.join(" | "), *self.phantomlet)
     }
