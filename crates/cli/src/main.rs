@@ -1,1 +1,32 @@
-fn main() {}
+//! The `scaledb` command.
+//!
+//! Exit codes: 0, done; 1, a check of the database failed; 2, wrong arguments or an error.
+
+mod args;
+mod bench;
+mod demo;
+mod format;
+mod print;
+mod progress;
+
+use args::{Args, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// Whether all checks passed; or what went wrong.
+type Result<T = bool, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+fn main() -> ExitCode {
+    let done = match Args::parse().command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Bench(args) => bench::run(&args),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

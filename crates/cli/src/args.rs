@@ -1,0 +1,233 @@
+//! The command line.
+
+use crate::Result;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use scaledb_base::limits::MAX_WORKERS;
+use scaledb_sync::thread::cores;
+use scaledb_workloads::driver::Options;
+use scaledb_workloads::tpcc::Scale;
+use std::time::Duration;
+
+/// Threads at most: the engine keeps a worker or two for itself.
+const MAX_THREADS: i64 = MAX_WORKERS as i64 - 2;
+/// Warehouses at most: their number is an `Int2`.
+const MAX_WAREHOUSES: i64 = 32_767;
+/// Records at most.
+const MAX_RECORDS: i64 = 2_000_000_000;
+
+/// ScaleDB: a serializable in-memory database.
+#[derive(Debug, Parser)]
+#[command(name = "scaledb", version, about, max_term_width = 100)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Load TPC-C, run it for ten seconds, and check the database.
+    Demo(DemoArgs),
+    /// Measure a workload.
+    Bench(BenchArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DemoArgs {
+    /// Worker threads [default: the cores, at most 4]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
+    pub(crate) threads: Option<u16>,
+    /// Warehouses [default: as many as threads]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=MAX_WAREHOUSES))]
+    pub(crate) warehouses: Option<u16>,
+    /// Seconds that are measured
+    #[arg(long, default_value = "10", value_parser = seconds)]
+    pub(crate) seconds: Duration,
+    /// Load only 2,000 items and 60 customers per district
+    #[arg(long)]
+    pub(crate) small: bool,
+    /// Where the random numbers start
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+impl DemoArgs {
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.map_or(cores().min(4), usize::from)
+    }
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Workload {
+    /// TPC-C: 45 % New-Order, 43 % Payment, 4 % each of Order-Status, Delivery, Stock-Level
+    Tpcc,
+    /// TPC-C: half New-Order, half Payment
+    TpccNp,
+    /// TPC-C: half New-Order, half Delivery
+    TpccNd,
+    /// YCSB: half reads, half updates
+    YcsbA,
+    /// YCSB: 95 % reads, 5 % updates
+    YcsbB,
+    /// YCSB: reads
+    YcsbC,
+    /// YCSB: 95 % reads of the latest records, 5 % inserts
+    YcsbD,
+    /// YCSB: 95 % scans of up to 100 records, 5 % inserts
+    YcsbE,
+    /// YCSB: half reads, half read-modify-writes
+    YcsbF,
+    /// Transactions of 16 requests: half reads, half read-modify-writes
+    #[value(name = "ycsb-16")]
+    Ycsb16,
+    /// Transactions of one request: 95 % reads, 5 % read-modify-writes
+    #[value(name = "ycsb-1")]
+    Ycsb1,
+    /// 95 % reads, 5 % inserts, records of ten fields
+    YcsbReadInsert,
+    /// SmallBank: six short transactions, a hot spot
+    Smallbank,
+    /// How often threads can read each kind of clock
+    Clock,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct BenchArgs {
+    /// What is measured
+    #[arg(value_enum)]
+    pub(crate) workload: Workload,
+    /// Worker threads [default: the cores]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
+    pub(crate) threads: Option<u16>,
+    /// Seconds that are measured
+    #[arg(long, default_value = "10", value_parser = seconds)]
+    pub(crate) seconds: Duration,
+    /// Seconds before that
+    #[arg(long, default_value = "2", value_parser = seconds)]
+    pub(crate) warmup: Duration,
+    /// tpcc: warehouses [default: as many as threads]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=MAX_WAREHOUSES))]
+    pub(crate) warehouses: Option<u16>,
+    /// tpcc: load only 2,000 items and 60 customers per district
+    #[arg(long)]
+    pub(crate) small: bool,
+    /// ycsb, smallbank: records, customers [default: 1000000]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=MAX_RECORDS))]
+    pub(crate) records: Option<u32>,
+    /// ycsb: fields of 100 bytes in a record [default: 1; ycsb-read-insert: 10]
+    #[arg(long, value_parser = clap::value_parser!(u8).range(1..=60))]
+    pub(crate) fields: Option<u8>,
+    /// ycsb: Zipf skew, 0 is uniform [default: 0.99]
+    #[arg(long, value_parser = theta)]
+    pub(crate) theta: Option<f64>,
+    /// ycsb: requests of a transaction [default: 1; ycsb-16: 16]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) requests: Option<u16>,
+    /// ycsb-16, ycsb-1, ycsb-read-insert: percentage of requests that read
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) read_ratio: Option<u8>,
+    /// smallbank: percentage of transactions on the hot spot [default: 90]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub(crate) hot: Option<u8>,
+    /// smallbank: customers in the hot spot [default: 100]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) hot_customers: Option<u32>,
+    /// Update range indexes at each commit, for comparison
+    #[arg(long)]
+    pub(crate) synchronous: bool,
+    /// Read-only transactions read a recent snapshot instead of the current state
+    #[arg(long)]
+    pub(crate) snapshot_reads: bool,
+    /// Keep each thread on a core of its own
+    #[arg(long)]
+    pub(crate) pin: bool,
+    /// Do not check the database after the run
+    #[arg(long)]
+    pub(crate) no_check: bool,
+    /// Where the random numbers start
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Families of workloads, for options that belong to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Tpcc,
+    Ycsb,
+    SmallBank,
+    Clock,
+}
+
+impl Workload {
+    pub(crate) fn family(self) -> Family {
+        match self {
+            Self::Tpcc | Self::TpccNp | Self::TpccNd => Family::Tpcc,
+            Self::Smallbank => Family::SmallBank,
+            Self::Clock => Family::Clock,
+            _ => Family::Ycsb,
+        }
+    }
+
+    /// Its name on the command line.
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+impl BenchArgs {
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.map_or(cores(), usize::from)
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        Options { threads: self.threads(), warmup: self.warmup, measured: self.seconds, pin: self.pin }
+    }
+
+    /// Refuses options that the workload does not have: ignoring them would mislead.
+    pub(crate) fn check(&self) -> Result<()> {
+        let family = self.workload.family();
+        let has_ratio = matches!(self.workload, Workload::Ycsb16 | Workload::Ycsb1 | Workload::YcsbReadInsert);
+        let misplaced = [
+            ("--warehouses", self.warehouses.is_some(), family == Family::Tpcc),
+            ("--small", self.small, family == Family::Tpcc),
+            ("--records", self.records.is_some(), matches!(family, Family::Ycsb | Family::SmallBank)),
+            ("--fields", self.fields.is_some(), family == Family::Ycsb),
+            ("--theta", self.theta.is_some(), family == Family::Ycsb),
+            ("--requests", self.requests.is_some(), family == Family::Ycsb),
+            ("--read-ratio", self.read_ratio.is_some(), has_ratio),
+            ("--hot", self.hot.is_some(), family == Family::SmallBank),
+            ("--hot-customers", self.hot_customers.is_some(), family == Family::SmallBank),
+            ("--synchronous", self.synchronous, family != Family::Clock),
+            ("--snapshot-reads", self.snapshot_reads, family != Family::Clock),
+        ];
+        for (option, given, applies) in misplaced {
+            if given && !applies {
+                let name = self.workload.name();
+                return Err(format!("{option} does not apply to {name}; try 'scaledb bench --help'").into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The size of TPC-C.
+pub(crate) fn scale(warehouses: Option<u16>, threads: usize, small: bool) -> Scale {
+    let warehouses = warehouses.unwrap_or(threads as u16);
+    if small { Scale { warehouses, items: 2_000, customers: 60 } } else { Scale::full(warehouses) }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "a number of seconds is expected".to_owned())?;
+    if !(0.0..=86_400.0).contains(&number) {
+        return Err("0 to 86400 seconds are possible".to_owned());
+    }
+    Ok(Duration::from_secs_f64(number))
+}
+
+fn theta(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "a number is expected".to_owned())?;
+    if (0.0..=4.0).contains(&number) { Ok(number) } else { Err("0 (uniform) to 4 is possible".to_owned()) }
+}

@@ -1,0 +1,238 @@
+//! `scaledb bench`: one workload, one result.
+
+use crate::args::{BenchArgs, Family, Workload, scale};
+use crate::format::{count, plural, table};
+use crate::progress::Line;
+use crate::{Result, print};
+use scaledb_acc::{Acc, Config};
+use scaledb_engine::Engine;
+use scaledb_sync::Arc;
+use scaledb_workloads::clocks::{self, ClockRate};
+use scaledb_workloads::driver::{self, micros_since_2000};
+use scaledb_workloads::report::Report;
+use scaledb_workloads::smallbank::{self, SmallBank};
+use scaledb_workloads::tpcc::{self, Condition, Mix, Tables, Tpcc};
+use scaledb_workloads::ycsb::{self, Ycsb};
+use serde::Serialize;
+use std::time::Instant;
+
+/// A result as JSON.
+#[derive(Serialize)]
+struct Output<'a> {
+    workload: String,
+    parameters: serde_json::Value,
+    synchronous: bool,
+    snapshot_reads: bool,
+    seed: u64,
+    load_seconds: f64,
+    report: &'a Report,
+    check: &'a Check,
+}
+
+/// What the check of the database found.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Check {
+    NotMade,
+    Passed,
+    Failed(String),
+    Conditions(Vec<Condition>),
+}
+
+/// A workload that has run.
+struct Finished {
+    parameters: serde_json::Value,
+    load_seconds: f64,
+    report: Report,
+    check: Check,
+}
+
+pub(crate) fn run(args: &BenchArgs) -> Result {
+    args.check()?;
+    if !args.json {
+        println!("{}: {}", args.workload.name(), plural(args.threads() as u64, "thread"));
+    }
+    let finished = match args.workload.family() {
+        Family::Tpcc => run_tpcc(args)?,
+        Family::Ycsb => run_ycsb(args)?,
+        Family::SmallBank => run_smallbank(args)?,
+        Family::Clock => return run_clock(args),
+    };
+    show(args, &finished)
+}
+
+/// Prints a result, and tells whether its check passed.
+fn show(args: &BenchArgs, finished: &Finished) -> Result {
+    let Finished { parameters, load_seconds, report, check } = finished;
+    let passed = match check {
+        Check::NotMade | Check::Passed => true,
+        Check::Failed(_) => false,
+        Check::Conditions(conditions) => conditions.iter().all(Condition::holds),
+    };
+    if args.json {
+        let output = Output {
+            workload: args.workload.name(),
+            parameters: parameters.clone(),
+            synchronous: args.synchronous,
+            snapshot_reads: args.snapshot_reads,
+            seed: args.seed,
+            load_seconds: *load_seconds,
+            report,
+            check,
+        };
+        println!("{}", serde_json::to_string_pretty(&output)?);
+        return Ok(passed);
+    }
+    print::throughput(report);
+    print::classes(report);
+    print::conflicts(report);
+    print::tables(report);
+    match check {
+        Check::NotMade => {}
+        Check::Passed => println!("\nCheck of the database: ok"),
+        Check::Failed(why) => println!("\nCheck of the database: FAILED: {why}"),
+        Check::Conditions(conditions) => _ = print::conditions(conditions),
+    }
+    Ok(passed)
+}
+
+/// Opens a database, fills it, and tells how long that took.
+fn load<T>(args: &BenchArgs, fill: impl FnOnce(&Acc) -> Result<T>) -> Result<(Acc, T, f64)> {
+    let engine = Acc::open(Config::default())?;
+    let start = Instant::now();
+    let filled = fill(&engine)?;
+    let seconds = start.elapsed().as_secs_f64();
+    if !args.json {
+        println!("  loaded in {seconds:.1} s");
+    }
+    Ok((engine, filled, seconds))
+}
+
+fn drive<L: driver::Workload>(args: &BenchArgs, engine: &Acc, workload: &L) -> Result<(Report, Vec<L::Client>)> {
+    let mut line = Line::new();
+    let result = driver::run(engine, workload, &args.options(), |progress| {
+        if !args.json {
+            line.show(progress);
+        }
+    });
+    line.end();
+    Ok(result?)
+}
+
+fn run_tpcc(args: &BenchArgs) -> Result<Finished> {
+    let mix = match args.workload {
+        Workload::TpccNp => Mix::NewOrderPayment,
+        Workload::TpccNd => Mix::NewOrderDelivery,
+        _ => Mix::Full,
+    };
+    let scale = scale(args.warehouses, args.threads(), args.small);
+    let (engine, tables, load_seconds) = load(args, |engine| {
+        let tables = Arc::new(Tables::create(engine, scale, args.synchronous)?);
+        tpcc::load(engine, &tables, args.seed, args.threads(), micros_since_2000())?;
+        Ok(tables)
+    })?;
+    let workload =
+        Tpcc { tables: tables.clone(), mix, seed: args.seed, snapshot_reads: args.snapshot_reads };
+    let (report, _) = drive(args, &engine, &workload)?;
+    let check = match args.no_check {
+        true => Check::NotMade,
+        false => Check::Conditions(tpcc::check(&tables, &mut engine.worker()?)?),
+    };
+    Ok(Finished { parameters: serde_json::to_value(scale)?, load_seconds, report, check })
+}
+
+fn ycsb_config(args: &BenchArgs) -> Result<ycsb::Config> {
+    let ratio = |default: u8| u32::from(args.read_ratio.unwrap_or(default));
+    let mut config = match args.workload {
+        Workload::Ycsb16 => ycsb::Config::transactions(16, ratio(50)),
+        Workload::Ycsb1 => ycsb::Config::transactions(1, ratio(95)),
+        Workload::YcsbReadInsert => ycsb::Config::read_insert(ratio(95)),
+        other => {
+            let letter = other.name().chars().next_back();
+            letter.and_then(ycsb::Config::letter).ok_or("not a YCSB workload")?
+        }
+    };
+    config.records = args.records.map_or(config.records, u64::from);
+    config.fields = args.fields.map_or(config.fields, usize::from);
+    config.theta = args.theta.unwrap_or(config.theta);
+    config.requests = args.requests.map_or(config.requests, usize::from);
+    config.snapshot_reads = args.snapshot_reads;
+    Ok(config)
+}
+
+fn run_ycsb(args: &BenchArgs) -> Result<Finished> {
+    let config = ycsb_config(args)?;
+    let (engine, table, load_seconds) = load(args, |engine| {
+        let table = ycsb::Table::create(engine, config.fields, args.synchronous)?;
+        table.load(engine, config.records, args.threads())?;
+        Ok(table)
+    })?;
+    let workload = Ycsb::new(config.clone(), table.clone(), args.seed);
+    let (report, sessions) = drive(args, &engine, &workload)?;
+    let done = sessions.iter().map(|session| session.done()).sum();
+    let check = match args.no_check {
+        true => Check::NotMade,
+        false => ycsb::check(&config, &table, done, &mut engine.worker()?)?
+            .map_or_else(Check::Failed, |()| Check::Passed),
+    };
+    Ok(Finished { parameters: serde_json::to_value(config)?, load_seconds, report, check })
+}
+
+fn run_smallbank(args: &BenchArgs) -> Result<Finished> {
+    let default = smallbank::Config::default();
+    let config = smallbank::Config {
+        customers: args.records.unwrap_or(default.customers),
+        hot_customers: args.hot_customers.unwrap_or(default.hot_customers),
+        hot_percent: args.hot.map_or(default.hot_percent, u32::from),
+    };
+    let (engine, tables, load_seconds) = load(args, |engine| {
+        let tables = Arc::new(smallbank::Tables::create(engine, args.synchronous)?);
+        tables.load(engine, config.customers, args.seed, args.threads())?;
+        Ok(tables)
+    })?;
+    let before = tables.total(&mut engine.worker()?)?;
+    let workload = SmallBank {
+        config,
+        tables: tables.clone(),
+        seed: args.seed,
+        snapshot_reads: args.snapshot_reads,
+    };
+    let (report, tellers) = drive(args, &engine, &workload)?;
+    let check = if args.no_check {
+        Check::NotMade
+    } else {
+        let brought: i64 = tellers.iter().map(|teller| teller.brought()).sum();
+        match tables.total(&mut engine.worker()?)? {
+            total if total == before + brought => Check::Passed,
+            total => Check::Failed(format!("the balances add up to {total}, not {}", before + brought)),
+        }
+    };
+    Ok(Finished { parameters: serde_json::to_value(config)?, load_seconds, report, check })
+}
+
+/// Each clock, on 1, 2, 4 ... threads.
+fn run_clock(args: &BenchArgs) -> Result {
+    let most = args.threads();
+    let mut counts: Vec<usize> = std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|&n| n < most).collect();
+    counts.push(most);
+    let each = args.seconds / (counts.len() * clocks::SOURCES.len()) as u32;
+    let rates: Vec<Vec<ClockRate>> = clocks::SOURCES
+        .iter()
+        .map(|&source| counts.iter().map(|&threads| clocks::measure(source, threads, each)).collect())
+        .collect();
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&rates.concat())?);
+        return Ok(true);
+    }
+    let header: Vec<String> = counts.iter().map(|&n| plural(n as u64, "thread")).collect();
+    let header: Vec<&str> = std::iter::once("reads per second").chain(header.iter().map(String::as_str)).collect();
+    let rows: Vec<Vec<String>> = rates
+        .iter()
+        .map(|of_source| {
+            let name = of_source[0].source.clone();
+            std::iter::once(name).chain(of_source.iter().map(|r| count(r.reads_per_second as u64))).collect()
+        })
+        .collect();
+    print!("{}", table(&header, &rows));
+    Ok(true)
+}

@@ -1,0 +1,105 @@
+//! Results for people: tables of at most 100 columns.
+
+use crate::format::{bytes, count, latency, percent, plural, table};
+use scaledb_workloads::report::{ClassReport, Report};
+use scaledb_workloads::tpcc::Condition;
+
+/// Throughput in one line.
+pub(crate) fn throughput(report: &Report) {
+    let conflicts: u64 = report.classes.iter().map(|c| c.conflicts).sum();
+    println!(
+        "  {} txn/s: {} commits in {:.1} s on {}; {} of all attempts ended in a conflict",
+        count(report.commits_per_second as u64),
+        count(report.commits()),
+        report.seconds,
+        plural(report.threads as u64, "thread"),
+        percent(conflicts, conflicts + report.commits()),
+    );
+}
+
+fn active(report: &Report) -> impl Iterator<Item = &ClassReport> {
+    report.classes.iter().filter(|c| c.commits + c.rollbacks + c.conflicts > 0)
+}
+
+/// Counts and latencies of each class of transactions.
+pub(crate) fn classes(report: &Report) {
+    let rows: Vec<_> = active(report)
+        .map(|c| {
+            let l = c.latency;
+            let mut row = vec![c.name.clone(), count(c.commits), count(c.rollbacks)];
+            row.extend([l.p50_us, l.p95_us, l.p99_us, l.p999_us, l.max_us].map(latency));
+            row
+        })
+        .collect();
+    println!("\nTransactions (latency from input to commit, retries included)");
+    print!("{}", table(&["", "commits", "rolled back", "p50", "p95", "p99", "p99.9", "max"], &rows));
+}
+
+/// Conflicts by transaction, table and kind.
+pub(crate) fn conflicts(report: &Report) {
+    println!("\nConflicts");
+    let mut rows = Vec::new();
+    for class in active(report) {
+        let mut aborts = class.aborts.clone();
+        aborts.sort_by_key(|a| std::cmp::Reverse(a.count));
+        for abort in aborts {
+            let attempts = class.commits + class.rollbacks + class.conflicts;
+            rows.push(vec![
+                class.name.clone(),
+                abort.table,
+                abort.kind,
+                count(abort.count),
+                percent(abort.count, attempts),
+            ]);
+        }
+    }
+    if rows.is_empty() {
+        println!("  none");
+        return;
+    }
+    print!("{}", table(&["", "table or index", "kind", "count", "of attempts"], &rows));
+}
+
+/// What the engine counted for each table and index.
+pub(crate) fn tables(report: &Report) {
+    let rows: Vec<_> = report
+        .tables
+        .iter()
+        .map(|t| {
+            vec![
+                t.name.clone(),
+                count(t.tree_entries),
+                count(t.merged),
+                count(t.merges),
+                count(t.pending),
+                count(t.synchronous),
+                count(t.repairs),
+                count(t.cleaned),
+                bytes(t.hash_bytes),
+                bytes(t.tree_bytes),
+            ]
+        })
+        .collect();
+    println!("\nTables and indexes (since the database was opened; {} in all)", bytes(report.memory_bytes));
+    let header =
+        ["", "entries", "merged", "merges", "pending", "sync", "repairs", "cleaned", "hash", "tree"];
+    print!("{}", table(&header, &rows));
+}
+
+/// The twelve consistency conditions. Returns whether all hold.
+pub(crate) fn conditions(conditions: &[Condition]) -> bool {
+    println!("\nConsistency (TPC-C clause 3.3.2)");
+    for condition in conditions {
+        let mark = if condition.holds() { "ok    " } else { "FAILED" };
+        println!(
+            "  {:>2}  {mark}  {:<52}  {:>14} checked",
+            condition.number,
+            condition.says,
+            count(condition.checked)
+        );
+        if let Some(detail) = &condition.detail {
+            println!("              {} failed, the first at {detail}", count(condition.failed));
+        }
+    }
+    conditions.iter().all(Condition::holds)
+}

@@ -1,0 +1,48 @@
+//! Progress lines: one that is overwritten on a terminal, one per second elsewhere.
+
+use crate::format;
+use scaledb_workloads::driver::Progress;
+use std::io::{IsTerminal, Write};
+
+/// Where progress is shown.
+pub(crate) struct Line {
+    terminal: bool,
+    shown: bool,
+}
+
+impl Line {
+    /// On standard output.
+    pub(crate) fn new() -> Self {
+        Self { terminal: std::io::stdout().is_terminal(), shown: false }
+    }
+
+    pub(crate) fn show(&mut self, progress: &Progress) {
+        const WIDTH: usize = 24;
+        let part = progress.elapsed.as_secs_f64() / progress.total.as_secs_f64().max(f64::MIN_POSITIVE);
+        let full = ((part * WIDTH as f64).round() as usize).min(WIDTH);
+        let text = format!(
+            "  [{}{}] {:>4.0} s  {:>11} txn/s  {:>9} conflicts/s{}",
+            "#".repeat(full),
+            ".".repeat(WIDTH - full),
+            progress.elapsed.as_secs_f64(),
+            format::count(progress.per_second as u64),
+            format::count(progress.conflicts_per_second as u64),
+            if progress.warming_up { "  (warm-up)" } else { "" },
+        );
+        if self.terminal {
+            print!("\r{text:<98}");
+        } else {
+            println!("{text}");
+        }
+        // a line that does not show is no reason to end the run
+        let _ = std::io::stdout().flush();
+        self.shown = true;
+    }
+
+    /// Leaves the line on a terminal.
+    pub(crate) fn end(&self) {
+        if self.terminal && self.shown {
+            println!();
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The command as a user meets it.
+
+use std::process::{Command, Output};
+
+fn scaledb(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_scaledb")).args(args).output().expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn bad_arguments_are_explained() {
+    let cases: [(&[&str], &str); 14] = [
+        (&[], "Usage: scaledb"),
+        (&["bench"], "<WORKLOAD>"),
+        (&["bench", "tpcd"], "possible values: tpcc"),
+        (&["bnch"], "similar subcommand exists: 'bench'"),
+        (&["bench", "tpcc", "--threads", "0"], "0 is not in 1..=126"),
+        (&["bench", "tpcc", "--threads", "many"], "invalid digit"),
+        (&["bench", "tpcc", "--warehouses", "40000"], "40000 is not in 1..=32767"),
+        (&["bench", "tpcc", "--seconds", "-1"], "unexpected argument '-1'"),
+        (&["bench", "tpcc", "--seconds", "soon"], "a number of seconds is expected"),
+        (&["bench", "ycsb-a", "--theta", "9"], "0 (uniform) to 4 is possible"),
+        (&["bench", "ycsb-16", "--read-ratio", "101"], "101 is not in 0..=100"),
+        (&["bench", "tpcc", "--theta", "0.5"], "--theta does not apply to tpcc"),
+        (&["bench", "ycsb-a", "--read-ratio", "5"], "--read-ratio does not apply to ycsb-a"),
+        (&["bench", "clock", "--synchronous"], "--synchronous does not apply to clock"),
+    ];
+    for (args, message) in cases {
+        let output = scaledb(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let stderr = text(&output.stderr);
+        assert!(stderr.contains(message), "{args:?} said:\n{stderr}");
+    }
+}
+
+#[test]
+fn help_names_every_workload() {
+    let output = scaledb(&["bench", "--help"]);
+    assert!(output.status.success());
+    let help = text(&output.stdout);
+    let workloads = [
+        "tpcc", "tpcc-np", "tpcc-nd", "ycsb-a", "ycsb-f", "ycsb-16", "ycsb-1", "ycsb-read-insert", "smallbank",
+        "clock",
+    ];
+    assert!(workloads.iter().all(|w| help.contains(&format!("- {w}:"))), "{help}");
+}
+
+#[test]
+fn demo_shows_and_checks_everything() {
+    let output = scaledb(&["demo", "--small", "--seconds", "1.5", "--threads", "2"]);
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{shown}{}", text(&output.stderr));
+    for part in ["2 warehouses", "warm-up", "txn/s", "Stock-Level", "p99.9", "Conflicts", "order_line"] {
+        assert!(shown.contains(part), "{part} is missing in\n{shown}");
+    }
+    assert_eq!(shown.matches("  ok  ").count(), 12, "{shown}");
+    assert!(shown.lines().all(|line| line.chars().count() <= 100), "{shown}");
+    assert!(!shown.contains('\r'), "a pipe is no terminal");
+}
+
+#[test]
+fn bench_prints_json() {
+    for args in [
+        &["bench", "tpcc-nd", "--small", "--warehouses", "1"][..],
+        &["bench", "tpcc", "--small", "--synchronous", "--snapshot-reads"],
+        &["bench", "ycsb-16", "--records", "1000"],
+        &["bench", "ycsb-read-insert", "--records", "1000", "--read-ratio", "50"],
+        &["bench", "smallbank", "--records", "1000"],
+    ] {
+        let rest = ["--threads", "2", "--seconds", "0.3", "--warmup", "0.1", "--json"];
+        let output = scaledb(&[args, &rest].concat());
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{args:?}: {e}\n{}{}", text(&output.stdout), text(&output.stderr)));
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", json["check"]);
+        assert_eq!(json["workload"], args[1]);
+        assert!(json["report"]["commits_per_second"].as_f64().unwrap() > 100.0);
+        assert_ne!(json["check"], "not_made");
+    }
+}
+
+#[test]
+fn bench_prints_tables() {
+    let output = scaledb(&["bench", "ycsb-f", "--records", "2000", "--seconds", "0.2", "--warmup", "0"]);
+    let shown = text(&output.stdout);
+    assert!(output.status.success(), "{shown}{}", text(&output.stderr));
+    assert!(shown.contains("Read-Modify-Write") && shown.contains("Check of the database: ok"), "{shown}");
+    assert!(!shown.contains("Scan"), "a class without transactions is left out");
+    let output = scaledb(&["bench", "clock", "--seconds", "0.2", "--threads", "2"]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("1 thread  ") && shown.contains("CLOCK_MONOTONIC"), "{shown}");
+}
