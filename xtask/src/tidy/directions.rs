@@ -1,0 +1,122 @@
+//! Which crate may depend on which. The table is the architecture: read it from bottom to top.
+
+use super::manifest::{self, Kind};
+use super::{Finding, Tree};
+
+const RULE: &str = "directions";
+
+struct Crate {
+    name: &'static str,
+    may_use: &'static [&'static str],
+    /// What its tests may use besides.
+    tests_may_use: &'static [&'static str],
+}
+
+const fn row(
+    name: &'static str,
+    may_use: &'static [&'static str],
+    tests_may_use: &'static [&'static str],
+) -> Crate {
+    Crate { name, may_use, tests_may_use }
+}
+
+const CHECKERS: &[&str] = &["scaledb-acc", "scaledb-verify", "scaledb-workloads"];
+
+/// Lower crates first: a crate may use only what stands above it here, and of that only what its row says.
+#[rustfmt::skip]
+const CRATES: &[Crate] = &[
+    row("scaledb-sync", &[], &[]),
+    row("scaledb-base", &[], &[]),
+    row("scaledb-keys", &["scaledb-base"], &[]),
+    row("scaledb-row", &["scaledb-base", "scaledb-keys"], &[]),
+    row("scaledb-memory", &["scaledb-sync", "scaledb-base"], &[]),
+    row("scaledb-index", &["scaledb-sync", "scaledb-base", "scaledb-memory"], &[]),
+    row("scaledb-storage", &["scaledb-sync", "scaledb-base", "scaledb-row", "scaledb-memory"], &["scaledb-keys"]),
+    row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
+    row("scaledb-acc", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
+        "scaledb-storage", "scaledb-engine",
+    ], CHECKERS),
+    row("scaledb", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-acc",
+    ], CHECKERS),
+    row("scaledb-verify", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-acc",
+    ], CHECKERS),
+    row("scaledb-workloads", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine",
+    ], CHECKERS),
+    row("scaledb-cli", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-acc", "scaledb",
+        "scaledb-verify", "scaledb-workloads",
+    ], CHECKERS),
+    row("xtask", &[], &[]),
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in &tree.files {
+        let inside = file.krate().is_some() || file.path.starts_with("xtask/");
+        if !inside || !file.path.ends_with("/Cargo.toml") {
+            continue;
+        }
+        let Some(name) = manifest::package(&file.text) else { continue };
+        let Some(row) = CRATES.iter().find(|row| row.name == name) else {
+            let what = format!("{name} has no row in the table of xtask/src/tidy/directions.rs: give it one");
+            found.push(file.finding(1, RULE, what));
+            continue;
+        };
+        for dependency in manifest::dependencies(&file.text) {
+            let used = dependency.name.as_str();
+            let ours = used == "scaledb" || used.starts_with("scaledb-");
+            let tests = dependency.kind == Kind::Dev && row.tests_may_use.contains(&used);
+            if ours && !row.may_use.contains(&used) && !tests {
+                let what = format!(
+                    "{name} must not depend on {used}: move the code down, or change the table of \
+                     xtask/src/tidy/directions.rs together with ARCHITECTURE.md"
+                );
+                found.push(file.finding(dependency.line, RULE, what));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines;
+    use super::*;
+
+    #[test]
+    fn the_table_has_no_upward_edge() {
+        for (i, row) in CRATES.iter().enumerate() {
+            for used in row.may_use {
+                assert!(CRATES[..i].iter().any(|lower| lower.name == *used), "{} -> {used}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_upward_edge_is_found() {
+        let manifest = "[package]\nname = \"scaledb-index\"\n[dependencies]\nscaledb-sync.workspace = true\n\
+                        scaledb-storage.workspace = true\n";
+        let found = check(&Tree::of(&[("crates/index/Cargo.toml", manifest)]));
+        assert_eq!(lines(&found), [("crates/index/Cargo.toml", 5)]);
+    }
+
+    #[test]
+    fn tests_may_use_more_than_the_crate() {
+        let manifest = |section| {
+            format!("[package]\nname = \"scaledb-workloads\"\n[{section}]\nscaledb-verify.workspace = true\n")
+        };
+        let tree = |section| Tree::of(&[("crates/workloads/Cargo.toml", &manifest(section))]);
+        assert!(check(&tree("dev-dependencies")).is_empty());
+        assert_eq!(check(&tree("dependencies")).len(), 1);
+    }
+
+    #[test]
+    fn an_unknown_crate_is_found() {
+        let found = check(&Tree::of(&[("crates/new/Cargo.toml", "[package]\nname = \"scaledb-new\"\n")]));
+        assert_eq!(lines(&found), [("crates/new/Cargo.toml", 1)]);
+    }
+}
