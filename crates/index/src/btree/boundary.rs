@@ -55,9 +55,24 @@ impl Boundary {
         }
     }
 
-    /// The head behind a prefix; 0 where there is no bound (only a first separator has none).
+    /// The head of a low fence or separator behind a prefix; 0 where there is no bound.
     pub(super) fn head(self, prefix: usize) -> u64 {
         self.bytes().map_or(0, |bytes| head(bytes, prefix))
+    }
+
+    /// The head of a high fence, without prefix: all ones where there is no bound.
+    pub(super) fn head_above(self) -> u64 {
+        self.bytes().map_or(u64::MAX, |bytes| head(bytes, 0))
+    }
+
+    /// Whether this, as a low fence, lets `key` in.
+    pub(super) fn is_at_most(self, key: &[u8]) -> bool {
+        self.bytes().is_none_or(|bytes| bytes <= key)
+    }
+
+    /// Whether this, as a high fence, lets `key` in.
+    pub(super) fn is_above(self, key: &[u8]) -> bool {
+        self.bytes().is_none_or(|bytes| key < bytes)
     }
 
     /// The size of its block.

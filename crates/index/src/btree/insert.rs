@@ -151,8 +151,8 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
                 }
                 let previous = std::mem::replace(&mut key, key_of(next));
                 debug_assert!(previous <= key, "a batch ascends");
-                let high = held.leaf.high();
-                if key.len() > MAX_KEY_BYTES || high.bytes().is_some_and(|high| key >= high) {
+                let below = held.leaf.is_below_high(head(key, 0));
+                if key.len() > MAX_KEY_BYTES || !below.unwrap_or_else(|| held.leaf.high().is_above(key)) {
                     break;
                 }
                 held.place = search_locked::<E, L>(held.leaf, key);

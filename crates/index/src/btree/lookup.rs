@@ -1,6 +1,7 @@
 //! Point look-ups, and stamps by which they can be confirmed later.
 
 use super::node::Leaf;
+use super::search::head;
 use super::version::Restart;
 use super::{BTree, Entry, Position};
 use scaledb_memory::Local;
@@ -44,11 +45,6 @@ impl LeafStamp {
     /// Whether both are stamps of the same leaf, at whatever times.
     pub fn same_leaf(&self, other: &Self) -> bool {
         self.leaf == other.leaf
-    }
-
-    /// The stamp of the leaf after one more key of it came or went, for those who did that themselves.
-    pub fn version(&self) -> u64 {
-        self.version
     }
 }
 
@@ -151,9 +147,16 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         // SAFETY: taken from this tree in this activity.
         let leaf = unsafe { address.leaf::<L>() };
         let version = leaf.version.read().ok()?;
-        let (low, high) = (leaf.low(), leaf.high());
-        leaf.version.validate(version).ok()?;
-        let covered = low.bytes().is_none_or(|low| low <= key) && high.bytes().is_none_or(|high| key < high);
+        let head = head(key, 0);
+        let covered = match (leaf.is_above_low(head), leaf.is_below_high(head)) {
+            (Some(true), Some(true)) => true,
+            (Some(false), _) | (_, Some(false)) => false,
+            _ => {
+                let (low, high) = (leaf.low(), leaf.high());
+                leaf.version.validate(version).ok()?;
+                low.is_at_most(key) && high.is_above(key)
+            }
+        };
         covered.then_some((leaf, version))
     }
 

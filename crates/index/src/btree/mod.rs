@@ -54,8 +54,8 @@ use std::marker::PhantomData;
 
 /// Entries of a leaf. Few enough that one overlapped round of cache misses fetches all of it.
 pub const LEAF_ENTRIES: usize = if scaledb_sync::MODEL { 4 } else { 64 };
-/// Children of an inner node.
-pub const INNER_CHILDREN: usize = if scaledb_sync::MODEL { 4 } else { 64 };
+/// Children of an inner node. Inner nodes stay in caches; more children make fewer levels.
+pub const INNER_CHILDREN: usize = if scaledb_sync::MODEL { 4 } else { 128 };
 
 /// How a tree reads the key of a value.
 ///

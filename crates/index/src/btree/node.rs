@@ -3,8 +3,8 @@
 //! ```text
 //! Leaf<N>                                             line   Inner<N>                                  line
 //! ┌─────────────────────────────────────────────────┐        ┌───────────────────────────────────────┐
-//! │ version meta part next low high inherit_all     │ 0      │ version meta high                     │ 0
-//! │ inherited: 4 × (part, generation)               │ 1      │ heads: N × u64      (of separators)   │ 1
+//! │ version meta part next low high low8 high8      │ 0      │ version meta high                     │ 0
+//! │ inherit_all, inherited: 3 × (part, generation)  │ 1      │ heads: N × u64      (of separators)   │ 1
 //! │ heads:  N × u64   8 key bytes behind the prefix │ 2      │ seps: N × boundary  (= child's low)   │
 //! │ values: N × u64                                 │ 2+N/8  │ children: N × pointer                 │
 //! └─────────────────────────────────────────────────┘        └───────────────────────────────────────┘
@@ -17,6 +17,7 @@
 //! - `prefix` = length of the common prefix of `low` and `high`; 0 if one is unbounded.
 //! - `heads[i]` = bytes `prefix..prefix+8` of key `i`, big endian, zeros behind the key's end.
 //! - keys `0..count` ascend strictly, so `heads` ascend weakly.
+//! - leaf: `low8`, `high8` = the first eight bytes of the fences; 0 and all ones where unbounded.
 //! - leaf: `key_len` = the length of every key, or [`MIXED`]; `next.low == high`; `low` never changes.
 //! - inner: `seps[i] == children[i].low`; `children[i].high == seps[i+1]`, or `high` for the last.
 
@@ -30,13 +31,14 @@ use std::array::from_fn;
 pub(super) const MIXED: usize = u16::MAX as usize;
 
 /// Parts that a leaf remembers one by one.
-pub(super) const INHERITED: usize = if scaledb_sync::MODEL { 2 } else { 4 };
+pub(super) const INHERITED: usize = if scaledb_sync::MODEL { 2 } else { 3 };
 
 /// All that is Relaxed here is ordered by the node's [`VersionLock`].
 const PLAIN: Ordering = Ordering::Relaxed;
 
+/// Begins on a cache line.
 #[repr(C, align(64))]
-pub(super) struct Lines<T>(T);
+struct Lines<T>(T);
 
 /// What both kinds of node begin with; the type that untyped child pointers point to.
 #[repr(C)]
@@ -53,8 +55,10 @@ pub(super) struct Leaf<const N: usize> {
     next: AtomicPtr<Leaf<N>>,
     low: AtomicPtr<u8>,
     high: AtomicPtr<u8>,
-    inherit_all: AtomicU64,
-    inherited: Lines<[(AtomicU64, AtomicU64); INHERITED]>,
+    low8: AtomicU64,
+    high8: AtomicU64,
+    inherit_all: Lines<AtomicU64>,
+    inherited: [(AtomicU64, AtomicU64); INHERITED],
     heads: Lines<[AtomicU64; N]>,
     values: [AtomicU64; N],
 }
@@ -126,8 +130,10 @@ impl<const N: usize> Leaf<N> {
             next: AtomicPtr::new(next),
             low: AtomicPtr::new(low.as_ptr()),
             high: AtomicPtr::new(high.as_ptr()),
-            inherit_all: AtomicU64::new(0),
-            inherited: Lines(from_fn(|_| (AtomicU64::new(0), AtomicU64::new(0)))),
+            low8: AtomicU64::new(low.head(0)),
+            high8: AtomicU64::new(high.head_above()),
+            inherit_all: Lines(AtomicU64::new(0)),
+            inherited: from_fn(|_| (AtomicU64::new(0), AtomicU64::new(0))),
             heads: Lines(from_fn(|_| AtomicU64::new(0))),
             values: from_fn(|_| AtomicU64::new(0)),
         }
@@ -187,26 +193,42 @@ impl<const N: usize> Leaf<N> {
 
     pub(super) fn set_high(&self, high: Boundary) {
         self.high.store(high.as_ptr(), PLAIN);
+        self.high8.store(high.head_above(), PLAIN);
+    }
+
+    /// Whether a key that begins with `head` is not below the low fence; `None` if that takes more
+    /// than eight bytes to tell.
+    #[inline(always)]
+    pub(super) fn is_above_low(&self, head: u64) -> Option<bool> {
+        let low = self.low8.load(PLAIN);
+        (head != low).then_some(head > low)
+    }
+
+    /// Whether a key that begins with `head` is below the high fence, as [`Leaf::is_above_low`].
+    #[inline(always)]
+    pub(super) fn is_below_high(&self, head: u64) -> Option<bool> {
+        let high = self.high8.load(PLAIN);
+        (head != high).then_some(head < high)
     }
 
     #[inline(always)]
     pub(super) fn inherit_all(&self) -> u64 {
-        self.inherit_all.load(PLAIN)
+        self.inherit_all.0.load(PLAIN)
     }
 
     pub(super) fn set_inherit_all(&self, generation: u64) {
-        self.inherit_all.store(generation, PLAIN);
+        self.inherit_all.0.store(generation, PLAIN);
     }
 
     #[inline(always)]
     pub(super) fn inherited(&self, i: usize) -> (u64, u64) {
-        let (part, generation) = &self.inherited.0[i];
+        let (part, generation) = &self.inherited[i];
         (part.load(PLAIN), generation.load(PLAIN))
     }
 
     pub(super) fn set_inherited(&self, i: usize, (part, generation): (u64, u64)) {
-        self.inherited.0[i].0.store(part, PLAIN);
-        self.inherited.0[i].1.store(generation, PLAIN);
+        self.inherited[i].0.store(part, PLAIN);
+        self.inherited[i].1.store(generation, PLAIN);
     }
 
     #[inline(always)]
