@@ -10,8 +10,13 @@ const MAX_LINES: usize = 1_000;
 const LEFTOVERS: &[&str] = &["todo", "unimplemented", "dbg"];
 
 /// Paths that exist only where somebody once worked. Split, so that this file passes its own rule.
-const MACHINE_PATHS: &[&str] =
-    &[concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/"), concat!("/tmp", "/t/")];
+const MACHINE_PATHS: &[&str] = &[
+    concat!("/wo", "rk/"),
+    concat!("/ho", "me/"),
+    concat!("/ro", "ot/"),
+    concat!("/Us", "ers/"),
+    concat!("/tmp", "/t/"),
+];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -48,7 +53,11 @@ fn leftovers(file: &File) -> Vec<Finding> {
         for name in LEFTOVERS {
             let mut calls = words(&line.code, name);
             if calls.any(|at| line.code[at + name.len()..].starts_with('!')) {
-                found.push(file.finding(number, RULE, format!("`{name}!` is left over: finish it or remove it")));
+                found.push(file.finding(
+                    number,
+                    RULE,
+                    format!("`{name}!` is left over: finish it or remove it"),
+                ));
             }
         }
     }
@@ -59,9 +68,9 @@ fn machine_paths(file: &File) -> Vec<Finding> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(file.text.lines()) {
         for path in MACHINE_PATHS {
-            let named = line.match_indices(path).any(|(at, _)| {
-                !line[..at].ends_with(|c: char| c.is_alphanumeric() || "_-.}/".contains(c))
-            });
+            let named = line
+                .match_indices(path)
+                .any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "_-.}/".contains(c)));
             if named {
                 let what = format!("`{path}` exists on one machine only: name no absolute path");
                 found.push(file.finding(number, RULE, what));
@@ -93,10 +102,15 @@ fn dead(tree: &Tree, file: &File) -> Option<Finding> {
         parent.source.lines.iter().any(|line| has_word(&line.code, "mod") && has_word(&line.code, module))
     });
     // a module of several test binaries may be named by any of them
-    let shared = dir.contains("/tests") && tree.files.iter().any(|other| {
-        other.path.starts_with(dir)
-            && other.source.lines.iter().any(|line| has_word(&line.code, "mod") && has_word(&line.code, module))
-    });
+    let shared = dir.contains("/tests")
+        && tree.files.iter().any(|other| {
+            other.path.starts_with(dir)
+                && other
+                    .source
+                    .lines
+                    .iter()
+                    .any(|line| has_word(&line.code, "mod") && has_word(&line.code, module))
+        });
     (!declared && !shared).then(|| file.finding(1, RULE, "no `mod` names this file: declare it or remove it"))
 }
 

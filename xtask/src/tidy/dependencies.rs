@@ -33,7 +33,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             } else if let Some(version) = version
                 && listed.iter().all(|row| row.2 != version)
             {
-                let what = format!("`{name}` is {version} here and {} in {LIST}: make them agree", listed[0].2);
+                let what =
+                    format!("`{name}` is {version} here and {} in {LIST}: make them agree", listed[0].2);
                 found.push(file.finding(dependency.line, RULE, what));
             }
             if dependency.kind != Kind::Workspace {
@@ -44,7 +45,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     if let Some(list) = tree.file(LIST) {
         for (number, name, _) in rows {
             if !used.iter().any(|used| used == name) {
-                let what = format!("no crate uses `{name}`: remove the row (and it from the workspace's manifest)");
+                let what =
+                    format!("no crate uses `{name}`: remove the row (and it from the workspace's manifest)");
                 found.push(list.finding(number, RULE, what));
             }
         }
@@ -57,7 +59,8 @@ mod tests {
     use super::super::lines;
     use super::*;
 
-    const LISTED: &str = "| name | version | used by | why |\n|---|---|---|---|\n| `rand` | 0.9 | acc | dice |\n";
+    const LISTED: &str =
+        "| name | version | used by | why |\n|---|---|---|---|\n| `rand` | 0.9 | acc | dice |\n";
 
     fn found(manifest: &str) -> Vec<Finding> {
         check(&Tree::of(&[("crates/acc/Cargo.toml", manifest), (LIST, LISTED)]))
@@ -71,7 +74,10 @@ mod tests {
 
     #[test]
     fn another_version_is_found() {
-        assert_eq!(lines(&found("[dependencies]\nrand = { version = \"0.8\" }\n")), [("crates/acc/Cargo.toml", 2)]);
+        assert_eq!(
+            lines(&found("[dependencies]\nrand = { version = \"0.8\" }\n")),
+            [("crates/acc/Cargo.toml", 2)]
+        );
         assert!(found("[dependencies]\nrand.workspace = true\n").is_empty());
     }
 

@@ -17,7 +17,10 @@ const PRINTS: &[&str] = &["println!", "eprintln!", "print!", "eprint!"];
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &tree.files {
-        if !file.is_rust() || !file.is_production() || file.krate().is_some_and(|krate| ALLOWED.contains(&krate)) {
+        if !file.is_rust()
+            || !file.is_production()
+            || file.krate().is_some_and(|krate| ALLOWED.contains(&krate))
+        {
             continue;
         }
         for (number, line) in file.source.numbered().filter(|(_, line)| !line.test) {

@@ -33,7 +33,13 @@ pub(crate) fn dependencies(text: &str) -> Vec<Dependency> {
             if let (None, Some((parent, name))) = (section, header.rsplit_once('.'))
                 && let Some(kind) = kind(parent)
             {
-                found.push(Dependency { name: name.to_owned(), version: None, path: false, kind, line: number });
+                found.push(Dependency {
+                    name: name.to_owned(),
+                    version: None,
+                    path: false,
+                    kind,
+                    line: number,
+                });
             }
             continue;
         }
@@ -56,7 +62,10 @@ pub(crate) fn dependencies(text: &str) -> Vec<Dependency> {
 fn kind(header: &str) -> Option<Kind> {
     match header {
         "workspace.dependencies" => Some(Kind::Workspace),
-        _ => match header.strip_prefix("target.").map_or(header, |rest| rest.rsplit('.').next().unwrap_or(rest)) {
+        _ => match header
+            .strip_prefix("target.")
+            .map_or(header, |rest| rest.rsplit('.').next().unwrap_or(rest))
+        {
             "dependencies" => Some(Kind::Normal),
             "dev-dependencies" => Some(Kind::Dev),
             "build-dependencies" => Some(Kind::Build),

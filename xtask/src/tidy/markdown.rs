@@ -26,7 +26,11 @@ fn check_page(tree: &Tree, page: &File) -> Vec<Finding> {
                 continue;
             }
             if !resolve(&page.path, path).is_some_and(|path| path.is_empty() || tree.has(&path)) {
-                found.push(page.finding(number, RULE, format!("`{link}` leads nowhere: mend or remove the link")));
+                found.push(page.finding(
+                    number,
+                    RULE,
+                    format!("`{link}` leads nowhere: mend or remove the link"),
+                ));
             }
         }
     }

@@ -37,7 +37,8 @@ fn explained(source: &Source, number: usize) -> bool {
     let lines = &source.lines[..number];
     let mut code = 0;
     for (distance, line) in lines.iter().rev().enumerate() {
-        if !line.comment.is_empty() {
+        // what makes a pointer valid is another matter
+        if !line.comment.is_empty() && !line.comment.contains("SAFETY:") {
             return true;
         }
         if line.is_blank() && distance > 0 {
@@ -67,6 +68,7 @@ mod tests {
     fn a_weak_ordering_without_a_reason_is_found() {
         assert_eq!(found(PATH, "fn f() {\n    a.load(Ordering::Relaxed);\n}"), [2]);
         assert_eq!(found(PATH, "fn f() {\n    // one\n\n    fence(Acquire);\n}"), [4]);
+        assert_eq!(found(PATH, "// SAFETY: a\nunsafe { &*p.load(Acquire) }"), [2]);
         assert_eq!(found(PATH, "// a\nb();\nb();\nb();\nb();\nb();\nb();\nc.load(Acquire);"), [8]);
     }
 

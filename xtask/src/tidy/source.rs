@@ -46,7 +46,8 @@ impl Source {
         let mut line = Line::default();
         let mut state = State::Code;
         let mut at = 0;
-        let starts = |at: usize, what: &str| what.chars().enumerate().all(|(i, c)| chars.get(at + i) == Some(&c));
+        let starts =
+            |at: usize, what: &str| what.chars().enumerate().all(|(i, c)| chars.get(at + i) == Some(&c));
         while at < chars.len() {
             let c = chars[at];
             if c == '\n' {
@@ -73,7 +74,9 @@ impl Source {
                     state = State::String;
                     line.code.push('"');
                 }
-                State::Code if c == 'r' && !line.code.ends_with(|c: char| c.is_alphanumeric() || c == '_') => {
+                State::Code
+                    if c == 'r' && !line.code.ends_with(|c: char| c.is_alphanumeric() || c == '_') =>
+                {
                     let hashes = chars[at + 1..].iter().take_while(|&&c| c == '#').count();
                     line.code.push('r');
                     if chars.get(at + 1 + hashes) == Some(&'"') {

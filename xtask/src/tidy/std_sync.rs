@@ -36,7 +36,8 @@ fn forbidden(line: &str, text: &str) -> Option<String> {
             for path in members(rest) {
                 let mut parts = path.split("::").map(str::trim);
                 let (module, item) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-                let harmless = module == "sync" && HARMLESS.contains(&item.split(' ').next().unwrap_or_default());
+                let harmless =
+                    module == "sync" && HARMLESS.contains(&item.split(' ').next().unwrap_or_default());
                 if matches!(module, "sync" | "thread") && !harmless {
                     return Some(format!("{root}::{}", path.trim()));
                 }

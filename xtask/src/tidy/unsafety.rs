@@ -1,7 +1,7 @@
 //! `unsafe` stands only where the table allows it, and says why it is sound.
 
 use super::source::Source;
-use super::{File, Finding, Tree, words};
+use super::{File, Finding, Tree, has_word, words};
 
 const RULE: &str = "unsafe";
 
@@ -36,8 +36,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn check_file(file: &File) -> Vec<Finding> {
-    let allowed =
-        ALLOWED.iter().any(|place| file.path == *place || place.ends_with('/') && file.path.starts_with(place));
+    let allowed = ALLOWED
+        .iter()
+        .any(|place| file.path == *place || place.ends_with('/') && file.path.starts_with(place));
     // programs that compare the structures with others' call them as their tests do
     let comparison = file.path.starts_with("bench/compare/");
     let mut found = Vec::new();
@@ -55,7 +56,7 @@ fn check_file(file: &File) -> Vec<Finding> {
             }
             let declares = rest.starts_with("fn") || rest.starts_with("trait") || rest.starts_with("extern");
             if declares && !is_type(&line.code[..at]) {
-                if !documented(&file.source, number) {
+                if !implements(&file.source, number) && !documented(&file.source, number) {
                     let what = "say under `# Safety` what the caller must uphold";
                     found.push(file.finding(number, RULE, what));
                 }
@@ -92,10 +93,20 @@ fn justified(source: &Source, number: usize) -> bool {
     false
 }
 
-/// Whether the doc comment above has a section on safety. A method that implements a trait's has it there.
+/// Whether the line stands in an implementation of a trait, which has the contract already.
+fn implements(source: &Source, number: usize) -> bool {
+    let indent = |code: &str| code.len() - code.trim_start().len();
+    let own = indent(&source.lines[number - 1].code);
+    let outer = source.lines[..number - 1].iter().rev().map(|line| &line.code);
+    let outer = outer.filter(|code| !code.trim().is_empty()).find(|code| indent(code) < own);
+    outer.is_some_and(|code| has_word(code, "impl") && has_word(code, "for"))
+}
+
+/// Whether the doc comment above has a section on safety.
 fn documented(source: &Source, number: usize) -> bool {
     let above = &source.lines[..number - 1];
-    let docs = above.iter().rev().take_while(|line| line.is_comment() || line.code.trim_start().starts_with("#["));
+    let docs =
+        above.iter().rev().take_while(|line| line.is_comment() || line.code.trim_start().starts_with("#["));
     let docs: Vec<_> = docs.collect();
     docs.iter().any(|line| line.comment.contains("# Safety") || line.comment.contains("SAFETY:"))
 }
@@ -121,7 +132,9 @@ mod tests {
     fn unsafe_without_a_reason_is_found() {
         assert_eq!(found("crates/index/src/a.rs", "fn f() {\n    unsafe { g() }\n}"), [2]);
         assert_eq!(found("crates/index/src/a.rs", "unsafe impl Send for A {}"), [1]);
-        assert!(found("crates/index/src/a.rs", "// SAFETY: because\nlet a =\n    unsafe { g() };").is_empty());
+        assert!(
+            found("crates/index/src/a.rs", "// SAFETY: because\nlet a =\n    unsafe { g() };").is_empty()
+        );
         assert!(found("crates/index/src/a.rs", "unsafe { g() } // SAFETY: because").is_empty());
     }
 
@@ -135,6 +148,8 @@ mod tests {
     fn an_unsafe_function_documents_its_contract() {
         assert_eq!(found("crates/index/src/a.rs", "/// Frees.\npub unsafe fn f() {}"), [2]);
         let text = "/// Frees.\n///\n/// # Safety\n/// Once.\n#[inline]\npub unsafe fn f() {}";
+        assert!(found("crates/index/src/a.rs", text).is_empty());
+        let text = "// SAFETY: a\nunsafe impl A for B {\n    c();\n\n    unsafe fn f() {}\n}";
         assert!(found("crates/index/src/a.rs", text).is_empty());
         assert!(found("crates/index/src/a.rs", "drop: unsafe fn(*mut u8),").is_empty());
     }
