@@ -1,0 +1,137 @@
+# make demo   builds ScaleDB and runs TPC-C for ten seconds
+# make test   every test; each part is a target of its own (make help)
+#
+# Needs rustup (or a Rust of at least the version in Cargo.toml) and a C linker. Miri needs a nightly toolchain.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DEFAULT_GOAL := help
+
+# what the model checkers and Miri build is kept apart from what the other targets build
+export CARGO_TARGET_DIR ?= $(CURDIR)/target
+NIGHTLY ?= nightly
+CARGO ?= cargo
+
+# test files by name: loom_*.rs run under loom; shuttle_*.rs and whatever else asks for shuttle, under shuttle
+LOOM := $(sort $(wildcard crates/*/tests/loom_*.rs))
+SHUTTLE_FILES := $(wildcard crates/*/tests/*.rs crates/*/tests/*/*.rs)
+SHUTTLE = $(shell for f in $(SHUTTLE_FILES); do \
+	grep -v 'not(any(loom, shuttle))' $$f | grep -qE 'cfg.*\bshuttle\b' && echo $$f; done | sort -u)
+MUTATIONS := $(wildcard crates/verify/tests/mutations.rs crates/verify/tests/mutations/main.rs)
+EXAMPLES := $(sort $(wildcard crates/*/examples/*.rs))
+MIRI_CRATES := scaledb-index scaledb-memory scaledb-storage
+
+# crates/index/tests/btree/main.rs -> "-p scaledb-index --test btree"; crates/scaledb is the package scaledb
+define target_of
+IFS=/ read -r _ crate _ name _ <<< "$$file"
+name=$${name%.rs}
+package=scaledb-$$crate
+if [ "$$crate" = scaledb ]; then package=scaledb; fi
+endef
+
+.PHONY: help
+help: ## This list
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 18
+
+.PHONY: setup
+setup: ## Checks for Rust and a linker; installs the linker where it may
+	@if ! command -v cargo > /dev/null || ! command -v rustc > /dev/null; then
+		echo "ScaleDB needs Rust. Install it with rustup (https://rustup.rs), then open a new shell:" >&2
+		echo "    curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2
+		exit 1
+	fi
+	if ! command -v cc > /dev/null; then
+		if command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then
+			apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev
+		else
+			echo "ScaleDB needs a C linker (cc). On Debian or Ubuntu: sudo apt-get install gcc libc6-dev" >&2
+			exit 1
+		fi
+	fi
+	need=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+	have=$$(rustc --version | cut -d' ' -f2 | cut -d- -f1)
+	if [ "$$(printf '%s\n%s\n' "$$need" "$$have" | sort -V | head -1)" != "$$need" ]; then
+		echo "ScaleDB needs Rust $$need, this is $$have: rustup update" >&2
+		exit 1
+	fi
+
+.PHONY: build
+build: setup ## The release build
+	$(CARGO) build --release --locked -p scaledb-cli
+
+.PHONY: demo
+demo: build ## Loads TPC-C, runs it for ten seconds, checks the database
+	"$$CARGO_TARGET_DIR/release/scaledb" demo
+
+.PHONY: bench
+bench: build ## TPC-C and YCSB-A, ten seconds each; see docs/benchmarks.md
+	"$$CARGO_TARGET_DIR/release/scaledb" bench tpcc
+	"$$CARGO_TARGET_DIR/release/scaledb" bench ycsb-a
+
+.PHONY: bench-compare
+bench-compare: setup ## The structures beside those of other crates
+	cd bench/compare && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/compare" $(CARGO) run --release --locked
+
+.PHONY: test
+test: tidy test-unit test-mutations test-examples test-loom test-shuttle test-miri ## Every test
+	@echo "make test: all passed"
+
+.PHONY: tidy
+tidy: setup ## The rules of style and architecture
+	$(CARGO) xtask tidy
+
+.PHONY: test-unit
+test-unit: setup ## Unit, integration and documentation tests
+	$(CARGO) test --workspace --locked
+
+.PHONY: test-mutations
+test-mutations: setup ## Switches off one rule of the protocol at a time: some test must fail
+ifeq ($(MUTATIONS),)
+	@echo "test-mutations: none yet"
+else
+	$(CARGO) test --locked -p scaledb-verify --features mutations --test mutations
+endif
+
+.PHONY: test-examples
+test-examples: setup ## Runs each example
+	@for file in $(EXAMPLES); do
+		$(target_of)
+		echo "example $$name of $$package"
+		$(CARGO) run --quiet --locked -p "$$package" --example "$$name" > /dev/null
+	done
+
+.PHONY: test-loom
+test-loom: setup ## Small cases under every interleaving
+	@export RUSTFLAGS="$${RUSTFLAGS:-} --cfg loom" CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/loom"
+	for file in $(LOOM); do
+		$(target_of)
+		$(CARGO) test --locked -p "$$package" --test "$$name"
+	done
+
+.PHONY: test-shuttle
+test-shuttle: setup ## Larger cases under random schedules
+	@export RUSTFLAGS="$${RUSTFLAGS:-} --cfg shuttle" CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/shuttle"
+	for file in $(SHUTTLE); do
+		$(target_of)
+		$(CARGO) test --locked -p "$$package" --test "$$name"
+	done
+
+.PHONY: test-miri
+test-miri: setup ## Undefined behaviour, in the crates that hold most of the unsafe code
+	@if ! $(CARGO) +$(NIGHTLY) miri --version > /dev/null 2>&1; then
+		echo "test-miri: installing Miri"
+		if ! rustup toolchain install $(NIGHTLY) --profile minimal --component miri,rust-src; then
+			echo "test-miri: SKIPPED, the nightly toolchain with Miri cannot be installed here"
+			exit 0
+		fi
+	fi
+	export CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/miri"
+	export MIRIFLAGS="-Zmiri-permissive-provenance -Zmiri-disable-isolation $${MIRIFLAGS:-}"
+	$(CARGO) +$(NIGHTLY) miri test --locked $(addprefix -p ,$(MIRI_CRATES))
+
+.PHONY: lint
+lint: setup ## Formatting, clippy, documentation; warnings are errors
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
