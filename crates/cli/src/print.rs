@@ -15,6 +15,9 @@ pub(crate) fn throughput(report: &Report) {
         plural(report.threads as u64, "thread"),
         percent(conflicts, conflicts + report.commits()),
     );
+    if let Some(rate) = report.commits_per_cpu_second {
+        println!("  {} commits per second of processor time", count(rate as u64));
+    }
 }
 
 fn active(report: &Report) -> impl Iterator<Item = &ClassReport> {

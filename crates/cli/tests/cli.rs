@@ -53,7 +53,7 @@ fn demo_shows_and_checks_everything() {
     let output = scaledb(&["demo", "--small", "--seconds", "1.5", "--threads", "2"]);
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{shown}{}", text(&output.stderr));
-    for part in ["2 warehouses", "warm-up", "txn/s", "Stock-Level", "p99.9", "Conflicts", "order_line"] {
+    for part in ["2 warehouses", "conflicts/s", "txn/s", "Stock-Level", "p99.9", "Conflicts", "order_line"] {
         assert!(shown.contains(part), "{part} is missing in\n{shown}");
     }
     assert_eq!(shown.matches("  ok  ").count(), 12, "{shown}");

@@ -1,5 +1,6 @@
 //! Runs a workload on worker threads: warm-up, measurement, retries, counters, latencies.
 
+use crate::cpu::thread_time;
 use crate::report::{Abort as AbortRow, ClassReport, Latency, Report};
 use hdrhistogram::Histogram;
 use scaledb_base::{Conflict, ConflictKind, Error, TableId};
@@ -181,14 +182,17 @@ pub fn run<E: Engine, L: Workload>(
         handles.into_iter().map(|handle| handle.join().expect("a worker thread does not panic")).collect()
     });
     let mut totals: Vec<Counters> = (0..classes).map(|_| Counters::new(&clock)).collect();
-    let (mut clients, mut seconds) = (Vec::new(), 0.0);
+    let (mut clients, mut seconds, mut cpu) = (Vec::new(), 0.0, Some(Duration::ZERO));
     for result in results {
-        let (client, counters, measured) = result?;
+        let Worked { client, counters, measured, cpu: thread_cpu } = result?;
         totals.iter_mut().zip(&counters).for_each(|(total, counters)| total.add(counters));
         clients.push(client);
         seconds += measured.as_secs_f64() / threads as f64;
+        cpu = cpu.zip(thread_cpu).map(|(a, b)| a + b);
     }
-    Ok((summarize(engine, workload, &clock, &totals, threads, seconds), clients))
+    let classes = summarize(engine, workload, &clock, &totals);
+    let report = Report::new(engine.name(), threads, seconds, cpu, classes, &engine.stats());
+    Ok((report, clients))
 }
 
 /// The main thread's part: phases and progress.
@@ -236,6 +240,16 @@ fn conduct<T>(
     }
 }
 
+/// What a worker thread has done.
+struct Worked<C> {
+    client: C,
+    /// Of the measured time.
+    counters: Vec<Counters>,
+    measured: Duration,
+    /// The processor time in it, where the system tells.
+    cpu: Option<Duration>,
+}
+
 /// A worker thread.
 struct Thread<'a, W, C> {
     worker: W,
@@ -246,9 +260,8 @@ struct Thread<'a, W, C> {
 }
 
 impl<W: Worker, C: Client> Thread<'_, W, C> {
-    /// Runs transactions until told to stop. Returns the client, the counters of the measured time, and
-    /// that time.
-    fn work(mut self, classes: usize) -> Outcome<(C, Vec<Counters>, Duration)> {
+    /// Runs transactions until told to stop.
+    fn work(mut self, classes: usize) -> Outcome<Worked<C>> {
         let clock = self.clock;
         let fresh = || (0..classes).map(|_| Counters::new(clock)).collect::<Vec<_>>();
         let mut counters = fresh();
@@ -256,6 +269,7 @@ impl<W: Worker, C: Client> Thread<'_, W, C> {
         let micros_per_tick = 1e6 / clock.ticks_per_second();
         let (mut measured_from, mut before) = (origin, origin);
         let (mut ended, mut conflicts) = (0, 0);
+        let mut cpu_before = thread_time();
         let mut phase = WARM_UP;
         let mut number = 0u64;
         loop {
@@ -266,9 +280,12 @@ impl<W: Worker, C: Client> Thread<'_, W, C> {
                 if phase == WARM_UP {
                     counters = fresh();
                     measured_from = before;
+                    cpu_before = thread_time();
                 }
                 if now_phase == STOP {
-                    return Ok((self.client, counters, clock.duration(before - measured_from)));
+                    let measured = clock.duration(before - measured_from);
+                    let cpu = thread_time().zip(cpu_before).map(|(after, before)| after - before);
+                    return Ok(Worked { client: self.client, counters, measured, cpu });
                 }
                 phase = now_phase;
             }
@@ -364,18 +381,14 @@ fn summarize<E: Engine, L: Workload>(
     workload: &L,
     clock: &Clock,
     totals: &[Counters],
-    threads: usize,
-    seconds: f64,
-) -> Report {
+) -> Vec<ClassReport> {
     let stats = engine.stats();
     let name_of = |table: TableId| {
         let found = stats.tables.iter().find(|t| t.id == Some(table));
         found.map_or_else(|| table.to_string(), |t| t.name.clone())
     };
-    let classes: Vec<ClassReport> = workload
-        .classes()
-        .iter()
-        .zip(totals)
+    let of_names = workload.classes().iter().zip(totals);
+    of_names
         .map(|(&name, total)| ClassReport {
             name: name.to_owned(),
             commits: total.commits,
@@ -393,6 +406,5 @@ fn summarize<E: Engine, L: Workload>(
                 .collect(),
             latency: Latency::of(&total.latency, clock),
         })
-        .collect();
-    Report::new(engine.name(), threads, seconds, classes, &stats)
+        .collect()
 }

@@ -5,6 +5,7 @@
 //! database is what it must be after the run.
 
 pub mod clocks;
+mod cpu;
 pub mod driver;
 pub mod load;
 pub mod report;

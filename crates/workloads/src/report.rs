@@ -4,6 +4,7 @@ use hdrhistogram::Histogram;
 use scaledb_engine::{Stats, TableStats};
 use scaledb_sync::clock::Clock;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ pub struct Report {
     pub seconds: f64,
     /// Committed transactions per second, of all classes.
     pub commits_per_second: f64,
+    /// Committed transactions per second of processor time that the worker threads got, where the system
+    /// tells: the better number on a machine with other work.
+    pub commits_per_cpu_second: Option<f64>,
     /// Of 100 attempts, how many ended in a conflict.
     pub abort_percent: f64,
     /// Each class of transactions.
@@ -116,6 +120,7 @@ impl Report {
         engine: &str,
         threads: usize,
         seconds: f64,
+        cpu: Option<Duration>,
         classes: Vec<ClassReport>,
         stats: &Stats,
     ) -> Self {
@@ -126,6 +131,7 @@ impl Report {
             threads,
             seconds,
             commits_per_second: commits as f64 / seconds.max(f64::MIN_POSITIVE),
+            commits_per_cpu_second: cpu.filter(|t| !t.is_zero()).map(|t| commits as f64 / t.as_secs_f64()),
             abort_percent: 100.0 * conflicts as f64 / (commits + conflicts).max(1) as f64,
             classes,
             memory_bytes: stats.memory_bytes,
