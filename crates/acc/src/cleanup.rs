@@ -18,11 +18,11 @@ pub(crate) struct Horizon {
 }
 
 impl Horizon {
-    /// Looks at the clock, at every worker's activity, at every pin, and at the snapshots; in this order:
-    /// a pin that is published late, with an early time, belongs to a worker that was active before.
+    /// Looks at the snapshots' floor, then at every worker's activity and every pin. The floor never goes
+    /// back, whatever stale pin is published meanwhile, and every later snapshot reads at it or above.
     pub(crate) fn now(shared: &Shared) -> Self {
-        let actives = shared.domain.horizon();
         let versions = shared.snapshots.advance(shared);
+        let actives = shared.domain.horizon();
         let pins = shared.min_pin();
         let records = scaledb_base::Timestamp::start_of(actives.min(pins)).raw().min(versions);
         if !shared.config.rules.on(Rule::Grace) {

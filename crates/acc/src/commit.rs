@@ -227,7 +227,6 @@ impl Ctx<'_> {
                     Claim::Gone => Ok(None),
                     Claim::Taken => {
                         self.txn.writes[number].record = Some(existing);
-                        self.check_no_other(table, existing, hash)?;
                         if !existing.fits(words) {
                             self.make_room(number, words)?;
                         }
@@ -368,17 +367,6 @@ impl Ctx<'_> {
             }
         }
         Ok(Claim::Taken)
-    }
-
-    /// After a record that the tree has was locked: the indexlet must not have another one for its key.
-    fn check_no_other(&self, table: &Table, record: Record, hash: u64) -> Result<()> {
-        let Points::Indexlet(indexlet) = &table.points else { return Ok(()) };
-        // SAFETY: the indexlet holds records.
-        let other = indexlet.get(self.local, hash, |raw| unsafe { RecordEntry::key(raw) } == record.key());
-        if other.is_some_and(|raw| raw != record.raw()) {
-            return Err(conflict(ConflictKind::WriteLocked, table, record));
-        }
-        Ok(())
     }
 
     /// C3: posts each key that is new in a tree. List before bit before count and seq.

@@ -10,6 +10,9 @@ pub struct Config {
     /// Bytes that rows and indexes may take. Beyond, writes fail with
     /// [`OutOfMemory`](scaledb_base::Error::OutOfMemory).
     pub memory_budget: u64,
+    /// Bytes of memory to take from the system when the database is opened, and to keep ready: the first
+    /// touch of memory is slow.
+    pub reserve: u64,
     /// The clock, if not the best that the machine has.
     pub clock: Option<Source>,
     /// The longest time that an entry stays unmerged, unless its table says otherwise.
@@ -32,6 +35,7 @@ impl Default for Config {
         let model = scaledb_sync::MODEL;
         Self {
             memory_budget: u64::MAX,
+            reserve: 0,
             clock: None,
             merge_epoch: Duration::from_millis(10),
             indexlet_slots: if model { 32 } else { 16 << 10 },

@@ -62,8 +62,9 @@ impl Acc {
     /// # Errors
     /// None at present; opening will fail when there is something to read.
     pub fn open(config: Config) -> Result<Self> {
-        let background = config.background;
+        let (background, reserve) = (config.background, config.reserve);
         let shared = Arc::new(Shared::new(config));
+        shared.domain.reserve(reserve);
         let background =
             if background { Some(Background::start(shared.clone(), shared.domain.register()?)) } else { None };
         Ok(Self { _background: background, shared })

@@ -24,6 +24,14 @@ impl Chunk {
         Some(Self(chunk))
     }
 
+    /// Has the system provide all pages of the chunk now, so that the first use of each does not wait.
+    pub(crate) fn touch(&self) {
+        for page in (0..CHUNK).step_by(4096) {
+            // SAFETY: inside the chunk, which nobody else knows yet.
+            unsafe { self.0.add(page).write_volatile(0) };
+        }
+    }
+
     pub(crate) fn start(&self) -> NonNull<u8> {
         self.0
     }
