@@ -280,7 +280,15 @@ impl Ctx<'_> {
                     }
                     match inserted {
                         Inserted::New => {
-                            // claimed in the indexlet: now the tree must not have the key
+                            // claimed in the indexlet: now the tree must not have the key, as it had not
+                            // when the insert was executed
+                            let leaf = self.txn.writes[number].leaf;
+                            if let (Some((stamp, _)), Some(tree)) = (leaf, &table.tree)
+                                && tree.is_current(self.local, stamp)
+                            {
+                                self.txn.held[number].leaf = leaf;
+                                return Ok(None);
+                            }
                             let key = placeholder.key();
                             let look = table.find_in_tree(self.local, key, &mut self.txn.finger);
                             if look.record.is_some() {

@@ -222,15 +222,22 @@ const ROUND: usize = 32;
 impl Ctx<'_> {
     /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
     /// for all records, so that the misses overlap.
-    pub(crate) fn prefetch<'k>(&mut self, table: &Table, keys: impl Iterator<Item = &'k [u8]>) {
+    pub(crate) fn prefetch<'k>(
+        &mut self,
+        table: &Table,
+        keys: impl Iterator<Item = &'k [u8]>,
+        cols: &Projection,
+    ) {
         let mut round = smallvec::SmallVec::<[(u64, &[u8]); ROUND]>::new();
         for key in keys.take(ROUND) {
             let hash = self.shared.hasher.hash(key);
             table.prefetch(self.local, hash);
             round.push((hash, key));
         }
+        let key_len = round.first().map_or(0, |(_, key)| key.len());
+        let lines = Record::lines(table.schema.layout().groups(), key_len, cols);
         for &(hash, _) in &round {
-            table.prefetch_record(self.local, hash);
+            table.prefetch_record(self.local, hash, lines);
         }
     }
 }

@@ -213,10 +213,10 @@ impl Table {
 
     /// Asks for the records that a look-up of the hash would compare keys with.
     #[inline]
-    pub(crate) fn prefetch_record(&self, local: &Local, hash: u64) {
+    pub(crate) fn prefetch_record(&self, local: &Local, hash: u64, lines: u64) {
         // the closure refuses all: it is called with the address of each that has the hash's tag
         let fetch = |raw: u64| {
-            Record::prefetch(raw);
+            Record::prefetch_lines(raw, lines);
             false
         };
         match &self.points {

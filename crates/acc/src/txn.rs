@@ -64,6 +64,8 @@ pub(crate) struct Write {
     pub(crate) hash: u64,
     /// In `Txn::keys`; empty unless an insert.
     pub(crate) key: Range<usize>,
+    /// For an insert: the leaf that the tree, if it was asked, named when the key was not found.
+    pub(crate) leaf: Option<(LeafStamp, u64)>,
     /// In `Txn::images`.
     pub(crate) image: Range<usize>,
     /// Columns that the image holds.
@@ -226,6 +228,26 @@ impl Txn {
         }
     }
 
+    /// Forgets recent reads of groups that are about to be written: their lock is taken only if they are
+    /// as they were seen, so that there is nothing left to validate. What a scan read before it is updated
+    /// is found among the last reads; what is not found is validated once more than needed.
+    #[inline]
+    pub(crate) fn forget_reads(&mut self, record: Record, groups: GroupSet, seen: &[Word; MAX_GROUPS]) {
+        const RECENT: usize = 16;
+        let mut at = self.reads.len();
+        let end = at.saturating_sub(RECENT);
+        while at > end {
+            at -= 1;
+            let read = &self.reads[at];
+            if read.record == record {
+                let group = read.group as usize;
+                if groups.has(group) && read.seen == seen[group] {
+                    self.reads.swap_remove(at);
+                }
+            }
+        }
+    }
+
     /// Copies a key.
     #[inline]
     pub(crate) fn keep_key(&mut self, key: &[u8]) -> Range<usize> {
@@ -301,7 +323,18 @@ impl Txn {
             let (number, write) = self.undo.pop().expect("longer than the mark");
             self.writes[number] = write;
         }
-        self.inserts -= self.writes.drain(mark.writes..).filter(|w| w.record.is_none()).count();
+        for write in self.writes.drain(mark.writes..) {
+            match write.record {
+                None => self.inserts -= 1,
+                // what was seen of the row was seen
+                Some(record) => self.reads.extend(write.read.iter().map(|group| Read {
+                    record,
+                    seen: write.seen[group],
+                    table: write.table,
+                    group: group as u32,
+                })),
+            }
+        }
     }
 
     /// The name by which this transaction can come back to a row.

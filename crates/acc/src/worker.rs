@@ -162,13 +162,13 @@ impl Worker for AccWorker {
         self.operate(table, |ctx, table| ctx.get(table, key, cols, f))
     }
 
-    fn prefetch<'k>(&mut self, table: TableId, keys: impl Iterator<Item = &'k [u8]>) {
+    fn prefetch<'k>(&mut self, table: TableId, keys: impl Iterator<Item = &'k [u8]>, cols: &Projection) {
         if !self.txn.running {
             return;
         }
         let mut ctx = self.ctx();
         if let Ok(table) = ctx.shared.tables.get(table) {
-            ctx.prefetch(table, keys);
+            ctx.prefetch(table, keys, cols);
         }
     }
 

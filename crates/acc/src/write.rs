@@ -71,13 +71,15 @@ impl Ctx<'_> {
         let hash = self.shared.hasher.hash(key);
         let numbered = table.index_of.is_none() && table.schema.primary_key().parts().is_empty();
         let mut own = self.txn.insert_of(table.id, hash, key);
-        if own.is_none()
-            && !numbered
-            && let Some(record) = table.find(self.local, hash, key, &mut self.txn.finger).record
-        {
-            own = self.txn.write_of(record);
-            if own.is_none() {
-                self.refuse_live(table, record)?;
+        let mut leaf = None;
+        if own.is_none() && !numbered {
+            let look = table.find(self.local, hash, key, &mut self.txn.finger);
+            leaf = look.leaf;
+            if let Some(record) = look.record {
+                own = self.txn.write_of(record);
+                if own.is_none() {
+                    self.refuse_live(table, record)?;
+                }
             }
         }
         let start = self.txn.images.len();
@@ -105,6 +107,7 @@ impl Ctx<'_> {
             record: None,
             hash,
             key,
+            leaf,
             image,
             loaded: ColumnSet::ALL,
             dirty: ColumnSet::ALL,
@@ -181,6 +184,7 @@ impl Ctx<'_> {
         };
         // groups that were only read are validated as reads; the others when they are locked
         let written = layout.groups_of(dirty);
+        self.txn.forget_reads(record, written, &seen);
         self.txn.remember(table.id, record, GroupSet(cols.groups().0 & !written.0), &seen);
         for group in written.iter() {
             self.txn.latest = self.txn.latest.max(seen[group].ts());
@@ -193,6 +197,7 @@ impl Ctx<'_> {
             record: Some(record),
             hash: 0,
             key: 0..0,
+            leaf: None,
             image,
             loaded: cols.columns(),
             dirty,
@@ -457,12 +462,14 @@ impl Ctx<'_> {
         for group in table.existence.groups().iter() {
             self.txn.latest = self.txn.latest.max(seen[group].ts());
         }
+        self.txn.forget_reads(record, table.existence.groups(), &seen);
         self.txn.push_write(Write {
             table: table.id,
             op: Op::Delete,
             record: Some(record),
             hash: 0,
             key: 0..0,
+            leaf: None,
             image: 0..0,
             loaded: ColumnSet::EMPTY,
             dirty: ColumnSet::EMPTY,

@@ -195,6 +195,29 @@ impl Record {
         scaledb_sync::hint::prefetch(p.wrapping_add(64));
     }
 
+    /// The cache lines of a record that hold its header and the fixed columns of `cols`, one bit each.
+    #[inline]
+    pub fn lines(groups: usize, key_len: usize, cols: &Projection) -> u64 {
+        const WORDS: usize = 64 / size_of::<u64>();
+        let row = Self::header_words(groups) + key_len.div_ceil(size_of::<u64>());
+        cols.spans().iter().fold(1, |lines, span| {
+            let first = (row + span.start as usize) / WORDS;
+            let last = (row + (span.start + span.words) as usize - 1) / WORDS;
+            (first..=last.min(63)).fold(lines, |lines, line| lines | 1 << line)
+        })
+    }
+
+    /// Asks for some cache lines of a record.
+    #[inline]
+    pub fn prefetch_lines(raw: u64, lines: u64) {
+        let p: *const u8 = std::ptr::without_provenance(raw as usize);
+        let mut rest = lines;
+        while rest != 0 {
+            scaledb_sync::hint::prefetch(p.wrapping_add(rest.trailing_zeros() as usize * 64));
+            rest &= rest - 1;
+        }
+    }
+
     #[inline]
     fn atomic(&self, i: usize) -> &AtomicU64 {
         // SAFETY: callers stay within the header, by the immutable parts of the shape.

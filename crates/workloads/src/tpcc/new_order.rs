@@ -179,9 +179,11 @@ impl NewOrder {
             self.stock_keys[i] = keys::stock(line.ol_supply_w_id, line.ol_i_id);
             self.item_keys[i] = keys::item(line.ol_i_id);
         }
-        worker.prefetch(t.stock.id, self.stock_keys[..self.ol_cnt].iter().map(|k| &k[..]));
-        worker.prefetch(t.item.id, self.item_keys[..self.ol_cnt].iter().map(|k| &k[..]));
-        worker.prefetch(t.customer.id, [&keys::customer(self.w_id, self.d_id, self.c_id)[..]].into_iter());
+        let stock_cols = &self.stock_cols[usize::from(self.d_id) - 1][0];
+        worker.prefetch(t.stock.id, self.stock_keys[..self.ol_cnt].iter().map(|k| &k[..]), stock_cols);
+        worker.prefetch(t.item.id, self.item_keys[..self.ol_cnt].iter().map(|k| &k[..]), &self.item_cols);
+        let customer = keys::customer(self.w_id, self.d_id, self.c_id);
+        worker.prefetch(t.customer.id, [&customer[..]].into_iter(), &self.customer_cols);
     }
 
     /// Inserts into `orders` and `new_order`, and sets what all lines share.

@@ -224,7 +224,7 @@ impl Client for Session {
     #[inline]
     fn execute<W: Worker>(&mut self, worker: &mut W) -> Outcome {
         if self.keys.len() > 1 {
-            worker.prefetch(self.table.id, self.keys.iter().map(|k| &k[..]));
+            worker.prefetch(self.table.id, self.keys.iter().map(|k| &k[..]), &self.all);
         }
         let mut inserted = 0;
         for i in 0..self.requests.len() {
