@@ -46,6 +46,12 @@ pub(super) struct Node {
     pub(super) version: VersionLock,
 }
 
+/// See `parts`.
+struct Inheritance {
+    all: AtomicU64,
+    list: [(AtomicU64, AtomicU64); INHERITED],
+}
+
 /// A node that holds entries.
 #[repr(C, align(64))]
 pub(super) struct Leaf<const N: usize> {
@@ -57,11 +63,14 @@ pub(super) struct Leaf<const N: usize> {
     high: AtomicPtr<u8>,
     low8: AtomicU64,
     high8: AtomicU64,
-    inherit_all: Lines<AtomicU64>,
-    inherited: [(AtomicU64, AtomicU64); INHERITED],
+    inheritance: Lines<Inheritance>,
     heads: Lines<[AtomicU64; N]>,
     values: [AtomicU64; N],
 }
+
+// the arena's classes fit these sizes
+const _: () = assert!(scaledb_sync::MODEL || size_of::<Leaf<64>>() == 18 * 64);
+const _: () = assert!(scaledb_sync::MODEL || size_of::<Inner<128>>() == 49 * 64);
 
 /// A node that holds children.
 #[repr(C, align(64))]
@@ -132,8 +141,10 @@ impl<const N: usize> Leaf<N> {
             high: AtomicPtr::new(high.as_ptr()),
             low8: AtomicU64::new(low.head(0)),
             high8: AtomicU64::new(high.head_above()),
-            inherit_all: Lines(AtomicU64::new(0)),
-            inherited: from_fn(|_| (AtomicU64::new(0), AtomicU64::new(0))),
+            inheritance: Lines(Inheritance {
+                all: AtomicU64::new(0),
+                list: from_fn(|_| (AtomicU64::new(0), AtomicU64::new(0))),
+            }),
             heads: Lines(from_fn(|_| AtomicU64::new(0))),
             values: from_fn(|_| AtomicU64::new(0)),
         }
@@ -213,22 +224,22 @@ impl<const N: usize> Leaf<N> {
 
     #[inline(always)]
     pub(super) fn inherit_all(&self) -> u64 {
-        self.inherit_all.0.load(PLAIN)
+        self.inheritance.0.all.load(PLAIN)
     }
 
     pub(super) fn set_inherit_all(&self, generation: u64) {
-        self.inherit_all.0.store(generation, PLAIN);
+        self.inheritance.0.all.store(generation, PLAIN);
     }
 
     #[inline(always)]
     pub(super) fn inherited(&self, i: usize) -> (u64, u64) {
-        let (part, generation) = &self.inherited[i];
+        let (part, generation) = &self.inheritance.0.list[i];
         (part.load(PLAIN), generation.load(PLAIN))
     }
 
     pub(super) fn set_inherited(&self, i: usize, (part, generation): (u64, u64)) {
-        self.inherited[i].0.store(part, PLAIN);
-        self.inherited[i].1.store(generation, PLAIN);
+        self.inheritance.0.list[i].0.store(part, PLAIN);
+        self.inheritance.0.list[i].1.store(generation, PLAIN);
     }
 
     #[inline(always)]

@@ -192,7 +192,7 @@ fn scans_see_stable_keys_while_leaves_split() {
 fn scans_see_stable_keys_while_leaves_coalesce() {
     model(ITERATIONS, || {
         let scene = Scene::new(14, |_| true);
-        let stable = |n: usize| n % 5 == 0;
+        let stable = |n: usize| n.is_multiple_of(5);
         let threads = [
             scene.spawn(move |s, local| {
                 (0..7).filter(|&n| !stable(n)).for_each(|n| assert!(s.remove(local, n)))
