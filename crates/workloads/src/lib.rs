@@ -4,6 +4,8 @@
 //! and executes transactions (one per thread, without an allocation per transaction), and checks that the
 //! database is what it must be after the run.
 
+#![allow(clippy::inconsistent_digit_grouping, reason = "amounts are in cents: 10_00 is 10.00")]
+
 pub mod clocks;
 mod cpu;
 pub mod driver;

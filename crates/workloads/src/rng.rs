@@ -59,7 +59,7 @@ impl Rng {
         for four in to.chunks_mut(4) {
             let bits = self.bits();
             for (i, byte) in four.iter_mut().enumerate() {
-                *byte = ALPHANUMERIC[(((bits >> (16 * i)) & 0xFFFF) * 62 >> 16) as usize];
+                *byte = ALPHANUMERIC[((((bits >> (16 * i)) & 0xFFFF) * 62) >> 16) as usize];
             }
         }
     }

@@ -84,18 +84,20 @@ impl Zipf {
         // the product's upper half is a column, its lower half a position in it
         let product = (bits >> 32) * self.columns.len() as u64;
         let column = self.columns[(product >> 32) as usize];
-        let group = if product as u32 <= column.own { (product >> 32) as u32 } else { column.alias };
+        // arithmetic in place of a branch that nothing predicts
+        let takes_alias = u32::from(product as u32 > column.own);
+        let own = (product >> 32) as u32;
+        let group = own.wrapping_add(column.alias.wrapping_sub(own).wrapping_mul(takes_alias));
         let group = self.groups[group as usize];
         let mut offset = ((bits & 0xFFFF_FFFF) * u64::from(group.size)) >> 32;
-        if group.size > 1 {
-            loop {
-                let bits = rng.bits();
-                let u = (bits >> 40) as f32 / (1u32 << 24) as f32;
-                if u < group.least || f64::from(u) < self.share(group.first, offset) {
-                    break;
-                }
-                offset = ((bits & 0xFFFF_FFFF) * u64::from(group.size)) >> 32;
+        loop {
+            let bits = rng.bits();
+            let u = (bits >> 40) as f32 / (1u32 << 24) as f32;
+            // always so in a group of one
+            if u < group.least || f64::from(u) < self.share(group.first, offset) {
+                break;
             }
+            offset = ((bits & 0xFFFF_FFFF) * u64::from(group.size)) >> 32;
         }
         group.first - 1 + offset
     }

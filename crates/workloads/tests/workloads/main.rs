@@ -1,5 +1,7 @@
 //! The workloads on the reference engine.
 
+#![allow(clippy::inconsistent_digit_grouping, reason = "amounts are in cents: 10_00 is 10.00")]
+
 mod common;
 mod driver;
 mod smallbank;
