@@ -1,0 +1,143 @@
+//! Random histories on the ACC engine: threads, replay, real time, final state.
+//!
+//! `SCALEDB_SOAK_SECONDS` runs each test for that long instead, with a new seed for each history, and
+//! `SCALEDB_SEED` begins with another seed. A failure prints the plan that it happened with.
+
+use scaledb_acc::{Acc, Config};
+use scaledb_engine::Access;
+use scaledb_verify::history::{Keys, Kind, Mix, Plan, Report, run};
+use std::time::{Duration, Instant};
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// A history that does not end is a failure too.
+struct Watchdog(std::sync::Arc<std::sync::atomic::AtomicBool>);
+
+impl Watchdog {
+    fn start(what: String) -> Self {
+        let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let theirs = done.clone();
+        std::thread::spawn(move || {
+            for _ in 0..600 {
+                std::thread::sleep(Duration::from_millis(200));
+                if theirs.load(std::sync::atomic::Ordering::Relaxed) {
+                    return;
+                }
+            }
+            eprintln!("no end after 120 s: {what}");
+            std::process::abort();
+        });
+        Self(done)
+    }
+}
+
+impl Drop for Watchdog {
+    fn drop(&mut self) {
+        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// Runs histories for some seconds.
+fn histories(name: &str, seconds: f64, configs: &[Config], plan: impl Fn(u64) -> Plan) {
+    let seconds = number("SCALEDB_SOAK_SECONDS").map_or(seconds, |s| s as f64);
+    let first = number("SCALEDB_SEED").unwrap_or(1);
+    let start = Instant::now();
+    let (mut sum, mut histories) = (Report::default(), 0);
+    while start.elapsed().as_secs_f64() < seconds {
+        let plan = plan(first + histories);
+        let config = &configs[histories as usize % configs.len()];
+        let _watchdog = Watchdog::start(format!("{name}: {plan:?}"));
+        let engine = Acc::open(config.clone()).unwrap();
+        match run(&engine, &plan) {
+            Ok(report) => {
+                sum.committed += report.committed;
+                sum.aborted += report.aborted;
+            }
+            Err(violation) => panic!("{name}: {plan:?}\n{config:?}\n{violation}"),
+        }
+        histories += 1;
+    }
+    println!(
+        "{name}: {histories} histories, {} commits, {} aborts, {:.1} s",
+        sum.committed,
+        sum.aborted,
+        start.elapsed().as_secs_f64()
+    );
+}
+
+const HASHED: Kind = Kind::new(Access::Hashed, None);
+const ORDERED: Kind = Kind::new(Access::Ordered, None);
+const HASH_ONLY: Kind = Kind::new(Access::HashOnly, None).plain();
+
+fn with_batch(kind: Kind, batch: u32) -> Kind {
+    Kind { merge_batch: Some(batch), ..kind }
+}
+
+/// Every way to keep a table.
+fn all_kinds() -> Vec<Kind> {
+    vec![
+        HASHED,
+        ORDERED,
+        HASH_ONLY,
+        with_batch(HASHED, 0),
+        with_batch(ORDERED, 0),
+        with_batch(HASHED, 2),
+        with_batch(ORDERED, 2),
+    ]
+}
+
+/// Settings under which rare paths are common.
+fn configs() -> Vec<Config> {
+    let small = Config { indexlet_slots: 16, phantomlet_cells: 2, ..Config::default() };
+    vec![
+        Config { merge_epoch: Duration::from_micros(50), ..small.clone() },
+        Config { background: false, merge_epoch: Duration::from_secs(1), ..small.clone() },
+        Config { indexlet_slots: 256, phantomlet_cells: 4, ..small.clone() },
+        Config { phantomlet_cells: 1, merge_epoch: Duration::from_micros(500), background: false, ..small },
+        Config::default(),
+    ]
+}
+
+fn plan(seed: u64, tables: Vec<Kind>, keys: Keys, rows: i32, mix: Mix) -> Plan {
+    let threads = [2, 3, 4, 6][seed as usize % 4];
+    Plan { seed, threads, transactions: 3000, tables, keys, rows, mix }
+}
+
+#[test]
+fn few_keys_of_every_kind_of_table() {
+    histories("few keys", 12.0, &configs(), |seed| {
+        let kind = all_kinds()[seed as usize % 7];
+        plan(seed, vec![kind], Keys::Uniform(12), 12, Mix::ALL)
+    });
+}
+
+#[test]
+fn several_tables_in_one_transaction() {
+    histories("several tables", 12.0, &configs(), |seed| plan(seed, all_kinds(), Keys::Skewed(40), 40, Mix::ALL));
+}
+
+#[test]
+fn leaves_that_split_and_coalesce() {
+    histories("splits", 16.0, &configs(), |seed| {
+        let kinds = [HASHED, ORDERED, with_batch(ORDERED, 2), with_batch(HASHED, 2), with_batch(ORDERED, 0)];
+        plan(seed, vec![kinds[seed as usize % 5].epoch_us(200)], Keys::Uniform(600), 600, Mix::CHURN)
+    });
+}
+
+#[test]
+fn queues() {
+    histories("queues", 12.0, &configs(), |seed| {
+        let kinds = [HASHED, ORDERED, with_batch(ORDERED, 2), with_batch(ORDERED, 0)];
+        plan(seed, vec![kinds[seed as usize % 4]], Keys::Queue, 200, Mix::CHURN)
+    });
+}
+
+#[test]
+fn short_transactions_on_hot_keys() {
+    histories("hot", 12.0, &configs(), |seed| {
+        let kind = all_kinds()[seed as usize % 7];
+        plan(seed, vec![kind], Keys::Uniform(4), 4, Mix::SHORT)
+    });
+}
