@@ -59,14 +59,22 @@ impl Ctx<'_> {
         // read after the pin is out; pairs with the wait of those who start retaining
         let retain = shared.snapshots.is_retaining();
         let early = self.timestamp();
-        // C2
-        for number in 0..self.txn.writes.len() {
-            self.txn.held.push(Held::default());
-            self.lock(shared, lane, number, retain)?;
+        // C2 and C3. New keys first, with all their allocations and posts: the rows that others may wait for
+        // are locked last, and as briefly as possible. (No order of locks is needed: waits are bounded.)
+        let writes = self.txn.writes.len();
+        self.txn.held.resize_with(writes, Held::default);
+        for number in 0..writes {
+            if self.txn.writes[number].op == Op::Insert {
+                self.lock_insert(shared, lane, number)?;
+            }
         }
-        // C3
         if rules.on(Rule::PostBeforeTimestamp) {
             self.post(shared, lane)?;
+        }
+        for number in 0..writes {
+            if !matches!(self.txn.writes[number].op, Op::Insert | Op::Nothing) {
+                self.lock(shared, number, retain)?;
+            }
         }
         // C4
         let commit_ts = if rules.on(Rule::TimestampAfterLocks) { self.timestamp() } else { early };
@@ -106,32 +114,26 @@ impl Ctx<'_> {
         Timestamp::new(ticks, self.local.id())
     }
 
-    /// C2 for one write. On an error, `held` says what is locked.
+    /// C2 for a record that exists. On an error, `held` says what is locked.
     #[inline]
-    fn lock(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, number: usize, retain: bool) -> Result<()> {
+    fn lock(&mut self, shared: &Shared, number: usize, retain: bool) -> Result<()> {
         let write = &self.txn.writes[number];
         let table = shared.tables.get(write.table)?;
-        let (op, groups) = (write.op, write.groups(table.schema.layout()));
-        match op {
-            Op::Nothing => Ok(()),
-            Op::Insert => self.lock_insert(shared, lane, table, number),
-            Op::Update | Op::Replace | Op::Delete => {
-                let record = write.record.expect("found when it was first written");
-                // versions are of whole rows
-                let groups = if retain { table.existence.groups() } else { groups };
-                self.lock_groups(table, number, record, groups)?;
-                let image = self.image_words(number);
-                let grows = op == Op::Replace
-                    || op == Op::Update && table.schema.layout().any_var(self.txn.writes[number].dirty);
-                if grows && !record.fits(image) {
-                    // the row moves, with all its groups
-                    let rest = GroupSet(table.existence.groups().0 & !groups.0);
-                    self.lock_groups(table, number, record, rest)?;
-                    self.make_room(number, image)?;
-                }
-                Ok(())
-            }
+        let layout = table.schema.layout();
+        let record = write.record.expect("found when it was first written");
+        // versions are of whole rows
+        let groups = if retain { table.existence.groups() } else { write.groups(layout) };
+        let grows =
+            write.op == Op::Replace || write.op == Op::Update && layout.any_var(write.dirty);
+        self.lock_groups(table, number, record, groups)?;
+        let words = self.image_words(number);
+        if grows && !record.fits(words) {
+            // the row moves, with all its groups
+            let rest = GroupSet(table.existence.groups().0 & !groups.0);
+            self.lock_groups(table, number, record, rest)?;
+            self.make_room(number, words)?;
         }
+        Ok(())
     }
 
     /// Words of the row that write `number` leaves, if it replaces the whole of it.
@@ -176,9 +178,9 @@ impl Ctx<'_> {
         &mut self,
         shared: &Shared,
         lane: &mut LaneGuard<'_>,
-        table: &Table,
         number: usize,
     ) -> Result<()> {
+        let table = shared.tables.get(self.txn.writes[number].table)?;
         let mut backoff = Backoff::new();
         while self.try_lock_insert(shared, lane, table, number)?.is_none() {
             if !backoff.wait() {
@@ -474,37 +476,54 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// C6: installs the rows and unlocks by storing the timestamp. Nothing can fail from here on.
+    /// C6: installs the rows and unlocks by storing the timestamp, the rows that others may wait for first.
+    /// Nothing can fail from here on.
     fn publish(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) {
-        for number in 0..self.txn.writes.len() {
-            let (write, held) = (&self.txn.writes[number], &mut self.txn.held[number]);
-            let (Some(record), Ok(table)) = (write.record, shared.tables.get(write.table)) else { continue };
-            let layout = table.schema.layout();
-            if let Some(overflow) = held.overflow.take() {
-                record.move_to_overflow(self.local, overflow);
-            }
-            let changed = write.groups(layout);
-            match write.op {
-                Op::Nothing => continue,
-                Op::Delete => {
-                    lane.deleted.push_back(Deleted { table: write.table, record, ts: commit_ts.raw() });
+        for new in [false, true] {
+            for number in 0..self.txn.writes.len() {
+                if self.txn.held[number].created == new {
+                    self.publish_write(shared, lane, number, commit_ts);
                 }
-                Op::Update => {
-                    record.store_columns(layout, write.dirty, &self.txn.images[write.image.clone()]);
+            }
+        }
+    }
+
+    #[inline]
+    fn publish_write(
+        &mut self,
+        shared: &Shared,
+        lane: &mut LaneGuard<'_>,
+        number: usize,
+        commit_ts: Timestamp,
+    ) {
+        let (write, held) = (&self.txn.writes[number], &mut self.txn.held[number]);
+        let (Some(record), Ok(table)) = (write.record, shared.tables.get(write.table)) else { return };
+        let layout = table.schema.layout();
+        if let Some(overflow) = held.overflow.take() {
+            record.move_to_overflow(self.local, overflow);
+        }
+        let changed = write.groups(layout);
+        let mut next = Word::live(commit_ts);
+        match write.op {
+            Op::Nothing => return,
+            Op::Delete => {
+                lane.deleted.push_back(Deleted { table: write.table, record, ts: commit_ts.raw() });
+                next = Word::absent(commit_ts);
+            }
+            Op::Update => {
+                record.store_columns(layout, write.dirty, &self.txn.images[write.image.clone()]);
+            }
+            Op::Insert | Op::Replace if !held.created => match write.base {
+                Some(base) => {
+                    let target = self.txn.writes[base].record.expect("rows are locked before their entries");
+                    record.store_row(&[target.raw()]);
                 }
-                Op::Insert | Op::Replace if !held.created => match write.base {
-                    Some(base) => {
-                        let target = self.txn.writes[base].record.expect("rows are locked before their entries");
-                        record.store_row(&[target.raw()]);
-                    }
-                    None => record.store_row(&self.txn.images[write.image.clone()]),
-                },
-                Op::Insert | Op::Replace => {}
-            }
-            let next = if write.op == Op::Delete { Word::absent(commit_ts) } else { Word::live(commit_ts) };
-            for group in held.groups.iter() {
-                record.unlock(group, if changed.has(group) { next } else { held.before[group] });
-            }
+                None => record.store_row(&self.txn.images[write.image.clone()]),
+            },
+            Op::Insert | Op::Replace => {}
+        }
+        for group in held.groups.iter() {
+            record.unlock(group, if changed.has(group) { next } else { held.before[group] });
         }
     }
 

@@ -143,18 +143,28 @@ fn layout(bytes: usize) -> Layout {
 fn large_alloc(domain: &Domain, bytes: usize) -> Result<NonNull<u8>> {
     domain.charge(bytes)?;
     // SAFETY: the layout has a size.
-    NonNull::new(unsafe { alloc(layout(bytes)) }).ok_or_else(|| {
+    let Some(block) = NonNull::new(unsafe { alloc(layout(bytes)) }) else {
         domain.discharge(bytes);
-        domain.out_of_memory()
-    })
+        return Err(domain.out_of_memory());
+    };
+    domain.note_large(block, bytes);
+    Ok(block)
 }
 
 /// # Safety
 /// As for [`Arena::free`].
 unsafe fn large_free(domain: &Domain, block: NonNull<u8>, bytes: usize) {
-    // SAFETY: allocated by `large_alloc` with the same layout.
-    unsafe { dealloc(block.as_ptr(), layout(bytes)) };
+    domain.forget_large(block);
+    // SAFETY: the caller's promise.
+    unsafe { give_back(block, bytes) };
     domain.discharge(bytes);
+}
+
+/// # Safety
+/// `block` came from `large_alloc` for `bytes`, and nobody refers to it.
+pub(crate) unsafe fn give_back(block: NonNull<u8>, bytes: usize) {
+    // SAFETY: allocated with the same layout.
+    unsafe { dealloc(block.as_ptr(), layout(bytes)) };
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use scaledb_sync::clock::Clock;
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, CachePadded};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
 
 /// The activity of a worker that looks at nothing.
@@ -26,6 +26,8 @@ pub struct Domain {
     chunks: Mutex<Vec<Chunk>>,
     /// Chunks that were provided ahead; not part of `used`.
     ready: Mutex<Vec<Chunk>>,
+    /// Large blocks in use, so that a database that goes gives them back.
+    large: Mutex<HashMap<usize, usize>>,
     /// What workers that are gone left: the next worker takes it over.
     orphans: Mutex<Vec<Orphan>>,
 }
@@ -62,6 +64,7 @@ impl Domain {
             budget,
             chunks: Mutex::new(Vec::new()),
             ready: Mutex::new(Vec::new()),
+            large: Mutex::new(HashMap::new()),
             orphans: Mutex::new(Vec::new()),
         })
     }
@@ -148,6 +151,19 @@ impl Domain {
         self.used.fetch_sub(bytes as u64, Ordering::Relaxed); // only a sum
     }
 
+    /// Notes a large block. (Not under loom, where each lock multiplies the interleavings.)
+    pub(crate) fn note_large(&self, block: NonNull<u8>, bytes: usize) {
+        if !cfg!(loom) {
+            self.large.lock().insert(block.as_ptr().expose_provenance(), bytes);
+        }
+    }
+
+    pub(crate) fn forget_large(&self, block: NonNull<u8>) {
+        if !cfg!(loom) {
+            self.large.lock().remove(&block.as_ptr().addr());
+        }
+    }
+
     #[cold]
     pub(crate) fn out_of_memory(&self) -> Error {
         Error::OutOfMemory { budget: self.budget }
@@ -169,14 +185,11 @@ impl Domain {
 
 impl Drop for Domain {
     fn drop(&mut self) {
-        // blocks of the system allocator are not part of a chunk; whoever built a structure of them
-        // frees it before, and what is in limbo is freed here
-        let mut arena = Arena::new();
-        for orphan in std::mem::take(&mut *self.orphans.lock()) {
-            for retired in orphan.limbo {
-                // SAFETY: no worker is left that could refer to it.
-                unsafe { arena.free(self, retired.block, retired.bytes) };
-            }
+        // no worker is left that could refer to a block; those from chunks go with their chunks
+        for (address, bytes) in std::mem::take(&mut *self.large.lock()) {
+            let block = std::ptr::with_exposed_provenance_mut(address);
+            // SAFETY: noted when it was allocated, forgotten when it was freed.
+            unsafe { crate::arena::give_back(NonNull::new_unchecked(block), bytes) };
         }
     }
 }
