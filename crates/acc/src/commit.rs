@@ -58,13 +58,14 @@ impl Ctx<'_> {
         let rules = shared.config.rules;
         // read after the pin is out; pairs with the wait of those who start retaining
         let retain = shared.snapshots.is_retaining();
-        let early = self.timestamp();
+        let early = if rules.on(Rule::TimestampAfterLocks) { Timestamp::ZERO } else { self.timestamp() };
         // C2 and C3. New keys first, with all their allocations and posts: the rows that others may wait for
         // are locked last, and as briefly as possible. (No order of locks is needed: waits are bounded.)
         let writes = self.txn.writes.len();
         self.txn.held.resize_with(writes, Held::default);
         for number in 0..writes {
-            if self.txn.writes[number].op == Op::Insert {
+            // some are locked already, before their index entries
+            if self.txn.writes[number].op == Op::Insert && self.txn.writes[number].record.is_none() {
                 self.lock_insert(shared, lane, number)?;
             }
         }
@@ -167,6 +168,7 @@ impl Ctx<'_> {
             } else {
                 record.lock(group).map_err(|Stuck| conflict(ConflictKind::WriteLocked, table, record))?
             };
+            self.txn.latest = self.txn.latest.max(before.ts());
             held.before[group] = before;
             held.groups = held.groups.with(group);
         }
@@ -180,7 +182,14 @@ impl Ctx<'_> {
         lane: &mut LaneGuard<'_>,
         number: usize,
     ) -> Result<()> {
-        let table = shared.tables.get(self.txn.writes[number].table)?;
+        let write = &self.txn.writes[number];
+        let table = shared.tables.get(write.table)?;
+        if let Some(base) = write.base
+            && self.txn.writes[base].record.is_none()
+        {
+            // an entry that was taken back, and then inserted again for a later row
+            self.lock_insert(shared, lane, base)?;
+        }
         let mut backoff = Backoff::new();
         while self.try_lock_insert(shared, lane, table, number)?.is_none() {
             if !backoff.wait() {
@@ -264,10 +273,14 @@ impl Ctx<'_> {
                     if !table.is_synchronous() || table.tree.is_none() {
                         return Ok(None);
                     }
-                    self.insert_in_tree(shared, table, number, placeholder).inspect_err(|_| {
+                    let inserted = self.insert_in_tree(shared, table, number, placeholder);
+                    if !matches!(inserted, Ok(None)) {
                         hashed.remove(self.local, hash, placeholder.raw());
+                    }
+                    if inserted.is_err() {
                         make_obsolete(placeholder, table.existence.groups());
-                    })
+                    }
+                    inserted
                 }
                 Inserted::Existing(raw) => Ok(Some(record(raw))),
                 Inserted::Full => Err(self.shared_out_of_memory()),
@@ -362,6 +375,7 @@ impl Ctx<'_> {
         for group in table.existence.groups().iter() {
             let before =
                 record.lock(group).map_err(|Stuck| conflict(ConflictKind::WriteLocked, table, record))?;
+            self.txn.latest = self.txn.latest.max(before.ts());
             let held = &mut self.txn.held[number];
             held.before[group] = before;
             held.groups = held.groups.with(group);
@@ -373,7 +387,8 @@ impl Ctx<'_> {
                 if before.is_obsolete() {
                     return Ok(Claim::Gone);
                 }
-                return Err(Error::DuplicateKey { table: table.id, key: record.key().into() });
+                // it was absent when the insert was executed: run again, that finds the duplicate
+                return Err(conflict(ConflictKind::AbsentAppeared, table, record));
             }
         }
         Ok(Claim::Taken)
@@ -551,10 +566,11 @@ impl Ctx<'_> {
                 mine.list.kill(item);
             }
             let (hash, in_tree) = (write.hash, held.in_tree);
-            table.remove_point(self.local, hash, record);
+            // the tree first: who does not find the key in the hash index does not find it in the tree either
             if in_tree {
                 self.remove_from_tree(shared, table, record);
             }
+            table.remove_point(self.local, hash, record);
             make_obsolete(record, table.existence.groups());
             // SAFETY: it has left the indexes and the list.
             unsafe { record.retire(self.local) };

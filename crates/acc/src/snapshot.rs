@@ -203,6 +203,8 @@ impl Ctx<'_> {
                 break result;
             }
             crate::background::merge_idle_lanes(shared, self.local, true);
+            // again: an entry may have had to wait for a synchronous inserter of its key
+            self.merge_old_lists(true);
             thread::sleep(Duration::from_micros(50));
         };
         shared.snapshots.waiting.fetch_sub(1, Ordering::Relaxed); // a hint
@@ -218,8 +220,15 @@ impl Ctx<'_> {
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
         let hash = self.shared.hasher.hash(key);
-        let Some(record) = table.find(self.local, hash, key, &mut self.txn.finger).record else {
-            return Ok(None);
+        let record = loop {
+            let Some(record) = table.find(self.local, hash, key, &mut self.txn.finger).record else {
+                return Ok(None);
+            };
+            // a placeholder may hide, for a moment, a record in the tree that its owner has not seen yet
+            match record.settled() {
+                word if word.is_obsolete() => {}
+                _ => break record,
+            }
         };
         let base = table.index_of.as_ref().map(|of| self.shared.tables.get(of.base)).transpose()?;
         Ok(self.read_at(table, base, record, cols).map(|(place, words)| {

@@ -317,6 +317,13 @@ impl Txn {
         Mark { writes: self.writes.len(), undo: self.undo.len() }
     }
 
+    /// The numbers of the writes since `mark` that insert what was not there.
+    pub(crate) fn inserts_since(&self, mark: Mark) -> impl Iterator<Item = usize> + use<> {
+        let inserts: Vec<usize> =
+            (mark.writes..self.writes.len()).filter(|&number| self.writes[number].op == Op::Insert).collect();
+        inserts.into_iter()
+    }
+
     /// Back to an earlier state of the write_set.
     pub(crate) fn undo_to(&mut self, mark: Mark) {
         while self.undo.len() > mark.undo {

@@ -249,6 +249,10 @@ impl Worker for AccWorker {
         let number = savepoint.0 as usize;
         let mark = *self.txn.savepoints.get(number).ok_or(Error::NoSuchSavepoint)?;
         self.txn.savepoints.truncate(number + 1);
+        let mut ctx = self.ctx();
+        for undone in ctx.txn.inserts_since(mark) {
+            ctx.note_free(undone);
+        }
         self.txn.undo_to(mark);
         Ok(())
     }

@@ -74,7 +74,9 @@ impl Ctx<'_> {
         let mut leaf = None;
         if own.is_none() && !numbered {
             let look = table.find(self.local, hash, key, &mut self.txn.finger);
-            leaf = look.leaf;
+            if look.record.is_none() {
+                leaf = look.leaf;
+            }
             if let Some(record) = look.record {
                 own = self.txn.write_of(record);
                 if own.is_none() {
@@ -165,7 +167,7 @@ impl Ctx<'_> {
             .read(layout, cols, &mut self.txn.row, &mut seen)
             .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
         let Presence::Live(words) = presence else {
-            self.txn.remember(table.id, record, cols.groups(), &seen);
+            self.note_absent(table, record, cols.groups(), &seen)?;
             return Ok(None);
         };
         let Txn { images, row, .. } = &mut *self.txn;
@@ -398,7 +400,11 @@ impl Ctx<'_> {
         if table.indexes.is_empty() {
             return self.delete_record(table, place);
         }
-        let Ok(Some(words)) = self.read_place(table, place, &table.all)? else { return Ok(false) };
+        let words = match (self.read_place(table, place, &table.all)?, place) {
+            (Ok(Some(words)), _) => words,
+            (Err(()), Place::Record(record)) => return Err(conflict(ConflictKind::ReadChanged, table, record)),
+            _ => return Ok(false),
+        };
         let Txn { row, old_row, .. } = &mut *self.txn;
         old_row.clear();
         old_row.extend_from_slice(&row[..words]);
@@ -440,9 +446,7 @@ impl Ctx<'_> {
                 Op::Delete | Op::Nothing => return Ok(false),
             };
             if op == Op::Nothing {
-                // the insert saw that the key was free; without it that is an absent read
-                let Write { hash, key, .. } = self.txn.writes[number].clone();
-                self.txn.absents.push(crate::txn::Absent { table: table.id, hash, key });
+                self.note_free(number);
             }
             if op == Op::Delete {
                 self.see_all_groups(table, number)?;
@@ -456,7 +460,7 @@ impl Ctx<'_> {
             .read(table.schema.layout(), &table.existence, &mut self.txn.row, &mut seen)
             .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
         if presence == Presence::Absent {
-            self.txn.remember(table.id, record, table.existence.groups(), &seen);
+            self.note_absent(table, record, table.existence.groups(), &seen)?;
             return Ok(false);
         }
         for group in table.existence.groups().iter() {
@@ -478,6 +482,35 @@ impl Ctx<'_> {
             read: table.existence.groups(),
         })?;
         Ok(true)
+    }
+
+    /// A row that was to be written is not there: that is a read of its record; but of an obsolete one only
+    /// that the key must be looked up again, which is left to the next attempt.
+    fn note_absent(&mut self, table: &Table, record: Record, groups: GroupSet, seen: &[Word; MAX_GROUPS]) -> Result<()> {
+        if groups.iter().any(|g| seen[g].is_obsolete()) {
+            return Err(conflict(ConflictKind::ReadChanged, table, record));
+        }
+        self.txn.remember(table.id, record, groups, seen);
+        Ok(())
+    }
+
+    /// An insert is taken back that has found its key free: without it, that is a read.
+    pub(crate) fn note_free(&mut self, number: usize) {
+        let Write { table: id, hash, key, .. } = self.txn.writes[number].clone();
+        let Ok(table) = self.shared.tables.get(id) else { return };
+        let found = table.find(self.local, hash, &self.txn.keys[key.clone()], &mut self.txn.finger).record;
+        // a deleted record that awaits clean-up; whatever else is there will not pass the commit
+        let deleted = found.filter(|record| record.word(0).is_deleted());
+        match deleted {
+            Some(record) => {
+                let mut seen = [Word(0); MAX_GROUPS];
+                for group in table.existence.groups().iter() {
+                    seen[group] = record.word(group).unlocked();
+                }
+                self.txn.remember(id, record, table.existence.groups(), &seen);
+            }
+            None => self.txn.absents.push(crate::txn::Absent { table: id, hash, key }),
+        }
     }
 
     /// Before an update of some groups becomes a delete of all: the words of the others.

@@ -288,6 +288,18 @@ impl Record {
         Word(self.group_word(group).load(Ordering::Acquire))
     }
 
+    /// The first group's word, once it is known what becomes of a record that has never been live.
+    pub fn settled(self) -> Word {
+        let mut backoff = Backoff::new();
+        loop {
+            let word = self.word(0);
+            if word != Word::PLACEHOLDER {
+                return word;
+            }
+            backoff.wait_forever();
+        }
+    }
+
     /// Locks a group whose word is still `seen`; false if it is not.
     #[inline]
     pub fn try_lock(self, group: usize, seen: Word) -> bool {

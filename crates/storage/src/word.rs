@@ -57,6 +57,12 @@ impl Word {
         self.0 & Self::ABSENT != 0
     }
 
+    /// Whether a committed delete was the last that happened: not locked, and not obsolete.
+    #[inline]
+    pub fn is_deleted(self) -> bool {
+        self.0 & (Self::LOCKED | Self::ABSENT | Self::OBSOLETE) == Self::ABSENT
+    }
+
     /// Whether the record has left the indexes.
     #[inline]
     pub fn is_obsolete(self) -> bool {

@@ -2,6 +2,7 @@
 
 use crate::history::event::{Event, Transaction};
 use crate::history::replay::Model;
+use scaledb_base::Timestamp;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -128,9 +129,9 @@ fn writers(earlier: &[Transaction], event: &Event) -> Vec<Transaction> {
 }
 
 /// A ended before B began: then A comes before B. Exempt is B if it sees a snapshot that may be older, or
-/// took the timestamp of the one commit that it read.
+/// took the timestamp of the one commit that it read (zero if it depends on none).
 fn real_time(by_ts: &[Transaction]) -> Result<(), Box<Violation>> {
-    let mut count: HashMap<scaledb_base::Timestamp, u32> = HashMap::new();
+    let mut count: HashMap<Timestamp, u32> = HashMap::new();
     for t in by_ts {
         *count.entry(t.ts).or_default() += 1;
     }
@@ -146,7 +147,8 @@ fn real_time(by_ts: &[Transaction]) -> Result<(), Box<Violation>> {
                 latest = Some(first);
             }
         }
-        let borrowed = count[&second.ts] > 1 && !second.scans() && !second.is_snapshot();
+        let borrowed =
+            (count[&second.ts] > 1 || second.ts == Timestamp::ZERO) && !second.scans() && !second.is_snapshot();
         if second.kind == scaledb_engine::TxnKind::Snapshot || borrowed {
             continue;
         }

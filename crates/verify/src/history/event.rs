@@ -85,6 +85,13 @@ pub struct Bounds {
     pub high: Option<(i32, Option<i32>)>,
 }
 
+impl Bounds {
+    /// Whether no key lies between.
+    pub fn is_empty(&self) -> bool {
+        matches!((self.low, self.high), (Some(low), Some(high)) if high <= low)
+    }
+}
+
 /// A row with its primary key.
 pub type Pair = (i32, Row);
 
@@ -198,8 +205,8 @@ impl Transaction {
         matches!(self.kind, TxnKind::Snapshot | TxnKind::Deferrable)
     }
 
-    /// Whether it scanned.
+    /// Whether it scanned a range that can hold a key.
     pub fn scans(&self) -> bool {
-        self.events.iter().any(|e| matches!(e, Event::Scan { .. }))
+        self.events.iter().any(|e| matches!(e, Event::Scan { bounds, .. } if !bounds.is_empty()))
     }
 }
