@@ -189,7 +189,8 @@ impl BenchArgs {
     /// Refuses options that the workload does not have: ignoring them would mislead.
     pub(crate) fn check(&self) -> Result<()> {
         let family = self.workload.family();
-        let has_ratio = matches!(self.workload, Workload::Ycsb16 | Workload::Ycsb1 | Workload::YcsbReadInsert);
+        let has_ratio =
+            matches!(self.workload, Workload::Ycsb16 | Workload::Ycsb1 | Workload::YcsbReadInsert);
         let misplaced = [
             ("--warehouses", self.warehouses.is_some(), family == Family::Tpcc),
             ("--small", self.small, family == Family::Tpcc),

@@ -108,7 +108,11 @@ fn load<T>(args: &BenchArgs, fill: impl FnOnce(&Acc) -> Result<T>) -> Result<(Ac
     Ok((engine, filled, seconds))
 }
 
-fn drive<L: driver::Workload>(args: &BenchArgs, engine: &Acc, workload: &L) -> Result<(Report, Vec<L::Client>)> {
+fn drive<L: driver::Workload>(
+    args: &BenchArgs,
+    engine: &Acc,
+    workload: &L,
+) -> Result<(Report, Vec<L::Client>)> {
     let mut line = Line::new();
     let result = driver::run(engine, workload, &args.options(), |progress| {
         if !args.json {
@@ -131,8 +135,7 @@ fn run_tpcc(args: &BenchArgs) -> Result<Finished> {
         tpcc::load(engine, &tables, args.seed, args.threads(), micros_since_2000())?;
         Ok(tables)
     })?;
-    let workload =
-        Tpcc { tables: tables.clone(), mix, seed: args.seed, snapshot_reads: args.snapshot_reads };
+    let workload = Tpcc { tables: tables.clone(), mix, seed: args.seed, snapshot_reads: args.snapshot_reads };
     let (report, _) = drive(args, &engine, &workload)?;
     let check = match args.no_check {
         true => Check::NotMade,
@@ -191,12 +194,8 @@ fn run_smallbank(args: &BenchArgs) -> Result<Finished> {
         Ok(tables)
     })?;
     let before = tables.total(&mut engine.worker()?)?;
-    let workload = SmallBank {
-        config,
-        tables: tables.clone(),
-        seed: args.seed,
-        snapshot_reads: args.snapshot_reads,
-    };
+    let workload =
+        SmallBank { config, tables: tables.clone(), seed: args.seed, snapshot_reads: args.snapshot_reads };
     let (report, tellers) = drive(args, &engine, &workload)?;
     let check = if args.no_check {
         Check::NotMade
@@ -213,7 +212,8 @@ fn run_smallbank(args: &BenchArgs) -> Result<Finished> {
 /// Each clock, on 1, 2, 4 ... threads.
 fn run_clock(args: &BenchArgs) -> Result {
     let most = args.threads();
-    let mut counts: Vec<usize> = std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|&n| n < most).collect();
+    let mut counts: Vec<usize> =
+        std::iter::successors(Some(1), |n| Some(n * 2)).take_while(|&n| n < most).collect();
     counts.push(most);
     let each = args.seconds / (counts.len() * clocks::SOURCES.len()) as u32;
     let rates: Vec<Vec<ClockRate>> = clocks::SOURCES
@@ -225,7 +225,8 @@ fn run_clock(args: &BenchArgs) -> Result {
         return Ok(true);
     }
     let header: Vec<String> = counts.iter().map(|&n| plural(n as u64, "thread")).collect();
-    let header: Vec<&str> = std::iter::once("reads per second").chain(header.iter().map(String::as_str)).collect();
+    let header: Vec<&str> =
+        std::iter::once("reads per second").chain(header.iter().map(String::as_str)).collect();
     let rows: Vec<Vec<String>> = rates
         .iter()
         .map(|of_source| {

@@ -83,7 +83,10 @@ mod tests {
         assert_eq!([1_500.0, 2_500_000.0].map(latency), ["1.50 ms", "2.50 s"]);
         assert_eq!([100, 1_536, 300 << 20].map(bytes), ["100 B", "1.5 KiB", "300 MiB"]);
         assert_eq!((percent(1, 8), percent(0, 0)), ("12.50 %".to_owned(), "0.00 %".to_owned()));
-        assert_eq!((plural(1, "thread"), plural(2_000, "thread")), ("1 thread".into(), "2,000 threads".into()));
+        assert_eq!(
+            (plural(1, "thread"), plural(2_000, "thread")),
+            ("1 thread".into(), "2,000 threads".into())
+        );
     }
 
     #[test]

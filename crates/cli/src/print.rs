@@ -84,8 +84,7 @@ pub(crate) fn tables(report: &Report) {
         })
         .collect();
     println!("\nTables and indexes (since the database was opened; {} in all)", bytes(report.memory_bytes));
-    let header =
-        ["", "entries", "merged", "merges", "pending", "sync", "repairs", "cleaned", "hash", "tree"];
+    let header = ["", "entries", "merged", "merges", "pending", "sync", "repairs", "cleaned", "hash", "tree"];
     print!("{}", table(&header, &rows));
 }
 

@@ -42,7 +42,15 @@ fn help_names_every_workload() {
     assert!(output.status.success());
     let help = text(&output.stdout);
     let workloads = [
-        "tpcc", "tpcc-np", "tpcc-nd", "ycsb-a", "ycsb-f", "ycsb-16", "ycsb-1", "ycsb-read-insert", "smallbank",
+        "tpcc",
+        "tpcc-np",
+        "tpcc-nd",
+        "ycsb-a",
+        "ycsb-f",
+        "ycsb-16",
+        "ycsb-1",
+        "ycsb-read-insert",
+        "smallbank",
         "clock",
     ];
     assert!(workloads.iter().all(|w| help.contains(&format!("- {w}:"))), "{help}");

@@ -6,7 +6,8 @@
 
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId, limits};
 use scaledb_engine::{
-    Engine, IndexInfo, Order, Range, RowId, Savepoint, Stats, TableDef, TableInfo, TableStats, TxnKind, Worker,
+    Engine, IndexInfo, Order, Range, RowId, Savepoint, Stats, TableDef, TableInfo, TableStats, TxnKind,
+    Worker,
 };
 use scaledb_keys::KeyBuf;
 use scaledb_row::{ColumnSet, KeySpec, Projection, RowBuf, RowMut, RowRef, Schema};
@@ -95,7 +96,12 @@ impl Engine for Reference {
         let first = state.tables.len() as u32;
         let indexes = def.indexes.iter().enumerate().map(|(i, index)| {
             let key = def.schema.key(&index.key)?;
-            Ok(IndexInfo { id: TableId(first + 1 + i as u32), name: index.name.clone(), key, unique: index.unique })
+            Ok(IndexInfo {
+                id: TableId(first + 1 + i as u32),
+                name: index.name.clone(),
+                key,
+                unique: index.unique,
+            })
         });
         let indexes = indexes.collect::<Result<Vec<_>>>()?;
         if first as usize + 1 + indexes.len() > limits::MAX_TABLES {
@@ -147,7 +153,8 @@ impl State {
     /// The key of a row's entry in each index of its table.
     fn index_keys(info: &TableInfo, primary: &[u8], words: &[u64]) -> Vec<(TableId, Box<[u8]>)> {
         let row = RowRef::new(info.schema.layout(), words);
-        let entry = |index: &IndexInfo| (index.id, index_key(&info.schema, &index.key, index.unique, primary, row));
+        let entry =
+            |index: &IndexInfo| (index.id, index_key(&info.schema, &index.key, index.unique, primary, row));
         info.indexes.iter().map(entry).collect()
     }
 
@@ -531,8 +538,11 @@ mod tests {
         put(&mut w, &t, 2, 0, None).unwrap();
         put(&mut w, &t, 3, 0, Some(1)).unwrap();
         let by_w = t.index("by_w").unwrap().id;
-        assert!(matches!(put(&mut w, &t, 4, 0, Some(1)), Err(Error::DuplicateKey { table, .. }) if table == by_w));
-        let to_one = w.update(t.id, &KeyBuf::new().i32(1), &Projection::all(&t.schema), |row| Ok(row.set_i32(2, 1)));
+        assert!(
+            matches!(put(&mut w, &t, 4, 0, Some(1)), Err(Error::DuplicateKey { table, .. }) if table == by_w)
+        );
+        let to_one =
+            w.update(t.id, &KeyBuf::new().i32(1), &Projection::all(&t.schema), |row| Ok(row.set_i32(2, 1)));
         assert!(matches!(to_one, Err(Error::DuplicateKey { .. })));
         assert_eq!(keys(&mut w, &t, t.id, Order::Forward), [1, 2, 3]);
         w.commit().unwrap();
@@ -550,7 +560,8 @@ mod tests {
         let cols = Projection::new(&t.schema, [1]);
         w.update(t.id, &KeyBuf::new().i32(1), &cols, |row| Ok(row.set_i32(1, 5))).unwrap();
         let cols = Projection::all(&t.schema);
-        let read = w.get(t.id, &KeyBuf::new().i32(1), &cols, |_, row| (row.i32(0), row.i32(1), row.i32(2))).unwrap();
+        let read =
+            w.get(t.id, &KeyBuf::new().i32(1), &cols, |_, row| (row.i32(0), row.i32(1), row.i32(2))).unwrap();
         assert_eq!(read, Some((1, 5, 3)));
     }
 
@@ -566,7 +577,8 @@ mod tests {
                     let all = Projection::all(&t.schema);
                     for _ in 0..100 {
                         let add = |row: &mut RowMut<'_>| Ok(row.set_i32(1, row.view().i32(1) + 1));
-                        w.run(TxnKind::ReadWrite, |w| w.update(t.id, &KeyBuf::new().i32(1), &all, add)).unwrap();
+                        w.run(TxnKind::ReadWrite, |w| w.update(t.id, &KeyBuf::new().i32(1), &all, add))
+                            .unwrap();
                     }
                 });
             }

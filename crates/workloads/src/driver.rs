@@ -236,7 +236,9 @@ fn conduct<T>(
         }
         let next = if warming_up { options.warmup } else { total };
         let next = next.min(last + Duration::from_secs(1));
-        thread::sleep(next.saturating_sub(start.elapsed()).clamp(Duration::from_millis(1), Duration::from_millis(100)));
+        thread::sleep(
+            next.saturating_sub(start.elapsed()).clamp(Duration::from_millis(1), Duration::from_millis(100)),
+        );
     }
 }
 

@@ -186,7 +186,9 @@ mod tests {
 
     #[test]
     fn frequencies_are_those_of_the_law() {
-        for (n, theta) in [(10, 0.99), (1_000, 0.5), (100_000, 0.99), (100_000, 0.6), (50_000, 1.2), (777, 0.0)] {
+        for (n, theta) in
+            [(10, 0.99), (1_000, 0.5), (100_000, 0.99), (100_000, 0.6), (50_000, 1.2), (777, 0.0)]
+        {
             fits(n, theta, 400_000);
         }
         assert_eq!(Zipf::new(1, 0.99).draw(&mut Rng::new(1, 1)), 0);
@@ -206,7 +208,8 @@ mod tests {
         for n in [1, 2, 1_000, 65_536] {
             let scramble = Scramble::new(n);
             let mut seen = vec![false; n as usize];
-            (0..n).for_each(|rank| assert!(!std::mem::replace(&mut seen[scramble.place(rank) as usize], true)));
+            (0..n)
+                .for_each(|rank| assert!(!std::mem::replace(&mut seen[scramble.place(rank) as usize], true)));
         }
         let scramble = Scramble::new(1_000_000);
         assert!(scramble.place(1).abs_diff(scramble.place(0)) > 1_000);

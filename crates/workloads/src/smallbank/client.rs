@@ -90,7 +90,8 @@ impl Teller {
     #[inline]
     fn choose(&mut self) {
         let hot = self.rng.percent(self.config.hot_percent);
-        let of = if hot { self.config.hot_customers.min(self.config.customers) } else { self.config.customers };
+        let of =
+            if hot { self.config.hot_customers.min(self.config.customers) } else { self.config.customers };
         let first = self.rng.below(u64::from(of)) as u32;
         let second = self.rng.below(u64::from(of.max(2) - 1)) as u32;
         self.customers = [first, second + u32::from(second >= first)];

@@ -5,7 +5,7 @@
 
 pub mod client;
 
-pub use client::{Teller, SmallBank};
+pub use client::{SmallBank, Teller};
 
 use crate::load::{in_batches, in_parallel};
 use scaledb_base::{Result, TableId};
@@ -74,8 +74,11 @@ impl Tables {
     pub fn create<E: Engine>(engine: &E, synchronous: bool) -> Result<Self> {
         let table = |name: &str, value: Column| -> Result<Table> {
             let columns = vec![Column::new("customer_id", ColumnType::Int4), value];
-            let options =
-                TableOptions { access: ACCESS, merge_batch: synchronous.then_some(0), ..TableOptions::default() };
+            let options = TableOptions {
+                access: ACCESS,
+                merge_batch: synchronous.then_some(0),
+                ..TableOptions::default()
+            };
             let schema = Schema::new(columns, &[KeyPart::asc(CUSTOMER)])?;
             let info = engine.create_table(TableDef::new(name, schema).options(options))?;
             Ok(Table { id: info.id, cols: Projection::new(&info.schema, [VALUE]), info })

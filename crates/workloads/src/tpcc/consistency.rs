@@ -237,7 +237,9 @@ impl Facts {
             check.equal(6, order.lines_promised, order.lines, at);
             check.equal(7, order.misfits, 0, at);
         }
-        for (number, orphans, table) in [(5, &self.orphans[0], "new_order"), (6, &self.orphans[1], "order_line")] {
+        for (number, orphans, table) in
+            [(5, &self.orphans[0], "new_order"), (6, &self.orphans[1], "order_line")]
+        {
             for key in orphans {
                 check.fail(number, || format!("{table}: no order for x'{}'", hex(key)));
             }

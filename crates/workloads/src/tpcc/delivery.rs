@@ -104,10 +104,16 @@ impl Delivery {
         for d_id in 1..=DISTRICTS {
             let (from, to) = keys::new_orders(self.w_id, d_id);
             let mut oldest = None;
-            worker.scan(t.new_order.id, Range::new(&from, &to), Order::Forward, &self.existence, |id, key, _| {
-                oldest = Some((id, keys::order_number(key)));
-                ControlFlow::Break(())
-            })?;
+            worker.scan(
+                t.new_order.id,
+                Range::new(&from, &to),
+                Order::Forward,
+                &self.existence,
+                |id, key, _| {
+                    oldest = Some((id, keys::order_number(key)));
+                    ControlFlow::Break(())
+                },
+            )?;
             let Some((id, o_id)) = oldest else { continue };
             worker.delete_at(t.new_order.id, id)?;
             self.delivered.push(Delivered { d_id, o_id, ..Delivered::default() });
@@ -134,10 +140,16 @@ impl Delivery {
         let (from, to) = keys::order_lines(self.w_id, delivered.d_id, delivered.o_id, delivered.o_id + 1);
         let lines = &mut self.lines;
         lines.clear();
-        worker.scan(t.order_line.id, Range::new(&from, &to), Order::Forward, &self.existence, |id, _, _| {
-            lines.push(id);
-            ControlFlow::Continue(())
-        })?;
+        worker.scan(
+            t.order_line.id,
+            Range::new(&from, &to),
+            Order::Forward,
+            &self.existence,
+            |id, _, _| {
+                lines.push(id);
+                ControlFlow::Continue(())
+            },
+        )?;
         for &line in &*lines {
             let amount = worker.update_at(t.order_line.id, line, &self.line_cols, |row| {
                 row.set_i64(order_line::OL_DELIVERY_D, self.ol_delivery_d);

@@ -2,7 +2,9 @@
 
 use super::random::{Constants, ORIGINAL, last_name, nu_rand};
 use super::scale::{DISTRICTS, Scale};
-use super::schema::{Tables, customer, district, history, item, new_order, order_line, orders, stock, warehouse};
+use super::schema::{
+    Tables, customer, district, history, item, new_order, order_line, orders, stock, warehouse,
+};
 use crate::load::{in_batches, in_parallel};
 use crate::rng::Rng;
 use scaledb_base::Result;

@@ -134,19 +134,25 @@ impl OrderStatus {
         }
         let (from, to) = keys::order_lines(w, d, shown.o_id, shown.o_id + 1);
         shown.ol_cnt = 0;
-        worker.scan(t.order_line.id, Range::new(&from, &to), Order::Forward, &self.line_cols, |_, _, row| {
-            use order_line::*;
-            let Some(line) = shown.lines.get_mut(shown.ol_cnt) else { return ControlFlow::Break(()) };
-            *line = LineShown {
-                ol_i_id: row.i32(OL_I_ID),
-                ol_supply_w_id: row.i16(OL_SUPPLY_W_ID),
-                ol_quantity: row.i16(OL_QUANTITY),
-                ol_amount: row.i32(OL_AMOUNT),
-                ol_delivery_d: (!row.is_null(OL_DELIVERY_D)).then(|| row.i64(OL_DELIVERY_D)),
-            };
-            shown.ol_cnt += 1;
-            ControlFlow::Continue(())
-        })?;
+        worker.scan(
+            t.order_line.id,
+            Range::new(&from, &to),
+            Order::Forward,
+            &self.line_cols,
+            |_, _, row| {
+                use order_line::*;
+                let Some(line) = shown.lines.get_mut(shown.ol_cnt) else { return ControlFlow::Break(()) };
+                *line = LineShown {
+                    ol_i_id: row.i32(OL_I_ID),
+                    ol_supply_w_id: row.i16(OL_SUPPLY_W_ID),
+                    ol_quantity: row.i16(OL_QUANTITY),
+                    ol_amount: row.i32(OL_AMOUNT),
+                    ol_delivery_d: (!row.is_null(OL_DELIVERY_D)).then(|| row.i64(OL_DELIVERY_D)),
+                };
+                shown.ol_cnt += 1;
+                ControlFlow::Continue(())
+            },
+        )?;
         Ok(())
     }
 }

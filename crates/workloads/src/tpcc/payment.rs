@@ -166,7 +166,8 @@ impl Payment {
         let pay = |row: &mut RowMut<'_>| {
             use customer::*;
             let view = row.view();
-            let (balance, ytd, count) = (view.i64(C_BALANCE), view.i64(C_YTD_PAYMENT), view.i32(C_PAYMENT_CNT));
+            let (balance, ytd, count) =
+                (view.i64(C_BALANCE), view.i64(C_YTD_PAYMENT), view.i32(C_PAYMENT_CNT));
             shown.c_id = view.i16(C_ID);
             shown.c_balance = balance - amount;
             shown.c_credit.copy_from_slice(view.bytes(C_CREDIT));

@@ -4,7 +4,8 @@ use super::scale::Scale;
 use crate::rng::Rng;
 
 /// The syllables of last names (clause 4.3.2.3).
-const SYLLABLES: [&str; 10] = ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
+const SYLLABLES: [&str; 10] =
+    ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
 /// The last name of a number below 1,000, padded.
 pub fn last_name(number: u32) -> [u8; 16] {

@@ -281,7 +281,8 @@ impl Tables {
     /// # Errors
     /// Those of [`Engine::create_table`].
     pub fn create<E: Engine>(engine: &E, scale: Scale, synchronous: bool) -> Result<Self> {
-        let options = |access| TableOptions { access, merge_batch: synchronous.then_some(0), merge_epoch: None };
+        let options =
+            |access| TableOptions { access, merge_batch: synchronous.then_some(0), merge_epoch: None };
         let table = |name: &str,
                      columns: Vec<Column>,
                      key: &[usize],
@@ -301,12 +302,14 @@ impl Tables {
         let index_of = |table: &Table| Table { id: table.info.indexes[0].id, info: table.info.clone() };
         let customer = {
             use customer::*;
-            let by_name = index("customer_by_name", &[C_W_ID, C_D_ID, C_LAST, C_FIRST], access::CUSTOMER_BY_NAME);
+            let by_name =
+                index("customer_by_name", &[C_W_ID, C_D_ID, C_LAST, C_FIRST], access::CUSTOMER_BY_NAME);
             table("customer", columns(), &[C_W_ID, C_D_ID, C_ID], access::CUSTOMER, by_name)?
         };
         let orders = {
             use orders::*;
-            let by_customer = index("orders_by_customer", &[O_W_ID, O_D_ID, O_C_ID], access::ORDERS_BY_CUSTOMER);
+            let by_customer =
+                index("orders_by_customer", &[O_W_ID, O_D_ID, O_C_ID], access::ORDERS_BY_CUSTOMER);
             table("orders", columns(), &[O_W_ID, O_D_ID, O_ID], access::ORDERS, by_customer)?
         };
         Ok(Self {

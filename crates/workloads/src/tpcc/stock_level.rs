@@ -70,20 +70,27 @@ impl StockLevel {
         stocks.clear();
         met.fill(0);
         let (from, to) = keys::order_lines(w, d, next - ORDERS, next);
-        worker.scan(t.order_line.id, Range::new(&from, &to), Order::Forward, &self.line_cols, |_, _, row| {
-            let item = row.i32(order_line::OL_I_ID);
-            let (word, bit) = (item as usize / 64, 1 << (item % 64));
-            if met[word] & bit == 0 {
-                met[word] |= bit;
-                stocks.push(keys::stock(w, item));
-            }
-            ControlFlow::Continue(())
-        })?;
+        worker.scan(
+            t.order_line.id,
+            Range::new(&from, &to),
+            Order::Forward,
+            &self.line_cols,
+            |_, _, row| {
+                let item = row.i32(order_line::OL_I_ID);
+                let (word, bit) = (item as usize / 64, 1 << (item % 64));
+                if met[word] & bit == 0 {
+                    met[word] |= bit;
+                    stocks.push(keys::stock(w, item));
+                }
+                ControlFlow::Continue(())
+            },
+        )?;
         self.low_stock = 0;
         for keys in self.stocks.chunks(OVERLAP) {
             worker.prefetch(t.stock.id, keys.iter().map(|k| &k[..]), &self.stock_cols);
             for key in keys {
-                let quantity = worker.get(t.stock.id, key, &self.stock_cols, |_, row| row.i64(stock::S_QUANTITY));
+                let quantity =
+                    worker.get(t.stock.id, key, &self.stock_cols, |_, row| row.i64(stock::S_QUANTITY));
                 let quantity = quantity?.ok_or(Abort::Inconsistent("a stock is missing"))?;
                 self.low_stock += u32::from(quantity < self.threshold);
             }

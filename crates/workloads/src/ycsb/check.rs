@@ -10,7 +10,12 @@ use std::ops::ControlFlow;
 ///
 /// # Errors
 /// What the engine returns.
-pub fn check<W: Worker>(config: &Config, table: &Table, done: Done, worker: &mut W) -> Result<Result<(), String>> {
+pub fn check<W: Worker>(
+    config: &Config,
+    table: &Table,
+    done: Done,
+    worker: &mut W,
+) -> Result<Result<(), String>> {
     let all = table.project(None);
     let (records, sum, torn) = worker.run(TxnKind::Deferrable, |worker| {
         let (mut records, mut sum, mut torn) = (0u64, 0u64, 0u64);

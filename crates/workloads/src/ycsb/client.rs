@@ -204,7 +204,9 @@ impl Client for Session {
             };
             let number = match request {
                 Request::Scan => self.rng.within(1, MAX_SCAN),
-                Request::Update | Request::ReadModifyWrite => self.rng.below(self.config.fields as u64) as u32,
+                Request::Update | Request::ReadModifyWrite => {
+                    self.rng.below(self.config.fields as u64) as u32
+                }
                 Request::Read | Request::Insert => 0,
             };
             self.pending.increments += u64::from(request == Request::ReadModifyWrite);

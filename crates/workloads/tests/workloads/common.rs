@@ -14,7 +14,12 @@ pub(crate) const SEED: u64 = 42;
 
 /// A short run.
 pub(crate) fn options(threads: usize, ms: u64) -> Options {
-    Options { threads, warmup: Duration::from_millis(ms / 4), measured: Duration::from_millis(ms), pin: false }
+    Options {
+        threads,
+        warmup: Duration::from_millis(ms / 4),
+        measured: Duration::from_millis(ms),
+        pin: false,
+    }
 }
 
 /// A loaded database.
@@ -120,7 +125,13 @@ pub(crate) fn rows(worker: &mut ReferenceWorker, table: &Table) -> Vec<Row> {
 pub(crate) mod full {
     use super::*;
 
-    pub(crate) fn set(worker: &mut ReferenceWorker, table: &Table, key: &[u8], column: usize, value: Datum<'_>) {
+    pub(crate) fn set(
+        worker: &mut ReferenceWorker,
+        table: &Table,
+        key: &[u8],
+        column: usize,
+        value: Datum<'_>,
+    ) {
         let schema = table.schema();
         let set = worker.run(TxnKind::ReadWrite, |w| {
             w.update(table.id, key, &Projection::all(schema), |row| row.set(schema, column, value))

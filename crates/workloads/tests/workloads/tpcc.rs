@@ -43,7 +43,10 @@ fn population_has_the_specified_cardinalities_and_is_consistent() {
     assert!((5 * 1_500..=15 * 1_500).contains(&lines.len()));
     db.assert_consistent();
     let full = Scale::full(1);
-    assert_eq!((full.items, full.customers, full.delivered(), full.last_names()), (100_000, 3_000, 2_100, 1_000));
+    assert_eq!(
+        (full.items, full.customers, full.delivered(), full.last_names()),
+        (100_000, 3_000, 2_100, 1_000)
+    );
 }
 
 #[test]
@@ -143,7 +146,10 @@ fn new_order_inserts_and_takes_from_stock() {
     let placed = db.row(&t.orders, &keys::order(1, 4, 41));
     {
         use schema::orders::*;
-        assert_eq!((int(&placed, O_C_ID), int(&placed, O_ENTRY_D), placed.int(O_CARRIER_ID)), (11, NOW, None));
+        assert_eq!(
+            (int(&placed, O_C_ID), int(&placed, O_ENTRY_D), placed.int(O_CARRIER_ID)),
+            (11, NOW, None)
+        );
         assert_eq!((int(&placed, O_OL_CNT), int(&placed, O_ALL_LOCAL)), (3, 0));
     }
     let mut sum = 0;
@@ -289,7 +295,9 @@ fn payment_of_a_bad_customer_is_noted_in_c_data() {
     use schema::customer::*;
     let customers = rows(&mut db.worker, &t.customer);
     let of = |credit: &[u8]| {
-        let found = customers.iter().find(|r| int(r, C_W_ID) == 2 && r.bytes(C_D_ID) == [7] && r.bytes(C_CREDIT) == credit);
+        let found = customers
+            .iter()
+            .find(|r| int(r, C_W_ID) == 2 && r.bytes(C_D_ID) == [7] && r.bytes(C_CREDIT) == credit);
         found.unwrap().clone()
     };
     let (good, bad) = (of(b"GC"), of(b"BC"));
@@ -375,7 +383,8 @@ fn stock_level_counts_distinct_items_of_the_last_20_orders() {
                 items.insert(int(&row, OL_I_ID) as i32);
             }
         }
-        let quantity = |db: &mut Tpcc, i| int(&db.row(&t.stock, &keys::stock(1, i)), schema::stock::S_QUANTITY);
+        let quantity =
+            |db: &mut Tpcc, i| int(&db.row(&t.stock, &keys::stock(1, i)), schema::stock::S_QUANTITY);
         let low = items.iter().filter(|&&i| quantity(&mut db, i) < threshold).count();
         assert_eq!(level.low_stock as usize, low, "district {d_id}");
         assert!(threshold <= 100 || low == items.len() && low > 50);
@@ -472,7 +481,9 @@ fn corrupt(number: usize, db: &mut Tpcc, t: &Tables) {
         3 => full::delete(w, &t.new_order, &keys::order(1, 5, 35)),
         4 | 6 => full::delete(w, &t.order_line, &keys::order_line(2, 1, 12, 1)),
         5 => full::delete(w, &t.new_order, &keys::order(2, 2, 29)),
-        7 => full::set(w, &t.order_line, &keys::order_line(1, 1, 3, 2), order_line::OL_DELIVERY_D, Datum::Null),
+        7 => {
+            full::set(w, &t.order_line, &keys::order_line(1, 1, 3, 2), order_line::OL_DELIVERY_D, Datum::Null)
+        }
         8 => full::set(w, &t.warehouse, &keys::warehouse(2), warehouse::W_YTD, Datum::Int8(5)),
         9 => {
             let row = rows(w, &t.history).into_iter().next().unwrap();
