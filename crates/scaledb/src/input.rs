@@ -112,6 +112,12 @@ impl<T: AsDatum + ?Sized> AsDatum for &T {
     }
 }
 
+impl<T: AsDatum> Tuple for Option<T> {
+    fn with_datums<R>(&self, f: impl FnOnce(&mut [Datum<'_>]) -> R) -> R {
+        f(&mut [self.as_datum()])
+    }
+}
+
 impl<T: AsDatum> Tuple for [T] {
     fn with_datums<R>(&self, f: impl FnOnce(&mut [Datum<'_>]) -> R) -> R {
         let mut datums: SmallVec<[Datum<'_>; 16]> = self.iter().map(AsDatum::as_datum).collect();
