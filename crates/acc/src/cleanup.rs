@@ -24,7 +24,9 @@ impl Horizon {
         let versions = shared.snapshots.advance(shared);
         let actives = shared.domain.horizon();
         let pins = shared.min_pin();
-        let records = scaledb_base::Timestamp::start_of(actives.min(pins)).raw().min(versions);
+        let records = scaledb_base::Timestamp::start_of(actives.min(pins)).raw();
+        let records =
+            if shared.config.rules.on(Rule::GraceOfSnapshots) { records.min(versions) } else { records };
         if !shared.config.rules.on(Rule::Grace) {
             return Self { records: u64::MAX, versions };
         }

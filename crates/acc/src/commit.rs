@@ -48,7 +48,7 @@ impl Ctx<'_> {
             self.abort();
         }
         self.merge_full_lists(shared, &lane);
-        if lane.is_clean() {
+        if lane.is_clean() || !rules.on(Rule::PinUntilMerged) {
             lane.unpin();
         }
         result
@@ -59,6 +59,8 @@ impl Ctx<'_> {
         // read after the pin is out; pairs with the wait of those who start retaining
         let retain = shared.snapshots.is_retaining();
         let early = if rules.on(Rule::TimestampAfterLocks) { Timestamp::ZERO } else { self.timestamp() };
+        // what has changed already fails before anything is claimed
+        self.writes_are_unchanged(shared)?;
         // C2 and C3. New keys first, with all their allocations and posts: the rows that others may wait for
         // are locked last, and as briefly as possible. (No order of locks is needed: waits are bounded.)
         let writes = self.txn.writes.len();
@@ -115,6 +117,30 @@ impl Ctx<'_> {
         Timestamp::new(ticks, self.local.id())
     }
 
+    /// Whether the rows that are to be written are as they were read: a cheap look before the locks, which
+    /// check again. Lets a transaction that has lost fail at once.
+    fn writes_are_unchanged(&self, shared: &Shared) -> Result<()> {
+        for write in &self.txn.writes {
+            let Some(record) = write.record else { continue };
+            let table = shared.tables.get(write.table)?;
+            for group in write.groups(table.schema.layout()).iter() {
+                let (seen, now) = (write.seen[group], record.word(group));
+                if seen != now {
+                    let locked = now.unlocked() == seen;
+                    let kind = if locked { ConflictKind::WriteLocked } else { ConflictKind::WriteChanged };
+                    return Err(conflict(kind, table, record));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what the running transaction has read still holds: else an error that it found is no news.
+    pub(crate) fn check_so_far(&mut self) -> Result<()> {
+        self.writes_are_unchanged(self.shared)?;
+        self.validate(self.shared)
+    }
+
     /// C2 for a record that exists. On an error, `held` says what is locked.
     #[inline]
     fn lock(&mut self, shared: &Shared, number: usize, retain: bool) -> Result<()> {
@@ -153,7 +179,8 @@ impl Ctx<'_> {
     fn lock_groups(&mut self, table: &Table, number: usize, record: Record, groups: GroupSet) -> Result<()> {
         let (write, held) = (&self.txn.writes[number], &mut self.txn.held[number]);
         for group in groups.iter() {
-            let before = if write.read.has(group) {
+            let check = self.shared.config.rules.on(Rule::LockUnchanged);
+            let before = if write.read.has(group) && check {
                 let seen = write.seen[group];
                 if !record.try_lock(group, seen) {
                     let now = record.word(group);
@@ -298,6 +325,10 @@ impl Ctx<'_> {
                             // claimed in the indexlet: now the tree must not have the key, as it had not
                             // when the insert was executed
                             let leaf = self.txn.writes[number].leaf;
+                            if let (Some(_), false) = (leaf, shared.config.rules.on(Rule::LookInTree)) {
+                                self.txn.held[number].leaf = leaf;
+                                return Ok(None);
+                            }
                             if let (Some((stamp, _)), Some(tree)) = (leaf, &table.tree)
                                 && tree.is_current(self.local, stamp)
                             {

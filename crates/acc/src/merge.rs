@@ -3,6 +3,7 @@
 //! comes before M5, or a scan could take the count of another lane's item for its own lane's.)
 
 use crate::lane::{Lane, LaneGuard, count};
+use crate::rules::Rule;
 use crate::shared::Shared;
 use crate::table::{Points, Table};
 use crate::worker::Ctx;
@@ -11,6 +12,7 @@ use scaledb_index::phantomlet::CellId;
 use scaledb_memory::Local;
 use scaledb_storage::Record;
 use scaledb_sync::atomic::Ordering;
+use scaledb_sync::hint::Backoff;
 
 /// A pending entry on its way into the tree: the first eight bytes of its key, the record, its cell.
 struct Entry(u64, Record, CellId);
@@ -42,56 +44,70 @@ pub(crate) fn merge(shared: &Shared, local: &mut Local, lane: &LaneGuard<'_>, ta
     // M1. Each record has one item, ever, so that no other merge has it; and clean-up waits for the pin.
     entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.key().cmp(b.1.key())));
     let needed_after = shared.raise_needed_after();
-    // M2
-    let sorted: Vec<u64> = entries.iter().map(|e| e.1.raw()).collect();
-    let mut left = Vec::new();
-    if let Some(tree) = &table.tree {
-        // SAFETY: records stay valid until they have left the tree.
-        let stats = unsafe {
-            tree.insert_batch(local, needed_after, &sorted, |i, existing| {
-                // a synchronous inserter's placeholder, whose owner has not found ours in the indexlet yet
-                if existing != sorted[i] {
-                    left.push(i);
-                }
-            })?
-        };
-        count(&counters.node_locks, stats.locks);
-    }
-    // M4
-    if let Points::Indexlet(indexlet) = &table.points {
-        let mut next_left = left.iter().peekable();
-        for (i, entry) in entries.iter().enumerate() {
-            if next_left.next_if(|&&l| l == i).is_none() {
+    let evict = |local: &mut Local| {
+        if let Points::Indexlet(indexlet) = &table.points {
+            for entry in &entries {
                 indexlet.remove(local, shared.hasher.hash(entry.1.key()), entry.1.raw());
             }
         }
+    };
+    let rules = shared.config.rules;
+    if !rules.on(Rule::EvictAfterInsert) {
+        evict(local);
     }
-    // what could not go yet stays listed, under its old post
-    for &i in &left {
-        list.push(local, entries[i].1, entries[i].2)?;
+    // M2
+    let mut sorted: Vec<u64> = entries.iter().map(|e| e.1.raw()).collect();
+    if let Some(tree) = &table.tree {
+        let mut backoff = Backoff::new();
+        while !sorted.is_empty() {
+            let mut left = Vec::new();
+            // SAFETY: records stay valid until they have left the tree.
+            let stats = unsafe {
+                tree.insert_batch(local, needed_after, &sorted, |i, existing| {
+                    // a synchronous inserter's placeholder: its owner, which waits for nobody, is about to find
+                    // ours in the indexlet, and takes its own back
+                    if existing != sorted[i] {
+                        left.push(sorted[i]);
+                    }
+                })?
+            };
+            count(&counters.node_locks, stats.locks);
+            sorted = left;
+            if !sorted.is_empty() {
+                backoff.wait_forever();
+            }
+        }
+    }
+    // M4
+    if rules.on(Rule::EvictAfterInsert) {
+        evict(local);
     }
     // M6, M5, and the owner's bits
-    list.remove_before(end);
-    let mut run = 0;
-    for (i, entry) in entries.iter().enumerate() {
-        run += u64::from(!left.contains(&i));
-        if entries.get(i + 1).is_none_or(|next| next.2 != entry.2) {
-            if run > 0 {
+    let uncount = || {
+        let mut run = 0;
+        for (i, entry) in entries.iter().enumerate() {
+            run += 1;
+            if entries.get(i + 1).is_none_or(|next| next.2 != entry.2) {
                 table.phantomlet.merged(entry.2, run);
-            }
-            run = 0;
-        }
-    }
-    if left.is_empty() {
-        for cell in entries.iter().map(|e| e.2).chain(dead) {
-            if table.phantomlet.read(cell).owners.contains(worker) {
-                table.phantomlet.clear_owner(cell, worker);
+                run = 0;
             }
         }
-        lane.unmark(table.id);
+    };
+    if !rules.on(Rule::UncountLast) {
+        uncount();
     }
+    list.remove_before(end);
+    if rules.on(Rule::UncountLast) {
+        uncount();
+    }
+    for cell in entries.iter().map(|e| e.2).chain(dead) {
+        if table.phantomlet.read(cell).owners.contains(worker) {
+            table.phantomlet.clear_owner(cell, worker);
+        }
+    }
+    lane.unmark(table.id);
     count(&counters.merges, 1);
-    count(&counters.merged, (entries.len() - left.len()) as u64);
+    count(&counters.merged, entries.len() as u64);
     crate::tune::after_merge(table, entries.len() as u64);
     Ok(())
 }

@@ -53,10 +53,18 @@ impl Ctx<'_> {
         cols: &Projection,
     ) -> Result<std::result::Result<Option<usize>, ()>> {
         let mut seen = [Word(0); MAX_GROUPS];
+        let layout = table.schema.layout();
+        #[cfg(feature = "mutations")]
+        if !self.shared.config.rules.on(Rule::Seqlock) {
+            let presence = record.read_unchecked(layout, cols, &mut self.txn.row, &mut seen);
+            self.txn.remember(table.id, record, cols.groups(), &seen);
+            return Ok(Ok(presence));
+        }
         let presence = record
-            .read(table.schema.layout(), cols, &mut self.txn.row, &mut seen)
+            .read(layout, cols, &mut self.txn.row, &mut seen)
             .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
-        if presence == Presence::Absent && cols.groups().iter().any(|g| seen[g].is_obsolete()) {
+        let obsolete = presence == Presence::Absent && cols.groups().iter().any(|g| seen[g].is_obsolete());
+        if obsolete && self.shared.config.rules.on(Rule::LookAgain) {
             return Ok(Err(()));
         }
         self.txn.remember(table.id, record, cols.groups(), &seen);

@@ -33,6 +33,55 @@ pub enum Rule {
     Retain,
     /// A record's copy is checked against its words.
     Seqlock,
+    /// C5: the second look at a range reads the pending lists again, not only the leaves.
+    RecheckLists,
+    /// M6 before M5: an entry leaves its list before it is uncounted.
+    UncountLast,
+    /// The pin stays until the last entry is merged.
+    PinUntilMerged,
+    /// Clean-up waits for the snapshots that run, and for the one that may begin next.
+    GraceOfSnapshots,
+    /// A snapshot's boundary lies before every pin.
+    BoundaryBeforePins,
+    /// Whoever meets an obsolete record looks its key up again.
+    LookAgain,
+    /// A claim in the indexlet looks whether the tree has the key.
+    LookInTree,
+    /// What was read by a write that was rolled back to a savepoint is still read.
+    UndoneReads,
+    /// A row that is updated must still be as it was read.
+    LockUnchanged,
+}
+
+#[cfg(feature = "mutations")]
+impl Rule {
+    /// All rules.
+    pub const ALL: [Self; 24] = [
+        Self::PinFirst,
+        Self::Post,
+        Self::PostBeforeTimestamp,
+        Self::TimestampAfterLocks,
+        Self::ValidateReads,
+        Self::HonourLocks,
+        Self::ValidateAbsent,
+        Self::ValidateCells,
+        Self::ValidateLeaves,
+        Self::Repair,
+        Self::Inherit,
+        Self::EvictAfterInsert,
+        Self::Grace,
+        Self::Retain,
+        Self::Seqlock,
+        Self::RecheckLists,
+        Self::UncountLast,
+        Self::PinUntilMerged,
+        Self::GraceOfSnapshots,
+        Self::BoundaryBeforePins,
+        Self::LookAgain,
+        Self::LookInTree,
+        Self::UndoneReads,
+        Self::LockUnchanged,
+    ];
 }
 
 /// The rules in force.

@@ -400,6 +400,9 @@ impl Ctx<'_> {
                 return false;
             }
             let mut phantom = false;
+            if !self.shared.config.rules.on(Rule::RecheckLists) {
+                unmerged.clear();
+            }
             for &(cell, owners) in &unmerged {
                 table.for_each_pending(cell, owners, (self.local.id(), own_before), |record| {
                     let key = record.key();

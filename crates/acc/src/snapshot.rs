@@ -11,6 +11,7 @@
 
 use crate::lane::NONE;
 use crate::read::Place;
+use crate::rules::Rule;
 use crate::scan::{AHEAD, open_first, open_next, read_entries, reopen};
 use crate::shared::Shared;
 use crate::table::Table;
@@ -93,7 +94,8 @@ impl Snapshots {
     fn reached(shared: &Shared) -> u64 {
         // the clock before the pins: who pins later commits later
         let now = shared.clock.now_fenced();
-        boundary_at(Timestamp::start_of(shared.min_pin().min(now)).raw())
+        let pins = if shared.config.rules.on(Rule::BoundaryBeforePins) { shared.min_pin() } else { NONE };
+        boundary_at(Timestamp::start_of(pins.min(now)).raw())
     }
 
     /// Moves the floor up. Returns the boundary before which no snapshot reads, or will ever read.
@@ -219,14 +221,15 @@ impl Ctx<'_> {
         cols: &Projection,
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
-        let hash = self.shared.hasher.hash(key);
+        let shared = self.shared;
+        let hash = shared.hasher.hash(key);
         let record = loop {
             let Some(record) = table.find(self.local, hash, key, &mut self.txn.finger).record else {
                 return Ok(None);
             };
             // a placeholder may hide, for a moment, a record in the tree that its owner has not seen yet
             match record.settled() {
-                word if word.is_obsolete() => {}
+                word if word.is_obsolete() && shared.config.rules.on(Rule::LookAgain) => {}
                 _ => break record,
             }
         };

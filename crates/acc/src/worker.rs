@@ -1,6 +1,7 @@
 //! A worker: the engine interface, on top of the parts of the protocol.
 
 use crate::lane::{Lane, count};
+use crate::rules::Rule;
 use crate::shared::{Counters, Shared};
 use crate::table::Table;
 use crate::txn::Txn;
@@ -250,10 +251,17 @@ impl Worker for AccWorker {
         let mark = *self.txn.savepoints.get(number).ok_or(Error::NoSuchSavepoint)?;
         self.txn.savepoints.truncate(number + 1);
         let mut ctx = self.ctx();
+        let keep_reads = ctx.shared.config.rules.on(Rule::UndoneReads);
         for undone in ctx.txn.inserts_since(mark) {
-            ctx.note_free(undone);
+            if keep_reads {
+                ctx.note_free(undone);
+            }
         }
+        let reads = self.txn.reads.len();
         self.txn.undo_to(mark);
+        if !keep_reads {
+            self.txn.reads.truncate(reads);
+        }
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Buffered writes: what a transaction will do when it commits.
 
 use crate::read::{Place, conflict};
+use crate::rules::Rule;
 use crate::table::Table;
 use crate::txn::{Op, Txn, Write};
 use crate::worker::Ctx;
@@ -121,8 +122,16 @@ impl Ctx<'_> {
 
     /// Fails if the record is live; that it was seen live is a read then.
     fn refuse_live(&mut self, table: &Table, record: Record) -> Result<()> {
+        if record.word(0) == Word::PLACEHOLDER {
+            // another commit is inserting it
+            return Err(conflict(ConflictKind::WriteLocked, table, record));
+        }
         match self.read_record(table, record, &Projection::existence())? {
-            Ok(Some(_)) => Err(Error::DuplicateKey { table: table.id, key: record.key().into() }),
+            Ok(Some(_)) => {
+                // a duplicate that follows from a stale read is a conflict
+                self.check_so_far()?;
+                Err(Error::DuplicateKey { table: table.id, key: record.key().into() })
+            }
             Ok(None) => {
                 // that it is absent need not hold until the commit: the commit looks again, under the lock
                 self.txn.reads.pop();
@@ -487,7 +496,7 @@ impl Ctx<'_> {
     /// A row that was to be written is not there: that is a read of its record; but of an obsolete one only
     /// that the key must be looked up again, which is left to the next attempt.
     fn note_absent(&mut self, table: &Table, record: Record, groups: GroupSet, seen: &[Word; MAX_GROUPS]) -> Result<()> {
-        if groups.iter().any(|g| seen[g].is_obsolete()) {
+        if groups.iter().any(|g| seen[g].is_obsolete()) && self.shared.config.rules.on(Rule::LookAgain) {
             return Err(conflict(ConflictKind::ReadChanged, table, record));
         }
         self.txn.remember(table.id, record, groups, seen);

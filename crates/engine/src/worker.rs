@@ -225,7 +225,7 @@ pub trait Worker: Send {
     /// Commits. The timestamp is the transaction's place in the serial order.
     ///
     /// # Errors
-    /// A conflict, or [`Error::DuplicateKey`]: nothing happened. [`Error::TransactionEnded`].
+    /// A conflict: nothing happened. [`Error::OutOfMemory`]: likewise. [`Error::TransactionEnded`].
     fn commit(&mut self) -> Result<Timestamp>;
 
     /// Ends the transaction without a trace. Without one, nothing happens.

@@ -21,6 +21,8 @@ const STAMP: usize = if scaledb_sync::MODEL { 1 } else { 64 };
 pub struct Domain {
     clock: Arc<Clock>,
     slots: Box<[CachePadded<Slot>]>,
+    /// Workers that ever registered.
+    registrations: AtomicU64,
     used: AtomicU64,
     budget: u64,
     chunks: Mutex<Vec<Chunk>>,
@@ -60,6 +62,7 @@ impl Domain {
         Arc::new(Self {
             clock,
             slots: (0..if scaledb_sync::MODEL { 6 } else { MAX_WORKERS }).map(|_| slot()).collect(),
+            registrations: AtomicU64::new(0),
             used: AtomicU64::new(0),
             budget,
             chunks: Mutex::new(Vec::new()),
@@ -78,8 +81,9 @@ impl Domain {
                 let (arena, limbo) =
                     orphan.map_or_else(|| (Arena::new(), VecDeque::new()), |o| (o.arena, o.limbo));
                 let id = WorkerId(id as u8);
-                let fresh = 0;
-                return Ok(Local { domain: self.clone(), id, active: false, arena, limbo, fresh });
+                let activity = self.registrations.fetch_add(1, Ordering::Relaxed) << 40; // unique, no more
+                let domain = self.clone();
+                return Ok(Local { domain, id, active: false, activity, arena, limbo, fresh: 0 });
             }
         }
         Err(Error::TooManyWorkers { limit: self.slots.len() })
@@ -200,6 +204,8 @@ pub struct Local {
     domain: Arc<Domain>,
     id: WorkerId,
     active: bool,
+    /// Counts `enter`; no two workers of the domain ever have the same number.
+    activity: u64,
     arena: Arena,
     /// In order of time; the last `fresh` entries have no stamp yet.
     limbo: VecDeque<Retired>,
@@ -233,6 +239,7 @@ impl Local {
     pub fn enter_at(&mut self, now: u64) {
         assert!(!self.active, "a worker enters once at a time");
         self.active = true;
+        self.activity += 1;
         self.domain.slots[self.id.index()].active.store(now, Ordering::Relaxed);
         // pairs with the fence in `Domain::horizon`
         fence(Ordering::SeqCst);
@@ -244,6 +251,12 @@ impl Local {
         self.active = false;
         // pairs with the Acquire loads of `active`: this worker's reads happen before a reuse
         self.domain.slots[self.id.index()].active.store(IDLE, Ordering::Release);
+    }
+
+    /// Names the present activity, or the last one: unique within the domain.
+    #[inline]
+    pub fn activity(&self) -> u64 {
+        self.activity
     }
 
     /// Whether the worker's activity is published.

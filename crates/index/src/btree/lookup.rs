@@ -14,8 +14,7 @@ pub(super) struct Activity(u64);
 impl Activity {
     #[inline(always)]
     pub(super) fn of(local: &Local) -> Self {
-        let id = local.id();
-        Self(local.domain().active_since(id) << 7 | id.index() as u64)
+        Self(local.activity())
     }
 }
 
