@@ -134,4 +134,4 @@ test-miri: setup ## Undefined behaviour, in the crates that hold most of the uns
 lint: setup ## Formatting, clippy, documentation; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --locked
