@@ -61,8 +61,8 @@ impl Ctx<'_> {
         let early = if rules.on(Rule::TimestampAfterLocks) { Timestamp::ZERO } else { self.timestamp() };
         // what has changed already fails before anything is claimed
         self.writes_are_unchanged(shared)?;
-        // C2 and C3. New keys first, with all their allocations and posts: the rows that others may wait for
-        // are locked last, and as briefly as possible. (No order of locks is needed: waits are bounded.)
+        // C2. Existing rows first: who comes to read one of them now waits for the new row, and is spared a
+        // conflict. (No order of locks is needed: waits are bounded.)
         let writes = self.txn.writes.len();
         self.txn.held.resize_with(writes, Held::default);
         for number in 0..writes {

@@ -122,10 +122,6 @@ impl Ctx<'_> {
 
     /// Fails if the record is live; that it was seen live is a read then.
     fn refuse_live(&mut self, table: &Table, record: Record) -> Result<()> {
-        if record.word(0) == Word::PLACEHOLDER {
-            // another commit is inserting it
-            return Err(conflict(ConflictKind::WriteLocked, table, record));
-        }
         match self.read_record(table, record, &Projection::existence())? {
             Ok(Some(_)) => {
                 // a duplicate that follows from a stale read is a conflict
