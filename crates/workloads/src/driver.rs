@@ -3,7 +3,7 @@
 use crate::cpu::thread_time;
 use crate::report::{Abort as AbortRow, ClassReport, Latency, Report};
 use hdrhistogram::Histogram;
-use scaledb_base::{Conflict, ConflictKind, Error, TableId};
+use scaledb_base::{ConflictKind, Error, TableId};
 use scaledb_engine::{Engine, TxnKind, Worker};
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::clock::Clock;
@@ -103,9 +103,6 @@ pub fn micros_since_2000() -> i64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     now.as_micros() as i64 - UNIX_SECONDS_OF_2000 as i64 * 1_000_000
 }
-
-/// How often a commit may find a key taken before that is an error.
-const MAX_DUPLICATES: u32 = 1_000;
 
 const WARM_UP: u64 = 0;
 const MEASURE: u64 = 1;
@@ -347,17 +344,11 @@ impl<W: Worker, C: Client> Thread<'_, W, C> {
     ///
     /// A transaction that reads while others commit may see rows that do not fit together, find a key
     /// taken or a row missing, and stop for that. It is bound to fail its validation: that is tried, and
-    /// if it does not fail, the reason stands. A commit that finds a key taken does not say whether the
-    /// reads that chose the key still hold; since the workloads choose fresh keys, it is run again.
+    /// if it does not fail, the reason stands.
     #[cold]
     fn retry(&mut self, abort: Abort, attempt: u32, counters: &mut Counters) -> Outcome {
         let conflict = match abort {
             Abort::Database(Error::Conflict(conflict)) => conflict,
-            Abort::Database(Error::DuplicateKey { table, key })
-                if !self.worker.in_transaction() && attempt < MAX_DUPLICATES =>
-            {
-                Box::new(Conflict { kind: ConflictKind::AbsentAppeared, table, key })
-            }
             Abort::Inconsistent(_) | Abort::Database(Error::DuplicateKey { .. })
                 if self.worker.in_transaction() =>
             {

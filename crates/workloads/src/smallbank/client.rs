@@ -151,8 +151,7 @@ impl Client for Teller {
 
     #[inline]
     fn execute<W: Worker>(&mut self, worker: &mut W) -> Outcome {
-        let tables = self.tables.clone();
-        let Tables { savings, checking, .. } = &*tables;
+        let Tables { savings, checking, .. } = &*self.tables;
         let amount = self.amount;
         let a = self.look_up(worker, 0)?;
         match self.class {
