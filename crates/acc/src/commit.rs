@@ -66,18 +66,19 @@ impl Ctx<'_> {
         let writes = self.txn.writes.len();
         self.txn.held.resize_with(writes, Held::default);
         for number in 0..writes {
+            if !matches!(self.txn.writes[number].op, Op::Insert | Op::Nothing) {
+                self.lock(shared, number, retain)?;
+            }
+        }
+        for number in 0..writes {
             // some are locked already, before their index entries
             if self.txn.writes[number].op == Op::Insert && self.txn.writes[number].record.is_none() {
                 self.lock_insert(shared, lane, number)?;
             }
         }
+        // C3
         if rules.on(Rule::PostBeforeTimestamp) {
             self.post(shared, lane)?;
-        }
-        for number in 0..writes {
-            if !matches!(self.txn.writes[number].op, Op::Insert | Op::Nothing) {
-                self.lock(shared, number, retain)?;
-            }
         }
         // C4
         let commit_ts = if rules.on(Rule::TimestampAfterLocks) { self.timestamp() } else { early };
