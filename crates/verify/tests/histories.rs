@@ -2,6 +2,7 @@
 //!
 //! `SCALEDB_SOAK_SECONDS` runs each test for that long instead, with a new seed for each history, and
 //! `SCALEDB_SEED` begins with another seed. A failure prints the plan that it happened with.
+#![cfg(not(any(loom, shuttle)))]
 
 use scaledb_acc::{Acc, Config};
 use scaledb_engine::Access;

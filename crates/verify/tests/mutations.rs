@@ -5,14 +5,18 @@
 //! ```
 //! A rule's hunt runs in a process of its own, for without some rules the engine reads memory that was
 //! given back. `SCALEDB_SOAK_SECONDS` is the patience for one rule.
+#![cfg(not(any(loom, shuttle)))]
 
 use scaledb_acc::{Acc, Config, Rule, Rules};
 use scaledb_engine::Access;
 use scaledb_verify::history::{Keys, Kind, Mix, Plan, run};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const CAUGHT: i32 = 77;
+const STUCK: i32 = 78;
 const HUNTED: &str = "SCALEDB_MUTATION";
 
 fn seconds(otherwise: u64) -> u64 {
@@ -60,6 +64,17 @@ fn hunt() {
     let rule = Rule::ALL.into_iter().find(|r| format!("{r:?}") == name);
     let rules = rule.map_or(Rules::default(), Rules::without);
     let (start, limit) = (Instant::now(), Duration::from_secs(seconds(20)));
+    let progress = Arc::new(AtomicU64::new(0));
+    let watched = progress.clone();
+    std::thread::spawn(move || {
+        let mut last = u64::MAX;
+        while last != watched.load(Ordering::Relaxed) {
+            last = watched.load(Ordering::Relaxed);
+            std::thread::sleep(Duration::from_secs(5));
+        }
+        println!("history {last} does not end");
+        std::process::exit(STUCK);
+    });
     let mut seed = 0;
     while start.elapsed() < limit {
         let (config, plan) = scenario(seed);
@@ -70,6 +85,7 @@ fn hunt() {
             std::process::exit(CAUGHT);
         }
         seed += 1;
+        progress.store(seed, Ordering::Relaxed);
     }
     println!("{seed} histories, nothing found");
     std::process::exit(0);
@@ -112,6 +128,7 @@ fn send_out(name: &str) -> (Outcome, String, f64) {
     };
     let outcome = match status.map(|s| s.code()) {
         Some(Some(CAUGHT)) => Outcome::Caught,
+        Some(Some(STUCK)) => Outcome::Stuck,
         Some(Some(0)) => Outcome::Missed,
         Some(_) => Outcome::Crashed,
         None => Outcome::Stuck,

@@ -89,6 +89,9 @@ impl Mix {
     pub const SHORT: Self = Self { operations: 3, savepoint: 2, ..Self::ALL };
 }
 
+/// Keys beyond the last that an audit looks for.
+const BEYOND: i32 = if scaledb_sync::MODEL { 2 } else { 32 };
+
 /// One worker's part of a history.
 pub struct Client {
     id: usize,
@@ -573,8 +576,8 @@ impl Client {
         for kind in [TxnKind::ReadOnly, TxnKind::Deferrable] {
             for (table, t) in tables.iter().enumerate() {
                 let (n, units) = match self.keys {
-                    Keys::Uniform(n) | Keys::Skewed(n) => (n + 32, n * 2),
-                    Keys::Queue => (self.tails[table].load(Ordering::Relaxed) + 32, 400),
+                    Keys::Uniform(n) | Keys::Skewed(n) => (n + BEYOND, n * 2),
+                    Keys::Queue => (self.tails[table].load(Ordering::Relaxed) + BEYOND, 400),
                 };
                 let table = table as u8;
                 let before = self.committed.len();

@@ -1,0 +1,390 @@
+//! The classical anomalies, one step after the other: several workers of one thread, so that each
+//! interleaving is exactly the one that is written here.
+#![cfg(not(any(loom, shuttle)))]
+
+use scaledb_acc::{Acc, AccWorker, Config};
+use scaledb_base::Error;
+use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
+use scaledb_verify::history::{Bounds, Change, Columns, Kind, Row, Table};
+use std::ops::ControlFlow;
+
+const KINDS: [Kind; 6] = [
+    Kind::new(Access::Hashed, None),
+    Kind::new(Access::Ordered, None),
+    Kind::new(Access::Hashed, Some(0)),
+    Kind::new(Access::Ordered, Some(0)),
+    Kind::new(Access::Hashed, Some(1)),
+    Kind::new(Access::Ordered, Some(1)),
+];
+
+struct Db {
+    engine: Acc,
+    t: Table,
+}
+
+impl Db {
+    /// Rows 0, 10 .. 90; `a` is the number divided by ten, `u` the number, and the value 0.
+    fn new(kind: Kind) -> Self {
+        let engine = Acc::open(Config::default()).unwrap();
+        let t = Table::create(&engine, "t", kind).unwrap();
+        let db = Self { engine, t };
+        let mut w = db.worker();
+        w.begin(TxnKind::ReadWrite).unwrap();
+        for id in (0..100).step_by(10) {
+            db.insert(&mut w, id, id / 10, Some(id)).unwrap();
+        }
+        w.commit().unwrap();
+        db
+    }
+
+    fn worker(&self) -> AccWorker {
+        self.engine.worker().unwrap()
+    }
+
+    fn two(&self) -> (AccWorker, AccWorker) {
+        let (mut a, mut b) = (self.worker(), self.worker());
+        a.begin(TxnKind::ReadWrite).unwrap();
+        b.begin(TxnKind::ReadWrite).unwrap();
+        (a, b)
+    }
+
+    fn insert(&self, w: &mut AccWorker, id: i32, a: i32, u: Option<i32>) -> Result<(), Error> {
+        let row = Row { a, u, ..Row::default() };
+        w.insert(self.t.id_of(0), &self.t.row(id, &row, "text")).map(|_| ())
+    }
+
+    fn get(&self, w: &mut AccWorker, id: i32) -> Option<i64> {
+        let columns = Columns(Columns::W);
+        w.get(self.t.id_of(0), &self.t.key(id), self.t.projection(columns), |_, row| self.t.see(row, columns).w).unwrap()
+    }
+
+    fn change(&self, w: &mut AccWorker, id: i32, change: Change) -> Result<Option<i64>, Error> {
+        w.update(self.t.id_of(0), &self.t.key(id), self.t.projection(Columns::ALL), |row| {
+            let before = self.t.see(row.view(), Columns::ALL).w;
+            self.t.apply(row, &change).map(|()| before)
+        })
+    }
+
+    fn set(&self, w: &mut AccWorker, id: i32, value: i64) -> Option<i64> {
+        self.change(w, id, Change { w: Some(value), ..Change::default() }).unwrap()
+    }
+
+    fn delete(&self, w: &mut AccWorker, id: i32) -> bool {
+        w.delete(self.t.id_of(0), &self.t.key(id)).unwrap()
+    }
+
+    fn scan(&self, w: &mut AccWorker, index: u8, low: i32, high: i32) -> Vec<i32> {
+        let (low, high) = self.t.bounds(index, Bounds { low: Some((low, None)), high: Some((high, None)) });
+        let mut ids = Vec::new();
+        let (range, cols) = (Range { start: &low, end: high.as_deref() }, self.t.projection_with_id(Columns::ALL));
+        w.scan(self.t.id_of(index), range, Order::Forward, cols, |_, _, row| {
+            ids.push(self.t.id_of_row(row));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        ids
+    }
+
+    /// A transaction of its own.
+    fn alone(&self, f: impl Fn(&Self, &mut AccWorker)) {
+        let mut w = self.worker();
+        w.begin(TxnKind::ReadWrite).unwrap();
+        f(self, &mut w);
+        w.commit().unwrap();
+    }
+
+    /// Everything that was committed is in the trees afterwards.
+    fn merge_all(&self) {
+        let mut w = self.worker();
+        w.begin(TxnKind::Deferrable).unwrap();
+        w.commit().unwrap();
+    }
+}
+
+fn for_each_kind(f: impl Fn(Db)) {
+    KINDS.into_iter().for_each(|kind| f(Db::new(kind)));
+}
+
+#[track_caller]
+fn assert_conflict(w: &mut AccWorker) {
+    let result = w.commit();
+    assert!(matches!(&result, Err(e) if e.is_conflict()), "{result:?}");
+    assert!(!w.in_transaction());
+}
+
+#[test]
+fn write_skew() {
+    for_each_kind(|db| {
+        let (mut a, mut b) = db.two();
+        for w in [&mut a, &mut b] {
+            assert_eq!((db.get(w, 0), db.get(w, 10)), (Some(0), Some(0)));
+        }
+        db.set(&mut a, 0, 1);
+        db.set(&mut b, 10, 1);
+        a.commit().unwrap();
+        assert_conflict(&mut b);
+    });
+}
+
+#[test]
+fn write_skew_over_ranges() {
+    for_each_kind(|db| {
+        let (mut a, mut b) = db.two();
+        assert_eq!(db.scan(&mut a, 0, 0, 30), [0, 10, 20]);
+        assert_eq!(db.scan(&mut b, 0, 30, 60), [30, 40, 50]);
+        db.insert(&mut a, 35, 0, None).unwrap();
+        db.insert(&mut b, 5, 0, None).unwrap();
+        b.commit().unwrap();
+        assert_conflict(&mut a);
+    });
+}
+
+#[test]
+fn lost_update() {
+    for_each_kind(|db| {
+        let (mut a, mut b) = db.two();
+        assert_eq!((db.set(&mut a, 0, 1), db.set(&mut b, 0, 2)), (Some(0), Some(0)));
+        b.commit().unwrap();
+        assert_conflict(&mut a);
+        db.alone(|db, w| assert_eq!(db.get(w, 0), Some(2)));
+    });
+}
+
+#[test]
+fn blind_insert_and_delete_of_one_key() {
+    for_each_kind(|db| {
+        let (mut a, mut b) = db.two();
+        assert!(db.delete(&mut a, 0));
+        assert!(db.delete(&mut b, 0));
+        db.insert(&mut b, 0, 3, None).unwrap();
+        b.commit().unwrap();
+        assert_conflict(&mut a);
+        db.alone(|db, w| assert_eq!(db.scan(w, 1, 3, 4), [0, 30]));
+    });
+}
+
+#[test]
+fn phantoms() {
+    for merge in [false, true] {
+        for index in 0..3 {
+            for_each_kind(|db| {
+                // what the others do in the range that was scanned, in terms of the index
+                let steps: [&dyn Fn(&Db, &mut AccWorker); 4] = [
+                    &|db, w| db.insert(w, 15, 1, Some(15)).unwrap(),
+                    &|db, w| assert!(db.delete(w, 10)),
+                    &|db, w| {
+                        db.change(w, 10, Change { a: Some(77), u: Some(Some(777)), ..Change::default() }).unwrap();
+                    },
+                    &|db, w| {
+                        db.change(w, 80, Change { a: Some(1), u: Some(Some(15)), ..Change::default() }).unwrap();
+                    },
+                ];
+                for (number, step) in steps.into_iter().enumerate() {
+                    if index == 0 && number > 1 {
+                        continue;
+                    }
+                    let db = Db::new(db.t.kind);
+                    let mut a = db.worker();
+                    a.begin(TxnKind::ReadWrite).unwrap();
+                    let (low, high) = if index == 1 { (1, 2) } else { (10, 20) };
+                    assert_eq!(db.scan(&mut a, index, low, high), [10]);
+                    db.insert(&mut a, 1000, 55, Some(1000)).unwrap();
+                    db.alone(|db, w| step(db, w));
+                    if merge {
+                        db.merge_all();
+                    }
+                    assert_conflict(&mut a);
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn inserts_beside_the_range_do_not_conflict() {
+    for_each_kind(|db| {
+        let mut a = db.worker();
+        a.begin(TxnKind::ReadWrite).unwrap();
+        assert_eq!(db.scan(&mut a, 0, 10, 20), [10]);
+        assert_eq!(db.scan(&mut a, 1, 1, 2), [10]);
+        db.insert(&mut a, 1000, 55, None).unwrap();
+        db.alone(|db, w| db.insert(w, 25, 7, Some(25)).unwrap());
+        a.commit().unwrap();
+    });
+}
+
+#[test]
+fn the_read_only_anomaly() {
+    for_each_kind(|db| {
+        let (mut a, mut b) = db.two();
+        assert_eq!((db.get(&mut a, 0), db.get(&mut a, 10)), (Some(0), Some(0)));
+        db.set(&mut b, 10, 20);
+        b.commit().unwrap();
+        let mut reader = db.worker();
+        reader.begin(TxnKind::ReadOnly).unwrap();
+        assert_eq!((db.get(&mut reader, 0), db.get(&mut reader, 10)), (Some(0), Some(20)));
+        reader.commit().unwrap();
+        db.set(&mut a, 0, -11);
+        assert_conflict(&mut a);
+    });
+}
+
+#[test]
+fn a_key_that_was_absent_and_came() {
+    for_each_kind(|db| {
+        let (mut a, mut b) = db.two();
+        assert_eq!(db.get(&mut a, 5), None);
+        assert!(!db.delete(&mut b, 6));
+        db.set(&mut a, 0, 1);
+        db.set(&mut b, 10, 1);
+        db.alone(|db, w| {
+            db.insert(w, 5, 0, None).unwrap();
+            db.insert(w, 6, 0, None).unwrap();
+        });
+        assert_conflict(&mut a);
+        assert_conflict(&mut b);
+    });
+}
+
+#[test]
+fn a_key_that_went_and_came_back() {
+    for merge in [false, true] {
+        for_each_kind(|db| {
+            let mut a = db.worker();
+            a.begin(TxnKind::ReadWrite).unwrap();
+            assert_eq!(db.get(&mut a, 10), Some(0));
+            db.set(&mut a, 0, 1);
+            db.alone(|db, w| assert!(db.delete(w, 10)));
+            if merge {
+                db.merge_all();
+            }
+            db.alone(|db, w| {
+                db.insert(w, 10, 1, Some(10)).unwrap();
+                db.set(w, 10, 5);
+            });
+            assert_conflict(&mut a);
+            db.alone(|db, w| assert_eq!(db.scan(w, 0, 0, 25), [0, 10, 20]));
+        });
+    }
+}
+
+#[test]
+fn unique_keys_are_unique() {
+    for_each_kind(|db| {
+        let (mut a, mut b) = db.two();
+        db.insert(&mut a, 1, 0, Some(500)).unwrap();
+        db.insert(&mut b, 2, 0, Some(500)).unwrap();
+        a.commit().unwrap();
+        assert!(matches!(b.commit(), Err(Error::DuplicateKey { .. })));
+        // by updates
+        let (mut a, mut b) = db.two();
+        let change = Change { u: Some(Some(600)), ..Change::default() };
+        db.change(&mut a, 10, change).unwrap();
+        db.change(&mut b, 20, change).unwrap();
+        b.commit().unwrap();
+        assert!(matches!(a.commit(), Err(Error::DuplicateKey { .. } | Error::Conflict(_))));
+        // that a key was taken is a read
+        let (mut a, mut b) = db.two();
+        assert!(matches!(db.insert(&mut a, 3, 0, Some(30)), Err(Error::DuplicateKey { .. })));
+        db.set(&mut a, 0, 1);
+        assert!(db.delete(&mut b, 30));
+        b.commit().unwrap();
+        assert_conflict(&mut a);
+        // and free again
+        db.alone(|db, w| db.insert(w, 3, 0, Some(30)).unwrap());
+        db.alone(|db, w| assert_eq!(db.scan(w, 2, 30, 31), [3]));
+    });
+}
+
+#[test]
+fn snapshots_neither_wait_nor_conflict() {
+    for_each_kind(|db| {
+        let mut s = db.worker();
+        s.begin(TxnKind::Deferrable).unwrap();
+        let mut a = db.worker();
+        for round in 1..50 {
+            a.begin(TxnKind::ReadWrite).unwrap();
+            db.set(&mut a, 0, round);
+            if round == 1 {
+                assert!(db.delete(&mut a, 10));
+                db.change(&mut a, 20, Change { a: Some(9), text: Some(31 * 90), ..Change::default() }).unwrap();
+                db.insert(&mut a, 5, 1, Some(5)).unwrap();
+            }
+            // half of the time the writer is in the middle of its transaction
+            assert_eq!((db.get(&mut s, 0), db.get(&mut s, 10), db.get(&mut s, 5)), (Some(0), Some(0), None));
+            a.commit().unwrap();
+            assert_eq!(db.scan(&mut s, 0, 0, 30), [0, 10, 20]);
+            assert_eq!(db.scan(&mut s, 1, 1, 3), [10, 20]);
+            assert_eq!(db.scan(&mut s, 2, 0, 21), [0, 10, 20]);
+        }
+        s.commit().unwrap();
+        db.alone(|db, w| assert_eq!(db.scan(w, 0, 0, 30), [0, 5, 20]));
+    });
+}
+
+#[test]
+fn what_a_rolled_back_write_has_seen_stays_read() {
+    for_each_kind(|db| {
+        let (mut a, mut b) = db.two();
+        let here = a.savepoint().unwrap();
+        assert_eq!(db.set(&mut a, 10, 7), Some(0));
+        a.rollback_to(here).unwrap();
+        db.set(&mut a, 0, 1);
+        let here = b.savepoint().unwrap();
+        db.insert(&mut b, 5, 0, None).unwrap();
+        b.rollback_to(here).unwrap();
+        db.set(&mut b, 20, 1);
+        db.alone(|db, w| {
+            db.set(w, 10, 100);
+            db.insert(w, 5, 0, None).unwrap();
+        });
+        assert_conflict(&mut a);
+        assert_conflict(&mut b);
+    });
+}
+
+#[test]
+fn an_index_entry_that_passes_from_row_to_row_within_a_transaction() {
+    for_each_kind(|db| {
+        db.alone(|db, w| {
+            db.insert(w, 1, 0, Some(500)).unwrap();
+            assert!(db.delete(w, 1));
+            db.insert(w, 2, 0, Some(500)).unwrap();
+        });
+        db.alone(|db, w| {
+            db.insert(w, 3, 0, Some(600)).unwrap();
+            db.change(w, 3, Change { u: Some(Some(601)), ..Change::default() }).unwrap();
+            db.insert(w, 4, 0, Some(600)).unwrap();
+        });
+        db.alone(|db, w| {
+            assert!(db.delete(w, 2));
+            db.insert(w, 6, 0, Some(500)).unwrap();
+        });
+        db.alone(|db, w| assert_eq!(db.scan(w, 2, 500, 700), [6, 4, 3]));
+    });
+}
+
+#[test]
+fn insert_and_delete_where_a_deleted_row_awaits_its_clean_up() {
+    for_each_kind(|db| {
+        // the snapshot keeps the record of row 10
+        let mut s = db.worker();
+        s.begin(TxnKind::Deferrable).unwrap();
+        db.alone(|db, w| assert!(db.delete(w, 10)));
+        db.alone(|db, w| {
+            db.insert(w, 10, 9, None).unwrap();
+            assert!(db.delete(w, 10));
+            db.set(w, 0, 1);
+        });
+        db.alone(|db, w| {
+            let here = w.savepoint().unwrap();
+            db.insert(w, 10, 9, None).unwrap();
+            w.rollback_to(here).unwrap();
+            db.set(w, 0, 2);
+        });
+        db.alone(|db, w| db.insert(w, 10, 9, None).unwrap());
+        db.merge_all();
+        assert_eq!(db.get(&mut s, 10), Some(0));
+        db.alone(|db, w| assert_eq!(db.scan(w, 0, 0, 25), [0, 10, 20]));
+    });
+}

@@ -1,0 +1,118 @@
+//! The whole engine under random schedules: each run is another small program and another interleaving of
+//! its atomic operations, checked like every history.
+//!
+//! ```text
+//! RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle \
+//!     cargo test -p scaledb-verify --release --test shuttle_engine
+//! ```
+//! `SCALEDB_SCHEDULES` is the number of schedules of each test, `SCALEDB_SEED` the first program.
+//! With the feature `mutations`, `SCALEDB_MUTATION` names a rule to switch off.
+#![cfg(shuttle)]
+
+use scaledb_acc::{Acc, Config};
+use scaledb_engine::Access;
+use scaledb_verify::history::{Keys, Kind, Mix, Plan, run};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(otherwise)
+}
+
+#[cfg(feature = "mutations")]
+fn rules() -> scaledb_acc::Rules {
+    use scaledb_acc::{Rule, Rules};
+    let name = std::env::var("SCALEDB_MUTATION").unwrap_or_default();
+    Rule::ALL.into_iter().find(|r| format!("{r:?}") == name).map_or(Rules::default(), Rules::without)
+}
+
+#[cfg(not(feature = "mutations"))]
+fn rules() -> scaledb_acc::Rules {
+    scaledb_acc::Rules::default()
+}
+
+const ORDERED: Kind = Kind::new(Access::Ordered, Some(2));
+const HASHED: Kind = Kind::new(Access::Hashed, Some(2));
+
+fn schedules(schedules: u64, slots: usize, plan: impl Fn(u64) -> Plan + Send + Sync + 'static) {
+    let schedules = number("SCALEDB_SCHEDULES", schedules) as usize;
+    let next = Arc::new(AtomicU64::new(number("SCALEDB_SEED", 1)));
+    let mut config = shuttle::Config::new();
+    config.stack_size = 1 << 20;
+    config.max_steps = shuttle::MaxSteps::ContinueAfter(2_000_000);
+    config.failure_persistence = shuttle::FailurePersistence::None;
+    let body = move || {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        let plan = plan(seed);
+        let config = Config {
+            indexlet_slots: slots,
+            phantomlet_cells: 1 + seed as usize % 3,
+            merge_epoch: Duration::from_nanos(if seed % 2 == 0 { 400 } else { 100_000 }),
+            background: false,
+            rules: rules(),
+            ..Config::default()
+        };
+        let engine = Acc::open(config).unwrap();
+        if let Err(violation) = run(&engine, &plan) {
+            panic!("program {seed}: {plan:?}\n{violation}");
+        }
+    };
+    if number("SCALEDB_PCT", 0) > 0 {
+        let scheduler = shuttle::scheduler::PctScheduler::new(number("SCALEDB_PCT", 0) as usize, schedules);
+        shuttle::Runner::new(scheduler, config).run(body);
+    } else {
+        shuttle::Runner::new(shuttle::scheduler::RandomScheduler::new(schedules), config).run(body);
+    }
+}
+
+fn small(seed: u64, table: Kind, keys: i32, mix: Mix) -> Plan {
+    let threads = 2 + seed as usize % 2;
+    Plan { seed, threads, transactions: 3, tables: vec![table], keys: Keys::Uniform(keys), rows: keys, mix }
+}
+
+const QUIET: Mix = Mix { snapshots: 0, deferrable: 0, yields: 0, operations: 3, savepoint: 1, run: 0, ..Mix::ALL };
+
+#[test]
+fn inserts_against_scans_and_merges() {
+    let mix = Mix { insert: 40, scan: 40, get: 5, update: 3, delete: 5, ..QUIET };
+    schedules(1500, 32, move |seed| small(seed, ORDERED.plain(), 6, mix));
+}
+
+#[test]
+fn splits_against_scans() {
+    let mix = Mix { insert: 40, scan: 40, run: 20, get: 5, update: 0, delete: 10, ..QUIET };
+    schedules(800, 32, move |seed| small(seed, [ORDERED, HASHED][seed as usize % 2].plain(), 40, mix));
+}
+
+#[test]
+fn deletes_and_clean_up_against_inserts() {
+    let mix = Mix { insert: 40, delete: 40, replace: 20, get: 20, scan: 10, ..QUIET };
+    schedules(1500, 32, move |seed| small(seed, [ORDERED, HASHED][seed as usize % 2].plain(), 3, mix));
+}
+
+#[test]
+fn full_indexlets_and_synchronous_tables() {
+    let mix = Mix { insert: 50, delete: 30, replace: 20, get: 20, scan: 10, ..QUIET };
+    let synchronous = Kind { merge_batch: Some(0), ..ORDERED };
+    let kinds = [ORDERED, synchronous, Kind { merge_batch: Some(0), ..HASHED }];
+    schedules(1500, 2, move |seed| small(seed, kinds[seed as usize % 3].plain(), 4, mix));
+}
+
+#[test]
+fn index_updates() {
+    let mix = Mix { move_entry: 40, get_unique: 20, scan: 20, ..QUIET };
+    schedules(1000, 32, move |seed| small(seed, [ORDERED, HASHED][seed as usize % 2], 3, mix));
+}
+
+#[test]
+fn snapshots_against_commits() {
+    let mix = Mix { snapshots: 350, deferrable: 300, update: 60, delete: 20, insert: 20, ..QUIET };
+    schedules(1000, 32, move |seed| small(seed, [ORDERED, HASHED][seed as usize % 2].plain(), 3, mix));
+}
+
+#[test]
+fn rows_of_changing_length() {
+    let mix = Mix { update: 80, get: 60, ..QUIET };
+    schedules(1000, 32, move |seed| small(seed, HASHED.plain(), 1, mix));
+}
