@@ -130,6 +130,11 @@ pub use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp
 pub use scaledb_engine::{Access, Stats, TableDef, TableOptions, TxnKind};
 pub use scaledb_row::{ColumnType as Type, Datum};
 
+/// The guide's code is tested, too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+mod guide {}
+
 /// What engines are made of and driven with: for [`Session::worker`], and for engines of one's own.
 pub mod engine {
     pub use scaledb_acc::{Acc, AccWorker, Config};

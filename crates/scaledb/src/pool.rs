@@ -7,8 +7,11 @@ use scaledb_sync::lock::Mutex;
 /// Threads spread over these shards, so that they rarely meet at a lock.
 const SHARDS: usize = 16;
 
+/// Idle sessions. Boxed: a session is large, and moves in and out with each use.
+type Shard<W> = Mutex<Vec<Box<Core<W>>>>;
+
 pub(crate) struct Pool<W> {
-    shards: [CachePadded<Mutex<Vec<Core<W>>>>; SHARDS],
+    shards: [CachePadded<Shard<W>>; SHARDS],
 }
 
 thread_local! {
@@ -28,17 +31,17 @@ impl<W> Pool<W> {
     }
 
     /// The idle session that this thread, most likely, used last.
-    pub(crate) fn take(&self) -> Option<Core<W>> {
+    pub(crate) fn take(&self) -> Option<Box<Core<W>>> {
         self.shards[shard()].lock().pop()
     }
 
     /// An idle session, whoever used it.
-    pub(crate) fn take_any(&self) -> Option<Core<W>> {
+    pub(crate) fn take_any(&self) -> Option<Box<Core<W>>> {
         self.shards.iter().find_map(|shard| shard.lock().pop())
     }
 
     /// Keeps an idle session.
-    pub(crate) fn put(&self, core: Core<W>) {
+    pub(crate) fn put(&self, core: Box<Core<W>>) {
         self.shards[shard()].lock().push(core);
     }
 }

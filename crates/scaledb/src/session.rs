@@ -95,13 +95,13 @@ impl<W> Core<W> {
 /// shared::<scaledb::Session>();
 /// ```
 pub struct Session<E: Engine = Acc> {
-    core: Core<E::Worker>,
+    core: Box<Core<E::Worker>>,
     _database: Arc<Inner<E>>,
     _not_sync: PhantomData<Cell<()>>,
 }
 
 impl<E: Engine> Session<E> {
-    pub(crate) fn new(core: Core<E::Worker>, database: Arc<Inner<E>>) -> Self {
+    pub(crate) fn new(core: Box<Core<E::Worker>>, database: Arc<Inner<E>>) -> Self {
         Self { core, _database: database, _not_sync: PhantomData }
     }
 

@@ -57,7 +57,7 @@ fn transfers_keep_the_total() {
                     scope.spawn(move || {
                         let mut random = Random(seed);
                         let mut session = db.session().unwrap();
-                        for _ in 0..3_000 {
+                        for _ in 0..10_000 {
                             let (from, to) = (random.below(ACCOUNTS), random.below(ACCOUNTS));
                             let amount = random.below(10);
                             session
@@ -100,7 +100,7 @@ fn no_room_is_booked_twice() {
             scope.spawn(move || {
                 let mut random = Random(guest);
                 let mut session = db.session().unwrap();
-                for _ in 0..500 {
+                for _ in 0..2_000 {
                     let (room, first) = (random.below(ROOMS), random.below(DAYS));
                     let last = first + random.below(3);
                     let free = session
