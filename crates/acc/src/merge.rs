@@ -83,22 +83,14 @@ pub(crate) fn merge(shared: &Shared, local: &mut Local, lane: &LaneGuard<'_>, ta
         evict(local);
     }
     // M6, M5, and the owner's bits
-    let uncount = || {
-        let mut run = 0;
-        for (i, entry) in entries.iter().enumerate() {
-            run += 1;
-            if entries.get(i + 1).is_none_or(|next| next.2 != entry.2) {
-                table.phantomlet.merged(entry.2, run);
-                run = 0;
-            }
-        }
-    };
-    if !rules.on(Rule::UncountLast) {
-        uncount();
-    }
     list.remove_before(end);
-    if rules.on(Rule::UncountLast) {
-        uncount();
+    let mut run = 0;
+    for (i, entry) in entries.iter().enumerate() {
+        run += 1;
+        if entries.get(i + 1).is_none_or(|next| next.2 != entry.2) {
+            table.phantomlet.merged(entry.2, run);
+            run = 0;
+        }
     }
     for cell in entries.iter().map(|e| e.2).chain(dead) {
         if table.phantomlet.read(cell).owners.contains(worker) {

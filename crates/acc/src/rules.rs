@@ -35,8 +35,6 @@ pub enum Rule {
     Seqlock,
     /// C5: the second look at a range reads the pending lists again, not only the leaves.
     RecheckLists,
-    /// M6 before M5: an entry leaves its list before it is uncounted.
-    UncountLast,
     /// The pin stays until the last entry is merged.
     PinUntilMerged,
     /// Clean-up waits for the snapshots that run, and for the one that may begin next.
@@ -56,7 +54,7 @@ pub enum Rule {
 #[cfg(feature = "mutations")]
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 23] = [
         Self::PinFirst,
         Self::Post,
         Self::PostBeforeTimestamp,
@@ -73,7 +71,6 @@ impl Rule {
         Self::Retain,
         Self::Seqlock,
         Self::RecheckLists,
-        Self::UncountLast,
         Self::PinUntilMerged,
         Self::GraceOfSnapshots,
         Self::BoundaryBeforePins,

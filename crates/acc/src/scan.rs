@@ -84,18 +84,22 @@ pub(crate) fn open_next(local: &Local, tree: &Tree, range: Range<'_>, order: Ord
     }
 }
 
-/// Opens anew the leaf where the open one was. Going backward, its upper end is what is left to do.
-pub(crate) fn reopen(local: &Local, tree: &Tree, order: Order, leaf: &mut LeafRead) {
-    match (order, leaf.high()) {
-        (Order::Forward, _) => {
-            let low = leaf.low().to_vec();
-            tree.open_leaf(local, Position::At(&low), leaf);
-        }
-        (Order::Backward, Some(high)) => {
-            let high = high.to_vec();
-            tree.open_leaf(local, Position::Before(&high), leaf);
-        }
-        (Order::Backward, None) => tree.open_leaf(local, Position::Last, leaf),
+/// What is left of a range behind the leaves that were visited: from `mark` on, or, going backward, up to it.
+/// A leaf that is opened later may have swallowed visited ones.
+pub(crate) fn rest_of<'a>(range: Range<'a>, order: Order, mark: &'a [u8]) -> Range<'a> {
+    match order {
+        _ if mark.is_empty() => range,
+        Order::Forward => Range { start: mark, end: range.end },
+        Order::Backward => Range { start: range.start, end: Some(mark) },
+    }
+}
+
+/// Notes where the open leaf ends.
+pub(crate) fn mark_end(order: Order, leaf: &LeafRead, mark: &mut Vec<u8>) {
+    mark.clear();
+    match order {
+        Order::Forward => mark.extend_from_slice(leaf.high().unwrap_or_default()),
+        Order::Backward => mark.extend_from_slice(leaf.low()),
     }
 }
 
@@ -151,10 +155,12 @@ impl Ctx<'_> {
         let mut leaf = std::mem::take(&mut self.txn.leaf);
         let mut candidates = std::mem::take(&mut self.txn.candidates);
         open_first(self.local, tree, range, order, &mut leaf);
+        let mut mark = Vec::new();
         let result = loop {
-            let (unmerged, cells) = self.read_leaf(table, tree, range, order, &mut leaf);
-            let low = range.start.max(leaf.low());
-            let high = lesser(range.end, leaf.high());
+            let rest = rest_of(range, order, &mark);
+            let (unmerged, cells) = self.read_leaf(table, tree, rest, order, &mut leaf);
+            let low = rest.start.max(leaf.low());
+            let high = lesser(rest.end, leaf.high());
             candidates.clear();
             // SAFETY: the tree held them in this activity.
             candidates.extend(leaf.values().iter().map(|&raw| unsafe { Candidate::record(raw) }));
@@ -182,6 +188,7 @@ impl Ctx<'_> {
             }
             let seen = seen..txn.seen.len();
             txn.ranges.push(RangeRead { table: table.id, stamp: leaf.stamp(), cells, low, high, seen });
+            mark_end(order, &leaf, &mut mark);
             if stop.is_some() || !open_next(self.local, tree, range, order, &mut leaf) {
                 break Ok(());
             }
@@ -217,7 +224,7 @@ impl Ctx<'_> {
                 break unmerged;
             }
             cells.truncate(start);
-            reopen(self.local, tree, order, leaf);
+            open_first(self.local, tree, range, order, leaf);
         };
         let noted = start..cells.len();
         self.txn.cells = cells;

@@ -12,7 +12,7 @@
 use crate::lane::NONE;
 use crate::read::Place;
 use crate::rules::Rule;
-use crate::scan::{AHEAD, open_first, open_next, read_entries, reopen};
+use crate::scan::{AHEAD, open_first, mark_end, open_next, read_entries, rest_of};
 use crate::shared::Shared;
 use crate::table::Table;
 use crate::worker::Ctx;
@@ -283,9 +283,11 @@ impl Ctx<'_> {
         let home = base.unwrap_or(table);
         let mut leaf = std::mem::take(&mut self.txn.leaf);
         open_first(self.local, tree, range, order, &mut leaf);
+        let mut mark = Vec::new();
         'leaves: loop {
-            if !read_entries(self.local, tree, range, &mut leaf) {
-                reopen(self.local, tree, order, &mut leaf);
+            let rest = rest_of(range, order, &mark);
+            if !read_entries(self.local, tree, rest, &mut leaf) {
+                open_first(self.local, tree, rest, order, &mut leaf);
                 continue;
             }
             let count = leaf.values().len();
@@ -303,6 +305,7 @@ impl Ctx<'_> {
                     }
                 }
             }
+            mark_end(order, &leaf, &mut mark);
             if !open_next(self.local, tree, range, order, &mut leaf) {
                 break;
             }

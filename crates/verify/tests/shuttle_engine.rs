@@ -9,7 +9,7 @@
 //! With the feature `mutations`, `SCALEDB_MUTATION` names a rule to switch off.
 #![cfg(shuttle)]
 
-use scaledb_acc::{Acc, Config};
+use scaledb_acc::{Acc, Config, Rules};
 use scaledb_engine::Access;
 use scaledb_verify::history::{Keys, Kind, Mix, Plan, run};
 use std::sync::Arc;
@@ -20,23 +20,20 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(otherwise)
 }
 
-#[cfg(feature = "mutations")]
-fn rules() -> scaledb_acc::Rules {
-    use scaledb_acc::{Rule, Rules};
-    let name = std::env::var("SCALEDB_MUTATION").unwrap_or_default();
-    Rule::ALL.into_iter().find(|r| format!("{r:?}") == name).map_or(Rules::default(), Rules::without)
-}
-
-#[cfg(not(feature = "mutations"))]
-fn rules() -> scaledb_acc::Rules {
-    scaledb_acc::Rules::default()
+fn rules() -> Rules {
+    #[cfg(feature = "mutations")]
+    if let Ok(name) = std::env::var("SCALEDB_MUTATION") {
+        return Rules::without(scaledb_acc::Rule::ALL.into_iter().find(|r| format!("{r:?}") == name).unwrap());
+    }
+    Rules::default()
 }
 
 const ORDERED: Kind = Kind::new(Access::Ordered, Some(2));
 const HASHED: Kind = Kind::new(Access::Hashed, Some(2));
 
-fn schedules(schedules: u64, slots: usize, plan: impl Fn(u64) -> Plan + Send + Sync + 'static) {
-    let schedules = number("SCALEDB_SCHEDULES", schedules) as usize;
+/// Runs small programs, each under one schedule; panics if a history is refused.
+fn schedules(number_of: u64, rules: Rules, (slots, plan): Programs) {
+    let schedules = number("SCALEDB_SCHEDULES", number_of) as usize;
     let next = Arc::new(AtomicU64::new(number("SCALEDB_SEED", 1)));
     let mut config = shuttle::Config::new();
     config.stack_size = 1 << 20;
@@ -50,7 +47,7 @@ fn schedules(schedules: u64, slots: usize, plan: impl Fn(u64) -> Plan + Send + S
             phantomlet_cells: 1 + seed as usize % 3,
             merge_epoch: Duration::from_nanos(if seed % 2 == 0 { 400 } else { 100_000 }),
             background: false,
-            rules: rules(),
+            rules,
             ..Config::default()
         };
         let engine = Acc::open(config).unwrap();
@@ -73,46 +70,102 @@ fn small(seed: u64, table: Kind, keys: i32, mix: Mix) -> Plan {
 
 const QUIET: Mix = Mix { snapshots: 0, deferrable: 0, yields: 0, operations: 3, savepoint: 1, run: 0, ..Mix::ALL };
 
+/// Slots of the indexlets, and a program for each seed.
+type Programs = (usize, fn(u64) -> Plan);
+
+const BOTH: [Kind; 2] = [ORDERED, HASHED];
+
+const INSERTS: Programs = (32, |seed| {
+    let mix = Mix { insert: 40, scan: 40, get: 5, update: 3, delete: 5, ..QUIET };
+    small(seed, ORDERED.plain(), 6, mix)
+});
+
+const SPLITS: Programs = (32, |seed| {
+    let mix = Mix { insert: 40, scan: 40, run: 20, get: 5, update: 0, delete: 10, ..QUIET };
+    small(seed, BOTH[seed as usize % 2].plain(), 40, mix)
+});
+
+const DELETES: Programs = (32, |seed| {
+    let mix = Mix { insert: 40, delete: 40, replace: 20, get: 20, scan: 10, ..QUIET };
+    small(seed, BOTH[seed as usize % 2].plain(), 3, mix)
+});
+
+const FULL: Programs = (2, |seed| {
+    let mix = Mix { insert: 50, delete: 30, replace: 20, get: 20, scan: 10, ..QUIET };
+    let kinds = [ORDERED, Kind { merge_batch: Some(0), ..ORDERED }, Kind { merge_batch: Some(0), ..HASHED }];
+    small(seed, kinds[seed as usize % 3].plain(), 4, mix)
+});
+
+const INDEXES: Programs = (32, |seed| {
+    let mix = Mix { move_entry: 40, get_unique: 20, scan: 20, ..QUIET };
+    small(seed, BOTH[seed as usize % 2], 3, mix)
+});
+
+const SNAPSHOTS: Programs = (32, |seed| {
+    let mix = Mix { snapshots: 350, deferrable: 300, update: 60, delete: 20, insert: 20, ..QUIET };
+    small(seed, BOTH[seed as usize % 2].plain(), 3, mix)
+});
+
+const LENGTHS: Programs = (32, |seed| {
+    let mix = Mix { update: 80, get: 60, ..QUIET };
+    small(seed, HASHED.plain(), 1, mix)
+});
+
 #[test]
 fn inserts_against_scans_and_merges() {
-    let mix = Mix { insert: 40, scan: 40, get: 5, update: 3, delete: 5, ..QUIET };
-    schedules(1500, 32, move |seed| small(seed, ORDERED.plain(), 6, mix));
+    schedules(20_000, rules(), INSERTS);
 }
 
 #[test]
 fn splits_against_scans() {
-    let mix = Mix { insert: 40, scan: 40, run: 20, get: 5, update: 0, delete: 10, ..QUIET };
-    schedules(800, 32, move |seed| small(seed, [ORDERED, HASHED][seed as usize % 2].plain(), 40, mix));
+    schedules(10_000, rules(), SPLITS);
 }
 
 #[test]
 fn deletes_and_clean_up_against_inserts() {
-    let mix = Mix { insert: 40, delete: 40, replace: 20, get: 20, scan: 10, ..QUIET };
-    schedules(1500, 32, move |seed| small(seed, [ORDERED, HASHED][seed as usize % 2].plain(), 3, mix));
+    schedules(20_000, rules(), DELETES);
 }
 
 #[test]
 fn full_indexlets_and_synchronous_tables() {
-    let mix = Mix { insert: 50, delete: 30, replace: 20, get: 20, scan: 10, ..QUIET };
-    let synchronous = Kind { merge_batch: Some(0), ..ORDERED };
-    let kinds = [ORDERED, synchronous, Kind { merge_batch: Some(0), ..HASHED }];
-    schedules(1500, 2, move |seed| small(seed, kinds[seed as usize % 3].plain(), 4, mix));
+    schedules(20_000, rules(), FULL);
 }
 
 #[test]
 fn index_updates() {
-    let mix = Mix { move_entry: 40, get_unique: 20, scan: 20, ..QUIET };
-    schedules(1000, 32, move |seed| small(seed, [ORDERED, HASHED][seed as usize % 2], 3, mix));
+    schedules(20_000, rules(), INDEXES);
 }
 
 #[test]
 fn snapshots_against_commits() {
-    let mix = Mix { snapshots: 350, deferrable: 300, update: 60, delete: 20, insert: 20, ..QUIET };
-    schedules(1000, 32, move |seed| small(seed, [ORDERED, HASHED][seed as usize % 2].plain(), 3, mix));
+    schedules(20_000, rules(), SNAPSHOTS);
 }
 
 #[test]
 fn rows_of_changing_length() {
-    let mix = Mix { update: 80, get: 60, ..QUIET };
-    schedules(1000, 32, move |seed| small(seed, HASHED.plain(), 1, mix));
+    schedules(20_000, rules(), LENGTHS);
+}
+
+/// The rules whose holes real threads seldom run into; for the others see `mutations.rs`.
+#[cfg(feature = "mutations")]
+#[test]
+fn rules_that_real_threads_seldom_need() {
+    use scaledb_acc::Rule;
+    let hunts: [(Rule, &[Programs]); 5] = [
+        (Rule::PinFirst, &[SNAPSHOTS]),
+        (Rule::PostBeforeTimestamp, &[INSERTS, SPLITS]),
+        (Rule::Seqlock, &[LENGTHS, DELETES]),
+        (Rule::LookAgain, &[DELETES, FULL]),
+        (Rule::LookInTree, &[SPLITS, DELETES]),
+    ];
+    let mut missed = Vec::new();
+    for (rule, programs) in hunts {
+        let found = programs.iter().any(|&programs| {
+            std::panic::catch_unwind(|| schedules(30_000, Rules::without(rule), programs)).is_err()
+        });
+        if !found {
+            missed.push(rule);
+        }
+    }
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
 }

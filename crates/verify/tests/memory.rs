@@ -1,0 +1,85 @@
+//! Memory does not grow under updates, inserts and deletes of as many rows as there were.
+//!
+//! `SCALEDB_MEMORY_SECONDS` is the time after the warm-up (default 4; 1800 for a soak).
+#![cfg(not(any(loom, shuttle)))]
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use scaledb_acc::{Acc, Config};
+use scaledb_engine::{Access, Engine, TxnKind, Worker};
+use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const ROWS: i32 = 4000;
+
+/// Keys of a thread are its own: a ring that is filled at one end and emptied at the other. Every row has
+/// the same expected length at all times.
+fn churn(engine: &Acc, t: &Table, thread: i32, stop: &AtomicBool) {
+    let mut worker = engine.worker().unwrap();
+    let mut random = SmallRng::seed_from_u64(thread as u64);
+    let columns = Columns(Columns::W | Columns::TEXT);
+    let base = thread << 28;
+    let row = |id: i32, random: &mut SmallRng| {
+        (Row { a: id % 50, u: Some(id), ..Row::default() }, text_of(random.random()))
+    };
+    for id in base..base + ROWS {
+        let (row, text) = row(id, &mut random);
+        worker.run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(id, &row, &text)).map(|_| ())).unwrap();
+    }
+    let (mut first, mut next) = (base, base + ROWS);
+    while !stop.load(Ordering::Relaxed) {
+        let (new, text) = row(next, &mut random);
+        let change = Change { text: Some(random.random()), w: Some(1), a: Some(random.random_range(0..50)), ..Change::default() };
+        let updated = random.random_range(first + 1..next);
+        worker
+            .run(TxnKind::ReadWrite, |w| {
+                w.delete(t.id_of(0), &t.key(first))?;
+                w.insert(t.id_of(0), &t.row(next, &new, &text))?;
+                w.update(t.id_of(0), &t.key(updated), t.projection(Columns(columns.0 | Columns::A)), |r| t.apply(r, &change))?;
+                Ok(())
+            })
+            .unwrap();
+        (first, next) = (first + 1, next + 1);
+        if random.random_ratio(1, 2000) {
+            // snapshots make updates keep versions
+            worker.run(TxnKind::Snapshot, |w| w.get(t.id_of(0), &t.key(updated), t.projection(columns), |_, _| ()).map(|_| ())).unwrap();
+        }
+    }
+}
+
+#[test]
+fn churn_takes_no_more_memory_than_it_had() {
+    let seconds = std::env::var("SCALEDB_MEMORY_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(4);
+    for access in [Access::Hashed, Access::Ordered] {
+        let engine = Arc::new(Acc::open(Config::default()).unwrap());
+        let t = Arc::new(Table::create(&*engine, "t", Kind::new(access, None)).unwrap());
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads: Vec<_> = (1..=2)
+            .map(|thread| {
+                let (engine, t, stop) = (engine.clone(), t.clone(), stop.clone());
+                std::thread::spawn(move || churn(&engine, &t, thread, &stop))
+            })
+            .collect();
+        std::thread::sleep(Duration::from_secs(2 + (seconds / 20).min(30)));
+        let (warm, start, mut most) = (engine.stats().memory_bytes, Instant::now(), 0);
+        while start.elapsed() < Duration::from_secs(seconds) {
+            std::thread::sleep(Duration::from_millis(100));
+            let stats = engine.stats();
+            most = most.max(stats.memory_bytes);
+            if std::env::var("SCALEDB_VERBOSE").is_ok() {
+                let entries: Vec<_> = stats.tables.iter().map(|t| (t.tree_entries, t.tree_bytes, t.hash_bytes, t.pending)).collect();
+                println!("{} {} {entries:?}", stats.commits, stats.memory_bytes);
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        let stats = engine.stats();
+        println!("{access:?}: {} commits, {warm} bytes warm, {most} at most", stats.commits);
+        for table in &stats.tables {
+            println!("  {}: {} entries in the tree, {} pending, {} cleaned", table.name, table.tree_entries, table.pending, table.cleaned);
+        }
+        assert!(most as f64 <= warm as f64 * 1.05, "{access:?}: {warm} bytes after the warm-up, then {most}");
+    }
+}
