@@ -11,6 +11,9 @@ use std::time::Instant;
 /// Operations in one critical section: about a transaction.
 const BATCH: u64 = 16;
 
+/// Batches of inserts that each thread runs before the clock starts.
+const WARM_UP: u64 = 50;
+
 struct Plan {
     keys: u64,
     ops: u64,
@@ -66,7 +69,15 @@ fn run<M: Map>(map: &M, mode: Mode, threads: u64, ops: u64, keys: u64, from: &mu
                 scope.spawn(move || {
                     let mut worker = map.worker();
                     let mut seed = 0x1234_5678_9abc_def1 ^ (start + t + 1).wrapping_mul(0x9e37_79b9);
-                    let mut new = start + t * each;
+                    let mut new = start + t * (each + WARM_UP * BATCH);
+                    // fills caches and touches the thread's first memory, untimed
+                    for _ in 0..WARM_UP {
+                        let ops = (0..BATCH).map(|_| {
+                            new += 1;
+                            Op::Insert(key(new - 1))
+                        });
+                        M::batch(&mut worker, ops);
+                    }
                     barrier.wait();
                     let (began, cpu) = (Instant::now(), cpu_seconds());
                     for _ in 0..each / BATCH {
@@ -94,7 +105,7 @@ fn run<M: Map>(map: &M, mode: Mode, threads: u64, ops: u64, keys: u64, from: &mu
         let last = times.iter().map(|t| t.1).max().expect("at least one");
         ((last - first).as_secs_f64(), times.iter().map(|t| t.2).sum::<f64>())
     });
-    *from += each * threads;
+    *from += (each + WARM_UP * BATCH) * threads;
     let ops = (each * threads) as f64;
     Figure { mops: ops / wall / 1e6, cpu_ns: cpu * 1e9 / ops }
 }
