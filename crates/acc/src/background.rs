@@ -128,6 +128,7 @@ fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar))
         }
         local.exit();
         local.collect();
+        local.share();
         shared.raise_needed_after();
     }
 }

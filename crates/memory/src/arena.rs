@@ -2,6 +2,7 @@
 
 use crate::domain::Domain;
 use scaledb_base::Result;
+use scaledb_sync::lock::Mutex;
 use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
@@ -52,6 +53,8 @@ pub fn block_bytes(bytes: usize) -> usize {
 #[derive(Clone, Copy)]
 struct Class {
     free: *mut Free,
+    /// Blocks in `free`.
+    count: u32,
     bump: *mut u8,
     end: *mut u8,
 }
@@ -60,6 +63,30 @@ struct Class {
 struct Free {
     next: *mut Free,
 }
+
+/// Free blocks of one class, chained, that an arena had too many of.
+struct Surplus {
+    head: *mut Free,
+    count: u32,
+}
+
+// SAFETY: the blocks are free, and nobody else has the chain.
+unsafe impl Send for Surplus {}
+
+/// Where arenas leave what they have too many of, for those that need it: workers that delete and the
+/// background thread free what other workers allocate. A batch at a time, so that the lock is seldom taken.
+pub(crate) struct Exchange {
+    classes: Mutex<Vec<Vec<Surplus>>>,
+}
+
+impl Exchange {
+    pub(crate) fn new() -> Self {
+        Self { classes: Mutex::new((0..CLASSES).map(|_| Vec::new()).collect()) }
+    }
+}
+
+/// Free bytes of one class that an arena keeps for itself.
+const KEPT: usize = 64 << 10;
 
 pub(crate) struct Arena {
     classes: [Class; CLASSES],
@@ -74,7 +101,7 @@ impl Arena {
     pub(crate) fn new() -> Self {
         let null = std::ptr::null_mut();
         Self {
-            classes: [Class { free: std::ptr::null_mut(), bump: null, end: null }; CLASSES],
+            classes: [Class { free: std::ptr::null_mut(), count: 0, bump: null, end: null }; CLASSES],
             bump: null,
             end: null,
         }
@@ -90,10 +117,14 @@ impl Arena {
         if let Some(free) = NonNull::new(class.free) {
             // SAFETY: a block on the free list holds a `Free` that nobody else can reach.
             class.free = unsafe { free.as_ref().next };
+            class.count -= 1;
             return Ok(free.cast());
         }
         let size = class_bytes(index);
         if (class.end as usize) - (class.bump as usize) < size {
+            if self.take_surplus(domain, index) {
+                return self.alloc(domain, bytes);
+            }
             self.refill(domain, index, size)?;
         }
         let class = &mut self.classes[index];
@@ -102,6 +133,32 @@ impl Arena {
         class.bump = unsafe { block.add(size) };
         // SAFETY: a run never starts at null.
         Ok(unsafe { NonNull::new_unchecked(block) })
+    }
+
+    /// Takes a batch of free blocks that another arena has left.
+    #[cold]
+    fn take_surplus(&mut self, domain: &Domain, index: usize) -> bool {
+        let Some(surplus) = domain.exchange().classes.lock()[index].pop() else { return false };
+        let class = &mut self.classes[index];
+        (class.free, class.count) = (surplus.head, surplus.count);
+        true
+    }
+
+    #[cold]
+    fn leave_surplus(&mut self, domain: &Domain, index: usize) {
+        let class = &mut self.classes[index];
+        let surplus = Surplus { head: class.free, count: class.count };
+        (class.free, class.count) = (std::ptr::null_mut(), 0);
+        domain.exchange().classes.lock()[index].push(surplus);
+    }
+
+    /// Leaves all free blocks to other arenas: for a worker that frees and does not allocate.
+    pub(crate) fn leave_all(&mut self, domain: &Domain) {
+        for index in 0..CLASSES {
+            if self.classes[index].count > 0 {
+                self.leave_surplus(domain, index);
+            }
+        }
     }
 
     #[cold]
@@ -128,11 +185,16 @@ impl Arena {
             // SAFETY: the caller's promise; `alloc` took the same branch.
             return unsafe { large_free(domain, block, bytes) };
         }
-        let class = &mut self.classes[class_of(bytes)];
+        let index = class_of(bytes);
+        let class = &mut self.classes[index];
         let free = block.cast::<Free>();
         // SAFETY: the block is at least 16 bytes, aligned to 16, and ours.
         unsafe { free.write(Free { next: class.free }) };
         class.free = free.as_ptr();
+        class.count += 1;
+        if class.count as usize * class_bytes(index) > KEPT && class.count >= 8 {
+            self.leave_surplus(domain, index);
+        }
     }
 }
 

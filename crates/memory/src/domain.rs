@@ -1,6 +1,6 @@
 //! Who is looking at shared memory since when, and what may be reused.
 
-use crate::arena::{Arena, block_bytes};
+use crate::arena::{Arena, Exchange, block_bytes};
 use crate::pages::{CHUNK, Chunk};
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_base::{Error, Result, WorkerId};
@@ -32,6 +32,7 @@ pub struct Domain {
     large: Mutex<HashMap<usize, usize>>,
     /// What workers that are gone left: the next worker takes it over.
     orphans: Mutex<Vec<Orphan>>,
+    exchange: Exchange,
 }
 
 struct Slot {
@@ -69,7 +70,12 @@ impl Domain {
             ready: Mutex::new(Vec::new()),
             large: Mutex::new(HashMap::new()),
             orphans: Mutex::new(Vec::new()),
+            exchange: Exchange::new(),
         })
+    }
+
+    pub(crate) fn exchange(&self) -> &Exchange {
+        &self.exchange
     }
 
     /// Registers a worker, with the lowest id that is free.
@@ -332,6 +338,11 @@ impl Local {
             // SAFETY: `retire`'s contract, and every active worker began after it was unlinked.
             unsafe { self.arena.free(&self.domain, retired.block, retired.bytes) };
         }
+    }
+
+    /// Leaves all free blocks to other workers: for one that frees what others allocate.
+    pub fn share(&mut self) {
+        self.arena.leave_all(&self.domain);
     }
 
     /// Retired blocks that wait for their readers.

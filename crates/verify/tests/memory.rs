@@ -12,7 +12,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-const ROWS: i32 = 4000;
+const ROWS: i32 = 12_000;
+
+/// What the domain takes from the system at a time.
+const CHUNK: f64 = (2 << 20) as f64;
+
+/// Texts of up to 96 bytes; the few long ones would take long to reach their greatest number.
+fn text_number(random: &mut SmallRng) -> u64 {
+    random.random_range(0..1 << 40) * 31 + 1
+}
 
 /// Keys of a thread are its own: a ring that is filled at one end and emptied at the other. Every row has
 /// the same expected length at all times.
@@ -22,7 +30,7 @@ fn churn(engine: &Acc, t: &Table, thread: i32, stop: &AtomicBool) {
     let columns = Columns(Columns::W | Columns::TEXT);
     let base = thread << 28;
     let row = |id: i32, random: &mut SmallRng| {
-        (Row { a: id % 50, u: Some(id), ..Row::default() }, text_of(random.random()))
+        (Row { a: id % 50, u: Some(id), ..Row::default() }, text_of(text_number(random)))
     };
     for id in base..base + ROWS {
         let (row, text) = row(id, &mut random);
@@ -31,7 +39,7 @@ fn churn(engine: &Acc, t: &Table, thread: i32, stop: &AtomicBool) {
     let (mut first, mut next) = (base, base + ROWS);
     while !stop.load(Ordering::Relaxed) {
         let (new, text) = row(next, &mut random);
-        let change = Change { text: Some(random.random()), w: Some(1), a: Some(random.random_range(0..50)), ..Change::default() };
+        let change = Change { text: Some(text_number(&mut random)), w: Some(1), a: Some(random.random_range(0..50)), ..Change::default() };
         let updated = random.random_range(first + 1..next);
         worker
             .run(TxnKind::ReadWrite, |w| {
@@ -62,7 +70,7 @@ fn churn_takes_no_more_memory_than_it_had() {
                 std::thread::spawn(move || churn(&engine, &t, thread, &stop))
             })
             .collect();
-        std::thread::sleep(Duration::from_secs(2 + (seconds / 20).min(30)));
+        std::thread::sleep(Duration::from_secs(4 + (seconds / 20).min(30)));
         let (warm, start, mut most) = (engine.stats().memory_bytes, Instant::now(), 0);
         while start.elapsed() < Duration::from_secs(seconds) {
             std::thread::sleep(Duration::from_millis(100));
@@ -80,6 +88,6 @@ fn churn_takes_no_more_memory_than_it_had() {
         for table in &stats.tables {
             println!("  {}: {} entries in the tree, {} pending, {} cleaned", table.name, table.tree_entries, table.pending, table.cleaned);
         }
-        assert!(most as f64 <= warm as f64 * 1.05, "{access:?}: {warm} bytes after the warm-up, then {most}");
+        assert!(most as f64 <= warm as f64 * 1.05 + CHUNK, "{access:?}: {warm} bytes after the warm-up, then {most}");
     }
 }
