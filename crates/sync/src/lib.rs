@@ -20,11 +20,7 @@ pub mod thread;
 
 pub use pad::CachePadded;
 
-#[cfg(loom)]
-pub use loom::sync::Arc;
-#[cfg(shuttle)]
-pub use shuttle::sync::Arc;
-#[cfg(not(any(loom, shuttle)))]
+// std's in every build: counting references is no part of any protocol, and loom's cannot be a `self`
 pub use std::sync::Arc;
 
 /// True when this build runs under a model checker; test sizes and spin limits shrink then.

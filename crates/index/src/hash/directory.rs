@@ -63,19 +63,20 @@ impl Directory {
         }
     }
 
-    /// The segment that holds `hash`.
+    /// The segment that holds `hash`: with the pointer that it was made with, so that whoever replaces it
+    /// may free it.
     ///
     /// # Safety
     /// As for `entries`; the caller may use the segment as long as it is active.
     #[inline(always)]
-    pub(crate) unsafe fn segment<'a>(this: NonNull<Self>, hash: u64) -> &'a Segment {
+    pub(crate) unsafe fn segment(this: NonNull<Self>, hash: u64) -> NonNull<Segment> {
         // SAFETY: the index has at most `depth` bits. Entries are never null, and a segment that was
         // replaced is retired, not freed.
         unsafe {
             let at = (hash >> (64 - Self::depth(this))) as usize;
             let entry = Self::entries(this).get_unchecked(at);
             // acquire: pairs with the release store that put the segment there
-            &*entry.load(Ordering::Acquire)
+            NonNull::new_unchecked(entry.load(Ordering::Acquire))
         }
     }
 }

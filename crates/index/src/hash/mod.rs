@@ -71,11 +71,17 @@ impl HashIndex {
     }
 
     #[inline(always)]
-    fn segment<'a>(&'a self, local: &'a Local, hash: u64) -> &'a Segment {
+    fn segment_at(&self, local: &Local, hash: u64) -> NonNull<Segment> {
         local.assert_active();
         // SAFETY: the directory was reachable while this worker is active, so neither it nor its segments
         // are freed before the worker goes idle.
         unsafe { Directory::segment(self.directory(), hash) }
+    }
+
+    #[inline(always)]
+    fn segment<'a>(&'a self, local: &'a Local, hash: u64) -> &'a Segment {
+        // SAFETY: as in `segment_at`.
+        unsafe { self.segment_at(local, hash).as_ref() }
     }
 
     /// The value of the entry whose key is equal. Lock-free; never misses a key that is present during the
@@ -105,14 +111,13 @@ impl HashIndex {
         eq: impl Fn(u64) -> bool,
     ) -> Result<Inserted> {
         loop {
-            let segment = self.segment(local, hash);
+            let at = self.segment_at(local, hash);
+            // SAFETY: as in `segment_at`.
+            let segment = unsafe { at.as_ref() };
             match segment.insert::<NEAR>(hash, value, &eq) {
                 Put::New => return Ok(Inserted::New),
                 Put::Existing(value) => return Ok(Inserted::Existing(value)),
-                Put::Full if segment.can_split() => {
-                    let segment = NonNull::from(segment);
-                    self.split(local, hash, segment)?;
-                }
+                Put::Full if segment.can_split() => self.split(local, hash, at)?,
                 Put::Full => return Ok(Inserted::Full),
                 Put::Frozen => {}
             }
@@ -201,13 +206,14 @@ impl HashIndex {
     }
 
     /// Calls `f` with every segment, in the order of hashes.
-    fn for_each_segment(&self, local: &Local, mut f: impl FnMut(&Segment)) {
+    fn for_each_segment(&self, local: &Local, mut f: impl FnMut(NonNull<Segment>)) {
         let mut from = 0u64;
         loop {
-            let segment = self.segment(local, from);
+            let segment = self.segment_at(local, from);
+            // SAFETY: as in `segment_at`.
+            let depth = unsafe { segment.as_ref() }.depth();
             f(segment);
             // the segment holds the hashes from `from` up to the next multiple of this step
-            let depth = segment.depth();
             let Some(step) = 1u64.checked_shl(64 - depth) else { return };
             let Some(next) = from.checked_add(step) else { return };
             from = next;
@@ -217,7 +223,8 @@ impl HashIndex {
     /// Calls `f` with the value of every entry. An entry that is there during the whole call is seen once;
     /// one that comes or goes meanwhile may be seen or not.
     pub fn for_each(&self, local: &Local, mut f: impl FnMut(u64)) {
-        self.for_each_segment(local, |segment| segment.values().for_each(&mut f));
+        // SAFETY: as in `segment_at`.
+        self.for_each_segment(local, |segment| unsafe { segment.as_ref() }.values().for_each(&mut f));
     }
 
     /// About how many entries there are, by counting up to 16 segments.
@@ -269,7 +276,7 @@ impl Drop for HashIndex {
         let Ok(mut local) = self.domain.register() else { return };
         local.enter();
         let mut segments = Vec::new();
-        self.for_each_segment(&local, |segment| segments.push(NonNull::from(segment)));
+        self.for_each_segment(&local, |segment| segments.push(segment));
         local.exit();
         let directory = self.directory();
         // SAFETY: nobody else has a reference to the index, so nobody can reach its memory.
