@@ -55,12 +55,7 @@ fn schedules(number_of: u64, rules: Rules, (slots, plan): Programs) {
             panic!("program {seed}: {plan:?}\n{violation}");
         }
     };
-    if number("SCALEDB_PCT", 0) > 0 {
-        let scheduler = shuttle::scheduler::PctScheduler::new(number("SCALEDB_PCT", 0) as usize, schedules);
-        shuttle::Runner::new(scheduler, config).run(body);
-    } else {
-        shuttle::Runner::new(shuttle::scheduler::RandomScheduler::new(schedules), config).run(body);
-    }
+    shuttle::Runner::new(shuttle::scheduler::RandomScheduler::new(schedules), config).run(body);
 }
 
 fn small(seed: u64, table: Kind, keys: i32, mix: Mix) -> Plan {
