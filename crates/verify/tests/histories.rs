@@ -7,6 +7,8 @@
 use scaledb_acc::{Acc, Config};
 use scaledb_engine::Access;
 use scaledb_verify::history::{Keys, Kind, Mix, Plan, Report, run};
+use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::{Arc, thread};
 use std::time::{Duration, Instant};
 
 fn number(name: &str) -> Option<u64> {
@@ -14,16 +16,17 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// A history that does not end is a failure too.
-struct Watchdog(std::sync::Arc<std::sync::atomic::AtomicBool>);
+struct Watchdog(Arc<AtomicBool>);
 
 impl Watchdog {
     fn start(what: String) -> Self {
-        let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let done = Arc::new(AtomicBool::new(false));
         let theirs = done.clone();
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             for _ in 0..600 {
-                std::thread::sleep(Duration::from_millis(200));
-                if theirs.load(std::sync::atomic::Ordering::Relaxed) {
+                thread::sleep(Duration::from_millis(200));
+                // a flag, and nothing else
+                if theirs.load(Ordering::Relaxed) {
                     return;
                 }
             }
@@ -36,7 +39,7 @@ impl Watchdog {
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
-        self.0.store(true, std::sync::atomic::Ordering::Relaxed);
+        self.0.store(true, Ordering::Relaxed); // seen soon enough
     }
 }
 

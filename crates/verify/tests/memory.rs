@@ -8,8 +8,8 @@ use rand::{Rng, SeedableRng};
 use scaledb_acc::{Acc, Config};
 use scaledb_engine::{Access, Engine, TxnKind, Worker};
 use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::{Arc, thread};
 use std::time::{Duration, Instant};
 
 const ROWS: i32 = 12_000;
@@ -37,6 +37,7 @@ fn churn(engine: &Acc, t: &Table, thread: i32, stop: &AtomicBool) {
         worker.run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(id, &row, &text)).map(|_| ())).unwrap();
     }
     let (mut first, mut next) = (base, base + ROWS);
+    // a flag, and nothing else
     while !stop.load(Ordering::Relaxed) {
         let (new, text) = row(next, &mut random);
         let change = Change { text: Some(text_number(&mut random)), w: Some(1), a: Some(random.random_range(0..50)), ..Change::default() };
@@ -67,13 +68,13 @@ fn churn_takes_no_more_memory_than_it_had() {
         let threads: Vec<_> = (1..=2)
             .map(|thread| {
                 let (engine, t, stop) = (engine.clone(), t.clone(), stop.clone());
-                std::thread::spawn(move || churn(&engine, &t, thread, &stop))
+                thread::spawn(move || churn(&engine, &t, thread, &stop))
             })
             .collect();
-        std::thread::sleep(Duration::from_secs(4 + (seconds / 20).min(30)));
+        thread::sleep(Duration::from_secs(4 + (seconds / 20).min(30)));
         let (warm, start, mut most) = (engine.stats().memory_bytes, Instant::now(), 0);
         while start.elapsed() < Duration::from_secs(seconds) {
-            std::thread::sleep(Duration::from_millis(100));
+            thread::sleep(Duration::from_millis(100));
             let stats = engine.stats();
             most = most.max(stats.memory_bytes);
             if std::env::var("SCALEDB_VERBOSE").is_ok() {
@@ -81,7 +82,7 @@ fn churn_takes_no_more_memory_than_it_had() {
                 println!("{} {} {entries:?}", stats.commits, stats.memory_bytes);
             }
         }
-        stop.store(true, Ordering::Relaxed);
+        stop.store(true, Ordering::Relaxed); // a flag
         threads.into_iter().for_each(|t| t.join().unwrap());
         let stats = engine.stats();
         println!("{access:?}: {} commits, {warm} bytes warm, {most} at most", stats.commits);

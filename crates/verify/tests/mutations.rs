@@ -10,9 +10,9 @@
 use scaledb_acc::{Acc, Config, Rule, Rules};
 use scaledb_engine::Access;
 use scaledb_verify::history::{Keys, Kind, Mix, Plan, run};
+use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::{Arc, thread};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 const CAUGHT: i32 = 77;
@@ -66,11 +66,12 @@ fn hunt() {
     let (start, limit) = (Instant::now(), Duration::from_secs(seconds(20)));
     let progress = Arc::new(AtomicU64::new(0));
     let watched = progress.clone();
-    std::thread::spawn(move || {
+    thread::spawn(move || {
         let mut last = u64::MAX;
+        // a count, and nothing else
         while last != watched.load(Ordering::Relaxed) {
             last = watched.load(Ordering::Relaxed);
-            std::thread::sleep(Duration::from_secs(5));
+            thread::sleep(Duration::from_secs(5));
         }
         println!("history {last} does not end");
         std::process::exit(STUCK);
@@ -85,7 +86,7 @@ fn hunt() {
             std::process::exit(CAUGHT);
         }
         seed += 1;
-        progress.store(seed, Ordering::Relaxed);
+        progress.store(seed, Ordering::Relaxed); // a count
     }
     println!("{seed} histories, nothing found");
     std::process::exit(0);
@@ -109,7 +110,7 @@ fn send_out(name: &str) -> (Outcome, String, f64) {
         .spawn()
         .unwrap();
     let mut output = child.stdout.take().unwrap();
-    let reader = std::thread::spawn(move || {
+    let reader = thread::spawn(move || {
         let mut bytes = Vec::new();
         let _ = std::io::Read::read_to_end(&mut output, &mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
@@ -124,7 +125,7 @@ fn send_out(name: &str) -> (Outcome, String, f64) {
             child.wait().unwrap();
             break None;
         }
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
     };
     let outcome = match status.map(|s| s.code()) {
         Some(Some(CAUGHT)) => Outcome::Caught,

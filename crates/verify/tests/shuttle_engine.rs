@@ -12,8 +12,7 @@
 use scaledb_acc::{Acc, Config, Rules};
 use scaledb_engine::Access;
 use scaledb_verify::history::{Keys, Kind, Mix, Plan, run};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::cell::Cell;
 use std::time::Duration;
 
 fn number(name: &str, otherwise: u64) -> u64 {
@@ -31,16 +30,21 @@ fn rules() -> Rules {
 const ORDERED: Kind = Kind::new(Access::Ordered, Some(2));
 const HASHED: Kind = Kind::new(Access::Hashed, Some(2));
 
+thread_local! {
+    /// The next program. All tasks of a schedule run on one thread.
+    static NEXT: Cell<u64> = const { Cell::new(0) };
+}
+
 /// Runs small programs, each under one schedule; panics if a history is refused.
 fn schedules(number_of: u64, rules: Rules, (slots, plan): Programs) {
     let schedules = number("SCALEDB_SCHEDULES", number_of) as usize;
-    let next = Arc::new(AtomicU64::new(number("SCALEDB_SEED", 1)));
+    NEXT.set(number("SCALEDB_SEED", 1));
     let mut config = shuttle::Config::new();
     config.stack_size = 1 << 20;
     config.max_steps = shuttle::MaxSteps::ContinueAfter(2_000_000);
     config.failure_persistence = shuttle::FailurePersistence::None;
     let body = move || {
-        let seed = next.fetch_add(1, Ordering::Relaxed);
+        let seed = NEXT.replace(NEXT.get() + 1);
         let plan = plan(seed);
         let config = Config {
             indexlet_slots: slots,

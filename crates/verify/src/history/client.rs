@@ -6,10 +6,10 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_base::{Error, Result};
 use scaledb_engine::{Order, Range, RowId, TxnKind, Worker};
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::thread::yield_now;
 use std::ops::ControlFlow;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Instant;
 
 /// Which keys transactions use.
@@ -96,7 +96,7 @@ const BEYOND: i32 = if scaledb_sync::MODEL { 2 } else { 32 };
 pub struct Client {
     id: usize,
     tables: Arc<Vec<Table>>,
-    tails: Arc<Vec<AtomicI32>>,
+    tails: Arc<Vec<AtomicU64>>,
     keys: Keys,
     mix: Mix,
     random: SmallRng,
@@ -139,7 +139,7 @@ impl Client {
         id: usize,
         seed: u64,
         tables: Arc<Vec<Table>>,
-        tails: Arc<Vec<AtomicI32>>,
+        tails: Arc<Vec<AtomicU64>>,
         (keys, mix): (Keys, Mix),
         start: Instant,
     ) -> Self {
@@ -159,6 +159,11 @@ impl Client {
         self.random.random_range(0..1000) < of_thousand
     }
 
+    /// The key behind a queue's last.
+    fn tail(&self, table: usize) -> i32 {
+        self.tails[table].load(Ordering::Relaxed) as i32 // only the number counts
+    }
+
     fn pick(&mut self, table: u8) -> i32 {
         match self.keys {
             Keys::Uniform(n) => self.random.random_range(0..n),
@@ -167,7 +172,7 @@ impl Client {
                 self.random.random_range(0..n)
             }
             Keys::Queue => {
-                let tail = self.tails[usize::from(table)].load(Ordering::Relaxed);
+                let tail = self.tail(usize::from(table));
                 (tail - self.random.random_range(-2..200)).max(0)
             }
         }
@@ -312,7 +317,8 @@ impl Client {
             }
             3 => {
                 let id = match self.keys {
-                    Keys::Queue => self.tails[usize::from(table)].fetch_add(1, Ordering::Relaxed),
+                    // only the number counts
+                    Keys::Queue => self.tails[usize::from(table)].fetch_add(1, Ordering::Relaxed) as i32,
                     _ => self.pick(table),
                 };
                 self.insert(worker, t, table, id, events)
@@ -562,7 +568,7 @@ impl Client {
                     Ok(())
                 })?;
             }
-            self.tails[table].store(rows, Ordering::Relaxed);
+            self.tails[table].store(rows as u64, Ordering::Relaxed); // before other clients run
         }
         Ok(())
     }
@@ -577,7 +583,7 @@ impl Client {
             for (table, t) in tables.iter().enumerate() {
                 let (n, units) = match self.keys {
                     Keys::Uniform(n) | Keys::Skewed(n) => (n + BEYOND, n * 2),
-                    Keys::Queue => (self.tails[table].load(Ordering::Relaxed) + BEYOND, 400),
+                    Keys::Queue => (self.tail(table) + BEYOND, 400),
                 };
                 let table = table as u8;
                 let before = self.committed.len();

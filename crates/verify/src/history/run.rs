@@ -6,9 +6,8 @@ use crate::history::replay::Model;
 use crate::history::table::{Kind, Table};
 use scaledb_base::Error;
 use scaledb_engine::Engine;
-use scaledb_sync::thread;
-use std::sync::Arc;
-use std::sync::atomic::AtomicI32;
+use scaledb_sync::atomic::AtomicU64;
+use scaledb_sync::{Arc, thread};
 use std::time::Instant;
 
 /// What a history is made of.
@@ -56,7 +55,7 @@ where
     let create = |(i, &kind): (usize, &Kind)| Table::create(engine, &format!("t{i}"), kind);
     let tables: Vec<Table> = plan.tables.iter().enumerate().map(create).collect::<Result<_, _>>().map_err(fail)?;
     let tables = Arc::new(tables);
-    let tails = Arc::new(tables.iter().map(|_| AtomicI32::new(0)).collect::<Vec<_>>());
+    let tails = Arc::new(tables.iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>());
     let start = Instant::now();
     let client =
         |id| Client::new(id, plan.seed, tables.clone(), tails.clone(), (plan.keys, plan.mix), start);
