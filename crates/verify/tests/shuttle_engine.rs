@@ -22,7 +22,9 @@ fn number(name: &str, otherwise: u64) -> u64 {
 fn rules() -> Rules {
     #[cfg(feature = "mutations")]
     if let Ok(name) = std::env::var("SCALEDB_MUTATION") {
-        return Rules::without(scaledb_acc::Rule::ALL.into_iter().find(|r| format!("{r:?}") == name).unwrap());
+        return Rules::without(
+            scaledb_acc::Rule::ALL.into_iter().find(|r| format!("{r:?}") == name).unwrap(),
+        );
     }
     Rules::default()
 }
@@ -37,7 +39,7 @@ thread_local! {
 
 /// Runs small programs, each under one schedule; panics if a history is refused.
 fn schedules(number_of: u64, rules: Rules, (slots, plan): Programs) {
-    let schedules = number("SCALEDB_SCHEDULES", number_of) as usize;
+    let schedules = number_of as usize;
     NEXT.set(number("SCALEDB_SEED", 1));
     let mut config = shuttle::Config::new();
     config.stack_size = 1 << 20;
@@ -67,7 +69,8 @@ fn small(seed: u64, table: Kind, keys: i32, mix: Mix) -> Plan {
     Plan { seed, threads, transactions: 3, tables: vec![table], keys: Keys::Uniform(keys), rows: keys, mix }
 }
 
-const QUIET: Mix = Mix { snapshots: 0, deferrable: 0, yields: 0, operations: 3, savepoint: 1, run: 0, ..Mix::ALL };
+const QUIET: Mix =
+    Mix { snapshots: 0, deferrable: 0, yields: 0, operations: 3, savepoint: 1, run: 0, ..Mix::ALL };
 
 /// Slots of the indexlets, and a program for each seed.
 type Programs = (usize, fn(u64) -> Plan);
@@ -112,37 +115,37 @@ const LENGTHS: Programs = (32, |seed| {
 
 #[test]
 fn inserts_against_scans_and_merges() {
-    schedules(20_000, rules(), INSERTS);
+    schedules(number("SCALEDB_SCHEDULES", 20_000), rules(), INSERTS);
 }
 
 #[test]
 fn splits_against_scans() {
-    schedules(10_000, rules(), SPLITS);
+    schedules(number("SCALEDB_SCHEDULES", 10_000), rules(), SPLITS);
 }
 
 #[test]
 fn deletes_and_clean_up_against_inserts() {
-    schedules(20_000, rules(), DELETES);
+    schedules(number("SCALEDB_SCHEDULES", 20_000), rules(), DELETES);
 }
 
 #[test]
 fn full_indexlets_and_synchronous_tables() {
-    schedules(20_000, rules(), FULL);
+    schedules(number("SCALEDB_SCHEDULES", 20_000), rules(), FULL);
 }
 
 #[test]
 fn index_updates() {
-    schedules(20_000, rules(), INDEXES);
+    schedules(number("SCALEDB_SCHEDULES", 20_000), rules(), INDEXES);
 }
 
 #[test]
 fn snapshots_against_commits() {
-    schedules(20_000, rules(), SNAPSHOTS);
+    schedules(number("SCALEDB_SCHEDULES", 20_000), rules(), SNAPSHOTS);
 }
 
 #[test]
 fn rows_of_changing_length() {
-    schedules(20_000, rules(), LENGTHS);
+    schedules(number("SCALEDB_SCHEDULES", 20_000), rules(), LENGTHS);
 }
 
 /// The rules whose holes real threads seldom run into; for the others see `mutations.rs`.
