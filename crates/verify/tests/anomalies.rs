@@ -55,7 +55,10 @@ impl Db {
 
     fn get(&self, w: &mut AccWorker, id: i32) -> Option<i64> {
         let columns = Columns(Columns::W);
-        w.get(self.t.id_of(0), &self.t.key(id), self.t.projection(columns), |_, row| self.t.see(row, columns).w).unwrap()
+        w.get(self.t.id_of(0), &self.t.key(id), self.t.projection(columns), |_, row| {
+            self.t.see(row, columns).w
+        })
+        .unwrap()
     }
 
     fn change(&self, w: &mut AccWorker, id: i32, change: Change) -> Result<Option<i64>, Error> {
@@ -76,7 +79,8 @@ impl Db {
     fn scan(&self, w: &mut AccWorker, index: u8, low: i32, high: i32) -> Vec<i32> {
         let (low, high) = self.t.bounds(index, Bounds { low: Some((low, None)), high: Some((high, None)) });
         let mut ids = Vec::new();
-        let (range, cols) = (Range { start: &low, end: high.as_deref() }, self.t.projection_with_id(Columns::ALL));
+        let (range, cols) =
+            (Range { start: &low, end: high.as_deref() }, self.t.projection_with_id(Columns::ALL));
         w.scan(self.t.id_of(index), range, Order::Forward, cols, |_, _, row| {
             ids.push(self.t.id_of_row(row));
             ControlFlow::Continue(())
@@ -173,10 +177,12 @@ fn phantoms() {
                     &|db, w| db.insert(w, 15, 1, Some(15)).unwrap(),
                     &|db, w| assert!(db.delete(w, 10)),
                     &|db, w| {
-                        db.change(w, 10, Change { a: Some(77), u: Some(Some(777)), ..Change::default() }).unwrap();
+                        db.change(w, 10, Change { a: Some(77), u: Some(Some(777)), ..Change::default() })
+                            .unwrap();
                     },
                     &|db, w| {
-                        db.change(w, 80, Change { a: Some(1), u: Some(Some(15)), ..Change::default() }).unwrap();
+                        db.change(w, 80, Change { a: Some(1), u: Some(Some(15)), ..Change::default() })
+                            .unwrap();
                     },
                 ];
                 for (number, step) in steps.into_iter().enumerate() {
@@ -276,7 +282,11 @@ fn unique_keys_are_unique() {
         db.insert(&mut b, 2, 0, Some(500)).unwrap();
         a.commit().unwrap();
         let result = b.commit();
-        assert!(matches!(result, Err(Error::DuplicateKey { .. } | Error::Conflict(_))), "{:?} {result:?}", db.t.kind);
+        assert!(
+            matches!(result, Err(Error::DuplicateKey { .. } | Error::Conflict(_))),
+            "{:?} {result:?}",
+            db.t.kind
+        );
         // by updates
         let (mut a, mut b) = db.two();
         let change = Change { u: Some(Some(600)), ..Change::default() };
@@ -308,7 +318,8 @@ fn snapshots_neither_wait_nor_conflict() {
             db.set(&mut a, 0, round);
             if round == 1 {
                 assert!(db.delete(&mut a, 10));
-                db.change(&mut a, 20, Change { a: Some(9), text: Some(31 * 90), ..Change::default() }).unwrap();
+                db.change(&mut a, 20, Change { a: Some(9), text: Some(31 * 90), ..Change::default() })
+                    .unwrap();
                 db.insert(&mut a, 5, 1, Some(5)).unwrap();
             }
             // half of the time the writer is in the middle of its transaction

@@ -6,9 +6,9 @@
 
 use scaledb_acc::{Acc, Config};
 use scaledb_engine::Access;
-use scaledb_verify::history::{Keys, Kind, Mix, Plan, Report, run};
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::{Arc, thread};
+use scaledb_verify::history::{Keys, Kind, Mix, Plan, Report, run};
 use std::time::{Duration, Instant};
 
 fn number(name: &str) -> Option<u64> {
@@ -119,7 +119,9 @@ fn few_keys_of_every_kind_of_table() {
 
 #[test]
 fn several_tables_in_one_transaction() {
-    histories("several tables", 12.0, &configs(), |seed| plan(seed, all_kinds(), Keys::Skewed(40), 40, Mix::ALL));
+    histories("several tables", 12.0, &configs(), |seed| {
+        plan(seed, all_kinds(), Keys::Skewed(40), 40, Mix::ALL)
+    });
 }
 
 #[test]

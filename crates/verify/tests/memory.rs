@@ -7,9 +7,9 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_acc::{Acc, Config};
 use scaledb_engine::{Access, Engine, TxnKind, Worker};
-use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::{Arc, thread};
+use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
 use std::time::{Duration, Instant};
 
 const ROWS: i32 = 12_000;
@@ -34,26 +34,39 @@ fn churn(engine: &Acc, t: &Table, thread: i32, stop: &AtomicBool) {
     };
     for id in base..base + ROWS {
         let (row, text) = row(id, &mut random);
-        worker.run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(id, &row, &text)).map(|_| ())).unwrap();
+        worker
+            .run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(id, &row, &text)).map(|_| ()))
+            .unwrap();
     }
     let (mut first, mut next) = (base, base + ROWS);
     // a flag, and nothing else
     while !stop.load(Ordering::Relaxed) {
         let (new, text) = row(next, &mut random);
-        let change = Change { text: Some(text_number(&mut random)), w: Some(1), a: Some(random.random_range(0..50)), ..Change::default() };
+        let change = Change {
+            text: Some(text_number(&mut random)),
+            w: Some(1),
+            a: Some(random.random_range(0..50)),
+            ..Change::default()
+        };
         let updated = random.random_range(first + 1..next);
         worker
             .run(TxnKind::ReadWrite, |w| {
                 w.delete(t.id_of(0), &t.key(first))?;
                 w.insert(t.id_of(0), &t.row(next, &new, &text))?;
-                w.update(t.id_of(0), &t.key(updated), t.projection(Columns(columns.0 | Columns::A)), |r| t.apply(r, &change))?;
+                w.update(t.id_of(0), &t.key(updated), t.projection(Columns(columns.0 | Columns::A)), |r| {
+                    t.apply(r, &change)
+                })?;
                 Ok(())
             })
             .unwrap();
         (first, next) = (first + 1, next + 1);
         if random.random_ratio(1, 2000) {
             // snapshots make updates keep versions
-            worker.run(TxnKind::Snapshot, |w| w.get(t.id_of(0), &t.key(updated), t.projection(columns), |_, _| ()).map(|_| ())).unwrap();
+            worker
+                .run(TxnKind::Snapshot, |w| {
+                    w.get(t.id_of(0), &t.key(updated), t.projection(columns), |_, _| ()).map(|_| ())
+                })
+                .unwrap();
         }
     }
 }
@@ -78,7 +91,11 @@ fn churn_takes_no_more_memory_than_it_had() {
             let stats = engine.stats();
             most = most.max(stats.memory_bytes);
             if std::env::var("SCALEDB_VERBOSE").is_ok() {
-                let entries: Vec<_> = stats.tables.iter().map(|t| (t.tree_entries, t.tree_bytes, t.hash_bytes, t.pending)).collect();
+                let entries: Vec<_> = stats
+                    .tables
+                    .iter()
+                    .map(|t| (t.tree_entries, t.tree_bytes, t.hash_bytes, t.pending))
+                    .collect();
                 println!("{} {} {entries:?}", stats.commits, stats.memory_bytes);
             }
         }
@@ -87,8 +104,14 @@ fn churn_takes_no_more_memory_than_it_had() {
         let stats = engine.stats();
         println!("{access:?}: {} commits, {warm} bytes warm, {most} at most", stats.commits);
         for table in &stats.tables {
-            println!("  {}: {} entries in the tree, {} pending, {} cleaned", table.name, table.tree_entries, table.pending, table.cleaned);
+            println!(
+                "  {}: {} entries in the tree, {} pending, {} cleaned",
+                table.name, table.tree_entries, table.pending, table.cleaned
+            );
         }
-        assert!(most as f64 <= warm as f64 * 1.05 + CHUNK, "{access:?}: {warm} bytes after the warm-up, then {most}");
+        assert!(
+            most as f64 <= warm as f64 * 1.05 + CHUNK,
+            "{access:?}: {warm} bytes after the warm-up, then {most}"
+        );
     }
 }

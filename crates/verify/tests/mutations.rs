@@ -9,9 +9,9 @@
 
 use scaledb_acc::{Acc, Config, Rule, Rules};
 use scaledb_engine::Access;
-use scaledb_verify::history::{Keys, Kind, Mix, Plan, run};
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::{Arc, thread};
+use scaledb_verify::history::{Keys, Kind, Mix, Plan, run};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -40,12 +40,27 @@ fn scenario(seed: u64) -> (Config, Plan) {
     let epoch = |us| Duration::from_micros(us);
     let (config, tables, keys, mix) = match seed % 10 {
         0 => (small, vec![ORDERED], Keys::Uniform(8), short),
-        1 => (Config { merge_epoch: epoch(100), ..small }, vec![HASHED], Keys::Uniform(30), Mix { yields: 30, ..Mix::ALL }),
+        1 => (
+            Config { merge_epoch: epoch(100), ..small },
+            vec![HASHED],
+            Keys::Uniform(30),
+            Mix { yields: 30, ..Mix::ALL },
+        ),
         2 => (small, vec![with_batch(ORDERED, 2)], Keys::Uniform(300), churn),
-        3 => (Config { background: true, merge_epoch: epoch(50), ..small }, vec![ORDERED], Keys::Uniform(16), many),
+        3 => (
+            Config { background: true, merge_epoch: epoch(50), ..small },
+            vec![ORDERED],
+            Keys::Uniform(16),
+            many,
+        ),
         4 => (small, vec![with_batch(HASHED, 3)], Keys::Uniform(500), churn),
         5 => (small, vec![with_batch(ORDERED, 0), ORDERED], Keys::Uniform(6), short),
-        6 => (Config { indexlet_slots: 64, ..small }, vec![with_batch(ORDERED, 8).plain()], Keys::Uniform(1000), churn),
+        6 => (
+            Config { indexlet_slots: 64, ..small },
+            vec![with_batch(ORDERED, 8).plain()],
+            Keys::Uniform(1000),
+            churn,
+        ),
         7 => (small, vec![HASHED.plain()], Keys::Uniform(3), Mix { update: 60, get: 60, ..short }),
         8 => (small, vec![with_batch(HASHED, 1)], Keys::Uniform(12), many),
         _ => (small, vec![ORDERED], Keys::Uniform(6), undo),
@@ -54,7 +69,10 @@ fn scenario(seed: u64) -> (Config, Plan) {
         Keys::Uniform(n) => n,
         _ => 0,
     };
-    (config, Plan { seed, threads: 2 + (seed / 10 % 3) as usize * 2, transactions: 500, tables, keys, rows, mix })
+    (
+        config,
+        Plan { seed, threads: 2 + (seed / 10 % 3) as usize * 2, transactions: 500, tables, keys, rows, mix },
+    )
 }
 
 /// Not a test of its own: one rule's hunt, when the variable says so.
@@ -140,7 +158,10 @@ fn send_out(name: &str) -> (Outcome, String, f64) {
 /// Whether real threads are expected to run into the hole; the others have their turn in
 /// `shuttle_engine.rs`.
 fn is_expected(rule: Rule) -> bool {
-    !matches!(rule, Rule::PinFirst | Rule::PostBeforeTimestamp | Rule::Seqlock | Rule::LookAgain | Rule::LookInTree)
+    !matches!(
+        rule,
+        Rule::PinFirst | Rule::PostBeforeTimestamp | Rule::Seqlock | Rule::LookAgain
+    )
 }
 
 #[test]
