@@ -151,8 +151,7 @@ impl Ctx<'_> {
         let record = write.record.expect("found when it was first written");
         // versions are of whole rows
         let groups = if retain { table.existence.groups() } else { write.groups(layout) };
-        let grows =
-            write.op == Op::Replace || write.op == Op::Update && layout.any_var(write.dirty);
+        let grows = write.op == Op::Replace || write.op == Op::Update && layout.any_var(write.dirty);
         self.lock_groups(table, number, record, groups)?;
         let words = self.image_words(number);
         if grows && !record.fits(words) {
@@ -204,12 +203,7 @@ impl Ctx<'_> {
     }
 
     /// C2 for an insert: claims a placeholder in the point index, or the absent record that is there.
-    fn lock_insert(
-        &mut self,
-        shared: &Shared,
-        lane: &mut LaneGuard<'_>,
-        number: usize,
-    ) -> Result<()> {
+    fn lock_insert(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, number: usize) -> Result<()> {
         let write = &self.txn.writes[number];
         let table = shared.tables.get(write.table)?;
         if let Some(base) = write.base
@@ -238,9 +232,9 @@ impl Ctx<'_> {
     ) -> Result<Option<()>> {
         let write = &self.txn.writes[number];
         let (hash, key) = (write.hash, write.key.clone());
-        let entry = write.base.map(|base| {
-            [self.txn.writes[base].record.expect("rows are locked before their entries").raw()]
-        });
+        let entry = write
+            .base
+            .map(|base| [self.txn.writes[base].record.expect("rows are locked before their entries").raw()]);
         let row: &[u64] = match &entry {
             Some(entry) => entry,
             None => &self.txn.images[write.image.clone()],
@@ -475,7 +469,8 @@ impl Ctx<'_> {
                     continue;
                 }
                 let unchanged = now.unlocked() == read.seen;
-                if unchanged && (!rules.on(Rule::HonourLocks) || self.holds(read.record, read.group as usize)) {
+                if unchanged && (!rules.on(Rule::HonourLocks) || self.holds(read.record, read.group as usize))
+                {
                     continue;
                 }
                 let table = shared.tables.get(read.table)?;

@@ -64,6 +64,7 @@ impl Contention {
     #[cold]
     fn wait_for_privileged(&self, clock: &Clock) {
         let end = clock.now() + self.way;
+        // a hint, as in `give_way`
         while self.privileged.load(Ordering::Relaxed) && clock.now() < end {
             thread::yield_now();
         }

@@ -126,7 +126,9 @@ impl LaneGuard<'_> {
         let bits = word.load(Ordering::Relaxed); // only lock holders touch it
         if bits & bit == 0 {
             word.store(bits | bit, Ordering::Relaxed);
-            self.lane.dirty_tables.store(self.lane.dirty_tables.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            self.lane
+                .dirty_tables
+                .store(self.lane.dirty_tables.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
     }
 
@@ -136,7 +138,9 @@ impl LaneGuard<'_> {
         let bits = word.load(Ordering::Relaxed); // only lock holders touch it
         if bits & bit != 0 {
             word.store(bits & !bit, Ordering::Relaxed);
-            self.lane.dirty_tables.store(self.lane.dirty_tables.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+            self.lane
+                .dirty_tables
+                .store(self.lane.dirty_tables.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
         }
     }
 

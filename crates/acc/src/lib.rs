@@ -65,8 +65,11 @@ impl Acc {
         let (background, reserve) = (config.background, config.reserve);
         let shared = Arc::new(Shared::new(config));
         shared.domain.reserve(reserve);
-        let background =
-            if background { Some(Background::start(shared.clone(), shared.domain.register()?)) } else { None };
+        let background = if background {
+            Some(Background::start(shared.clone(), shared.domain.register()?))
+        } else {
+            None
+        };
         Ok(Self { _background: background, shared })
     }
 }

@@ -26,7 +26,13 @@ fn head(key: &[u8]) -> u64 {
 
 /// Merges the entries that `worker` has pending in a table. The caller holds the worker's lane, and no
 /// commit is between C3 and C6 on it.
-pub(crate) fn merge(shared: &Shared, local: &mut Local, lane: &LaneGuard<'_>, table: &Table, worker: WorkerId) -> Result<()> {
+pub(crate) fn merge(
+    shared: &Shared,
+    local: &mut Local,
+    lane: &LaneGuard<'_>,
+    table: &Table,
+    worker: WorkerId,
+) -> Result<()> {
     let Some(theirs) = table.of_worker(worker) else {
         lane.unmark(table.id);
         return Ok(());
@@ -148,6 +154,7 @@ pub(crate) fn merge_lane(
     worker: WorkerId,
     all: bool,
 ) {
+    // the pin changes under the lane lock only
     let age = shared.clock.now().saturating_sub(lane.pin_ticks.load(Ordering::Relaxed));
     for id in guard.marked(shared.tables.len()) {
         let Ok(table) = shared.tables.get(id) else { continue };

@@ -180,6 +180,7 @@ impl PendingList {
                 return;
             }
             let item = ring.item(number);
+            // pairs with the Release in `kill`
             let raw = item.record.load(Ordering::Acquire);
             next = item.prev.load(Ordering::Relaxed); // checked below
             fence(Ordering::Acquire);

@@ -75,10 +75,17 @@ pub(crate) fn open_first(local: &Local, tree: &Tree, range: Range<'_>, order: Or
 }
 
 /// Opens the leaf after the one that was read; false behind the end of the range.
-pub(crate) fn open_next(local: &Local, tree: &Tree, range: Range<'_>, order: Order, leaf: &mut LeafRead) -> bool {
+pub(crate) fn open_next(
+    local: &Local,
+    tree: &Tree,
+    range: Range<'_>,
+    order: Order,
+    leaf: &mut LeafRead,
+) -> bool {
     match order {
         Order::Forward => {
-            leaf.high().is_some_and(|high| range.end.is_none_or(|end| high < end)) && tree.open_next(local, leaf)
+            leaf.high().is_some_and(|high| range.end.is_none_or(|end| high < end))
+                && tree.open_next(local, leaf)
         }
         Order::Backward => leaf.low() > range.start && tree.open_previous(local, leaf),
     }
@@ -105,7 +112,12 @@ pub(crate) fn mark_end(order: Order, leaf: &LeafRead, mark: &mut Vec<u8>) {
 
 /// Reads the entries of the open leaf within the range; false if the leaf has changed since it was opened.
 pub(crate) fn read_entries(local: &Local, tree: &Tree, range: Range<'_>, leaf: &mut LeafRead) -> bool {
-    tree.read_range(local, leaf, Bound::Included(range.start), range.end.map_or(Bound::Unbounded, Bound::Excluded))
+    tree.read_range(
+        local,
+        leaf,
+        Bound::Included(range.start),
+        range.end.map_or(Bound::Unbounded, Bound::Excluded),
+    )
 }
 
 /// Whether a record is among those that a scan saw; they stand in key order, and so do the calls, mostly.
@@ -178,7 +190,9 @@ impl Ctx<'_> {
             let (low, high) = match (stop, order) {
                 (None, _) => (txn.keep_key(low), high.map(|h| txn.keep_key(h))),
                 // the key behind `last` is `last` and a zero byte
-                (Some(last), Order::Forward) => (txn.keep_key(low), Some(candidates[last].keep_key(txn, &[0]))),
+                (Some(last), Order::Forward) => {
+                    (txn.keep_key(low), Some(candidates[last].keep_key(txn, &[0])))
+                }
                 (Some(last), Order::Backward) => {
                     (candidates[last].keep_key(txn, &[]), high.map(|h| txn.keep_key(h)))
                 }
@@ -271,7 +285,9 @@ impl Ctx<'_> {
             let txn = &*self.txn;
             // of one key, an own insert comes last: what the index has is an absent record
             candidates.sort_by(|a, b| {
-                a.key(txn).cmp(b.key(txn)).then(matches!(a.0, Place::Own(_)).cmp(&matches!(b.0, Place::Own(_))))
+                a.key(txn)
+                    .cmp(b.key(txn))
+                    .then(matches!(a.0, Place::Own(_)).cmp(&matches!(b.0, Place::Own(_))))
             });
             candidates.dedup_by(|a, b| match (a.0, b.0) {
                 (Place::Record(a), Place::Record(b)) => a == b,
@@ -377,13 +393,7 @@ impl Ctx<'_> {
         Ok(valid)
     }
 
-    fn scan_again(
-        &self,
-        table: &Table,
-        tree: &Tree,
-        number: usize,
-        leaf: &mut LeafRead,
-    ) -> bool {
+    fn scan_again(&self, table: &Table, tree: &Tree, number: usize, leaf: &mut LeafRead) -> bool {
         let read = &self.txn.ranges[number];
         // what this commit has posted itself is no phantom
         let own = self.txn.writes.iter().zip(&self.txn.held).filter(|(write, _)| write.table == table.id);

@@ -105,12 +105,7 @@ impl Shared {
             });
         }
         let id = TableId(first as u32);
-        let info = std::sync::Arc::new(TableInfo {
-            id,
-            name: def.name.clone(),
-            schema: def.schema,
-            indexes,
-        });
+        let info = std::sync::Arc::new(TableInfo { id, name: def.name.clone(), schema: def.schema, indexes });
         let make = |local: &mut Local, id, name: &str, index_of, indexes, options: &TableOptions| {
             let epoch = options.merge_epoch.unwrap_or(self.config.merge_epoch);
             let parts = Parts {
@@ -166,6 +161,9 @@ impl Shared {
     /// The earliest pin, or [`NONE`].
     pub(crate) fn min_pin(&self) -> u64 {
         fence(Ordering::SeqCst); // pairs with the SeqCst store of the pin
-        self.lanes[..self.domain.workers()].iter().map(|lane| lane.pin_ticks.load(Ordering::Acquire)).fold(NONE, u64::min)
+        self.lanes[..self.domain.workers()]
+            .iter()
+            .map(|lane| lane.pin_ticks.load(Ordering::Acquire))
+            .fold(NONE, u64::min)
     }
 }

@@ -12,7 +12,7 @@
 use crate::lane::NONE;
 use crate::read::Place;
 use crate::rules::Rule;
-use crate::scan::{AHEAD, open_first, mark_end, open_next, read_entries, rest_of};
+use crate::scan::{AHEAD, mark_end, open_first, open_next, read_entries, rest_of};
 use crate::shared::Shared;
 use crate::table::Table;
 use crate::worker::Ctx;
@@ -126,11 +126,8 @@ impl Ctx<'_> {
     /// next one.
     pub(crate) fn begin_snapshot(&mut self, deferrable: bool) {
         let shared = self.shared;
-        let least = if deferrable {
-            boundary_after(Timestamp::start_of(shared.clock.now_fenced()).raw())
-        } else {
-            0
-        };
+        let least =
+            if deferrable { boundary_after(Timestamp::start_of(shared.clock.now_fenced()).raw()) } else { 0 };
         let boundary = loop {
             if let Some(boundary) = self.try_begin(least) {
                 break boundary;
@@ -139,8 +136,9 @@ impl Ctx<'_> {
         };
         self.txn.snapshot = Timestamp::from_raw(boundary);
         let (now, last) = (shared.clock.now(), &shared.snapshots.last_use);
+        // read only by `maybe_stop`, which is in no hurry
         if now.saturating_sub(last.load(Ordering::Relaxed)) > shared.snapshots.linger / 16 {
-            last.store(now, Ordering::Relaxed); // read only by `maybe_stop`
+            last.store(now, Ordering::Relaxed);
         }
     }
 

@@ -33,6 +33,6 @@ pub(crate) fn after_merge(table: &Table, entries: u64) {
         batch
     };
     if next != batch {
-        tuning.batch.store(next, Ordering::Relaxed);
+        tuning.batch.store(next, Ordering::Relaxed); // a hint
     }
 }

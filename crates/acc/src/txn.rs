@@ -203,7 +203,8 @@ impl Txn {
         self.filter = 0;
         self.inserts = 0;
         self.latest = Timestamp::ZERO;
-        if self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity() > KEPT {
+        if self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity() > KEPT
+        {
             self.reads.shrink_to(KEPT / 4);
             self.images.shrink_to(KEPT / 4);
             self.keys.shrink_to(KEPT / 4);

@@ -302,4 +302,3 @@ impl Drop for AccWorker {
         self.ctx().leave();
     }
 }
-

@@ -23,6 +23,9 @@ impl Ctx<'_> {
         if words.len() * 8 > MAX_ROW_BYTES {
             return Err(Error::RowTooLarge { got: words.len() * 8, limit: MAX_ROW_BYTES });
         }
+        if words.len() < table.schema.layout().fixed_words() {
+            return Err(Error::WrongRow(table.id));
+        }
         let view = row.view(&table.schema);
         let mut key = KeyBuf::new();
         if table.schema.primary_key().parts().is_empty() {
@@ -65,7 +68,13 @@ impl Ctx<'_> {
     }
 
     /// Adds an insert to the write_set, after looking whether the key is taken. Returns its number.
-    fn insert_record(&mut self, table: &Table, key: &[u8], words: &[u64], base: Option<usize>) -> Result<usize> {
+    fn insert_record(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        words: &[u64],
+        base: Option<usize>,
+    ) -> Result<usize> {
         if key.len() > MAX_KEY_BYTES {
             return Err(Error::KeyTooLarge { got: key.len(), limit: MAX_KEY_BYTES });
         }
@@ -307,7 +316,13 @@ impl Ctx<'_> {
 
     /// Moves the index entries of a row whose columns `dirty` were set by write `number`; `old` is this
     /// transaction's write before that, if there was one.
-    fn move_entries(&mut self, table: &Table, number: usize, dirty: ColumnSet, old: Option<&Write>) -> Result<()> {
+    fn move_entries(
+        &mut self,
+        table: &Table,
+        number: usize,
+        dirty: ColumnSet,
+        old: Option<&Write>,
+    ) -> Result<()> {
         if !table.indexed.overlaps(dirty) {
             return Ok(());
         }
@@ -407,7 +422,9 @@ impl Ctx<'_> {
         }
         let words = match (self.read_place(table, place, &table.all)?, place) {
             (Ok(Some(words)), _) => words,
-            (Err(()), Place::Record(record)) => return Err(conflict(ConflictKind::ReadChanged, table, record)),
+            (Err(()), Place::Record(record)) => {
+                return Err(conflict(ConflictKind::ReadChanged, table, record));
+            }
             _ => return Ok(false),
         };
         let Txn { row, old_row, .. } = &mut *self.txn;
@@ -491,7 +508,13 @@ impl Ctx<'_> {
 
     /// A row that was to be written is not there: that is a read of its record; but of an obsolete one only
     /// that the key must be looked up again, which is left to the next attempt.
-    fn note_absent(&mut self, table: &Table, record: Record, groups: GroupSet, seen: &[Word; MAX_GROUPS]) -> Result<()> {
+    fn note_absent(
+        &mut self,
+        table: &Table,
+        record: Record,
+        groups: GroupSet,
+        seen: &[Word; MAX_GROUPS],
+    ) -> Result<()> {
         if groups.iter().any(|g| seen[g].is_obsolete()) && self.shared.config.rules.on(Rule::LookAgain) {
             return Err(conflict(ConflictKind::ReadChanged, table, record));
         }

@@ -2,7 +2,9 @@
 
 use scaledb_acc::{Acc, AccWorker, Config};
 use scaledb_base::Error;
-use scaledb_engine::{Access, Engine, IndexDef, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker};
+use scaledb_engine::{
+    Access, Engine, IndexDef, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker,
+};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
 use std::ops::ControlFlow;
@@ -19,7 +21,10 @@ fn table(access: Access, merge_batch: Option<u32>) -> (Acc, Arc<TableInfo>) {
         &[KeyPart::asc(0)],
     )
     .unwrap();
-    let by_city = IndexDef { options: TableOptions { merge_batch, ..TableOptions::default() }, ..IndexDef::new("by_city", vec![KeyPart::asc(1)]) };
+    let by_city = IndexDef {
+        options: TableOptions { merge_batch, ..TableOptions::default() },
+        ..IndexDef::new("by_city", vec![KeyPart::asc(1)])
+    };
     let mut def = TableDef::new("t", schema).options(TableOptions { access, merge_batch, merge_epoch: None });
     if access != Access::HashOnly {
         def = def.index(by_city);
@@ -64,16 +69,24 @@ fn what_is_written_is_read_before_and_after_the_commit() {
         let (db, t) = table(access, batch);
         let mut w = db.worker().unwrap();
         for id in 0..300 {
-            w.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(&t, id * 7 % 300, &format!("c{}", id % 10), 0)).map(|_| ()))
-                .unwrap();
+            w.run(TxnKind::ReadWrite, |w| {
+                w.insert(t.id, &row(&t, id * 7 % 300, &format!("c{}", id % 10), 0)).map(|_| ())
+            })
+            .unwrap();
         }
         w.begin(TxnKind::ReadWrite).unwrap();
         let before = scan(&mut w, &t, false, Order::Forward);
-        assert_eq!(before.iter().map(|r| r.0).collect::<Vec<_>>(), (0..300).collect::<Vec<_>>(), "{access:?} {batch:?}");
+        assert_eq!(
+            before.iter().map(|r| r.0).collect::<Vec<_>>(),
+            (0..300).collect::<Vec<_>>(),
+            "{access:?} {batch:?}"
+        );
         w.insert(t.id, &row(&t, 1000, "c3", 5)).unwrap();
         assert!(w.delete(t.id, &key(7)).unwrap());
         let all = Projection::all(&t.schema);
-        w.update(t.id, &key(8), &all, |r| r.set(&t.schema, 1, Datum::Text("a long way to another city"))).unwrap().unwrap();
+        w.update(t.id, &key(8), &all, |r| r.set(&t.schema, 1, Datum::Text("a long way to another city")))
+            .unwrap()
+            .unwrap();
         w.update(t.id, &key(8), &all, |r| r.set(&t.schema, 2, Datum::Int8(88))).unwrap().unwrap();
         let check = |w: &mut AccWorker| {
             let mut forward = scan(w, &t, false, Order::Forward);
@@ -173,7 +186,10 @@ fn a_conflict_ends_the_transaction_and_names_the_key() {
     a.begin(TxnKind::ReadWrite).unwrap();
     a.get(t.id, &key(1), &all, |_, _| ()).unwrap();
     a.insert(t.id, &row(&t, 2, "a", 1)).unwrap();
-    b.run(TxnKind::ReadWrite, |w| w.update(t.id, &key(1), &n, |r| r.set(&t.schema, 2, Datum::Int8(5))).map(|_| ())).unwrap();
+    b.run(TxnKind::ReadWrite, |w| {
+        w.update(t.id, &key(1), &n, |r| r.set(&t.schema, 2, Datum::Int8(5))).map(|_| ())
+    })
+    .unwrap();
     let Err(Error::Conflict(conflict)) = a.commit() else { panic!("stale read committed") };
     assert_eq!((conflict.table, &conflict.key[..]), (t.id, &key(1)[..]));
     assert!(!a.in_transaction());
@@ -181,6 +197,9 @@ fn a_conflict_ends_the_transaction_and_names_the_key() {
     a.begin(TxnKind::ReadWrite).unwrap();
     a.get(t.id, &key(1), &Projection::new(&t.schema, [1]), |_, _| ()).unwrap();
     a.insert(t.id, &row(&t, 3, "a", 1)).unwrap();
-    b.run(TxnKind::ReadWrite, |w| w.update(t.id, &key(1), &n, |r| r.set(&t.schema, 2, Datum::Int8(6))).map(|_| ())).unwrap();
+    b.run(TxnKind::ReadWrite, |w| {
+        w.update(t.id, &key(1), &n, |r| r.set(&t.schema, 2, Datum::Int8(6))).map(|_| ())
+    })
+    .unwrap();
     a.commit().unwrap();
 }

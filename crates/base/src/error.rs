@@ -64,6 +64,9 @@ pub enum Error {
         /// Values.
         got: usize,
     },
+    /// A row that was made for another table.
+    #[error("the row was not made for table {0}")]
+    WrongRow(TableId),
     /// An update set a primary key column.
     #[error("column {0} is part of the primary key: delete the row and insert it anew")]
     KeyUpdate(String),
@@ -186,7 +189,13 @@ impl ConflictKind {
 
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "conflict ({}) on table or index {} at key {}", self.kind.name(), self.table, Hex(&self.key))
+        write!(
+            f,
+            "conflict ({}) on table or index {} at key {}",
+            self.kind.name(),
+            self.table,
+            Hex(&self.key)
+        )
     }
 }
 

@@ -141,6 +141,9 @@ pub(crate) struct BenchArgs {
     /// Keep each thread on a core of its own
     #[arg(long)]
     pub(crate) pin: bool,
+    /// MiB of memory to take from the system before the run: its first touch is slow
+    #[arg(long, default_value_t = 0, value_name = "MIB")]
+    pub(crate) reserve: u64,
     /// Do not check the database after the run
     #[arg(long)]
     pub(crate) no_check: bool,

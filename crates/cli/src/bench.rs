@@ -98,7 +98,7 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
 
 /// Opens a database, fills it, and tells how long that took.
 fn load<T>(args: &BenchArgs, fill: impl FnOnce(&Acc) -> Result<T>) -> Result<(Acc, T, f64)> {
-    let engine = Acc::open(Config::default())?;
+    let engine = Acc::open(Config { reserve: args.reserve << 20, ..Config::default() })?;
     let start = Instant::now();
     let filled = fill(&engine)?;
     let seconds = start.elapsed().as_secs_f64();

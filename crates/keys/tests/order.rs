@@ -20,8 +20,14 @@ enum V {
 
 fn kind(k: u8) -> BoxedStrategy<V> {
     let edge64 = prop_oneof![Just(i64::MIN), Just(-1), Just(0), Just(1), Just(i64::MAX), any::<i64>()];
-    let edgef =
-        prop_oneof![Just(f64::NAN), Just(-0.0), Just(0.0), Just(f64::INFINITY), Just(f64::NEG_INFINITY), any::<f64>()];
+    let edgef = prop_oneof![
+        Just(f64::NAN),
+        Just(-0.0),
+        Just(0.0),
+        Just(f64::INFINITY),
+        Just(f64::NEG_INFINITY),
+        any::<f64>()
+    ];
     match k {
         0 => any::<bool>().prop_map(V::Bool).boxed(),
         1 => any::<i16>().prop_map(V::I16).boxed(),
@@ -44,7 +50,13 @@ fn column() -> impl Strategy<Value = (V, V, bool, Direction, Nulls)> {
             if nullable { prop_oneof![1 => Just(V::Null), 4 => kind(k)].boxed() } else { kind(k) }
         };
         let direction = if desc { Direction::Descending } else { Direction::Ascending };
-        (value(), value(), Just(nullable), Just(direction), Just(if first { Nulls::First } else { Nulls::Last }))
+        (
+            value(),
+            value(),
+            Just(nullable),
+            Just(direction),
+            Just(if first { Nulls::First } else { Nulls::Last }),
+        )
     })
 }
 
@@ -95,7 +107,13 @@ fn compare(a: &V, b: &V, d: Direction, nulls: Nulls) -> Ordering {
     if d == Direction::Descending { by_value.reverse() } else { by_value }
 }
 
-fn read(r: &mut KeyReader<'_>, like: &V, nullable: bool, d: Direction, nulls: Nulls) -> Result<bool, Malformed> {
+fn read(
+    r: &mut KeyReader<'_>,
+    like: &V,
+    nullable: bool,
+    d: Direction,
+    nulls: Nulls,
+) -> Result<bool, Malformed> {
     if nullable && r.null_marker(nulls)? {
         return Ok(matches!(like, V::Null));
     }

@@ -285,7 +285,13 @@ impl Local {
     /// [`Error::OutOfMemory`] when the domain's budget is used up.
     #[inline]
     pub fn alloc(&mut self, bytes: usize) -> Result<NonNull<u8>> {
-        self.arena.alloc(&self.domain, bytes)
+        let block = self.arena.alloc(&self.domain, bytes);
+        if block.is_err() && !self.limbo.is_empty() {
+            // what this worker has retired may be what is missing
+            self.collect();
+            return self.arena.alloc(&self.domain, bytes);
+        }
+        block
     }
 
     /// Takes a block back at once.

@@ -18,5 +18,5 @@ mod arena;
 mod domain;
 mod pages;
 
-pub use arena::{block_bytes, LARGE};
+pub use arena::{LARGE, block_bytes};
 pub use domain::{Domain, IDLE, Local};

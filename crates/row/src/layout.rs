@@ -68,10 +68,8 @@ pub struct Layout {
 
 impl Layout {
     pub(crate) fn new(columns: &[Column]) -> Self {
-        let mut places = vec![
-            Place { at: 0, len: 0, var: false, group: 0, null_at: 0, null_mask: 0 };
-            columns.len()
-        ];
+        let mut places =
+            vec![Place { at: 0, len: 0, var: false, group: 0, null_at: 0, null_mask: 0 }; columns.len()];
         let groups = columns.iter().map(|c| usize::from(c.group) + 1).max().unwrap_or(1).min(MAX_GROUPS);
         let mut at = 0usize;
         for group in 0..groups {
@@ -143,7 +141,8 @@ impl Layout {
         if self.groups == 1 {
             return GroupSet::FIRST;
         }
-        set.iter(self.places.len()).fold(GroupSet::default(), |g, c| g.with(usize::from(self.places[c].group)))
+        set.iter(self.places.len())
+            .fold(GroupSet::default(), |g, c| g.with(usize::from(self.places[c].group)))
     }
 
     /// Whether a column of `set` has variable length.

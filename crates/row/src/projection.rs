@@ -109,7 +109,8 @@ impl Projection {
         let mut groups = GroupSet::default();
         for place in columns.iter(places.len()).map(|c| places[c]) {
             groups = groups.with(usize::from(place.group));
-            let (first, end) = (place.at as usize / 8, (place.at as usize + usize::from(place.len)).div_ceil(8));
+            let (first, end) =
+                (place.at as usize / 8, (place.at as usize + usize::from(place.len)).div_ceil(8));
             words[first..end].fill(true);
             if place.null_mask != 0 {
                 words[place.null_at as usize / 8] = true;

@@ -214,8 +214,7 @@ impl Schema {
             }
         }
         let layout = Layout::new(&columns);
-        let schema =
-            Self { primary_key: KeySpec::new(primary_key), columns: columns.into(), layout };
+        let schema = Self { primary_key: KeySpec::new(primary_key), columns: columns.into(), layout };
         schema.key(primary_key)?;
         if let Some(part) = primary_key.iter().find(|p| schema.columns[p.column].nullable) {
             return bad(format!("primary key column {} takes NULL", schema.columns[part.column].name));
@@ -230,7 +229,10 @@ impl Schema {
     pub fn key(&self, parts: &[KeyPart]) -> Result<KeySpec> {
         for (i, part) in parts.iter().enumerate() {
             if part.column >= self.columns.len() || parts[..i].iter().any(|p| p.column == part.column) {
-                return Err(Error::BadDefinition(format!("key column {} is missing or stands twice", part.column)));
+                return Err(Error::BadDefinition(format!(
+                    "key column {} is missing or stands twice",
+                    part.column
+                )));
             }
         }
         Ok(KeySpec::new(parts))

@@ -117,7 +117,8 @@ fn groups_share_no_word_and_a_projection_covers_its_columns() {
     let balance = Projection::new(&schema, [5]);
     let id = Projection::new(&schema, [0]);
     assert_eq!((balance.groups().0, id.groups().0), (2, 1));
-    let words = |p: &Projection| -> Vec<u32> { p.spans().iter().flat_map(|s| s.start..s.start + s.words).collect() };
+    let words =
+        |p: &Projection| -> Vec<u32> { p.spans().iter().flat_map(|s| s.start..s.start + s.words).collect() };
     assert!(words(&balance).iter().all(|w| !words(&id).contains(w)));
     assert!(!id.var() && Projection::new(&schema, [7]).var());
     assert_eq!(Projection::existence().groups().0, 1);

@@ -19,8 +19,8 @@
 
 use crate::version::Version;
 use crate::word::Word;
-use scaledb_base::{Result, Timestamp};
 use scaledb_base::limits::MAX_GROUPS;
+use scaledb_base::{Result, Timestamp};
 use scaledb_memory::Local;
 use scaledb_row::{ColumnSet, GroupSet, Layout, Projection};
 use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
@@ -484,7 +484,7 @@ impl Record {
             unsafe { block.0.add(i + 1).as_ref() }.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         let address = self.inline(shape);
-        let old = shape.overflows().then(|| address.load(Ordering::Relaxed));
+        let old = shape.overflows().then(|| address.load(Ordering::Relaxed)); // under the locks
         // the address before the flag, each with Release: pairs with the Acquires in `shape` and `row`
         address.store(block.0.as_ptr().expose_provenance() as u64, Ordering::Release);
         self.atomic(0).store(shape.with_overflow().0, Ordering::Release);
@@ -497,7 +497,7 @@ impl Record {
         let block: *mut AtomicU64 = std::ptr::with_exposed_provenance_mut(address as usize);
         // SAFETY: the block came from `Overflow::create`, and no record refers to it any more.
         unsafe {
-            let capacity = (*block).load(Ordering::Relaxed) as usize;
+            let capacity = (*block).load(Ordering::Relaxed) as usize; // immutable
             local.retire(NonNull::new_unchecked(block).cast(), Overflow::bytes(capacity));
         }
     }
@@ -579,6 +579,7 @@ impl Record {
         cols: &Projection,
         out: &mut Vec<u64>,
     ) -> Presence {
+        // pairs with the Release in `retain`.
         // SAFETY: versions up to the first one before the boundary are kept for this snapshot.
         let mut version = unsafe { Version::from_raw(self.chain().load(Ordering::Acquire)) };
         while let Some(v) = version {
@@ -605,7 +606,7 @@ impl Record {
         if !shape.overflows() {
             return None;
         }
-        Some(self.inline(shape).load(Ordering::Relaxed))
+        Some(self.inline(shape).load(Ordering::Relaxed)) // the record is the caller's alone
     }
 
     /// Frees a record that nobody else has seen.

@@ -81,7 +81,10 @@ impl Version {
     fn row(&self) -> &[u64] {
         // SAFETY: `create` made the block that long and filled it.
         unsafe {
-            std::slice::from_raw_parts(self.0.as_ptr().add(size_of::<Header>()).cast(), self.header().row_words)
+            std::slice::from_raw_parts(
+                self.0.as_ptr().add(size_of::<Header>()).cast(),
+                self.header().row_words,
+            )
         }
     }
 

@@ -94,11 +94,9 @@ impl Word {
 impl fmt::Debug for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.ts())?;
-        for (flag, name) in [
-            (self.is_locked(), " locked"),
-            (self.is_absent(), " absent"),
-            (self.is_obsolete(), " obsolete"),
-        ] {
+        for (flag, name) in
+            [(self.is_locked(), " locked"), (self.is_absent(), " absent"), (self.is_obsolete(), " obsolete")]
+        {
             if flag {
                 f.write_str(name)?;
             }

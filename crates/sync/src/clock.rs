@@ -85,6 +85,7 @@ impl Clock {
         if source == Source::TimingThread {
             let shared = shared.clone();
             crate::thread::spawn(move || {
+                // nothing is published with it
                 while !shared.stop.load(Ordering::Relaxed) {
                     let now = shared.origin.elapsed().as_nanos() as u64;
                     // pairs with the Acquire load in `raw`

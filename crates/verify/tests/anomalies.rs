@@ -167,13 +167,16 @@ fn blind_insert_and_delete_of_one_key() {
     });
 }
 
+/// What another transaction does.
+type Step<'a> = &'a dyn Fn(&Db, &mut AccWorker);
+
 #[test]
 fn phantoms() {
     for merge in [false, true] {
         for index in 0..3 {
             for_each_kind(|db| {
                 // what the others do in the range that was scanned, in terms of the index
-                let steps: [&dyn Fn(&Db, &mut AccWorker); 4] = [
+                let steps: [Step; 4] = [
                     &|db, w| db.insert(w, 15, 1, Some(15)).unwrap(),
                     &|db, w| assert!(db.delete(w, 10)),
                     &|db, w| {

@@ -12,7 +12,7 @@
 //! record. A full segment is replaced by two. Readers never wait, and nobody else waits but for the
 //! buckets of the one segment that is being split. An index never shrinks.
 //!
-//! Why it is atomic: see [`segment`].
+//! Why it is atomic: see `segment.rs`.
 
 pub(crate) mod bucket;
 mod directory;

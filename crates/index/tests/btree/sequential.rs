@@ -252,7 +252,6 @@ fn buried_leaves_are_left_alone() {
     // nor with what was read in an earlier activity
     let found = tree.find(&local, &[4], &mut finger);
     local.exit();
-    std::thread::sleep(std::time::Duration::from_micros(10));
     local.enter();
     assert!(!tree.is_current(&local, found.leaf));
     assert!(!tree.read_entries(&local, &mut read));

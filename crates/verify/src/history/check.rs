@@ -36,10 +36,19 @@ pub enum Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |t: &Transaction| format!("{:?} {}/{} at {:?} [{}..{}..{}]", t.kind, t.client, t.number, t.ts, t.begin, t.commit, t.end);
+        let name = |t: &Transaction| {
+            format!(
+                "{:?} {}/{} at {:?} [{}..{}..{}]",
+                t.kind, t.client, t.number, t.ts, t.begin, t.commit, t.end
+            )
+        };
         match self {
             Self::Answer { transaction, event, expected, writers } => {
-                writeln!(f, "{}: operation {event} got another answer than its place in the order gives", name(transaction))?;
+                writeln!(
+                    f,
+                    "{}: operation {event} got another answer than its place in the order gives",
+                    name(transaction)
+                )?;
                 writeln!(f, "  expected {expected}")?;
                 writeln!(f, "  got      {:?}", transaction.events[*event])?;
                 for (i, e) in transaction.events.iter().enumerate() {
@@ -60,7 +69,9 @@ impl fmt::Display for Violation {
                 }
                 Ok(())
             }
-            Self::SameTimestamp(a, b) => write!(f, "{} and {}:\n{:?}\n{:?}", name(a), name(b), a.events, b.events),
+            Self::SameTimestamp(a, b) => {
+                write!(f, "{} and {}:\n{:?}\n{:?}", name(a), name(b), a.events, b.events)
+            }
             Self::Failure(what) => f.write_str(what),
         }
     }
@@ -147,13 +158,15 @@ fn real_time(by_ts: &[Transaction]) -> Result<(), Box<Violation>> {
                 latest = Some(first);
             }
         }
-        let borrowed =
-            (count[&second.ts] > 1 || second.ts == Timestamp::ZERO) && !second.scans() && !second.is_snapshot();
+        let borrowed = (count[&second.ts] > 1 || second.ts == Timestamp::ZERO)
+            && !second.scans()
+            && !second.is_snapshot();
         if second.kind == scaledb_engine::TxnKind::Snapshot || borrowed {
             continue;
         }
         if let Some(first) = latest
-            && (first.ts > second.ts || first.ts == second.ts && !first.is_snapshot() && !second.is_snapshot())
+            && (first.ts > second.ts
+                || first.ts == second.ts && !first.is_snapshot() && !second.is_snapshot())
         {
             return Err(Box::new(Violation::RealTime {
                 first: Box::new(first.clone()),

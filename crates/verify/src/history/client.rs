@@ -82,8 +82,18 @@ impl Mix {
     };
 
     /// Much structural change: runs of inserts, sweeps of deletes, and scans over all of it.
-    pub const CHURN: Self =
-        Self { get: 6, get_unique: 3, scan: 20, insert: 20, update: 4, move_entry: 6, delete: 12, sweep: 8, run: 6, ..Self::ALL };
+    pub const CHURN: Self = Self {
+        get: 6,
+        get_unique: 3,
+        scan: 20,
+        insert: 20,
+        update: 4,
+        move_entry: 6,
+        delete: 12,
+        sweep: 8,
+        run: 6,
+        ..Self::ALL
+    };
 
     /// Short transactions.
     pub const SHORT: Self = Self { operations: 3, savepoint: 2, ..Self::ALL };
@@ -144,7 +154,19 @@ impl Client {
         start: Instant,
     ) -> Self {
         let random = SmallRng::seed_from_u64(seed ^ (id as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        Self { id, tables, tails, keys, mix, random, start, number: 0, losses: 0, committed: Vec::new(), aborted: 0 }
+        Self {
+            id,
+            tables,
+            tails,
+            keys,
+            mix,
+            random,
+            start,
+            number: 0,
+            losses: 0,
+            committed: Vec::new(),
+            aborted: 0,
+        }
     }
 
     fn now(&self) -> u64 {
@@ -305,14 +327,16 @@ impl Client {
             }
             1 => {
                 let (u, columns) = (self.pick_u(), self.pick_columns());
-                let found = worker.get(t.id_of(2), &t.unique_key(u), t.projection_with_id(columns), |_, row| {
-                    (t.id_of_row(row), t.see(row, columns))
-                })?;
+                let found =
+                    worker.get(t.id_of(2), &t.unique_key(u), t.projection_with_id(columns), |_, row| {
+                        (t.id_of_row(row), t.see(row, columns))
+                    })?;
                 events.push(Event::GetUnique { table, u, columns, found });
                 Ok(())
             }
             2 => {
-                let limit = if self.random.random_bool(0.5) { u32::MAX } else { self.random.random_range(1..12) };
+                let limit =
+                    if self.random.random_bool(0.5) { u32::MAX } else { self.random.random_range(1..12) };
                 self.scan(worker, t, table, limit, events).map(|_| ())
             }
             3 => {
@@ -398,7 +422,8 @@ impl Client {
         columns: Columns,
         events: &mut Vec<Event>,
     ) -> Step<()> {
-        let found = worker.get(t.id_of(0), &t.key(id), t.projection(columns), |_, row| t.see(row, columns))?;
+        let found =
+            worker.get(t.id_of(0), &t.key(id), t.projection(columns), |_, row| t.see(row, columns))?;
         events.push(Event::Get { table, id, columns, found });
         Ok(())
     }
@@ -531,7 +556,10 @@ impl Client {
         };
         let done = is_duplicate(result)?;
         if done.is_some_and(|d| d.is_some() != before.is_some()) {
-            return Err(Error::BadDefinition("an update says that there is no row that it has changed".into()).into());
+            return Err(Error::BadDefinition(
+                "an update says that there is no row that it has changed".into(),
+            )
+            .into());
         }
         events.push(Event::Update { table, id, columns, before, change, done: done.is_some() });
         Ok(())
@@ -592,11 +620,26 @@ impl Client {
                 while self.committed.len() == before && tries < 100 {
                     tries += 1;
                     self.transaction(worker, kind, |client, worker, events| {
-                        let indexes = if !t.is_ordered() { 0 } else if t.kind.indexes { 3 } else { 1 };
+                        let indexes = if !t.is_ordered() {
+                            0
+                        } else if t.kind.indexes {
+                            3
+                        } else {
+                            1
+                        };
                         for index in 0..indexes {
                             for backward in [false, true] {
                                 let (all, columns) = (Bounds::default(), Columns::ALL);
-                                client.scan_in(worker, t, (table, index), all, backward, u32::MAX, columns, events)?;
+                                client.scan_in(
+                                    worker,
+                                    t,
+                                    (table, index),
+                                    all,
+                                    backward,
+                                    u32::MAX,
+                                    columns,
+                                    events,
+                                )?;
                             }
                         }
                         for id in (n - 1000).max(0)..n {
@@ -604,9 +647,12 @@ impl Client {
                         }
                         for u in 0..if t.kind.indexes { units } else { 0 } {
                             let columns = Columns::ALL;
-                            let found = worker.get(t.id_of(2), &t.unique_key(u), t.projection(columns), |_, row| {
-                                (t.id_of_row(row), t.see(row, columns))
-                            })?;
+                            let found = worker.get(
+                                t.id_of(2),
+                                &t.unique_key(u),
+                                t.projection(columns),
+                                |_, row| (t.id_of_row(row), t.see(row, columns)),
+                            )?;
                             events.push(Event::GetUnique { table, u, columns, found });
                         }
                         Ok(())

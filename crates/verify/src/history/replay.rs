@@ -51,7 +51,8 @@ pub struct Model {
 impl Model {
     /// Empty tables; for each, whether it has a unique index.
     pub fn new(unique: impl IntoIterator<Item = bool>) -> Self {
-        let tables = unique.into_iter().map(|unique| TableModel { unique, ..TableModel::default() }).collect();
+        let tables =
+            unique.into_iter().map(|unique| TableModel { unique, ..TableModel::default() }).collect();
         Self { tables, undo: Vec::new(), savepoints: Vec::new() }
     }
 
@@ -84,11 +85,21 @@ impl Model {
         let pair = |id: i32| (id, t.rows[&id]);
         match index {
             0 => {
-                let inside = t.rows.range(low..).take_while(|r| high.is_none_or(|h| *r.0 < h)).map(|(&id, &r)| (id, r));
-                take(inside, || {
-                    let end = high.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
-                    t.rows.range((std::ops::Bound::Included(low), end)).rev().map(|(&id, &r)| (id, r))
-                }, backward, limit, high.is_some_and(|h| h <= low))
+                let inside = t
+                    .rows
+                    .range(low..)
+                    .take_while(|r| high.is_none_or(|h| *r.0 < h))
+                    .map(|(&id, &r)| (id, r));
+                take(
+                    inside,
+                    || {
+                        let end = high.map_or(std::ops::Bound::Unbounded, std::ops::Bound::Excluded);
+                        t.rows.range((std::ops::Bound::Included(low), end)).rev().map(|(&id, &r)| (id, r))
+                    },
+                    backward,
+                    limit,
+                    high.is_some_and(|h| h <= low),
+                )
             }
             1 => {
                 let key = |b: (i32, Option<i32>)| (b.0, b.1.unwrap_or(i32::MIN));

@@ -53,12 +53,12 @@ where
 {
     let fail = |e: Error| failure(&e);
     let create = |(i, &kind): (usize, &Kind)| Table::create(engine, &format!("t{i}"), kind);
-    let tables: Vec<Table> = plan.tables.iter().enumerate().map(create).collect::<Result<_, _>>().map_err(fail)?;
+    let tables: Vec<Table> =
+        plan.tables.iter().enumerate().map(create).collect::<Result<_, _>>().map_err(fail)?;
     let tables = Arc::new(tables);
     let tails = Arc::new(tables.iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>());
     let start = Instant::now();
-    let client =
-        |id| Client::new(id, plan.seed, tables.clone(), tails.clone(), (plan.keys, plan.mix), start);
+    let client = |id| Client::new(id, plan.seed, tables.clone(), tails.clone(), (plan.keys, plan.mix), start);
     let mut first = client(0);
     {
         let mut worker = engine.worker().map_err(fail)?;

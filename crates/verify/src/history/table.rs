@@ -65,8 +65,15 @@ impl Columns {
     /// All.
     pub const ALL: Self = Self(31);
     /// The sets that histories ask for.
-    pub const SETS: [Self; 7] =
-        [Self::ALL, Self(Self::W), Self(Self::G), Self(Self::A | Self::W), Self(Self::TEXT), Self(Self::U | Self::G), Self(0)];
+    pub const SETS: [Self; 7] = [
+        Self::ALL,
+        Self(Self::W),
+        Self(Self::G),
+        Self(Self::A | Self::W),
+        Self(Self::TEXT),
+        Self(Self::U | Self::G),
+        Self(0),
+    ];
 
     /// Whether the set has the column.
     pub fn has(self, column: u8) -> bool {
@@ -86,7 +93,7 @@ pub struct Table {
 
 /// The text that a number stands for: numbers name both length and content, so that a torn row shows.
 pub fn text_of(number: u64) -> String {
-    let length = (number % 97) as usize * if number % 31 == 0 { 24 } else { 1 };
+    let length = (number % 97) as usize * if number.is_multiple_of(31) { 24 } else { 1 };
     let mut text = number.to_string();
     text.truncate(length);
     while text.len() < length {
@@ -97,7 +104,9 @@ pub fn text_of(number: u64) -> String {
 
 /// A digest of a text.
 pub fn hash_text(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325 ^ text.len() as u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325 ^ text.len() as u64, |h, b| {
+        (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 impl Table {
@@ -137,8 +146,14 @@ impl Table {
                 if set & 31 == Columns::ALL.0 {
                     return Projection::all(&info.schema);
                 }
-                let bits =
-                    [(Columns::A, A), (Columns::U, U), (Columns::TEXT, TEXT), (Columns::W, W), (Columns::G, G), (32, ID)];
+                let bits = [
+                    (Columns::A, A),
+                    (Columns::U, U),
+                    (Columns::TEXT, TEXT),
+                    (Columns::W, W),
+                    (Columns::G, G),
+                    (32, ID),
+                ];
                 Projection::new(&info.schema, bits.into_iter().filter(|b| set & b.0 != 0).map(|b| b.1))
             })
             .collect();
@@ -254,7 +269,11 @@ impl Table {
     ///
     /// # Errors
     /// The row's.
-    pub fn apply(&self, row: &mut scaledb_row::RowMut<'_>, change: &crate::history::event::Change) -> Result<()> {
+    pub fn apply(
+        &self,
+        row: &mut scaledb_row::RowMut<'_>,
+        change: &crate::history::event::Change,
+    ) -> Result<()> {
         let schema = &self.info.schema;
         if let Some(a) = change.a {
             row.set(schema, A, Datum::Int4(a))?;
