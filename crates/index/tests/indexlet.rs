@@ -28,7 +28,7 @@ fn mix(x: u64) -> u64 {
 
 /// A hash with the given home (of about 500) and tag; so few of them that everything collides.
 fn crowded(key: u64) -> u64 {
-    (key % 3) << 48 | (key % 5) * (9 << 20)
+    ((key % 3) << 48) | ((key % 5) * (9 << 20))
 }
 
 /// Values are the keys themselves, shifted: `eq` needs no memory.

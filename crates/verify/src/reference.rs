@@ -514,7 +514,7 @@ mod tests {
         w.run(TxnKind::ReadWrite, |w| (1..=3).try_for_each(|k| put(w, &t, k, -k, None).map(drop))).unwrap();
         w.begin(TxnKind::ReadWrite).unwrap();
         let all = Projection::all(&t.schema);
-        w.update(t.id, &KeyBuf::new().i32(1), &all, |row| Ok(row.set_i32(1, -9))).unwrap();
+        w.update(t.id, &KeyBuf::new().i32(1), &all, |row| row.set(&t.schema, 1, (-9).into())).unwrap();
         let savepoint = w.savepoint().unwrap();
         assert!(w.delete(t.id, &KeyBuf::new().i32(2)).unwrap());
         put(&mut w, &t, 7, 0, Some(5)).unwrap();
@@ -541,8 +541,9 @@ mod tests {
         assert!(
             matches!(put(&mut w, &t, 4, 0, Some(1)), Err(Error::DuplicateKey { table, .. }) if table == by_w)
         );
-        let to_one =
-            w.update(t.id, &KeyBuf::new().i32(1), &Projection::all(&t.schema), |row| Ok(row.set_i32(2, 1)));
+        let to_one = w.update(t.id, &KeyBuf::new().i32(1), &Projection::all(&t.schema), |row| {
+            row.set(&t.schema, 2, 1.into())
+        });
         assert!(matches!(to_one, Err(Error::DuplicateKey { .. })));
         assert_eq!(keys(&mut w, &t, t.id, Order::Forward), [1, 2, 3]);
         w.commit().unwrap();
@@ -558,7 +559,7 @@ mod tests {
         let cols = Projection::existence();
         assert_ne!(w.get(t.id, &KeyBuf::new().i32(1), &cols, |_, row| row.i32(1)).unwrap(), Some(2));
         let cols = Projection::new(&t.schema, [1]);
-        w.update(t.id, &KeyBuf::new().i32(1), &cols, |row| Ok(row.set_i32(1, 5))).unwrap();
+        w.update(t.id, &KeyBuf::new().i32(1), &cols, |row| row.set(&t.schema, 1, 5.into())).unwrap();
         let cols = Projection::all(&t.schema);
         let read =
             w.get(t.id, &KeyBuf::new().i32(1), &cols, |_, row| (row.i32(0), row.i32(1), row.i32(2))).unwrap();
@@ -576,7 +577,8 @@ mod tests {
                     let mut w = db.worker().unwrap();
                     let all = Projection::all(&t.schema);
                     for _ in 0..100 {
-                        let add = |row: &mut RowMut<'_>| Ok(row.set_i32(1, row.view().i32(1) + 1));
+                        let add =
+                            |row: &mut RowMut<'_>| row.set(&t.schema, 1, (row.view().i32(1) + 1).into());
                         w.run(TxnKind::ReadWrite, |w| w.update(t.id, &KeyBuf::new().i32(1), &all, add))
                             .unwrap();
                     }
