@@ -13,6 +13,16 @@ pub(crate) fn count(n: u64) -> String {
     text
 }
 
+/// 1234567 as `1.23 M`; below 100,000 all digits.
+pub(crate) fn short(n: u64) -> String {
+    if n < 100_000 {
+        return count(n);
+    }
+    let (value, unit) = if n < 1_000_000 { (n as f64 / 1e3, "k") } else { (n as f64 / 1e6, "M") };
+    let decimals = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
+    format!("{value:.decimals$} {unit}")
+}
+
 /// Microseconds with three digits and a unit.
 pub(crate) fn latency(us: f64) -> String {
     let (value, unit) = match us {

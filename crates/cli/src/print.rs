@@ -1,6 +1,6 @@
 //! Results for people: tables of at most 100 columns.
 
-use crate::format::{bytes, count, latency, percent, plural, table};
+use crate::format::{bytes, count, latency, percent, plural, short, table};
 use scaledb_workloads::report::{ClassReport, Report};
 use scaledb_workloads::tpcc::Condition;
 
@@ -71,13 +71,13 @@ pub(crate) fn tables(report: &Report) {
         .map(|t| {
             vec![
                 t.name.clone(),
-                count(t.tree_entries),
-                count(t.merged),
-                count(t.merges),
-                count(t.pending),
-                count(t.synchronous),
-                count(t.repairs),
-                count(t.cleaned),
+                short(t.tree_entries),
+                short(t.merged),
+                short(t.merges),
+                short(t.pending),
+                short(t.synchronous),
+                short(t.repairs),
+                short(t.cleaned),
                 bytes(t.hash_bytes),
                 bytes(t.tree_bytes),
             ]

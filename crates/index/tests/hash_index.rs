@@ -29,7 +29,7 @@ fn mix(x: u64) -> u64 {
 
 /// Random leading bits and tags, but only three homes: a segment overflows after some hundred keys.
 fn crowded(key: u64) -> u64 {
-    mix(key) & !0xffff_ffff | (key % 3) * (9 << 20)
+    (mix(key) & !0xffff_ffff) | ((key % 3) * (9 << 20))
 }
 
 fn value(key: u64, generation: u64) -> u64 {
@@ -203,7 +203,7 @@ fn own_keys(hash: impl Fn(u64) -> u64 + Sync, keys: u64) {
                     let old = mix(i) % (i + 1);
                     let key = old * threads + t;
                     let found = index.get(&local, hash(key), |v| key_of(v) == key);
-                    assert_eq!(found.is_some(), old % 3 != 0, "an older key");
+                    assert_eq!(found.is_some(), !old.is_multiple_of(3), "an older key");
                     local.exit();
                     local.collect();
                 }

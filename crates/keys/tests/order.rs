@@ -156,7 +156,7 @@ proptest! {
         let mut next = KeyBuf::from(&key[..]);
         let extended: Vec<u8> = key.iter().chain(&tail).copied().collect();
         if next.next_prefix() {
-            prop_assert!(&extended[..] < &next[..]);
+            prop_assert!(extended[..] < next[..]);
             prop_assert!(next[..next.len() - 1] == key[..next.len() - 1]);
         } else {
             prop_assert!(key.iter().all(|b| *b == 0xFF));
