@@ -14,7 +14,8 @@ use scaledb_sync::atomic::Ordering;
 /// The batch of a new table.
 pub(crate) const FIRST_BATCH: u32 = if scaledb_sync::MODEL { 2 } else { 128 };
 const LEAST_BATCH: u32 = if scaledb_sync::MODEL { 2 } else { 16 };
-const GREATEST_BATCH: u32 = if scaledb_sync::MODEL { 4 } else { 2048 };
+/// More would not be cheaper: a batch's records are still in the cache when they are merged.
+const GREATEST_BATCH: u32 = if scaledb_sync::MODEL { 4 } else { 256 };
 
 /// Adapts a table's batch after a merge of `entries`.
 pub(crate) fn after_merge(table: &Table, entries: u64) {
