@@ -148,7 +148,9 @@ fn a_reader_never_sees_half_a_row() {
         scope.spawn(move || {
             reader.enter();
             for _ in 0..rounds {
-                if let Some((id, text, n)) = (!record.word(0).is_locked()).then(|| read(record, schema)).flatten() {
+                if let Some((id, text, n)) =
+                    (!record.word(0).is_locked()).then(|| read(record, schema)).flatten()
+                {
                     assert_eq!((text, n), (id.to_string().repeat(id as usize % 40), id));
                 }
             }
