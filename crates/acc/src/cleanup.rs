@@ -6,8 +6,11 @@ use crate::shared::Shared;
 use scaledb_memory::Local;
 use scaledb_storage::Word;
 
-/// Records of one lane that one call cleans at the most, so that the lane is soon free again.
+/// Records of one lane that one call cleans at the most, so that the lane is soon free again; more if more
+/// wait, or a worker whose transactions delete much would fall behind for ever.
 const AT_ONCE: usize = 256;
+/// The part of a long queue that one call cleans: one in so many.
+const BACKLOG: usize = 8;
 
 /// What lies before all that runs and all that may begin.
 pub(crate) struct Horizon {
@@ -41,7 +44,7 @@ pub(crate) fn clean(shared: &Shared, local: &mut Local, lane: &mut LaneGuard<'_>
         // SAFETY: every snapshot, running or to come, reads after the commit that superseded it.
         unsafe { version.free(local) };
     }
-    for _ in 0..AT_ONCE {
+    for _ in 0..AT_ONCE.max(lane.deleted.len() / BACKLOG) {
         if lane.deleted.front().is_none_or(|d| d.ts >= horizon.records) {
             return;
         }
