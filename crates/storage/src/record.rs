@@ -254,12 +254,18 @@ impl Record {
 
     /// The inline area: the row, or its overflow block's address.
     #[inline]
-    fn inline(&self, shape: Shape) -> &AtomicU64 {
+    fn inline_at(&self, shape: Shape) -> NonNull<AtomicU64> {
         // SAFETY: the inline area has at least one word, behind the padded key.
         unsafe {
             let key = shape.key_len().next_multiple_of(8);
-            self.0.add(Self::header_words(shape.groups())).cast::<u8>().add(key).cast().as_ref()
+            self.0.add(Self::header_words(shape.groups())).cast::<u8>().add(key).cast()
         }
+    }
+
+    #[inline]
+    fn inline(&self, shape: Shape) -> &AtomicU64 {
+        // SAFETY: as in `inline_at`.
+        unsafe { self.inline_at(shape).as_ref() }
     }
 
     /// The place of the row's words and how many there are room for.
@@ -269,12 +275,12 @@ impl Record {
         // word is its capacity; its address was stored before the flag that `shape` shows, and a block that
         // was replaced is retired, not freed, so that it outlives this worker's activity.
         unsafe {
-            let words = self.inline(shape);
+            let words = self.inline_at(shape);
             if !shape.overflows() {
-                return std::slice::from_raw_parts(words, shape.capacity());
+                return std::slice::from_raw_parts(words.as_ptr(), shape.capacity());
             }
             // pairs with the Release store of the address
-            let block = words.load(Ordering::Acquire);
+            let block = words.as_ref().load(Ordering::Acquire);
             let block: *const AtomicU64 = std::ptr::with_exposed_provenance(block as usize);
             let capacity = (*block).load(Ordering::Relaxed) as usize; // immutable
             std::slice::from_raw_parts(block.add(1), capacity)
