@@ -33,22 +33,43 @@ const CRATES: &[Crate] = &[
     row("scaledb-index", &["scaledb-sync", "scaledb-base", "scaledb-memory"], &[]),
     row("scaledb-storage", &["scaledb-sync", "scaledb-base", "scaledb-row", "scaledb-memory"], &["scaledb-keys"]),
     row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
+    row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-acc", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
-        "scaledb-storage", "scaledb-engine",
+        "scaledb-storage", "scaledb-engine", "scaledb-log",
+    ], CHECKERS),
+    row("scaledb-cicada", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
+        "scaledb-storage", "scaledb-engine", "scaledb-log",
+    ], CHECKERS),
+    row("scaledb-types", &["scaledb-base"], &[]),
+    row("scaledb-catalog", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
+    ], CHECKERS),
+    row("scaledb-sql", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
+        "scaledb-catalog",
     ], CHECKERS),
     row("scaledb", &[
-        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-acc",
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
+        "scaledb-acc", "scaledb-cicada", "scaledb-types", "scaledb-catalog", "scaledb-sql",
     ], CHECKERS),
     row("scaledb-verify", &[
-        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-acc",
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
+        "scaledb-acc", "scaledb-cicada",
     ], CHECKERS),
     row("scaledb-workloads", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine",
     ], CHECKERS),
+    row("scaledb-pgwire", &["scaledb-base"], &[]),
+    row("scaledb-server", &[
+        "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-acc", "scaledb-cicada",
+        "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb", "scaledb-pgwire",
+    ], CHECKERS),
     row("scaledb-cli", &[
-        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-acc", "scaledb",
-        "scaledb-verify", "scaledb-workloads",
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
+        "scaledb-acc", "scaledb-cicada", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb",
+        "scaledb-verify", "scaledb-workloads", "scaledb-pgwire", "scaledb-server",
     ], CHECKERS),
     row("xtask", &[], &[]),
 ];
