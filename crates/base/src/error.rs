@@ -113,6 +113,12 @@ pub enum Error {
         /// The budget in bytes.
         budget: u64,
     },
+    /// A database directory that cannot be opened, or not be written.
+    #[error("{0}")]
+    Directory(String),
+    /// The log can no longer be written. What was acknowledged is safe; nothing more can be.
+    #[error("the log has failed and the database is read-only until it is opened again: {0}")]
+    LogFailed(String),
     /// A row name of another transaction or table.
     #[error("the row belongs to another transaction or table: look it up again")]
     StaleRow,

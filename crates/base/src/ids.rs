@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A table or an index: both are ordered sets of records and share one id space.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub struct TableId(pub u32);
 
 /// A worker: a thread's registration with a database, below [`crate::limits::MAX_WORKERS`].

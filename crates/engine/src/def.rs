@@ -2,10 +2,11 @@
 
 use scaledb_base::TableId;
 use scaledb_row::{KeyPart, KeySpec, Schema};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How the rows of a table are found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Access {
     /// A range index, and beside it a hash index of all keys for point reads: the fastest, for
     /// some 11 bytes more per row.
@@ -19,7 +20,7 @@ pub enum Access {
 }
 
 /// How a table is kept. The default suits most tables; the engine tunes the rest.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TableOptions {
     /// How rows are found.
     pub access: Access,
@@ -31,7 +32,7 @@ pub struct TableOptions {
 }
 
 /// A secondary index.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct IndexDef {
     /// Its name, unique within the database.
     pub name: String,
@@ -57,7 +58,7 @@ impl IndexDef {
 }
 
 /// A table to be created.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TableDef {
     /// Its name, unique within the database.
     pub name: String,

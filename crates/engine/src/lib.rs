@@ -19,10 +19,12 @@
 //! [`Conflict`](scaledb_base::Conflict) has ended the transaction; any other error has changed nothing,
 //! and the transaction goes on.
 
+mod catalog;
 mod def;
 mod stats;
 mod worker;
 
+pub use catalog::CatalogEntry;
 pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
 pub use stats::{Stats, TableStats};
 pub use worker::{Engine, Order, Range, RowId, Savepoint, TxnKind, Worker};

@@ -7,7 +7,7 @@ use std::ops::Deref;
 const INLINE: usize = 40;
 
 /// The direction of a key column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 pub enum Direction {
     /// Small values first.
     #[default]
@@ -17,7 +17,7 @@ pub enum Direction {
 }
 
 /// Where NULLs stand in the order of a key column, whatever its direction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 pub enum Nulls {
     /// Before all values.
     First,

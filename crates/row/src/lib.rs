@@ -15,6 +15,7 @@
 //! that touch different groups of a row do not collide. Groups share no word, so that two of them can be
 //! written at the same time. Variable-length columns belong to group 0.
 
+mod delta;
 mod edit;
 mod layout;
 mod projection;
@@ -22,6 +23,7 @@ mod schema;
 mod types;
 mod view;
 
+pub use delta::Malformed;
 pub use edit::{RowBuf, RowMut};
 pub use layout::{GroupSet, Layout};
 pub use projection::{ColumnSet, Projection, Span};

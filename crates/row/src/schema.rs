@@ -9,7 +9,7 @@ use scaledb_base::{Error, Result};
 use scaledb_keys::{Direction, KeyBuf, Nulls};
 
 /// A column of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Column {
     /// Its name.
     pub name: String,
@@ -43,7 +43,7 @@ impl Column {
 }
 
 /// A column of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct KeyPart {
     /// The column's number.
     pub column: usize,
@@ -184,8 +184,29 @@ impl Column {
     }
 }
 
+/// What a schema is made from, as it is written to files.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Parts {
+    columns: Vec<Column>,
+    primary_key: Vec<KeyPart>,
+}
+
+impl TryFrom<Parts> for Schema {
+    type Error = Error;
+    fn try_from(parts: Parts) -> Result<Self> {
+        Self::new(parts.columns, &parts.primary_key)
+    }
+}
+
+impl From<Schema> for Parts {
+    fn from(schema: Schema) -> Self {
+        Self { columns: schema.columns.into(), primary_key: schema.primary_key.parts }
+    }
+}
+
 /// The columns of a table, its primary key, and the layout of its rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "Parts", into = "Parts")]
 pub struct Schema {
     columns: Box<[Column]>,
     primary_key: KeySpec,

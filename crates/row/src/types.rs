@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The type of a column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ColumnType {
     /// True or false.
     Bool,

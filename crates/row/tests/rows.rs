@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use scaledb_base::Error;
-use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
+use scaledb_row::{Column, ColumnType, Datum, GroupSet, KeyPart, Projection, RowBuf, RowMut, RowRef, Schema};
 
 fn schema() -> Schema {
     let c = Column::new;
@@ -47,6 +47,22 @@ fn set() -> impl Strategy<Value = Set> {
     ]
 }
 
+fn apply(schema: &Schema, row: &mut RowMut<'_>, sets: &[Set]) {
+    for set in sets {
+        match set {
+            Set::Id(v) => row.set(schema, 0, (*v).into()),
+            Set::Flag(v) => row.set(schema, 1, (*v).into()),
+            Set::Name(v) => row.set(schema, 2, v.as_deref().into()),
+            Set::Small(v) => row.set(schema, 3, (*v).into()),
+            Set::Data(v) => row.set(schema, 4, v[..].into()),
+            Set::Balance(v) => row.set(schema, 5, (*v).into()),
+            Set::Code(v) => row.set(schema, 6, v[..].into()),
+            Set::Note(v) => row.set(schema, 7, v.as_str().into()),
+        }
+        .unwrap();
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -77,6 +93,69 @@ proptest! {
         prop_assert_eq!(view.get(&schema, 5), model.5.into());
         prop_assert_eq!(view.get(&schema, 6), Datum::Bytes(&model.6));
         prop_assert_eq!(view.get(&schema, 7), Datum::Text(&model.7));
+        // the whole row through bytes
+        let layout = schema.layout();
+        let (mut bytes, mut back) = (Vec::new(), Vec::new());
+        layout.encode_row(row.words(), &mut bytes);
+        prop_assert_eq!(layout.decode_row(&bytes, &mut back), Ok(()));
+        prop_assert_eq!(&back[..], row.words());
+    }
+
+    #[test]
+    fn columns_in_a_log_make_the_same_row(
+        before in prop::collection::vec(set(), 0..30),
+        after in prop::collection::vec(set(), 0..10),
+        groups in 0u8..4,
+    ) {
+        let schema = schema();
+        let layout = schema.layout();
+        let mut old = RowBuf::new(&schema);
+        apply(&schema, &mut old.edit(&schema), &before);
+        let mut new = old.clone();
+        let mut edit = new.edit(&schema);
+        apply(&schema, &mut edit, &after);
+        let dirty = edit.dirty();
+        let mut bytes = Vec::new();
+        layout.encode_columns(dirty, new.words(), &mut bytes);
+        let mut replayed = old.words().to_vec();
+        prop_assert_eq!(layout.decode_columns(&bytes, GroupSet(groups), &mut replayed), Ok(()));
+        let (mut whole, mut again) = (Vec::new(), Vec::new());
+        layout.encode_row(&replayed, &mut whole);
+        prop_assert_eq!(layout.decode_row(&whole, &mut again), Ok(()), "the replayed row is well-formed");
+        let (old, new) = (old.view(&schema), new.view(&schema));
+        let replayed = RowRef::new(layout, &replayed);
+        for column in 0..schema.columns().len() {
+            let source = if GroupSet(groups).has(layout.group_of(column)) { &new } else { &old };
+            prop_assert_eq!(replayed.get(&schema, column), source.get(&schema, column));
+        }
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused_or_make_a_row_that_can_be_read(
+        sets in prop::collection::vec(set(), 0..10),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 0u8..8), 1..4),
+        cut in any::<prop::sample::Index>(),
+        noise in prop::collection::vec(any::<u8>(), 0..60),
+    ) {
+        let schema = schema();
+        let layout = schema.layout();
+        let mut row = RowBuf::new(&schema);
+        apply(&schema, &mut row.edit(&schema), &sets);
+        let mut bytes = Vec::new();
+        layout.encode_row(row.words(), &mut bytes);
+        for (at, bit) in &flips {
+            let at = at.index(bytes.len());
+            bytes[at] ^= 1 << bit;
+        }
+        bytes.truncate(bytes.len() - if cut.index(4) == 0 { cut.index(bytes.len()) } else { 0 });
+        let mut words = Vec::new();
+        if layout.decode_row(&bytes, &mut words).is_ok() {
+            let view = RowRef::new(layout, &words);
+            (0..schema.columns().len()).for_each(|column| drop(view.get(&schema, column)));
+            let _ = layout.decode_columns(&noise, GroupSet::all(2), &mut words);
+            let view = RowRef::new(layout, &words);
+            (0..schema.columns().len()).for_each(|column| drop(view.get(&schema, column)));
+        }
     }
 }
 

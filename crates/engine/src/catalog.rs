@@ -1,0 +1,34 @@
+//! What the log keeps of a database's tables.
+
+use crate::def::TableDef;
+use scaledb_base::{Error, Result, TableId};
+use serde::{Deserialize, Serialize};
+
+/// A change of the set of tables. Entries are written to files as JSON: a field or variant that has been
+/// released keeps its name and its meaning.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum CatalogEntry {
+    /// A table was created; its indexes have the ids behind its own.
+    CreateTable {
+        /// Its id.
+        id: TableId,
+        /// Its definition.
+        def: TableDef,
+    },
+}
+
+impl CatalogEntry {
+    /// The entry as bytes for the log.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The entry that [`CatalogEntry::to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Directory`] when the bytes are no entry of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| Error::Directory(format!("a catalog entry cannot be read: {error}")))
+    }
+}
