@@ -1,6 +1,6 @@
 //! The files of one database directory: the only way in which this crate does I/O.
 //!
-//! Two implementations: the real file system ([`Directory`]), and a simulated disk with a fault model in
+//! Two implementations: the real file system ([`RealDisk`]), and a simulated disk with a fault model in
 //! `scaledb-verify`. The contract is that of a careful reading of POSIX:
 //!
 //! - What was written is durable after [`File::sync`] returned `Ok`, and not before. Before, any subset of
@@ -8,6 +8,12 @@
 //! - A new name, a new content of a name, or the absence of a removed one is durable after
 //!   [`Disk::sync_names`] returned `Ok`.
 //! - After an `Err` nothing is known about the file.
+
+mod real;
+#[cfg(target_os = "linux")]
+mod uring;
+
+pub use real::{RealDisk, Submission};
 
 use std::fmt;
 use std::io;
