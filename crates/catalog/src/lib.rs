@@ -1,1 +1,23 @@
-//! Under construction.
+//! What the database contains: tables, indexes, constraints, sequences and views, as descriptors.
+//!
+//! ```text
+//!   Catalog (a snapshot, immutable, shared)        Store (rows of the engine)
+//!   name ─► oid ─► Relation ─► TableDesc     ◄──►  #descriptors: oid, JSON
+//!                              SequenceDesc        #sequences:   oid, last value
+//!                              ViewDesc
+//! ```
+//!
+//! Descriptors are rows of an internal engine table. So a transaction that changes them is a transaction
+//! like any other: it commits or not, it conflicts with others that do the same, and an engine that is
+//! durable makes them durable. Expressions (defaults, checks, views) are kept as SQL text.
+
+mod desc;
+mod snapshot;
+mod store;
+
+pub use desc::{
+    Action, CheckDesc, ColumnDesc, ForeignKeyDesc, Identity, IndexDesc, KeyColumn, PrimaryKeyDesc, Relation,
+    SequenceDesc, TableDesc, ViewDesc,
+};
+pub use snapshot::{Catalog, FIRST_OID, Reference};
+pub use store::{Error, Result, SequenceValue, Store};

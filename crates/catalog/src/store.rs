@@ -1,0 +1,211 @@
+//! The catalog's rows in the engine.
+
+use crate::desc::Relation;
+use crate::snapshot::Catalog;
+use scaledb_base::limits::MAX_ROW_BYTES;
+use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
+use scaledb_keys::KeyBuf;
+use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, RowRef, Schema};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// The row that holds the catalog's version: every change writes it, so that two changes conflict.
+const VERSION: i64 = 0;
+const DESCRIPTORS: &str = "#descriptors";
+const SEQUENCES: &str = "#sequences";
+
+/// Why the catalog could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The engine refused.
+    #[error(transparent)]
+    Engine(#[from] scaledb_base::Error),
+    /// A descriptor that this version cannot read.
+    #[error("descriptor {oid} cannot be read: {source}")]
+    Malformed {
+        /// The descriptor.
+        oid: i64,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+/// A result of the store.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// How far a sequence got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SequenceValue {
+    /// The last value that was given, or the first to be given.
+    pub last: i64,
+    /// Whether `last` was given.
+    pub called: bool,
+}
+
+/// The engine's tables that hold the catalog.
+#[derive(Clone, Debug)]
+pub struct Store {
+    descriptors: Arc<TableInfo>,
+    sequences: Arc<TableInfo>,
+}
+
+impl Store {
+    /// The catalog of a database; an empty one is set up.
+    ///
+    /// # Errors
+    /// The engine's; [`Error::Malformed`].
+    pub fn open<E: Engine>(engine: &E) -> Result<(Self, Catalog)> {
+        let descriptors = open_table(
+            engine,
+            DESCRIPTORS,
+            vec![Column::new("oid", ColumnType::Int8), Column::new("body", ColumnType::Text(TEXT_BYTES))],
+        )?;
+        let sequences = open_table(
+            engine,
+            SEQUENCES,
+            vec![
+                Column::new("oid", ColumnType::Int8),
+                Column::new("last", ColumnType::Int8),
+                Column::new("called", ColumnType::Bool),
+            ],
+        )?;
+        let store = Self { descriptors, sequences };
+        let mut worker = engine.worker()?;
+        let catalog = loop {
+            worker.begin(TxnKind::ReadWrite)?;
+            match store.load(&mut worker) {
+                Err(Error::Engine(error)) if error.is_conflict() => worker.back_off(1),
+                Err(error) => return Err(error),
+                Ok(catalog) => match worker.commit() {
+                    Ok(_) => break catalog,
+                    Err(error) if error.is_conflict() => worker.back_off(1),
+                    Err(error) => return Err(error.into()),
+                },
+            }
+        };
+        Ok((store, catalog))
+    }
+
+    fn load<W: Worker>(&self, worker: &mut W) -> Result<Catalog> {
+        let mut rows: Vec<(i64, String)> = Vec::new();
+        let all = Projection::all(&self.descriptors.schema);
+        worker.scan(self.descriptors.id, Range::ALL, Order::Forward, &all, |_, _, row| {
+            rows.push((row.i64(0), row.text(1).to_owned()));
+            ControlFlow::Continue(())
+        })?;
+        let mut version = 0;
+        let mut relations: Vec<Relation> = Vec::new();
+        for (oid, body) in &rows {
+            let malformed = |source| Error::Malformed { oid: *oid, source };
+            if *oid == VERSION {
+                version = serde_json::from_str(body).map_err(malformed)?;
+            } else {
+                relations.push(serde_json::from_str(body).map_err(malformed)?);
+            }
+        }
+        if rows.is_empty() {
+            self.insert(worker, VERSION, "0")?;
+        }
+        Ok(Catalog::new(version, relations))
+    }
+
+    fn insert<W: Worker>(&self, worker: &mut W, oid: i64, body: &str) -> Result<()> {
+        let row = RowBuf::from_values(&self.descriptors.schema, &[Datum::Int8(oid), Datum::Text(body)])?;
+        worker.insert(self.descriptors.id, &row)?;
+        Ok(())
+    }
+
+    fn upsert<W: Worker>(&self, worker: &mut W, oid: i64, body: &str) -> Result<()> {
+        let schema = &self.descriptors.schema;
+        let all = Projection::all(schema);
+        let done = worker.update(self.descriptors.id, &KeyBuf::new().i64(oid), &all, |row| {
+            row.set(schema, 1, Datum::Text(body))
+        })?;
+        if done.is_none() {
+            self.insert(worker, oid, body)?;
+        }
+        Ok(())
+    }
+
+    /// The committed version, as the running transaction sees it.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn version<W: Worker>(&self, worker: &mut W) -> Result<u64> {
+        let all = Projection::all(&self.descriptors.schema);
+        let read = |_, row: RowRef<'_>| row.text(1).parse().unwrap_or(0);
+        Ok(worker.get(self.descriptors.id, &KeyBuf::new().i64(VERSION), &all, read)?.unwrap_or(0))
+    }
+
+    /// Sets the version within the running transaction.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn set_version<W: Worker>(&self, worker: &mut W, version: u64) -> Result<()> {
+        self.upsert(worker, VERSION, &version.to_string())
+    }
+
+    /// Writes a descriptor within the running transaction.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn put<W: Worker>(&self, worker: &mut W, relation: &Relation) -> Result<()> {
+        let oid = i64::from(relation.oid());
+        let body = serde_json::to_string(relation).map_err(|source| Error::Malformed { oid, source })?;
+        self.upsert(worker, oid, &body)
+    }
+
+    /// Removes a descriptor within the running transaction.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn remove<W: Worker>(&self, worker: &mut W, oid: u32) -> Result<()> {
+        worker.delete(self.descriptors.id, &KeyBuf::new().i64(i64::from(oid)))?;
+        Ok(())
+    }
+
+    /// How far a sequence got, in a transaction of its own.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn sequence<W: Worker>(&self, worker: &mut W, oid: u32) -> Result<Option<SequenceValue>> {
+        let all = Projection::all(&self.sequences.schema);
+        let key = KeyBuf::new().i64(i64::from(oid));
+        let read = |_, row: RowRef<'_>| SequenceValue { last: row.i64(1), called: row.bool(2) };
+        Ok(worker.run(TxnKind::ReadOnly, |w| w.get(self.sequences.id, &key, &all, read))?)
+    }
+
+    /// Notes how far a sequence got, in a transaction of its own.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn set_sequence<W: Worker>(&self, worker: &mut W, oid: u32, value: SequenceValue) -> Result<()> {
+        let schema = &self.sequences.schema;
+        let all = Projection::all(schema);
+        let oid = i64::from(oid);
+        let key = KeyBuf::new().i64(oid);
+        let values = [Datum::Int8(oid), Datum::Int8(value.last), Datum::Bool(value.called)];
+        worker.run(TxnKind::ReadWrite, |w| {
+            let done = w.update(self.sequences.id, &key, &all, |row| {
+                row.set_i64(1, value.last);
+                row.set_bool(2, value.called);
+                Ok(())
+            })?;
+            if done.is_none() {
+                w.insert(self.sequences.id, &RowBuf::from_values(schema, &values)?)?;
+            }
+            Ok(())
+        })?;
+        Ok(())
+    }
+}
+
+const TEXT_BYTES: u32 = (MAX_ROW_BYTES / 2) as u32;
+
+fn open_table<E: Engine>(engine: &E, name: &str, columns: Vec<Column>) -> Result<Arc<TableInfo>> {
+    if let Some(table) = engine.table(name) {
+        return Ok(table);
+    }
+    let schema = Schema::new(columns, &[KeyPart::asc(0)])?;
+    Ok(engine.create_table(TableDef::new(name, schema))?)
+}
