@@ -1,0 +1,315 @@
+//! The lexical structure of SQL, as far as splitting, normalising and the short statements need it.
+//!
+//! It allocates nothing and accepts anything: what is not a token is an operator character.
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An unquoted word: a keyword or a name.
+    Word,
+    /// `"a name"`.
+    Quoted,
+    /// A number without sign.
+    Number,
+    /// `'text'`.
+    Text,
+    /// `E'..'`, `U&'..'`, `B'..'`, `X'..'`, `$$..$$`: literals with rules of their own.
+    Special,
+    /// `$1`.
+    Param,
+    /// `;`.
+    Semicolon,
+    /// `(`, `)`, `,`, `[`, `]`, `.`.
+    Punct,
+    /// A run of operator characters.
+    Operator,
+    /// A quote or comment that does not end.
+    Open,
+}
+
+/// A token: its kind and its place in the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Token {
+    /// The token's text.
+    pub(crate) fn of<'a>(&self, text: &'a str) -> &'a str {
+        &text[self.start..self.end]
+    }
+
+    /// Whether the token is this keyword, given in lower case.
+    pub(crate) fn is(&self, text: &str, word: &str) -> bool {
+        self.kind == Kind::Word && self.of(text).eq_ignore_ascii_case(word)
+    }
+
+    /// Whether the token is this punctuation or operator.
+    pub(crate) fn is_sign(&self, text: &str, sign: &str) -> bool {
+        matches!(self.kind, Kind::Punct | Kind::Operator | Kind::Semicolon) && self.of(text) == sign
+    }
+}
+
+/// The tokens of a text, comments and spaces left out.
+#[derive(Clone)]
+pub(crate) struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Lexer<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, at: 0 }
+    }
+
+    fn bytes(&self) -> &'a [u8] {
+        self.text.as_bytes()
+    }
+
+    fn byte(&self, at: usize) -> u8 {
+        self.bytes().get(at).copied().unwrap_or(0)
+    }
+
+    /// Skips spaces and comments; false if a comment does not end.
+    fn skip(&mut self) -> bool {
+        loop {
+            match (self.byte(self.at), self.byte(self.at + 1)) {
+                (b' ' | b'\t' | b'\n' | b'\r' | 0x0B | 0x0C, _) => self.at += 1,
+                (b'-', b'-') => {
+                    let rest = &self.bytes()[self.at..];
+                    self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+                }
+                (b'/', b'*') => {
+                    let mut depth = 0usize;
+                    loop {
+                        match (self.byte(self.at), self.byte(self.at + 1)) {
+                            (b'/', b'*') => {
+                                depth += 1;
+                                self.at += 2;
+                            }
+                            (b'*', b'/') => {
+                                depth -= 1;
+                                self.at += 2;
+                                if depth == 0 {
+                                    break;
+                                }
+                            }
+                            _ if self.at >= self.text.len() => return false,
+                            _ => self.at += 1,
+                        }
+                    }
+                }
+                _ => return true,
+            }
+        }
+    }
+
+    /// The end of a quoted text that begins before `at`; a doubled quote stands for one.
+    fn quoted(&self, mut at: usize, quote: u8, backslashes: bool) -> Option<usize> {
+        loop {
+            match self.bytes().get(at)? {
+                b if *b == quote && self.byte(at + 1) == quote => at += 2,
+                b if *b == quote => return Some(at + 1),
+                b'\\' if backslashes => at += 2,
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// The end of `$tag$ .. $tag$`, if one begins at `at`.
+    fn dollar(&self, at: usize) -> Option<Option<usize>> {
+        let rest = &self.bytes()[at + 1..];
+        let tag = rest.iter().position(|b| !(b.is_ascii_alphanumeric() || *b == b'_' || *b >= 0x80))?;
+        if rest[tag] != b'$' || rest[0].is_ascii_digit() {
+            return None;
+        }
+        let delimiter = &self.text[at..at + tag + 2];
+        let from = at + delimiter.len();
+        Some(self.text[from..].find(delimiter).map(|found| from + found + delimiter.len()))
+    }
+
+    fn number(&self, mut at: usize) -> usize {
+        let digits = |mut at: usize| {
+            while self.byte(at).is_ascii_digit() {
+                at += 1;
+            }
+            at
+        };
+        at = digits(at);
+        if self.byte(at) == b'.' && self.byte(at + 1) != b'.' {
+            at = digits(at + 1);
+        }
+        if matches!(self.byte(at), b'e' | b'E') {
+            let sign = usize::from(matches!(self.byte(at + 1), b'+' | b'-'));
+            if self.byte(at + 1 + sign).is_ascii_digit() {
+                at = digits(at + 1 + sign);
+            }
+        }
+        at
+    }
+}
+
+fn is_word_start(b: u8) -> bool {
+    b.is_ascii_alphabetic() || b == b'_' || b >= 0x80
+}
+
+impl Iterator for Lexer<'_> {
+    type Item = Token;
+
+    fn next(&mut self) -> Option<Token> {
+        let before = self.at;
+        if !self.skip() {
+            return Some(Token { kind: Kind::Open, start: before, end: self.text.len() });
+        }
+        let start = self.at;
+        if start >= self.text.len() {
+            return None;
+        }
+        let open = (Kind::Open, self.text.len());
+        let (kind, end) = match self.byte(start) {
+            b'\'' => self.quoted(start + 1, b'\'', false).map_or(open, |end| (Kind::Text, end)),
+            b'"' => self.quoted(start + 1, b'"', false).map_or(open, |end| (Kind::Quoted, end)),
+            b'e' | b'E' if self.byte(start + 1) == b'\'' => {
+                self.quoted(start + 2, b'\'', true).map_or(open, |end| (Kind::Special, end))
+            }
+            b'b' | b'B' | b'x' | b'X' | b'n' | b'N' if self.byte(start + 1) == b'\'' => {
+                self.quoted(start + 2, b'\'', false).map_or(open, |end| (Kind::Special, end))
+            }
+            b'u' | b'U' if self.byte(start + 1) == b'&' && matches!(self.byte(start + 2), b'\'' | b'"') => {
+                let quote = self.byte(start + 2);
+                self.quoted(start + 3, quote, false).map_or(open, |end| (Kind::Special, end))
+            }
+            b'$' if self.byte(start + 1).is_ascii_digit() => {
+                let mut at = start + 1;
+                while self.byte(at).is_ascii_digit() {
+                    at += 1;
+                }
+                (Kind::Param, at)
+            }
+            b'$' => match self.dollar(start) {
+                Some(Some(end)) => (Kind::Special, end),
+                Some(None) => open,
+                None => (Kind::Operator, start + 1),
+            },
+            b if is_word_start(b) => {
+                let mut at = start + 1;
+                while is_word_start(self.byte(at)) || self.byte(at).is_ascii_digit() || self.byte(at) == b'$' {
+                    at += 1;
+                }
+                (Kind::Word, at)
+            }
+            b if b.is_ascii_digit() => (Kind::Number, self.number(start)),
+            b'.' if self.byte(start + 1).is_ascii_digit() => (Kind::Number, self.number(start)),
+            b';' => (Kind::Semicolon, start + 1),
+            b'(' | b')' | b',' | b'[' | b']' | b'.' => (Kind::Punct, start + 1),
+            _ => {
+                let mut at = start + 1;
+                while b"+-*/<>=~!@#%^&|`?:".contains(&self.byte(at))
+                    && !matches!((self.byte(at), self.byte(at + 1)), (b'-', b'-') | (b'/', b'*'))
+                {
+                    at += 1;
+                }
+                while !self.text.is_char_boundary(at) {
+                    at += 1;
+                }
+                (Kind::Operator, at)
+            }
+        };
+        self.at = end.min(self.text.len());
+        while !self.text.is_char_boundary(self.at) {
+            self.at += 1;
+        }
+        Some(Token { kind, start, end: self.at })
+    }
+}
+
+/// The statements of a text that semicolons divide; empty ones are left out.
+pub(crate) fn split(text: &str) -> Vec<&str> {
+    let mut statements = Vec::new();
+    let mut first: Option<usize> = None;
+    let mut last = 0;
+    for token in Lexer::new(text) {
+        if token.kind == Kind::Semicolon {
+            statements.extend(first.take().map(|from| &text[from..last]));
+        } else {
+            first.get_or_insert(token.start);
+            last = token.end;
+        }
+    }
+    statements.extend(first.map(|from| &text[from..last]));
+    statements
+}
+
+/// A name as SQL understands it: folded to lower case unless quoted.
+pub(crate) fn name_of(token: Token, text: &str) -> Option<String> {
+    match token.kind {
+        Kind::Word => Some(token.of(text).to_lowercase()),
+        Kind::Quoted => Some(text[token.start + 1..token.end - 1].replace("\"\"", "\"")),
+        _ => None,
+    }
+}
+
+/// The content of a plain text literal.
+pub(crate) fn text_of(token: Token, text: &str) -> Option<String> {
+    match token.kind {
+        Kind::Text => Some(text[token.start + 1..token.end - 1].replace("''", "'")),
+        Kind::Special if text[token.start..].starts_with(['e', 'E']) => {
+            Some(unescape(&text[token.start + 2..token.end - 1]))
+        }
+        _ => None,
+    }
+}
+
+/// The content of an `E'..'` literal.
+fn unescape(body: &str) -> String {
+    let mut out = String::new();
+    let mut chars = body.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' => {
+                chars.next_if_eq(&'\'');
+                out.push('\'');
+            }
+            '\\' => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                Some('r') => out.push('\r'),
+                Some('b') => out.push('\x08'),
+                Some('f') => out.push('\x0C'),
+                Some(other) => out.push(other),
+                None => {}
+            },
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_semicolon_in_a_quote_does_not_split() {
+        let text = "select ';' ; select \";\" -- ;\n, /* ; /* ; */ ; */ $a$;$a$, E'\\';' ;; ";
+        assert_eq!(split(text).len(), 2);
+        assert!(split(" ; -- ping").is_empty());
+    }
+
+    #[test]
+    fn an_open_quote_ends_the_text() {
+        for text in ["select 'a", "select \"a", "/* a", "$a$ b", "E'\\'"] {
+            let last = Lexer::new(text).last().unwrap();
+            assert_eq!((last.kind, last.end), (Kind::Open, text.len()), "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_words_and_operators_are_told_apart() {
+        let text = "a1=-1.5e3+$2*.5::int4<>b";
+        let tokens: Vec<_> = Lexer::new(text).map(|t| t.of(text)).collect();
+        assert_eq!(tokens, ["a1", "=-", "1.5e3", "+", "$2", "*", ".5", "::", "int4", "<>", "b"]);
+    }
+}

@@ -1,0 +1,4 @@
+//! From text to statements.
+
+pub(crate) mod lex;
+pub(crate) mod utility;
