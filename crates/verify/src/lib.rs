@@ -1,5 +1,6 @@
-//! Histories, checkers and models that verify ScaleDB.
+//! Histories, checkers, models and a faulty disk that verify ScaleDB.
 
+pub mod disk;
 pub mod history;
 pub mod model;
 pub mod reference;
