@@ -40,11 +40,11 @@ pub(crate) fn merge(
     let (list, counters) = (&theirs.list, &theirs.counters);
     let (start, end) = (list.start(), list.tail());
     let mut entries: Vec<Entry> = Vec::with_capacity((end - start) as usize);
-    let mut dead = Vec::new();
+    let mut cells = Vec::new();
     for number in start..end {
         match list.item(number) {
             (Some(record), cell) => entries.push(Entry(head(record.key()), record, cell)),
-            (None, cell) => dead.push(cell),
+            (None, cell) => cells.push(cell),
         }
     }
     // M1. Each record has one item, ever, so that no other merge has it; and clean-up waits for the pin.
@@ -95,10 +95,11 @@ pub(crate) fn merge(
         run += 1;
         if entries.get(i + 1).is_none_or(|next| next.2 != entry.2) {
             table.phantomlet.merged(entry.2, run);
+            cells.push(entry.2);
             run = 0;
         }
     }
-    for cell in entries.iter().map(|e| e.2).chain(dead) {
+    for cell in cells {
         if table.phantomlet.read(cell).owners.contains(worker) {
             table.phantomlet.clear_owner(cell, worker);
         }

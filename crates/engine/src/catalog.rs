@@ -23,6 +23,20 @@ impl CatalogEntry {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
+    /// Entries as bytes for a checkpoint.
+    pub fn all_to_bytes(entries: &[Self]) -> Vec<u8> {
+        serde_json::to_vec(entries).unwrap_or_default()
+    }
+
+    /// The entries that [`CatalogEntry::all_to_bytes`] wrote.
+    ///
+    /// # Errors
+    /// As [`CatalogEntry::from_bytes`].
+    pub fn all_from_bytes(bytes: &[u8]) -> Result<Vec<Self>> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| Error::Directory(format!("a catalog cannot be read: {error}")))
+    }
+
     /// The entry that [`CatalogEntry::to_bytes`] wrote.
     ///
     /// # Errors

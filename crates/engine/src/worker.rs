@@ -117,6 +117,22 @@ pub trait Engine: Send + Sync + 'static {
 
     /// A name for reports.
     fn name(&self) -> &'static str;
+
+    /// The durable horizon: every commit before it survives a crash. Always behind all commits for an
+    /// engine that keeps no log. One load: fit for polling.
+    fn durable(&self) -> Timestamp {
+        Timestamp::MAX
+    }
+
+    /// Waits until the durable horizon has passed `ts`, a timestamp from [`Worker::depends_on`].
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`]: it never will. Whether the commit of `ts` survives shows when the database is opened
+    /// again.
+    fn wait_durable(&self, ts: Timestamp) -> Result<()> {
+        let _ = ts;
+        Ok(())
+    }
 }
 
 /// One thread's access to a database: runs one transaction at a time.
@@ -227,6 +243,22 @@ pub trait Worker: Send {
     /// # Errors
     /// A conflict: nothing happened. [`Error::OutOfMemory`]: likewise. [`Error::TransactionEnded`].
     fn commit(&mut self) -> Result<Timestamp>;
+
+    /// What the last committed transaction depends on: its own commit or, if it wrote nothing, the latest commit
+    /// that it saw. Its result may be told to the world when the durable horizon has passed this:
+    /// see [`Engine::wait_durable`]. A commit itself does not wait, so that one thread can have many
+    /// transactions under way to the disk.
+    fn depends_on(&self) -> Timestamp {
+        Timestamp::ZERO
+    }
+
+    /// Waits until what the last committed transaction depends on survives a crash.
+    ///
+    /// # Errors
+    /// As [`Engine::wait_durable`].
+    fn wait_durable(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Ends the transaction without a trace. Without one, nothing happens.
     fn rollback(&mut self);

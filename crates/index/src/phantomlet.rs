@@ -5,9 +5,9 @@
 //!
 //! # What the protocol needs, and who gives it
 //! A worker that inserts a key does, in this order: **list** (append the item to its pending list), **bit**
-//! (its owner bit), **count**, **seq**; then the fence of C4 and its timestamp. A merge does: tree insert,
-//! **count** down, item off the list, **bit** off. A scan reads **seq, count, owners** and then the leaf:
-//! the opposite of the order in which they are written. So
+//! (its owner bit), **count and seq** at once; then the fence of C4 and its timestamp. A merge does: tree
+//! insert, **count** down, item off the list, **bit** off. A scan reads **count and seq**, **owners** and then
+//! the leaf: the opposite of the order in which they are written. So
 //!
 //! - a scan that sees a post's seq sees its count, unless that was merged; who sees the count without it
 //!   sees the owner's bit and the owner's list with the item, unless that was merged;
@@ -31,15 +31,24 @@ const OWNER_WORDS: usize = MAX_WORKERS / 64;
 
 /// One cache line.
 ///
-/// - `count` = posts - unposts - merges: items that are on pending lists, or about to be.
-/// - `seq` = posts ever.
+/// ```text
+/// posts   63 .................. 24   23 ............ 0
+///         seq, modulo 2^40           count
+/// ```
+/// - `count` = posts - unposts - merges: items that are on pending lists, or about to be. Far below 2^24: a
+///   worker merges when it has some thousand.
+/// - `seq` = posts ever. A transaction would have to last for 2^40 posts to one cell to take it for unchanged.
 /// - bit `w` of `owners` is set if worker `w` has items on its list that are counted here.
 #[repr(C, align(64))]
 struct Cell {
-    seq: AtomicU64,
-    count: AtomicU64,
+    posts: AtomicU64,
     owners: [AtomicU64; OWNER_WORDS],
 }
+
+const COUNT_BITS: u32 = 24;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+/// One post: one more in `seq` and in `count`.
+const POST: u64 = 1 << COUNT_BITS | 1;
 
 /// A cell's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -89,11 +98,7 @@ impl Phantomlet {
     pub fn new(cells: usize) -> Self {
         let cells = cells.max(2).next_power_of_two();
         assert!(cells <= 1 << 31, "a phantomlet has a cell for each busy leaf, not for each key");
-        let cell = || Cell {
-            seq: AtomicU64::new(0),
-            count: AtomicU64::new(0),
-            owners: std::array::from_fn(|_| AtomicU64::new(0)),
-        };
+        let cell = || Cell { posts: AtomicU64::new(0), owners: std::array::from_fn(|_| AtomicU64::new(0)) };
         Self { cells: (0..cells).map(|_| cell()).collect(), shift: 64 - cells.trailing_zeros() }
     }
 
@@ -120,26 +125,24 @@ impl Phantomlet {
             // release: pairs with the acquire load in `read`: who sees the bit sees the list
             word.fetch_or(bit, Ordering::Release);
         }
-        // release: pairs with the acquire load in `read`: who sees the count sees list and bit
-        cell.count.fetch_add(n, Ordering::Release);
-        // release: pairs with the acquire load in `read`: who sees the seq sees list, bit and count
-        cell.seq.fetch_add(n, Ordering::Release) + 1
+        // release: pairs with the acquire load in `read`: who sees the count and the seq sees list and bit
+        (cell.posts.fetch_add(n * POST, Ordering::Release) >> COUNT_BITS) + 1
     }
 
     /// An abort takes `n` posts back. Their seqnos stay taken.
     #[inline]
     pub fn unpost(&self, cell: CellId, n: u64) {
         // release: pairs with the acquire load in `read`; nothing needs to be seen with it but order
-        let before = self.cell(cell).count.fetch_sub(n, Ordering::Release);
-        debug_assert!(before >= n);
+        let before = self.cell(cell).posts.fetch_sub(n, Ordering::Release);
+        debug_assert!(before & COUNT >= n);
     }
 
     /// Step M5: `n` items are in the tree. (Remove them from the pending list after this.)
     #[inline]
     pub fn merged(&self, cell: CellId, n: u64) {
         // release: pairs with the acquire load in `read`: who misses them in the count sees them in the tree
-        let before = self.cell(cell).count.fetch_sub(n, Ordering::Release);
-        debug_assert!(before >= n);
+        let before = self.cell(cell).posts.fetch_sub(n, Ordering::Release);
+        debug_assert!(before & COUNT >= n);
     }
 
     /// Step M6: the worker has no more items here. Called by the worker itself, or with its lane locked.
@@ -150,23 +153,22 @@ impl Phantomlet {
         self.cell(cell).owners[worker.index() / 64].fetch_and(!bit, Ordering::Release);
     }
 
-    /// Steps Read (2) and C5: seq first, owners last. What is read of the leaf afterwards is at least as
+    /// Steps Read (2) and C5: the numbers first, owners last. What is read of the leaf afterwards is at least as
     /// new as what the result says.
     #[inline]
     pub fn read(&self, cell: CellId) -> CellState {
         let cell = self.cell(cell);
         // acquire, all: pair with the release operations above, and keep this order
-        let seq = cell.seq.load(Ordering::Acquire);
-        let count = cell.count.load(Ordering::Acquire);
+        let posts = cell.posts.load(Ordering::Acquire);
         let owners = Owners(std::array::from_fn(|i| cell.owners[i].load(Ordering::Acquire)));
-        CellState { seq, count, owners }
+        CellState { seq: posts >> COUNT_BITS, count: posts & COUNT, owners }
     }
 
     /// The cell's seq alone: all that step C5 needs when nothing happened.
     #[inline]
     pub fn seq(&self, cell: CellId) -> u64 {
         // acquire: pairs with the release in `post`; the leaf is read later
-        self.cell(cell).seq.load(Ordering::Acquire)
+        self.cell(cell).posts.load(Ordering::Acquire) >> COUNT_BITS
     }
 
     /// Asks for the cell's cache line.

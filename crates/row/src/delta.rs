@@ -56,7 +56,7 @@ impl Layout {
     }
 
     /// Sets the columns that [`Layout::encode_columns`] wrote, but only those of `groups`, in the row `words`,
-    /// which may grow.
+    /// which may grow. Returns the groups of the columns that were set.
     ///
     /// # Errors
     /// [`Malformed`]; the row may have changed then.
@@ -65,13 +65,17 @@ impl Layout {
         mut bytes: &[u8],
         groups: GroupSet,
         words: &mut Vec<u64>,
-    ) -> Result<(), Malformed> {
+    ) -> Result<GroupSet, Malformed> {
         let mut row = RowMut::new(self, words, 0, ColumnSet::ALL);
+        let mut changed = GroupSet::default();
         while !bytes.is_empty() {
             let head = take_varint(&mut bytes)?;
             let (column, null) = (head >> 1, head & 1 == 1);
             let place = *self.places.get(column).ok_or(Malformed)?;
             let wanted = groups.has(usize::from(place.group));
+            if wanted {
+                changed = changed.with(usize::from(place.group));
+            }
             if null {
                 if place.null_mask == 0 {
                     return Err(Malformed);
@@ -88,7 +92,7 @@ impl Layout {
                 row.set_bytes(column, value);
             }
         }
-        Ok(())
+        Ok(changed)
     }
 
     /// Appends a whole row: its words, in little-endian order.

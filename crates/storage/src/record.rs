@@ -348,6 +348,12 @@ impl Record {
         self.group_word(group).store(word.0, Ordering::Release);
     }
 
+    /// Stores a group's word without having locked it: while the database is opened, when nobody else is there.
+    pub fn set_word(self, group: usize, word: Word) {
+        // pairs with the Acquire in `word`
+        self.group_word(group).store(word.0, Ordering::Release);
+    }
+
     /// Copies the columns of `cols` to their places in `out`, which grows if need be, and the words of
     /// their groups to `seen`: what `out` holds was the row while all these words were current.
     ///

@@ -220,6 +220,18 @@ impl HashIndex {
         }
     }
 
+    /// Calls `f` with the values of the segment that holds the hash `from`. Returns where the next segment
+    /// begins, or `None` after the last: a walk that may pause, and end its activity, between segments. An entry
+    /// that is there during the whole walk is seen, and twice if its segment splits meanwhile.
+    pub fn walk(&self, local: &Local, from: u64, f: impl FnMut(u64)) -> Option<u64> {
+        let segment = self.segment_at(local, from);
+        // SAFETY: as in `segment_at`.
+        let segment = unsafe { segment.as_ref() };
+        segment.values().for_each(f);
+        let step = 1u64.checked_shl(64 - segment.depth())?;
+        (from & !(step - 1)).checked_add(step)
+    }
+
     /// Calls `f` with the value of every entry. An entry that is there during the whole call is seen once;
     /// one that comes or goes meanwhile may be seen or not.
     pub fn for_each(&self, local: &Local, mut f: impl FnMut(u64)) {
