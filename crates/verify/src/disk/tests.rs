@@ -153,6 +153,14 @@ fn a_name_that_is_not_synced_may_be_undone() {
 }
 
 #[test]
+fn a_sync_of_names_syncs_no_content() {
+    let (disk, file) = with_file(1);
+    file.write_at(&PAGE, 0).unwrap();
+    disk.sync_names().unwrap();
+    assert!(may(count(&disk, now(&disk), |image| image.contents("a").unwrap() == PAGE)));
+}
+
+#[test]
 fn a_removal_may_overtake_a_rename() {
     let (disk, _file) = with_file(1);
     disk.create("b.new").unwrap();
