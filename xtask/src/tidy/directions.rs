@@ -61,7 +61,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-workloads", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine",
     ], CHECKERS),
-    row("scaledb-pgwire", &["scaledb-base"], &[]),
+    row("scaledb-pgwire", &["scaledb-base"], &["scaledb-sync"]),
     row("scaledb-server", &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-acc", "scaledb-cicada",
         "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb", "scaledb-pgwire",

@@ -1,0 +1,203 @@
+//! The input buffer: bytes of the client, cut into messages.
+//!
+//! Memory follows what has arrived, never what a length field announces.
+
+use crate::limits::{KEEP_BYTES, READ_BYTES};
+use std::io::{self, Read};
+use std::ops::Range;
+
+/// Why there is no next message.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReadError {
+    /// The client has gone.
+    #[error("the connection ended")]
+    Closed,
+    /// The system says so.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// No such message; where the next one begins is unknown.
+    #[error("invalid frontend message type {0}")]
+    Tag(u8),
+    /// A length that no message of its type has.
+    #[error("invalid message length {0}")]
+    Length(i32),
+}
+
+/// A message: its body is at `body` in the inbox until the next one is read.
+#[derive(Debug)]
+pub(crate) struct Frame {
+    pub(crate) tag: u8,
+    pub(crate) body: Range<usize>,
+}
+
+/// Bytes that arrived and are not used yet: `buffer[start..end]`, `start <= end <= buffer.len()`.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Inbox {
+    pub(crate) fn new() -> Self {
+        Self { buffer: vec![0; READ_BYTES], start: 0, end: 0 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+
+    pub(crate) fn bytes(&self, range: &Range<usize>) -> &[u8] {
+        &self.buffer[range.clone()]
+    }
+
+    /// The next message. `limit` says how long its body may be, or that there is no such type.
+    ///
+    /// # Errors
+    ///
+    /// See [`ReadError`].
+    pub(crate) fn next(
+        &mut self,
+        from: &mut dyn Read,
+        limit: impl FnOnce(u8) -> Option<usize>,
+    ) -> Result<Frame, ReadError> {
+        self.trim();
+        self.fill(from, 1)?;
+        let tag = self.buffer[self.start];
+        let limit = limit(tag).ok_or(ReadError::Tag(tag))?;
+        self.fill(from, 5)?;
+        let length = self.int(1);
+        let body = usize::try_from(length).ok().and_then(|length| length.checked_sub(4));
+        let body = body.filter(|body| *body <= limit).ok_or(ReadError::Length(length))?;
+        self.fill(from, 5 + body)?;
+        let at = self.start + 5;
+        self.start = at + body;
+        Ok(Frame { tag, body: at..at + body })
+    }
+
+    /// The next packet of the start-up phase, which has no tag: a length and at least four bytes.
+    ///
+    /// # Errors
+    ///
+    /// See [`ReadError`].
+    pub(crate) fn packet(&mut self, from: &mut dyn Read, limit: usize) -> Result<Range<usize>, ReadError> {
+        self.fill(from, 4)?;
+        let length = self.int(0);
+        let size = usize::try_from(length).ok().filter(|size| (8..=limit).contains(size));
+        let size = size.ok_or(ReadError::Length(length))?;
+        self.fill(from, size)?;
+        let at = self.start;
+        self.start += size;
+        Ok(at + 4..at + size)
+    }
+
+    fn int(&self, at: usize) -> i32 {
+        let at = self.start + at;
+        let bytes = &self.buffer[at..at + 4];
+        i32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+    }
+
+    /// Reads until there are at least `need` bytes.
+    fn fill(&mut self, from: &mut dyn Read, need: usize) -> Result<(), ReadError> {
+        while self.end - self.start < need {
+            if self.start + need > self.buffer.len() && self.start > 0 {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            }
+            if self.end == self.buffer.len() {
+                // twice what has arrived: a client that announces much and sends little gets little
+                let size = need.min(2 * self.buffer.len());
+                self.buffer.resize(size, 0);
+            }
+            match from.read(&mut self.buffer[self.end..]) {
+                Ok(0) => return Err(ReadError::Closed),
+                Ok(n) => self.end += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn trim(&mut self) {
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            if self.buffer.len() > KEEP_BYTES {
+                self.buffer.truncate(READ_BYTES);
+                self.buffer.shrink_to_fit();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives one byte at a time.
+    struct Drip<'a>(&'a [u8]);
+
+    impl Read for Drip<'_> {
+        fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+            let Some((first, rest)) = self.0.split_first() else { return Ok(0) };
+            to[0] = *first;
+            self.0 = rest;
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn a_length_alone_allocates_nothing() {
+        let mut inbox = Inbox::new();
+        let mut from: &[u8] = b"Q\x3f\xff\xff\xffselect";
+        assert!(matches!(inbox.next(&mut from, |_| Some(1 << 30)), Err(ReadError::Closed)));
+        assert!(inbox.buffer.len() <= 2 * READ_BYTES);
+    }
+
+    #[test]
+    fn a_message_may_come_byte_by_byte() {
+        let mut inbox = Inbox::new();
+        let mut from = Drip(b"Q\0\0\0\x06a\0S\0\0\0\x04");
+        let frame = inbox.next(&mut from, |_| Some(100)).unwrap();
+        assert_eq!((frame.tag, inbox.bytes(&frame.body)), (b'Q', &b"a\0"[..]));
+        let frame = inbox.next(&mut from, |_| Some(100)).unwrap();
+        assert_eq!((frame.tag, inbox.bytes(&frame.body)), (b'S', &b""[..]));
+        assert!(matches!(inbox.next(&mut from, |_| Some(100)), Err(ReadError::Closed)));
+    }
+
+    #[test]
+    fn a_large_message_gives_its_memory_back() {
+        let mut inbox = Inbox::new();
+        let size = 3 << 20;
+        let mut bytes = vec![b'd'];
+        bytes.extend_from_slice(&(size as i32 + 4).to_be_bytes());
+        bytes.resize(size + 5, 7);
+        bytes.extend_from_slice(b"S\0\0\0\x04");
+        let mut from = &bytes[..];
+        let frame = inbox.next(&mut from, |_| Some(size)).unwrap();
+        assert_eq!(frame.body.len(), size);
+        assert!(inbox.bytes(&frame.body).iter().all(|b| *b == 7));
+        assert_eq!(inbox.next(&mut from, |_| Some(size)).unwrap().tag, b'S');
+        inbox.trim();
+        assert_eq!(inbox.buffer.len(), READ_BYTES);
+    }
+
+    #[test]
+    fn lengths_out_of_range_are_refused() {
+        for length in [-1_i32, 0, 3, 105, i32::MIN, i32::MAX] {
+            let mut bytes = vec![b'Q'];
+            bytes.extend_from_slice(&length.to_be_bytes());
+            let found = Inbox::new().next(&mut &bytes[..], |_| Some(100));
+            assert!(matches!(found, Err(ReadError::Length(l)) if l == length), "{length}");
+            let found = Inbox::new().packet(&mut &bytes[1..], 100);
+            assert!(matches!(found, Err(ReadError::Length(_))), "{length}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_type_is_refused_before_its_length() {
+        assert!(matches!(Inbox::new().next(&mut &b"G"[..], |_| None), Err(ReadError::Tag(b'G'))));
+    }
+}
