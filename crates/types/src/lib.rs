@@ -1,1 +1,46 @@
-//! Under construction.
+//! Types, values, functions and errors of SQL, with PostgreSQL 15's semantics.
+//!
+//! ```text
+//!   text, binary            Value::parse, write_text, from_binary, write_binary
+//!        │
+//!   ┌────▼────┐  operators, functions, casts, aggregates
+//!   │  Value  │◄──────────────────────────────────────── found by name and argument types
+//!   └────┬────┘
+//!        │
+//!   rows, index keys        Value::store, load, write_key
+//! ```
+//!
+//! A [`Value`] does not know its [`Type`]: the binder does, once per statement. Text compares by bytes, which is the
+//! "C" collation. Nothing here does I/O or knows of tables; what a session sets is in [`Env`].
+
+pub mod array;
+mod array_text;
+mod binary;
+pub mod calendar;
+mod compare;
+mod datetime;
+pub mod env;
+pub mod error;
+mod float;
+pub mod interval;
+mod interval_text;
+pub mod json;
+pub mod numeric;
+pub mod storage;
+mod text;
+pub mod ty;
+mod typename;
+pub mod value;
+pub mod zone;
+
+pub use array::{Array, Dimension};
+pub use env::{ByteaOutput, DateOrder, Env, IntervalStyle};
+pub use error::{Result, SqlError, SqlState};
+pub use interval::Interval;
+pub use json::Json;
+pub use numeric::Numeric;
+pub use storage::{KeyForm, Storage, Stored};
+pub use text::{NAME_LENGTH, utf8};
+pub use ty::{Base, Category, Type};
+pub use value::{Text, Value};
+pub use zone::Zone;

@@ -1,0 +1,68 @@
+//! What a session sets and functions need: the time zone, the clock of the transaction, and styles of output.
+
+use crate::zone::Zone;
+
+/// The order of day and month where a text leaves it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DateOrder {
+    /// Day, month, year.
+    Dmy,
+    /// Month, day, year.
+    #[default]
+    Mdy,
+    /// Year, month, day.
+    Ymd,
+}
+
+/// How intervals are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IntervalStyle {
+    /// `1 year 2 mons -3 days +04:05:06`
+    #[default]
+    Postgres,
+    /// `P1Y2M-3DT4H5M6S`
+    Iso8601,
+}
+
+/// How bytea is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ByteaOutput {
+    /// `\x00ff`
+    #[default]
+    Hex,
+    /// `\000\377`
+    Escape,
+}
+
+/// The settings of a session and the times of its transaction and statement.
+#[derive(Clone, Debug)]
+pub struct Env {
+    /// `TimeZone`.
+    pub zone: Zone,
+    /// The second word of `DateStyle`; the first is always ISO.
+    pub date_order: DateOrder,
+    /// `IntervalStyle`.
+    pub interval_style: IntervalStyle,
+    /// `bytea_output`.
+    pub bytea_output: ByteaOutput,
+    /// `extra_float_digits`: 1 to 3 print the shortest text that reads back the same, less cuts digits.
+    pub extra_float_digits: i8,
+    /// `now()`: microseconds since 2000-01-01 UTC.
+    pub transaction_time: i64,
+    /// `statement_timestamp()`.
+    pub statement_time: i64,
+}
+
+impl Default for Env {
+    fn default() -> Self {
+        Self {
+            zone: Zone::utc(),
+            date_order: DateOrder::default(),
+            interval_style: IntervalStyle::default(),
+            bytea_output: ByteaOutput::default(),
+            extra_float_digits: 1,
+            transaction_time: 0,
+            statement_time: 0,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! `json` is kept as text; `jsonb` as this tree.
+
+mod codec;
+mod text;
+
+use crate::numeric::Numeric;
+use crate::value::Text;
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
+/// Depth of nested arrays and objects.
+pub const MAX_DEPTH: usize = 500;
+
+/// A jsonb value.
+#[derive(Clone, Debug)]
+pub enum Json {
+    /// null
+    Null,
+    /// true, false
+    Bool(bool),
+    /// A finite number.
+    Number(Numeric),
+    /// A string, unescaped.
+    String(Text),
+    /// An array.
+    Array(Vec<Json>),
+    /// An object: keys once each, shorter ones first, then by bytes.
+    Object(Vec<(Text, Json)>),
+}
+
+/// The order of keys in an object.
+pub(crate) fn compare_keys(a: &str, b: &str) -> Ordering {
+    a.len().cmp(&b.len()).then_with(|| a.as_bytes().cmp(b.as_bytes()))
+}
+
+impl Json {
+    /// An object of these members: of equal keys the last one counts.
+    pub fn object(mut members: Vec<(Text, Self)>) -> Self {
+        members.reverse();
+        members.sort_by(|a, b| compare_keys(&a.0, &b.0));
+        members.dedup_by(|later, first| later.0 == first.0);
+        Self::Object(members)
+    }
+
+    /// The member of a key.
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        let Self::Object(members) = self else { return None };
+        let at = members.binary_search_by(|(name, _)| compare_keys(name, key)).ok()?;
+        Some(&members[at].1)
+    }
+
+    /// The element of a subscript, from the end if it is negative.
+    pub fn at(&self, subscript: i64) -> Option<&Self> {
+        let Self::Array(elements) = self else { return None };
+        let at = if subscript < 0 { subscript + elements.len() as i64 } else { subscript };
+        elements.get(usize::try_from(at).ok()?)
+    }
+
+    fn rank(&self) -> u8 {
+        match self {
+            Self::Null => 0,
+            Self::String(_) => 1,
+            Self::Number(_) => 2,
+            Self::Bool(_) => 3,
+            Self::Array(_) => 4,
+            Self::Object(_) => 5,
+        }
+    }
+}
+
+/// Object > Array > Boolean > Number > String > Null; more members or elements are greater.
+impl Ord for Json {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
+            (Self::Number(a), Self::Number(b)) => a.cmp(b),
+            (Self::String(a), Self::String(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (Self::Array(a), Self::Array(b)) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+            (Self::Object(a), Self::Object(b)) => a.len().cmp(&b.len()).then_with(|| {
+                let pairs = a
+                    .iter()
+                    .zip(b)
+                    .map(|((k, v), (l, w))| k.as_bytes().cmp(l.as_bytes()).then_with(|| v.cmp(w)));
+                pairs.into_iter().find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+            }),
+            _ => self.rank().cmp(&other.rank()),
+        }
+    }
+}
+
+impl PartialOrd for Json {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Json {}
+
+impl Hash for Json {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u8(self.rank());
+        match self {
+            Self::Null => {}
+            Self::Bool(v) => v.hash(state),
+            Self::Number(v) => v.hash(state),
+            Self::String(v) => v.hash(state),
+            Self::Array(v) => v.hash(state),
+            Self::Object(v) => v.hash(state),
+        }
+    }
+}

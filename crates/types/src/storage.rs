@@ -1,0 +1,349 @@
+//! How values are kept in rows and index keys of the engine.
+//!
+//! | type | row | index key |
+//! |---|---|---|
+//! | bool, ints, floats, date, time, timestamps, uuid | the engine's own | the row's |
+//! | text, varchar, name; char(n) without trailing blanks | text | the row's |
+//! | bytea | bytes | the row's |
+//! | numeric(p, s), p up to 18 | `value * 10^s` as int8; NaN is the greatest | the row's |
+//! | numeric(p, s), p from 19 | sorted form | the row's |
+//! | numeric | sorted form, then the scale in 2 bytes | sorted form |
+//! | interval | months, days, microseconds in 16 bytes | what comparisons compare, 16 bytes |
+//! | jsonb | its tree | sorted form |
+//! | json | text | none: json has no order |
+//! | oid and the like | int8 | the row's |
+//! | "char" | int2 | the row's |
+//! | arrays | PostgreSQL's binary format | elements' keys |
+//!
+//! Where the key is not the row's, equal values may be stored differently (`1.0` and `1.00`; `1 mon` and
+//! `30 days`), so that an index needs the key as a column of its own.
+
+use crate::error::{Result, SqlError, SqlState};
+use crate::interval::Interval;
+use crate::json::Json;
+use crate::numeric::Numeric;
+use crate::ty::{Base, Type};
+use crate::value::{Text, Value};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The engine's type of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Storage {
+    /// True or false.
+    Bool,
+    /// 16-bit integer.
+    Int2,
+    /// 32-bit integer.
+    Int4,
+    /// 64-bit integer.
+    Int8,
+    /// Single precision.
+    Float4,
+    /// Double precision.
+    Float8,
+    /// Days since 2000-01-01.
+    Date,
+    /// Microseconds since midnight.
+    Time,
+    /// Microseconds since 2000-01-01.
+    Timestamp,
+    /// 16 bytes.
+    Uuid,
+    /// Exactly this many bytes.
+    Fixed(u16),
+    /// UTF-8.
+    Text,
+    /// Bytes.
+    Bytes,
+}
+
+/// What an index has as the key of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyForm {
+    /// What the row has.
+    Row,
+    /// Bytes that [`Value::write_key`] makes.
+    Separate,
+    /// The type has no order.
+    None,
+}
+
+/// A value as a row has it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stored<'a> {
+    /// No value.
+    Null,
+    /// [`Storage::Bool`].
+    Bool(bool),
+    /// [`Storage::Int2`].
+    Int2(i16),
+    /// [`Storage::Int4`].
+    Int4(i32),
+    /// [`Storage::Int8`].
+    Int8(i64),
+    /// [`Storage::Float4`].
+    Float4(f32),
+    /// [`Storage::Float8`].
+    Float8(f64),
+    /// [`Storage::Date`].
+    Date(i32),
+    /// [`Storage::Time`].
+    Time(i64),
+    /// [`Storage::Timestamp`].
+    Timestamp(i64),
+    /// [`Storage::Uuid`].
+    Uuid([u8; 16]),
+    /// [`Storage::Text`].
+    Text(&'a str),
+    /// [`Storage::Bytes`] and [`Storage::Fixed`].
+    Bytes(Cow<'a, [u8]>),
+}
+
+/// The largest precision whose numbers fit a word.
+const WORD_PRECISION: i32 = 18;
+/// NaN among scaled integers: above every number of 18 digits.
+const WORD_NAN: i64 = i64::MAX;
+
+/// The scale, if numbers of the type are kept as integers.
+fn word_scale(ty: Type) -> Option<i32> {
+    let (precision, scale) = ty.precision_scale()?;
+    (precision <= WORD_PRECISION).then_some(scale)
+}
+
+/// The scale that all values of the type have, if the type says it.
+fn fixed_scale(ty: Type) -> Option<u16> {
+    ty.precision_scale().map(|(_, scale)| scale.max(0) as u16)
+}
+
+impl Type {
+    /// How the engine stores a column of this type.
+    pub fn storage(self) -> Storage {
+        if self.array {
+            return Storage::Bytes;
+        }
+        match self.base {
+            Base::Bool => Storage::Bool,
+            Base::Int2 | Base::Char => Storage::Int2,
+            Base::Int4 => Storage::Int4,
+            Base::Int8 => Storage::Int8,
+            Base::Float4 => Storage::Float4,
+            Base::Float8 => Storage::Float8,
+            Base::Numeric if word_scale(self).is_some() => Storage::Int8,
+            Base::Text | Base::Varchar | Base::Bpchar | Base::Name | Base::Json | Base::Unknown => {
+                Storage::Text
+            }
+            Base::Date => Storage::Date,
+            Base::Time => Storage::Time,
+            Base::Timestamp | Base::Timestamptz => Storage::Timestamp,
+            Base::Interval => Storage::Fixed(16),
+            Base::Uuid => Storage::Uuid,
+            Base::Oid
+            | Base::Xid
+            | Base::Regclass
+            | Base::Regtype
+            | Base::Regproc
+            | Base::Regnamespace
+            | Base::Regrole => Storage::Int8,
+            Base::Numeric | Base::Bytea | Base::Jsonb => Storage::Bytes,
+            Base::Int2vector | Base::Oidvector | Base::Void | Base::Record => Storage::Bytes,
+        }
+    }
+
+    /// What an index on a column of this type has as its key.
+    pub fn key_form(self) -> KeyForm {
+        match self.base {
+            Base::Json | Base::Void | Base::Record | Base::Unknown | Base::Xid => KeyForm::None,
+            _ if self.array => KeyForm::Separate,
+            Base::Numeric if self.precision_scale().is_none() => KeyForm::Separate,
+            Base::Interval | Base::Jsonb | Base::Int2vector | Base::Oidvector => KeyForm::Separate,
+            _ => KeyForm::Row,
+        }
+    }
+}
+
+#[cold]
+fn misfit(value: &Value, ty: Type) -> SqlError {
+    SqlError::internal(format!("{value:?} is no value of type {ty}"))
+}
+
+#[cold]
+fn corrupt(ty: Type) -> SqlError {
+    SqlError::new(SqlState::DATA_CORRUPTED, format!("a stored value of type {ty} is malformed"))
+}
+
+impl Value {
+    /// The value as a row has it. It has the type already, its modifier included.
+    ///
+    /// # Errors
+    ///
+    /// XX000 if the value is not of the type.
+    pub fn store(&self, ty: Type) -> Result<Stored<'_>> {
+        Ok(match self {
+            Self::Null => Stored::Null,
+            Self::Bool(v) => Stored::Bool(*v),
+            Self::Int2(v) => Stored::Int2(*v),
+            Self::Int4(v) => Stored::Int4(*v),
+            Self::Int8(v) => Stored::Int8(*v),
+            Self::Float4(v) => Stored::Float4(*v),
+            Self::Float8(v) => Stored::Float8(*v),
+            Self::Text(v) => Stored::Text(v),
+            Self::Char(v) => Stored::Int2((*v).into()),
+            Self::Bytea(v) => Stored::Bytes(Cow::Borrowed(v)),
+            Self::Date(v) => Stored::Date(*v),
+            Self::Time(v) => Stored::Time(*v),
+            Self::Timestamp(v) | Self::Timestamptz(v) => Stored::Timestamp(*v),
+            Self::Uuid(v) => Stored::Uuid(*v),
+            Self::Oid(v) => Stored::Int8((*v).into()),
+            Self::Numeric(v) => match word_scale(ty) {
+                Some(_) if v.is_nan() => Stored::Int8(WORD_NAN),
+                Some(scale) => Stored::Int8(v.mantissa_at(scale).ok_or_else(|| misfit(self, ty))?),
+                None => {
+                    let mut bytes = Vec::with_capacity(16);
+                    v.write_sorted(&mut bytes);
+                    if fixed_scale(ty).is_none() {
+                        bytes.extend_from_slice(&v.scale().unwrap_or(0).to_be_bytes());
+                    }
+                    Stored::Bytes(Cow::Owned(bytes))
+                }
+            },
+            Self::Interval(v) => {
+                let mut bytes = Vec::with_capacity(16);
+                bytes.extend_from_slice(&v.months.to_be_bytes());
+                bytes.extend_from_slice(&v.days.to_be_bytes());
+                bytes.extend_from_slice(&v.micros.to_be_bytes());
+                Stored::Bytes(Cow::Owned(bytes))
+            }
+            Self::Jsonb(v) => {
+                let mut bytes = Vec::new();
+                v.write_stored(&mut bytes);
+                Stored::Bytes(Cow::Owned(bytes))
+            }
+            Self::Array(_) => {
+                let mut bytes = Vec::new();
+                self.write_binary(ty, &mut bytes);
+                Stored::Bytes(Cow::Owned(bytes))
+            }
+        })
+    }
+
+    /// The value of a type from what a row has.
+    ///
+    /// # Errors
+    ///
+    /// XX001 if it cannot be one.
+    pub fn load(ty: Type, stored: &Stored<'_>) -> Result<Self> {
+        let wrong = || corrupt(ty);
+        if ty.array {
+            return match stored {
+                Stored::Null => Ok(Self::Null),
+                Stored::Bytes(bytes) => Self::from_binary(bytes, ty).map_err(|_| wrong()),
+                _ => Err(wrong()),
+            };
+        }
+        Ok(match (stored, ty.base) {
+            (Stored::Null, _) => Self::Null,
+            (Stored::Bool(v), _) => Self::Bool(*v),
+            (Stored::Int2(v), Base::Char) => Self::Char(u8::try_from(*v).map_err(|_| wrong())?),
+            (Stored::Int2(v), _) => Self::Int2(*v),
+            (Stored::Int4(v), _) => Self::Int4(*v),
+            (Stored::Int8(v), Base::Int8) => Self::Int8(*v),
+            (Stored::Int8(v), Base::Numeric) => match word_scale(ty) {
+                Some(_) if *v == WORD_NAN => Self::Numeric(Numeric::NaN),
+                Some(scale) => Self::Numeric(Numeric::from_mantissa(*v, scale)),
+                None => return Err(wrong()),
+            },
+            (Stored::Int8(v), _) if ty.is_oid() => Self::Oid(u32::try_from(*v).map_err(|_| wrong())?),
+            (Stored::Float4(v), _) => Self::Float4(*v),
+            (Stored::Float8(v), _) => Self::Float8(*v),
+            (Stored::Date(v), _) => Self::Date(*v),
+            (Stored::Time(v), _) => Self::Time(*v),
+            (Stored::Timestamp(v), Base::Timestamptz) => Self::Timestamptz(*v),
+            (Stored::Timestamp(v), _) => Self::Timestamp(*v),
+            (Stored::Uuid(v), _) => Self::Uuid(*v),
+            (Stored::Text(v), _) => Self::Text(Text::new(v)),
+            (Stored::Bytes(v), Base::Bytea) => Self::Bytea(Arc::from(v.as_ref())),
+            (Stored::Bytes(v), Base::Numeric) => Self::Numeric(load_numeric(ty, v).ok_or_else(wrong)?),
+            (Stored::Bytes(v), Base::Interval) => Self::Interval(load_interval(v).ok_or_else(wrong)?),
+            (Stored::Bytes(v), Base::Jsonb) => Self::jsonb(Json::read_stored(v).ok_or_else(wrong)?),
+            (Stored::Bytes(v), Base::Int2vector | Base::Oidvector) => {
+                Self::from_binary(v, ty).map_err(|_| wrong())?
+            }
+            _ => return Err(wrong()),
+        })
+    }
+
+    /// Appends the key of [`KeyForm::Separate`]: bytes that sort as the values do, and are equal if they are. No key is
+    /// a prefix of another. NULL has none.
+    pub fn write_key(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Null => {}
+            Self::Bool(v) => out.push(u8::from(*v)),
+            Self::Int2(v) => out.extend_from_slice(&(v ^ i16::MIN).to_be_bytes()),
+            Self::Int4(v) | Self::Date(v) => out.extend_from_slice(&(v ^ i32::MIN).to_be_bytes()),
+            Self::Int8(v) | Self::Time(v) | Self::Timestamp(v) | Self::Timestamptz(v) => {
+                out.extend_from_slice(&(v ^ i64::MIN).to_be_bytes());
+            }
+            Self::Float4(v) => out.extend_from_slice(&sorted_float((*v).into()).to_be_bytes()),
+            Self::Float8(v) => out.extend_from_slice(&sorted_float(*v).to_be_bytes()),
+            Self::Numeric(v) => v.write_sorted(out),
+            Self::Text(v) => write_terminated(v.as_bytes(), out),
+            Self::Char(v) => out.push(*v),
+            Self::Bytea(v) => write_terminated(v, out),
+            Self::Interval(v) => out.extend_from_slice(&(v.span() ^ i128::MIN).to_be_bytes()),
+            Self::Uuid(v) => out.extend_from_slice(v),
+            Self::Jsonb(v) => v.write_key(out),
+            Self::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
+            Self::Array(v) => {
+                // an element is preceded by 1, NULL is 2, the end 0: shorter arrays first, NULLs last
+                for value in v.values() {
+                    out.push(if value.is_null() { 2 } else { 1 });
+                    value.write_key(out);
+                }
+                out.push(0);
+                out.push(v.dimensions().len() as u8);
+                for dim in v.dimensions() {
+                    out.extend_from_slice(&(dim.len ^ i32::MIN).to_be_bytes());
+                    out.extend_from_slice(&(dim.lower ^ i32::MIN).to_be_bytes());
+                }
+            }
+        }
+    }
+}
+
+/// Bytes, each 00 as 00 FF, and 00 01 at the end.
+pub(crate) fn write_terminated(bytes: &[u8], out: &mut Vec<u8>) {
+    for byte in bytes {
+        out.push(*byte);
+        if *byte == 0 {
+            out.push(0xFF);
+        }
+    }
+    out.extend_from_slice(&[0, 1]);
+}
+
+fn sorted_float(v: f64) -> u64 {
+    let bits = match v {
+        _ if v.is_nan() => f64::NAN.to_bits() & (u64::MAX >> 1),
+        _ if v == 0.0 => 0,
+        _ => v.to_bits(),
+    };
+    if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }
+}
+
+fn load_numeric(ty: Type, bytes: &[u8]) -> Option<Numeric> {
+    if let Some(scale) = fixed_scale(ty) {
+        let (value, rest) = Numeric::read_sorted(bytes, scale)?;
+        return rest.is_empty().then_some(value);
+    }
+    let (bytes, scale) = bytes.split_last_chunk::<2>()?;
+    let (value, rest) = Numeric::read_sorted(bytes, u16::from_be_bytes(*scale))?;
+    rest.is_empty().then_some(value)
+}
+
+fn load_interval(bytes: &[u8]) -> Option<Interval> {
+    let (months, rest) = bytes.split_first_chunk::<4>()?;
+    let (days, rest) = rest.split_first_chunk::<4>()?;
+    let micros: [u8; 8] = rest.try_into().ok()?;
+    Some(Interval::new(i32::from_be_bytes(*months), i32::from_be_bytes(*days), i64::from_be_bytes(micros)))
+}

@@ -1,0 +1,239 @@
+//! Time zones: names of the tz database, which is compiled in, and fixed offsets.
+
+use crate::calendar::{self, DAY_MICROS};
+use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
+use std::fmt;
+use std::fmt::Write as _;
+use std::sync::LazyLock;
+
+/// Microseconds of a second.
+const SECOND: i64 = 1_000_000;
+/// From 1970-01-01 to 2000-01-01.
+const EPOCH_SECONDS: i64 = 946_684_800;
+/// The Gregorian calendar repeats after so many days, weekdays included.
+const CYCLE_MICROS: i64 = 146_097 * DAY_MICROS;
+/// Offsets of years beyond these are those of a year in between, which has the same calendar.
+const FIRST: i64 = -4_000 * 365 * DAY_MICROS;
+const LAST: i64 = 4_000 * 365 * DAY_MICROS;
+/// The largest offset that is written out, in hours.
+const MAX_OFFSET_HOURS: i32 = 15;
+
+/// A time zone. Clones count a reference.
+#[derive(Clone)]
+pub struct Zone {
+    zone: TimeZone,
+    /// As it is shown; a fixed offset that SQL gave has a name like `<+02>-02`.
+    name: Name,
+}
+
+#[derive(Clone)]
+enum Name {
+    /// The tz database knows it.
+    Database,
+    Fixed,
+}
+
+impl Zone {
+    /// UTC.
+    pub fn utc() -> Self {
+        Self { zone: TimeZone::UTC, name: Name::Database }
+    }
+
+    /// The zone of a name in the tz database, in any case; None if there is none.
+    pub fn named(name: &str) -> Option<Self> {
+        if name.eq_ignore_ascii_case("utc") {
+            return Some(Self::utc());
+        }
+        // the database of the crate, not that of the machine: answers are the same everywhere
+        static DATABASE: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+        Some(Self { zone: DATABASE.get(name).ok()?, name: Name::Database })
+    }
+
+    /// A fixed offset in seconds east of UTC.
+    pub fn fixed(seconds: i32) -> Option<Self> {
+        let zone = TimeZone::fixed(Offset::from_seconds(seconds).ok()?);
+        Some(Self { zone, name: Name::Fixed })
+    }
+
+    /// The name, as `SHOW TimeZone` prints it.
+    pub fn name(&self) -> String {
+        match &self.name {
+            Name::Database => self.zone.iana_name().unwrap_or("UTC").to_owned(),
+            Name::Fixed => {
+                let east = self.zone.to_offset(jiff::Timestamp::UNIX_EPOCH).seconds();
+                let mut name = String::from("<");
+                write_offset(east, &mut name);
+                name.push('>');
+                // POSIX counts west
+                write_offset(-east, &mut name);
+                name
+            }
+        }
+    }
+
+    /// The offset in seconds east of UTC at a time.
+    pub fn offset_at(&self, utc_micros: i64) -> i32 {
+        self.zone.to_offset(instant(utc_micros)).seconds()
+    }
+
+    /// The abbreviation at a time, such as `CEST`.
+    pub fn abbreviation_at(&self, utc_micros: i64) -> String {
+        match self.name {
+            Name::Fixed => {
+                let mut name = String::new();
+                write_offset(self.offset_at(utc_micros), &mut name);
+                name
+            }
+            Name::Database => self.zone.to_offset_info(instant(utc_micros)).abbreviation().to_owned(),
+        }
+    }
+
+    /// The time in UTC that clocks of the zone show as this one. Of a time that a clock skips, the offset before
+    /// counts; of one that it shows twice, the later. None if it is out of range.
+    pub fn to_utc(&self, local_micros: i64) -> Option<i64> {
+        let offset = self.offset_of_local(local_micros);
+        let utc = local_micros.checked_sub(i64::from(offset) * SECOND)?;
+        calendar::is_timestamp(utc).then_some(utc)
+    }
+
+    /// The offset in seconds east of UTC that belongs to a local time.
+    pub(crate) fn offset_of_local(&self, local_micros: i64) -> i32 {
+        let (day, time) = calendar::split(fold(local_micros));
+        let (year, month, dom) = calendar::civil(day);
+        let seconds = time / SECOND;
+        let civil = jiff::civil::DateTime::new(
+            year as i16,
+            month as i8,
+            dom as i8,
+            (seconds / 3_600) as i8,
+            (seconds / 60 % 60) as i8,
+            (seconds % 60) as i8,
+            0,
+        );
+        let Ok(civil) = civil else { return 0 };
+        let offset = match self.zone.to_ambiguous_timestamp(civil).offset() {
+            AmbiguousOffset::Unambiguous { offset } => offset,
+            AmbiguousOffset::Gap { before, .. } => before,
+            AmbiguousOffset::Fold { after, .. } => after,
+        };
+        offset.seconds()
+    }
+
+    /// The local time at a time in UTC. None if it is out of range.
+    pub fn to_local(&self, utc_micros: i64) -> Option<i64> {
+        utc_micros.checked_add(i64::from(self.offset_at(utc_micros)) * SECOND)
+    }
+}
+
+/// A time of the same place in the calendar, in the years that the tz library knows.
+fn fold(micros: i64) -> i64 {
+    if micros < FIRST {
+        micros + (FIRST - micros).div_euclid(CYCLE_MICROS) * CYCLE_MICROS + CYCLE_MICROS
+    } else if micros > LAST {
+        micros - (micros - LAST).div_euclid(CYCLE_MICROS) * CYCLE_MICROS - CYCLE_MICROS
+    } else {
+        micros
+    }
+}
+
+fn instant(utc_micros: i64) -> jiff::Timestamp {
+    let seconds = fold(utc_micros).div_euclid(SECOND) + EPOCH_SECONDS;
+    jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH)
+}
+
+/// Now, in microseconds since 2000-01-01 UTC.
+pub fn clock() -> i64 {
+    jiff::Timestamp::now().as_microsecond() - EPOCH_SECONDS * SECOND
+}
+
+/// `+02`, `-03:30`, `+00:19:32`.
+pub(crate) fn write_offset(east: i32, out: &mut String) {
+    let abs = east.unsigned_abs();
+    let (hours, minutes, seconds) = (abs / 3_600, abs / 60 % 60, abs % 60);
+    let sign = if east < 0 { '-' } else { '+' };
+    // writing to a string does not fail
+    let _ = write!(out, "{sign}{hours:02}");
+    if minutes != 0 || seconds != 0 {
+        let _ = write!(out, ":{minutes:02}");
+    }
+    if seconds != 0 {
+        let _ = write!(out, ":{seconds:02}");
+    }
+}
+
+/// Whether an offset may be written: less than 16 hours.
+pub(crate) fn is_offset(seconds: i32) -> bool {
+    seconds.unsigned_abs() < (MAX_OFFSET_HOURS as u32 + 1) * 3_600
+}
+
+/// The offset in seconds east of UTC of an abbreviation that means one, whatever the date.
+pub(crate) fn abbreviation(name: &str) -> Option<i32> {
+    /// The common ones of PostgreSQL's default set.
+    const KNOWN: [(&str, i32); 44] = [
+        ("acdt", 37_800),
+        ("acst", 34_200),
+        ("adt", -10_800),
+        ("aedt", 39_600),
+        ("aest", 36_000),
+        ("akdt", -28_800),
+        ("akst", -32_400),
+        ("art", -10_800),
+        ("ast", -14_400),
+        ("awst", 28_800),
+        ("bst", 3_600),
+        ("brst", -7_200),
+        ("brt", -10_800),
+        ("cdt", -18_000),
+        ("cest", 7_200),
+        ("cet", 3_600),
+        ("clst", -10_800),
+        ("cst", -21_600),
+        ("eat", 10_800),
+        ("edt", -14_400),
+        ("eest", 10_800),
+        ("eet", 7_200),
+        ("est", -18_000),
+        ("gmt", 0),
+        ("hkt", 28_800),
+        ("hst", -36_000),
+        ("idt", 10_800),
+        ("ist", 7_200),
+        ("jst", 32_400),
+        ("kst", 32_400),
+        ("mdt", -21_600),
+        ("mest", 7_200),
+        ("met", 3_600),
+        ("msk", 10_800),
+        ("mst", -25_200),
+        ("ndt", -9_000),
+        ("nst", -12_600),
+        ("nzdt", 46_800),
+        ("nzst", 43_200),
+        ("pdt", -25_200),
+        ("pst", -28_800),
+        ("utc", 0),
+        ("wet", 0),
+        ("z", 0),
+    ];
+    let name = name.to_ascii_lowercase();
+    match name.as_str() {
+        "zulu" | "ut" => Some(0),
+        "sast" => Some(7_200),
+        "pkt" => Some(18_000),
+        "sgt" => Some(28_800),
+        "west" => Some(3_600),
+        _ => KNOWN.iter().find(|(known, _)| *known == name).map(|(_, offset)| *offset),
+    }
+}
+
+impl fmt::Debug for Zone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+impl PartialEq for Zone {
+    fn eq(&self, other: &Self) -> bool {
+        self.zone == other.zone
+    }
+}
