@@ -27,6 +27,16 @@ const ALLOWED: &[&str] = &[
     "crates/acc/src/snapshot.rs",
     "crates/acc/src/table.rs",
     "crates/acc/src/txn.rs",
+    // records and versions are addresses, valid by the horizon
+    "crates/cicada/src/commit.rs",
+    "crates/cicada/src/gc.rs",
+    "crates/cicada/src/read.rs",
+    "crates/cicada/src/record.rs",
+    "crates/cicada/src/scan.rs",
+    "crates/cicada/src/table.rs",
+    "crates/cicada/src/txn.rs",
+    "crates/cicada/src/version.rs",
+    "crates/cicada/src/write.rs",
 ];
 
 /// How many lines of code may stand between a `SAFETY` comment and its `unsafe`: a statement may begin

@@ -1,0 +1,479 @@
+//! The commit (sections 3.4 and 3.5), step by step:
+//!
+//! ```text
+//!  V1  sort the write_set by contention, check early    if transactions have conflicted lately
+//!  V2  install pending versions                         new keys: records, hash index, tree
+//!  V3  raise the read timestamps of what was read       records, keys without one, leaves
+//!  V4  check that what was read is what is visible now, that nobody later has read what is overwritten
+//!  V5  settle: pending versions become committed, or aborted
+//! ```
+//!
+//! Between V3 and V4, and between V2 and V4, lies Dekker's argument again: a reader raises the read timestamp
+//! and then looks whether a version has come; a writer installs the version and then looks at the read
+//! timestamp. One of the two sees the other, and gives way if it has to.
+//!
+//! There is no deadlock: who waits (for a pending version) waits for a smaller timestamp.
+
+use crate::gc::{Item, UNSTAMPED, remove};
+use crate::guard::raise;
+use crate::read::conflict;
+use crate::record::{Record, Stuck, Visible};
+use crate::rules::Rule;
+use crate::table::{RecordEntry, Table};
+use crate::txn::{Absent, Held, Op, Read};
+use crate::version::{Status, Version};
+use crate::worker::Ctx;
+use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
+use scaledb_engine::TxnKind;
+use scaledb_index::btree::Entry;
+use scaledb_index::indexlet::Inserted;
+use scaledb_sync::atomic::{Ordering, fence};
+use scaledb_sync::hint::Backoff;
+
+/// After so many commits in a row, V1 is left out (section 3.5).
+const CALM: u32 = 5;
+
+/// As many writes as V1 sorts: only the most contended ones matter.
+const SORTED: usize = 8;
+
+impl Ctx<'_> {
+    /// Commits, or changes nothing.
+    pub(crate) fn commit(&mut self) -> Result<Timestamp> {
+        let ts = Timestamp::from_raw(self.txn.ts);
+        if matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+            return Ok(ts);
+        }
+        self.note_nothings();
+        if self.txn.is_read_only() {
+            self.raise_reads()?;
+            return self.check(true).map(|()| ts);
+        }
+        let result = self.validate();
+        match result {
+            Ok(()) => self.settle(),
+            Err(_) => self.abort(),
+        }
+        result.map(|()| ts)
+    }
+
+    /// An insert that was deleted again has found its key absent, and that is all that is left of it.
+    fn note_nothings(&mut self) {
+        let txn = &mut *self.txn;
+        for write in txn.writes.iter().filter(|w| w.op == Op::Nothing && w.record.is_none()) {
+            let (table, hash, key) = (write.table, write.hash, write.key.clone());
+            txn.absents.push(Absent { table, hash, key });
+        }
+    }
+
+    fn validate(&mut self) -> Result<()> {
+        let writes = self.txn.writes.len();
+        self.txn.held.clear();
+        self.txn.held.resize(writes, Held::default());
+        self.sort_by_contention();
+        if self.state.calm < CALM {
+            self.check_reads(false)?;
+        }
+        self.install()?;
+        self.raise_reads()?;
+        self.check(true)
+    }
+
+    /// V1: the numbers of the writes to records that exist, those first that were written last.
+    fn sort_by_contention(&mut self) {
+        let contended = self.state.calm < CALM;
+        let txn = &mut *self.txn;
+        txn.order.clear();
+        for (number, write) in txn.writes.iter().enumerate() {
+            let (Some(record), true) = (write.record, write.op != Op::Nothing) else { continue };
+            let mut latest = 0;
+            if contended {
+                let raw = record.latest().load(Ordering::SeqCst);
+                if raw > Record::OBSOLETE {
+                    // SAFETY: the newest version of a record that this transaction has seen.
+                    latest = unsafe { Version::from_raw(raw) }.wts();
+                }
+            }
+            txn.order.push((u64::MAX - latest, number as u32));
+        }
+        if contended {
+            if txn.order.len() > SORTED {
+                txn.order.select_nth_unstable(SORTED);
+            }
+            let sorted = txn.order.len().min(SORTED);
+            txn.order[..sorted].sort_unstable();
+        }
+    }
+
+    /// V2.
+    fn install(&mut self) -> Result<()> {
+        for i in 0..self.txn.order.len() {
+            let number = self.txn.order[i].1 as usize;
+            // an entry of a new row gets its address below
+            if self.base_record(number).is_ok() {
+                self.install_version(number)?;
+            }
+        }
+        if self.txn.inserts > 0 {
+            // rows before their index entries, which hold their addresses
+            self.insert_records(false)?;
+            for i in 0..self.txn.order.len() {
+                let number = self.txn.order[i].1 as usize;
+                if self.txn.held[number].version.is_none() {
+                    self.install_version(number)?;
+                }
+            }
+            self.insert_records(true)?;
+        }
+        Ok(())
+    }
+
+    /// The record that an index entry stands for; `Err` while it has none. Nothing for rows.
+    fn base_record(&self, number: usize) -> std::result::Result<Option<Record>, ()> {
+        let write = &self.txn.writes[number];
+        match write.base {
+            Some(base) if write.op != Op::Delete => self.txn.writes[base].record.ok_or(()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes the pending version of a write, for its record.
+    fn make_version(&mut self, number: usize, record: Record) -> Result<Version> {
+        let base = self.base_record(number).expect("rows come before their entries");
+        let write = &self.txn.writes[number];
+        let entry;
+        let row = match (base, write.op) {
+            (_, Op::Delete) => &[][..],
+            (Some(base), _) => {
+                entry = [base.raw()];
+                &entry[..]
+            }
+            (None, _) => &self.txn.images[write.image.clone()],
+        };
+        let version = record.new_version(self.local, row.len())?;
+        version.fill(self.txn.ts, row);
+        self.txn.held[number].version = Some(version);
+        Ok(version)
+    }
+
+    /// V2 for a record that exists.
+    #[inline]
+    fn install_version(&mut self, number: usize) -> Result<()> {
+        let record = self.txn.writes[number].record.expect("an existing record");
+        let version = self.make_version(number, record)?;
+        if !record.install(version, self.txn.ts, true) {
+            let table = self.shared.tables.get(self.txn.writes[number].table)?;
+            return Err(conflict(ConflictKind::WriteChanged, table, record));
+        }
+        self.txn.held[number].installed = true;
+        Ok(())
+    }
+
+    /// V2 for keys without a record: of rows, or of index entries.
+    fn insert_records(&mut self, entries: bool) -> Result<()> {
+        let mut batch = std::mem::take(&mut self.txn.batch);
+        batch.clear();
+        let result = self.insert_in_hashes(entries, &mut batch);
+        let result = result.and_then(|()| {
+            if batch.is_empty() {
+                return Ok(());
+            }
+            // SAFETY: records of this commit.
+            let key = |raw: u64| unsafe { RecordEntry::key(raw) };
+            batch.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))));
+            self.insert_in_trees(&batch)
+        });
+        self.txn.batch = batch;
+        result.and_then(|()| self.check_absent_guards(entries))
+    }
+
+    /// Makes the records; collects those that must go into a tree.
+    fn insert_in_hashes(&mut self, entries: bool, batch: &mut Vec<(TableId, u64)>) -> Result<()> {
+        for number in 0..self.txn.writes.len() {
+            let write = &self.txn.writes[number];
+            let wanted = write.record.is_none() && write.op == Op::Insert && write.base.is_some() == entries;
+            if !wanted {
+                continue;
+            }
+            let (hash, key) = (write.hash, write.key.clone());
+            let words = if entries { 1 } else { write.image.len() };
+            let table = self.shared.tables.get(write.table)?;
+            let capacity = if words <= self.shared.config.inline_words { words } else { 0 };
+            let record = Record::create(self.local, &self.txn.keys[key], capacity)?;
+            let made = self.make_version(number, record);
+            let Ok(version) = made else {
+                // SAFETY: made above, in no index.
+                unsafe { record.discard(self.local) };
+                return made.map(|_| ());
+            };
+            // pending, so that whoever finds the record waits
+            record.latest().store(version.raw(), Ordering::SeqCst);
+            if let Some(index) = &table.hash {
+                // SAFETY: indexes hold records.
+                let eq = |raw: u64| unsafe { RecordEntry::key(raw) } == record.key();
+                match index.insert(self.local, hash, record.raw(), eq) {
+                    Ok(Inserted::New) => {}
+                    Ok(Inserted::Existing(_)) => {
+                        self.discard_new(number, record, version);
+                        self.take_existing(table, number)?;
+                        continue;
+                    }
+                    Ok(Inserted::Full) => {
+                        self.discard_new(number, record, version);
+                        return Err(Error::OutOfMemory { budget: self.local.domain().budget() });
+                    }
+                    Err(error) => {
+                        self.discard_new(number, record, version);
+                        return Err(error);
+                    }
+                }
+            }
+            self.txn.writes[number].record = Some(record);
+            self.txn.held[number].created = true;
+            if table.tree.is_some() {
+                batch.push((table.id, record.raw()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether nobody with a larger timestamp has looked for one of the new keys in vain.
+    fn check_absent_guards(&self, entries: bool) -> Result<()> {
+        if !self.shared.config.rules.on(Rule::GuardAbsent) {
+            return Ok(());
+        }
+        // pairs with the fence after V3: who has looked for the key in vain has raised its guard
+        fence(Ordering::SeqCst);
+        for (write, held) in self.txn.writes.iter().zip(&self.txn.held) {
+            if held.created && write.base.is_some() == entries {
+                let table = self.shared.tables.get(write.table)?;
+                if table.absent.rts(write.hash) > self.txn.ts {
+                    let key = self.txn.keys[write.key.clone()].into();
+                    return Err(Conflict { kind: ConflictKind::AbsentAppeared, table: table.id, key }.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back a record that did not get into an index.
+    fn discard_new(&mut self, number: usize, record: Record, version: Version) {
+        self.txn.held[number] = Held::default();
+        // SAFETY: made by this commit; no index has got them.
+        unsafe {
+            if !version.is_inlined() {
+                version.free(self.local);
+            }
+            record.discard(self.local);
+        }
+    }
+
+    /// New records, sorted by table and key, go into their trees.
+    fn insert_in_trees(&mut self, batch: &[(TableId, u64)]) -> Result<()> {
+        let rules = self.shared.config.rules;
+        let mut sorted = Vec::with_capacity(batch.len());
+        for group in batch.chunk_by(|a, b| a.0 == b.0) {
+            let table = self.shared.tables.get(group[0].0)?;
+            let tree = table.tree()?;
+            sorted.clear();
+            sorted.extend(group.iter().map(|&(_, raw)| raw));
+            let mut taken = Vec::new();
+            self.insert_in_tree(tree, &sorted, |at, _| taken.push(at))?;
+            // where the tree is the only index, it tells who was first
+            for &at in &taken {
+                self.lose_to_existing(table, sorted[at])?;
+            }
+            if !taken.is_empty() {
+                let mut at = 0;
+                sorted.retain(|_| {
+                    at += 1;
+                    !taken.contains(&(at - 1))
+                });
+            }
+            if rules.on(Rule::GuardLeaves) {
+                // pairs with the fence after V3: who has scanned the leaf has raised its guard
+                fence(Ordering::SeqCst);
+                self.check_leaf_guards(table, &sorted)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tree has another record for the key of one of ours: ours was never found by anybody.
+    fn lose_to_existing(&mut self, table: &Table, raw: u64) -> Result<()> {
+        let ours = |w: &crate::txn::Write| w.record.is_some_and(|record| record.raw() == raw);
+        let number = self.txn.writes.iter().position(ours).expect("a record of this commit");
+        let (record, version) = (self.txn.writes[number].record, self.txn.held[number].version);
+        self.txn.writes[number].record = None;
+        if let (Some(record), Some(version)) = (record, version) {
+            self.discard_new(number, record, version);
+        }
+        self.take_existing(table, number)
+    }
+
+    /// The key of an insert has got a record since it was executed: its row must be absent.
+    fn take_existing(&mut self, table: &Table, number: usize) -> Result<()> {
+        let (hash, key) = (self.txn.writes[number].hash, self.txn.writes[number].key.clone());
+        let mut backoff = Backoff::new();
+        loop {
+            // one that is obsolete leaves the index soon; then the next attempt finds the key free
+            if let Some(record) = table.find(self.local, hash, &self.txn.keys[key.clone()])
+                && !record.is_obsolete()
+            {
+                let visible = self.see(table, record)?;
+                if visible.live || visible.outdated || visible.version == Record::OBSOLETE {
+                    return Err(conflict(ConflictKind::AbsentAppeared, table, record));
+                }
+                let (seen, later) = (visible.version, visible.later);
+                self.txn.reads.push(Read { record, table: table.id, seen, later });
+                self.txn.find_record(number, record);
+                return self.install_version(number);
+            }
+            if !backoff.wait() {
+                let key = self.txn.keys[key].into();
+                return Err(Conflict { kind: ConflictKind::WriteLocked, table: table.id, key }.into());
+            }
+        }
+    }
+
+    /// Whether the running commit has a version of its own in a record.
+    #[inline]
+    fn overwrites(&self, record: Record) -> bool {
+        self.txn.write_of(record).is_some_and(|number| self.txn.writes[number].op != Op::Nothing)
+    }
+
+    /// V3. What is overwritten needs no read timestamp: the pending version keeps earlier writers out, since
+    /// all write the latest version only.
+    fn raise_reads(&mut self) -> Result<()> {
+        let rules = self.shared.config.rules;
+        if rules.on(Rule::RaiseReads) {
+            let writes = !self.txn.is_read_only();
+            for read in &self.txn.reads {
+                if !writes || !self.overwrites(read.record) {
+                    // SAFETY: seen in this transaction.
+                    if !raise(unsafe { read.record.rts_of(read.seen) }, self.txn.ts) {
+                        let table = self.shared.tables.get(read.table)?;
+                        return Err(conflict(ConflictKind::ReadChanged, table, read.record));
+                    }
+                }
+            }
+        }
+        if rules.on(Rule::GuardAbsent) {
+            for absent in &self.txn.absents {
+                if let Ok(table) = self.shared.tables.get(absent.table) {
+                    table.absent.raise(absent.hash, self.txn.ts);
+                }
+            }
+        }
+        self.raise_ranges();
+        if !self.txn.absents.is_empty() || !self.txn.ranges.is_empty() {
+            // pairs with the fences of those who insert: see `guard.rs`
+            fence(Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
+    /// V4.
+    fn check(&mut self, writing: bool) -> Result<()> {
+        self.check_reads(writing)?;
+        self.check_absents()?;
+        self.check_ranges(true)
+    }
+
+    /// V4 for records: what was seen is visible still, and, where it is overwritten, was not read later.
+    pub(crate) fn check_reads(&mut self, writing: bool) -> Result<()> {
+        let rules = self.shared.config.rules;
+        let ts = self.txn.ts;
+        let writing = writing && !self.txn.is_read_only();
+        for at in 0..self.txn.reads.len() {
+            let Read { record, table, seen, later } = self.txn.reads[at];
+            let look = if rules.on(Rule::HonourPending) {
+                record.visible::<true>(ts, later)
+            } else {
+                record.visible::<false>(ts, later)
+            };
+            let kind = match look {
+                Ok(Visible { version, .. }) if version != seen && rules.on(Rule::CheckReads) => {
+                    ConflictKind::ReadChanged
+                }
+                Err(Stuck) => ConflictKind::ReadLocked,
+                Ok(visible) => {
+                    self.txn.reads[at].later = visible.later;
+                    // SAFETY: seen in this transaction.
+                    let rts = unsafe { record.rts_of(seen) };
+                    if !writing
+                        || !rules.on(Rule::CheckWrites)
+                        || rts.load(Ordering::SeqCst) <= ts
+                        || !self.overwrites(record)
+                    {
+                        continue;
+                    }
+                    ConflictKind::WriteChanged
+                }
+            };
+            return Err(conflict(kind, self.shared.tables.get(table)?, record));
+        }
+        Ok(())
+    }
+
+    /// V4 for keys without a record: they have none still, but by this commit.
+    pub(crate) fn check_absents(&mut self) -> Result<()> {
+        if !self.shared.config.rules.on(Rule::CheckAbsent) {
+            return Ok(());
+        }
+        for Absent { table, hash, key } in &self.txn.absents {
+            let (table, key) = (self.shared.tables.get(*table)?, &self.txn.keys[key.clone()]);
+            let Some(record) = table.find(self.local, *hash, key) else { continue };
+            let own = self.txn.writes.iter().zip(&self.txn.held);
+            let own = |record| own.clone().any(|(w, held)| w.record == Some(record) && held.created);
+            if !record.is_obsolete() && !own(record) {
+                return Err(conflict(ConflictKind::AbsentAppeared, table, record));
+            }
+        }
+        Ok(())
+    }
+
+    /// V5 of a commit. What the new versions replace goes to clean-up.
+    fn settle(&mut self) {
+        let ts = self.txn.ts;
+        let mut lane = None;
+        for (write, held) in self.txn.writes.iter().zip(&self.txn.held) {
+            let (Some(version), Some(record)) = (held.version, write.record) else { continue };
+            version.settle(if write.op == Op::Delete { Status::Deleted } else { Status::Committed });
+            if !held.created {
+                record.add_item();
+                let lane = lane.get_or_insert_with(|| self.shared.lanes[self.local.id().index()].lock());
+                lane.push_back(Item { record, table: write.table, wts: ts, epoch: UNSTAMPED });
+            }
+        }
+    }
+
+    /// V5 of an abort. New records leave the indexes at once, for they may be in some only; while their first
+    /// version is pending, nobody else puts one there.
+    #[cold]
+    fn abort(&mut self) {
+        let ts = self.txn.ts;
+        for number in 0..self.txn.held.len() {
+            let held = self.txn.held[number];
+            let write = &self.txn.writes[number];
+            let (Some(version), Some(record)) = (held.version, write.record) else { continue };
+            if !held.installed && !held.created {
+                // SAFETY: made by this commit, in no chain.
+                unsafe { version.free(self.local) };
+                continue;
+            }
+            if held.created {
+                let obsolete = record.make_obsolete(version.raw());
+                assert!(obsolete, "a pending version is the newest");
+                version.settle(Status::Aborted);
+                remove(self.shared, self.local, record, write.table, version.raw());
+                continue;
+            }
+            version.settle(Status::Aborted);
+            if write.op == Op::Insert {
+                record.add_item();
+                let mut lane = self.shared.lanes[self.local.id().index()].lock();
+                lane.push_back(Item { record, table: write.table, wts: ts, epoch: UNSTAMPED });
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! How a database is opened.
+
+use crate::rules::Rules;
+use scaledb_sync::clock::Source;
+use std::time::Duration;
+
+/// Where timestamps come from (section 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Clocks {
+    /// All workers read the synchronized clock of the machine.
+    #[default]
+    Synchronized,
+    /// Each worker counts the time by itself, and catches up with the others now and then: for machines
+    /// whose processors do not agree about the time.
+    Loose,
+}
+
+/// What the order of timestamps promises about transactions that have nothing in common (section 3.1).
+/// Serializable they are in either case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Consistency {
+    /// Who begins after another one has committed comes after it: strict serializability. With
+    /// [`Clocks::Synchronized`] that costs a commit nothing, unless its timestamp was boosted. With
+    /// [`Clocks::Loose`] a commit waits until all that runs has a larger timestamp.
+    #[default]
+    External,
+    /// Only the order of each worker's own transactions is kept, and what
+    /// [`observe`](crate::CicadaWorker::observe) tells it to come after.
+    Causal,
+}
+
+/// Settings of a [`Cicada`](crate::Cicada) database. The default suits most uses.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Bytes that rows and indexes may take. Beyond, writes fail with
+    /// [`OutOfMemory`](scaledb_base::Error::OutOfMemory).
+    pub memory_budget: u64,
+    /// Bytes of memory to take from the system when the database is opened, and to keep ready.
+    pub reserve: u64,
+    /// The clock, if not the best that the machine has.
+    pub clock: Option<Source>,
+    /// Where timestamps come from.
+    pub clocks: Clocks,
+    /// What their order promises.
+    pub consistency: Consistency,
+    /// How much later a transaction's timestamp is after a conflict (section 3.1).
+    pub boost: Duration,
+    /// Workers look this often for what they may reclaim (section 3.8).
+    pub quiescence: Duration,
+    /// Rows of up to this many words of 8 bytes are inlined (section 3.3); 0: none.
+    pub inline_words: usize,
+    /// Guards of an index: read timestamps for keys and leaves without one of their own.
+    pub guards: usize,
+    /// A background thread reclaims for idle workers and regulates the backoff. Without it, that is done
+    /// only by workers as they run transactions.
+    pub background: bool,
+    /// Protocol rules in force: all, except in tests.
+    pub rules: Rules,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let model = scaledb_sync::MODEL;
+        Self {
+            memory_budget: u64::MAX,
+            reserve: 0,
+            clock: None,
+            clocks: Clocks::default(),
+            consistency: Consistency::default(),
+            boost: Duration::from_micros(1),
+            quiescence: Duration::from_micros(10),
+            inline_words: 27,
+            guards: if model { 4 } else { 4096 },
+            background: !model,
+            rules: Rules::default(),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Rapid garbage collection (section 3.8).
+//!
+//! A commit leaves an item for each version that superseded another. When the item is old enough
+//! (`horizon.rs` says when), whoever has it cuts the chain behind that version, and reuses what was cut off
+//! at once. A record whose newest version says that there is no row leaves the indexes with its last item.
+//!
+//! ```text
+//!  items of a record  =  installed versions that replaced one, or that were an insert over an absent
+//!                        row and were aborted, and are not cleaned yet
+//! ```
+//! So an item's record is there as long as the item is; and what a chain is cut behind is found by its
+//! timestamp, not by an address that another worker may have reused.
+
+use crate::guard::raise;
+use crate::record::{FROZEN, Record};
+use crate::rules::Rule;
+use crate::shared::Shared;
+use crate::version::{Status, Version};
+use scaledb_base::TableId;
+use scaledb_memory::Local;
+use scaledb_sync::atomic::Ordering;
+use std::collections::VecDeque;
+
+/// The epoch of an item that has none yet.
+pub(crate) const UNSTAMPED: u64 = u64::MAX;
+
+/// Items of one queue that one call cleans at the most, or the part of a long queue.
+const AT_ONCE: usize = 256;
+const BACKLOG: usize = 4;
+
+/// A version that superseded others, or an insert over an absent row that was aborted.
+pub(crate) struct Item {
+    pub(crate) record: Record,
+    pub(crate) table: TableId,
+    /// The version's timestamp.
+    pub(crate) wts: u64,
+    /// An epoch that was not over when the version was settled.
+    pub(crate) epoch: u64,
+}
+
+pub(crate) type Queue = VecDeque<Item>;
+
+/// Cleans what is old enough in a queue. `local` is active.
+pub(crate) fn clean(shared: &Shared, local: &mut Local, queue: &mut Queue) {
+    if queue.back().is_some_and(|item| item.epoch == UNSTAMPED) {
+        let epoch = shared.horizon.epoch();
+        queue.iter_mut().rev().take_while(|i| i.epoch == UNSTAMPED).for_each(|i| i.epoch = epoch);
+    }
+    let (min_rts, min_epoch) = (shared.horizon.min_rts(), shared.horizon.min_epoch());
+    for _ in 0..AT_ONCE.max(queue.len() / BACKLOG) {
+        if queue.front().is_none_or(|item| item.wts >= min_rts || item.epoch >= min_epoch) {
+            return;
+        }
+        let item = queue.pop_front().expect("just looked at");
+        if let Some(later) = clean_item(shared, local, item, min_rts) {
+            queue.push_back(later);
+        }
+    }
+}
+
+/// Returns the item if it must wait.
+fn clean_item(shared: &Shared, local: &mut Local, item: Item, min_rts: u64) -> Option<Item> {
+    let record = item.record;
+    if !record.try_lock_items() {
+        return Some(item);
+    }
+    cut(record, local, item.wts);
+    if !record.is_last_item() {
+        record.unlock_items(true);
+        return None;
+    }
+    match absent_since(record) {
+        // a live row, or a version whose transaction has an item of its own
+        None => {
+            record.unlock_items(true);
+            None
+        }
+        Some((newest, wts)) if wts < min_rts && record.make_obsolete(newest) => {
+            remove(shared, local, record, item.table, newest);
+            None
+        }
+        Some(_) => {
+            record.unlock_items(false);
+            Some(item)
+        }
+    }
+}
+
+/// Frees what lies behind the version with timestamp `wts`, if that is there still and counts. The caller
+/// has the clean-up lock.
+fn cut(record: Record, local: &mut Local, wts: u64) {
+    let mut at = record.latest().load(Ordering::SeqCst);
+    while at > Record::OBSOLETE {
+        // SAFETY: only the holder of the lock takes versions out of the chain.
+        let version = unsafe { Version::from_raw(at) };
+        if version.wts() > wts {
+            at = version.next().load(Ordering::SeqCst);
+            continue;
+        }
+        if version.wts() == wts && matches!(version.status(), Status::Committed | Status::Deleted) {
+            let mut rest = version.next().swap(Record::NOTHING, Ordering::SeqCst);
+            while rest > Record::OBSOLETE {
+                // SAFETY: unreachable now; by the horizon, nobody who runs has come this far.
+                unsafe {
+                    let version = Version::from_raw(rest);
+                    rest = version.next().load(Ordering::SeqCst);
+                    version.free(local);
+                }
+            }
+        }
+        return;
+    }
+}
+
+/// If a record has no row and none is coming: its newest version, and that one's timestamp.
+fn absent_since(record: Record) -> Option<(u64, u64)> {
+    let newest = record.latest().load(Ordering::SeqCst);
+    let (mut at, mut since) = (newest, None);
+    while at > Record::OBSOLETE {
+        // SAFETY: the caller has the clean-up lock.
+        let version = unsafe { Version::from_raw(at) };
+        since.get_or_insert(version.wts());
+        match version.status() {
+            Status::Pending | Status::Committed => return None,
+            Status::Deleted => break,
+            Status::Aborted => at = version.next().load(Ordering::SeqCst),
+        }
+    }
+    Some((newest, since.unwrap_or(0)))
+}
+
+/// Takes an obsolete record out of the indexes. Who has read that it has no row is remembered by the guard
+/// of its key; who scanned its leaf, by that of the leaf.
+pub(crate) fn remove(shared: &Shared, local: &mut Local, record: Record, table: TableId, newest: u64) {
+    let Ok(table) = shared.tables.get(table) else { return };
+    let key = record.key();
+    let hash = shared.hasher.hash(key);
+    let mut at = newest;
+    loop {
+        // SAFETY: the last of the chain, or a version in it, which the caller's lock keeps.
+        let rts = unsafe { record.rts_of(at) }.swap(FROZEN, Ordering::SeqCst);
+        if rts != FROZEN
+            && rts >= shared.horizon.min_wts()
+            && shared.config.rules.on(Rule::KeepReadsOfRecords)
+        {
+            raise(table.absent.cell(hash), rts);
+        }
+        if at == Record::NOTHING {
+            break;
+        }
+        // SAFETY: as above.
+        at = unsafe { Version::from_raw(at) }.next().load(Ordering::SeqCst);
+    }
+    if let Some(tree) = &table.tree {
+        tree.remove(local, shared.needed_after(), key, record.raw());
+    }
+    if let Some(index) = &table.hash {
+        index.remove(local, hash, record.raw());
+    }
+    table.cleaned.fetch_add(1, Ordering::Relaxed); // a statistic
+    at = newest;
+    while at > Record::OBSOLETE {
+        // SAFETY: obsolete and out of the indexes; readers of now are waited for.
+        unsafe {
+            let version = Version::from_raw(at);
+            at = version.next().load(Ordering::SeqCst);
+            version.retire(local);
+        }
+    }
+    // SAFETY: as above; this was the last item.
+    unsafe { record.retire(local) };
+}

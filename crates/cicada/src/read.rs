@@ -1,0 +1,218 @@
+//! Point reads (section 3.2). Rows are handed out where they are: nobody changes a version that a
+//! transaction can see.
+
+use crate::record::{Record, Visible};
+use crate::table::Table;
+use crate::txn::{Absent, Op, Place, Read, Write};
+use crate::version::Version;
+use crate::worker::Ctx;
+use scaledb_base::{Conflict, ConflictKind, Error, Result};
+use scaledb_engine::{RowId, TxnKind};
+use scaledb_row::{Projection, RowRef};
+
+/// Versions that one transaction promotes at the most.
+const PROMOTIONS: u32 = 4;
+
+/// A row of the running transaction.
+#[derive(Clone, Copy)]
+pub(crate) enum Row {
+    /// In a version.
+    Version(Version),
+    /// This transaction's own, by its number in the write_set.
+    Own(usize),
+}
+
+impl Ctx<'_> {
+    /// Whether reads are remembered, to be validated.
+    #[inline]
+    fn tracks(&self) -> bool {
+        matches!(self.txn.kind, TxnKind::ReadWrite | TxnKind::ReadOnly)
+    }
+
+    /// Looks a key up: own writes, then the index. Nothing found is remembered.
+    #[inline]
+    pub(crate) fn locate(&mut self, table: &Table, key: &[u8]) -> Option<Place> {
+        let hash = self.shared.hasher.hash(key);
+        if let Some(own) = self.txn.insert_of(table.id, hash, key) {
+            return Some(Place::Own(own));
+        }
+        match table.find(self.local, hash, key) {
+            Some(record) if !record.is_obsolete() => Some(Place::Record(record)),
+            _ => {
+                if self.tracks() {
+                    let key = self.txn.keep_key(key);
+                    self.txn.absents.push(Absent { table: table.id, hash, key });
+                }
+                None
+            }
+        }
+    }
+
+    /// What the transaction sees of a record.
+    #[inline]
+    pub(crate) fn see(&self, table: &Table, record: Record) -> Result<Visible> {
+        record.visible::<true>(self.txn.ts, 0).map_err(|_| conflict(ConflictKind::ReadLocked, table, record))
+    }
+
+    /// Remembers what was seen of a record. An obsolete one is a matter of chance: the next attempt finds
+    /// another record, or none.
+    #[inline]
+    pub(crate) fn remember(&mut self, table: &Table, record: Record, visible: &Visible) -> Result<()> {
+        if self.tracks() {
+            if visible.version == Record::OBSOLETE {
+                return Err(conflict(ConflictKind::ReadChanged, table, record));
+            }
+            let (seen, later) = (visible.version, visible.later);
+            self.txn.reads.push(Read { record, table: table.id, seen, later });
+        }
+        Ok(())
+    }
+
+    /// Reads a record that the transaction has not written.
+    #[inline]
+    pub(crate) fn read_record(&mut self, table: &Table, record: Record) -> Result<Option<Version>> {
+        let visible = self.see(table, record)?;
+        self.remember(table, record, &visible)?;
+        if !visible.live {
+            return Ok(None);
+        }
+        // SAFETY: visible in this transaction.
+        let version = unsafe { Version::from_raw(visible.version) };
+        if !version.is_inlined() && self.txn.kind == TxnKind::ReadWrite {
+            self.maybe_promote(table, record, version, &visible);
+        }
+        Ok(Some(version))
+    }
+
+    /// Section 3.3: an early version that is read from outside of its record, with nothing inside, is written
+    /// again inside, as an update that changes nothing.
+    fn maybe_promote(&mut self, table: &Table, record: Record, version: Version, visible: &Visible) {
+        // SAFETY: visible in this transaction.
+        let row = unsafe { version.row() };
+        if self.state.promotions >= PROMOTIONS
+            || visible.outdated
+            || !record.can_inline(row.len())
+            || version.wts() >= self.state.min_rts
+        {
+            return;
+        }
+        self.state.promotions += 1;
+        let image = self.txn.keep_row(row);
+        let write = Write {
+            table: table.id,
+            op: Op::Update,
+            record: Some(record),
+            hash: 0,
+            key: 0..0,
+            image,
+            base: None,
+        };
+        // a transaction that has no room for more writes goes without
+        let _ = self.txn.push_write(write);
+    }
+
+    /// Reads a row where it was found, with this transaction's own writes on top.
+    #[inline]
+    pub(crate) fn read_place(&mut self, table: &Table, place: Place) -> Result<Option<Row>> {
+        let own = match place {
+            Place::Own(number) => number,
+            Place::Record(record) => match self.txn.write_of(record) {
+                None => return Ok(self.read_record(table, record)?.map(Row::Version)),
+                Some(number) => number,
+            },
+        };
+        match self.txn.writes[own].op {
+            Op::Delete | Op::Nothing => Ok(None),
+            Op::Insert | Op::Update => Ok(Some(Row::Own(own))),
+        }
+    }
+
+    /// The words of a row.
+    #[inline]
+    pub(crate) fn words(&self, row: Row) -> &[u64] {
+        match row {
+            // SAFETY: visible in this transaction, which outlives the slice.
+            Row::Version(version) => unsafe { version.row() },
+            Row::Own(number) => &self.txn.images[self.txn.writes[number].image.clone()],
+        }
+    }
+
+    /// `get` of one row.
+    #[inline]
+    pub(crate) fn get<R>(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        f: impl FnOnce(RowId, RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let Some(place) = self.locate(table, key) else { return Ok(None) };
+        let (home, place) = match &table.index_of {
+            None => (table, place),
+            Some(of) => match self.entry_target(table, place)? {
+                Some(target) => (self.shared.tables.get(of.base)?, target),
+                None => return Ok(None),
+            },
+        };
+        let Some(row) = self.read_place(home, place)? else {
+            return self.lost_base(table, home, place).map(|()| None);
+        };
+        let view = RowRef::new(home.schema.layout(), self.words(row));
+        Ok(Some(f(self.txn.row_id(home.id, place), view)))
+    }
+
+    /// The base row that an index entry stands for; `None` if there is no entry.
+    pub(crate) fn entry_target(&mut self, index: &Table, place: Place) -> Result<Option<Place>> {
+        let Some(row) = self.read_place(index, place)? else { return Ok(None) };
+        if let Row::Own(number) = row
+            && let Some(base) = self.txn.writes[number].base
+        {
+            let record = self.txn.writes[base].record;
+            return Ok(Some(record.map_or(Place::Own(base), Place::Record)));
+        }
+        // SAFETY: the entry is visible, so its base record is: one commit deletes both, and the record is kept
+        // as long as somebody runs who can see the entry, or could when he read it.
+        Ok(Some(Place::Record(unsafe { Record::from_raw(self.words(row)[0]) })))
+    }
+
+    /// An entry without its row: fine for the row itself; through an index, the two reads do not belong
+    /// together.
+    pub(crate) fn lost_base(&self, table: &Table, base: &Table, place: Place) -> Result<()> {
+        match place {
+            Place::Record(record) if table.index_of.is_some() => {
+                Err(conflict(ConflictKind::ReadChanged, base, record))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A conflict over a record.
+#[cold]
+pub(crate) fn conflict(kind: ConflictKind, table: &Table, record: Record) -> Error {
+    Conflict { kind, table: table.id, key: record.key().into() }.into()
+}
+
+/// Keys whose memory one round of prefetches asks for.
+const ROUND: usize = 32;
+
+impl Ctx<'_> {
+    /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
+    /// for all records, so that the misses overlap.
+    pub(crate) fn prefetch<'k>(
+        &mut self,
+        table: &Table,
+        keys: impl Iterator<Item = &'k [u8]>,
+        _cols: &Projection,
+    ) {
+        let mut hashes = [0; ROUND];
+        let mut count = 0;
+        for key in keys.take(ROUND) {
+            hashes[count] = self.shared.hasher.hash(key);
+            table.prefetch(self.local, hashes[count], key);
+            count += 1;
+        }
+        for &hash in &hashes[..count] {
+            table.prefetch_record(self.local, hash);
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The record of one primary key: the head of its versions (sections 3.2 and 3.3).
+//!
+//! ```text
+//!  word 0   shape   key length, capacity of the inlined version (immutable)
+//!       1   latest  the newest version; 0: never one; 1: obsolete
+//!       2   items   lock of the clean-up | number of queued clean-up items
+//!       3   rts     the read timestamp of "there was nothing"
+//!  bytes    key (immutable), padded to a word
+//!           the inlined version, if there is room for one: header and row, see `version.rs`
+//! ```
+//!
+//! Versions stand in descending order of `wts`; below the last one there is nothing, which is a state
+//! like any other: it can be read, and a writer with a timestamp below `rts` comes too late.
+//!
+//! ```text
+//!  obsolete = out of the indexes for ever, or about to be: look the key up again
+//! ```
+//!
+//! *Validity.* A [`Record`] is a plain address. It may be used by a worker whose activity is published
+//! (`Local::enter`) since before it found the address in an index; and by whoever has an item of it in a
+//! clean-up queue, for it is not removed before its last item.
+
+use crate::version::{Header, Status, Version};
+use scaledb_base::Result;
+use scaledb_memory::Local;
+use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::hint::Backoff;
+use std::ptr::NonNull;
+
+/// The rts of what no transaction may depend on any more.
+pub(crate) const FROZEN: u64 = u64::MAX;
+
+const CAPACITY_AT: u32 = 16;
+const LOCK: u64 = 1;
+const ITEM: u64 = 2;
+
+#[repr(C)]
+struct Head {
+    shape: u64,
+    latest: AtomicU64,
+    items: AtomicU64,
+    rts: AtomicU64,
+}
+
+/// The address of a record; see the head of the file for how long it is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Record(NonNull<Head>);
+
+// SAFETY: an address gives no access by itself; following it is justified where it is done.
+unsafe impl Send for Record {}
+// SAFETY: as above.
+unsafe impl Sync for Record {}
+
+/// A version stayed pending for longer than a reader's patience.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stuck;
+
+/// What a transaction with a timestamp sees of a record (section 3.2).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Visible {
+    /// The version, or [`Record::NOTHING`], or [`Record::OBSOLETE`].
+    pub(crate) version: u64,
+    /// The version after it in time, from which a later search may go on (section 3.5); 0: none.
+    pub(crate) later: u64,
+    /// Whether there is a row.
+    pub(crate) live: bool,
+    /// Whether a version that may count has a larger timestamp.
+    pub(crate) outdated: bool,
+}
+
+impl Record {
+    /// Below the last version.
+    pub(crate) const NOTHING: u64 = 0;
+    /// In the place of the newest version of a record that is out of the indexes.
+    pub(crate) const OBSOLETE: u64 = 1;
+
+    fn inline_offset(key_len: usize) -> usize {
+        size_of::<Head>() + key_len.next_multiple_of(8)
+    }
+
+    fn bytes(key_len: usize, capacity: usize) -> usize {
+        let inlined = if capacity == 0 { 0 } else { Version::bytes(capacity) };
+        Self::inline_offset(key_len) + inlined
+    }
+
+    /// A record that nobody knows, without versions, and with room for an inlined row of `capacity` words
+    /// (0: for none).
+    ///
+    /// # Errors
+    /// [`scaledb_base::Error::OutOfMemory`].
+    #[inline]
+    pub(crate) fn create(local: &mut Local, key: &[u8], capacity: usize) -> Result<Self> {
+        let block = local.alloc(Self::bytes(key.len(), capacity))?;
+        let zero = || AtomicU64::new(0);
+        let shape = key.len() as u64 | (capacity as u64) << CAPACITY_AT;
+        // SAFETY: the block has room for the head, the key and the inlined version, by `bytes`.
+        unsafe {
+            block.cast::<Head>().write(Head { shape, latest: zero(), items: zero(), rts: zero() });
+            let bytes = block.add(size_of::<Head>());
+            std::ptr::copy_nonoverlapping(key.as_ptr(), bytes.as_ptr(), key.len());
+            if capacity > 0 {
+                Version::inline(block.add(Self::inline_offset(key.len())));
+            }
+        }
+        Ok(Self(block.cast()))
+    }
+
+    /// The record at an address from [`Record::raw`].
+    ///
+    /// # Safety
+    /// It is valid in the sense of the head of this file for as long as the result is used.
+    #[inline]
+    pub(crate) unsafe fn from_raw(raw: u64) -> Self {
+        debug_assert!(raw != 0 && raw.is_multiple_of(8));
+        // SAFETY: addresses of records are not null.
+        Self(unsafe { NonNull::new_unchecked(std::ptr::with_exposed_provenance_mut(raw as usize)) })
+    }
+
+    /// The address, below 2^48.
+    #[inline]
+    pub(crate) fn raw(self) -> u64 {
+        self.0.as_ptr().expose_provenance() as u64
+    }
+
+    /// Asks for the record's first cache lines.
+    #[inline]
+    pub(crate) fn prefetch(raw: u64) {
+        Version::prefetch(raw);
+    }
+
+    #[inline]
+    fn head<'a>(self) -> &'a Head {
+        // SAFETY: the record is valid by the head of this file, for longer than callers keep the reference.
+        unsafe { self.0.as_ref() }
+    }
+
+    fn key_len(self) -> usize {
+        usize::from(self.head().shape as u16)
+    }
+
+    fn capacity(self) -> usize {
+        (self.head().shape >> CAPACITY_AT) as usize
+    }
+
+    /// The key.
+    #[inline]
+    pub(crate) fn key<'a>(self) -> &'a [u8] {
+        // SAFETY: written by `create`, and never changed; the record is valid for longer than callers keep
+        // the slice.
+        unsafe {
+            let bytes = self.0.add(1).cast::<u8>();
+            std::slice::from_raw_parts(bytes.as_ptr(), self.key_len())
+        }
+    }
+
+    /// The newest version, or [`Record::NOTHING`], or [`Record::OBSOLETE`].
+    #[inline]
+    pub(crate) fn latest<'a>(self) -> &'a AtomicU64 {
+        &self.head().latest
+    }
+
+    /// Whether it is out of the indexes.
+    #[inline]
+    pub(crate) fn is_obsolete(self) -> bool {
+        self.latest().load(Ordering::SeqCst) == Self::OBSOLETE
+    }
+
+    /// The read timestamp of what was seen of this record.
+    ///
+    /// # Safety
+    /// `seen` is [`Record::NOTHING`] or a valid version of this record.
+    #[inline]
+    pub(crate) unsafe fn rts_of<'a>(self, seen: u64) -> &'a AtomicU64 {
+        if seen == Self::NOTHING {
+            &self.head().rts
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { Version::from_raw(seen) }.rts()
+        }
+    }
+
+    /// The place for an inlined version.
+    fn inline(self) -> Option<Version> {
+        // SAFETY: `create` made one there, if the capacity is not 0; it lives as long as the record.
+        (self.capacity() > 0).then(|| unsafe {
+            let at = self.0.cast::<u8>().add(Self::inline_offset(self.key_len()));
+            Version::from_raw(at.cast::<Header>().as_ptr().expose_provenance() as u64)
+        })
+    }
+
+    /// Whether an inlined version of so many words would find room now.
+    #[inline]
+    pub(crate) fn can_inline(self, words: usize) -> bool {
+        words <= self.capacity() && self.inline().is_some_and(Version::is_unused)
+    }
+
+    /// A pending version for a row: inlined, if the place is free (section 3.3).
+    ///
+    /// # Errors
+    /// [`scaledb_base::Error::OutOfMemory`].
+    #[inline]
+    pub(crate) fn new_version(self, local: &mut Local, words: usize) -> Result<Version> {
+        if words <= self.capacity()
+            && let Some(place) = self.inline()
+            && place.claim(words)
+        {
+            return Ok(place);
+        }
+        Version::create(local, words)
+    }
+
+    /// The version that a transaction with timestamp `ts` sees: the newest one with `wts < ts` that was not
+    /// aborted (its own has `wts == ts`). Waits for one that is pending, which has a smaller timestamp than
+    /// the waiter, so that there is no deadlock. `later` is what an earlier search found, or 0. (Without
+    /// `WAIT`, which is for tests, it does not.)
+    ///
+    /// # Errors
+    /// [`Stuck`], after a bounded wait.
+    #[inline]
+    pub(crate) fn visible<const WAIT: bool>(self, ts: u64, later: u64) -> Result<Visible, Stuck> {
+        let mut later = later;
+        let mut outdated = false;
+        let mut at = match later {
+            0 => self.latest().load(Ordering::SeqCst),
+            // SAFETY: its timestamp is above that of the running transaction, so it is not reclaimed.
+            raw => unsafe { Version::from_raw(raw) }.next().load(Ordering::SeqCst),
+        };
+        let mut backoff = Backoff::new();
+        loop {
+            if at <= Self::OBSOLETE {
+                return Ok(Visible { version: at, later, live: false, outdated });
+            }
+            // SAFETY: reached at a timestamp that clean-up waits for.
+            let version = unsafe { Version::from_raw(at) };
+            let wts = version.wts();
+            if wts >= ts {
+                outdated |= wts > ts && version.status() != Status::Aborted;
+                // only a version above the timestamp for ever may be skipped by a later search
+                later = at;
+            } else {
+                match version.status() {
+                    Status::Committed => return Ok(Visible { version: at, later, live: true, outdated }),
+                    Status::Deleted => return Ok(Visible { version: at, later, live: false, outdated }),
+                    Status::Aborted => {}
+                    Status::Pending if !WAIT => {}
+                    Status::Pending => {
+                        if !backoff.wait() {
+                            return Err(Stuck);
+                        }
+                        continue;
+                    }
+                }
+            }
+            at = version.next().load(Ordering::SeqCst);
+        }
+    }
+
+    /// Puts a pending version with timestamp `ts` where it belongs in the chain. With `latest_only`, not
+    /// below a version that may count (section 3.2): then, and if the record is obsolete, false.
+    #[inline]
+    pub(crate) fn install(self, version: Version, ts: u64, latest_only: bool) -> bool {
+        'again: loop {
+            let mut place = self.latest();
+            let mut at = place.load(Ordering::SeqCst);
+            loop {
+                if at == Self::OBSOLETE {
+                    return false;
+                }
+                if at == Self::NOTHING {
+                    break;
+                }
+                // SAFETY: reached at a timestamp that clean-up waits for.
+                let above = unsafe { Version::from_raw(at) };
+                if above.wts() < ts {
+                    break;
+                }
+                if latest_only && above.status() != Status::Aborted {
+                    return false;
+                }
+                place = above.next();
+                at = place.load(Ordering::SeqCst);
+            }
+            // not reachable yet; published by the exchange
+            version.next().store(at, Ordering::Relaxed);
+            if place.compare_exchange(at, version.raw(), Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                return true;
+            }
+            continue 'again;
+        }
+    }
+
+    /// Notes that a clean-up queue holds one more item of this record.
+    #[inline]
+    pub(crate) fn add_item(self) {
+        // only the number counts; the record is kept by the caller's activity until this item is counted
+        self.head().items.fetch_add(ITEM, Ordering::Relaxed);
+    }
+
+    /// Takes the clean-up lock. False: somebody has it.
+    #[inline]
+    pub(crate) fn try_lock_items(self) -> bool {
+        let items = &self.head().items;
+        let now = items.load(Ordering::Relaxed);
+        // Acquire pairs with the Release in `unlock_items`
+        now & LOCK == 0
+            && items.compare_exchange(now, now | LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Whether the lock's holder has the only item.
+    #[inline]
+    pub(crate) fn is_last_item(self) -> bool {
+        // others count theirs before the version that they install is settled: see `gc.rs`
+        self.head().items.load(Ordering::SeqCst) == LOCK | ITEM
+    }
+
+    /// Gives the clean-up lock back, and takes one item off the count if it is done.
+    #[inline]
+    pub(crate) fn unlock_items(self, done: bool) {
+        self.head().items.fetch_sub(LOCK + if done { ITEM } else { 0 }, Ordering::Release);
+    }
+
+    /// Makes a record obsolete that `latest` is the newest version of. False: there is a newer one.
+    pub(crate) fn make_obsolete(self, latest: u64) -> bool {
+        let obsolete = Self::OBSOLETE;
+        self.latest().compare_exchange(latest, obsolete, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+    }
+
+    /// Gives back a record that nobody knows.
+    ///
+    /// # Safety
+    /// It was never in an index, and has no version but an inlined one.
+    pub(crate) unsafe fn discard(self, local: &mut Local) {
+        // SAFETY: from `create` with these sizes.
+        unsafe { local.free(self.0.cast(), Self::bytes(self.key_len(), self.capacity())) };
+    }
+
+    /// Gives its memory back when nobody who is active now can use it any more.
+    ///
+    /// # Safety
+    /// It is obsolete, out of all indexes, and in no clean-up queue but the caller's; once.
+    pub(crate) unsafe fn retire(self, local: &mut Local) {
+        // SAFETY: from `create` with these sizes; the caller's promise.
+        unsafe { local.retire(self.0.cast(), Self::bytes(self.key_len(), self.capacity())) };
+    }
+}

@@ -1,0 +1,86 @@
+//! Switches for single rules of the protocol, in test builds: a check that never fails says nothing, so
+//! tests turn each rule off and see the histories go wrong.
+
+/// A rule of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rule {
+    /// A transaction that has read a version raises its read timestamp.
+    RaiseReads,
+    /// What was read must be what is visible at the commit.
+    CheckReads,
+    /// What is overwritten was not read by a later transaction.
+    CheckWrites,
+    /// A reader waits for a pending version.
+    HonourPending,
+    /// A key that was not found must not be found at the commit.
+    CheckAbsent,
+    /// A key that was read as absent keeps its read timestamp although it has no record.
+    GuardAbsent,
+    /// A scanned leaf must hold no key that was not seen.
+    CheckLeaves,
+    /// A scanned leaf keeps its read timestamp.
+    GuardLeaves,
+    /// A leaf inherits the read timestamps of those that it came out of.
+    InheritGuards,
+    /// Versions are reclaimed only when no timestamp can see them.
+    ReclaimByTimestamp,
+    /// Versions are reclaimed only when all who may be reading them have ended.
+    ReclaimAfterQuiescence,
+    /// A record that goes leaves its read timestamp behind.
+    KeepReadsOfRecords,
+    /// A snapshot lies before every transaction that may still commit.
+    SnapshotBeforeWriters,
+    /// A commit is announced only when every later transaction gets a larger timestamp.
+    WaitForClock,
+    /// What was read by a write that was rolled back to a savepoint is still read.
+    UndoneReads,
+}
+
+#[cfg(feature = "mutations")]
+impl Rule {
+    /// All rules.
+    pub const ALL: [Self; 15] = [
+        Self::RaiseReads,
+        Self::CheckReads,
+        Self::CheckWrites,
+        Self::HonourPending,
+        Self::CheckAbsent,
+        Self::GuardAbsent,
+        Self::CheckLeaves,
+        Self::GuardLeaves,
+        Self::InheritGuards,
+        Self::ReclaimByTimestamp,
+        Self::ReclaimAfterQuiescence,
+        Self::KeepReadsOfRecords,
+        Self::SnapshotBeforeWriters,
+        Self::WaitForClock,
+        Self::UndoneReads,
+    ];
+}
+
+/// The rules in force.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rules {
+    #[cfg(feature = "mutations")]
+    off: Option<Rule>,
+}
+
+impl Rules {
+    /// All rules but one.
+    #[cfg(feature = "mutations")]
+    pub fn without(rule: Rule) -> Self {
+        Self { off: Some(rule) }
+    }
+
+    /// Whether a rule is in force; always, in a build without the feature.
+    #[inline(always)]
+    pub(crate) fn on(self, rule: Rule) -> bool {
+        #[cfg(feature = "mutations")]
+        return self.off != Some(rule);
+        #[cfg(not(feature = "mutations"))]
+        {
+            let _ = rule;
+            true
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! What the workers of a database share.
+
+use crate::config::Config;
+use crate::contention::Contention;
+use crate::gc::Queue;
+use crate::horizon::Horizon;
+use crate::table::{IndexOf, Parts, TABLES, Table, Tables};
+use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
+use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp};
+use scaledb_engine::{IndexInfo, TableDef, TableInfo, TableOptions};
+use scaledb_memory::{Domain, Local};
+use scaledb_storage::KeyHasher;
+use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::clock::Clock;
+use scaledb_sync::lock::Mutex;
+use scaledb_sync::{Arc, CachePadded};
+use std::collections::HashMap;
+
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) clock: Arc<Clock>,
+    pub(crate) domain: Arc<Domain>,
+    pub(crate) hasher: KeyHasher,
+    pub(crate) tables: Tables,
+    names: Mutex<HashMap<String, std::sync::Arc<TableInfo>>>,
+    pub(crate) horizon: Horizon,
+    /// The clean-up queues of the workers.
+    pub(crate) lanes: Box<[CachePadded<Mutex<Queue>>]>,
+    /// Counts splits and coalescences of all trees.
+    pub(crate) generation: Arc<CachePadded<AtomicU64>>,
+    /// Up to this generation, leaves need not know where they came from.
+    needed_after: CachePadded<AtomicU64>,
+    /// The next value of `needed_after`, once every timestamp has passed the second.
+    next_needed: Mutex<(u64, u64)>,
+    pub(crate) contention: Contention,
+    pub(crate) counters: Box<[CachePadded<Counters>]>,
+    /// `Config::quiescence`, in ticks.
+    pub(crate) quiescence: u64,
+}
+
+/// Counters of one worker; it alone writes them.
+#[derive(Default)]
+pub(crate) struct Counters {
+    pub(crate) commits: AtomicU64,
+    pub(crate) conflicts: [AtomicU64; ConflictKind::ALL.len()],
+    pub(crate) rollbacks: AtomicU64,
+}
+
+/// Adds to a counter that only the caller writes.
+#[inline]
+pub(crate) fn count(counter: &AtomicU64) {
+    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed); // a statistic
+}
+
+/// A seed that nobody outside can know.
+fn seed() -> u64 {
+    rand::TryRngCore::try_next_u64(&mut rand::rngs::OsRng).unwrap_or(0x5eed)
+}
+
+impl Shared {
+    pub(crate) fn new(config: Config) -> Self {
+        let clock = Arc::new(match config.clock {
+            Some(source) => Clock::with_source(source, 0),
+            None => Clock::new(0),
+        });
+        let workers = if scaledb_sync::MODEL { 6 } else { MAX_WORKERS };
+        Self {
+            domain: Domain::new(clock.clone(), config.memory_budget),
+            hasher: KeyHasher::new(if scaledb_sync::MODEL { 7 } else { seed() }),
+            tables: Tables::new(),
+            names: Mutex::new(HashMap::new()),
+            horizon: Horizon::new(config.rules),
+            lanes: (0..workers).map(|_| CachePadded(Mutex::new(Queue::new()))).collect(),
+            generation: Arc::new(CachePadded(AtomicU64::new(0))),
+            needed_after: CachePadded(AtomicU64::new(0)),
+            next_needed: Mutex::new((0, 0)),
+            contention: Contention::new(&clock),
+            counters: (0..MAX_WORKERS).map(|_| CachePadded(Counters::default())).collect(),
+            quiescence: clock.ticks(config.quiescence),
+            clock,
+            config,
+        }
+    }
+
+    /// The leader's work: the horizon, and what it says about the trees. `ticks` is the leader's clock.
+    pub(crate) fn lead(&self, ticks: u64, now: u64) {
+        if !self.horizon.lead(ticks, now) {
+            return;
+        }
+        let mut next = self.next_needed.lock();
+        if self.horizon.min_wts() > Timestamp::start_of(next.1 + 1).raw() {
+            // every scan that met a leaf before that generation has a timestamp that no inserter is below
+            self.needed_after.fetch_max(next.0, Ordering::SeqCst);
+            let generation = self.generation.load(Ordering::SeqCst);
+            *next = (generation, self.horizon.latest());
+        }
+    }
+
+    /// The generation up to which leaves may forget where they came from.
+    #[inline]
+    pub(crate) fn needed_after(&self) -> u64 {
+        self.needed_after.load(Ordering::SeqCst)
+    }
+
+    /// Creates a table and its indexes.
+    pub(crate) fn create_table(&self, local: &mut Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
+        let mut names = self.names.lock();
+        let first = self.tables.len();
+        let count = 1 + def.indexes.len();
+        if def.indexes.len() > MAX_INDEXES {
+            return Err(Error::BadDefinition(format!("a table has at most {MAX_INDEXES} indexes")));
+        }
+        if first + count > TABLES {
+            return Err(Error::TooManyTables { limit: TABLES });
+        }
+        for (i, name) in std::iter::once(&def.name).chain(def.indexes.iter().map(|i| &i.name)).enumerate() {
+            let twice = def.indexes.iter().skip(i).any(|index| index.name == *name);
+            if twice || names.values().any(|t| t.name == *name || t.index(name).is_some()) {
+                return Err(Error::TableExists(name.clone()));
+            }
+        }
+        let mut indexes = Vec::new();
+        for (i, index) in def.indexes.iter().enumerate() {
+            if index.key.is_empty() {
+                return Err(Error::BadDefinition(format!("index {} has no columns", index.name)));
+            }
+            indexes.push(IndexInfo {
+                id: TableId((first + 1 + i) as u32),
+                name: index.name.clone(),
+                key: def.schema.key(&index.key)?,
+                unique: index.unique,
+            });
+        }
+        let id = TableId(first as u32);
+        let info = std::sync::Arc::new(TableInfo { id, name: def.name.clone(), schema: def.schema, indexes });
+        let make = |local: &mut Local, id, name: &str, index_of, indexes, options: &TableOptions| {
+            let (info, name, guards) = (info.clone(), name.to_owned(), self.config.guards);
+            Table::new(local, &self.generation, Parts { id, info, name, index_of, indexes, options, guards })
+        };
+        let ids = info.indexes.iter().map(|i| i.id).collect();
+        let mut tables = vec![make(local, id, &def.name, None, ids, &def.options)?];
+        for (index, def) in info.indexes.iter().zip(&def.indexes) {
+            let of = IndexOf { base: id, key: index.key.clone(), unique: index.unique };
+            tables.push(make(local, index.id, &index.name, Some(of), Vec::new(), &def.options)?);
+        }
+        self.tables.add(tables);
+        names.insert(def.name, info.clone());
+        Ok(info)
+    }
+
+    pub(crate) fn table_info(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
+        self.names.lock().get(name).cloned()
+    }
+}

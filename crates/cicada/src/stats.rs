@@ -1,0 +1,70 @@
+//! Counters and sizes, for reports.
+
+use crate::shared::{Counters, Shared};
+use crate::table::Table;
+use scaledb_engine::{Stats, TableStats};
+use scaledb_memory::Local;
+use scaledb_sync::atomic::{AtomicU64, Ordering};
+
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed) // a statistic
+}
+
+impl Shared {
+    /// Commits of all workers.
+    pub(crate) fn commits(&self) -> u64 {
+        self.counters.iter().map(|c| load(&c.commits)).sum()
+    }
+
+    /// A number that changes when transactions end.
+    pub(crate) fn events(&self) -> u64 {
+        let of =
+            |c: &Counters| load(&c.commits) + load(&c.rollbacks) + c.conflicts.iter().map(load).sum::<u64>();
+        self.counters.iter().map(|c| of(c)).sum()
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        let mut stats = Stats {
+            memory_bytes: self.domain.used(),
+            backoff_ns: self.clock.duration(self.contention.limit()).as_nanos() as u64,
+            ..Stats::default()
+        };
+        for counters in &self.counters {
+            stats.commits += load(&counters.commits);
+            stats.rollbacks += load(&counters.rollbacks);
+            for (sum, conflicts) in stats.conflicts.iter_mut().zip(&counters.conflicts) {
+                *sum += load(conflicts);
+            }
+        }
+        // without a free worker id the trees and hash tables cannot be walked: their sizes stay 0 then
+        if let Ok(mut local) = self.domain.register() {
+            local.enter();
+            stats.tables = self.tables.iter().map(|table| table.stats(Some(&local))).collect();
+            local.exit();
+        } else {
+            stats.tables = self.tables.iter().map(|table| table.stats(None)).collect();
+        }
+        stats
+    }
+}
+
+impl Table {
+    fn stats(&self, local: Option<&Local>) -> TableStats {
+        let mut stats = TableStats {
+            id: Some(self.id),
+            name: self.name.clone(),
+            cleaned: load(&self.cleaned),
+            phantomlet_bytes: self.absent.bytes() + self.leaves.bytes(),
+            ..TableStats::default()
+        };
+        if let Some(local) = local {
+            stats.hash_bytes = self.hash.as_ref().map_or(0, |index| index.bytes(local));
+            if let Some(tree) = &self.tree {
+                let tree = tree.stats(local);
+                stats.tree_entries = tree.entries as u64;
+                stats.tree_bytes = tree.bytes as u64;
+            }
+        }
+        stats
+    }
+}

@@ -1,0 +1,310 @@
+//! What a transaction remembers: its read_set, range_set and write_set.
+
+use crate::own::OwnWrites;
+use crate::record::Record;
+use crate::version::Version;
+use scaledb_base::limits::MAX_WRITES;
+use scaledb_base::{Error, Result, TableId};
+use scaledb_engine::{RowId, TxnKind};
+use scaledb_index::btree::{LeafRead, LeafStamp};
+use std::ops::Range;
+
+/// Where a row was found.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// A record, whether live or not.
+    Record(Record),
+    /// An insert of this transaction, by its number in the write_set.
+    Own(usize),
+}
+
+/// A record as it was read.
+#[derive(Clone, Copy)]
+pub(crate) struct Read {
+    pub(crate) record: Record,
+    pub(crate) table: TableId,
+    /// The visible version, or [`Record::NOTHING`].
+    pub(crate) seen: u64,
+    /// The version after it, or 0: a later search begins there (section 3.5).
+    pub(crate) later: u64,
+}
+
+/// A key that had no record.
+pub(crate) struct Absent {
+    pub(crate) table: TableId,
+    pub(crate) hash: u64,
+    pub(crate) key: Range<usize>,
+}
+
+/// The part of a leaf that was scanned.
+#[derive(Clone)]
+pub(crate) struct RangeRead {
+    pub(crate) table: TableId,
+    pub(crate) stamp: LeafStamp,
+    pub(crate) part: u64,
+    /// In `Txn::keys`: the first key, and the one behind the last (`None`: to the end).
+    pub(crate) low: Range<usize>,
+    pub(crate) high: Option<Range<usize>>,
+    /// In `Txn::seen`: the records found there, in key order.
+    pub(crate) seen: Range<usize>,
+}
+
+/// What a write does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// A new row.
+    Insert,
+    /// A row instead of the one that was read.
+    Update,
+    /// No row any more.
+    Delete,
+    /// An insert that was deleted again.
+    Nothing,
+}
+
+/// One record of the write_set.
+#[derive(Clone)]
+pub(crate) struct Write {
+    pub(crate) table: TableId,
+    pub(crate) op: Op,
+    /// The record; `None` for a key without one until the commit.
+    pub(crate) record: Option<Record>,
+    /// Of a key without a record.
+    pub(crate) hash: u64,
+    /// In `Txn::keys`: of a key without a record.
+    pub(crate) key: Range<usize>,
+    /// The row, in `Txn::images`.
+    pub(crate) image: Range<usize>,
+    /// For an index entry of a row that this transaction writes: that row's number in the write_set.
+    pub(crate) base: Option<usize>,
+}
+
+/// What a commit has done for one write.
+#[derive(Default, Clone, Copy)]
+pub(crate) struct Held {
+    /// The pending version.
+    pub(crate) version: Option<Version>,
+    /// It is in the record's chain.
+    pub(crate) installed: bool,
+    /// The record is this commit's, and new in the indexes.
+    pub(crate) created: bool,
+}
+
+/// A savepoint's state.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    writes: usize,
+    undo: usize,
+}
+
+/// The running transaction of a worker. Its memory is reused from transaction to transaction.
+pub(crate) struct Txn {
+    pub(crate) running: bool,
+    /// Unique among all transactions of the process: the worker, and a count.
+    pub(crate) serial: u64,
+    pub(crate) kind: TxnKind,
+    /// The timestamp; for a snapshot the boundary: everything before is seen.
+    pub(crate) ts: u64,
+    pub(crate) reads: Vec<Read>,
+    pub(crate) absents: Vec<Absent>,
+    pub(crate) ranges: Vec<RangeRead>,
+    pub(crate) seen: Vec<u64>,
+    pub(crate) keys: Vec<u8>,
+    pub(crate) writes: Vec<Write>,
+    pub(crate) images: Vec<u64>,
+    own: OwnWrites,
+    /// Writes as they were before this transaction changed them again.
+    undo: Vec<(usize, Write)>,
+    pub(crate) savepoints: Vec<Mark>,
+    pub(crate) inserts: usize,
+    pub(crate) held: Vec<Held>,
+    /// The order of installation: numbers of writes to records that exist.
+    pub(crate) order: Vec<(u64, u32)>,
+    /// Addresses of new records of one index, for its tree.
+    pub(crate) batch: Vec<(TableId, u64)>,
+    pub(crate) leaf: LeafRead,
+    pub(crate) candidates: Vec<Place>,
+}
+
+const OWN: u64 = 1 << 63;
+
+impl Txn {
+    pub(crate) fn new() -> Self {
+        Self {
+            running: false,
+            serial: 0,
+            kind: TxnKind::ReadWrite,
+            ts: 0,
+            reads: Vec::new(),
+            absents: Vec::new(),
+            ranges: Vec::new(),
+            seen: Vec::new(),
+            keys: Vec::new(),
+            writes: Vec::new(),
+            images: Vec::new(),
+            own: OwnWrites::new(),
+            undo: Vec::new(),
+            savepoints: Vec::new(),
+            inserts: 0,
+            held: Vec::new(),
+            order: Vec::new(),
+            batch: Vec::new(),
+            leaf: LeafRead::new(),
+            candidates: Vec::new(),
+        }
+    }
+
+    /// Forgets everything but the memory; what one huge transaction took is given back.
+    pub(crate) fn clear(&mut self) {
+        const KEPT: usize = 1 << 16;
+        self.running = false;
+        self.reads.clear();
+        self.absents.clear();
+        self.ranges.clear();
+        self.seen.clear();
+        self.keys.clear();
+        self.writes.clear();
+        self.images.clear();
+        self.own.clear();
+        self.undo.clear();
+        self.savepoints.clear();
+        self.held.clear();
+        self.order.clear();
+        self.inserts = 0;
+        if self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity() > KEPT
+        {
+            self.reads.shrink_to(KEPT / 4);
+            self.images.shrink_to(KEPT / 4);
+            self.keys.shrink_to(KEPT / 4);
+            self.seen.shrink_to(KEPT / 4);
+            self.writes.shrink_to(KEPT / 16);
+        }
+    }
+
+    /// Copies a key.
+    #[inline]
+    pub(crate) fn keep_key(&mut self, key: &[u8]) -> Range<usize> {
+        let start = self.keys.len();
+        self.keys.extend_from_slice(key);
+        start..self.keys.len()
+    }
+
+    /// Copies a row.
+    #[inline]
+    pub(crate) fn keep_row(&mut self, row: &[u64]) -> Range<usize> {
+        let start = self.images.len();
+        self.images.extend_from_slice(row);
+        start..self.images.len()
+    }
+
+    /// The write of a record.
+    #[inline]
+    pub(crate) fn write_of(&self, record: Record) -> Option<usize> {
+        self.own.find(record.raw(), |n| self.writes.get(n).is_some_and(|w| w.record == Some(record)))
+    }
+
+    /// The insert of a key that had no record.
+    #[inline]
+    pub(crate) fn insert_of(&self, table: TableId, hash: u64, key: &[u8]) -> Option<usize> {
+        if self.inserts == 0 {
+            return None;
+        }
+        self.own.find(hash, |n| {
+            self.writes.get(n).is_some_and(|w| {
+                w.record.is_none() && w.hash == hash && w.table == table && self.keys[w.key.clone()] == *key
+            })
+        })
+    }
+
+    /// Adds a write. Returns its number.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWrites`].
+    pub(crate) fn push_write(&mut self, write: Write) -> Result<usize> {
+        if self.writes.len() >= MAX_WRITES {
+            return Err(Error::TooManyWrites { limit: MAX_WRITES });
+        }
+        fn place(write: &Write) -> u64 {
+            write.record.map_or(write.hash, Record::raw)
+        }
+        let number = self.writes.len();
+        self.inserts += usize::from(write.record.is_none());
+        let (of, writes) = (place(&write), &self.writes);
+        // what a rollback took back may still be named: `find` sees that it is gone
+        self.own.insert(of, number, |n| writes.get(n).map_or(0, place));
+        self.writes.push(write);
+        Ok(number)
+    }
+
+    /// The key of a write that had no record has got one, by another transaction.
+    pub(crate) fn find_record(&mut self, number: usize, record: Record) {
+        self.writes[number].record = Some(record);
+        let writes = &self.writes;
+        self.own.insert(record.raw(), number, |n| {
+            writes.get(n).map_or(0, |w| w.record.map_or(w.hash, Record::raw))
+        });
+    }
+
+    /// Write access to an earlier write, which is noted for a rollback to a savepoint.
+    pub(crate) fn rewrite(&mut self, number: usize) -> &mut Write {
+        self.undo.push((number, self.writes[number].clone()));
+        &mut self.writes[number]
+    }
+
+    /// The present state of the write_set.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { writes: self.writes.len(), undo: self.undo.len() }
+    }
+
+    /// Back to an earlier state of the write_set. Inserts that are taken back have found their keys absent:
+    /// that was read, if `keep_reads`.
+    pub(crate) fn undo_to(&mut self, mark: Mark, keep_reads: bool) {
+        while self.undo.len() > mark.undo {
+            let (number, write) = self.undo.pop().expect("longer than the mark");
+            self.writes[number] = write;
+        }
+        for write in self.writes.drain(mark.writes..) {
+            if write.record.is_none() {
+                self.inserts -= 1;
+                if keep_reads {
+                    self.absents.push(Absent { table: write.table, hash: write.hash, key: write.key });
+                }
+            }
+        }
+    }
+
+    /// Whether nothing is to be written.
+    #[inline]
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.writes.iter().all(|w| w.op == Op::Nothing)
+    }
+
+    /// The name by which this transaction can come back to a row.
+    #[inline]
+    pub(crate) fn row_id(&self, table: TableId, place: Place) -> RowId {
+        let raw = match place {
+            Place::Record(record) => record.raw(),
+            Place::Own(number) => OWN | number as u64,
+        };
+        // SAFETY: records that the transaction found stay valid while it runs; a write's number is checked
+        // when it comes back.
+        unsafe { RowId::new(raw, self.serial, table) }
+    }
+
+    /// The place that a row's name stands for.
+    ///
+    /// # Errors
+    /// [`Error::StaleRow`].
+    #[inline]
+    pub(crate) fn place(&self, table: TableId, id: RowId) -> Result<Place> {
+        let raw = id.check(self.serial, table)?;
+        if raw & OWN == 0 {
+            // SAFETY: `row_id` gave the name in this transaction.
+            return Ok(Place::Record(unsafe { Record::from_raw(raw) }));
+        }
+        let number = (raw & !OWN) as usize;
+        // a rollback to a savepoint may have taken the write back
+        let write = self.writes.get(number).filter(|w| w.table == table);
+        write.map(|w| w.record.map_or(Place::Own(number), Place::Record)).ok_or(Error::StaleRow)
+    }
+}

@@ -1,0 +1,438 @@
+//! A worker: the engine interface, on top of the parts of the protocol.
+
+use crate::clock::{LAST_TICK, LONGEST_STEP, WorkerClock};
+use crate::config::{Clocks, Consistency};
+use crate::gc::clean;
+use crate::rules::Rule;
+use crate::shared::{Counters, Shared, count};
+use crate::table::Table;
+use crate::txn::Txn;
+use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_engine::{Order, Range, RowId, Savepoint, TxnKind, Worker};
+use scaledb_memory::Local;
+use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
+use scaledb_sync::Arc;
+use scaledb_sync::hint::Backoff;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+/// A loose clock looks at another one this often (section 3.1).
+const SYNCHRONIZE: Duration = Duration::from_micros(100);
+
+/// Chores between two looks for memory that others may have left.
+const COLLECT: u32 = if scaledb_sync::MODEL { 1 } else { 16 };
+
+/// One thread's access to a [`Cicada`](crate::Cicada) database.
+pub struct CicadaWorker {
+    shared: Arc<Shared>,
+    local: Local,
+    txn: Box<Txn>,
+    state: State,
+}
+
+/// What a worker keeps between transactions.
+pub(crate) struct State {
+    clock: WorkerClock,
+    /// The next transaction's serial.
+    serial: u64,
+    /// Commits since the last conflict.
+    pub(crate) calm: u32,
+    /// Versions that the running transaction has promoted.
+    pub(crate) promotions: u32,
+    /// A recent `min_rts`.
+    pub(crate) min_rts: u64,
+    /// Numbers for rows without a key, by table.
+    pub(crate) row_numbers: Vec<std::ops::Range<u64>>,
+    chores_at: u64,
+    until_collect: u32,
+    /// When a loose clock looked at another one, and at whose.
+    synchronized_at: u64,
+    peer: usize,
+    synchronize: u64,
+    random: u64,
+}
+
+/// A worker at work: its own parts and the shared ones, borrowed apart.
+pub(crate) struct Ctx<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) local: &'a mut Local,
+    pub(crate) txn: &'a mut Txn,
+    pub(crate) state: &'a mut State,
+}
+
+impl Ctx<'_> {
+    #[inline]
+    fn counters(&self) -> &Counters {
+        &self.shared.counters[self.local.id().index()]
+    }
+
+    /// A transaction that reads the present takes its timestamp (section 3.1).
+    #[inline]
+    fn begin(&mut self) -> Result<()> {
+        let (shared, id) = (self.shared, self.local.id());
+        let now = shared.clock.now_fenced();
+        let least = self.state.clock.advance(now);
+        if least >= LAST_TICK {
+            return Err(Error::BadDefinition("the 54 bits of the clock are used up".into()));
+        }
+        shared.horizon.announce(id, least);
+        self.local.enter_at(now);
+        let ticks = shared.horizon.settle(id, least);
+        self.state.clock.used(ticks);
+        self.txn.ts = Timestamp::new(ticks, id).raw();
+        Ok(())
+    }
+
+    /// A snapshot takes its boundary: the last one, or one behind all that has begun.
+    fn begin_snapshot(&mut self, deferrable: bool) {
+        let (shared, id) = (self.shared, self.local.id());
+        if deferrable {
+            let least = shared.horizon.latest() + 1;
+            let mut backoff = Backoff::new();
+            while shared.horizon.min_wts() < Timestamp::start_of(least).raw() {
+                let now = shared.clock.now();
+                shared.lead(self.state.clock.advance(now).max(least), now);
+                backoff.wait_forever();
+            }
+        }
+        shared.horizon.announce_snapshot(id);
+        self.local.enter_at(shared.clock.now());
+        self.txn.ts = shared.horizon.settle_snapshot(id);
+    }
+
+    /// The end of a transaction, however it went.
+    #[inline]
+    fn finish(&mut self) {
+        self.txn.clear();
+        self.shared.horizon.end(self.local.id());
+        self.local.exit();
+    }
+
+    /// Before the end of a transaction, every some microseconds: what it and earlier ones have superseded is
+    /// reclaimed, and somebody moves the horizon (section 3.8).
+    #[inline]
+    fn chores(&mut self, now: u64) {
+        if now.wrapping_sub(self.state.chores_at) >= self.shared.quiescence {
+            self.do_chores(now);
+        }
+    }
+
+    #[cold]
+    fn do_chores(&mut self, now: u64) {
+        let shared = self.shared;
+        self.state.chores_at = now;
+        if shared.horizon.wants_leader(now, shared.quiescence) {
+            shared.lead(self.state.clock.peek(now), now);
+        }
+        self.state.min_rts = shared.horizon.min_rts();
+        clean(shared, self.local, &mut shared.lanes[self.local.id().index()].lock());
+        if shared.config.clocks == Clocks::Loose {
+            self.synchronize(now);
+        }
+        if self.state.until_collect == 0 {
+            self.state.until_collect = COLLECT;
+            self.local.collect();
+            if !shared.config.background {
+                shared.regulate(now);
+            }
+        } else {
+            self.state.until_collect -= 1;
+        }
+    }
+
+    /// One-sided synchronization (section 3.1): the next worker's clock is looked at.
+    fn synchronize(&mut self, now: u64) {
+        if now.wrapping_sub(self.state.synchronized_at) < self.state.synchronize {
+            return;
+        }
+        self.state.synchronized_at = now;
+        let workers = self.shared.horizon.workers();
+        self.state.peer = (self.state.peer + 1) % workers.max(1);
+        let peer = scaledb_base::WorkerId(self.state.peer as u8);
+        if peer != self.local.id() {
+            self.state.clock.catch_up(self.shared.horizon.clock_of(peer));
+        }
+    }
+
+    /// External consistency (section 3.1): no transaction that begins after this returns has a smaller
+    /// timestamp than `ts`, which has committed.
+    #[inline]
+    fn wait_for_clock(&mut self, ts: Timestamp, now: u64) {
+        let shared = self.shared;
+        if shared.config.consistency == Consistency::Causal || !shared.config.rules.on(Rule::WaitForClock) {
+            return;
+        }
+        match shared.config.clocks {
+            Clocks::Synchronized => {
+                let mut now = now;
+                while now <= ts.ticks() {
+                    scaledb_sync::hint::spin_loop();
+                    now = shared.clock.now();
+                }
+            }
+            Clocks::Loose => {
+                let mut backoff = Backoff::new();
+                while shared.horizon.min_wts() <= ts.raw() {
+                    let now = shared.clock.now();
+                    shared.lead(self.state.clock.advance(now).max(ts.ticks() + 1), now);
+                    if shared.horizon.min_wts() <= ts.raw() {
+                        backoff.wait_forever();
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl CicadaWorker {
+    pub(crate) fn new(shared: Arc<Shared>, local: Local) -> Self {
+        let id = local.id();
+        shared.horizon.register(id);
+        let now = shared.clock.now();
+        let times =
+            (shared.clock.ticks(shared.config.boost), shared.clock.ticks(Duration::from_secs(LONGEST_STEP)));
+        let state = State {
+            clock: WorkerClock::new(shared.config.clocks, now, shared.horizon.clock_of(id), times),
+            serial: now << 7 | id.index() as u64,
+            calm: 0,
+            promotions: 0,
+            min_rts: 0,
+            row_numbers: Vec::new(),
+            chores_at: now,
+            until_collect: 0,
+            synchronized_at: now,
+            peer: id.index(),
+            synchronize: shared.clock.ticks(SYNCHRONIZE),
+            random: id.index() as u64 + 1,
+        };
+        Self { shared, local, txn: Box::new(Txn::new()), state }
+    }
+
+    /// This worker's next transactions come after the one with this timestamp, whoever ran it: what
+    /// [`Consistency::Causal`] asks those to say who tell others about their commits.
+    pub fn observe(&mut self, commit_ts: Timestamp) {
+        self.state.clock.observe(commit_ts.ticks());
+    }
+
+    #[inline]
+    pub(crate) fn ctx(&mut self) -> Ctx<'_> {
+        Ctx { shared: &self.shared, local: &mut self.local, txn: &mut self.txn, state: &mut self.state }
+    }
+
+    /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
+    #[inline]
+    fn operate<R>(&mut self, table: TableId, f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>) -> Result<R> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        let mut ctx = self.ctx();
+        let shared = ctx.shared;
+        let result = shared.tables.get(table).and_then(|table| f(&mut ctx, table));
+        if let Err(Error::Conflict(conflict)) = &result {
+            count(&ctx.counters().conflicts[conflict.kind as usize]);
+            ctx.state.clock.boost(true);
+            ctx.state.calm = 0;
+            ctx.finish();
+        }
+        result
+    }
+
+    /// [`CicadaWorker::operate`] for operations that write.
+    #[inline]
+    fn operate_writing<R>(
+        &mut self,
+        table: TableId,
+        f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>,
+    ) -> Result<R> {
+        if self.txn.running && self.txn.kind != TxnKind::ReadWrite {
+            return Err(Error::ReadOnlyTransaction);
+        }
+        self.operate(table, |ctx, table| {
+            if table.index_of.is_some() {
+                return Err(Error::BadDefinition(format!("{} is an index: write to its table", table.name)));
+            }
+            f(ctx, table)
+        })
+    }
+}
+
+impl Worker for CicadaWorker {
+    #[inline]
+    fn begin(&mut self, kind: TxnKind) -> Result<()> {
+        if self.txn.running {
+            self.rollback();
+        }
+        let mut ctx = self.ctx();
+        ctx.txn.kind = kind;
+        match kind {
+            TxnKind::ReadWrite | TxnKind::ReadOnly => ctx.begin()?,
+            TxnKind::Snapshot | TxnKind::Deferrable => ctx.begin_snapshot(kind == TxnKind::Deferrable),
+        }
+        ctx.state.serial += 1 << 7;
+        ctx.state.promotions = 0;
+        ctx.txn.serial = ctx.state.serial;
+        ctx.txn.running = true;
+        Ok(())
+    }
+
+    #[inline]
+    fn in_transaction(&self) -> bool {
+        self.txn.running
+    }
+
+    #[inline]
+    fn get<R>(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        _cols: &Projection,
+        f: impl FnOnce(RowId, RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        self.operate(table, |ctx, table| ctx.get(table, key, f))
+    }
+
+    fn prefetch<'k>(&mut self, table: TableId, keys: impl Iterator<Item = &'k [u8]>, cols: &Projection) {
+        if !self.txn.running {
+            return;
+        }
+        let mut ctx = self.ctx();
+        if let Ok(table) = ctx.shared.tables.get(table) {
+            ctx.prefetch(table, keys, cols);
+        }
+    }
+
+    fn scan(
+        &mut self,
+        index: TableId,
+        range: Range<'_>,
+        order: Order,
+        _cols: &Projection,
+        f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        self.operate(index, |ctx, table| ctx.scan(table, range, order, f))
+    }
+
+    #[inline]
+    fn insert(&mut self, table: TableId, row: &RowBuf) -> Result<RowId> {
+        self.operate_writing(table, |ctx, table| ctx.insert(table, row))
+    }
+
+    #[inline]
+    fn update<R>(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        self.operate_writing(table, |ctx, table| match ctx.locate(table, key) {
+            Some(place) => ctx.update(table, place, cols, f),
+            None => Ok(None),
+        })
+    }
+
+    #[inline]
+    fn update_at<R>(
+        &mut self,
+        table: TableId,
+        row: RowId,
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        self.operate_writing(table, |ctx, table| {
+            let place = ctx.txn.place(table.id, row)?;
+            ctx.update(table, place, cols, f)
+        })
+    }
+
+    fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
+        self.operate_writing(table, |ctx, table| match ctx.locate(table, key) {
+            Some(place) => ctx.delete(table, place),
+            None => Ok(false),
+        })
+    }
+
+    fn delete_at(&mut self, table: TableId, row: RowId) -> Result<bool> {
+        self.operate_writing(table, |ctx, table| {
+            let place = ctx.txn.place(table.id, row)?;
+            ctx.delete(table, place)
+        })
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        let mark = self.txn.mark();
+        self.txn.savepoints.push(mark);
+        Ok(Savepoint(self.txn.savepoints.len() as u64 - 1))
+    }
+
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        let number = savepoint.0 as usize;
+        let mark = *self.txn.savepoints.get(number).ok_or(Error::NoSuchSavepoint)?;
+        self.txn.savepoints.truncate(number + 1);
+        self.ctx().roll_back_to(mark);
+        Ok(())
+    }
+
+    #[inline]
+    fn commit(&mut self) -> Result<Timestamp> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        let mut ctx = self.ctx();
+        let reads_present = matches!(ctx.txn.kind, TxnKind::ReadWrite | TxnKind::ReadOnly);
+        let result = ctx.commit();
+        match &result {
+            Ok(_) => {
+                count(&ctx.counters().commits);
+                ctx.state.clock.boost(false);
+                ctx.state.calm = ctx.state.calm.saturating_add(1);
+            }
+            Err(Error::Conflict(conflict)) => {
+                count(&ctx.counters().conflicts[conflict.kind as usize]);
+                ctx.state.clock.boost(true);
+                ctx.state.calm = 0;
+            }
+            Err(_) => count(&ctx.counters().rollbacks),
+        }
+        let now = ctx.shared.clock.now();
+        ctx.chores(now);
+        ctx.finish();
+        if let (Ok(ts), true) = (&result, reads_present) {
+            ctx.wait_for_clock(*ts, now);
+        }
+        result
+    }
+
+    fn rollback(&mut self) {
+        if self.txn.running {
+            let mut ctx = self.ctx();
+            count(&ctx.counters().rollbacks);
+            let now = ctx.shared.clock.now();
+            ctx.chores(now);
+            ctx.finish();
+        }
+    }
+
+    fn back_off(&mut self, attempt: u32) {
+        self.shared.contention.wait(&self.shared.clock, attempt, &mut self.state.random);
+    }
+}
+
+impl Drop for CicadaWorker {
+    fn drop(&mut self) {
+        self.rollback();
+        // the next worker of this id goes on behind this one's timestamps: they stand in the horizon's slot.
+        // What is left in the queue is cleaned by the background thread, or by that worker.
+        let mut ctx = self.ctx();
+        let now = ctx.shared.clock.now();
+        ctx.local.enter_at(now);
+        ctx.do_chores(now);
+        ctx.local.exit();
+    }
+}

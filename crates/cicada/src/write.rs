@@ -1,0 +1,356 @@
+//! Buffered writes: what a transaction will do when it commits. All of it stays in the worker's own memory
+//! until then (section 3.6: *deferred index updates*).
+
+use crate::read::{Row, conflict};
+use crate::record::{Record, Visible};
+use crate::rules::Rule;
+use crate::table::Table;
+use crate::txn::{Op, Place, Write};
+use crate::version::Version;
+use crate::worker::Ctx;
+use scaledb_base::limits::{MAX_KEY_BYTES, MAX_ROW_BYTES};
+use scaledb_base::{Conflict, ConflictKind, Error, Result};
+use scaledb_engine::RowId;
+use scaledb_keys::KeyBuf;
+use scaledb_row::{ColumnSet, Projection, RowBuf, RowMut, RowRef};
+use scaledb_sync::atomic::Ordering;
+
+/// Row numbers that a worker takes from its table at a time.
+const ROW_BLOCK: u64 = 1 << 10;
+
+impl Ctx<'_> {
+    /// `insert` of a base row and its index entries. Changes nothing if it fails.
+    pub(crate) fn insert(&mut self, table: &Table, row: &RowBuf) -> Result<RowId> {
+        let words = row.words();
+        if words.len() * 8 > MAX_ROW_BYTES {
+            return Err(Error::RowTooLarge { got: words.len() * 8, limit: MAX_ROW_BYTES });
+        }
+        if words.len() < table.schema.layout().fixed_words() {
+            return Err(Error::WrongRow(table.id));
+        }
+        let view = row.view(&table.schema);
+        let mut key = KeyBuf::new();
+        if table.is_numbered() {
+            key = key.u64(self.next_row_number(table));
+        } else {
+            table.schema.primary_key().encode(&table.schema, view, &mut key);
+        }
+        let mark = self.txn.mark();
+        let result = self.insert_with_entries(table, &key, words);
+        if result.is_err() {
+            self.txn.undo_to(mark, true);
+        }
+        result
+    }
+
+    fn insert_with_entries(&mut self, table: &Table, key: &[u8], words: &[u64]) -> Result<RowId> {
+        let number = self.insert_record(table, key, words, None)?;
+        let mut entry_key = KeyBuf::new();
+        for &index in &table.indexes {
+            let index = self.shared.tables.get(index)?;
+            let view = RowRef::new(table.schema.layout(), words);
+            index.entry_key(&table.schema, view, key, &mut entry_key);
+            self.insert_record(index, &entry_key, &[0], Some(number))?;
+        }
+        let place = self.txn.writes[number].record.map_or(Place::Own(number), Place::Record);
+        Ok(self.txn.row_id(table.id, place))
+    }
+
+    /// The key of the next row of a table without a primary key: unique, and ascending per worker.
+    fn next_row_number(&mut self, table: &Table) -> u64 {
+        let rows = &mut self.state.row_numbers;
+        if rows.len() <= table.id.index() {
+            rows.resize(table.id.index() + 1, 0..0);
+        }
+        let mine = &mut rows[table.id.index()];
+        if mine.is_empty() {
+            // only the numbers count
+            let first = table.row_numbers.fetch_add(ROW_BLOCK, Ordering::Relaxed);
+            *mine = first..first + ROW_BLOCK;
+        }
+        let number = mine.start;
+        mine.start += 1;
+        number
+    }
+
+    /// Adds an insert to the write_set, after looking whether the key is taken. Returns its number.
+    fn insert_record(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        words: &[u64],
+        base: Option<usize>,
+    ) -> Result<usize> {
+        if key.len() > MAX_KEY_BYTES {
+            return Err(Error::KeyTooLarge { got: key.len(), limit: MAX_KEY_BYTES });
+        }
+        let hash = self.shared.hasher.hash(key);
+        let mut own = self.txn.insert_of(table.id, hash, key);
+        let mut record = None;
+        if own.is_none() && !table.is_numbered() {
+            // one that is on its way out of the index is as good as none: the commit waits until it is gone
+            record = table.find(self.local, hash, key).filter(|record| !record.is_obsolete());
+            if let Some(record) = record {
+                own = self.txn.write_of(record);
+                if own.is_none() {
+                    self.refuse_live(table, record)?;
+                }
+            }
+        }
+        let image = self.txn.keep_row(words);
+        if let Some(number) = own {
+            let op = match self.txn.writes[number].op {
+                Op::Delete => Op::Update,
+                Op::Nothing => Op::Insert,
+                Op::Insert | Op::Update => {
+                    self.check_so_far()?;
+                    return Err(Error::DuplicateKey { table: table.id, key: key.into() });
+                }
+            };
+            let write = self.txn.rewrite(number);
+            (write.op, write.image, write.base) = (op, image, base);
+            return Ok(number);
+        }
+        let key = if record.is_some() { 0..0 } else { self.txn.keep_key(key) };
+        self.txn.push_write(Write { table: table.id, op: Op::Insert, record, hash, key, image, base })
+    }
+
+    /// Fails if the record is live; else that it is not was read.
+    fn refuse_live(&mut self, table: &Table, record: Record) -> Result<()> {
+        let visible = self.see(table, record)?;
+        self.remember(table, record, &visible)?;
+        if visible.live {
+            // a duplicate that follows from a stale read is a conflict
+            self.check_so_far()?;
+            return Err(Error::DuplicateKey { table: table.id, key: record.key().into() });
+        }
+        self.refuse_late_write(table, record, &visible)
+    }
+
+    /// Early abort (section 3.2): a version that a later transaction has read cannot be overwritten, nor one
+    /// that is not the newest (*write latest version only*, for every write here depends on what was there).
+    fn refuse_late_write(&self, table: &Table, record: Record, visible: &Visible) -> Result<()> {
+        // SAFETY: seen in this transaction.
+        let rts = unsafe { record.rts_of(visible.version) };
+        // a hint: the commit looks again
+        if visible.outdated || rts.load(Ordering::Relaxed) > self.txn.ts {
+            return Err(conflict(ConflictKind::WriteChanged, table, record));
+        }
+        Ok(())
+    }
+
+    /// The row that a write begins with, where it was found; what is not there was read.
+    fn read_to_write(&mut self, table: &Table, place: Place) -> Result<Option<Row>> {
+        let record = match place {
+            Place::Record(record) if self.txn.write_of(record).is_none() => record,
+            _ => return self.read_place(table, place),
+        };
+        let visible = self.see(table, record)?;
+        self.remember(table, record, &visible)?;
+        if !visible.live {
+            return Ok(None);
+        }
+        self.refuse_late_write(table, record, &visible)?;
+        // SAFETY: visible in this transaction.
+        Ok(Some(Row::Version(unsafe { Version::from_raw(visible.version) })))
+    }
+
+    /// `update` of a row.
+    pub(crate) fn update<R>(
+        &mut self,
+        table: &Table,
+        place: Place,
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let Some(row) = self.read_to_write(table, place)? else { return Ok(None) };
+        let start = self.txn.images.len();
+        match row {
+            // SAFETY: visible in this transaction.
+            Row::Version(version) => self.txn.images.extend_from_slice(unsafe { version.row() }),
+            Row::Own(number) => self.txn.images.extend_from_within(self.txn.writes[number].image.clone()),
+        }
+        let mut edit = RowMut::new(table.schema.layout(), &mut self.txn.images, start, cols.columns());
+        let result = f(&mut edit);
+        let dirty = edit.dirty();
+        let value = match self.check_update(table, dirty, start, result) {
+            Ok(value) if !dirty.is_empty() => value,
+            unchanged => {
+                self.txn.images.truncate(start);
+                return unchanged.map(Some);
+            }
+        };
+        let image = start..self.txn.images.len();
+        let mark = self.txn.mark();
+        let number = match (row, place) {
+            (Row::Own(number), _) | (_, Place::Own(number)) => {
+                let old = self.txn.writes[number].image.clone();
+                self.txn.rewrite(number).image = image;
+                self.move_entries(table, number, dirty, &OldRow::Image(old)).map(|()| number)
+            }
+            (Row::Version(version), Place::Record(record)) => {
+                let (record, op) = (Some(record), Op::Update);
+                let write = Write { table: table.id, op, record, hash: 0, key: 0..0, image, base: None };
+                self.txn
+                    .push_write(write)
+                    .and_then(|n| self.move_entries(table, n, dirty, &OldRow::Version(version)).map(|()| n))
+            }
+        };
+        match number {
+            Ok(_) => Ok(Some(value)),
+            Err(error) => {
+                self.txn.undo_to(mark, true);
+                Err(error)
+            }
+        }
+    }
+
+    /// What an update may not do.
+    fn check_update<R>(&self, table: &Table, dirty: ColumnSet, start: usize, result: Result<R>) -> Result<R> {
+        let value = result?;
+        let pk = table.schema.primary_key();
+        if pk.columns().overlaps(dirty) {
+            // the shared bit of columns from 63 on may overlap by accident
+            let columns = table.schema.columns();
+            let part = pk.parts().iter().find(|p| dirty.has(p.column) && p.column < 63);
+            if let Some(part) = part {
+                return Err(Error::KeyUpdate(columns[part.column].name.clone()));
+            }
+        }
+        let got = (self.txn.images.len() - start) * 8;
+        if got > MAX_ROW_BYTES {
+            return Err(Error::RowTooLarge { got, limit: MAX_ROW_BYTES });
+        }
+        Ok(value)
+    }
+
+    /// The primary key of a row in the write_set.
+    fn key_of(&self, number: usize) -> KeyBuf {
+        let write = &self.txn.writes[number];
+        match write.record {
+            Some(record) => record.key().into(),
+            None => self.txn.keys[write.key.clone()].into(),
+        }
+    }
+
+    /// Moves the index entries of a row whose columns `dirty` were set by write `number`.
+    fn move_entries(&mut self, table: &Table, number: usize, dirty: ColumnSet, old: &OldRow) -> Result<()> {
+        if !table.indexed.overlaps(dirty) {
+            return Ok(());
+        }
+        let pk = self.key_of(number);
+        let layout = table.schema.layout();
+        let (mut old_key, mut new_key) = (KeyBuf::new(), KeyBuf::new());
+        for &index in &table.indexes {
+            let index = self.shared.tables.get(index)?;
+            let of = index.index_of.as_ref().expect("an index");
+            if !of.key.columns().overlaps(dirty) {
+                continue;
+            }
+            let old_row = match old {
+                // SAFETY: visible in this transaction.
+                OldRow::Version(version) => unsafe { version.row() },
+                OldRow::Image(image) => &self.txn.images[image.clone()],
+            };
+            let new_row = &self.txn.images[self.txn.writes[number].image.clone()];
+            index.entry_key(&table.schema, RowRef::new(layout, old_row), &pk, &mut old_key);
+            index.entry_key(&table.schema, RowRef::new(layout, new_row), &pk, &mut new_key);
+            if old_key != new_key {
+                self.delete_entry(index, &old_key)?;
+                self.insert_record(index, &new_key, &[0], Some(number))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes the index entry of a row that this transaction deletes or changes.
+    fn delete_entry(&mut self, index: &Table, key: &[u8]) -> Result<()> {
+        let deleted = match self.locate(index, key) {
+            Some(place) => self.delete_record(index, place)?,
+            None => false,
+        };
+        if deleted {
+            return Ok(());
+        }
+        // the row that we read has this entry; who does not find it has read two different states
+        Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into() }.into())
+    }
+
+    /// `delete` of a row and its index entries.
+    pub(crate) fn delete(&mut self, table: &Table, place: Place) -> Result<bool> {
+        if table.indexes.is_empty() {
+            return self.delete_record(table, place);
+        }
+        let Some(row) = self.read_to_write(table, place)? else { return Ok(false) };
+        let old = match row {
+            Row::Version(version) => OldRow::Version(version),
+            Row::Own(number) => OldRow::Image(self.txn.writes[number].image.clone()),
+        };
+        let pk: KeyBuf = match place {
+            Place::Record(record) => record.key().into(),
+            Place::Own(number) => self.key_of(number),
+        };
+        let mark = self.txn.mark();
+        let result = self.delete_with_entries(table, place, &pk, &old);
+        if result.is_err() {
+            self.txn.undo_to(mark, true);
+        }
+        result
+    }
+
+    fn delete_with_entries(&mut self, table: &Table, place: Place, pk: &[u8], old: &OldRow) -> Result<bool> {
+        if !self.delete_record(table, place)? {
+            return Ok(false);
+        }
+        let mut key = KeyBuf::new();
+        for &index in &table.indexes {
+            let index = self.shared.tables.get(index)?;
+            let row = match old {
+                // SAFETY: visible in this transaction.
+                OldRow::Version(version) => unsafe { version.row() },
+                OldRow::Image(image) => &self.txn.images[image.clone()],
+            };
+            index.entry_key(&table.schema, RowRef::new(table.schema.layout(), row), pk, &mut key);
+            self.delete_entry(index, &key)?;
+        }
+        Ok(true)
+    }
+
+    /// Adds the delete of one record to the write_set. False if there is no row.
+    fn delete_record(&mut self, table: &Table, place: Place) -> Result<bool> {
+        let Some(row) = self.read_to_write(table, place)? else { return Ok(false) };
+        match (row, place) {
+            (Row::Own(number), _) | (_, Place::Own(number)) => {
+                let write = self.txn.rewrite(number);
+                write.op = if write.op == Op::Insert { Op::Nothing } else { Op::Delete };
+            }
+            (Row::Version(_), Place::Record(record)) => {
+                let (record, op) = (Some(record), Op::Delete);
+                let write =
+                    Write { table: table.id, op, record, hash: 0, key: 0..0, image: 0..0, base: None };
+                self.txn.push_write(write)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether what the running transaction has read still holds: else an error that it found is no news.
+    pub(crate) fn check_so_far(&mut self) -> Result<()> {
+        self.check_reads(false)?;
+        self.check_absents()?;
+        self.check_ranges(false)
+    }
+
+    /// `rollback_to`: see [`Txn::undo_to`](crate::txn::Txn::undo_to).
+    pub(crate) fn roll_back_to(&mut self, mark: crate::txn::Mark) {
+        let keep = self.shared.config.rules.on(Rule::UndoneReads);
+        self.txn.undo_to(mark, keep);
+    }
+}
+
+/// A row as it was before a write of this transaction.
+enum OldRow {
+    Version(Version),
+    /// In `Txn::images`.
+    Image(std::ops::Range<usize>),
+}
