@@ -1,0 +1,301 @@
+//! The bytes of segments and groups. `docs/log-format.md` draws them.
+
+use crate::bytes::{Bytes, timestamp};
+use crate::error::{LogError, Result};
+use scaledb_base::Timestamp;
+use std::fmt;
+
+/// What is written is a multiple of it, so that no sector is ever written twice.
+pub(crate) const PAGE: usize = 4096;
+/// The format that is written, and the latest that is read.
+pub(crate) const FORMAT: u32 = 1;
+
+pub(crate) const GROUP_HEADER: usize = 64;
+pub(crate) const BLOCK_HEADER: usize = 16;
+
+const SEGMENT_MAGIC: &[u8; 8] = b"SDB-LOG\n";
+const GROUP_MAGIC: &[u8; 4] = b"GRP\n";
+
+/// The random name of a database, in each of its files.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct DatabaseId(pub [u8; 16]);
+
+impl fmt::Display for DatabaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for DatabaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl DatabaseId {
+    pub(crate) fn parse(hex: &str) -> Option<Self> {
+        let mut id = [0; 16];
+        if hex.len() != 32 || !hex.is_ascii() {
+            return None;
+        }
+        for (byte, pair) in id.iter_mut().zip(hex.as_bytes().chunks(2)) {
+            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Self(id))
+    }
+}
+
+/// Where the log of the incarnations before ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Cut {
+    /// Their last segment; 0: there is none.
+    pub(crate) segment: u64,
+    /// Where in it the last group ended.
+    pub(crate) offset: u64,
+    /// The horizon of that group. What is at or above it was never acknowledged, and is gone.
+    pub(crate) horizon: Timestamp,
+}
+
+/// The first page of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SegmentHeader {
+    pub(crate) database: DatabaseId,
+    pub(crate) number: u64,
+    /// Counts the openings of the database.
+    pub(crate) incarnation: u64,
+    /// The number of the incarnation's first segment.
+    pub(crate) first: u64,
+    pub(crate) cut: Cut,
+}
+
+impl SegmentHeader {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(PAGE);
+        out.extend_from_slice(SEGMENT_MAGIC);
+        out.extend_from_slice(&FORMAT.to_le_bytes());
+        out.extend_from_slice(&[0; 4]);
+        out.extend_from_slice(&self.database.0);
+        for word in [
+            self.number,
+            self.incarnation,
+            self.first,
+            self.cut.segment,
+            self.cut.offset,
+            self.cut.horizon.raw(),
+        ] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+        out.resize(PAGE, 0);
+        let crc = page_crc(&out);
+        out[12..16].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// # Errors
+    /// [`LogError::Damaged`], [`LogError::NewerFormat`].
+    pub(crate) fn decode(page: &[u8], file: &str, database: DatabaseId, number: u64) -> Result<Self> {
+        let damaged = |what: &str| LogError::damaged(file, 0, what);
+        let mut from = Bytes(page);
+        let short = || damaged("the file is shorter than its header");
+        let magic = from.take(8).ok_or_else(short)?;
+        let format = from.u32().ok_or_else(short)?;
+        let crc = from.u32().ok_or_else(short)?;
+        if page.len() != PAGE {
+            return Err(short());
+        }
+        // the places of these three are those of every format
+        if magic != SEGMENT_MAGIC || crc != page_crc(page) {
+            return Err(damaged("the header of the segment does not have its checksum"));
+        }
+        if format > FORMAT {
+            return Err(LogError::NewerFormat { file: file.to_owned(), found: format, known: FORMAT });
+        }
+        let mut fields = || {
+            let database = DatabaseId(from.id()?);
+            let (number, incarnation, first) = (from.u64()?, from.u64()?, from.u64()?);
+            let cut = Cut { segment: from.u64()?, offset: from.u64()?, horizon: from.timestamp()? };
+            Some(Self { database, number, incarnation, first, cut })
+        };
+        let header = fields().ok_or_else(|| damaged("the header of the segment has no sense"))?;
+        if header.database != database {
+            return Err(damaged("the segment belongs to another database"));
+        }
+        if header.number != number || header.first > number || header.cut.segment >= header.first {
+            return Err(damaged("the segment belongs to another place of the log"));
+        }
+        Ok(header)
+    }
+}
+
+/// The checksum of a page, without the field that holds it.
+fn page_crc(page: &[u8]) -> u32 {
+    crc32c::crc32c_append(crc32c::crc32c(&page[..12]), &page[16..])
+}
+
+/// What the checksums of a segment's groups start from: groups that an earlier use of the file has left, or
+/// that come from elsewhere, are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Seed(u32);
+
+impl Seed {
+    pub(crate) fn new(database: DatabaseId, segment: u64) -> Self {
+        Self(crc32c::crc32c_append(crc32c::crc32c(&database.0), &segment.to_le_bytes()))
+    }
+
+    fn block(self, group: u64, block: u32) -> u32 {
+        let seed = crc32c::crc32c_append(self.0, &group.to_le_bytes());
+        crc32c::crc32c_append(seed, &block.to_le_bytes())
+    }
+}
+
+/// The first bytes of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct GroupHeader {
+    /// Consecutive in an incarnation, from 1.
+    pub(crate) number: u64,
+    pub(crate) incarnation: u64,
+    /// Of the whole group: a multiple of [`PAGE`].
+    pub(crate) length: u64,
+    /// All commits before it are in this group, or in earlier ones.
+    pub(crate) horizon: Timestamp,
+    /// The largest commit_ts in the group; zero if it has none.
+    pub(crate) newest: Timestamp,
+    pub(crate) blocks: u32,
+}
+
+impl GroupHeader {
+    /// The header of a group, if there is one at the front of `from`, and it ends at or before `limit`
+    /// bytes from there.
+    pub(crate) fn decode(from: &[u8], seed: Seed, limit: u64) -> Option<Self> {
+        let bytes = from.get(..GROUP_HEADER)?;
+        let mut from = Bytes(bytes);
+        if from.take(4)? != GROUP_MAGIC {
+            return None;
+        }
+        if from.u32()? != crc32c::crc32c_append(seed.0, &bytes[8..]) {
+            return None;
+        }
+        let (number, incarnation, length) = (from.u64()?, from.u64()?, from.u64()?);
+        let (horizon, newest) = (timestamp(from.u64()?)?, timestamp(from.u64()?)?);
+        let blocks = from.u32()?;
+        let fits = length >= PAGE as u64 && length.is_multiple_of(PAGE as u64) && length <= limit;
+        let room = length / BLOCK_HEADER as u64 >= u64::from(blocks);
+        (fits && room && number > 0).then_some(Self { number, incarnation, length, horizon, newest, blocks })
+    }
+
+    /// Puts the header in front of a group whose blocks are there.
+    fn write(&self, seed: Seed, group: &mut [u8]) {
+        let mut header = Vec::with_capacity(GROUP_HEADER);
+        header.extend_from_slice(GROUP_MAGIC);
+        header.extend_from_slice(&[0; 4]);
+        for word in [self.number, self.incarnation, self.length, self.horizon.raw(), self.newest.raw()] {
+            header.extend_from_slice(&word.to_le_bytes());
+        }
+        header.extend_from_slice(&self.blocks.to_le_bytes());
+        header.resize(GROUP_HEADER, 0);
+        let crc = crc32c::crc32c_append(seed.0, &header[8..]);
+        header[4..8].copy_from_slice(&crc.to_le_bytes());
+        group[..GROUP_HEADER].copy_from_slice(&header);
+    }
+}
+
+/// A group in the making. The buffer is used again.
+#[derive(Debug, Default)]
+pub(crate) struct GroupBuilder {
+    bytes: Vec<u8>,
+    blocks: u32,
+    newest: Timestamp,
+    /// Of each block: where its header starts.
+    starts: Vec<usize>,
+}
+
+impl GroupBuilder {
+    /// Starts anew.
+    pub(crate) fn clear(&mut self) {
+        /// What a buffer may keep.
+        const KEPT: usize = 64 << 20;
+        if self.bytes.capacity() > KEPT {
+            self.bytes = Vec::new();
+        }
+        self.bytes.clear();
+        self.bytes.resize(GROUP_HEADER, 0);
+        self.starts.clear();
+        self.blocks = 0;
+        self.newest = Timestamp::ZERO;
+    }
+
+    /// Adds what one worker has appended.
+    pub(crate) fn block(&mut self, worker: u8, newest: Timestamp, records: &[u8]) {
+        self.starts.push(self.bytes.len());
+        self.bytes.extend_from_slice(&[0; 4]);
+        self.bytes.extend_from_slice(&u32::from(worker).to_le_bytes());
+        self.bytes.extend_from_slice(&(records.len() as u64).to_le_bytes());
+        self.bytes.extend_from_slice(records);
+        self.blocks += 1;
+        self.newest = self.newest.max(newest);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks == 0
+    }
+
+    pub(crate) fn newest(&self) -> Timestamp {
+        self.newest
+    }
+
+    /// The length that [`GroupBuilder::finish`] gives.
+    pub(crate) fn padded(&self) -> u64 {
+        self.bytes.len().next_multiple_of(PAGE) as u64
+    }
+
+    /// The bytes to write. The checksums are made here, when the place of the group is known.
+    pub(crate) fn finish(&mut self, seed: Seed, incarnation: u64, number: u64, horizon: Timestamp) -> &[u8] {
+        let ends = self.starts.iter().skip(1).copied().chain([self.bytes.len()]);
+        let ends: Vec<usize> = ends.collect();
+        for (block, (&start, end)) in self.starts.iter().zip(ends).enumerate() {
+            let crc = crc32c::crc32c_append(seed.block(number, block as u32), &self.bytes[start + 4..end]);
+            self.bytes[start..start + 4].copy_from_slice(&crc.to_le_bytes());
+        }
+        let length = self.padded();
+        self.bytes.resize(length as usize, 0);
+        let header =
+            GroupHeader { number, incarnation, length, horizon, newest: self.newest, blocks: self.blocks };
+        header.write(seed, &mut self.bytes);
+        &self.bytes
+    }
+}
+
+/// A block of a group whose checksum is right: the worker, and where its records lie in the group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct BlockAt {
+    pub(crate) worker: u8,
+    pub(crate) records: std::ops::Range<usize>,
+}
+
+/// Takes a whole group apart, and checks all of it. An error says what is wrong.
+pub(crate) fn blocks(header: &GroupHeader, seed: Seed, group: &[u8]) -> Result<Vec<BlockAt>, &'static str> {
+    let mut blocks = Vec::with_capacity(header.blocks as usize);
+    let mut at = GROUP_HEADER;
+    for block in 0..header.blocks {
+        let Some(bytes) = group.get(at..) else { return Err("a block is cut off") };
+        let mut from = Bytes(bytes);
+        let (Some(crc), Some(worker), Some(len)) = (from.u32(), from.u32(), from.u64()) else {
+            return Err("a block is cut off");
+        };
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        if from.take(len).is_none() {
+            return Err("a block is cut off");
+        }
+        let end = at + BLOCK_HEADER + len;
+        if crc != crc32c::crc32c_append(seed.block(header.number, block), &group[at + 4..end]) {
+            return Err("a block does not have its checksum");
+        }
+        let Ok(worker) = u8::try_from(worker) else { return Err("a block is of no worker") };
+        blocks.push(BlockAt { worker, records: at + BLOCK_HEADER..end });
+        at = end;
+    }
+    match group.get(at..) {
+        Some(padding) if padding.len() < PAGE && padding.iter().all(|&byte| byte == 0) => Ok(blocks),
+        _ => Err("the padding behind the blocks is not zero"),
+    }
+}

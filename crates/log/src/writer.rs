@@ -1,0 +1,254 @@
+//! The workers' side: a buffer each, and a word that says that a commit is on its way.
+//!
+//! ```text
+//!  worker    begin(ticks) ── fence, clock: commit_ts ── append ── end
+//!            in_flight = ticks                          buffer    in_flight = NONE
+//! ```
+//! The flusher looks at `in_flight` *after* it has read the clock, and takes the buffer after that. See
+//! `flush.rs` for the proof.
+
+use crate::error::Result;
+use crate::log::Shared;
+use crate::record::{CATALOG, DELETE, INSERT, RECORD_HEADER, SPLIT, UPDATE};
+use scaledb_base::limits::MAX_KEY_BYTES;
+use scaledb_base::{TableId, Timestamp, WorkerId};
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use scaledb_sync::lock::{Mutex, MutexGuard};
+use std::fmt;
+
+/// No commit is on its way.
+pub(crate) const NONE: u64 = u64::MAX;
+
+/// What a worker has appended and the flusher has not taken.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    pub(crate) bytes: Vec<u8>,
+    /// The largest commit_ts in it.
+    pub(crate) newest: Timestamp,
+    pub(crate) transactions: u64,
+}
+
+/// A worker's place, on cache lines of its own.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// At or below the ticks of the commit that is on its way, or [`NONE`]. Written by the worker only.
+    pub(crate) in_flight: AtomicU64,
+    /// `= buffer.bytes.len()`, to be read without the lock. Written under it.
+    pub(crate) pending: AtomicUsize,
+    /// Locked by the worker for the time of an append, and by the flusher for a swap.
+    pub(crate) buffer: Mutex<Buffer>,
+    taken: AtomicBool,
+}
+
+impl Slot {
+    pub(crate) fn new() -> Self {
+        Self {
+            in_flight: AtomicU64::new(NONE),
+            pending: AtomicUsize::new(0),
+            buffer: Mutex::new(Buffer::default()),
+            taken: AtomicBool::new(false),
+        }
+    }
+}
+
+/// A worker's access to the log. A worker has one at a time.
+pub struct Writer {
+    shared: Arc<Shared>,
+    worker: WorkerId,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("worker", &self.worker).finish()
+    }
+}
+
+impl Writer {
+    pub(crate) fn new(shared: Arc<Shared>, worker: WorkerId) -> Self {
+        let slot = &shared.slots[worker.index()];
+        // with SeqCst, as the flusher's load: a slot that it does not look at begins its commits later
+        shared.used.fetch_max(worker.index() + 1, Ordering::SeqCst);
+        // Acquire: pairs with the Release of the drop of the writer before
+        assert!(!slot.taken.swap(true, Ordering::Acquire), "worker {worker} has a writer of the log already");
+        Self { shared, worker }
+    }
+
+    #[inline]
+    fn slot(&self) -> &Slot {
+        &self.shared.slots[self.worker.index()]
+    }
+
+    /// Makes sure that there is room for the records of a transaction, before it takes any lock; waits while
+    /// the log is far behind.
+    ///
+    /// # Errors
+    /// The log has failed, or is closed.
+    #[inline]
+    pub fn reserve(&mut self, bytes: usize) -> Result<()> {
+        // a figure for back-pressure; the lock orders the content
+        let pending = self.slot().pending.load(Ordering::Relaxed);
+        let limit = self.shared.options.buffer_bytes;
+        // a flag; what it stands for is read under a lock
+        if pending.saturating_add(bytes) <= limit / 2 && !self.shared.stopped.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.reserve_slowly(bytes)
+    }
+
+    #[cold]
+    fn reserve_slowly(&mut self, bytes: usize) -> Result<()> {
+        self.shared.wait_for_room(self.slot())?;
+        // rather now than under the locks of the commit
+        self.slot().buffer.lock().bytes.reserve(bytes);
+        Ok(())
+    }
+
+    /// A commit is on its way: its commit_ts, which is drawn behind a fence after this, has `ticks` or more.
+    #[inline]
+    pub fn begin(&self, ticks: u64) {
+        // Release: a flusher that reads this has read past the `end` of the commit before, and must see its
+        // append. The fence before the clock of the commit (C4) orders it before the timestamp.
+        self.slot().in_flight.store(ticks, Ordering::Release);
+    }
+
+    /// Starts the record of a transaction. To be called between [`Writer::begin`] and [`Writer::end`].
+    #[inline]
+    pub fn append(&mut self, ts: Timestamp) -> Append<'_> {
+        let slot = self.slot();
+        let mut buffer = slot.buffer.lock();
+        let start = buffer.bytes.len();
+        open_record(&mut buffer.bytes, ts);
+        Append { buffer, slot, ts, start, record: start, finished: false }
+    }
+
+    /// The commit has appended its record, or was given up.
+    #[inline]
+    pub fn end(&self) {
+        // Release: pairs with the flusher's Acquire load; who reads it sees what was appended
+        self.slot().in_flight.store(NONE, Ordering::Release);
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.end();
+        // Release: pairs with the Acquire of the next writer of this worker
+        self.slot().taken.store(false, Ordering::Release);
+    }
+}
+
+/// A transaction's record in the making. Dropped unfinished, it leaves nothing behind.
+#[must_use = "a record that is not finished is taken back"]
+pub struct Append<'a> {
+    buffer: MutexGuard<'a, Buffer>,
+    slot: &'a Slot,
+    ts: Timestamp,
+    /// Where the transaction starts in the buffer.
+    start: usize,
+    /// Where its present record starts: `record >= start`.
+    record: usize,
+    finished: bool,
+}
+
+impl fmt::Debug for Append<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Append").field("ts", &self.ts).finish()
+    }
+}
+
+#[inline]
+fn open_record(bytes: &mut Vec<u8>, ts: Timestamp) {
+    let mut header = [0; RECORD_HEADER];
+    header[..8].copy_from_slice(&ts.raw().to_le_bytes());
+    bytes.extend_from_slice(&header);
+}
+
+#[inline]
+fn close_record(bytes: &mut [u8], record: usize) {
+    let len = bytes.len() - record - RECORD_HEADER;
+    let len = u32::try_from(len).expect("a record is split before it is too long");
+    bytes[record + 8..record + RECORD_HEADER].copy_from_slice(&len.to_le_bytes());
+}
+
+impl Append<'_> {
+    #[inline]
+    fn op(&mut self, tag: u8, table: TableId, key: &[u8]) {
+        assert!(key.len() <= MAX_KEY_BYTES, "a key of {} bytes", key.len());
+        self.split();
+        let mut header = [tag, 0, 0, 0, 0, 0, 0];
+        header[1..5].copy_from_slice(&table.0.to_le_bytes());
+        header[5..].copy_from_slice(&(key.len() as u16).to_le_bytes());
+        let bytes = &mut self.buffer.bytes;
+        bytes.extend_from_slice(&header);
+        bytes.extend_from_slice(key);
+    }
+
+    #[inline]
+    fn value(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let bytes = &mut self.buffer.bytes;
+        let at = bytes.len();
+        bytes.extend_from_slice(&[0; 4]);
+        write(bytes);
+        let len = bytes.len() - at - 4;
+        let len = u32::try_from(len).expect("a row is far shorter than 4 GiB");
+        bytes[at..at + 4].copy_from_slice(&len.to_le_bytes());
+    }
+
+    #[inline]
+    fn split(&mut self) {
+        if self.buffer.bytes.len() - self.record > SPLIT {
+            close_record(&mut self.buffer.bytes, self.record);
+            self.record = self.buffer.bytes.len();
+            open_record(&mut self.buffer.bytes, self.ts);
+        }
+    }
+
+    /// A new row; `row` appends it.
+    #[inline]
+    pub fn insert(&mut self, table: TableId, key: &[u8], row: impl FnOnce(&mut Vec<u8>)) {
+        self.op(INSERT, table, key);
+        self.value(row);
+    }
+
+    /// A changed row; `columns` appends what has changed.
+    #[inline]
+    pub fn update(&mut self, table: TableId, key: &[u8], columns: impl FnOnce(&mut Vec<u8>)) {
+        self.op(UPDATE, table, key);
+        self.value(columns);
+    }
+
+    /// The end of a row.
+    #[inline]
+    pub fn delete(&mut self, table: TableId, key: &[u8]) {
+        self.op(DELETE, table, key);
+    }
+
+    /// A change of the catalog.
+    pub fn catalog(&mut self, entry: &[u8]) {
+        self.split();
+        self.buffer.bytes.push(CATALOG);
+        self.value(|out| out.extend_from_slice(entry));
+    }
+
+    /// The record is whole: the flusher may take it.
+    #[inline]
+    pub fn finish(mut self) {
+        self.finished = true;
+        let buffer = &mut *self.buffer;
+        close_record(&mut buffer.bytes, self.record);
+        buffer.newest = buffer.newest.max(self.ts);
+        buffer.transactions += 1;
+        // published by the Release of `end`; under the lock
+        self.slot.pending.store(buffer.bytes.len(), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Append<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.finished {
+            self.buffer.bytes.truncate(self.start);
+        }
+    }
+}
