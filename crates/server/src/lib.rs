@@ -1,1 +1,31 @@
-//! Under construction.
+//! The server: sockets, threads, encryption, users, limits and metrics around sessions that speak the
+//! PostgreSQL protocol.
+//!
+//! ```text
+//!  listeners ──► a thread per client ──► pgwire::serve ──► Guarded session ──► the database
+//!   TCP, Unix          ▲                  Door: rules,         │ its phase, counts
+//!                      │                  users, TLS           ▼
+//!                    watch ◄──────────────────────────── Control, Registry ◄── cancel requests, metrics
+//! ```
+//!
+//! Whatever waits is bounded: clients and those among them that have not proved who they are, the time to prove
+//! it, the time that a transaction may be left idle, the time that a client may leave its answers unread. The
+//! *watch*, one thread, keeps these times by closing sockets, so that the threads of clients set no timers.
+
+mod config;
+mod control;
+mod door;
+mod guard;
+mod metrics;
+mod registry;
+mod rules;
+mod server;
+mod stream;
+mod tls;
+
+pub use config::{Config, StartError, TlsFiles};
+pub use control::{Canceller, Timeouts};
+pub use door::{NewSession, Sessions};
+pub use guard::Limited;
+pub use rules::{Over, Rule, Verdict};
+pub use server::Server;

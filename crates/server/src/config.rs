@@ -1,0 +1,238 @@
+//! The configuration file.
+//!
+//! ```toml
+//! listen = ["127.0.0.1:5432"]
+//! socket = "/run/scaledb"
+//! max_connections = 1000
+//!
+//! [tls]
+//! certificate = "server.crt"
+//! key = "server.key"
+//!
+//! [users]
+//! ann = "SCRAM-SHA-256$4096:..."
+//!
+//! [[rule]]
+//! over = "tls"
+//! address = "10.0.0.0/8"
+//! method = "scram"
+//! ```
+
+use crate::rules::{Over, Rule, Verdict};
+use scaledb_pgwire::Verifier;
+use serde::Deserialize;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What a server is told. Times of zero mean: never.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// TCP addresses to listen at.
+    pub listen: Vec<SocketAddr>,
+    /// The directory of a Unix socket `.s.PGSQL.<port>`.
+    pub socket: Option<PathBuf>,
+    /// Where metrics are served, as Prometheus reads them.
+    pub metrics: Option<SocketAddr>,
+    /// Clients at most.
+    pub max_connections: usize,
+    /// Clients at most that have not proved who they are.
+    pub max_unauthenticated: usize,
+    /// Bytes of one message of a client at most.
+    pub max_message_bytes: usize,
+    /// Named prepared statements of one client at most.
+    pub max_prepared_statements: usize,
+    /// How long a client may take to prove who it is.
+    #[serde(with = "seconds")]
+    pub authentication_timeout: Duration,
+    /// How long a client may take to accept what it is sent.
+    #[serde(with = "seconds")]
+    pub write_timeout: Duration,
+    /// How long a statement may run; sessions may `SET` it.
+    #[serde(with = "seconds")]
+    pub statement_timeout: Duration,
+    /// How long a client may leave a transaction open and idle; sessions may `SET` it.
+    #[serde(with = "seconds")]
+    pub idle_in_transaction_timeout: Duration,
+    /// How long statements may go on when the server ends.
+    #[serde(with = "seconds")]
+    pub shutdown_grace: Duration,
+    /// Encryption.
+    pub tls: Option<TlsFiles>,
+    /// Verifiers of passwords, by user.
+    #[serde(deserialize_with = "users")]
+    pub users: HashMap<String, Verifier>,
+    /// Who may connect, and how: the first rule that fits decides. Without rules, those on this machine may.
+    #[serde(rename = "rule")]
+    pub rules: Vec<Rule>,
+}
+
+/// Files of a certificate, in PEM.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsFiles {
+    /// The certificate, and behind it those that it is signed with.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 5432))],
+            socket: None,
+            metrics: None,
+            max_connections: 1_000,
+            max_unauthenticated: 200,
+            max_message_bytes: 64 << 20,
+            max_prepared_statements: 10_000,
+            authentication_timeout: Duration::from_secs(60),
+            write_timeout: Duration::from_secs(60),
+            statement_timeout: Duration::ZERO,
+            idle_in_transaction_timeout: Duration::from_secs(600),
+            shutdown_grace: Duration::from_secs(10),
+            tls: None,
+            users: HashMap::new(),
+            rules: Vec::new(),
+        }
+    }
+}
+
+/// Why a server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The configuration is none.
+    #[error("{}: {error}", path.display())]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        error: Box<toml::de::Error>,
+    },
+    /// The certificate or its key cannot be used.
+    #[error("the certificate cannot be used: {0}")]
+    Tls(String),
+    /// Others than those on this machine could connect, and nothing says who may.
+    #[error("{0} can be reached from other machines: say in the configuration who may connect ([[rule]])")]
+    Open(SocketAddr),
+    /// An address cannot be listened at.
+    #[error("cannot listen at {at}: {error}")]
+    Listen {
+        /// The address or path.
+        at: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The system gives no threads or random numbers.
+    #[error("cannot start: {0}")]
+    System(String),
+}
+
+impl Config {
+    /// Reads a file. Paths in it are relative to it.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError::Read`], [`StartError::Parse`].
+    pub fn read(path: &Path) -> Result<Self, StartError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| StartError::Read { path: path.to_owned(), error })?;
+        let mut config: Self = toml::from_str(&text)
+            .map_err(|error| StartError::Parse { path: path.to_owned(), error: Box::new(error) })?;
+        let directory = path.parent().unwrap_or(Path::new(""));
+        if let Some(tls) = &mut config.tls {
+            tls.certificate = directory.join(&tls.certificate);
+            tls.key = directory.join(&tls.key);
+        }
+        Ok(config)
+    }
+
+    /// The rules, or those that hold when there are none.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError::Open`]: without rules, only this machine may be listened to.
+    pub(crate) fn rules_in_force(&self) -> Result<Vec<Rule>, StartError> {
+        if !self.rules.is_empty() {
+            return Ok(self.rules.clone());
+        }
+        if let Some(open) = self.listen.iter().find(|address| !address.ip().is_loopback()) {
+            return Err(StartError::Open(*open));
+        }
+        let here = |over| Rule { over, ..Rule::of(Verdict::Trust) };
+        Ok(vec![here(Over::Local), here(Over::Tcp)])
+    }
+}
+
+fn users<'de, D: serde::Deserializer<'de>>(from: D) -> Result<HashMap<String, Verifier>, D::Error> {
+    let texts = HashMap::<String, String>::deserialize(from)?;
+    let verifiers = texts.into_iter().map(|(name, text)| match Verifier::parse(&text) {
+        Some(verifier) => Ok((name, verifier)),
+        None => Err(serde::de::Error::custom(format!(
+            "the verifier of user {name} is not of the form SCRAM-SHA-256$<iterations>:<salt>$<key>:<key>"
+        ))),
+    });
+    verifiers.collect()
+}
+
+mod seconds {
+    use super::{Deserialize, Duration};
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        let seconds = f64::deserialize(from)?;
+        Duration::try_from_secs_f64(seconds).map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Config, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    #[test]
+    fn a_configuration_is_read() {
+        let verifier = Verifier::of("secret").unwrap();
+        let text = format!(
+            "listen = ['0.0.0.0:1']\nstatement_timeout = 1.5\n[users]\nann = '{verifier}'\n\
+             [[rule]]\nover = 'tls'\naddress = '10.0.0.0/8'\nusers = ['ann']\nmethod = 'scram'\n"
+        );
+        let config = parse(&text).unwrap();
+        assert_eq!(config.statement_timeout, Duration::from_millis(1_500));
+        assert!(config.users["ann"].fits("secret"));
+        assert_eq!(config.rules_in_force().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn what_is_misspelt_is_not_passed_over() {
+        for text in [
+            "lisen = []",
+            "[[rule]]\nmethod = 'trusted'",
+            "[[rule]]\nover = 'tls'",
+            "[users]\nann = 'secret'",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_rules_open_nothing_to_others() {
+        let mut config = Config::default();
+        assert_eq!(config.rules_in_force().unwrap().len(), 2);
+        config.listen.push("0.0.0.0:5432".parse().unwrap());
+        assert!(matches!(config.rules_in_force(), Err(StartError::Open(_))));
+    }
+}

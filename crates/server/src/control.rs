@@ -1,0 +1,251 @@
+//! What others may know of a connection, and do to it: the watch, cancel requests, the metrics.
+
+use crate::rules::Peer;
+use crate::stream::Socket;
+use scaledb_pgwire::{Report, SqlState, Status};
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use scaledb_sync::lock::Mutex;
+use std::time::{Duration, Instant};
+
+/// Milliseconds since the server started, as of the last turn of the watch: reading it costs a load.
+#[derive(Debug)]
+pub(crate) struct Ticks {
+    start: Instant,
+    now: AtomicU64,
+}
+
+impl Ticks {
+    pub(crate) fn new() -> Self {
+        Self { start: Instant::now(), now: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        // pairs with nothing: a time that is a turn old is good enough
+        self.now.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn turn(&self) -> u64 {
+        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // pairs with nothing: see `now`
+        self.now.store(now, Ordering::Relaxed);
+        now
+    }
+}
+
+/// What a connection does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    Authenticating,
+    Idle,
+    IdleInTransaction,
+    Busy,
+}
+
+impl Phase {
+    pub(crate) const ALL: [Self; 4] = [Self::Authenticating, Self::Idle, Self::IdleInTransaction, Self::Busy];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Authenticating => "authenticating",
+            Self::Idle => "idle",
+            Self::IdleInTransaction => "idle in transaction",
+            Self::Busy => "active",
+        }
+    }
+}
+
+/// Why a statement is cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Cancel {
+    Request = 1,
+    Timeout,
+    Shutdown,
+}
+
+/// Why a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Ending {
+    Shutdown = 1,
+    IdleInTransaction,
+    Authentication,
+}
+
+/// How long a session may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a statement; zero: as long as it wants.
+    pub statement: Duration,
+    /// Between the statements of a transaction; zero: as long as it wants.
+    pub idle_in_transaction: Duration,
+}
+
+/// Stops the statement that a session runs. May be called by any thread at any time.
+pub type Canceller = Arc<dyn Fn() + Send + Sync>;
+
+/// Counts of one connection; only its own thread writes them.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) statements: AtomicU64,
+    pub(crate) errors: AtomicU64,
+    pub(crate) conflicts: AtomicU64,
+}
+
+impl Counts {
+    /// Adds to a count that no other thread writes.
+    pub(crate) fn add(count: &AtomicU64) {
+        // statistics: one writer, and readers that take what they find
+        count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn take(&self) -> [u64; 3] {
+        // statistics
+        [&self.statements, &self.errors, &self.conflicts].map(|count| count.load(Ordering::Relaxed))
+    }
+}
+
+/// A connection, as others see it.
+pub(crate) struct Control {
+    pub(crate) socket: Arc<Socket>,
+    pub(crate) peer: Peer,
+    ticks: Arc<Ticks>,
+    /// The phase in the low byte, and since when in the others.
+    state: AtomicU64,
+    /// A [`Cancel`], or 0.
+    cancel: AtomicU32,
+    /// An [`Ending`], or 0.
+    ending: AtomicU32,
+    statement_timeout: AtomicU64,
+    idle_timeout: AtomicU64,
+    canceller: Mutex<Option<Canceller>>,
+    pub(crate) counts: Counts,
+}
+
+impl Control {
+    pub(crate) fn new(socket: Arc<Socket>, peer: Peer, ticks: Arc<Ticks>) -> Self {
+        let now = ticks.now();
+        Self {
+            socket,
+            peer,
+            ticks,
+            state: AtomicU64::new(pack(Phase::Authenticating, now)),
+            cancel: AtomicU32::new(0),
+            ending: AtomicU32::new(0),
+            statement_timeout: AtomicU64::new(0),
+            idle_timeout: AtomicU64::new(0),
+            canceller: Mutex::new(None),
+            counts: Counts::default(),
+        }
+    }
+
+    pub(crate) fn open(&self, canceller: Canceller, timeouts: Timeouts) {
+        *self.canceller.lock() = Some(canceller);
+        self.set_timeouts(timeouts);
+        self.enter(Phase::Idle);
+    }
+
+    pub(crate) fn set_timeouts(&self, timeouts: Timeouts) {
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        // pair with nothing: the watch may see them a turn late
+        self.statement_timeout.store(millis(timeouts.statement), Ordering::Relaxed);
+        self.idle_timeout.store(millis(timeouts.idle_in_transaction), Ordering::Relaxed);
+    }
+
+    /// A statement begins.
+    pub(crate) fn begin(&self) {
+        // pairs with `cancel`: who cancels after this cancels this statement
+        self.cancel.store(0, Ordering::Release);
+        self.enter(Phase::Busy);
+    }
+
+    /// A batch of statements is done.
+    pub(crate) fn done(&self, status: Status) {
+        let idle = status == Status::Idle;
+        self.enter(if idle { Phase::Idle } else { Phase::IdleInTransaction });
+    }
+
+    fn enter(&self, phase: Phase) {
+        // pairs with the load in `state`: who sees the phase sees what was set before it
+        self.state.store(pack(phase, self.ticks.now()), Ordering::Release);
+    }
+
+    /// The phase, and since when it is in it.
+    pub(crate) fn state(&self) -> (Phase, u64) {
+        // pairs with `enter`
+        let state = self.state.load(Ordering::Acquire);
+        (Phase::ALL[(state & 0xff) as usize], state >> 8)
+    }
+
+    /// Cancels the statement that runs, if one does.
+    pub(crate) fn cancel(&self, why: Cancel) {
+        if self.state().0 != Phase::Busy {
+            return;
+        }
+        // pairs with `cancelled`: the reason is there before the flag is up
+        if self.cancel.swap(why as u32, Ordering::AcqRel) == 0
+            && let Some(cancel) = &*self.canceller.lock()
+        {
+            cancel();
+        }
+    }
+
+    /// Why the statement was cancelled that ended just now.
+    pub(crate) fn cancelled(&self) -> Option<Cancel> {
+        // pairs with `cancel`
+        let reason = self.cancel.load(Ordering::Acquire);
+        [Cancel::Request, Cancel::Timeout, Cancel::Shutdown].into_iter().find(|why| *why as u32 == reason)
+    }
+
+    /// Ends the connection as soon as it waits for its client.
+    pub(crate) fn end(&self, why: Ending) {
+        // pairs with `ending`; the first reason stays. A failure means there was one.
+        let _ = self.ending.compare_exchange(0, why as u32, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// Why the connection must end, in the words for its client.
+    #[inline]
+    pub(crate) fn ending(&self) -> Option<Box<Report>> {
+        // pairs with `end`
+        let reason = self.ending.load(Ordering::Acquire);
+        if reason == 0 { None } else { Some(farewell(reason)) }
+    }
+
+    /// What the watch does about a connection whose time is up.
+    pub(crate) fn watch(&self, now: u64, authentication: u64) {
+        let over = |since: u64, limit: u64| limit > 0 && now.saturating_sub(since) > limit;
+        let (phase, since) = self.state();
+        // pair with nothing: see `set_timeouts`
+        let (statement, idle) =
+            (self.statement_timeout.load(Ordering::Relaxed), self.idle_timeout.load(Ordering::Relaxed));
+        match phase {
+            Phase::Authenticating if over(since, authentication) => {
+                self.end(Ending::Authentication);
+                self.socket.close(std::net::Shutdown::Both);
+            }
+            Phase::IdleInTransaction if over(since, idle) => {
+                self.end(Ending::IdleInTransaction);
+                self.socket.close(std::net::Shutdown::Read);
+            }
+            Phase::Busy if over(since, statement) => self.cancel(Cancel::Timeout),
+            _ => {}
+        }
+    }
+}
+
+fn pack(phase: Phase, since: u64) -> u64 {
+    since << 8 | phase as u64
+}
+
+#[cold]
+fn farewell(reason: u32) -> Box<Report> {
+    let (code, what) = if reason == Ending::IdleInTransaction as u32 {
+        (SqlState(*b"25P03"), "terminating connection due to idle-in-transaction timeout")
+    } else if reason == Ending::Authentication as u32 {
+        (SqlState::INVALID_AUTHORIZATION, "canceling authentication due to timeout")
+    } else {
+        (SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
+    };
+    Report::fatal(code, what)
+}

@@ -1,0 +1,130 @@
+//! What a connection asks the server before it is a session.
+
+use crate::config::Config;
+use crate::control::{Canceller, Control, Timeouts};
+use crate::guard::{Guarded, Limited};
+use crate::registry::Registry;
+use crate::rules::{self, Rule};
+use scaledb_pgwire::{Host, Method, Opened, Report, Result, SqlState, Startup, Tls, Verifier, random};
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::{AtomicUsize, Ordering};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+
+/// Bytes of a cancel key of protocol 3.0, and of 3.2.
+const SHORT_KEY: usize = 4;
+const LONG_KEY: usize = 32;
+
+/// What opens sessions: a database.
+pub trait Sessions: Send + Sync + 'static {
+    /// Its sessions.
+    type Session: Limited;
+
+    /// Opens a session.
+    ///
+    /// # Errors
+    ///
+    /// There is no such database, or a setting is wrong.
+    fn open(&self, startup: &Startup, timeouts: Timeouts) -> Result<NewSession<Self::Session>>;
+
+    /// Numbers about the database, for the metrics: a name, what it means, and the value.
+    fn numbers(&self, each: &mut dyn FnMut(&str, &str, u64)) {
+        let _ = each;
+    }
+}
+
+/// A session that was opened.
+pub struct NewSession<S> {
+    /// It.
+    pub session: S,
+    /// Its number: what `pg_backend_pid()` says.
+    pub pid: i32,
+    /// Settings that the client is told.
+    pub parameters: Vec<(Cow<'static, str>, Cow<'static, str>)>,
+    /// Stops what it runs.
+    pub canceller: Canceller,
+}
+
+/// One of a bounded number of places.
+pub(crate) struct Place(Arc<Registry>);
+
+impl Place {
+    /// A place among those who have not proved who they are, if there is one.
+    pub(crate) fn take(registry: &Arc<Registry>, limit: usize) -> Option<Self> {
+        let taken: &AtomicUsize = &registry.unauthenticated;
+        let place = taken.try_update(Ordering::SeqCst, Ordering::SeqCst, |n| (n < limit).then_some(n + 1));
+        place.ok().map(|_| Self(registry.clone()))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.unauthenticated.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What all connections share.
+pub(crate) struct Shared<S> {
+    pub(crate) config: Config,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) registry: Arc<Registry>,
+    /// Makes verifiers for names that are nobody's.
+    pub(crate) secret: [u8; 32],
+    pub(crate) sessions: S,
+}
+
+/// The door of one connection.
+pub(crate) struct Door<'a, S> {
+    pub(crate) shared: &'a Shared<S>,
+    pub(crate) control: &'a Arc<Control>,
+    pub(crate) place: RefCell<Option<Place>>,
+    /// The session that it became.
+    pub(crate) pid: Cell<Option<i32>>,
+}
+
+impl<S: Sessions> Host for Door<'_, S> {
+    type Backend = Guarded<S::Session>;
+
+    fn tls(&self) -> Option<&Tls> {
+        self.shared.tls.as_ref()
+    }
+
+    fn method(&self, startup: &Startup) -> Result<Method> {
+        rules::decide(&self.shared.rules, startup, self.control.peer)
+    }
+
+    fn verifier(&self, user: &str) -> Verifier {
+        let known = self.shared.config.users.get(user).cloned();
+        known.unwrap_or_else(|| Verifier::nobody(&self.shared.secret, user))
+    }
+
+    fn open(&self, startup: &Startup) -> Result<Opened<Self::Backend>> {
+        let config = &self.shared.config;
+        let key =
+            if startup.minor >= 2 { random::<LONG_KEY>()?.to_vec() } else { random::<SHORT_KEY>()?.to_vec() };
+        let timeouts = Timeouts {
+            statement: config.statement_timeout,
+            idle_in_transaction: config.idle_in_transaction_timeout,
+        };
+        let opened = self.shared.sessions.open(startup, timeouts).map_err(Report::into_fatal)?;
+        let (registry, control) = (&self.shared.registry, self.control);
+        if !registry.name(opened.pid, key.clone(), control.clone(), config.max_connections) {
+            return Err(Report::fatal(SqlState::TOO_MANY_CONNECTIONS, "sorry, too many clients already"));
+        }
+        self.pid.set(Some(opened.pid));
+        self.place.take();
+        control.open(opened.canceller, timeouts);
+        tracing::debug!(peer = %control.peer, user = %startup.user, pid = opened.pid, "session opened");
+        Ok(Opened {
+            backend: Guarded::new(opened.session, control.clone()),
+            parameters: opened.parameters,
+            pid: opened.pid,
+            key,
+        })
+    }
+
+    fn cancel(&self, pid: i32, key: &[u8]) {
+        self.shared.registry.cancel(pid, key);
+    }
+}

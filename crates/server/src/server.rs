@@ -1,0 +1,269 @@
+//! The server: listeners, a thread per connection, and the watch.
+
+use crate::config::{Config, StartError};
+use crate::control::{Cancel, Control, Ending, Phase, Ticks};
+use crate::door::{Door, Place, Sessions, Shared};
+use crate::metrics::Metrics;
+use crate::registry::Registry;
+use crate::stream::{Socket, Stream};
+use crate::tls;
+use scaledb_pgwire::{End, Limits, random, serve};
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::thread::{self, JoinHandle, try_spawn};
+use std::cell::{Cell, RefCell};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How often the watch looks at the connections.
+const TURN: Duration = Duration::from_millis(20);
+/// How long cancelled statements, and then closed connections, may take to end.
+const LAST_GRACE: Duration = Duration::from_secs(2);
+/// How long a listener waits when the system has no more files or threads.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// A server that runs. Dropping it does not end it: see [`stop`](Self::stop).
+pub struct Server {
+    addresses: Vec<SocketAddr>,
+    socket: Option<PathBuf>,
+    registry: Arc<Registry>,
+    stopping: Arc<AtomicBool>,
+    grace: Duration,
+    metrics: Option<Metrics>,
+    listeners: Vec<JoinHandle<()>>,
+    watch: JoinHandle<()>,
+}
+
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    fn accept(&self) -> std::io::Result<Socket> {
+        match self {
+            Self::Tcp(listener) => listener.accept().map(|(stream, _)| Socket::Tcp(stream)),
+            Self::Unix(listener) => listener.accept().map(|(stream, _)| Socket::Unix(stream)),
+        }
+    }
+}
+
+impl Server {
+    /// Starts to listen. Port 0 is a free one: [`addresses`](Self::addresses) tells which.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`].
+    pub fn start<S: Sessions>(config: Config, sessions: S) -> Result<Self, StartError> {
+        let rules = config.rules_in_force()?;
+        let tls = config.tls.as_ref().map(tls::load).transpose()?;
+        let secret = random().map_err(|report| StartError::System(report.message))?;
+        let mut listeners = Vec::new();
+        let mut addresses = Vec::new();
+        for address in &config.listen {
+            let error = |error| StartError::Listen { at: address.to_string(), error };
+            let listener = TcpListener::bind(address).map_err(error)?;
+            addresses.push(listener.local_addr().map_err(error)?);
+            listeners.push(Listener::Tcp(listener));
+        }
+        let port = addresses.first().map_or(5432, SocketAddr::port);
+        let socket = config.socket.as_ref().map(|directory| directory.join(format!(".s.PGSQL.{port}")));
+        if let Some(path) = &socket {
+            listeners.push(Listener::Unix(unix(path)?));
+        }
+        let registry = Arc::new(Registry::default());
+        let stopping = Arc::new(AtomicBool::new(false));
+        let ticks = Arc::new(Ticks::new());
+        let (grace, metrics) = (config.shutdown_grace, config.metrics);
+        let authentication = u64::try_from(config.authentication_timeout.as_millis()).unwrap_or(u64::MAX);
+        let shared = Arc::new(Shared { config, rules, tls, registry: registry.clone(), secret, sessions });
+        let metrics = metrics.map(|address| Metrics::start(address, shared.clone())).transpose()?;
+
+        let spawned = |error: std::io::Error| StartError::System(error.to_string());
+        let watch = {
+            let (registry, stopping, ticks) = (registry.clone(), stopping.clone(), ticks.clone());
+            try_spawn("watch", move || watch(&registry, &stopping, &ticks, authentication))
+                .map_err(spawned)?
+        };
+        let listeners = listeners.into_iter().map(|listener| {
+            let (shared, stopping, ticks) = (shared.clone(), stopping.clone(), ticks.clone());
+            try_spawn("listen", move || listen(&listener, &shared, &stopping, &ticks))
+        });
+        let listeners = listeners.collect::<Result<_, _>>().map_err(spawned)?;
+        Ok(Self { addresses, socket, registry, stopping, grace, metrics, listeners, watch })
+    }
+
+    /// The TCP addresses that are listened at.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+
+    /// The Unix socket that is listened at.
+    pub fn socket(&self) -> Option<&PathBuf> {
+        self.socket.as_ref()
+    }
+
+    /// Where metrics are served.
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(Metrics::address)
+    }
+
+    /// How many clients are connected.
+    pub fn connections(&self) -> usize {
+        self.registry.len()
+    }
+
+    /// Ends the server: no new clients; statements that run may end within the grace, idle sessions are told
+    /// 57P01; then what still runs is cancelled, and what does not end is cut off.
+    pub fn stop(self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        // listeners look up when somebody comes
+        for address in &self.addresses {
+            let ip = match address.ip() {
+                IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+                IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+                ip => ip,
+            };
+            let _ = TcpStream::connect_timeout(&SocketAddr::new(ip, address.port()), LAST_GRACE);
+        }
+        if let Some(path) = &self.socket {
+            let _ = UnixStream::connect(path);
+        }
+        for listener in self.listeners {
+            let _ = listener.join();
+        }
+        if let Some(path) = &self.socket {
+            let _ = std::fs::remove_file(path);
+        }
+        let empty = |patience: Duration| {
+            let deadline = Instant::now() + patience;
+            while self.registry.len() > 0 && Instant::now() < deadline {
+                thread::sleep(TURN);
+            }
+            self.registry.len() == 0
+        };
+        // the watch ends those that are idle, and those that become so
+        if !empty(self.grace) {
+            self.registry.for_each(|control| control.cancel(Cancel::Shutdown));
+            if !empty(LAST_GRACE) {
+                self.registry.for_each(|control| control.socket.close(Shutdown::Both));
+                empty(LAST_GRACE);
+            }
+        }
+        // the watch ends with the last connection; one whose thread hangs is not waited for
+        if self.registry.len() == 0 {
+            let _ = self.watch.join();
+        }
+        if let Some(metrics) = self.metrics {
+            metrics.stop();
+        }
+    }
+}
+
+fn unix(path: &PathBuf) -> Result<UnixListener, StartError> {
+    let error = |error| StartError::Listen { at: path.display().to_string(), error };
+    match UnixListener::bind(path) {
+        // left behind by a server that did not end in order, unless somebody answers
+        Err(busy) if busy.kind() == std::io::ErrorKind::AddrInUse && UnixStream::connect(path).is_err() => {
+            std::fs::remove_file(path).map_err(error)?;
+            UnixListener::bind(path).map_err(error)
+        }
+        bound => bound.map_err(error),
+    }
+}
+
+fn listen<S: Sessions>(
+    listener: &Listener,
+    shared: &Arc<Shared<S>>,
+    stopping: &AtomicBool,
+    ticks: &Arc<Ticks>,
+) {
+    loop {
+        let accepted = listener.accept();
+        if stopping.load(Ordering::SeqCst) {
+            return;
+        }
+        match accepted {
+            Ok(socket) => greet(socket, shared, ticks),
+            Err(error) => {
+                // out of files, most likely: those who are here will leave some day
+                tracing::warn!(%error, "cannot accept a connection");
+                thread::sleep(BREATH);
+            }
+        }
+    }
+}
+
+/// Gives a client its thread.
+fn greet<S: Sessions>(socket: Socket, shared: &Arc<Shared<S>>, ticks: &Arc<Ticks>) {
+    let registry = &shared.registry;
+    // statistics
+    registry.accepted.fetch_add(1, Ordering::Relaxed);
+    let refuse = |why: &str| {
+        tracing::debug!(why, "connection refused");
+        registry.refused.fetch_add(1, Ordering::Relaxed); // a statistic
+    };
+    let Some(place) = Place::take(registry, shared.config.max_unauthenticated) else {
+        return refuse("too many clients that have not proved who they are");
+    };
+    let Ok(peer) = socket.prepare(shared.config.write_timeout).and_then(|()| socket.peer()) else {
+        return refuse("gone already");
+    };
+    let control = Arc::new(Control::new(Arc::new(socket), peer, ticks.clone()));
+    let number = registry.add(control.clone());
+    let started = {
+        let (shared, control) = (shared.clone(), control.clone());
+        try_spawn("client", move || run(&shared, &control, place, number))
+    };
+    if let Err(error) = started {
+        tracing::warn!(%error, "no thread for a connection");
+        registry.remove(number, None);
+        refuse("no thread");
+        thread::sleep(BREATH);
+    }
+}
+
+/// Serves a client, on its thread.
+fn run<S: Sessions>(shared: &Shared<S>, control: &Arc<Control>, place: Place, number: u64) {
+    let limits = Limits {
+        message_bytes: shared.config.max_message_bytes,
+        statements: shared.config.max_prepared_statements,
+        ..Limits::default()
+    };
+    let door = Door { shared, control, place: RefCell::new(Some(place)), pid: Cell::new(None) };
+    let stream = Stream(control.socket.clone());
+    let end = catch_unwind(AssertUnwindSafe(|| serve(stream, &door, &limits)));
+    let peer = control.peer;
+    match end {
+        Ok(End::Fatal(report)) => tracing::info!(%peer, %report, "connection ended"),
+        Ok(End::Io(error)) => tracing::info!(%peer, %error, "connection lost"),
+        Ok(end) => tracing::debug!(%peer, %end, "connection ended"),
+        Err(_) => tracing::error!(%peer, "connection ended by a panic"),
+    }
+    control.socket.close(Shutdown::Both);
+    shared.registry.remove(number, door.pid.get());
+}
+
+/// Looks at all connections again and again: whose time is up, and who must go because the server does.
+fn watch(registry: &Registry, stopping: &AtomicBool, ticks: &Ticks, authentication: u64) {
+    loop {
+        let now = ticks.turn();
+        let stop = stopping.load(Ordering::SeqCst);
+        registry.for_each(|control| {
+            control.watch(now, authentication);
+            if stop {
+                control.end(Ending::Shutdown);
+                if control.state().0 != Phase::Busy {
+                    control.socket.close(Shutdown::Read);
+                }
+            }
+        });
+        if stop && registry.len() == 0 {
+            return;
+        }
+        thread::sleep(TURN);
+    }
+}

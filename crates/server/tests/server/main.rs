@@ -1,0 +1,6 @@
+//! The server around sessions that do nothing but wait: times, limits, cancel requests, its end.
+
+mod ends;
+mod limits;
+mod naps;
+mod watch;
