@@ -130,7 +130,7 @@ impl DatabaseDir {
             first: scan.number + 1,
             cut: scan.cut,
         };
-        let spare = void_as_spare(&*disk, &scan, options.segment_bytes)?;
+        let spare = unused_as_spare(&*disk, &scan, options.segment_bytes)?;
         let len =
             if spare.is_some() { options.segment_bytes } else { options.segment_bytes.min(FIRST_SEGMENT) };
         let first = prepare(&*disk, &header, len, spare)?;
@@ -202,15 +202,14 @@ fn harden(disk: &dyn Disk, manifest: &Manifest, scan: &Scan) -> Result<()> {
 }
 
 /// A segment that was prepared and never used becomes the first one of this incarnation.
-fn void_as_spare(disk: &dyn Disk, scan: &Scan, bytes: u64) -> Result<Option<u64>> {
+fn unused_as_spare(disk: &dyn Disk, scan: &Scan, bytes: u64) -> Result<Option<u64>> {
+    let Some(number) = scan.unused else { return Ok(None) };
     let Some(_held) = try_hold(disk)? else { return Ok(None) };
-    for &number in scan.void.iter().rev() {
-        let name = name::segment(number);
-        let len = disk.open(&name).and_then(|file| file.len()).context("read", &name)?;
-        if len == bytes {
-            disk.rename(&name, &name::spare(number)).context("rename", &name)?;
-            return Ok(Some(number));
-        }
+    let name = name::segment(number);
+    let len = disk.open(&name).and_then(|file| file.len()).context("read", &name)?;
+    if len != bytes {
+        return Ok(None);
     }
-    Ok(None)
+    disk.rename(&name, &name::spare(number)).context("rename", &name)?;
+    Ok(Some(number))
 }

@@ -41,6 +41,9 @@ pub(crate) struct Scan {
     pub(crate) segments: Vec<Segment>,
     /// Segments without a group that counts.
     pub(crate) void: Vec<u64>,
+    /// The last segment, if it was prepared and never used: an opening may take it for another use, and end
+    /// halfway. Any other void segment would then be a hole.
+    pub(crate) unused: Option<u64>,
     /// The horizon of the last group.
     pub(crate) horizon: Timestamp,
     /// At or above every timestamp in the log.
@@ -143,6 +146,7 @@ pub(crate) fn scan(disk: &dyn Disk, manifest: &Manifest) -> Result<Scan> {
     let mut scan = Scan {
         segments: Vec::new(),
         void: Vec::new(),
+        unused: None,
         horizon: Timestamp::ZERO,
         newest: manifest.required.max(checkpoint),
         cut: Cut::default(),
@@ -158,6 +162,9 @@ pub(crate) fn scan(disk: &dyn Disk, manifest: &Manifest) -> Result<Scan> {
     }
     let alive: Vec<u64> = scan.segments.iter().map(|segment| segment.number).collect();
     scan.void = headed.iter().map(|s| s.header.number).filter(|number| !alive.contains(number)).collect();
+    // the first segment of an incarnation is all that says that it has begun
+    let prepared = headed.last().filter(|last| last.header.number > last.header.first);
+    scan.unused = prepared.map(|last| last.header.number).filter(|number| scan.void.contains(number));
     if scan.horizon < manifest.required {
         let last = scan.segments.last().map_or(first, |last| last.number);
         return Err(LogError::damaged(
