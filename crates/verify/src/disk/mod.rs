@@ -15,10 +15,12 @@
 mod content;
 mod crash;
 mod faults;
+mod journal;
 mod state;
 
 pub use content::SECTOR;
 pub use faults::{Call, Fault, When};
+pub use journal::Operation;
 
 use content::BLOCK;
 use faults::{Faults, device_error, no_space};
@@ -44,6 +46,8 @@ struct Inner {
     state: State,
     /// The state before the first operation, and after each.
     history: Vec<State>,
+    /// `history[i + 1]` is what `journal[i]` has made of `history[i]`.
+    journal: Vec<Operation>,
     recording: bool,
     operations: usize,
     next_file: FileId,
@@ -74,6 +78,7 @@ impl SimDisk {
         let inner = Inner {
             state,
             history: Vec::new(),
+            journal: Vec::new(),
             recording: false,
             operations: 0,
             next_file,
@@ -93,6 +98,7 @@ impl SimDisk {
             inner.recording = true;
             inner.operations = 0;
             inner.history = vec![inner.state.clone()];
+            inner.journal = Vec::new();
         }
         self
     }
@@ -109,6 +115,11 @@ impl SimDisk {
     /// How many moments there are to lose power at: before the first operation, and after each.
     pub fn crash_points(&self) -> usize {
         self.inner().history.len()
+    }
+
+    /// What was done, one operation after the other: crash point `n` lies behind the first `n` of them.
+    pub fn journal(&self) -> Vec<Operation> {
+        self.inner().journal.clone()
     }
 
     /// How many calls of a kind there were.
@@ -179,11 +190,18 @@ impl Inner {
     }
 
     /// A call that may have changed the disk is over.
-    fn end(&mut self) {
+    fn end(&mut self, operation: impl FnOnce(&Self) -> Operation) {
         self.operations += 1;
         if self.recording {
+            self.journal.push(operation(self));
             self.history.push(self.state.clone());
         }
+    }
+
+    /// The name of a file, or what stands for that of one that has none.
+    fn name(&self, file: FileId) -> Arc<str> {
+        let named = self.state.names.iter().find(|(_, other)| **other == file);
+        named.map_or_else(|| "(removed)".into(), |(name, _)| name.clone())
     }
 
     /// Counts a call that changes nothing.
@@ -213,9 +231,13 @@ impl Inner {
     fn change_names(&mut self, call: Call, change: NameChange) -> io::Result<()> {
         let fault = self.begin(call);
         if fault.is_none() || self.faults.rng.random() {
-            self.state.change_names(change);
+            self.state.change_names(change.clone());
         }
-        self.end();
+        self.end(|_| match change {
+            NameChange::Create { name, .. } => Operation::Create(name),
+            NameChange::Rename { from, to, .. } => Operation::Rename { from, to },
+            NameChange::Remove { name } => Operation::Remove(name),
+        });
         fault.map_or(Ok(()), |fault| Err(error(fault)))
     }
 
@@ -297,7 +319,7 @@ impl Disk for SimDisk {
             }
             Err(_) => inner.create(name),
         };
-        inner.end();
+        inner.end(|_| Operation::Create(name.into()));
         Ok(self.handle(inner, file))
     }
 
@@ -334,7 +356,7 @@ impl Disk for SimDisk {
             let open = &inner.open;
             inner.state.sync_names(|file| open.contains_key(&file));
         }
-        inner.end();
+        inner.end(|_| Operation::SyncNames);
         match fault {
             None | Some(Fault::Lie) => Ok(()),
             Some(fault) => Err(error(fault)),
@@ -349,7 +371,7 @@ impl Disk for SimDisk {
         }
         if inner.find(name).is_err() {
             inner.create(name);
-            inner.end();
+            inner.end(|_| Operation::Create(name.into()));
         }
         Ok(Box::new(Lock { disk: self.clone(), name: name.to_owned() }))
     }
@@ -408,7 +430,7 @@ impl File for SimFile {
         let mut inner = self.disk.inner();
         let fault = inner.begin(Call::Write);
         let result = inner.write(self.file, from, offset, fault);
-        inner.end();
+        inner.end(|inner| Operation::Write { name: inner.name(self.file), offset, len: from.len() });
         result
     }
 
@@ -416,7 +438,7 @@ impl File for SimFile {
         let mut inner = self.disk.inner();
         let fault = inner.begin(Call::Sync);
         let result = inner.sync(self.file, fault);
-        inner.end();
+        inner.end(|inner| Operation::Sync(inner.name(self.file)));
         result
     }
 
@@ -428,7 +450,7 @@ impl File for SimFile {
             Some(fault) => Err(error(fault)),
             None => inner.node(self.file).map(|node| node.change(Change::SetLen(len))),
         };
-        inner.end();
+        inner.end(|inner| Operation::SetLen { name: inner.name(self.file), len });
         result
     }
 }
