@@ -3,6 +3,7 @@
 
 use crate::lane::{Deleted, LaneGuard, count};
 use crate::read::conflict;
+use crate::redo;
 use crate::rules::Rule;
 use crate::shared::Shared;
 use crate::table::{Points, RecordEntry, Table};
@@ -28,24 +29,42 @@ enum Claim {
 impl Ctx<'_> {
     pub(crate) fn commit(&mut self) -> Result<Timestamp> {
         if matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+            // it has seen what was committed before the boundary
+            self.state.depends_on = Timestamp::from_raw(self.txn.snapshot.raw().saturating_sub(1));
             return Ok(self.txn.snapshot);
         }
         if self.txn.writes.iter().all(|w| w.op == Op::Nothing) {
+            self.state.depends_on = self.txn.latest;
             return self.commit_read_only();
         }
         let shared = self.shared;
+        if let Some(log) = self.log.as_mut() {
+            // before anything is locked: may wait for the disk, and fails if the log has
+            log.reserve(redo::about(self.txn)).map_err(crate::durable::failed)?;
+        }
         if !self.state.privileged {
             shared.contention.give_way(&shared.clock);
         }
         let mut lane = shared.lanes[self.local.id().index()].lock();
         let rules = shared.config.rules;
         // C1. The lane lock keeps helpers from taking the pin away while this commit is in flight.
+        let now = shared.clock.now();
         if rules.on(Rule::PinFirst) {
-            lane.pin(shared.generation.load(Ordering::SeqCst), shared.clock.now());
+            lane.pin(shared.generation.load(Ordering::SeqCst), now);
+        }
+        if let Some(log) = self.log.as_mut() {
+            log.begin(now);
         }
         let result = self.lock_validate_publish(shared, &mut lane);
-        if result.is_err() {
-            self.abort();
+        match &result {
+            Ok(commit_ts) => self.state.depends_on = *commit_ts,
+            Err(_) => self.abort(),
+        }
+        if let Some(log) = self.log.as_mut() {
+            if let Ok(commit_ts) = &result {
+                redo::append(log, shared, self.txn, *commit_ts);
+            }
+            log.end();
         }
         self.merge_full_lists(shared, &lane);
         if lane.is_clean() || !rules.on(Rule::PinUntilMerged) {

@@ -1,5 +1,6 @@
 //! How a database is opened.
 
+use crate::durable::Durability;
 use crate::rules::Rules;
 use scaledb_sync::clock::Source;
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub struct Config {
     /// A background thread merges for idle workers, removes deleted records and regulates the backoff.
     /// Without it, that is done only by workers as they run transactions.
     pub background: bool,
+    /// The directory where the database survives; `None` keeps it in memory only.
+    pub durability: Option<Durability>,
     /// Protocol rules in force: all, except in tests.
     pub rules: Rules,
 }
@@ -42,6 +45,7 @@ impl Default for Config {
             phantomlet_cells: if model { 4 } else { 512 },
             synchronous: false,
             background: !model,
+            durability: None,
             rules: Rules::default(),
         }
     }

@@ -15,19 +15,26 @@
 //!  snapshot.rs   read-only transactions without validation
 //!  contention.rs backoff and priority           tune.rs     the merge batch
 //!  background.rs chores, and the thread that does them for idle workers
+//!  redo.rs       what a commit tells the log     durable.rs  opening a directory; checkpoints when due
+//!  checkpoint.rs all rows to files               recovery.rs rows and log back, rebuild.rs the indexes
 //! ```
 //!
 //! The order in which commits take effect is that of their timestamps, and agrees with real time.
 
 mod background;
+mod checkpoint;
 mod cleanup;
 mod commit;
 mod config;
 mod contention;
+mod durable;
 mod lane;
 mod merge;
 mod pending;
 mod read;
+mod rebuild;
+mod recovery;
+mod redo;
 mod rules;
 mod scan;
 mod shared;
@@ -40,37 +47,75 @@ mod worker;
 mod write;
 
 pub use config::Config;
+pub use durable::{Durability, Progress, Recovered};
 pub use rules::{Rule, Rules};
 pub use worker::AccWorker;
 
 use background::Background;
-use scaledb_base::Result;
+use durable::Checkpointer;
+use scaledb_base::{Result, Timestamp};
 use scaledb_engine::{Engine, Stats, TableDef, TableInfo};
+use scaledb_log::Log;
 use scaledb_sync::Arc;
 use shared::Shared;
 
-/// A database with the ACC engine, in memory.
+/// A database with the ACC engine, in memory and, if it has a directory, on disk.
 pub struct Acc {
-    // first: the thread ends before the rest goes
+    // first: the threads end before the rest goes
     _background: Option<Background>,
+    checkpointer: Option<Checkpointer>,
+    recovered: Recovered,
     shared: Arc<Shared>,
 }
 
 impl Acc {
-    /// An empty database.
+    /// The database of the configuration's directory, as it was acknowledged; without one, an empty database.
     ///
     /// # Errors
-    /// None at present; opening will fail when there is something to read.
+    /// [`Error::Directory`](scaledb_base::Error::Directory): the directory cannot be read, is damaged, or in
+    /// use. [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
     pub fn open(config: Config) -> Result<Self> {
-        let (background, reserve) = (config.background, config.reserve);
-        let shared = Arc::new(Shared::new(config));
-        shared.domain.reserve(reserve);
+        let (background, durability) = (config.background, config.durability.clone());
+        let (shared, recovered) = match &durability {
+            Some(durability) => durable::open(config, durability)?,
+            None => {
+                let reserve = config.reserve;
+                let shared = Arc::new(Shared::new(config, 0));
+                shared.domain.reserve(reserve);
+                (shared, Recovered::default())
+            }
+        };
         let background = if background {
             Some(Background::start(shared.clone(), shared.domain.register()?))
         } else {
             None
         };
-        Ok(Self { _background: background, shared })
+        let checkpointer = match (&durability, shared.log()) {
+            (Some(durability), Some(log)) => {
+                Some(Checkpointer::start(&shared, log, durability, recovered.log_bytes))
+            }
+            _ => None,
+        };
+        Ok(Self { _background: background, checkpointer, recovered, shared })
+    }
+
+    /// What opening the directory found.
+    pub fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+
+    /// The redo log; `None` for a database in memory only.
+    pub fn log(&self) -> Option<&Arc<Log>> {
+        self.shared.log()
+    }
+
+    /// Writes a checkpoint with all speed, and returns when it is in force: the next opening starts from it, and
+    /// the log before it is gone. Does nothing for a database in memory only.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`](scaledb_base::Error::LogFailed): the checkpoint before stays in force.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.checkpointer.as_ref().map_or(Ok(()), Checkpointer::write)
     }
 }
 
@@ -79,7 +124,10 @@ impl Engine for Acc {
 
     fn create_table(&self, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
         let mut local = self.shared.domain.register()?;
-        self.shared.create_table(&mut local, def)
+        let (info, ts) = self.shared.create_table(&mut local, def)?;
+        drop(local);
+        self.wait_durable(ts)?;
+        Ok(info)
     }
 
     fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
@@ -96,5 +144,14 @@ impl Engine for Acc {
 
     fn name(&self) -> &'static str {
         "acc"
+    }
+
+    #[inline]
+    fn durable(&self) -> Timestamp {
+        self.shared.log().map_or(Timestamp::MAX, |log| log.durable())
+    }
+
+    fn wait_durable(&self, ts: Timestamp) -> Result<()> {
+        self.shared.log().map_or(Ok(()), |log| log.wait(ts).map_err(durable::failed))
     }
 }

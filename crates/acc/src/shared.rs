@@ -6,8 +6,9 @@ use crate::lane::{Lane, NONE, TABLES};
 use crate::snapshot::Snapshots;
 use crate::table::{IndexOf, Parts, Table, Tables};
 use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
-use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{IndexInfo, TableDef, TableInfo, TableOptions};
+use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_engine::{CatalogEntry, IndexInfo, TableDef, TableInfo, TableOptions};
+use scaledb_log::Log;
 use scaledb_memory::{Domain, Local};
 use scaledb_storage::KeyHasher;
 use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
@@ -15,6 +16,7 @@ use scaledb_sync::clock::Clock;
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, CachePadded};
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 pub(crate) struct Shared {
     pub(crate) config: Config,
@@ -24,7 +26,9 @@ pub(crate) struct Shared {
     pub(crate) domain: Arc<Domain>,
     pub(crate) hasher: KeyHasher,
     pub(crate) tables: Tables,
-    names: Mutex<HashMap<String, std::sync::Arc<TableInfo>>>,
+    catalog: Mutex<Catalog>,
+    /// The redo log; unset for a database in memory only, and while a directory is being read.
+    log: OnceLock<Arc<Log>>,
     pub(crate) lanes: Box<[CachePadded<Lane>]>,
     /// Counts splits and coalescences of all trees (design: G).
     pub(crate) generation: Arc<CachePadded<AtomicU64>>,
@@ -33,6 +37,13 @@ pub(crate) struct Shared {
     pub(crate) snapshots: Snapshots,
     pub(crate) contention: Contention,
     pub(crate) counters: Box<[CachePadded<Counters>]>,
+}
+
+/// What exists, by name; and how it came to be, for the next checkpoint.
+#[derive(Default)]
+struct Catalog {
+    names: HashMap<String, std::sync::Arc<TableInfo>>,
+    entries: Vec<CatalogEntry>,
 }
 
 /// Counters of one worker; it alone writes them.
@@ -49,10 +60,11 @@ fn seed() -> u64 {
 }
 
 impl Shared {
-    pub(crate) fn new(config: Config) -> Self {
+    /// An empty database whose clock starts after `after`, in ticks.
+    pub(crate) fn new(config: Config, after: u64) -> Self {
         let clock = Arc::new(match config.clock {
-            Some(source) => Clock::with_source(source, 0),
-            None => Clock::new(0),
+            Some(source) => Clock::with_source(source, after),
+            None => Clock::new(after),
         });
         let domain = Domain::new(clock.clone(), config.memory_budget);
         let seed = if scaledb_sync::MODEL { 7 } else { seed() };
@@ -61,7 +73,8 @@ impl Shared {
             domain,
             hasher: KeyHasher::new(seed),
             tables: Tables::new(),
-            names: Mutex::new(HashMap::new()),
+            catalog: Mutex::new(Catalog::default()),
+            log: OnceLock::new(),
             lanes: (0..if scaledb_sync::MODEL { 6 } else { MAX_WORKERS })
                 .map(|_| CachePadded(Lane::new()))
                 .collect(),
@@ -75,9 +88,63 @@ impl Shared {
         }
     }
 
-    /// Creates a table and its indexes.
-    pub(crate) fn create_table(&self, local: &mut Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
-        let mut names = self.names.lock();
+    /// The redo log, if there is one.
+    #[inline]
+    pub(crate) fn log(&self) -> Option<&Arc<Log>> {
+        self.log.get()
+    }
+
+    /// From here on, everything is logged.
+    pub(crate) fn start_logging(&self, log: Arc<Log>) {
+        let _ = self.log.set(log);
+    }
+
+    /// All that a checkpoint says of tables, and the ids of the base tables. Waits for a table that is being
+    /// created: one that is not in the result has a timestamp after the call.
+    pub(crate) fn catalog(&self) -> (Vec<u8>, Vec<TableId>) {
+        let catalog = self.catalog.lock();
+        let ids = catalog.entries.iter().map(|CatalogEntry::CreateTable { id, .. }| *id);
+        (CatalogEntry::all_to_bytes(&catalog.entries), ids.collect())
+    }
+
+    /// Creates a table and its indexes, and logs it. Returns the timestamp, too.
+    pub(crate) fn create_table(
+        &self,
+        local: &mut Local,
+        def: TableDef,
+    ) -> Result<(std::sync::Arc<TableInfo>, Timestamp)> {
+        self.create(local, def, |local, entry| {
+            let Some(log) = self.log() else { return Ok(Timestamp::ZERO) };
+            let bytes = entry.to_bytes();
+            let mut writer = log.writer(local.id());
+            writer.reserve(bytes.len()).map_err(crate::durable::failed)?;
+            writer.begin(self.clock.now());
+            let ts = Timestamp::new(self.clock.now_fenced(), local.id());
+            let mut append = writer.append(ts);
+            append.catalog(&bytes);
+            append.finish();
+            writer.end();
+            Ok(ts)
+        })
+    }
+
+    /// Creates a table that the log, or a checkpoint, tells of.
+    pub(crate) fn create_recovered(
+        &self,
+        local: &mut Local,
+        def: TableDef,
+    ) -> Result<std::sync::Arc<TableInfo>> {
+        self.create(local, def, |_, _| Ok(Timestamp::ZERO)).map(|(info, _)| info)
+    }
+
+    fn create(
+        &self,
+        local: &mut Local,
+        def: TableDef,
+        log: impl FnOnce(&mut Local, &CatalogEntry) -> Result<Timestamp>,
+    ) -> Result<(std::sync::Arc<TableInfo>, Timestamp)> {
+        let mut catalog = self.catalog.lock();
+        let names = &catalog.names;
         let first = self.tables.len();
         let count = 1 + def.indexes.len();
         if def.indexes.len() > MAX_INDEXES {
@@ -105,6 +172,7 @@ impl Shared {
             });
         }
         let id = TableId(first as u32);
+        let entry = CatalogEntry::CreateTable { id, def: def.clone() };
         let info = std::sync::Arc::new(TableInfo { id, name: def.name.clone(), schema: def.schema, indexes });
         let make = |local: &mut Local, id, name: &str, index_of, indexes, options: &TableOptions| {
             let epoch = options.merge_epoch.unwrap_or(self.config.merge_epoch);
@@ -128,13 +196,16 @@ impl Shared {
             let of = IndexOf { base: id, key: index.key.clone(), unique: index.unique };
             tables.push(make(local, index.id, &index.name, Some(of), Vec::new(), &def.options)?);
         }
+        // logged before anybody can use it: its timestamp is before those of its rows
+        let ts = log(local, &entry)?;
         self.tables.add(tables);
-        names.insert(def.name, info.clone());
-        Ok(info)
+        catalog.entries.push(entry);
+        catalog.names.insert(def.name, info.clone());
+        Ok((info, ts))
     }
 
     pub(crate) fn table_info(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
-        self.names.lock().get(name).cloned()
+        self.catalog.lock().names.get(name).cloned()
     }
 
     /// The generation up to which no lane needs inherited parts. A lower bound, raised by

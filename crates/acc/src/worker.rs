@@ -7,6 +7,7 @@ use crate::table::Table;
 use crate::txn::Txn;
 use scaledb_base::{Error, Result, TableId, Timestamp};
 use scaledb_engine::{Order, Range, RowId, Savepoint, TxnKind, Worker};
+use scaledb_log::Writer;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::Arc;
@@ -18,6 +19,8 @@ pub struct AccWorker {
     local: Local,
     txn: Box<Txn>,
     state: State,
+    /// `None` without a log.
+    log: Option<Writer>,
 }
 
 /// What a worker keeps between transactions.
@@ -25,6 +28,8 @@ pub(crate) struct State {
     /// The worker's last commit: the next one is later.
     pub(crate) last_ticks: u64,
     pub(crate) begun: u64,
+    /// What the last committed transaction depends on.
+    pub(crate) depends_on: Timestamp,
     /// The next transaction's serial.
     pub(crate) serial: u64,
     /// Whether this worker holds the contention control's priority.
@@ -40,6 +45,7 @@ pub(crate) struct Ctx<'a> {
     pub(crate) local: &'a mut Local,
     pub(crate) txn: &'a mut Txn,
     pub(crate) state: &'a mut State,
+    pub(crate) log: &'a mut Option<Writer>,
 }
 
 impl Ctx<'_> {
@@ -74,17 +80,25 @@ impl AccWorker {
         let state = State {
             last_ticks: 0,
             begun: 0,
+            depends_on: Timestamp::ZERO,
             serial: shared.clock.now() << 7 | id,
             privileged: false,
             until_chores: 0,
             random: id + 1,
         };
-        Self { shared, local, txn: Box::new(Txn::new()), state }
+        let log = shared.log().map(|log| log.writer(local.id()));
+        Self { shared, local, txn: Box::new(Txn::new()), state, log }
     }
 
     #[inline]
     pub(crate) fn ctx(&mut self) -> Ctx<'_> {
-        Ctx { shared: &self.shared, local: &mut self.local, txn: &mut self.txn, state: &mut self.state }
+        Ctx {
+            shared: &self.shared,
+            local: &mut self.local,
+            txn: &mut self.txn,
+            state: &mut self.state,
+            log: &mut self.log,
+        }
     }
 
     /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
@@ -280,6 +294,15 @@ impl Worker for AccWorker {
         ctx.finish();
         ctx.chores();
         result
+    }
+
+    fn depends_on(&self) -> Timestamp {
+        self.state.depends_on
+    }
+
+    fn wait_durable(&self) -> Result<()> {
+        let Some(log) = self.shared.log() else { return Ok(()) };
+        log.wait(self.state.depends_on).map_err(crate::durable::failed)
     }
 
     fn rollback(&mut self) {

@@ -6,6 +6,7 @@ use scaledb_base::limits::MAX_WORKERS;
 use scaledb_sync::thread::cores;
 use scaledb_workloads::driver::Options;
 use scaledb_workloads::tpcc::Scale;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Threads at most: the engine keeps a worker or two for itself.
@@ -144,6 +145,15 @@ pub(crate) struct BenchArgs {
     /// MiB of memory to take from the system before the run: its first touch is slow
     #[arg(long, default_value_t = 0, value_name = "MIB")]
     pub(crate) reserve: u64,
+    /// Keep the database in this directory, which must be empty; transactions count when they are durable
+    #[arg(long, value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// With --directory: transactions count when they have committed, durable or not
+    #[arg(long, requires = "directory")]
+    pub(crate) asynchronous: bool,
+    /// With --directory: write a checkpoint when the log has grown by this many MiB; 0 for none
+    #[arg(long, default_value_t = 1024, value_name = "MIB", requires = "directory")]
+    pub(crate) checkpoint: u64,
     /// Do not check the database after the run
     #[arg(long)]
     pub(crate) no_check: bool,
@@ -186,7 +196,13 @@ impl BenchArgs {
     }
 
     pub(crate) fn options(&self) -> Options {
-        Options { threads: self.threads(), warmup: self.warmup, measured: self.seconds, pin: self.pin }
+        Options {
+            threads: self.threads(),
+            warmup: self.warmup,
+            measured: self.seconds,
+            pin: self.pin,
+            asynchronous: self.asynchronous,
+        }
     }
 
     /// Refuses options that the workload does not have: ignoring them would mislead.
@@ -206,6 +222,7 @@ impl BenchArgs {
             ("--hot-customers", self.hot_customers.is_some(), family == Family::SmallBank),
             ("--synchronous", self.synchronous, family != Family::Clock),
             ("--snapshot-reads", self.snapshot_reads, family != Family::Clock),
+            ("--directory", self.directory.is_some(), family != Family::Clock),
         ];
         for (option, given, applies) in misplaced {
             if given && !applies {

@@ -4,8 +4,9 @@ use crate::args::{BenchArgs, Family, Workload, scale};
 use crate::format::{count, plural, table};
 use crate::progress::Line;
 use crate::{Result, print};
-use scaledb_acc::{Acc, Config};
+use scaledb_acc::{Acc, Config, Durability};
 use scaledb_engine::Engine;
+use scaledb_log::disk::RealDisk;
 use scaledb_sync::Arc;
 use scaledb_workloads::clocks::{self, ClockRate};
 use scaledb_workloads::driver::{self, micros_since_2000};
@@ -96,9 +97,23 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
     Ok(passed)
 }
 
+fn open(args: &BenchArgs) -> Result<Acc> {
+    let mut config = Config { reserve: args.reserve << 20, ..Config::default() };
+    if let Some(directory) = &args.directory {
+        let disk = RealDisk::open(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        let checkpoint_bytes = args.checkpoint << 20;
+        config.durability = Some(Durability { checkpoint_bytes, ..Durability::new(Arc::new(disk)) });
+    }
+    let engine = Acc::open(config)?;
+    if engine.stats().tables.is_empty() {
+        return Ok(engine);
+    }
+    Err("the directory holds a database already: a benchmark needs an empty one".into())
+}
+
 /// Opens a database, fills it, and tells how long that took.
 fn load<T>(args: &BenchArgs, fill: impl FnOnce(&Acc) -> Result<T>) -> Result<(Acc, T, f64)> {
-    let engine = Acc::open(Config { reserve: args.reserve << 20, ..Config::default() })?;
+    let engine = open(args)?;
     let start = Instant::now();
     let filled = fill(&engine)?;
     let seconds = start.elapsed().as_secs_f64();

@@ -32,7 +32,13 @@ pub(crate) fn run(args: &DemoArgs) -> Result {
         bytes(stats.memory_bytes)
     );
     let workload = Tpcc { tables: tables.clone(), mix: Mix::Full, seed: args.seed, snapshot_reads: false };
-    let options = Options { threads, warmup: Duration::from_secs(1), measured: args.seconds, pin: false };
+    let options = Options {
+        threads,
+        warmup: Duration::from_secs(1),
+        measured: args.seconds,
+        pin: false,
+        asynchronous: false,
+    };
     let mut line = Line::new();
     let (report, _) = driver::run(&engine, &workload, &options, |progress| line.show(progress))?;
     line.end();

@@ -66,6 +66,11 @@ impl Batch {
         self.entries.is_empty()
     }
 
+    /// Bytes of what they did.
+    pub fn bytes(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.ops.len() as u64).sum()
+    }
+
     /// Splits off what is at or above a horizon.
     fn carry(&mut self, horizon: Timestamp) -> Self {
         let mut rest = Self::default();

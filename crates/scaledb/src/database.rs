@@ -1,7 +1,7 @@
 //! The database.
 
 use crate::builder::Definition;
-use crate::options::Options;
+use crate::options::{CommitMode, Options};
 use crate::pool::Pool;
 use crate::session::{Core, Session};
 use crate::table::{Table, Token};
@@ -13,7 +13,7 @@ use scaledb_sync::Arc;
 use scaledb_sync::lock::Mutex;
 use std::collections::HashMap;
 
-/// A database in memory. A handle: clones share the database, which ends with its last handle and session.
+/// A database, in memory or in a directory. A handle: clones share the database, which ends with its last handle and session.
 ///
 /// `Database` is `Database<Acc>`: its type parameter chooses the engine at compile time.
 ///
@@ -35,6 +35,7 @@ pub(crate) struct Inner<E: Engine> {
     pool: Pool<E::Worker>,
     engine: E,
     token: Token,
+    mode: CommitMode,
     tables: Mutex<HashMap<String, Table>>,
 }
 
@@ -50,7 +51,42 @@ impl Database {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn open(options: Options) -> Result<Self> {
-        Acc::open(options.into_config()).map(Self::with_engine)
+        let (config, mode) = options.into_parts();
+        Ok(Self::with_engine_and_mode(Acc::open(config)?, mode))
+    }
+
+    /// The database in a directory, which is created if it does not exist. What it acknowledged before is there
+    /// again, and a commit returns when it survives a power cut.
+    ///
+    /// ```
+    /// use scaledb::{Database, Table, Type};
+    /// # let directory = std::env::temp_dir().join(format!("scaledb-doc-{}", std::process::id()));
+    /// # let directory = directory.as_path();
+    /// let db = Database::open_directory(directory)?;
+    /// let t = db.create_table(Table::build("t").column("id", Type::Int8).primary_key(["id"]))?;
+    /// db.run(|txn| txn.insert(&t, 1))?;
+    /// drop(db); // or the machine fails
+    /// let db = Database::open_directory(directory)?;
+    /// let t = db.table("t")?;
+    /// assert_eq!(db.run(|txn| txn.count(&t))?, 1);
+    /// # drop(db);
+    /// # std::fs::remove_dir_all(directory).ok();
+    /// # Ok::<(), scaledb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Directory`]: it cannot be read or written, is damaged, or in use. [`Error::OutOfMemory`].
+    pub fn open_directory(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        Self::open(Options::new().directory(path)?)
+    }
+
+    /// Writes all rows to files with all speed, while transactions go on, so that the next opening need not read
+    /// the log before. Happens by itself as the log grows. Does nothing without a directory.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`]: what was written before stays in force.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.inner.engine.checkpoint()
     }
 
     /// A new database with the default settings.
@@ -65,8 +101,12 @@ impl Database {
 impl<E: Engine> Database<E> {
     /// A database on an engine of one's own.
     pub fn with_engine(engine: E) -> Self {
+        Self::with_engine_and_mode(engine, CommitMode::default())
+    }
+
+    fn with_engine_and_mode(engine: E, mode: CommitMode) -> Self {
         let tables = Mutex::new(HashMap::new());
-        Self { inner: Arc::new(Inner { pool: Pool::new(), engine, token: Token::new(), tables }) }
+        Self { inner: Arc::new(Inner { pool: Pool::new(), engine, token: Token::new(), mode, tables }) }
     }
 
     /// The engine.
@@ -170,7 +210,7 @@ impl<E: Engine> Inner<E> {
     /// A new worker, or an idle one when all are taken.
     fn new_core(&self) -> Result<Box<Core<E::Worker>>> {
         match self.engine.worker() {
-            Ok(worker) => Ok(Box::new(Core::new(worker, self.token.clone()))),
+            Ok(worker) => Ok(Box::new(Core::new(worker, self.token.clone(), self.mode))),
             Err(error) => self.pool.take_any().ok_or(error),
         }
     }

@@ -116,7 +116,7 @@ mod value;
 pub use builder::{Definition, KeyColumn, TableBuilder};
 pub use database::Database;
 pub use input::{AsDatum, Tuple};
-pub use options::Options;
+pub use options::{CommitMode, Options};
 pub use output::FromDatum;
 pub use row::{ColumnRef, Row, RowEdit, RowView};
 pub use savepoint::Savepoint;

@@ -1,7 +1,24 @@
 //! How a database is opened.
 
-use scaledb_acc::Config;
+use scaledb_acc::{Config, Durability, Progress};
+use scaledb_base::{Error, Result};
+use scaledb_log::disk::RealDisk;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// When a commit returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum CommitMode {
+    /// When the transaction survives a crash of the process, of the system, and a power cut. So do then all
+    /// transactions that it has seen: also one that only reads waits for those.
+    #[default]
+    Durable,
+    /// At once. A crash may lose the last transactions, those of about 10 ms
+    /// ([`LogOptions::flush_interval`](scaledb_log::LogOptions) and one write to the disk), but none in the middle:
+    /// what is left is always all up to some timestamp, and nothing after it.
+    Asynchronous,
+}
 
 /// Settings of a [`Database`](crate::Database). The default suits most uses.
 ///
@@ -13,6 +30,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     config: Config,
+    mode: CommitMode,
 }
 
 impl Options {
@@ -46,14 +64,51 @@ impl Options {
         self
     }
 
-    pub(crate) fn into_config(self) -> Config {
-        self.config
+    /// Keeps the database in this directory, which is created if it does not exist. What it holds is read when
+    /// the database is opened.
+    ///
+    /// # Errors
+    /// [`Error::Directory`] when it cannot be created or opened.
+    pub fn directory(mut self, path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let disk =
+            RealDisk::open(path).map_err(|error| Error::Directory(format!("{}: {error}", path.display())))?;
+        self.config.durability = Some(Durability::new(Arc::new(disk)));
+        Ok(self)
+    }
+
+    /// When commits return, unless one asks for another mode: durable by default. Means nothing without a
+    /// directory.
+    #[must_use]
+    pub fn commit_mode(mut self, mode: CommitMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// All settings of the directory, the log and the checkpoints. After [`Options::directory`]; without one it
+    /// does nothing.
+    #[must_use]
+    pub fn durability(mut self, change: impl FnOnce(&mut Durability)) -> Self {
+        if let Some(durability) = &mut self.config.durability {
+            change(durability);
+        }
+        self
+    }
+
+    /// Is told, some times a second, how far the opening of the directory is.
+    #[must_use]
+    pub fn progress(self, tell: fn(&Progress)) -> Self {
+        self.durability(|durability| durability.progress = Some(tell))
+    }
+
+    pub(crate) fn into_parts(self) -> (Config, CommitMode) {
+        (self.config, self.mode)
     }
 }
 
 impl From<Config> for Options {
     /// All the settings of the engine.
     fn from(config: Config) -> Self {
-        Self { config }
+        Self { config, mode: CommitMode::default() }
     }
 }

@@ -1,6 +1,7 @@
 //! Sessions: one thread's access to a database.
 
 use crate::database::Inner;
+use crate::options::CommitMode;
 use crate::savepoint::Marks;
 use crate::table::Token;
 use crate::transaction::Transaction;
@@ -19,6 +20,7 @@ pub(crate) struct Core<W> {
     pub(crate) marks: Marks,
     /// The row under construction, kept for its memory.
     pub(crate) row: Option<RowBuf>,
+    pub(crate) mode: CommitMode,
 }
 
 impl<W: Worker> Core<W> {
@@ -66,9 +68,9 @@ impl<W: Worker> Core<W> {
 }
 
 impl<W> Core<W> {
-    pub(crate) fn new(worker: W, database: Token) -> Self {
+    pub(crate) fn new(worker: W, database: Token, mode: CommitMode) -> Self {
         let marks = Marks::new(&database);
-        Self { worker, database, marks, row: None }
+        Self { worker, database, marks, row: None, mode }
     }
 }
 
@@ -204,6 +206,21 @@ impl<E: Engine> Session<E> {
     pub fn begin_as(&mut self, kind: TxnKind) -> Result<Transaction<'_, E>> {
         self.core.begin(kind)?;
         Ok(Transaction::new(&mut self.core))
+    }
+
+    /// When the commits of this session return, from now on: [`Options::commit_mode`](crate::Options::commit_mode)
+    /// at first.
+    pub fn set_commit_mode(&mut self, mode: CommitMode) {
+        self.core.mode = mode;
+    }
+
+    /// Waits until the last transaction of this session, and all that it has seen, survive a crash: after
+    /// asynchronous commits.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`]: they may not.
+    pub fn wait_durable(&self) -> Result<()> {
+        self.core.worker.wait_durable()
     }
 
     /// The engine's worker, for code that counts nanoseconds: encoded keys

@@ -1,6 +1,7 @@
 //! Transactions: typed operations on rows.
 
 use crate::input::{Tuple, adapt};
+use crate::options::CommitMode;
 use crate::row::{Row, RowEdit, RowView};
 use crate::savepoint::Savepoint;
 use crate::scan::Scan;
@@ -240,8 +241,22 @@ impl<'a, E: Engine> Transaction<'a, E> {
     /// # Errors
     /// A conflict: nothing happened, run the transaction again. [`Error::DuplicateKey`],
     /// [`Error::OutOfMemory`]: nothing happened. [`Error::TransactionEnded`] after a conflict.
+    /// [`Error::LogFailed`]: whether it survives shows when the database is opened again.
     pub fn commit(self) -> Result<Timestamp> {
-        self.core.worker.commit()
+        let mode = self.core.mode;
+        self.commit_as(mode)
+    }
+
+    /// [`Transaction::commit`] in a mode of its own.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn commit_as(self, mode: CommitMode) -> Result<Timestamp> {
+        let commit_ts = self.core.worker.commit()?;
+        if mode == CommitMode::Durable {
+            self.core.worker.wait_durable()?;
+        }
+        Ok(commit_ts)
     }
 
     /// Ends the transaction without a trace, as dropping it does.

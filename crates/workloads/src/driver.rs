@@ -1,14 +1,18 @@
 //! Runs a workload on worker threads: warm-up, measurement, retries, counters, latencies.
+//!
+//! On an engine that keeps a log a transaction counts when it is *acknowledged*: when the durable horizon has
+//! passed what it depends on. A thread does not wait for that; it stands for many clients, and goes on with
+//! the next one's transaction.
 
 use crate::cpu::thread_time;
 use crate::report::{Abort as AbortRow, ClassReport, Latency, Report};
 use hdrhistogram::Histogram;
-use scaledb_base::{ConflictKind, Error, TableId};
+use scaledb_base::{ConflictKind, Error, TableId, Timestamp};
 use scaledb_engine::{Engine, TxnKind, Worker};
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::clock::Clock;
 use scaledb_sync::{CachePadded, thread};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
 
 /// Why a transaction of a workload stopped.
@@ -80,6 +84,8 @@ pub struct Options {
     pub measured: Duration,
     /// Whether each thread stays on a core of its own.
     pub pin: bool,
+    /// Whether a transaction counts when it has committed, durable or not.
+    pub asynchronous: bool,
 }
 
 /// The state of a run, once per second.
@@ -115,6 +121,8 @@ struct Channel {
     /// Transactions that ended and conflicts so far, written by the worker alone.
     ended: CachePadded<AtomicU64>,
     conflicts: CachePadded<AtomicU64>,
+    /// The last transaction that is to be acknowledged: what it depends on, as a raw timestamp.
+    newest: CachePadded<AtomicU64>,
 }
 
 /// A thread's counters of one class.
@@ -171,10 +179,16 @@ pub fn run<E: Engine, L: Workload>(
             .map(|(worker, client, channel, core)| {
                 scope.spawn(move || {
                     core.map(core_affinity::set_for_current);
-                    Thread { worker, client, channel, clock: clock_ref, sample }.work(classes)
+                    let waits = !options.asynchronous && engine.durable() < Timestamp::MAX;
+                    let unacknowledged = waits.then(VecDeque::new);
+                    Thread { engine, worker, client, channel, clock: clock_ref, sample, unacknowledged }
+                        .work(classes)
                 })
             })
             .collect();
+        if !options.asynchronous && engine.durable() < Timestamp::MAX {
+            scope.spawn(|| await_durable(engine, &channels));
+        }
         conduct(&channels, &handles, options, &mut progress);
         handles.into_iter().map(|handle| handle.join().expect("a worker thread does not panic")).collect()
     });
@@ -239,6 +253,21 @@ fn conduct<T>(
     }
 }
 
+/// Stands for all clients that wait for the disk: keeps the engine writing until the run stops.
+fn await_durable<E: Engine>(engine: &E, channels: &[Channel]) {
+    // a phase carries no other data
+    while channels.iter().all(|c| c.phase.load(Ordering::Relaxed) != STOP) {
+        // only the number counts
+        let newest = channels.iter().map(|c| c.newest.load(Ordering::Relaxed)).max().unwrap_or_default();
+        if newest < engine.durable().raw() {
+            thread::sleep(Duration::from_micros(50));
+        } else if engine.wait_durable(Timestamp::from_raw(newest)).is_err() {
+            // the workers fail with the same error
+            return;
+        }
+    }
+}
+
 /// What a worker thread has done.
 struct Worked<C> {
     client: C,
@@ -249,16 +278,30 @@ struct Worked<C> {
     cpu: Option<Duration>,
 }
 
+/// A committed transaction whose client does not know it yet.
+struct Unacknowledged {
+    depends_on: Timestamp,
+    class: usize,
+    /// When it was begun, in ticks, if its latency is measured.
+    begun: Option<u64>,
+}
+
+/// Transactions of a thread that may be on their way to the disk: its clients.
+const CLIENTS: usize = 16_384;
+
 /// A worker thread.
-struct Thread<'a, W, C> {
+struct Thread<'a, E, W, C> {
+    engine: &'a E,
     worker: W,
+    /// In the order of their commits; `None` if the engine keeps no log.
+    unacknowledged: Option<VecDeque<Unacknowledged>>,
     client: C,
     channel: &'a Channel,
     clock: &'a Clock,
     sample: u64,
 }
 
-impl<W: Worker, C: Client> Thread<'_, W, C> {
+impl<E: Engine, W: Worker, C: Client> Thread<'_, E, W, C> {
     /// Runs transactions until told to stop.
     fn work(mut self, classes: usize) -> Outcome<Worked<C>> {
         let clock = self.clock;
@@ -295,13 +338,20 @@ impl<W: Worker, C: Client> Thread<'_, W, C> {
             }
             let micros = ((before - origin) as f64 * micros_per_tick) as i64;
             let transaction = self.client.prepare(origin_micros + micros);
-            let counters = &mut counters[transaction.class];
-            let retries = self.transact(transaction, counters)?;
-            // the end of one transaction is the beginning of the next
-            if sampled {
-                let after = clock.now();
-                counters.latency.saturating_record(after - before);
-                before = after;
+            let (retries, committed) = self.transact(transaction, &mut counters[transaction.class])?;
+            if self.unacknowledged.is_some() {
+                let begun = sampled.then_some(before);
+                self.acknowledge(transaction.class, committed, begun, &mut counters)?;
+                before = clock.now();
+            } else {
+                let counters = &mut counters[transaction.class];
+                counters.commits += u64::from(committed);
+                // the end of one transaction is the beginning of the next
+                if sampled {
+                    let after = clock.now();
+                    counters.latency.saturating_record(after - before);
+                    before = after;
+                }
             }
             ended += 1;
             conflicts += u64::from(retries);
@@ -311,9 +361,43 @@ impl<W: Worker, C: Client> Thread<'_, W, C> {
         }
     }
 
-    /// Runs a prepared transaction until it commits or rolls itself back. Returns the number of retries.
+    /// Notes a transaction that has just ended, and counts those that have become durable.
+    fn acknowledge(
+        &mut self,
+        class: usize,
+        committed: bool,
+        begun: Option<u64>,
+        counters: &mut [Counters],
+    ) -> Outcome {
+        let Some(waiting) = &mut self.unacknowledged else { return Ok(()) };
+        if committed {
+            let depends_on = self.worker.depends_on();
+            waiting.push_back(Unacknowledged { depends_on, class, begun });
+            // read by `await_durable`; only the number counts
+            self.channel.newest.store(depends_on.raw(), Ordering::Relaxed);
+        }
+        if waiting.len() > CLIENTS {
+            // every client waits for the disk
+            self.engine.wait_durable(waiting[0].depends_on)?;
+        }
+        let durable = self.engine.durable();
+        let mut now = None;
+        while waiting.front().is_some_and(|first| first.depends_on < durable) {
+            let Some(done) = waiting.pop_front() else { break };
+            let counters = &mut counters[done.class];
+            counters.commits += 1;
+            if let Some(begun) = done.begun {
+                let now = *now.get_or_insert_with(|| self.clock.now());
+                counters.latency.saturating_record(now - begun);
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a prepared transaction until it commits or rolls itself back. Returns the number of retries, and
+    /// whether it committed.
     #[inline]
-    fn transact(&mut self, transaction: Transaction, counters: &mut Counters) -> Outcome<u32> {
+    fn transact(&mut self, transaction: Transaction, counters: &mut Counters) -> Outcome<(u32, bool)> {
         let mut attempt = 0;
         loop {
             self.worker.begin(transaction.kind)?;
@@ -323,14 +407,13 @@ impl<W: Worker, C: Client> Thread<'_, W, C> {
             };
             match result {
                 Ok(_) => {
-                    counters.commits += 1;
                     self.client.committed();
-                    return Ok(attempt);
+                    return Ok((attempt, true));
                 }
                 Err(Abort::Database(Error::RolledBack)) => {
                     self.worker.rollback();
                     counters.rollbacks += 1;
-                    return Ok(attempt);
+                    return Ok((attempt, false));
                 }
                 Err(abort) => {
                     attempt += 1;

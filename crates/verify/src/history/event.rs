@@ -178,6 +178,17 @@ pub enum Event {
     RollbackTo(usize),
 }
 
+impl Event {
+    /// Whether it changed something, as far as it is not rolled back.
+    pub fn writes(&self) -> bool {
+        match self {
+            Self::Insert { done, .. } | Self::Delete { done, .. } => *done,
+            Self::Update { before, done, .. } => before.is_some() && *done,
+            _ => false,
+        }
+    }
+}
+
 /// A committed transaction.
 #[derive(Clone, Debug)]
 pub struct Transaction {

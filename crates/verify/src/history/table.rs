@@ -140,7 +140,15 @@ impl Table {
             };
             def = def.index(index("a", A, false)).index(index("u", U, true));
         }
-        let info = engine.create_table(def)?;
+        Ok(Self::of(engine.create_table(def)?, kind))
+    }
+
+    /// The table called `name`, which [`Table::create`] made of this kind, maybe before a crash.
+    pub fn open<E: Engine>(engine: &E, name: &str, kind: Kind) -> Option<Self> {
+        engine.table(name).map(|info| Self::of(info, kind))
+    }
+
+    fn of(info: Arc<TableInfo>, kind: Kind) -> Self {
         let projections = (0..64)
             .map(|set| {
                 if set & 31 == Columns::ALL.0 {
@@ -157,7 +165,7 @@ impl Table {
                 Projection::new(&info.schema, bits.into_iter().filter(|b| set & b.0 != 0).map(|b| b.1))
             })
             .collect();
-        Ok(Self { kind, info, projections })
+        Self { kind, info, projections }
     }
 
     /// Whether the table can be scanned.

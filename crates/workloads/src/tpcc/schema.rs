@@ -276,7 +276,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// Creates the tables. With `synchronous`, commits update all range indexes themselves.
+    /// Creates the tables, or takes those that are there: of a database that was opened again. With `synchronous`,
+    /// commits update all range indexes themselves.
     ///
     /// # Errors
     /// Those of [`Engine::create_table`].
@@ -289,6 +290,9 @@ impl Tables {
                      access: Access,
                      index: Option<IndexDef>|
          -> Result<Table> {
+            if let Some(info) = engine.table(name) {
+                return Ok(Table { id: info.id, info });
+            }
             let key: Vec<_> = key.iter().map(|&column| KeyPart::asc(column)).collect();
             let mut def = TableDef::new(name, Schema::new(columns, &key)?).options(options(access));
             def.indexes.extend(index);

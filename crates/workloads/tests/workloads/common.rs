@@ -19,6 +19,7 @@ pub(crate) fn options(threads: usize, ms: u64) -> Options {
         warmup: Duration::from_millis(ms / 4),
         measured: Duration::from_millis(ms),
         pin: false,
+        asynchronous: false,
     }
 }
 

@@ -1,0 +1,354 @@
+//! Opening a database directory: the rows of its checkpoint, then the log, in the order of timestamps.
+//!
+//! ```text
+//!  checkpoint ── blocks of rows, by several threads ──► records
+//!  log ── batch: transactions in the order of their timestamps
+//!           └─ by hash of the key, to one thread each ──► the same records, one key in one thread
+//!  rebuild.rs: trees and secondary indexes, from the records
+//! ```
+//!
+//! The checkpoint is not of one moment: a row may be newer than the checkpoint's begin, or belong to a
+//! transaction that also wrote rows that are not there. Each row carries the timestamps of its conflict
+//! groups, and what the log says of a group at or before its timestamp has happened to it already.
+
+use crate::shared::Shared;
+use crate::table::{Points, RecordEntry, Table};
+use hashbrown::HashTable;
+use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES};
+use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_engine::CatalogEntry;
+use scaledb_index::btree::Entry;
+use scaledb_index::indexlet::Inserted as Put;
+use scaledb_log::{Batch, Block, LogError, LoggedTransaction, Op};
+use scaledb_memory::Local;
+use scaledb_row::GroupSet;
+use scaledb_storage::{Overflow, Record, Word};
+use scaledb_sync::lock::Mutex;
+use std::collections::HashMap;
+
+/// Shards of the keys of a table that has no hash index.
+const SHARDS: usize = if scaledb_sync::MODEL { 2 } else { 64 };
+
+/// What recovery finds wrong in files whose checksums are right.
+pub(crate) fn inconsistent(what: String) -> Error {
+    Error::Directory(format!("the database directory is inconsistent: {what}"))
+}
+
+pub(crate) fn directory_error(error: LogError) -> Error {
+    Error::Directory(error.to_string())
+}
+
+/// The records of a table whose keys are in no hash index: needed while the log is replayed.
+pub(crate) struct Staged {
+    shards: Box<[Mutex<HashTable<u64>>]>,
+}
+
+impl Staged {
+    fn new() -> Self {
+        Self { shards: (0..SHARDS).map(|_| Mutex::new(HashTable::new())).collect() }
+    }
+
+    fn shard(&self, hash: u64) -> &Mutex<HashTable<u64>> {
+        &self.shards[(hash >> 32) as usize % SHARDS]
+    }
+
+    pub(crate) fn for_each(&self, mut f: impl FnMut(u64)) {
+        for shard in &self.shards {
+            shard.lock().iter().for_each(|&raw| f(raw));
+        }
+    }
+}
+
+/// A database on its way from files into memory.
+pub(crate) struct Recovery<'a> {
+    pub(crate) shared: &'a Shared,
+    /// By table id; `None` for tables with a hash index, and for indexes.
+    pub(crate) staged: Vec<Option<Staged>>,
+}
+
+/// One thread's part of it.
+pub(crate) struct Applier {
+    pub(crate) local: Local,
+    row: Vec<u64>,
+    /// Rows that were updated before anything said that they exist: a checkpoint that did not see them
+    /// any more is followed by their delete.
+    orphans: HashMap<(TableId, Box<[u8]>), Timestamp>,
+}
+
+impl Applier {
+    pub(crate) fn new(local: Local) -> Self {
+        Self { local, row: Vec::new(), orphans: HashMap::new() }
+    }
+
+    /// At the end of the log.
+    ///
+    /// # Errors
+    /// An update of a row that never was.
+    pub(crate) fn finish(&self) -> Result<()> {
+        match self.orphans.iter().next() {
+            None => Ok(()),
+            Some(((table, _), ts)) => {
+                Err(inconsistent(format!("a row of table {table} that does not exist is updated at {ts:?}")))
+            }
+        }
+    }
+}
+
+/// An operation on its way to the thread of its key.
+pub(crate) struct Routed<'a> {
+    ts: Timestamp,
+    hash: u64,
+    op: Op<'a>,
+}
+
+/// A part of a batch, routed: one list for each thread, in the order of timestamps.
+pub(crate) type Routes<'a> = Vec<Vec<Routed<'a>>>;
+
+impl<'a> Recovery<'a> {
+    pub(crate) fn new(shared: &'a Shared) -> Self {
+        Self { shared, staged: Vec::new() }
+    }
+
+    /// Makes the tables of a catalog entry, unless they are there.
+    pub(crate) fn apply_catalog(&mut self, local: &mut Local, entry: CatalogEntry) -> Result<()> {
+        let CatalogEntry::CreateTable { id, def } = entry;
+        if id.index() < self.shared.tables.len() {
+            return Ok(());
+        }
+        let info = self.shared.create_recovered(local, def)?;
+        if info.id != id {
+            return Err(inconsistent(format!(
+                "table {} has id {} in the log and is {}",
+                info.name, id, info.id
+            )));
+        }
+        for table in self.staged.len()..self.shared.tables.len() {
+            let table = self.shared.tables.get(TableId(table as u32))?;
+            let hashed = matches!(table.points, Points::Hash(_)) || table.index_of.is_some();
+            self.staged.push((!hashed).then(Staged::new));
+        }
+        Ok(())
+    }
+
+    fn base_table(&self, id: TableId) -> Result<&'a Table> {
+        let table = self.shared.tables.get(id).map_err(|_| inconsistent(format!("no table {id}")))?;
+        match table.index_of {
+            None => Ok(table),
+            Some(_) => Err(inconsistent(format!("rows of {id}, which is an index"))),
+        }
+    }
+
+    fn find(&self, local: &Local, table: &Table, hash: u64, key: &[u8]) -> Option<Record> {
+        // SAFETY: the indexes and shards hold records, which are retired, never freed at once.
+        let eq = |raw: u64| unsafe { RecordEntry::key(raw) } == key;
+        let raw = match (&table.points, &self.staged[table.id.index()]) {
+            (Points::Hash(hashed), _) => hashed.get(local, hash, eq),
+            (_, Some(staged)) => staged.shard(hash).lock().find(hash, |&raw| eq(raw)).copied(),
+            (_, None) => None,
+        };
+        // SAFETY: as above.
+        raw.map(|raw| unsafe { Record::from_raw(raw) })
+    }
+
+    /// Adds a record whose key is not there.
+    fn add(&self, local: &mut Local, table: &Table, hash: u64, record: Record) -> Result<()> {
+        let hasher = |&raw: &u64| {
+            // SAFETY: as in `find`.
+            self.shared.hasher.hash(unsafe { RecordEntry::key(raw) })
+        };
+        match (&table.points, &self.staged[table.id.index()]) {
+            (Points::Hash(hashed), _) => {
+                // SAFETY: as in `find`.
+                let eq = |raw: u64| unsafe { RecordEntry::key(raw) } == record.key();
+                match hashed.insert(local, hash, record.raw(), eq)? {
+                    Put::New => Ok(()),
+                    Put::Existing(_) => {
+                        Err(inconsistent(format!("a key of table {} stands twice", table.name)))
+                    }
+                    Put::Full => Err(Error::OutOfMemory { budget: local.domain().budget() }),
+                }
+            }
+            (_, Some(staged)) => {
+                staged.shard(hash).lock().insert_unique(hash, record.raw(), hasher);
+                Ok(())
+            }
+            (_, None) => Err(inconsistent(format!("rows of {}", table.name))),
+        }
+    }
+
+    fn remove(&self, local: &mut Local, table: &Table, hash: u64, record: Record) {
+        match (&table.points, &self.staged[table.id.index()]) {
+            (Points::Hash(hashed), _) => {
+                hashed.remove(local, hash, record.raw());
+            }
+            (_, Some(staged)) => {
+                if let Ok(entry) = staged.shard(hash).lock().find_entry(hash, |&raw| raw == record.raw()) {
+                    entry.remove();
+                }
+            }
+            (_, None) => {}
+        }
+        // SAFETY: it has just left the only structure that held it.
+        unsafe { record.retire(local) };
+    }
+
+    /// The rows of a block of the checkpoint.
+    pub(crate) fn load_block(&self, applier: &mut Applier, block: &Block<'_>) -> Result<u64> {
+        let table = self.base_table(block.table())?;
+        let layout = table.schema.layout();
+        let Applier { local, row, .. } = applier;
+        let mut rows = 0;
+        for loaded in block.rows() {
+            let loaded = loaded.map_err(directory_error)?;
+            let stamps = loaded.stamps();
+            if stamps.len() != layout.groups() || loaded.key.len() > MAX_KEY_BYTES {
+                return Err(inconsistent(format!("a row of table {} has another shape", table.name)));
+            }
+            layout.decode_row(loaded.row, row).map_err(|_| malformed(table))?;
+            let hash = self.shared.hasher.hash(loaded.key);
+            if let Some(record) = self.find(local, table, hash, loaded.key) {
+                // a table without order is walked while its hash index grows: a row may come twice
+                let newer = (0..layout.groups()).any(|g| record.word(g).ts().raw() < stamps[g]);
+                if newer {
+                    overwrite(local, record, row)?;
+                    set_stamps(record, stamps.iter().map(|&ts| Word::live(Timestamp::from_raw(ts))));
+                }
+                continue;
+            }
+            let record = Record::create(local, layout.groups(), loaded.key, row)?;
+            set_stamps(record, stamps.iter().map(|&ts| Word::live(Timestamp::from_raw(ts))));
+            self.add(local, table, hash, record)?;
+            rows += 1;
+        }
+        Ok(rows)
+    }
+
+    /// Sends the operations of some transactions to the threads of their keys.
+    pub(crate) fn route<'b>(
+        &self,
+        transactions: &[LoggedTransaction<'b>],
+        threads: usize,
+    ) -> Result<Routes<'b>> {
+        let mut routes: Routes<'b> = (0..threads).map(|_| Vec::new()).collect();
+        for transaction in transactions {
+            for op in transaction.ops() {
+                let op = op.map_err(directory_error)?;
+                let key = match &op {
+                    Op::Insert { key, .. } | Op::Update { key, .. } | Op::Delete { key, .. } => key,
+                    Op::Catalog { .. } => continue,
+                };
+                let hash = self.shared.hasher.hash(key);
+                routes[hash as usize % threads].push(Routed { ts: transaction.ts, hash, op });
+            }
+        }
+        Ok(routes)
+    }
+
+    /// Makes the tables that a batch creates, before its rows are applied.
+    pub(crate) fn apply_catalogs(&mut self, local: &mut Local, batch: &Batch) -> Result<()> {
+        for transaction in batch.transactions() {
+            for op in transaction.ops() {
+                if let Op::Catalog { entry } = op.map_err(directory_error)? {
+                    self.apply_catalog(local, CatalogEntry::from_bytes(entry)?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies what was routed to one thread.
+    pub(crate) fn apply(&self, applier: &mut Applier, routed: &[Routed<'_>]) -> Result<()> {
+        // what is retired here is freed when this activity, and those of the other threads, are over
+        applier.local.enter();
+        let result = routed.iter().try_for_each(|routed| self.apply_op(applier, routed));
+        applier.local.exit();
+        applier.local.collect();
+        result
+    }
+
+    fn apply_op(&self, applier: &mut Applier, routed: &Routed<'_>) -> Result<()> {
+        let (ts, hash) = (routed.ts, routed.hash);
+        match routed.op {
+            Op::Insert { table, key, row } => {
+                let table = self.base_table(table)?;
+                let layout = table.schema.layout();
+                layout.decode_row(row, &mut applier.row).map_err(|_| malformed(table))?;
+                if key.len() > MAX_KEY_BYTES {
+                    return Err(malformed(table));
+                }
+                let live = std::iter::repeat_n(Word::live(ts), layout.groups());
+                match self.find(&applier.local, table, hash, key) {
+                    Some(record) if record.word(0).ts() >= ts => {}
+                    Some(record) => {
+                        overwrite(&mut applier.local, record, &applier.row)?;
+                        set_stamps(record, live);
+                    }
+                    None => {
+                        let record = Record::create(&mut applier.local, layout.groups(), key, &applier.row)?;
+                        set_stamps(record, live);
+                        self.add(&mut applier.local, table, hash, record)?;
+                    }
+                }
+                applier.adopt(table.id, key);
+            }
+            Op::Delete { table, key } => {
+                let table = self.base_table(table)?;
+                if let Some(record) = self.find(&applier.local, table, hash, key)
+                    && record.word(0).ts() < ts
+                {
+                    self.remove(&mut applier.local, table, hash, record);
+                }
+                applier.adopt(table.id, key);
+            }
+            Op::Update { table, key, columns } => {
+                let table = self.base_table(table)?;
+                let layout = table.schema.layout();
+                let Some(record) = self.find(&applier.local, table, hash, key) else {
+                    applier.orphans.insert((table.id, key.into()), ts);
+                    return Ok(());
+                };
+                let groups = (0..layout.groups())
+                    .filter(|&g| record.word(g).ts() < ts)
+                    .fold(GroupSet::default(), GroupSet::with);
+                record.copy_locked(&mut applier.row);
+                let changed =
+                    layout.decode_columns(columns, groups, &mut applier.row).map_err(|_| malformed(table))?;
+                overwrite(&mut applier.local, record, &applier.row)?;
+                for group in changed.iter() {
+                    record.set_word(group, Word::live(ts));
+                }
+            }
+            Op::Catalog { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+impl Applier {
+    /// The row is known to be, or not to be: updates of it that came before are explained.
+    fn adopt(&mut self, table: TableId, key: &[u8]) {
+        if !self.orphans.is_empty() {
+            self.orphans.remove(&(table, key.into()));
+        }
+    }
+}
+
+fn malformed(table: &Table) -> Error {
+    inconsistent(format!("a row of table {} does not fit its columns", table.name))
+}
+
+fn set_stamps(record: Record, words: impl Iterator<Item = Word>) {
+    for (group, word) in words.enumerate().take(MAX_GROUPS) {
+        record.set_word(group, word);
+    }
+}
+
+/// Replaces the row of a record that no other thread touches.
+fn overwrite(local: &mut Local, record: Record, row: &[u64]) -> Result<()> {
+    if !record.fits(row.len()) {
+        let overflow = Overflow::create(local, row.len() + row.len() / 4)?;
+        record.move_to_overflow(local, overflow);
+    }
+    record.store_row(row);
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! A process that runs TPC-C and is killed, again and again: what it acknowledged is there when its directory is
+//! opened again, and TPC-C's consistency conditions hold.
+//!
+//! The test starts itself as the child. Each transaction of the child also inserts a row that carries the number of
+//! its thread and its own number; the child prints that number when the transaction is durable. So the parent
+//! knows what was acknowledged, and each thread's rows must be without a gap.
+//!
+//! `SCALEDB_KILLS` sets how many kills there are (default 5; 100 and more for a soak), `SCALEDB_KILL_DIRECTORY` where.
+#![cfg(not(any(loom, shuttle)))]
+
+use rand::{Rng, SeedableRng, rngs::SmallRng};
+use scaledb_acc::{Acc, Config, Durability};
+use scaledb_base::{Error, Result, TableId};
+use scaledb_engine::{Engine, Order, Range, TableDef, TxnKind, Worker};
+use scaledb_keys::{Direction, KeyReader};
+use scaledb_log::LogOptions;
+use scaledb_log::disk::RealDisk;
+use scaledb_row::{Column, ColumnType, KeyPart, Projection, RowBuf, Schema};
+use scaledb_sync::{Arc, thread};
+use scaledb_workloads::driver::{Abort, Client, Workload, micros_since_2000};
+use scaledb_workloads::tpcc::{self, Mix, Scale, Tables, Tpcc};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Tells the child its directory.
+const DIRECTORY: &str = "SCALEDB_KILL_CHILD";
+const THREADS: usize = 3;
+
+fn open(path: &Path) -> Result<Acc> {
+    let disk = RealDisk::open(path).map_err(|error| Error::Directory(error.to_string()))?;
+    let log = LogOptions { segment_bytes: 4 << 20, ..LogOptions::default() };
+    let durability = Durability {
+        log,
+        checkpoint_bytes: 6 << 20,
+        checkpoint_share: 0.3,
+        ..Durability::new(Arc::new(disk))
+    };
+    Acc::open(Config { durability: Some(durability), ..Config::default() })
+}
+
+/// The tables of TPC-C, and the one of acknowledgements.
+fn tables(engine: &Acc) -> Result<(Tables, TableId)> {
+    let scale = Scale { warehouses: 2, items: 1_000, customers: 30 };
+    let tables = Tables::create(engine, scale, false)?;
+    if let Some(acknowledged) = engine.table("acknowledged") {
+        return Ok((tables, acknowledged.id));
+    }
+    tpcc::load(engine, &tables, 1, 2, micros_since_2000())?;
+    let columns = vec![Column::new("thread", ColumnType::Int4), Column::new("number", ColumnType::Int8)];
+    let schema = Schema::new(columns, &[KeyPart::asc(0), KeyPart::asc(1)])?;
+    // last: a child that was killed before begins anew
+    let acknowledged = engine.create_table(TableDef::new("acknowledged", schema))?;
+    Ok((tables, acknowledged.id))
+}
+
+/// The highest number of each thread. Fails if one is missing.
+fn numbers(engine: &Acc, table: TableId) -> Result<[i64; THREADS]> {
+    let mut highest = [0; THREADS];
+    let mut gap = None;
+    let mut worker = engine.worker()?;
+    worker.begin(TxnKind::ReadOnly)?;
+    worker.scan(table, Range::ALL, Order::Forward, &Projection::existence(), |_, key, _| {
+        let mut key = KeyReader::new(key);
+        let thread = key.i32(Direction::Ascending).expect("a thread") as usize;
+        let number = key.i64(Direction::Ascending).expect("a number");
+        if number != highest[thread] + 1 {
+            gap = Some((thread, number));
+        }
+        highest[thread] = number;
+        ControlFlow::Continue(())
+    })?;
+    worker.commit()?;
+    match gap {
+        None => Ok(highest),
+        Some(gap) => Err(Error::Directory(format!("thread and number behind a gap: {gap:?}"))),
+    }
+}
+
+/// Not a test: what the child does. Prints `ready`, then `thread number` for what is durable.
+#[test]
+fn child() {
+    let Some(directory) = std::env::var_os(DIRECTORY) else { return };
+    let engine = Arc::new(open(Path::new(&directory)).expect("the directory opens"));
+    let (tables, acknowledged) = tables(&engine).expect("tables");
+    let tables = Arc::new(tables);
+    let last = numbers(&engine, acknowledged).expect("no gap");
+    println!("\nready");
+    let workload = Tpcc { tables, mix: Mix::Full, seed: std::process::id().into(), snapshot_reads: false };
+    thread::scope(|scope| {
+        for (thread, &last) in last.iter().enumerate() {
+            let (engine, workload) = (&*engine, &workload);
+            scope.spawn(move || terminal(engine, workload, acknowledged, thread, last));
+        }
+    });
+}
+
+/// One thread of the child: never ends by itself.
+fn terminal(engine: &Acc, workload: &Tpcc, table: TableId, thread: usize, last: i64) {
+    let mut worker = engine.worker().expect("a worker");
+    let mut client = workload.client(thread, THREADS);
+    let schema = engine.table("acknowledged").expect("the table").schema.clone();
+    let (mut number, mut row) = (last, RowBuf::new(&schema));
+    let mut waiting: VecDeque<_> = VecDeque::new();
+    loop {
+        let transaction = client.prepare(micros_since_2000());
+        let mut attempt = 0;
+        loop {
+            worker.begin(TxnKind::ReadWrite).expect("begin");
+            let mut edit = row.edit(&schema);
+            edit.set_i32(0, thread as i32);
+            edit.set_i64(1, number + 1);
+            let done =
+                client.execute(&mut worker).and_then(|()| Ok(worker.insert(table, &row).map(|_| ())?));
+            match done.and_then(|()| Ok(worker.commit()?)) {
+                Ok(_) => break,
+                Err(Abort::Database(Error::RolledBack)) => {
+                    worker.rollback();
+                    number -= 1; // taken back below
+                    break;
+                }
+                Err(_) => {
+                    worker.rollback();
+                    attempt += 1;
+                    worker.back_off(attempt);
+                }
+            }
+        }
+        number += 1;
+        let _ = transaction;
+        waiting.push_back((worker.depends_on(), number));
+        let durable = engine.durable();
+        let mut told = None;
+        while waiting.front().is_some_and(|first| first.0 < durable) {
+            told = waiting.pop_front();
+        }
+        if let Some((_, number)) = told {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "{thread} {number}").expect("the parent listens");
+        }
+    }
+}
+
+/// The child, and what it has acknowledged when it has died.
+struct Running {
+    child: Child,
+    told: thread::JoinHandle<[i64; THREADS]>,
+}
+
+fn start(directory: &Path, ready: &std::sync::mpsc::Sender<()>) -> Running {
+    let mut child = Command::new(std::env::current_exe().expect("this test"))
+        .args(["child", "--exact", "--nocapture", "--test-threads=1"])
+        .env(DIRECTORY, directory)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the child starts");
+    let out = BufReader::new(child.stdout.take().expect("piped"));
+    let ready = ready.clone();
+    let told = thread::spawn(move || {
+        let mut highest = [0; THREADS];
+        for line in out.lines().map_while(|line| line.ok()) {
+            if line == "ready" {
+                let _ = ready.send(());
+            }
+            // the last line may be torn: a prefix of a number is a smaller number
+            if let Some((thread, number)) = line.split_once(' ')
+                && let (Ok(thread), Ok(number)) = (thread.parse::<usize>(), number.parse::<i64>())
+                && thread < THREADS
+            {
+                highest[thread] = highest[thread].max(number);
+            }
+        }
+        highest
+    });
+    Running { child, told }
+}
+
+#[test]
+fn a_killed_process_loses_nothing_that_it_acknowledged() {
+    if std::env::var_os(DIRECTORY).is_some() {
+        return;
+    }
+    let kills = std::env::var("SCALEDB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
+    let base = std::env::var_os("SCALEDB_KILL_DIRECTORY").map_or_else(std::env::temp_dir, PathBuf::from);
+    let directory = base.join(format!("scaledb-kills-{}", std::process::id()));
+    let mut random = SmallRng::seed_from_u64(std::process::id().into());
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    let mut sum = 0;
+    for kill in 0..kills {
+        let mut running = start(&directory, &ready);
+        is_ready.recv_timeout(Duration::from_secs(120)).expect("the child opens its directory");
+        thread::sleep(Duration::from_millis(random.random_range(20..700)));
+        running.child.kill().expect("the child can be killed");
+        running.child.wait().expect("the child dies");
+        let told = running.told.join().expect("the listener ends");
+        let engine = open(&directory).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
+        let (tables, acknowledged) = tables(&engine).expect("tables");
+        let found = numbers(&engine, acknowledged).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
+        for thread in 0..THREADS {
+            assert!(
+                found[thread] >= told[thread],
+                "kill {kill}: thread {thread} was told of {}, and {} is the last: {}",
+                told[thread],
+                found[thread],
+                directory.display()
+            );
+        }
+        let conditions = tpcc::check(&tables, &mut engine.worker().expect("a worker")).expect("a check");
+        let broken: Vec<_> = conditions.iter().filter(|condition| !condition.holds()).collect();
+        assert!(broken.is_empty(), "kill {kill}: {broken:?}: {}", directory.display());
+        sum = found.iter().sum();
+    }
+    println!("{kills} kills, {sum} transactions");
+    std::fs::remove_dir_all(&directory).expect("the directory can be removed");
+}
