@@ -307,7 +307,7 @@ impl Walk {
             last: None,
         };
         let mut segments: Vec<Segment> = Vec::new();
-        for (i, segment) in headed.iter().enumerate() {
+        for segment in headed {
             let number = segment.header.number;
             if limit.is_some_and(|limit| limit.0 < number) {
                 break;
@@ -315,7 +315,8 @@ impl Walk {
             let open = OpenSegment::open(disk, manifest, number)?;
             let end = limit.filter(|limit| limit.0 == number).map(|limit| limit.1);
             let (first_group, groups, newest) = walk.segment(&open, segment, end)?;
-            if groups == 0 && i > 0 {
+            // what follows a segment without groups was prepared, or comes after damage
+            if groups == 0 {
                 break;
             }
             segments.push(Segment {
