@@ -17,11 +17,13 @@ pub mod array;
 mod array_text;
 mod binary;
 pub mod calendar;
+pub mod cast;
 mod compare;
 mod datetime;
 pub mod env;
 pub mod error;
 mod float;
+pub mod func;
 pub mod interval;
 mod interval_text;
 pub mod json;
@@ -34,8 +36,13 @@ pub mod value;
 pub mod zone;
 
 pub use array::{Array, Dimension};
+pub use cast::{Cast, Context, apply_typmod, find_cast, no_cast};
 pub use env::{ByteaOutput, DateOrder, Env, IntervalStyle};
 pub use error::{Result, SqlError, SqlState};
+pub use func::{
+    Call, Comparison, Fast, Function, Like, Param, Regex, Resolved, Volatility, all_functions, common_type,
+    functions_named, resolve_call, resolve_function, resolve_operator,
+};
 pub use interval::Interval;
 pub use json::Json;
 pub use numeric::Numeric;

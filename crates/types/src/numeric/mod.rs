@@ -12,6 +12,7 @@
 mod arith;
 mod codec;
 mod convert;
+mod math;
 
 mod text;
 

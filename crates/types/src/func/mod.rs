@@ -1,0 +1,269 @@
+//! Functions and operators: a registry by name, filled by one file per family.
+//!
+//! ```text
+//! binder    resolve_function("substr", [text, unknown]) ──► Resolved { function, args: [text, int4], result: text }
+//!                                                            │ casts its arguments to `args`
+//! executor  function.call(&Call { env, args, result }, &values) ──► Value
+//! ```
+//!
+//! A signature is written as in PostgreSQL's documentation: `lower(text) text`, `+(int4, int4) int4`,
+//! `concat(variadic any) text`. Operators are functions whose name is not a word.
+
+mod args;
+mod array;
+mod bytes;
+mod comparison;
+mod float;
+mod int;
+mod misc;
+mod numeric;
+mod pattern;
+mod resolve;
+mod system;
+mod text;
+mod text_format;
+
+pub use comparison::Comparison;
+pub use pattern::{Like, Regex};
+pub use resolve::{Resolved, common_type, quote_types, resolve_call, resolve_function, resolve_operator};
+
+use crate::env::Env;
+use crate::error::Result;
+use crate::ty::{Base, Type};
+use crate::value::Value;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// What a function's result depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Volatility {
+    /// Its arguments only.
+    Immutable,
+    /// The session and the transaction too: the same within a statement.
+    Stable,
+    /// Every call may differ.
+    Volatile,
+}
+
+/// The type of a parameter or a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Param {
+    /// This type.
+    Type(Type),
+    /// `anyelement`: any type, the same for all.
+    AnyElement,
+    /// `anynonarray`: as `anyelement`, and no array.
+    AnyNonArray,
+    /// `anyarray`: arrays of what `anyelement` is.
+    AnyArray,
+    /// `anycompatible`: the common type of all.
+    AnyCompatible,
+    /// `anycompatiblenonarray`: as `anycompatible`, and no array.
+    AnyCompatibleNonArray,
+    /// `anycompatiblearray`: arrays of what `anycompatible` is.
+    AnyCompatibleArray,
+    /// `"any"`: any types.
+    Any,
+}
+
+impl Param {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "any" => Self::Any,
+            "anyelement" => Self::AnyElement,
+            "anynonarray" => Self::AnyNonArray,
+            "anyarray" => Self::AnyArray,
+            "anycompatible" => Self::AnyCompatible,
+            "anycompatiblenonarray" => Self::AnyCompatibleNonArray,
+            "anycompatiblearray" => Self::AnyCompatibleArray,
+            _ => {
+                let (name, array) = text.strip_suffix("[]").map_or((text, false), |name| (name, true));
+                let ty = Type::by_typname(name)?;
+                Self::Type(if array { ty.to_array()? } else { ty })
+            }
+        })
+    }
+}
+
+/// What a call is made with, besides the values.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The session.
+    pub env: &'a Env,
+    /// The types of the arguments, as they are passed.
+    pub args: &'a [Type],
+    /// The type of the result, as it was resolved.
+    pub result: Type,
+}
+
+/// The code of a function.
+pub type Code = fn(&Call<'_>, &[Value]) -> Result<Value>;
+
+/// Code for the most common argument types, without values in between.
+#[derive(Clone, Copy, Debug)]
+pub enum Fast {
+    /// There is none.
+    None,
+    /// Of two int4.
+    Int4(fn(i32, i32) -> Result<i32>),
+    /// Of two int8.
+    Int8(fn(i64, i64) -> Result<i64>),
+    /// Of two float8.
+    Float8(fn(f64, f64) -> Result<f64>),
+    /// A comparison: of integers of any width, of floats of any, or of two values of one type by their order.
+    Comparison(Comparison),
+}
+
+/// A function or an operator.
+#[derive(Debug)]
+pub struct Function {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// The types of its parameters; of a variadic one the last repeats.
+    pub params: Vec<Param>,
+    /// Whether the last parameter repeats.
+    pub variadic: bool,
+    /// The type of its result.
+    pub result: Param,
+    /// Whether NULL for an argument gives NULL without a call.
+    pub strict: bool,
+    /// What the result depends on.
+    pub volatility: Volatility,
+    /// Faster code, for some.
+    pub fast: Fast,
+    code: Code,
+}
+
+impl Function {
+    /// Calls it. NULLs are taken care of if it is strict.
+    ///
+    /// # Errors
+    ///
+    /// What the function answers.
+    #[inline]
+    pub fn call(&self, call: &Call<'_>, args: &[Value]) -> Result<Value> {
+        if self.strict && args.iter().any(Value::is_null) {
+            return Ok(Value::Null);
+        }
+        (self.code)(call, args)
+    }
+
+    /// Whether it is an operator.
+    pub fn is_operator(&self) -> bool {
+        !self.name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+    }
+}
+
+/// Collects the functions of the families.
+struct Registry {
+    by_name: HashMap<&'static str, Vec<Function>>,
+}
+
+/// What most functions are.
+#[derive(Clone, Copy)]
+struct Traits {
+    strict: bool,
+    volatility: Volatility,
+    fast: Fast,
+}
+
+const PURE: Traits = Traits { strict: true, volatility: Volatility::Immutable, fast: Fast::None };
+
+impl Registry {
+    /// Adds a function that is strict and immutable.
+    fn add(&mut self, signature: &'static str, code: Code) {
+        self.with(PURE, signature, code);
+    }
+
+    /// Adds a function that depends on the session.
+    fn stable(&mut self, signature: &'static str, code: Code) {
+        self.with(Traits { volatility: Volatility::Stable, ..PURE }, signature, code);
+    }
+
+    /// Adds a function that takes NULLs.
+    fn nullable(&mut self, signature: &'static str, code: Code) {
+        self.with(Traits { strict: false, ..PURE }, signature, code);
+    }
+
+    /// Adds a function that takes NULLs and depends on the session.
+    fn stable_nullable(&mut self, signature: &'static str, code: Code) {
+        self.with(Traits { strict: false, volatility: Volatility::Stable, ..PURE }, signature, code);
+    }
+
+    /// Adds a function whose calls differ.
+    fn volatile(&mut self, signature: &'static str, code: Code) {
+        self.with(Traits { volatility: Volatility::Volatile, ..PURE }, signature, code);
+    }
+
+    /// Adds an operator that has fast code.
+    fn fast(&mut self, fast: Fast, signature: &'static str, code: Code) {
+        self.with(Traits { fast, ..PURE }, signature, code);
+    }
+
+    fn with(&mut self, traits: Traits, signature: &'static str, code: Code) {
+        let Some(mut function) = parse_signature(signature, code) else {
+            unreachable!("the signature `{signature}` is one of ours, and a test reads them all")
+        };
+        function.strict = traits.strict;
+        function.volatility = traits.volatility;
+        function.fast = traits.fast;
+        self.by_name.entry(function.name).or_default().push(function);
+    }
+}
+
+fn parse_signature(signature: &'static str, code: Code) -> Option<Function> {
+    let (name, rest) = signature.split_once('(')?;
+    let (params, result) = rest.rsplit_once(')')?;
+    let mut variadic = false;
+    let mut found = Vec::new();
+    for param in params.split(',').map(str::trim).filter(|param| !param.is_empty()) {
+        let (last, param) = param.strip_prefix("variadic ").map_or((false, param), |param| (true, param));
+        variadic |= last;
+        found.push(Param::parse(param)?);
+    }
+    Some(Function {
+        name: name.trim(),
+        params: found,
+        variadic,
+        result: Param::parse(result.trim())?,
+        strict: true,
+        volatility: Volatility::Immutable,
+        fast: Fast::None,
+        code,
+    })
+}
+
+static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(|| {
+    let mut registry = Registry { by_name: HashMap::new() };
+    for register in [
+        comparison::register,
+        int::register,
+        float::register,
+        numeric::register,
+        text::register,
+        text_format::register,
+        pattern::register,
+        bytes::register,
+        array::register,
+        misc::register,
+        system::register,
+    ] {
+        register(&mut registry);
+    }
+    registry.by_name
+});
+
+/// All functions of a name.
+pub fn functions_named(name: &str) -> &'static [Function] {
+    REGISTRY.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// All functions and operators: what `pg_proc` and `pg_operator` show.
+pub fn all_functions() -> impl Iterator<Item = &'static Function> {
+    REGISTRY.values().flatten()
+}
+
+/// The type of the elements of an array argument.
+fn element_of(ty: Type) -> Type {
+    ty.element().unwrap_or(Type::of(Base::Text))
+}

@@ -1,0 +1,678 @@
+//! LIKE, and regular expressions by the `regex` crate.
+//!
+//! The crate's dialect is nearly PostgreSQL's "advanced" one. What differs: there are no back references and no
+//! lookaround, which are refused with 2201B; of several matches at a place the first alternative is taken, not the
+//! longest; and matching takes linear time.
+
+use super::args::code;
+use super::text::{check_length, lower, text_array};
+use super::{Code, Registry};
+use crate::error::{Result, SqlError, SqlState};
+use crate::value::{Text, Value};
+use std::cell::RefCell;
+
+/// A piece of a LIKE pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    /// This text.
+    Literal(String),
+    /// `_`
+    One,
+    /// `%`
+    Any,
+}
+
+/// A compiled LIKE pattern.
+#[derive(Clone, Debug)]
+pub struct Like {
+    pieces: Vec<Piece>,
+    ignore_case: bool,
+}
+
+impl Like {
+    /// Compiles a pattern. `escape` makes `%`, `_` and itself plain characters.
+    ///
+    /// # Errors
+    ///
+    /// 22025 if the escape character is the last.
+    pub fn new(pattern: &str, escape: Option<char>, ignore_case: bool) -> Result<Self> {
+        let lowered;
+        let pattern = if ignore_case {
+            lowered = lower(pattern);
+            &lowered
+        } else {
+            pattern
+        };
+        let mut pieces = Vec::new();
+        let mut literal = String::new();
+        let mut chars = pattern.chars();
+        while let Some(c) = chars.next() {
+            let piece = match c {
+                c if Some(c) == escape => {
+                    let message = "LIKE pattern must not end with escape character";
+                    let error = || SqlError::new(SqlState::INVALID_ESCAPE_SEQUENCE, message);
+                    literal.push(chars.next().ok_or_else(error)?);
+                    continue;
+                }
+                '%' => Piece::Any,
+                '_' => Piece::One,
+                c => {
+                    literal.push(c);
+                    continue;
+                }
+            };
+            if !literal.is_empty() {
+                pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+            }
+            // several % are one
+            if piece != Piece::Any || pieces.last() != Some(&Piece::Any) {
+                pieces.push(piece);
+            }
+        }
+        if !literal.is_empty() {
+            pieces.push(Piece::Literal(literal));
+        }
+        Ok(Self { pieces, ignore_case })
+    }
+
+    /// The text that all matches start with, and whether it is the whole pattern: what an index scan can use.
+    pub fn prefix(&self) -> (&str, bool) {
+        match &self.pieces[..] {
+            _ if self.ignore_case => ("", false),
+            [] => ("", true),
+            [Piece::Literal(text)] => (text, true),
+            [Piece::Literal(text), ..] => (text, false),
+            _ => ("", false),
+        }
+    }
+
+    /// Whether a text matches.
+    pub fn matches(&self, text: &str) -> bool {
+        if self.ignore_case {
+            return self.matches_case(&lower(text));
+        }
+        self.matches_case(text)
+    }
+
+    fn matches_case(&self, text: &str) -> bool {
+        match &self.pieces[..] {
+            [] => text.is_empty(),
+            [Piece::Any] => true,
+            [Piece::Literal(whole)] => text == whole,
+            [Piece::Literal(start), Piece::Any] => text.starts_with(start.as_str()),
+            [Piece::Any, Piece::Literal(end)] => text.ends_with(end.as_str()),
+            [Piece::Any, Piece::Literal(part), Piece::Any] => text.contains(part.as_str()),
+            pieces => general(pieces, text),
+        }
+    }
+}
+
+/// Only the last `%` needs to be tried again: what comes before it has matched as early as it can.
+fn general(pieces: &[Piece], text: &str) -> bool {
+    let (mut at, mut rest) = (0, text);
+    let mut retry: Option<(usize, &str)> = None;
+    loop {
+        let step = match pieces.get(at) {
+            None if rest.is_empty() => return true,
+            None => None,
+            Some(Piece::Any) => {
+                retry = Some((at + 1, rest));
+                at += 1;
+                continue;
+            }
+            Some(Piece::One) => {
+                let mut chars = rest.chars();
+                chars.next().map(|_| chars.as_str())
+            }
+            Some(Piece::Literal(literal)) => rest.strip_prefix(literal.as_str()),
+        };
+        if let Some(next) = step {
+            rest = next;
+            at += 1;
+            continue;
+        }
+        let Some((again, from)) = retry else { return false };
+        let mut chars = from.chars();
+        if chars.next().is_none() {
+            return false;
+        }
+        retry = Some((again, chars.as_str()));
+        (at, rest) = (again, chars.as_str());
+    }
+}
+
+/// The escape character of a text: none if it is empty.
+fn escape_of(text: &str) -> Result<Option<char>> {
+    let mut chars = text.chars();
+    let escape = chars.next();
+    if chars.next().is_some() {
+        let error = SqlError::new(SqlState::INVALID_ESCAPE_SEQUENCE, "invalid escape string");
+        return Err(error.hint("Escape string must be empty or one character."));
+    }
+    Ok(escape)
+}
+
+/// The pattern with another escape character, as one with a backslash.
+fn like_escape(pattern: &str, escape: &str) -> Result<String> {
+    let escape = escape_of(escape)?;
+    let mut out = String::with_capacity(pattern.len());
+    let mut after_escape = false;
+    for c in pattern.chars() {
+        if Some(c) == escape && !after_escape {
+            out.push('\\');
+            after_escape = true;
+        } else if c == '\\' {
+            out.push('\\');
+            if !after_escape {
+                out.push('\\');
+            }
+            after_escape = false;
+        } else {
+            out.push(c);
+            after_escape = false;
+        }
+    }
+    Ok(out)
+}
+
+fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
+    Ok(Like::new(pattern, Some('\\'), ignore_case)?.matches(text))
+}
+
+/// A compiled regular expression of PostgreSQL's "advanced" dialect.
+#[derive(Clone, Debug)]
+pub struct Regex {
+    regex: regex::Regex,
+}
+
+/// What flags ask for.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Flags {
+    ignore_case: bool,
+    /// `n`, `m`: newlines end lines, and no `.` matches them.
+    lines: bool,
+    /// `p`: as `n` for `.` alone.
+    dots: bool,
+    /// `w`: as `n` for `^` and `$` alone.
+    anchors: bool,
+    expanded: bool,
+    literal: bool,
+    global: bool,
+}
+
+fn flags_of(text: &str) -> Result<Flags> {
+    let mut flags = Flags::default();
+    for c in text.chars() {
+        match c {
+            'i' => flags.ignore_case = true,
+            'c' => flags.ignore_case = false,
+            'n' | 'm' => flags.lines = true,
+            'p' => flags.dots = true,
+            'w' => flags.anchors = true,
+            's' => (flags.lines, flags.dots, flags.anchors) = (false, false, false),
+            'x' => flags.expanded = true,
+            't' => flags.expanded = false,
+            'q' => flags.literal = true,
+            'g' => flags.global = true,
+            'b' | 'e' => {}
+            _ => {
+                return Err(SqlError::invalid_parameter(format!(
+                    "invalid regular expression option: \"{c}\""
+                )));
+            }
+        }
+    }
+    Ok(flags)
+}
+
+#[cold]
+fn bad_regex(message: &str) -> SqlError {
+    SqlError::new(SqlState::INVALID_REGULAR_EXPRESSION, format!("invalid regular expression: {message}"))
+}
+
+/// PostgreSQL's escapes in the words of the crate.
+fn translate(pattern: &str) -> Result<String> {
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let mut chars = pattern.chars().peekable();
+    let mut in_class = false;
+    let mut class_start = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                let Some(next) = chars.next() else { return Err(bad_regex("invalid escape \\ sequence")) };
+                match next {
+                    'm' if !in_class => out.push_str(r"\b{start}"),
+                    'M' if !in_class => out.push_str(r"\b{end}"),
+                    'y' if !in_class => out.push_str(r"\b"),
+                    'Y' if !in_class => out.push_str(r"\B"),
+                    'Z' if !in_class => out.push_str(r"\z"),
+                    'A' | 'd' | 'D' | 's' | 'S' | 'w' | 'W' | 'n' | 'r' | 't' | 'f' | 'v' | 'a' => {
+                        out.push('\\');
+                        out.push(next);
+                    }
+                    'b' => out.push_str(r"\x08"),
+                    'e' => out.push_str(r"\x1b"),
+                    '0' => out.push_str(r"\x00"),
+                    'u' | 'x' => {
+                        out.push('\\');
+                        out.push(next);
+                    }
+                    '1'..='9' => return Err(bad_regex("back references are not supported")),
+                    c if c.is_alphanumeric() => return Err(bad_regex("invalid escape \\ sequence")),
+                    c => out.push_str(&regex::escape(c.encode_utf8(&mut [0; 4]))),
+                }
+                class_start = false;
+            }
+            '[' if !in_class => {
+                if chars.clone().take(6).collect::<String>() == "[:<:]]" {
+                    chars.nth(5);
+                    out.push_str(r"\b{start}");
+                } else if chars.clone().take(6).collect::<String>() == "[:>:]]" {
+                    chars.nth(5);
+                    out.push_str(r"\b{end}");
+                } else {
+                    in_class = true;
+                    class_start = true;
+                    out.push('[');
+                    if chars.peek() == Some(&'^') {
+                        chars.next();
+                        out.push('^');
+                    }
+                }
+            }
+            '[' if in_class => {
+                class_start = false;
+                if chars.peek() == Some(&':') {
+                    // [:alpha:] is the same in both
+                    out.push('[');
+                    for c in chars.by_ref() {
+                        out.push(c);
+                        if c == ']' {
+                            break;
+                        }
+                    }
+                } else {
+                    out.push_str(r"\[");
+                }
+            }
+            ']' if in_class && class_start => {
+                class_start = false;
+                out.push_str(r"\]");
+            }
+            ']' if in_class => {
+                in_class = false;
+                out.push(']');
+            }
+            // operators on sets of the crate only
+            '&' | '~' | '-' if in_class && chars.peek() == Some(&c) => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => {
+                class_start = false;
+                out.push(c);
+            }
+        }
+    }
+    Ok(out)
+}
+
+impl Regex {
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    ///
+    /// 2201B if it is none, 22023 if a flag is unknown.
+    pub fn new(pattern: &str, flags: &str) -> Result<Self> {
+        Self::compile(pattern, flags_of(flags)?)
+    }
+
+    fn compile(pattern: &str, mut flags: Flags) -> Result<Self> {
+        /// Bytes of a compiled program.
+        const MAX_PROGRAM: usize = 4 << 20;
+        let mut pattern = pattern;
+        if let Some(rest) = pattern.strip_prefix("***=") {
+            flags.literal = true;
+            pattern = rest;
+        } else if let Some(rest) = pattern.strip_prefix("***:") {
+            pattern = rest;
+        }
+        let translated = if flags.literal { regex::escape(pattern) } else { translate(pattern)? };
+        let regex = regex::RegexBuilder::new(&translated)
+            .case_insensitive(flags.ignore_case)
+            .dot_matches_new_line(!flags.lines && !flags.dots)
+            .multi_line(flags.lines || flags.anchors)
+            .ignore_whitespace(flags.expanded)
+            .size_limit(MAX_PROGRAM)
+            .dfa_size_limit(MAX_PROGRAM)
+            .nest_limit(100)
+            .build()
+            .map_err(|error| {
+                let text = error.to_string();
+                bad_regex(text.lines().last().unwrap_or("").trim_start_matches("error: "))
+            })?;
+        Ok(Self { regex })
+    }
+
+    /// Whether the pattern is somewhere in a text.
+    pub fn is_match(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
+}
+
+/// Compiled expressions that a thread keeps.
+const CACHED: usize = 32;
+
+thread_local! {
+    /// The expressions used last, the newest at the end.
+    static CACHE: RefCell<Vec<(String, Flags, Regex)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The compiled form of a pattern, from the cache if it is there.
+fn cached(pattern: &str, flags: Flags) -> Result<Regex> {
+    CACHE.with_borrow_mut(|cache| {
+        if let Some(at) = cache.iter().rposition(|(text, f, _)| text == pattern && *f == flags) {
+            return Ok(cache[at].2.clone());
+        }
+        let regex = Regex::compile(pattern, flags)?;
+        if cache.len() == CACHED {
+            cache.remove(0);
+        }
+        cache.push((pattern.to_owned(), flags, regex.clone()));
+        Ok(regex)
+    })
+}
+
+fn is_match(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
+    Ok(cached(pattern, Flags { ignore_case, ..Flags::default() })?.is_match(text))
+}
+
+/// Groups of a match, or the whole of it if there are none.
+fn groups(captures: &regex::Captures<'_>) -> Value {
+    let skip = usize::from(captures.len() > 1);
+    text_array(
+        captures
+            .iter()
+            .skip(skip)
+            .map(|group| group.map_or(Value::Null, |group| Value::text(group.as_str()))),
+    )
+}
+
+fn regexp_match(text: &str, pattern: &str, flags: &str) -> Result<Value> {
+    let flags = flags_of(flags)?;
+    if flags.global {
+        let hint = "Use the regexp_matches function instead.";
+        let message = "regexp_match() does not support the \"global\" option";
+        return Err(SqlError::invalid_parameter(message).hint(hint));
+    }
+    Ok(cached(pattern, flags)?.regex.captures(text).map_or(Value::Null, |captures| groups(&captures)))
+}
+
+/// All matches of `regexp_matches`: arrays of groups.
+///
+/// # Errors
+///
+/// As [`Regex::new`].
+pub(crate) fn regexp_matches(text: &str, pattern: &str, flags: &str) -> Result<Vec<Value>> {
+    let flags = flags_of(flags)?;
+    let regex = cached(pattern, flags)?;
+    let limit = if flags.global { usize::MAX } else { 1 };
+    Ok(regex.regex.captures_iter(text).take(limit).map(|captures| groups(&captures)).collect())
+}
+
+/// `\1` and `\&` of a replacement.
+fn expand(captures: &regex::Captures<'_>, with: &str, out: &mut String) {
+    let mut chars = with.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some(digit @ '1'..='9') => {
+                let group = captures.get(digit as usize - '0' as usize);
+                out.push_str(group.map_or("", |group| group.as_str()));
+            }
+            Some('&') => out.push_str(&captures[0]),
+            Some('\\') | None => out.push('\\'),
+            Some(other) => {
+                out.push('\\');
+                out.push(other);
+            }
+        }
+    }
+}
+
+/// Replaces the `n`th match from a character on, or all of them if `n` is 0.
+fn regexp_replace(text: &str, pattern: &str, with: &str, start: i32, n: usize, flags: Flags) -> Result<Text> {
+    let regex = cached(pattern, flags)?;
+    let (head, tail) = from_character(text, start)?;
+    let mut out = head.to_owned();
+    let mut at = 0;
+    for (i, captures) in regex.regex.captures_iter(tail).enumerate() {
+        if n != 0 && i + 1 != n {
+            continue;
+        }
+        let whole = captures.get_match();
+        out.push_str(&tail[at..whole.start()]);
+        expand(&captures, with, &mut out);
+        check_length(out.len())?;
+        at = whole.end();
+        if n != 0 {
+            break;
+        }
+    }
+    out.push_str(&tail[at..]);
+    Ok(Text::from(out))
+}
+
+/// A text before and from a character, counted from 1.
+fn from_character(text: &str, start: i32) -> Result<(&str, &str)> {
+    if start <= 0 {
+        return Err(SqlError::invalid_parameter(format!("invalid value for parameter \"start\": {start}")));
+    }
+    let at = text.char_indices().nth(start as usize - 1).map_or(text.len(), |(at, _)| at);
+    Ok(text.split_at(at))
+}
+
+fn replace_flags(text: &str, pattern: &str, with: &str, flags: &str) -> Result<Text> {
+    let flags = flags_of(flags)?;
+    regexp_replace(text, pattern, with, 1, usize::from(!flags.global), flags)
+}
+
+/// Pieces between matches; an empty match at either end, or right behind a match, separates nothing.
+pub(crate) fn regexp_split(text: &str, pattern: &str, flags: &str) -> Result<Vec<Value>> {
+    let flags = flags_of(flags)?;
+    if flags.global {
+        return Err(SqlError::invalid_parameter(
+            "regexp_split_to_array() does not support the \"global\" option",
+        ));
+    }
+    let regex = cached(pattern, flags)?;
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for found in regex.regex.find_iter(text) {
+        let empty = found.is_empty();
+        if empty && (found.start() == at || found.start() >= text.len()) {
+            continue;
+        }
+        parts.push(Value::text(&text[at..found.start()]));
+        at = found.end();
+    }
+    parts.push(Value::text(&text[at..]));
+    Ok(parts)
+}
+
+fn regexp_count(text: &str, pattern: &str, start: i32, flags: &str) -> Result<i32> {
+    let regex = cached(pattern, flags_of(flags)?)?;
+    let (_, tail) = from_character(text, start)?;
+    Ok(regex.regex.find_iter(tail).count() as i32)
+}
+
+/// The first group of a match, or the whole.
+fn substring(text: &str, pattern: &str) -> Result<Value> {
+    let regex = cached(pattern, Flags::default())?;
+    Ok(regex.regex.captures(text).map_or(Value::Null, |captures| {
+        let at = usize::from(captures.len() > 1);
+        captures.get(at).map_or(Value::Null, |group| Value::text(group.as_str()))
+    }))
+}
+
+fn regexp_substr(text: &str, pattern: &str, start: i32, n: i32, flags: &str) -> Result<Value> {
+    let regex = cached(pattern, flags_of(flags)?)?;
+    let (_, tail) = from_character(text, start)?;
+    if n <= 0 {
+        return Err(SqlError::invalid_parameter(format!("invalid value for parameter \"n\": {n}")));
+    }
+    let found = regex.regex.find_iter(tail).nth(n as usize - 1);
+    Ok(found.map_or(Value::Null, |found| Value::text(found.as_str())))
+}
+
+/// SIMILAR TO's pattern as a regular expression.
+fn similar_to(pattern: &str, escape: Option<char>) -> Result<String> {
+    let mut out = String::from("^(?:");
+    let mut chars = pattern.chars();
+    let mut in_class = false;
+    while let Some(c) = chars.next() {
+        match c {
+            c if Some(c) == escape => match chars.next() {
+                Some(next) => {
+                    out.push_str(&regex::escape(next.encode_utf8(&mut [0; 4])));
+                }
+                None => return Err(bad_regex("invalid escape \\ sequence")),
+            },
+            '[' if !in_class => {
+                in_class = true;
+                out.push(c);
+            }
+            ']' if in_class => {
+                in_class = false;
+                out.push(c);
+            }
+            c if in_class => {
+                if c == '\\' {
+                    out.push('\\');
+                }
+                out.push(c);
+            }
+            '%' => out.push_str(".*"),
+            '_' => out.push('.'),
+            '(' => out.push_str("(?:"),
+            '\\' | '.' | '^' | '$' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push_str(")$");
+    Ok(out)
+}
+
+pub(super) fn register(r: &mut Registry) {
+    let like_codes: [(&[&str], Code); 4] = [
+        (&["~~(text,text) bool", "like(text,text) bool"], code!(|a: &str, p: &str| like(a, p, false))),
+        (
+            &["!~~(text,text) bool", "notlike(text,text) bool"],
+            code!(|a: &str, p: &str| like(a, p, false).map(|hit| !hit)),
+        ),
+        (&["~~*(text,text) bool"], code!(|a: &str, p: &str| like(a, p, true))),
+        (&["!~~*(text,text) bool"], code!(|a: &str, p: &str| like(a, p, true).map(|hit| !hit))),
+    ];
+    for (signatures, code) in like_codes {
+        for signature in signatures {
+            r.add(signature, code);
+        }
+    }
+    // a `char(n)` has its blanks in a pattern match
+    let padded: [(&str, Code); 4] = [
+        ("~~(bpchar,text) bool", |call, args| padded_like(call, args, false, false)),
+        ("!~~(bpchar,text) bool", |call, args| padded_like(call, args, false, true)),
+        ("~~*(bpchar,text) bool", |call, args| padded_like(call, args, true, false)),
+        ("!~~*(bpchar,text) bool", |call, args| padded_like(call, args, true, true)),
+    ];
+    for (signature, code) in padded {
+        r.add(signature, code);
+    }
+    r.add("like_escape(text,text) text", code!(|p: &str, escape: &str| like_escape(p, escape)));
+    r.add("~(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, false)));
+    r.add("~*(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, true)));
+    r.add("!~(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, false).map(|hit| !hit)));
+    r.add("!~*(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, true).map(|hit| !hit)));
+    // a name is compared with patterns by psql and others
+    r.add("~(name,text) bool", code!(|a: &str, p: &str| is_match(a, p, false)));
+    r.add("!~(name,text) bool", code!(|a: &str, p: &str| is_match(a, p, false).map(|hit| !hit)));
+    r.add("~~(name,text) bool", code!(|a: &str, p: &str| like(a, p, false)));
+    r.add("!~~(name,text) bool", code!(|a: &str, p: &str| like(a, p, false).map(|hit| !hit)));
+    r.add("regexp_match(text,text) text[]", code!(|a: &str, p: &str| regexp_match(a, p, "")));
+    r.add("regexp_match(text,text,text) text[]", code!(|a: &str, p: &str, f: &str| regexp_match(a, p, f)));
+    r.add(
+        "regexp_replace(text,text,text) text",
+        code!(|a: &str, p: &str, with: &str| replace_flags(a, p, with, "")),
+    );
+    r.add(
+        "regexp_replace(text,text,text,text) text",
+        code!(|a: &str, p: &str, with: &str, f: &str| replace_flags(a, p, with, f)),
+    );
+    r.add(
+        "regexp_replace(text,text,text,int4) text",
+        code!(|a: &str, p: &str, with: &str, start: i32| regexp_replace(
+            a,
+            p,
+            with,
+            start,
+            1,
+            Flags::default()
+        )),
+    );
+    r.add(
+        "regexp_replace(text,text,text,int4,int4) text",
+        code!(|a: &str, p: &str, with: &str, start: i32, n: i32| match usize::try_from(n) {
+            Ok(n) => regexp_replace(a, p, with, start, n, Flags::default()),
+            Err(_) => Err(SqlError::invalid_parameter(format!("invalid value for parameter \"n\": {n}"))),
+        }),
+    );
+    r.add("regexp_split_to_array(text,text) text[]", |_, args| split_array(args));
+    r.add("regexp_split_to_array(text,text,text) text[]", |_, args| split_array(args));
+    r.add("regexp_like(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, false)));
+    r.add(
+        "regexp_like(text,text,text) bool",
+        code!(|a: &str, p: &str, f: &str| Ok(cached(p, flags_of(f)?)?.is_match(a))),
+    );
+    r.add("regexp_count(text,text) int4", code!(|a: &str, p: &str| regexp_count(a, p, 1, "")));
+    r.add(
+        "regexp_count(text,text,int4) int4",
+        code!(|a: &str, p: &str, start: i32| regexp_count(a, p, start, "")),
+    );
+    r.add(
+        "regexp_count(text,text,int4,text) int4",
+        code!(|a: &str, p: &str, start: i32, f: &str| regexp_count(a, p, start, f)),
+    );
+    r.add("regexp_substr(text,text) text", code!(|a: &str, p: &str| regexp_substr(a, p, 1, 1, "")));
+    r.add(
+        "regexp_substr(text,text,int4) text",
+        code!(|a: &str, p: &str, start: i32| regexp_substr(a, p, start, 1, "")),
+    );
+    r.add(
+        "regexp_substr(text,text,int4,int4) text",
+        code!(|a: &str, p: &str, start: i32, n: i32| regexp_substr(a, p, start, n, "")),
+    );
+    r.add("substring(text,text) text", code!(|a: &str, p: &str| substring(a, p)));
+    r.add("similar_to_escape(text) text", code!(|p: &str| similar_to(p, Some('\\'))));
+    r.add(
+        "similar_to_escape(text,text) text",
+        code!(|p: &str, escape: &str| similar_to(p, escape_of(escape)?)),
+    );
+}
+
+fn split_array(args: &[Value]) -> Result<Value> {
+    let text = |i: usize| args.get(i).and_then(Value::as_str).unwrap_or("");
+    Ok(text_array(regexp_split(text(0), text(1), text(2))?.into_iter()))
+}
+
+fn padded_like(call: &super::Call<'_>, args: &[Value], ignore_case: bool, not: bool) -> Result<Value> {
+    let mut out = Vec::new();
+    args[0].write_text(call.args[0], call.env, &mut out);
+    let text = String::from_utf8_lossy(&out);
+    Ok(Value::Bool(like(&text, args[1].as_str().unwrap_or(""), ignore_case)? != not))
+}
