@@ -2,7 +2,7 @@
 
 use crate::binary::round_micros;
 use crate::calendar::{DAY_MICROS, HOUR_MICROS, MINUTE_MICROS};
-use crate::error::Result;
+use crate::error::{Result, SqlError, SqlState};
 use crate::ty::Type;
 use crate::typename;
 use std::cmp::Ordering;
@@ -25,6 +25,88 @@ impl Interval {
     /// The interval of these parts.
     pub const fn new(months: i32, days: i32, micros: i64) -> Self {
         Self { months, days, micros }
+    }
+
+    /// The sum, part by part.
+    ///
+    /// # Errors
+    ///
+    /// 22008 if a part overflows.
+    pub fn add(self, other: Self) -> Result<Self> {
+        let months = self.months.checked_add(other.months).ok_or_else(out_of_range)?;
+        let days = self.days.checked_add(other.days).ok_or_else(out_of_range)?;
+        let micros = self.micros.checked_add(other.micros).ok_or_else(out_of_range)?;
+        Ok(Self::new(months, days, micros))
+    }
+
+    /// The difference, part by part.
+    ///
+    /// # Errors
+    ///
+    /// 22008 if a part overflows.
+    pub fn sub(self, other: Self) -> Result<Self> {
+        let months = self.months.checked_sub(other.months).ok_or_else(out_of_range)?;
+        let days = self.days.checked_sub(other.days).ok_or_else(out_of_range)?;
+        let micros = self.micros.checked_sub(other.micros).ok_or_else(out_of_range)?;
+        Ok(Self::new(months, days, micros))
+    }
+
+    /// The interval with all its signs turned.
+    ///
+    /// # Errors
+    ///
+    /// 22008 if a part overflows.
+    pub fn neg(self) -> Result<Self> {
+        Self::default().sub(self)
+    }
+
+    /// `self * factor`; fractions of months become days, those of days hours.
+    ///
+    /// # Errors
+    ///
+    /// 22008 if a part overflows.
+    pub fn mul(self, factor: f64) -> Result<Self> {
+        self.scaled(|part| part * factor)
+    }
+
+    /// `self / divisor`.
+    ///
+    /// # Errors
+    ///
+    /// 22012 if it is zero, 22008 if a part overflows.
+    pub fn div(self, divisor: f64) -> Result<Self> {
+        if divisor == 0.0 {
+            return Err(SqlError::division_by_zero());
+        }
+        self.scaled(|part| part / divisor)
+    }
+
+    /// The interval with all its parts multiplied. A month has 30 days here, as in comparisons.
+    fn scaled(self, scale: impl Fn(f64) -> f64) -> Result<Self> {
+        const DAY_SECONDS: f64 = 86_400.0;
+        // PostgreSQL rounds intermediate fractions to microseconds
+        let round = |v: f64| (v * 1e6).round_ties_even() / 1e6;
+        let int = |v: f64| {
+            let fits = v >= f64::from(i32::MIN) - 0.5 && v < f64::from(i32::MAX) + 0.5;
+            if fits { Ok(v as i32) } else { Err(out_of_range()) }
+        };
+        let (months, days) = (scale(self.months.into()), scale(self.days.into()));
+        let (whole_months, mut whole_days) = (int(months)?, int(days)?);
+        let month_days = round((months - f64::from(whole_months)) * 30.0);
+        let rest = days - f64::from(whole_days) + month_days - month_days.trunc();
+        let mut seconds = round(rest * DAY_SECONDS);
+        if seconds.abs() >= DAY_SECONDS {
+            let extra = (seconds / DAY_SECONDS).trunc();
+            whole_days = whole_days.checked_add(extra as i32).ok_or_else(out_of_range)?;
+            seconds -= extra * DAY_SECONDS;
+        }
+        whole_days = whole_days.checked_add(month_days as i32).ok_or_else(out_of_range)?;
+        let micros = (scale(self.micros as f64) + seconds * 1e6).round_ties_even();
+        // the bound is exact: 2^63
+        if !(-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&micros) {
+            return Err(out_of_range());
+        }
+        Ok(Self::new(whole_months, whole_days, micros as i64))
     }
 
     /// With the fields and the digits of a second that the type keeps.
@@ -57,6 +139,12 @@ impl Interval {
         let days = i128::from(self.months) * 30 + i128::from(self.days);
         days * i128::from(DAY_MICROS) + i128::from(self.micros)
     }
+}
+
+/// 22008.
+#[cold]
+pub(crate) fn out_of_range() -> SqlError {
+    SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, "interval out of range")
 }
 
 impl Ord for Interval {

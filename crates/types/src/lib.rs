@@ -13,6 +13,7 @@
 //! A [`Value`] does not know its [`Type`]: the binder does, once per statement. Text compares by bytes, which is the
 //! "C" collation. Nothing here does I/O or knows of tables; what a session sets is in [`Env`].
 
+pub mod aggregate;
 pub mod array;
 mod array_text;
 mod binary;
@@ -35,6 +36,7 @@ mod typename;
 pub mod value;
 pub mod zone;
 
+pub use aggregate::{Accumulator, Aggregate, ResolvedAggregate, is_aggregate, resolve_aggregate};
 pub use array::{Array, Dimension};
 pub use cast::{Cast, Context, apply_typmod, find_cast, no_cast};
 pub use env::{ByteaOutput, DateOrder, Env, IntervalStyle};

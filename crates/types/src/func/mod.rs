@@ -15,6 +15,7 @@ mod bytes;
 mod comparison;
 mod float;
 mod int;
+mod json_make;
 mod misc;
 mod numeric;
 mod pattern;
@@ -27,8 +28,11 @@ pub use comparison::Comparison;
 pub use pattern::{Like, Regex};
 pub use resolve::{Resolved, common_type, quote_types, resolve_call, resolve_function, resolve_operator};
 
+pub(crate) use json_make::{key_text, to_json, to_jsonb};
+pub(crate) use resolve::choose_aggregate;
+
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::ty::{Base, Type};
 use crate::value::Value;
 use std::collections::HashMap;
@@ -233,6 +237,11 @@ fn parse_signature(signature: &'static str, code: Code) -> Option<Function> {
     })
 }
 
+/// The signature of an aggregate, as a function that is never called.
+pub(crate) fn aggregate_signature(signature: &'static str) -> Option<Function> {
+    parse_signature(signature, |_, _| Err(SqlError::internal("an aggregate was called as a function")))
+}
+
 static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(|| {
     let mut registry = Registry { by_name: HashMap::new() };
     for register in [
@@ -244,6 +253,7 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         text_format::register,
         pattern::register,
         bytes::register,
+        json_make::register,
         array::register,
         misc::register,
         system::register,

@@ -257,10 +257,26 @@ pub fn quote_types(args: &[Type]) -> String {
 ///
 /// 42883 if there is none, 42725 if several fit equally well.
 pub fn resolve_function(name: &str, args: &[Type]) -> Result<Resolved> {
-    let plain: Vec<Type> = args.to_vec();
-    let candidates = functions_named(name).iter().filter(|f| takes(f, plain.len())).collect();
+    choose_named(name, functions_named(name).iter(), args)
+}
+
+/// As [`resolve_function`], among the signatures of aggregates.
+pub(crate) fn choose_aggregate(
+    name: &str,
+    signatures: impl Iterator<Item = &'static Function>,
+    args: &[Type],
+) -> Result<Resolved> {
+    choose_named(name, signatures, args)
+}
+
+fn choose_named(
+    name: &str,
+    candidates: impl Iterator<Item = &'static Function>,
+    args: &[Type],
+) -> Result<Resolved> {
+    let candidates = candidates.filter(|f| takes(f, args.len())).collect();
     let shown = || format!("function {name}({})", quote_types(args));
-    match choose(candidates, &plain) {
+    match choose(candidates, args) {
         Choice::One(function) => finish(function, args).ok_or_else(|| undefined(shown(), "function")),
         Choice::None => Err(undefined(shown(), "function")),
         Choice::Several => {

@@ -3,6 +3,8 @@
 mod codec;
 mod text;
 
+pub(crate) use text::write_string;
+
 use crate::numeric::Numeric;
 use crate::value::Text;
 use std::cmp::Ordering;

@@ -154,6 +154,12 @@ impl Numeric {
         let weight = if self.is_zero() { 0 } else { v.exponent().div_euclid(DIGITS_PER_DIGIT) };
         let root_weight = (weight + 1) * DIGITS_PER_DIGIT / 2 - 1;
         let scale = shown_scale(root_weight, &[v.scale]);
+        self.sqrt_at(scale)
+    }
+
+    /// The square root of a number that is not negative, to a scale.
+    pub(crate) fn sqrt_at(&self, scale: u16) -> Result<Self> {
+        let Some(v) = self.parts() else { return Ok(self.clone()) };
         // one digit more than shown decides on the rounding: a root that ends there is exact
         let up = 2 * (i64::from(scale) + 1) - i64::from(v.scale);
         let scaled = if up >= 0 { v.mantissa * pow10(up as u32) } else { v.mantissa / pow10((-up) as u32) };
