@@ -98,7 +98,7 @@ pub(crate) fn value(ts: Timestamp, key: u8) -> Vec<u8> {
     let mut bytes = ts.raw().to_le_bytes().to_vec();
     let random = ts.raw().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     // now and then one that needs several pages
-    let len = if random % 61 == 0 { 9_000 } else { random as usize / 61 % 150 };
+    let len = if random.is_multiple_of(61) { 9_000 } else { random as usize / 61 % 150 };
     bytes.resize(8 + len, key);
     bytes
 }

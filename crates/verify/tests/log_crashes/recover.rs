@@ -10,6 +10,7 @@ pub(crate) const ENGINE: &str = "test";
 
 /// What is wrong with a recovery.
 #[derive(Debug)]
+#[expect(dead_code, reason = "for the message")]
 pub(crate) enum Violation {
     /// The directory could not be opened.
     Refused(LogError),

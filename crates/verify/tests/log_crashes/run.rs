@@ -31,6 +31,10 @@ pub(crate) enum Mutation {
     None,
     /// Groups are written and not synced.
     NoSync,
+    /// The disk says that it has synced contents, and has not.
+    LyingSync,
+    /// The disk says that it has synced names, and has not.
+    LyingNames,
     /// A commit is acknowledged when it was written, whatever the horizon says.
     AcknowledgeEarly,
 }
@@ -38,10 +42,10 @@ pub(crate) enum Mutation {
 /// From an operation on: what is committed, and how much of it is acknowledged.
 #[derive(Debug)]
 pub(crate) struct Era {
-    from: usize,
+    pub(crate) from: usize,
     pub(crate) history: History,
     /// After so many operations, so many transactions: ascending.
-    acknowledged: Vec<(usize, usize)>,
+    pub(crate) acknowledged: Vec<(usize, usize)>,
 }
 
 /// A disk with all that was done to it.
@@ -55,7 +59,8 @@ pub(crate) struct Trace {
 pub(crate) type Outcome = Result<(), Violation>;
 
 impl Trace {
-    fn begin(&mut self, history: History, acknowledged: usize) {
+    /// Recovery: until it is over, what holds is what held before.
+    pub(crate) fn begin(&mut self, history: History, acknowledged: usize) {
         let from = self.disk.operations();
         self.eras.push(Era { from, history, acknowledged: vec![(from, acknowledged)] });
     }
@@ -363,7 +368,7 @@ fn changes(rng: &mut SmallRng, history: &History) -> Vec<Change> {
         .collect()
 }
 
-fn append(writer: &mut Writer, ts: Timestamp, changes: &[Change]) {
+pub(crate) fn append(writer: &mut Writer, ts: Timestamp, changes: &[Change]) {
     let mut record = writer.append(ts);
     for change in changes {
         match *change {
