@@ -47,6 +47,7 @@ pub trait Disk: Send + Sync + fmt::Debug + 'static {
 }
 
 /// An open file. Offsets are in bytes from its start.
+#[expect(clippy::len_without_is_empty, reason = "nobody asks a file whether it is empty")]
 pub trait File: Send + Sync + fmt::Debug {
     /// Its length.
     fn len(&self) -> io::Result<u64>;
