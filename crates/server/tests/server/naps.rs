@@ -177,10 +177,30 @@ pub(crate) fn connect(server: &Server) -> Client {
 
 /// A client without a driver, which may mistake an orderly end for a lost connection.
 pub(crate) fn plain(server: &Server) -> TcpStream {
+    with_key(server).0
+}
+
+/// The same, with its number and key for cancel requests.
+pub(crate) fn with_key(server: &Server) -> (TcpStream, Vec<u8>) {
     let mut stream = TcpStream::connect(server.addresses()[0]).unwrap();
     stream.write_all(b"\0\0\0\x12\0\x03\0\0user\0ann\0\0").unwrap();
-    while message(&mut stream).unwrap().0 != 'Z' {}
-    stream
+    let mut key = Vec::new();
+    loop {
+        match bytes(&mut stream).unwrap() {
+            ('K', body) => key = body,
+            ('Z', _) => return (stream, key),
+            _ => {}
+        }
+    }
+}
+
+/// Sends a cancel request, and waits until the server has done with it.
+pub(crate) fn cancel(server: &Server, key: &[u8]) {
+    let mut stream = TcpStream::connect(server.addresses()[0]).unwrap();
+    stream.write_all(&[&[0, 0, 0, 16, 4, 210, 22, 46], key].concat()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(answer.is_empty());
 }
 
 /// Sends a simple query.
@@ -191,11 +211,15 @@ pub(crate) fn send(stream: &mut TcpStream, sql: &str) {
 
 /// The next message; `None` at the end.
 pub(crate) fn message(stream: &mut TcpStream) -> Option<(char, String)> {
+    bytes(stream).map(|(tag, body)| (tag, String::from_utf8_lossy(&body).into_owned()))
+}
+
+fn bytes(stream: &mut TcpStream) -> Option<(char, Vec<u8>)> {
     let mut head = [0; 5];
     stream.read_exact(&mut head).ok()?;
     let mut body = vec![0; u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize - 4];
     stream.read_exact(&mut body).ok()?;
-    Some((head[0] as char, String::from_utf8_lossy(&body).into_owned()))
+    Some((head[0] as char, body))
 }
 
 /// Waits until something holds, at most some seconds.

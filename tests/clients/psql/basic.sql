@@ -1,0 +1,28 @@
+-- statements of every kind, as psql prints their results
+select 1 as one, 'text' as text, null as nothing, true as yes, 1.50 as numeric;
+create table psql_t (id int primary key, name text not null, price numeric(10, 2) default 0.5, at date);
+insert into psql_t (id, name) values (1, 'one'), (2, 'two') returning id, price;
+insert into psql_t values (3, 'three', 3.333, '2024-02-29');
+select * from psql_t order by id;
+update psql_t set price = price * 2 where id < 3;
+delete from psql_t where id = 2 returning *;
+select count(*), sum(price), max(name) from psql_t;
+begin;
+insert into psql_t values (4, 'four');
+savepoint s;
+insert into psql_t values (4, 'again');
+rollback to s;
+commit;
+select id, name from psql_t order by id desc;
+begin;
+select 1/0;
+select 1;
+rollback;
+insert into psql_t values (1, 'one');
+insert into psql_t (id) values (9);
+selec 1;
+select nothing from psql_t;
+select * from psql_nowhere;
+select 'a' || 'b' as ab \; select 2 as two;
+;
+drop table psql_t;

@@ -1,0 +1,248 @@
+"""psycopg 3: text and binary, prepared statements, pipelines, COPY, cursors."""
+
+import datetime
+import decimal
+import threading
+import time
+import uuid
+
+import psycopg
+from psycopg import errors
+
+from cases import DATABASE, HOST, PORT, USER, report
+
+DSN = f"host={HOST} port={PORT} user={USER} dbname={DATABASE}"
+CASES = []
+
+
+def case(f):
+    CASES.append(f)
+    return f
+
+
+@case
+def select_one(c):
+    assert c.execute("select 1").fetchone() == (1,)
+    assert c.info.server_version >= 140000
+
+
+@case
+def parameters_as_text(c):
+    row = c.execute("select %s::int, %s::text, %s::float8", (42, "x'y", 1.5)).fetchone()
+    assert row == (42, "x'y", 1.5), row
+
+
+@case
+def parameters_as_binary(c):
+    cursor = c.cursor(binary=True)
+    row = cursor.execute("select %b::int8, %b::text, %b::bool", (42, "é", True)).fetchone()
+    assert row == (42, "é", True), row
+
+
+@case
+def types_come_back_as_they_went(c):
+    values = [
+        ("int2", 7), ("int4", -8), ("int8", 1 << 40), ("float4", 1.5), ("float8", -2.25), ("bool", False),
+        ("numeric", decimal.Decimal("123.4500")), ("text", "text"), ("varchar", "v"), ("bytea", b"\x00\xff"),
+        ("date", datetime.date(2024, 2, 29)), ("time", datetime.time(1, 2, 3, 4)),
+        ("timestamp", datetime.datetime(2024, 1, 2, 3, 4, 5, 6)), ("interval", datetime.timedelta(days=3, seconds=5)),
+        ("uuid", uuid.UUID("12345678-1234-5678-1234-567812345678")), ("int4[]", [1, 2, None]), ("text[]", ["a", "b,c"]),
+        ("jsonb", {"a": [1, None]}),
+    ]
+    for binary in (False, True):
+        cursor = c.cursor(binary=binary)
+        for name, value in values:
+            given = psycopg.types.json.Jsonb(value) if name == "jsonb" else value
+            found = cursor.execute(f"select %s::{name}", (given,)).fetchone()[0]
+            assert found == value, (name, binary, found)
+
+
+@case
+def a_statement_prepares_itself(c):
+    for n in range(12):
+        assert c.execute("select %s::int + 1", (n,)).fetchone() == (n + 1,)
+
+
+@case
+def a_transaction_commits_or_not(c):
+    c.execute("create table psy_t (id int primary key, v text)")
+    with c.transaction():
+        c.execute("insert into psy_t values (1, 'a')")
+    try:
+        with c.transaction():
+            c.execute("insert into psy_t values (2, 'b')")
+            raise psycopg.Rollback
+    except psycopg.Rollback:
+        pass
+    assert c.execute("select * from psy_t").fetchall() == [(1, "a")]
+    c.execute("drop table psy_t")
+
+
+@case
+def savepoints_nest(c):
+    c.execute("create table psy_s (id int primary key)")
+    with c.transaction():
+        c.execute("insert into psy_s values (1)")
+        try:
+            with c.transaction():
+                c.execute("insert into psy_s values (1)")
+        except errors.UniqueViolation:
+            pass
+        c.execute("insert into psy_s values (2)")
+    assert c.execute("select count(*) from psy_s").fetchone() == (2,)
+    c.execute("drop table psy_s")
+
+
+@case
+def errors_carry_their_fields(c):
+    c.execute("create table psy_e (id int primary key)")
+    c.execute("insert into psy_e values (1)")
+    try:
+        c.execute("insert into psy_e values (1)")
+        raise AssertionError("no error")
+    except errors.UniqueViolation as error:
+        assert error.sqlstate == "23505"
+        assert error.diag.constraint_name == "psy_e_pkey", error.diag.constraint_name
+        assert error.diag.table_name == "psy_e"
+    try:
+        c.execute("selec 1")
+        raise AssertionError("no error")
+    except errors.SyntaxError as error:
+        assert error.diag.statement_position == "1"
+    c.execute("drop table psy_e")
+
+
+@case
+def a_failed_transaction_waits_for_its_end(c):
+    c.autocommit = False
+    try:
+        c.execute("select 1/0")
+    except errors.DivisionByZero:
+        pass
+    try:
+        c.execute("select 1")
+        raise AssertionError("no error")
+    except errors.InFailedSqlTransaction:
+        pass
+    c.rollback()
+    assert c.execute("select 1").fetchone() == (1,)
+    c.rollback()
+    c.autocommit = True
+
+
+@case
+def many_rows_are_inserted(c):
+    c.execute("create table psy_m (id int primary key, v text)")
+    c.cursor().executemany("insert into psy_m values (%s, %s)", [(n, str(n)) for n in range(500)])
+    assert c.execute("select count(*), max(id) from psy_m").fetchone() == (500, 499)
+    c.execute("drop table psy_m")
+
+
+@case
+def pipelines_answer_in_order(c):
+    with c.pipeline() as pipeline:
+        cursors = [c.execute("select %s::int", (n,)) for n in range(100)]
+        pipeline.sync()
+        assert [cursor.fetchone()[0] for cursor in cursors] == list(range(100))
+
+
+@case
+def an_error_ends_a_pipeline_up_to_its_sync(c):
+    try:
+        with c.pipeline():
+            c.execute("select 1")
+            c.execute("select 1/0")
+            c.execute("select 2")
+        raise AssertionError("no error")
+    except errors.DivisionByZero:
+        pass
+    assert c.execute("select 3").fetchone() == (3,)
+
+
+@case
+def copy_goes_in_and_out(c):
+    c.execute("create table psy_c (id int, v text)")
+    with c.cursor().copy("copy psy_c from stdin") as copy:
+        for n in range(1000):
+            copy.write_row((n, f"v\t{n}" if n % 2 else None))
+    with c.cursor().copy("copy psy_c to stdout") as copy:
+        rows = list(copy.rows())
+    assert len(rows) == 1000 and rows[1] == ("1", "v\t1") and rows[2] == ("2", None), rows[:3]
+    c.execute("drop table psy_c")
+
+
+@case
+def copy_goes_in_and_out_as_binary(c):
+    c.execute("create table psy_b (id int, v text)")
+    with c.cursor().copy("copy psy_b from stdin (format binary)") as copy:
+        copy.set_types(["int4", "text"])
+        for n in range(100):
+            copy.write_row((n, str(n)))
+    with c.cursor().copy("copy psy_b to stdout (format binary)") as copy:
+        copy.set_types(["int4", "text"])
+        assert list(copy.rows())[99] == (99, "99")
+    c.execute("drop table psy_b")
+
+
+@case
+def a_copy_that_fails_leaves_nothing(c):
+    c.execute("create table psy_f (id int)")
+    try:
+        with c.cursor().copy("copy psy_f from stdin") as copy:
+            copy.write("1\nno number\n")
+        raise AssertionError("no error")
+    except errors.InvalidTextRepresentation:
+        pass
+    assert c.execute("select count(*) from psy_f").fetchone() == (0,)
+    c.execute("drop table psy_f")
+
+
+@case
+def cursors_on_the_server(c):
+    with c.transaction():
+        with c.cursor(name="cur") as cursor:
+            cursor.execute("select generate_series(1, 1000)")
+            assert cursor.fetchmany(3) == [(1,), (2,), (3,)]
+            assert len(cursor.fetchall()) == 997
+
+
+@case
+def a_query_is_cancelled(c):
+    timer = threading.Timer(0.3, c.cancel)
+    timer.start()
+    begun = time.monotonic()
+    try:
+        c.execute("select pg_sleep(20)")
+        raise AssertionError("no error")
+    except errors.QueryCanceled:
+        pass
+    assert time.monotonic() - begun < 10
+    timer.join()
+    assert c.execute("select 1").fetchone() == (1,)
+
+
+@case
+def large_values_pass(c):
+    text = "x" * 1_000_000
+    assert c.execute("select %s::text", (text,)).fetchone() == (text,)
+
+
+@case
+def many_rows_come(c):
+    assert len(c.execute("select n, n::text from generate_series(1, 20000) n").fetchall()) == 20000
+
+
+@case
+def several_statements_at_once(c):
+    cursor = c.execute("select 1; select 2")
+    assert cursor.fetchone() == (1,) and cursor.nextset() and cursor.fetchone() == (2,)
+
+
+for f in CASES:
+    try:
+        with psycopg.connect(DSN, autocommit=True, connect_timeout=20) as connection:
+            connection.execute("set statement_timeout = '30s'")
+            f(connection)
+        report("psycopg3", f.__name__)
+    except Exception as error:
+        report("psycopg3", f.__name__, error)
