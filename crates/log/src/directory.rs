@@ -118,8 +118,7 @@ impl DatabaseDir {
         if !replay.is_done() {
             return Err(LogError::NotReplayed);
         }
-        let durable = replay.newest();
-        assert!(clock.now() >= durable.ticks(), "the clock is behind the log");
+        assert!(clock.now() >= replay.newest().ticks(), "the clock is behind the log");
         let (disk, scan) = (self.disk, replay.scan);
         let mut manifest = self.manifest;
         harden(&*disk, &manifest, &scan)?;
@@ -158,8 +157,8 @@ impl DatabaseDir {
             incarnation: header.incarnation,
             options,
             clock,
-            durable,
-            flusher: Flusher::new(seed, first, durable, WORKERS),
+            durable: manifest.required,
+            flusher: Flusher::new(seed, first, manifest.required, WORKERS),
             segments,
             manifest,
             lock: self.lock,
@@ -190,10 +189,11 @@ fn create(disk: &dyn Disk, engine: &str) -> Result<Manifest> {
     Ok(manifest)
 }
 
-/// Writes the last group again. A process that dies between a write and its sync, or whose sync has failed,
-/// leaves a group that can be read and need not be on disk; after a failed sync, another sync alone would not
-/// put it there.
+/// Makes what was found durable: the names of files, and the last group, which is written again. A process that
+/// dies between a write and its sync, or whose sync has failed, leaves what can be read and need not be on disk;
+/// after a failed sync, another sync alone would not put it there.
 fn harden(disk: &dyn Disk, manifest: &Manifest, scan: &Scan) -> Result<()> {
+    disk.sync_names().context("sync", &disk.describe())?;
     let Some((segment, offset, len)) = scan.last else { return Ok(()) };
     let open = OpenSegment::open(disk, manifest, segment)?;
     let mut bytes = vec![0; len as usize];

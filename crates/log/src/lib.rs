@@ -13,10 +13,13 @@
 //! [`DatabaseDir`] is a directory that is opened; [`Log`] is a log that is written. `docs/log-format.md` draws the
 //! bytes, `docs/internals/log.md` says why it is right.
 
+mod backup;
 mod bytes;
+mod check;
 mod checkpoint;
 mod directory;
 pub mod disk;
+pub mod dump;
 mod error;
 mod flush;
 mod housekeeping;
@@ -33,6 +36,8 @@ mod stats;
 mod waiting;
 mod writer;
 
+pub use backup::{BackupReport, backup};
+pub use check::{CheckReport, check};
 pub use checkpoint::{Block, Checkpoint, CheckpointRow, CheckpointWriter, PartReader, PartWriter, Rows};
 pub use directory::DatabaseDir;
 pub use error::{LogError, Result};

@@ -82,6 +82,7 @@ impl Counters {
     }
 
     pub(crate) fn read(&self) -> LogStats {
+        // statistics
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         LogStats {
             bytes: get(&self.bytes),
@@ -96,5 +97,5 @@ impl Counters {
 }
 
 pub(crate) fn add(counter: &AtomicU64, n: u64) {
-    counter.fetch_add(n, Ordering::Relaxed);
+    counter.fetch_add(n, Ordering::Relaxed); // a statistic
 }

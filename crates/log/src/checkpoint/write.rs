@@ -115,7 +115,7 @@ impl CheckpointWriter {
         let first_segment = shared.segments.first_needed(self.begin, last_group_in);
         let next = Manifest {
             first_segment,
-            required: shared.durable().max(manifest.required),
+            required: shared.durable(),
             checkpoint: Some(CheckpointEntry {
                 id: self.id,
                 begin: self.begin,

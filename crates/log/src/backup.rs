@@ -1,0 +1,101 @@
+//! A copy of a database, while it is in use or not.
+//!
+//! The log goes on while it is copied. What is copied is settled first: the manifest, the parts that it names, and
+//! the segments up to the last group that is whole now. Whoever removes or renames a file of a database does it
+//! under the lock `HOLD`, without waiting for it; a backup takes that lock, so that all these files stay.
+
+use crate::check::{CheckReport, check_held};
+use crate::directory::lock;
+use crate::disk::{Disk, File};
+use crate::error::{IoContext, LogError, Result};
+use crate::layout::PAGE;
+use crate::manifest::Manifest;
+use crate::name::{self, HOLD, LOCK, Name};
+use crate::scan::scan;
+use scaledb_base::Timestamp;
+use scaledb_sync::{Arc, thread};
+use std::time::{Duration, Instant};
+
+/// What was copied.
+#[derive(Debug, Clone)]
+pub struct BackupReport {
+    /// Everything that was committed before it is in the copy: all that was acknowledged when the backup began.
+    pub horizon: Timestamp,
+    /// Files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// What a check of the copy has found: nothing wrong.
+    pub check: CheckReport,
+}
+
+/// Makes all files of a database stay.
+pub(crate) fn hold(disk: &dyn Disk) -> Result<Box<dyn Send + Sync>> {
+    /// Who removes files holds the lock for instants; another backup may hold it longer.
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let since = Instant::now();
+    loop {
+        match lock(disk, HOLD) {
+            Err(LogError::Locked { .. }) if since.elapsed() < PATIENCE => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            held => return held,
+        }
+    }
+}
+
+/// Copies a database to an empty directory, and checks the copy.
+///
+/// # Errors
+/// [`LogError::NotEmpty`], [`LogError::NoDatabase`], [`LogError::Locked`], [`LogError::Io`]; damage to either of
+/// the two.
+pub fn backup(from: &Arc<dyn Disk>, to: &Arc<dyn Disk>) -> Result<BackupReport> {
+    let _target = lock(&**to, LOCK)?;
+    let names = to.list().context("list", &to.describe())?;
+    if names.iter().any(|name| Name::parse(name) != Name::Lock) {
+        return Err(LogError::NotEmpty { directory: to.describe() });
+    }
+    let _held = hold(&**from)?;
+    let manifest = Manifest::read(&**from)?;
+    let manifest = manifest.ok_or_else(|| LogError::NoDatabase { directory: from.describe() })?;
+    let scan = scan(&**from, &manifest)?;
+    let (mut files, mut bytes) = (1, 0);
+    let mut copy_file = |name: &str, len: u64| {
+        (files, bytes) = (files + 1, bytes + len);
+        copy(&**from, &**to, name, len)
+    };
+    if let Some(checkpoint) = &manifest.checkpoint {
+        for (part, entry) in checkpoint.parts.iter().enumerate() {
+            copy_file(&name::checkpoint(checkpoint.id, part as u16), entry.bytes)?;
+        }
+    }
+    for segment in &scan.segments {
+        copy_file(&name::segment(segment.number), segment.end)?;
+    }
+    for &number in &scan.void {
+        copy_file(&name::segment(number), PAGE as u64)?;
+    }
+    to.sync_names().context("sync the names of", &to.describe())?;
+    manifest.install(&**to)?;
+    let check = check_held(to)?;
+    match check.problems.first() {
+        Some(problem) => Err(problem.clone()),
+        None => Ok(BackupReport { horizon: scan.horizon, files, bytes, check }),
+    }
+}
+
+/// Copies the first `len` bytes of a file.
+fn copy(from: &dyn Disk, to: &dyn Disk, name: &str, len: u64) -> Result<()> {
+    const CHUNK: u64 = 1 << 20;
+    let source = from.open(name).context("open", name)?;
+    let target: Box<dyn File> = to.create(name).context("create", name)?;
+    let mut chunk = Vec::new();
+    let mut offset = 0;
+    while offset < len {
+        chunk.resize(CHUNK.min(len - offset) as usize, 0);
+        source.read_at(&mut chunk, offset).context("read", name)?;
+        target.write_at(&chunk, offset).context("write", name)?;
+        offset += chunk.len() as u64;
+    }
+    target.sync().context("sync", name)
+}

@@ -1,0 +1,280 @@
+//! Checkpoints: what is read is what was written, and a crash leaves the old one or the new one.
+
+mod support;
+
+use proptest::prelude::*;
+use scaledb_base::{TableId, Timestamp};
+use scaledb_log::{DatabaseDir, LogError, LogOptions, check};
+use std::io;
+use support::*;
+
+/// Table, key, stamps, row.
+type Row = (u32, Vec<u8>, Vec<u64>, Vec<u8>);
+
+fn write_checkpoint(running: &Running, begin: Timestamp, parts: &[Vec<Row>]) -> Result<(), LogError> {
+    let checkpoint = running.log.begin_checkpoint(begin)?;
+    let mut newest = begin;
+    for rows in parts {
+        let mut part = checkpoint.part()?;
+        for (table, key, stamps, row) in rows {
+            part.row(TableId(*table), key, stamps, |out| out.extend_from_slice(row))?;
+            newest = stamps.iter().map(|&raw| Timestamp::from_raw(raw)).fold(newest, Timestamp::max);
+        }
+        part.finish()?;
+    }
+    checkpoint.finish(b"the catalog", newest)
+}
+
+fn read_checkpoint(disk: &MemDisk) -> Result<Option<(Timestamp, Vec<Vec<Row>>)>, LogError> {
+    let directory = DatabaseDir::open(disk.arc(), "test")?;
+    let Some(checkpoint) = directory.checkpoint() else { return Ok(None) };
+    assert_eq!(checkpoint.catalog(), b"the catalog");
+    let mut parts = Vec::new();
+    let mut buffer = Vec::new();
+    for part in 0..checkpoint.parts() {
+        let mut rows = Vec::new();
+        let mut reader = checkpoint.part(part)?;
+        while let Some(block) = reader.next_block(&mut buffer)? {
+            for row in block.rows() {
+                let row = row?;
+                rows.push((block.table().0, row.key.to_vec(), row.stamps().to_vec(), row.row.to_vec()));
+            }
+        }
+        parts.push(rows);
+    }
+    assert_eq!(checkpoint.rows(), parts.iter().map(|part| part.len() as u64).sum::<u64>());
+    Ok(Some((checkpoint.begin(), parts)))
+}
+
+fn row() -> impl Strategy<Value = Row> {
+    let bytes = |max: usize| prop::collection::vec(any::<u8>(), 0..max);
+    let stamps = prop::collection::vec(0..1000u64, 1..=4);
+    // now and then a row that is longer than a block
+    let content = prop_oneof![20 => bytes(200), 1 => (260_000..600_000usize).prop_map(|len| vec![3; len])];
+    (0..3u32, bytes(60), stamps, content)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 30, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rows_come_back_as_they_were_written(
+        parts in prop::collection::vec(prop::collection::vec(row(), 0..40), 0..4)
+    ) {
+        let disk = MemDisk::new();
+        let running = start(&disk);
+        let begin = running.put_durable(10);
+        write_checkpoint(&running, begin, &parts).unwrap();
+        let disk = disk.without_unsynced();
+        prop_assert_eq!(read_checkpoint(&disk).unwrap(), Some((begin, parts)));
+        let report = check(&disk.arc()).unwrap();
+        prop_assert!(report.is_sound(), "{:?}", report.problems);
+    }
+}
+
+fn some_rows(n: u64) -> Vec<Vec<Row>> {
+    (0..2)
+        .map(|part| (0..20).map(|i| (part, vec![i as u8; 5], vec![n, n + 1], vec![n as u8; 100])).collect())
+        .collect()
+}
+
+#[test]
+fn the_log_before_a_checkpoint_is_not_read_again_and_its_segments_go() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let mut stamps: Vec<_> = (0..20).map(|_| running.put_durable(10)).collect();
+    let before = disk.segments().len();
+    assert!(before > 6);
+    write_checkpoint(&running, stamps[15], &some_rows(1)).unwrap();
+    assert!(disk.segments().len() < before - 3, "{:?}", disk.names());
+    stamps.push(running.put_durable(10));
+    assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), stamps[15..]);
+
+    // two of them are used again, and what they held is not seen
+    let spares = disk.names().iter().filter(|name| name.starts_with("spare-")).count();
+    assert_eq!(spares, 2);
+    let first: Vec<_> = disk.segments();
+    disk.take_steps();
+    for _ in 0..9 {
+        stamps.push(running.put_durable(10));
+        assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), stamps[15..]);
+        assert_eq!(recover(&disk.without_unsynced()).unwrap().stamps(), stamps[15..]);
+    }
+    let renamed = |step: &Step| matches!(step, Step::Rename(from, to) if from.starts_with("spare-") && to.starts_with("log-"));
+    assert_eq!(disk.take_steps().iter().filter(|step| renamed(step)).count(), 2);
+    assert_eq!(disk.segments()[0], first[0]);
+
+    let mut disk = running.kill(&disk);
+    for _ in 0..3 {
+        let (running, recovered) = start_with(&disk, manual()).unwrap();
+        assert_eq!(recovered.stamps(), stamps[15..]);
+        running.log.close().unwrap();
+        disk = running.kill(&disk);
+    }
+}
+
+#[test]
+fn old_groups_in_a_recycled_segment_never_follow_a_torn_end() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    // the segment with one group of three pages, and then those with three groups of one page
+    let mut stamps: Vec<_> = (0..12).map(|_| running.put_durable(10)).collect();
+    write_checkpoint(&running, stamps[11], &[]).unwrap();
+    for _ in 0..6 {
+        stamps.push(running.put_durable(10));
+        let image = disk.as_it_is();
+        let name = image.segments().pop().unwrap();
+        assert_eq!(recover(&image).unwrap().stamps(), stamps[11..]);
+        for segment in image.segments().into_iter().filter(|segment| *segment <= name) {
+            // wherever the log ends in it
+            for page in 1..4 {
+                let torn = image.as_it_is();
+                torn.edit(&segment, |bytes| bytes[page * PAGE as usize + 8] ^= 1);
+                match recover(&torn) {
+                    Ok(recovered) => assert!(stamps[11..].starts_with(&recovered.stamps())),
+                    Err(error) => assert!(matches!(error, LogError::Damaged { .. }), "{error}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crash_at_any_step_leaves_the_old_checkpoint_or_the_new_one() {
+    let mut seen = [0, 0];
+    for crash_at in 0.. {
+        let disk = MemDisk::new();
+        let running = start(&disk);
+        let mut stamps: Vec<_> = (0..10).map(|_| running.put_durable(10)).collect();
+        write_checkpoint(&running, stamps[4], &some_rows(1)).unwrap();
+        stamps.extend((0..10).map(|_| running.put_durable(10)));
+        let mut step = 0;
+        disk.set_fault(move |_| {
+            step += 1;
+            (step > crash_at).then(|| io::ErrorKind::Other.into())
+        });
+        let done = write_checkpoint(&running, stamps[16], &some_rows(2));
+        for image in [disk.as_it_is(), disk.without_unsynced()] {
+            let (begin, parts) = read_checkpoint(&image).unwrap().unwrap();
+            let new = begin == stamps[16];
+            assert!(new || begin == stamps[4] && done.is_err(), "{crash_at}");
+            assert_eq!(parts, some_rows(if new { 2 } else { 1 }));
+            seen[usize::from(new)] += 1;
+            let from = if new { 16 } else { 4 };
+            let (running, recovered) = start_with(&image, manual()).unwrap();
+            assert_eq!(recovered.stamps(), stamps[from..], "{crash_at}");
+            // what the crash has left is cleared away, and the next one works
+            let checkpoints = image.names().iter().filter(|name| name.starts_with("checkpoint-")).count();
+            assert_eq!(checkpoints, 2);
+            write_checkpoint(&running, running.put_durable(10), &some_rows(3)).unwrap();
+            assert!(check(&image.arc()).unwrap().is_sound());
+        }
+        if done.is_ok() {
+            // the removal of files at the end may fail without harm
+            if crash_at > 60 {
+                break;
+            }
+        }
+    }
+    assert!(seen[0] > 5 && seen[1] > 5, "{seen:?}");
+}
+
+#[test]
+fn an_opening_that_crashes_at_any_step_changes_nothing() {
+    let original = MemDisk::new();
+    let running = start(&original);
+    let mut stamps: Vec<_> = (0..8).map(|_| running.put_durable(10)).collect();
+    write_checkpoint(&running, stamps[4], &some_rows(1)).unwrap();
+    running.log.close().unwrap();
+    let running = start(&original);
+    stamps.extend((0..8).map(|_| running.put_durable(10)));
+    let original = running.kill(&original);
+    for crash_at in 0.. {
+        let disk = original.as_it_is();
+        let mut step = 0;
+        disk.set_fault(move |_| {
+            step += 1;
+            (step > crash_at).then(|| io::ErrorKind::Other.into())
+        });
+        let started = start_with(&disk, manual()).is_ok();
+        for image in [disk.as_it_is(), disk.without_unsynced()] {
+            assert_eq!(recover(&image).unwrap().stamps(), stamps[4..], "{crash_at}");
+            let running = start(&image);
+            let ts = running.put_durable(10);
+            let again = recover(&running.kill(&image)).unwrap().stamps();
+            assert_eq!(again.split_last(), Some((&ts, &stamps[4..])), "{crash_at}");
+        }
+        if started && crash_at > 40 {
+            break;
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_waits_until_what_it_shows_is_durable() {
+    let disk = MemDisk::new();
+    let options = LogOptions { manual: false, ..manual() };
+    let (running, _) = start_with(&disk, options).unwrap();
+    let begin = running.put(0, 10);
+    let later = running.put(0, 10);
+    let rows = vec![vec![(1, b"k".to_vec(), vec![later.raw()], b"r".to_vec())]];
+    write_checkpoint(&running, begin, &rows).unwrap();
+    assert!(running.log.durable() > later);
+    assert_eq!(recover(&disk.without_unsynced()).unwrap().stamps(), [begin, later]);
+}
+
+#[test]
+fn one_checkpoint_at_a_time_and_none_that_is_half() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let begin = running.put_durable(10);
+    let first = running.log.begin_checkpoint(begin).unwrap();
+    assert!(matches!(running.log.begin_checkpoint(begin), Err(LogError::CheckpointRunning)));
+    let part = first.part().unwrap();
+    assert!(matches!(first.finish(b"", begin), Err(LogError::UnfinishedParts(1))));
+    drop(part);
+    assert!(disk.names().iter().all(|name| !name.starts_with("checkpoint-")), "{:?}", disk.names());
+    running.log.begin_checkpoint(begin).unwrap();
+}
+
+#[test]
+fn a_checkpoint_of_an_opening_without_commits_is_whole() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let ts = running.put_durable(10);
+    let disk = running.kill(&disk);
+    let running = start(&disk);
+    let begin = Timestamp::start_of(ts.ticks() + 1);
+    write_checkpoint(&running, begin, &some_rows(1)).unwrap();
+    running.log.close().unwrap();
+    let mut disk = running.kill(&disk);
+    for _ in 0..3 {
+        assert_eq!(recover(&disk).unwrap().stamps(), []);
+        let running = start(&disk);
+        write_checkpoint(&running, begin, &some_rows(1)).unwrap();
+        disk = running.kill(&disk);
+        assert!(check(&disk.arc()).unwrap().is_sound());
+    }
+    let running = start(&disk);
+    let later = running.put_durable(10);
+    assert_eq!(recover(&running.kill(&disk)).unwrap().stamps(), [later]);
+}
+
+#[test]
+fn every_flipped_bit_of_a_checkpoint_is_named() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let begin = running.put_durable(10);
+    write_checkpoint(&running, begin, &some_rows(1)).unwrap();
+    let disk = running.kill(&disk);
+    let files: Vec<_> = disk.names().into_iter().filter(|name| name.starts_with("checkpoint-")).collect();
+    for name in files {
+        for bit in 0..disk.read(&name).len() * 8 {
+            let flipped = disk.as_it_is();
+            flipped.flip(&name, bit);
+            let error = read_checkpoint(&flipped).unwrap_err();
+            assert!(matches!(&error, LogError::Damaged { file, .. } if *file == name), "{bit}: {error}");
+            assert!(!check(&flipped.arc()).unwrap().is_sound());
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The damage rule: what is torn is cut, what is damaged is named.
+
+mod support;
+
+use scaledb_base::Timestamp;
+use scaledb_log::{LogError, check};
+use support::*;
+
+/// A log of some groups in one segment: the stamps, and where the groups end.
+fn log_of(sizes: &[usize]) -> (MemDisk, Vec<Timestamp>, Vec<usize>) {
+    let disk = MemDisk::new();
+    let options = scaledb_log::LogOptions { segment_bytes: 64 * PAGE, ..manual() };
+    let (running, _) = start_with(&disk, options).unwrap();
+    let mut end = PAGE as usize;
+    let (mut stamps, mut ends) = (Vec::new(), vec![end]);
+    for &size in sizes {
+        stamps.push(running.put_durable(size));
+        end += (size + 200).next_multiple_of(PAGE as usize);
+        ends.push(end);
+    }
+    (running.kill(&disk), stamps, ends)
+}
+
+const SEGMENT: &str = "log-0000000000000001";
+
+fn assert_damaged(disk: &MemDisk, file: &str, from: usize, to: usize) {
+    match recover(disk) {
+        Err(LogError::Damaged { file: at, offset, what }) => {
+            assert_eq!(at, file, "{what}");
+            assert!((from as u64..to as u64).contains(&offset), "{offset}: {what}");
+        }
+        other => panic!("{other:?}"),
+    }
+    match check(&disk.arc()) {
+        Ok(report) => assert!(!report.is_sound()),
+        Err(error) => assert!(matches!(error, LogError::Damaged { .. }), "{error}"),
+    }
+}
+
+#[test]
+fn every_torn_end_of_the_last_group_is_cut_off() {
+    let (disk, stamps, ends) = log_of(&[10, 5000, 9000]);
+    assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), stamps);
+    let whole = disk.read(SEGMENT);
+    let (start, end) = (ends[2], ends[3]);
+    for cut in (start..end - 1).step_by(7) {
+        // sectors are lost, but the prefix may end anywhere
+        let torn = disk.as_it_is();
+        torn.edit(SEGMENT, |bytes| bytes[cut..].fill(0));
+        if torn.read(SEGMENT) == whole {
+            continue; // only padding was cut
+        }
+        assert_eq!(recover(&torn).unwrap().stamps(), stamps[..2], "{cut}");
+        let (running, _) = start_with(&torn, manual()).unwrap();
+        let ts = running.put_durable(10);
+        assert_eq!(recover(&running.kill(&torn)).unwrap().stamps(), [stamps[0], stamps[1], ts]);
+    }
+}
+
+#[test]
+fn any_lost_sectors_of_the_last_group_cut_it_off() {
+    let (disk, stamps, ends) = log_of(&[10, 9000]);
+    let (start, end) = (ends[1], ends[2]);
+    let sectors = (end - start) / 512;
+    let old = vec![0xee; 512];
+    for lost in 1..1u32 << sectors.min(12) {
+        let torn = disk.as_it_is();
+        torn.edit(SEGMENT, |bytes| {
+            for sector in (0..sectors).filter(|sector| lost >> sector & 1 == 1) {
+                let at = start + sector * 512;
+                bytes[at..at + 512].copy_from_slice(&old);
+            }
+        });
+        assert_eq!(recover(&torn).unwrap().stamps(), stamps[..1], "{lost:b}");
+    }
+}
+
+#[test]
+fn a_file_that_ends_in_the_last_group_is_cut_off() {
+    let (disk, stamps, ends) = log_of(&[10, 9000]);
+    for len in ends[1]..ends[2] {
+        let torn = disk.as_it_is();
+        torn.edit(SEGMENT, |bytes| bytes.truncate(len));
+        assert_eq!(recover(&torn).unwrap().stamps(), stamps[..1], "{len}");
+    }
+}
+
+#[test]
+fn every_flipped_bit_before_the_last_group_is_named() {
+    let (disk, _, ends) = log_of(&[10, 600, 10]);
+    // the header of the segment is a group of its own here
+    let starts = [0, ends[0], ends[1], ends[2]];
+    for bit in 0..ends[2] * 8 {
+        let group = starts.iter().rposition(|&start| start <= bit / 8).unwrap();
+        let flipped = disk.as_it_is();
+        flipped.flip(SEGMENT, bit);
+        assert_damaged(&flipped, SEGMENT, starts[group], starts[group] + 1);
+    }
+}
+
+#[test]
+fn every_flipped_bit_before_the_last_group_is_named_in_a_log_of_several_segments_and_openings() {
+    let disk = MemDisk::new();
+    let mut running = start(&disk);
+    for i in 0..16 {
+        running.put_durable(if i % 5 == 0 { 6000 } else { 10 });
+        if i % 6 == 5 {
+            running.log.close().unwrap();
+            running = start(&disk);
+        }
+    }
+    drop(running);
+    let image = disk.as_it_is();
+    let dump = scaledb_log::dump::LogDump::open(image.arc()).unwrap();
+    let segments: Vec<_> = dump.segments().map(|segment| (segment.file(), segment.end() as usize)).collect();
+    assert!(segments.len() > 4);
+    for (i, (name, end)) in segments.iter().enumerate() {
+        // the last group is the synced seal of the close
+        let end = if i + 1 == segments.len() { end - PAGE as usize } else { *end };
+        for at in (0..end).step_by(61) {
+            let flipped = image.as_it_is();
+            flipped.flip(name, at * 8 + at % 8);
+            let page = at / PAGE as usize * PAGE as usize;
+            // a group may have two pages
+            assert_damaged(&flipped, name, page.saturating_sub(PAGE as usize), at + 1);
+        }
+    }
+}
+
+#[test]
+fn a_missing_segment_is_named() {
+    let disk = MemDisk::new();
+    let mut running = start(&disk);
+    for i in 0..12 {
+        running.put_durable(10);
+        if i == 5 {
+            running.log.close().unwrap();
+            running = start(&disk);
+        }
+    }
+    running.log.close().unwrap();
+    let dump = scaledb_log::dump::LogDump::open(disk.arc()).unwrap();
+    for segment in dump.segments() {
+        let image = disk.as_it_is();
+        scaledb_log::disk::Disk::remove(&image, &segment.file()).unwrap();
+        let error = recover(&image).unwrap_err();
+        assert!(matches!(error, LogError::Damaged { .. }), "{error}");
+    }
+}
+
+#[test]
+fn the_last_group_is_known_after_a_close() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    running.put_durable(10);
+    running.log.close().unwrap();
+    let end = 3 * PAGE as usize;
+    for bit in 0..end * 8 {
+        let flipped = disk.as_it_is();
+        flipped.flip(SEGMENT, bit);
+        assert!(matches!(recover(&flipped), Err(LogError::Damaged { .. })), "{bit}");
+    }
+}
+
+#[test]
+fn segments_of_another_database_or_place_are_none() {
+    let (disk, ..) = log_of(&[10]);
+    let (other, ..) = log_of(&[10]);
+    let mixed = disk.as_it_is();
+    mixed.write(SEGMENT, other.read(SEGMENT));
+    assert_damaged(&mixed, SEGMENT, 0, 1);
+    let moved = disk.as_it_is();
+    moved.write("log-0000000000000002", disk.read(SEGMENT));
+    assert_damaged(&moved, "log-0000000000000002", 0, 1);
+}
+
+#[test]
+fn a_newer_format_is_refused_by_name() {
+    let (disk, ..) = log_of(&[10]);
+    disk.edit(SEGMENT, |bytes| {
+        bytes[8] = 2;
+        let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..4096]);
+        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+    });
+    let error = recover(&disk).unwrap_err();
+    assert!(
+        matches!(&error, LogError::NewerFormat { file, found: 2, known: 1 } if file == SEGMENT),
+        "{error}"
+    );
+}

@@ -1,0 +1,244 @@
+//! What is durable comes back, in order, and nothing else ever does.
+
+mod support;
+
+use proptest::prelude::*;
+use scaledb_base::{Timestamp, WorkerId};
+use scaledb_log::{DatabaseDir, LogError};
+use support::*;
+
+fn change() -> impl Strategy<Value = Change> {
+    let bytes = |max: usize| prop::collection::vec(any::<u8>(), 0..max);
+    prop_oneof![
+        (0..9u32, bytes(40), bytes(3000)).prop_map(|(t, k, r)| Change::Insert(t, k, r)),
+        (0..9u32, bytes(40), bytes(100)).prop_map(|(t, k, c)| Change::Update(t, k, c)),
+        (0..9u32, bytes(1024)).prop_map(|(t, k)| Change::Delete(t, k)),
+        bytes(200).prop_map(Change::Catalog),
+    ]
+}
+
+#[derive(Debug, Clone)]
+enum Action {
+    Commit(u8, Vec<Change>),
+    Flush,
+    /// The process dies; or also all that was not synced goes.
+    Kill,
+    PowerLoss,
+    Close,
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        8 => (0..4u8, prop::collection::vec(change(), 0..5)).prop_map(|(w, c)| Action::Commit(w, c)),
+        3 => Just(Action::Flush),
+        1 => Just(Action::Kill),
+        1 => Just(Action::PowerLoss),
+        1 => Just(Action::Close),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_flushed_comes_back_and_nothing_else(actions in prop::collection::vec(action(), 1..60)) {
+        let mut disk = MemDisk::new();
+        let mut running = start(&disk);
+        let (mut durable, mut lost): (Vec<(Timestamp, Vec<Change>)>, Vec<_>) = (Vec::new(), Vec::new());
+        for action in actions.into_iter().chain([Action::Kill]) {
+            match action {
+                Action::Commit(worker, changes) => {
+                    lost.push((running.commit(worker, &changes), changes));
+                    continue;
+                }
+                Action::Flush => {
+                    running.log.flush_once().unwrap();
+                    durable.append(&mut lost);
+                    continue;
+                }
+                Action::Close => {
+                    running.log.close().unwrap();
+                    durable.append(&mut lost);
+                    disk = disk.without_unsynced();
+                }
+                Action::Kill => disk = running.kill(&disk),
+                Action::PowerLoss => disk = disk.without_unsynced(),
+            }
+            lost.clear();
+            let (again, recovered) = start_with(&disk, manual()).unwrap();
+            prop_assert_eq!(&recovered.transactions, &durable);
+            running = again;
+        }
+        let report = scaledb_log::check(&disk.arc()).unwrap();
+        prop_assert!(report.is_sound(), "{:?}", report.problems);
+        prop_assert_eq!(report.transactions, durable.len() as u64);
+    }
+}
+
+#[test]
+fn a_commit_above_the_horizon_is_in_the_group_and_is_not_replayed() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let slow = running.writer(1);
+    slow.begin(running.clock.now());
+    let early = running.put(0, 10);
+    assert!(running.log.flush_once().unwrap());
+    assert!(running.log.durable() <= early, "a commit on its way may still be earlier");
+
+    let image = disk.as_it_is();
+    assert_eq!(recover(&image).unwrap().stamps(), []);
+    slow.end();
+    assert!(running.log.flush_once().unwrap());
+    assert!(running.log.durable() > early);
+    assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), [early]);
+}
+
+#[test]
+fn cut_transactions_of_an_earlier_incarnation_never_come_back() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let durable = running.put_durable(10);
+    let slow = running.writer(1);
+    slow.begin(running.clock.now());
+    let cut = running.put(0, 10);
+    running.log.flush_once().unwrap();
+    assert!(running.log.durable() <= cut);
+    drop(slow);
+
+    // the group with the cut commit is whole, and later horizons lie above it
+    let mut disk = running.kill(&disk);
+    let mut expected = vec![durable];
+    for _ in 0..3 {
+        let (running, recovered) = start_with(&disk, manual()).unwrap();
+        assert_eq!(recovered.stamps(), expected);
+        let ts = running.put_durable(10);
+        assert!(ts > cut, "the clock goes on after all that is in the files");
+        expected.push(ts);
+        disk = running.kill(&disk);
+    }
+    assert_eq!(recover(&disk).unwrap().stamps(), expected);
+}
+
+#[test]
+fn openings_without_commits_leave_nothing_behind() {
+    let mut disk = MemDisk::new();
+    let running = start(&disk);
+    let ts = running.put_durable(10);
+    disk = running.kill(&disk);
+    for round in 0..10 {
+        let running = start(&disk);
+        if round % 2 == 0 {
+            running.log.close().unwrap();
+        }
+        disk = running.kill(&disk);
+        assert!(disk.segments().len() <= 3, "{:?}", disk.names());
+        assert_eq!(recover(&disk).unwrap().stamps(), [ts]);
+    }
+}
+
+#[test]
+fn a_group_larger_than_a_segment_comes_back() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let sizes = [10, 100_000, 10, 4 * PAGE as usize, 50_000, 10];
+    let stamps: Vec<_> = sizes.iter().map(|&size| running.put_durable(size)).collect();
+    let recovered = recover(&running.kill(&disk)).unwrap();
+    assert_eq!(recovered.stamps(), stamps);
+    for (transaction, size) in recovered.transactions.iter().zip(sizes) {
+        assert_eq!(transaction.1, [Change::Insert(1, b"key".to_vec(), vec![0xa5; size])]);
+    }
+}
+
+#[test]
+fn a_transaction_that_needs_several_records_is_one_and_in_order() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let changes: Vec<_> = (0..400u32).map(|i| Change::Insert(i, vec![1; 30], vec![7; 1000])).collect();
+    let ts = running.commit(2, &changes);
+    running.log.flush_once().unwrap();
+    let recovered = recover(&running.kill(&disk)).unwrap();
+    assert!(recovered.stamps().iter().all(|&got| got == ts));
+    let got: Vec<_> = recovered.transactions.into_iter().flat_map(|transaction| transaction.1).collect();
+    assert!(got == changes);
+}
+
+#[test]
+fn a_record_that_is_dropped_unfinished_leaves_nothing() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let first = running.put(0, 10);
+    let mut writer = running.writer(0);
+    writer.begin(running.clock.now());
+    let mut append = writer.append(Timestamp::new(running.clock.now_fenced(), WorkerId(0)));
+    append.catalog(b"half");
+    drop(append);
+    writer.end();
+    drop(writer);
+    let second = running.put(0, 10);
+    running.log.flush_once().unwrap();
+    assert_eq!(recover(&running.kill(&disk)).unwrap().stamps(), [first, second]);
+}
+
+#[test]
+fn a_seal_that_the_next_group_replaces_is_no_gap() {
+    let disk = MemDisk::new();
+    // the thread seals when it has nothing to do
+    let options = scaledb_log::LogOptions { manual: false, ..manual() };
+    let (running, _) = start_with(&disk, options).unwrap();
+    let mut stamps = Vec::new();
+    // 12 pages: over the end of a segment, where the seal is not replaced
+    for _ in 0..12 {
+        let markers = running.log.stats().markers;
+        let ts = running.put(0, 10);
+        running.log.wait(ts).unwrap();
+        stamps.push(ts);
+        // at the end of a segment there is no room for one
+        for _ in 0..50 {
+            if running.log.stats().markers > markers {
+                break;
+            }
+            scaledb_sync::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), stamps);
+        assert_eq!(recover(&disk.without_unsynced()).unwrap().stamps(), stamps);
+    }
+    assert!(running.log.stats().markers >= 8, "{:?}", running.log.stats());
+    running.log.close().unwrap();
+    assert_eq!(recover(&disk.as_it_is()).unwrap().stamps(), stamps);
+}
+
+#[test]
+fn directories_that_are_none_are_refused() {
+    let disk = MemDisk::new();
+    disk.write("holiday.jpg", vec![1, 2, 3]);
+    let refused = |disk: &MemDisk, engine: &str| DatabaseDir::open(disk.arc(), engine).unwrap_err();
+    assert!(matches!(refused(&disk, "test"), LogError::Foreign { file, .. } if file == "holiday.jpg"));
+
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    assert!(matches!(refused(&disk, "test"), LogError::Locked { .. }));
+    running.log.close().unwrap();
+    assert!(matches!(refused(&disk, "other"), LogError::WrongEngine { .. }));
+    // files of others do not matter to a database that is there
+    disk.write("holiday.jpg", vec![1, 2, 3]);
+    assert!(!DatabaseDir::open(disk.arc(), "test").unwrap().is_new());
+
+    disk.edit("MANIFEST", Vec::clear);
+    assert!(matches!(refused(&disk, "test"), LogError::Damaged { .. }));
+    scaledb_log::disk::Disk::remove(&disk, "MANIFEST").unwrap();
+    scaledb_log::disk::Disk::remove(&disk, "holiday.jpg").unwrap();
+    assert!(matches!(refused(&disk, "test"), LogError::Damaged { file, .. } if file == "MANIFEST"));
+}
+
+#[test]
+fn a_log_that_was_not_read_is_not_continued() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    running.put_durable(10);
+    let disk = running.kill(&disk);
+    let directory = DatabaseDir::open(disk.arc(), "test").unwrap();
+    let replay = directory.replay().unwrap();
+    let clock = scaledb_sync::clock::Clock::with_source(scaledb_sync::clock::Source::Counter, 1 << 40);
+    let error = directory.start(replay, manual(), scaledb_sync::Arc::new(clock)).unwrap_err();
+    assert!(matches!(error, LogError::NotReplayed));
+}
