@@ -53,6 +53,8 @@ pub enum When {
     Nth(Call, usize),
     /// At each call of a kind.
     Always(Call),
+    /// At each call of a kind on a file whose name begins so; of a sync of names, the name that changed last.
+    Of(Call, &'static str),
     /// At one of so many calls of a kind, drawn from the disk's seed.
     OneIn(Call, u32),
 }
@@ -82,8 +84,8 @@ impl Faults {
         self.calls.get(&call).copied().unwrap_or(0)
     }
 
-    /// Counts a call; says what goes wrong with it. The first fault of the plan that applies is taken.
-    pub(super) fn meet(&mut self, call: Call, operation: Option<usize>) -> Option<Fault> {
+    /// Counts a call on a file; says what goes wrong with it. The first fault of the plan that applies is taken.
+    pub(super) fn meet(&mut self, call: Call, name: &str, operation: Option<usize>) -> Option<Fault> {
         let count = self.calls.entry(call).or_default();
         let nth = *count;
         *count += 1;
@@ -92,6 +94,7 @@ impl Faults {
             When::Operation(number) => operation == Some(number),
             When::Nth(kind, number) => kind == call && number == nth,
             When::Always(kind) => kind == call,
+            When::Of(kind, start) => kind == call && name.starts_with(start),
             When::OneIn(kind, of) => kind == call && rng.random_range(0..of.max(1)) == 0,
         });
         met.next().map(|(_, fault)| *fault)

@@ -185,15 +185,15 @@ impl SimDisk {
 
 impl Inner {
     /// Counts a call that changes the disk; says what goes wrong with it.
-    fn begin(&mut self, call: Call) -> Option<Fault> {
-        self.faults.meet(call, Some(self.operations))
+    fn begin(&mut self, call: Call, name: &str) -> Option<Fault> {
+        self.faults.meet(call, name, Some(self.operations))
     }
 
     /// A call that may have changed the disk is over.
-    fn end(&mut self, operation: impl FnOnce(&Self) -> Operation) {
+    fn end(&mut self, operation: impl FnOnce() -> Operation) {
         self.operations += 1;
         if self.recording {
-            self.journal.push(operation(self));
+            self.journal.push(operation());
             self.history.push(self.state.clone());
         }
     }
@@ -205,8 +205,8 @@ impl Inner {
     }
 
     /// Counts a call that changes nothing.
-    fn look(&mut self, call: Call) -> io::Result<()> {
-        self.faults.meet(call, None).map_or(Ok(()), |fault| Err(error(fault)))
+    fn look(&mut self, call: Call, name: &str) -> io::Result<()> {
+        self.faults.meet(call, name, None).map_or(Ok(()), |fault| Err(error(fault)))
     }
 
     fn find(&self, name: &str) -> io::Result<(Arc<str>, FileId)> {
@@ -229,11 +229,11 @@ impl Inner {
 
     /// A change of names: if it fails, it may have been made nevertheless.
     fn change_names(&mut self, call: Call, change: NameChange) -> io::Result<()> {
-        let fault = self.begin(call);
+        let fault = self.begin(call, change.name());
         if fault.is_none() || self.faults.rng.random() {
             self.state.change_names(change.clone());
         }
-        self.end(|_| match change {
+        self.end(|| match change {
             NameChange::Create { name, .. } => Operation::Create(name),
             NameChange::Rename { from, to, .. } => Operation::Rename { from, to },
             NameChange::Remove { name } => Operation::Remove(name),
@@ -309,7 +309,7 @@ impl Disk for SimDisk {
     fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
         let inner = &mut *self.inner();
         let name = checked(name)?;
-        if let Some(fault) = inner.begin(Call::Create) {
+        if let Some(fault) = inner.begin(Call::Create, name) {
             return Err(error(fault));
         }
         let file = match inner.find(name) {
@@ -319,20 +319,21 @@ impl Disk for SimDisk {
             }
             Err(_) => inner.create(name),
         };
-        inner.end(|_| Operation::Create(name.into()));
+        inner.end(|| Operation::Create(name.into()));
         Ok(self.handle(inner, file))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn File>> {
         let inner = &mut *self.inner();
-        inner.look(Call::Open)?;
-        let (_, file) = inner.find(checked(name)?)?;
+        let name = checked(name)?;
+        inner.look(Call::Open, name)?;
+        let (_, file) = inner.find(name)?;
         Ok(self.handle(inner, file))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
         let mut inner = self.inner();
-        inner.look(Call::List)?;
+        inner.look(Call::List, "")?;
         Ok(inner.state.names.keys().map(|name| name.to_string()).collect())
     }
 
@@ -351,12 +352,13 @@ impl Disk for SimDisk {
 
     fn sync_names(&self) -> io::Result<()> {
         let inner = &mut *self.inner();
-        let fault = inner.begin(Call::SyncNames);
+        let changed = inner.state.name_changes.clone();
+        let fault = inner.begin(Call::SyncNames, changed.last().map_or("", NameChange::name));
         if fault.is_none() {
             let open = &inner.open;
             inner.state.sync_names(|file| open.contains_key(&file));
         }
-        inner.end(|_| Operation::SyncNames);
+        inner.end(|| Operation::SyncNames);
         match fault {
             None | Some(Fault::Lie) => Ok(()),
             Some(fault) => Err(error(fault)),
@@ -371,7 +373,7 @@ impl Disk for SimDisk {
         }
         if inner.find(name).is_err() {
             inner.create(name);
-            inner.end(|_| Operation::Create(name.into()));
+            inner.end(|| Operation::Create(name.into()));
         }
         Ok(Box::new(Lock { disk: self.clone(), name: name.to_owned() }))
     }
@@ -418,7 +420,8 @@ impl File for SimFile {
 
     fn read_at(&self, to: &mut [u8], offset: u64) -> io::Result<()> {
         let mut inner = self.disk.inner();
-        inner.look(Call::Read)?;
+        let name = inner.name(self.file);
+        inner.look(Call::Read, &name)?;
         let seen = &inner.node(self.file)?.seen;
         // nothing is read behind the largest file
         let inside = usize::try_from(offset).is_ok_and(|offset| seen.read(to, offset));
@@ -428,29 +431,32 @@ impl File for SimFile {
     fn write_at(&self, from: &[u8], offset: u64) -> io::Result<()> {
         let offset = position(offset, from.len())?;
         let mut inner = self.disk.inner();
-        let fault = inner.begin(Call::Write);
+        let name = inner.name(self.file);
+        let fault = inner.begin(Call::Write, &name);
         let result = inner.write(self.file, from, offset, fault);
-        inner.end(|inner| Operation::Write { name: inner.name(self.file), offset, len: from.len() });
+        inner.end(|| Operation::Write { name, offset, len: from.len() });
         result
     }
 
     fn sync(&self) -> io::Result<()> {
         let mut inner = self.disk.inner();
-        let fault = inner.begin(Call::Sync);
+        let name = inner.name(self.file);
+        let fault = inner.begin(Call::Sync, &name);
         let result = inner.sync(self.file, fault);
-        inner.end(|inner| Operation::Sync(inner.name(self.file)));
+        inner.end(|| Operation::Sync(name));
         result
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         let len = position(len, 0)?;
         let mut inner = self.disk.inner();
-        let fault = inner.begin(Call::SetLen);
+        let name = inner.name(self.file);
+        let fault = inner.begin(Call::SetLen, &name);
         let result = match fault {
             Some(fault) => Err(error(fault)),
             None => inner.node(self.file).map(|node| node.change(Change::SetLen(len))),
         };
-        inner.end(|inner| Operation::SetLen { name: inner.name(self.file), len });
+        inner.end(|| Operation::SetLen { name, len });
         result
     }
 }

@@ -75,6 +75,13 @@ pub(super) enum NameChange {
 }
 
 impl NameChange {
+    /// The name that means something else now.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Create { name, .. } | Self::Rename { to: name, .. } | Self::Remove { name } => name,
+        }
+    }
+
     /// Also after changes before it were lost: a rename then brings its file, and takes away what it can.
     pub(super) fn apply(&self, names: &mut Names) {
         match self {

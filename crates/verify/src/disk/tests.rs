@@ -239,6 +239,15 @@ fn faults_meet_the_calls_they_are_planned_for() {
     let found = disk.contents("a").unwrap();
     assert_eq!((&found[..100], &found[100..]), (&[9; 100][..], &PAGE[100..]), "partly written");
 
+    disk.inject(When::Of(Call::Sync, "b"), Fault::Error);
+    let other = disk.create("b1").unwrap();
+    file.sync().unwrap();
+    assert!(other.sync().is_err());
+    disk.inject(When::Of(Call::SyncNames, "b"), Fault::Error);
+    assert!(disk.sync_names().is_err(), "the last name to appear");
+    disk.rename("b1", "c").unwrap();
+    disk.sync_names().unwrap();
+
     disk.inject(When::Always(Call::Write), Fault::Full);
     assert_eq!(file.write_at(&PAGE, 0).unwrap_err().kind(), ErrorKind::StorageFull);
     disk.heal();
