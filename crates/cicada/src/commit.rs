@@ -17,7 +17,7 @@
 use crate::gc::{Item, UNSTAMPED, remove};
 use crate::guard::raise;
 use crate::read::conflict;
-use crate::record::{Record, Stuck, Visible};
+use crate::record::{Installed, Record, Stuck, Visible};
 use crate::rules::Rule;
 use crate::table::{RecordEntry, Table};
 use crate::txn::{Absent, Held, Op, Read};
@@ -160,11 +160,12 @@ impl Ctx<'_> {
     fn install_version(&mut self, number: usize) -> Result<()> {
         let record = self.txn.writes[number].record.expect("an existing record");
         let version = self.make_version(number, record)?;
-        if !record.install(version, self.txn.ts, true) {
+        let installed = record.install(version, self.txn.ts, self.shared.config.rules.on(Rule::LookUp));
+        self.txn.held[number].installed = installed != Installed::Not;
+        if installed != Installed::Newest {
             let table = self.shared.tables.get(self.txn.writes[number].table)?;
             return Err(conflict(ConflictKind::WriteChanged, table, record));
         }
-        self.txn.held[number].installed = true;
         Ok(())
     }
 
@@ -442,7 +443,8 @@ impl Ctx<'_> {
             if !held.created {
                 record.add_item();
                 let lane = lane.get_or_insert_with(|| self.shared.lanes[self.local.id().index()].lock());
-                lane.push_back(Item { record, table: write.table, wts: ts, epoch: UNSTAMPED });
+                let version = Some(version);
+                lane.push_back(Item { record, table: write.table, version, wts: ts, epoch: UNSTAMPED });
             }
         }
     }
@@ -472,7 +474,7 @@ impl Ctx<'_> {
             if write.op == Op::Insert {
                 record.add_item();
                 let mut lane = self.shared.lanes[self.local.id().index()].lock();
-                lane.push_back(Item { record, table: write.table, wts: ts, epoch: UNSTAMPED });
+                lane.push_back(Item { record, table: write.table, version: None, wts: ts, epoch: UNSTAMPED });
             }
         }
     }

@@ -8,8 +8,8 @@
 //!  items of a record  =  installed versions that replaced one, or that were an insert over an absent
 //!                        row and were aborted, and are not cleaned yet
 //! ```
-//! So an item's record is there as long as the item is; and what a chain is cut behind is found by its
-//! timestamp, not by an address that another worker may have reused.
+//! So an item's record is there as long as the item is. Its version may not be, if another item has cut the
+//! chain behind a later one: the record remembers where it was cut last (the paper's `record.min_wts`).
 
 use crate::guard::raise;
 use crate::record::{FROZEN, Record};
@@ -32,6 +32,8 @@ const BACKLOG: usize = 4;
 pub(crate) struct Item {
     pub(crate) record: Record,
     pub(crate) table: TableId,
+    /// The version, if it counts; valid unless the record was cut behind a later one.
+    pub(crate) version: Option<Version>,
     /// The version's timestamp.
     pub(crate) wts: u64,
     /// An epoch that was not over when the version was settled.
@@ -64,7 +66,7 @@ fn clean_item(shared: &Shared, local: &mut Local, item: Item, min_rts: u64) -> O
     if !record.try_lock_items() {
         return Some(item);
     }
-    cut(record, local, item.wts);
+    cut(&item, local);
     if !record.is_last_item() {
         record.unlock_items(true);
         return None;
@@ -86,29 +88,20 @@ fn clean_item(shared: &Shared, local: &mut Local, item: Item, min_rts: u64) -> O
     }
 }
 
-/// Frees what lies behind the version with timestamp `wts`, if that is there still and counts. The caller
-/// has the clean-up lock.
-fn cut(record: Record, local: &mut Local, wts: u64) {
-    let mut at = record.latest().load(Ordering::SeqCst);
-    while at > Record::OBSOLETE {
-        // SAFETY: only the holder of the lock takes versions out of the chain.
-        let version = unsafe { Version::from_raw(at) };
-        if version.wts() > wts {
-            at = version.next().load(Ordering::SeqCst);
-            continue;
-        }
-        if version.wts() == wts && matches!(version.status(), Status::Committed | Status::Deleted) {
-            let mut rest = version.next().swap(Record::NOTHING, Ordering::SeqCst);
-            while rest > Record::OBSOLETE {
-                // SAFETY: unreachable now; by the horizon, nobody who runs has come this far.
-                unsafe {
-                    let version = Version::from_raw(rest);
-                    rest = version.next().load(Ordering::SeqCst);
-                    version.free(local);
-                }
-            }
-        }
+/// Frees what lies behind an item's version, if that is there still. The caller has the clean-up lock.
+fn cut(item: &Item, local: &mut Local) {
+    let Some(version) = item.version else { return };
+    if !item.record.note_cut(item.wts) {
         return;
+    }
+    let mut rest = version.next().swap(Record::NOTHING, Ordering::SeqCst);
+    while rest > Record::OBSOLETE {
+        // SAFETY: unreachable now; by the horizon, nobody who runs has come this far.
+        unsafe {
+            let version = Version::from_raw(rest);
+            rest = version.next().load(Ordering::SeqCst);
+            version.free(local);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 //!       1   latest  the newest version; 0: never one; 1: obsolete
 //!       2   items   lock of the clean-up | number of queued clean-up items
 //!       3   rts     the read timestamp of "there was nothing"
+//!       4   cut     the timestamp of the last version that a clean-up has cut the chain behind
 //!  bytes    key (immutable), padded to a word
 //!           the inlined version, if there is room for one: header and row, see `version.rs`
 //! ```
@@ -40,6 +41,7 @@ struct Head {
     latest: AtomicU64,
     items: AtomicU64,
     rts: AtomicU64,
+    cut: AtomicU64,
 }
 
 /// The address of a record; see the head of the file for how long it is valid.
@@ -54,6 +56,18 @@ unsafe impl Sync for Record {}
 /// A version stayed pending for longer than a reader's patience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stuck;
+
+/// What became of the attempt to put a version into a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub(crate) enum Installed {
+    /// It is there, and no version that may count is later.
+    Newest,
+    /// It is there, and must be aborted: a later one is there too.
+    Late,
+    /// It is not there: a later one is, or the record is obsolete.
+    Not,
+}
 
 /// What a transaction with a timestamp sees of a record (section 3.2).
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +109,13 @@ impl Record {
         let shape = key.len() as u64 | (capacity as u64) << CAPACITY_AT;
         // SAFETY: the block has room for the head, the key and the inlined version, by `bytes`.
         unsafe {
-            block.cast::<Head>().write(Head { shape, latest: zero(), items: zero(), rts: zero() });
+            block.cast::<Head>().write(Head {
+                shape,
+                latest: zero(),
+                items: zero(),
+                rts: zero(),
+                cut: zero(),
+            });
             let bytes = block.add(size_of::<Head>());
             std::ptr::copy_nonoverlapping(key.as_ptr(), bytes.as_ptr(), key.len());
             if capacity > 0 {
@@ -255,16 +275,21 @@ impl Record {
         }
     }
 
-    /// Puts a pending version with timestamp `ts` where it belongs in the chain. With `latest_only`, not
-    /// below a version that may count (section 3.2): then, and if the record is obsolete, false.
+    /// Puts a pending version with timestamp `ts` where it belongs in the chain: below aborted versions at the
+    /// most (section 3.2, *write latest version only*), so that whoever overwrites a version keeps all earlier
+    /// writers out without raising its read timestamp.
+    ///
+    /// Two writers may put their versions in different places at the same time, one above aborted versions and
+    /// one below. The lower one looks up again, as the upper one looks down when it checks what it has read.
     #[inline]
-    pub(crate) fn install(self, version: Version, ts: u64, latest_only: bool) -> bool {
-        'again: loop {
+    pub(crate) fn install(self, version: Version, ts: u64, look_up: bool) -> Installed {
+        loop {
             let mut place = self.latest();
             let mut at = place.load(Ordering::SeqCst);
+            let mut below = false;
             loop {
                 if at == Self::OBSOLETE {
-                    return false;
+                    return Installed::Not;
                 }
                 if at == Self::NOTHING {
                     break;
@@ -274,19 +299,38 @@ impl Record {
                 if above.wts() < ts {
                     break;
                 }
-                if latest_only && above.status() != Status::Aborted {
-                    return false;
+                if above.status() != Status::Aborted {
+                    return Installed::Not;
                 }
+                below = true;
                 place = above.next();
                 at = place.load(Ordering::SeqCst);
             }
             // not reachable yet; published by the exchange
             version.next().store(at, Ordering::Relaxed);
-            if place.compare_exchange(at, version.raw(), Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            if place.compare_exchange(at, version.raw(), Ordering::SeqCst, Ordering::SeqCst).is_err() {
+                continue;
+            }
+            return if below && look_up && self.has_later(ts) { Installed::Late } else { Installed::Newest };
+        }
+    }
+
+    /// Whether a version that may count has a larger timestamp.
+    #[cold]
+    fn has_later(self, ts: u64) -> bool {
+        let mut at = self.latest().load(Ordering::SeqCst);
+        while at > Self::OBSOLETE {
+            // SAFETY: reached at a timestamp that clean-up waits for.
+            let version = unsafe { Version::from_raw(at) };
+            if version.wts() <= ts {
+                return false;
+            }
+            if version.status() != Status::Aborted {
                 return true;
             }
-            continue 'again;
+            at = version.next().load(Ordering::SeqCst);
         }
+        false
     }
 
     /// Notes that a clean-up queue holds one more item of this record.
@@ -304,6 +348,19 @@ impl Record {
         // Acquire pairs with the Release in `unlock_items`
         now & LOCK == 0
             && items.compare_exchange(now, now | LOCK, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// For the holder of the clean-up lock: whether the version of an item that was settled at `wts` is there
+    /// still. Notes that the chain is cut behind it.
+    #[inline]
+    pub(crate) fn note_cut(self, wts: u64) -> bool {
+        let cut = &self.head().cut;
+        // under the clean-up lock
+        let there = wts > cut.load(Ordering::Relaxed);
+        if there {
+            cut.store(wts, Ordering::Relaxed);
+        }
+        there
     }
 
     /// Whether the lock's holder has the only item.

@@ -10,6 +10,8 @@ pub enum Rule {
     CheckReads,
     /// What is overwritten was not read by a later transaction.
     CheckWrites,
+    /// A version that is installed below aborted ones is aborted if a later one has come above them.
+    LookUp,
     /// A reader waits for a pending version.
     HonourPending,
     /// A key that was not found must not be found at the commit.
@@ -39,10 +41,11 @@ pub enum Rule {
 #[cfg(feature = "mutations")]
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::RaiseReads,
         Self::CheckReads,
         Self::CheckWrites,
+        Self::LookUp,
         Self::HonourPending,
         Self::CheckAbsent,
         Self::GuardAbsent,

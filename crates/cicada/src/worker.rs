@@ -108,10 +108,11 @@ impl Ctx<'_> {
         self.local.exit();
     }
 
-    /// Before the end of a transaction, every some microseconds: what it and earlier ones have superseded is
-    /// reclaimed, and somebody moves the horizon (section 3.8).
+    /// At the end of a transaction, every some microseconds: what it and earlier ones have superseded is
+    /// reclaimed, and somebody moves the horizon (section 3.8), which the transaction holds back no more.
     #[inline]
     fn chores(&mut self, now: u64) {
+        self.shared.horizon.end(self.local.id());
         if now.wrapping_sub(self.state.chores_at) >= self.shared.quiescence {
             self.do_chores(now);
         }
