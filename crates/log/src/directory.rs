@@ -19,6 +19,7 @@ use crate::manifest::Manifest;
 use crate::name::{self, LOCK, Name};
 use crate::options::LogOptions;
 use crate::replay::Replay;
+use crate::rules::Rule;
 use crate::scan::{OpenSegment, Scan, scan};
 use crate::segments::{Kept, Segments, prepare, try_hold};
 use rand::TryRngCore;
@@ -121,7 +122,9 @@ impl DatabaseDir {
         assert!(clock.now() >= replay.newest().ticks(), "the clock is behind the log");
         let (disk, scan) = (self.disk, replay.scan);
         let mut manifest = self.manifest;
-        harden(&*disk, &manifest, &scan)?;
+        if Rule::WriteLastAgain.holds() {
+            harden(&*disk, &manifest, &scan)?;
+        }
         let header = SegmentHeader {
             database: manifest.database,
             number: scan.number + 1,

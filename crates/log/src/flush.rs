@@ -21,6 +21,7 @@ use crate::error::{IoContext, LogError, Result};
 use crate::layout::{GroupBuilder, PAGE, Seed};
 use crate::log::Shared;
 use crate::name;
+use crate::rules::Rule;
 use crate::segments::Prepared;
 use crate::stats::add;
 use crate::writer::NONE;
@@ -134,7 +135,7 @@ impl Shared {
                 hint::spin_loop();
                 in_flight = slot.in_flight.load(Ordering::Acquire);
             }
-            if in_flight != NONE {
+            if in_flight != NONE && Rule::InFlight.holds() {
                 ticks = ticks.min(in_flight);
             }
         }
@@ -236,7 +237,7 @@ impl Shared {
             LogError::Failed(_) | LogError::Closed => error,
             error => LogError::Failed(scaledb_sync::Arc::new(error)),
         };
-        self.stop_with(failed)
+        if Rule::FailForEver.holds() { self.stop_with(failed) } else { failed }
     }
 
     /// The flusher's thread.

@@ -173,3 +173,39 @@ impl Iterator for Records<'_> {
         Some(record)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_records_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let mut ends = 0;
+            for record in Records::new(&bytes) {
+                match record {
+                    Some((_, range)) => {
+                        prop_assert!(range.start >= ends + RECORD_HEADER && range.end <= bytes.len());
+                        ends = range.end;
+                    }
+                    None => ends = usize::MAX / 2,
+                }
+            }
+        }
+
+        #[test]
+        fn any_bytes_are_operations_or_an_error(
+            mut bytes in prop::collection::vec(prop_oneof![0..6u8, any::<u8>()], 0..300)
+        ) {
+            if let Some(tag) = bytes.first_mut() {
+                *tag %= 6;
+            }
+            let place = Place { segment: 1, offset: 4096 };
+            let transaction = LoggedTransaction { ts: Timestamp::ZERO, ops: &bytes, place };
+            let errors = transaction.ops().filter(|op| op.is_err()).count();
+            prop_assert!(errors <= 1);
+            prop_assert!(transaction.ops().last().is_none_or(|last| last.is_err() == (errors == 1)));
+        }
+    }
+}

@@ -17,6 +17,7 @@ use crate::error::{LogError, Result};
 use crate::layout::{GroupHeader, PAGE, blocks};
 use crate::manifest::Manifest;
 use crate::record::{LoggedTransaction, Place, Records};
+use crate::rules::Rule;
 use crate::scan::{OpenSegment, Scan};
 use scaledb_base::Timestamp;
 use scaledb_sync::Arc;
@@ -194,7 +195,8 @@ impl Replay {
             return Err(place.damaged("a group has changed since the log was scanned"));
         };
         self.offset += header.length;
-        let (from, to) = (self.horizon, segment.cut);
+        let to = if Rule::Cut.holds() { segment.cut } else { Timestamp::MAX };
+        let from = self.horizon;
         self.horizon = header.horizon;
         // all of it is in the checkpoint
         if header.newest < self.begin {

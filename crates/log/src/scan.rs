@@ -15,6 +15,8 @@ use crate::error::{IoContext, LogError, Result};
 use crate::layout::{Cut, GROUP_HEADER, GroupHeader, PAGE, Seed, SegmentHeader, blocks};
 use crate::manifest::Manifest;
 use crate::name::{self, Name};
+use crate::record::Place;
+use crate::rules::Rule;
 use scaledb_base::Timestamp;
 
 /// A segment with groups that count.
@@ -259,9 +261,11 @@ impl Scan {
         let limit = next.map(|cut| (cut.segment, cut.offset));
         let (mut walk, mut segments) = Walk::along(disk, manifest, headed, limit)?;
         match next {
-            Some(cut) => walk.ends_at(cut)?,
+            Some(cut) => walk.ends_at(cut, disk, manifest, headed)?,
             None => {
-                walk.nothing_follows(disk, manifest, headed)?;
+                if Rule::NothingFollows.holds() {
+                    walk.nothing_follows(disk, manifest, headed)?;
+                }
                 // the last group may be torn; the one before it was durable when this one was written
                 if let Some((segment, offset, group)) = walk.last
                     && !OpenSegment::open(disk, manifest, segment)?.intact(offset, &group)?
@@ -386,7 +390,7 @@ impl Walk {
                 }
                 if !places.iter().flatten().any(|group| group.number == expected) {
                     let what = "a group is not as it was written, and others follow it";
-                    return Err(LogError::damaged(name::segment(self.segment), self.offset, what));
+                    return Err(self.gap(disk, manifest, headed, segment.header.number)?.damaged(what));
                 }
                 return Ok(());
             }
@@ -397,15 +401,25 @@ impl Walk {
 
     /// # Errors
     /// The incarnation behind this one says that it ended elsewhere.
-    fn ends_at(&self, cut: Cut) -> Result<()> {
+    fn ends_at(&self, cut: Cut, disk: &dyn Disk, manifest: &Manifest, headed: &[Headed]) -> Result<()> {
         if (self.segment, self.offset) != (cut.segment, cut.offset) {
             let what = "a group is not as it was written, and a later opening of the database has read it";
-            return Err(LogError::damaged(name::segment(self.segment), self.offset, what));
+            return Err(self.gap(disk, manifest, headed, cut.segment)?.damaged(what));
         }
         if self.last.is_some() && self.horizon != cut.horizon {
             let what = "the last group has another horizon than a later opening has read";
             return Err(LogError::damaged(name::segment(self.segment), self.offset, what));
         }
         Ok(())
+    }
+
+    /// Where the group is missing that comes next, when groups behind it are in the segment `seen`: here, or
+    /// at the front of the next segment.
+    fn gap(&self, disk: &dyn Disk, manifest: &Manifest, headed: &[Headed], seen: u64) -> Result<Place> {
+        let here = Place { segment: self.segment, offset: self.offset };
+        let next = headed.iter().map(|s| s.header.number).find(|&number| number > self.segment);
+        let Some(next) = next.filter(|&next| next <= seen) else { return Ok(here) };
+        let front = OpenSegment::open(disk, manifest, next)?.group(PAGE as u64)?;
+        Ok(if front.is_some() { here } else { Place { segment: next, offset: PAGE as u64 } })
     }
 }

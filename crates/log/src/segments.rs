@@ -13,6 +13,7 @@ use crate::disk::{Disk, File};
 use crate::error::{IoContext, Result};
 use crate::layout::{PAGE, SegmentHeader};
 use crate::name::{self, HOLD};
+use crate::rules::Rule;
 use scaledb_base::Timestamp;
 use scaledb_sync::lock::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -237,7 +238,8 @@ impl Segments {
     /// holds the last group stays: the front of a log always has a group, or is the front of an incarnation.
     pub(crate) fn first_needed(&self, begin: Timestamp, last_group_in: u64) -> u64 {
         let state = self.state.lock();
-        let needed = |kept: &&Kept| kept.newest >= begin || kept.number >= last_group_in;
+        let needed =
+            |kept: &&Kept| kept.newest >= begin && Rule::KeepNeeded.holds() || kept.number >= last_group_in;
         state.kept.iter().find(needed).map_or(last_group_in, |kept| kept.number)
     }
 

@@ -9,7 +9,7 @@ use support::*;
 /// A log of some groups in one segment: the stamps, and where the groups end.
 fn log_of(sizes: &[usize]) -> (MemDisk, Vec<Timestamp>, Vec<usize>) {
     let disk = MemDisk::new();
-    let options = scaledb_log::LogOptions { segment_bytes: 64 * PAGE, ..manual() };
+    let options = scaledb_log::LogOptions { segment_bytes: 12 * PAGE, ..manual() };
     let (running, _) = start_with(&disk, options).unwrap();
     let mut end = PAGE as usize;
     let (mut stamps, mut ends) = (Vec::new(), vec![end]);

@@ -235,3 +235,24 @@ fn row<'a>(from: &mut Bytes<'a>) -> Option<CheckpointRow<'a>> {
     let row = from.take(usize::try_from(row).ok()?)?;
     Some(CheckpointRow { key, row, stamps, groups })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_rows_or_an_error(
+            bytes in prop::collection::vec(prop_oneof![0..6u8, any::<u8>()], 0..300),
+            count in 0..30u32,
+        ) {
+            let place = BlockPlace { name: "part".to_owned(), offset: 64 };
+            let block = Block { table: TableId(1), count, bytes: &bytes, place };
+            let rows: Vec<_> = block.rows().collect();
+            let errors = rows.iter().filter(|row| row.is_err()).count();
+            prop_assert!(errors <= 1 && rows.len() - errors <= count as usize);
+            prop_assert!(errors == 1 || rows.len() == count as usize);
+        }
+    }
+}

@@ -7,6 +7,7 @@ use crate::housekeeping::remove_checkpoints;
 use crate::log::Shared;
 use crate::manifest::{Catalog, CheckpointEntry, Manifest, PartEntry};
 use crate::name;
+use crate::rules::Rule;
 use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES};
 use scaledb_base::{TableId, Timestamp};
 use scaledb_sync::Arc;
@@ -107,7 +108,9 @@ impl CheckpointWriter {
         let shared = self.shared.clone();
         let disk = &*shared.disk;
         disk.sync_names().context("sync the names of", &disk.describe())?;
-        shared.wait(newest)?;
+        if Rule::WaitForRows.holds() {
+            shared.wait(newest)?;
+        }
         let last_group_in = shared.flusher.lock().last_group_in();
         // held to the end, so that the log is not closed meanwhile
         let mut manifest = shared.manifest.lock();

@@ -1,0 +1,67 @@
+//! Switches for single guards, so that tests can show that each is needed.
+
+/// A guard that a build with the feature `mutations` can switch off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// The horizon stays behind commits that are on their way.
+    InFlight,
+    /// After a failure nothing is written any more.
+    FailForEver,
+    /// Groups and blocks have their checksums.
+    Checksums,
+    /// An invalid group with valid ones behind it is damage.
+    NothingFollows,
+    /// What an earlier opening has cut off stays away.
+    Cut,
+    /// An opening writes the last group again.
+    WriteLastAgain,
+    /// A checkpoint waits until the log has what its rows show.
+    WaitForRows,
+    /// A checkpoint leaves the segments that its begin needs.
+    KeepNeeded,
+}
+
+#[cfg(feature = "mutations")]
+mod switch {
+    use super::Rule;
+    use std::cell::Cell;
+
+    thread_local! {
+        static OFF: Cell<Option<Rule>> = const { Cell::new(None) };
+    }
+
+    impl Rule {
+        /// All guards.
+        pub const ALL: [Self; 8] = [
+            Self::InFlight,
+            Self::FailForEver,
+            Self::Checksums,
+            Self::NothingFollows,
+            Self::Cut,
+            Self::WriteLastAgain,
+            Self::WaitForRows,
+            Self::KeepNeeded,
+        ];
+
+        /// Does something without this guard, as far as this thread does it.
+        pub fn without<R>(self, something: impl FnOnce() -> R) -> R {
+            let before = OFF.replace(Some(self));
+            let result = something();
+            OFF.set(before);
+            result
+        }
+
+        pub(crate) fn holds(self) -> bool {
+            OFF.get() != Some(self)
+        }
+    }
+}
+
+#[cfg(not(feature = "mutations"))]
+impl Rule {
+    /// Whether the guard stands: always, in a build without the feature.
+    #[inline(always)]
+    pub(crate) fn holds(self) -> bool {
+        true
+    }
+}
