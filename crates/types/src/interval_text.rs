@@ -1,15 +1,9 @@
-//! Intervals as text.
+//! Output of intervals.
 
 use crate::calendar::{HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
 use crate::datetime::write_clock;
 use crate::env::IntervalStyle;
-use crate::error::Result;
 use crate::interval::Interval;
-use crate::ty::Type;
-
-pub(crate) fn parse(_: &str, _: Type) -> Result<Interval> {
-    Err(crate::SqlError::unsupported("interval input"))
-}
 
 /// Appends an interval.
 pub(crate) fn write(v: &Interval, style: IntervalStyle, out: &mut Vec<u8>) {

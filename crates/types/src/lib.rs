@@ -26,6 +26,7 @@ pub mod error;
 mod float;
 pub mod func;
 pub mod interval;
+mod interval_parse;
 mod interval_text;
 pub mod json;
 pub mod numeric;

@@ -6,7 +6,7 @@ use crate::json::Json;
 use crate::numeric::{Numeric, trim};
 use crate::ty::{Base, Type};
 use crate::value::{Text, Value};
-use crate::{array_text, datetime, float, interval_text};
+use crate::{array_text, datetime, float, interval_parse, interval_text};
 use std::sync::Arc;
 
 /// Bytes of a `name`, without C's terminator.
@@ -282,7 +282,7 @@ impl Value {
             Base::Time => datetime::parse_time(text, ty, env)?,
             Base::Timestamp => datetime::parse_timestamp(text, ty, env)?,
             Base::Timestamptz => datetime::parse_timestamptz(text, ty, env)?,
-            Base::Interval => Self::Interval(interval_text::parse(text, ty)?),
+            Base::Interval => Self::Interval(interval_parse::parse(text, ty)?),
             Base::Uuid => Self::Uuid(parse_uuid(text)?),
             Base::Json => {
                 Json::check(text, "json")?;

@@ -55,6 +55,11 @@ impl Zone {
         Some(Self { zone, name: Name::Fixed })
     }
 
+    /// Whether it is a zone of the database, and no fixed offset.
+    pub(crate) fn is_named(&self) -> bool {
+        matches!(self.name, Name::Database) && self.zone != TimeZone::UTC
+    }
+
     /// The name, as `SHOW TimeZone` prints it.
     pub fn name(&self) -> String {
         match &self.name {
