@@ -92,11 +92,23 @@ pub(crate) enum Workload {
     Clock,
 }
 
+/// The engines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EngineKind {
+    /// Asynchronous concurrency control
+    Acc,
+    /// Optimistic multi-version concurrency control
+    Cicada,
+}
+
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BenchArgs {
     /// What is measured
     #[arg(value_enum)]
     pub(crate) workload: Workload,
+    /// The engine
+    #[arg(long, value_enum, default_value_t = EngineKind::Acc)]
+    pub(crate) engine: EngineKind,
     /// Worker threads [default: the cores]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     pub(crate) threads: Option<u16>,

@@ -1,10 +1,11 @@
 //! `scaledb bench`: one workload, one result.
 
-use crate::args::{BenchArgs, Family, Workload, scale};
+use crate::args::{BenchArgs, EngineKind, Family, Workload, scale};
 use crate::format::{count, plural, table};
 use crate::progress::Line;
 use crate::{Result, print};
 use scaledb_acc::{Acc, Config, Durability};
+use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
 use scaledb_log::disk::RealDisk;
 use scaledb_sync::Arc;
@@ -53,13 +54,23 @@ pub(crate) fn run(args: &BenchArgs) -> Result {
     if !args.json {
         println!("{}: {}", args.workload.name(), plural(args.threads() as u64, "thread"));
     }
-    let finished = match args.workload.family() {
-        Family::Tpcc => run_tpcc(args)?,
-        Family::Ycsb => run_ycsb(args)?,
-        Family::SmallBank => run_smallbank(args)?,
-        Family::Clock => return run_clock(args),
+    if args.workload.family() == Family::Clock {
+        return run_clock(args);
+    }
+    let finished = match args.engine {
+        EngineKind::Acc => measure(args, &open_acc(args)?)?,
+        EngineKind::Cicada => measure(args, &open_cicada(args)?)?,
     };
     show(args, &finished)
+}
+
+/// Runs a workload on an engine.
+fn measure<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
+    match args.workload.family() {
+        Family::Ycsb => run_ycsb(args, engine),
+        Family::SmallBank => run_smallbank(args, engine),
+        Family::Tpcc | Family::Clock => run_tpcc(args, engine),
+    }
 }
 
 /// Prints a result, and tells whether its check passed.
@@ -97,7 +108,7 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
     Ok(passed)
 }
 
-fn open(args: &BenchArgs) -> Result<Acc> {
+fn open_acc(args: &BenchArgs) -> Result<Acc> {
     let mut config = Config { reserve: args.reserve << 20, ..Config::default() };
     if let Some(directory) = &args.directory {
         let disk = RealDisk::open(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
@@ -111,21 +122,28 @@ fn open(args: &BenchArgs) -> Result<Acc> {
     Err("the directory holds a database already: a benchmark needs an empty one".into())
 }
 
-/// Opens a database, fills it, and tells how long that took.
-fn load<T>(args: &BenchArgs, fill: impl FnOnce(&Acc) -> Result<T>) -> Result<(Acc, T, f64)> {
-    let engine = open(args)?;
+fn open_cicada(args: &BenchArgs) -> Result<Cicada> {
+    if args.directory.is_some() {
+        return Err("--directory: Cicada keeps its databases in memory only".into());
+    }
+    let config = scaledb_cicada::Config { reserve: args.reserve << 20, ..scaledb_cicada::Config::default() };
+    Ok(Cicada::open(config)?)
+}
+
+/// Fills a database, and tells how long that took.
+fn load<E: Engine, T>(args: &BenchArgs, engine: &E, fill: impl FnOnce(&E) -> Result<T>) -> Result<(T, f64)> {
     let start = Instant::now();
-    let filled = fill(&engine)?;
+    let filled = fill(engine)?;
     let seconds = start.elapsed().as_secs_f64();
     if !args.json {
         println!("  loaded in {seconds:.1} s");
     }
-    Ok((engine, filled, seconds))
+    Ok((filled, seconds))
 }
 
-fn drive<L: driver::Workload>(
+fn drive<E: Engine, L: driver::Workload>(
     args: &BenchArgs,
-    engine: &Acc,
+    engine: &E,
     workload: &L,
 ) -> Result<(Report, Vec<L::Client>)> {
     let mut line = Line::new();
@@ -138,20 +156,20 @@ fn drive<L: driver::Workload>(
     Ok(result?)
 }
 
-fn run_tpcc(args: &BenchArgs) -> Result<Finished> {
+fn run_tpcc<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     let mix = match args.workload {
         Workload::TpccNp => Mix::NewOrderPayment,
         Workload::TpccNd => Mix::NewOrderDelivery,
         _ => Mix::Full,
     };
     let scale = scale(args.warehouses, args.threads(), args.small);
-    let (engine, tables, load_seconds) = load(args, |engine| {
+    let (tables, load_seconds) = load(args, engine, |engine| {
         let tables = Arc::new(Tables::create(engine, scale, args.synchronous)?);
         tpcc::load(engine, &tables, args.seed, args.threads(), micros_since_2000())?;
         Ok(tables)
     })?;
     let workload = Tpcc { tables: tables.clone(), mix, seed: args.seed, snapshot_reads: args.snapshot_reads };
-    let (report, _) = drive(args, &engine, &workload)?;
+    let (report, _) = drive(args, engine, &workload)?;
     let check = match args.no_check {
         true => Check::NotMade,
         false => Check::Conditions(tpcc::check(&tables, &mut engine.worker()?)?),
@@ -178,15 +196,15 @@ fn ycsb_config(args: &BenchArgs) -> Result<ycsb::Config> {
     Ok(config)
 }
 
-fn run_ycsb(args: &BenchArgs) -> Result<Finished> {
+fn run_ycsb<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     let config = ycsb_config(args)?;
-    let (engine, table, load_seconds) = load(args, |engine| {
+    let (table, load_seconds) = load(args, engine, |engine| {
         let table = ycsb::Table::create(engine, config.fields, args.synchronous)?;
         table.load(engine, config.records, args.threads())?;
         Ok(table)
     })?;
     let workload = Ycsb::new(config.clone(), table.clone(), args.seed);
-    let (report, sessions) = drive(args, &engine, &workload)?;
+    let (report, sessions) = drive(args, engine, &workload)?;
     let done = sessions.iter().map(|session| session.done()).sum();
     let check = match args.no_check {
         true => Check::NotMade,
@@ -196,14 +214,14 @@ fn run_ycsb(args: &BenchArgs) -> Result<Finished> {
     Ok(Finished { parameters: serde_json::to_value(config)?, load_seconds, report, check })
 }
 
-fn run_smallbank(args: &BenchArgs) -> Result<Finished> {
+fn run_smallbank<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     let default = smallbank::Config::default();
     let config = smallbank::Config {
         customers: args.records.unwrap_or(default.customers),
         hot_customers: args.hot_customers.unwrap_or(default.hot_customers),
         hot_percent: args.hot.map_or(default.hot_percent, u32::from),
     };
-    let (engine, tables, load_seconds) = load(args, |engine| {
+    let (tables, load_seconds) = load(args, engine, |engine| {
         let tables = Arc::new(smallbank::Tables::create(engine, args.synchronous)?);
         tables.load(engine, config.customers, args.seed, args.threads())?;
         Ok(tables)
@@ -211,7 +229,7 @@ fn run_smallbank(args: &BenchArgs) -> Result<Finished> {
     let before = tables.total(&mut engine.worker()?)?;
     let workload =
         SmallBank { config, tables: tables.clone(), seed: args.seed, snapshot_reads: args.snapshot_reads };
-    let (report, tellers) = drive(args, &engine, &workload)?;
+    let (report, tellers) = drive(args, engine, &workload)?;
     let check = if args.no_check {
         Check::NotMade
     } else {
