@@ -85,11 +85,12 @@ test-unit: setup ## Unit, integration and documentation tests
 	$(CARGO) test --workspace --locked
 
 .PHONY: test-mutations
-test-mutations: setup ## Switches off one rule of the protocol at a time: some test must fail
+test-mutations: setup ## Switches off one rule at a time, of the protocol or the log: some test must fail
 ifeq ($(MUTATIONS),)
 	@echo "test-mutations: none yet"
 else
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test mutations
+	$(CARGO) test --locked -p scaledb-verify --features mutations --test log_crashes without_a_guard
 endif
 
 .PHONY: test-examples

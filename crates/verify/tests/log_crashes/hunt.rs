@@ -77,10 +77,8 @@ pub(crate) fn hunt(
     while start.elapsed() < patience {
         let plan = Plan { mutation, ..plan(seed) };
         let disk = SimDisk::new(seed);
-        match mutation {
-            Mutation::LyingSync => disk.inject(When::Always(Call::Sync), Fault::Lie),
-            Mutation::LyingNames => disk.inject(When::Always(Call::SyncNames), Fault::Lie),
-            _ => {}
+        if let Mutation::Lie(call, start) = mutation {
+            disk.inject(When::Of(call, start), Fault::Lie);
         }
         let (trace, outcome) = run(&disk, &History::default(), 0, plan);
         outcome.map_err(|violation| Found::new(&trace, plan, trace.disk.operations(), 0, violation))?;

@@ -9,7 +9,7 @@ use scaledb_base::{Timestamp, WorkerId};
 use scaledb_log::{CheckpointWriter, Log, LogError, LogOptions, PartWriter, Writer};
 use scaledb_sync::Arc;
 use scaledb_sync::clock::{Clock, Source};
-use scaledb_verify::disk::SimDisk;
+use scaledb_verify::disk::{Call, SimDisk};
 
 /// What a run does.
 #[derive(Debug, Clone, Copy)]
@@ -31,10 +31,8 @@ pub(crate) enum Mutation {
     None,
     /// Groups are written and not synced.
     NoSync,
-    /// The disk says that it has synced contents, and has not.
-    LyingSync,
-    /// The disk says that it has synced names, and has not.
-    LyingNames,
+    /// The disk says that it has synced, and has not: contents or names, of files whose names begin so.
+    Lie(Call, &'static str),
     /// A commit is acknowledged when it was written, whatever the horizon says.
     AcknowledgeEarly,
 }
@@ -257,8 +255,8 @@ impl Run {
     fn told<T>(&mut self, result: scaledb_log::Result<T>) -> Result<Option<T>, Violation> {
         match result {
             Ok(done) => Ok(Some(done)),
-            Err(_) if self.log.failure().is_some() => {
-                self.failed = true;
+            Err(LogError::Failed(_)) => {
+                self.failed |= self.log.failure().is_some();
                 Ok(None)
             }
             // a checkpoint that fails leaves the log as it is
