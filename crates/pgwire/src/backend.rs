@@ -68,15 +68,6 @@ pub enum Step {
     },
 }
 
-/// Prepared statements that SQL deallocated.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deallocated {
-    /// One.
-    Statement(String),
-    /// All.
-    All,
-}
-
 /// A session that runs SQL. Its thread is the connection's; it is dropped when the connection ends, and
 /// a transaction that is open then is rolled back.
 ///
@@ -89,11 +80,6 @@ pub enum Deallocated {
 /// After an error the session knows itself that its transaction failed; [`fail`](Self::fail) tells it of
 /// errors that it did not make.
 pub trait Backend {
-    /// A prepared statement.
-    type Statement;
-    /// A statement with its parameters, perhaps half read.
-    type Portal;
-
     /// Whether a transaction is open.
     fn status(&self) -> Status;
 
@@ -105,48 +91,47 @@ pub trait Backend {
     /// A statement failed: the rest is not run.
     fn query(&mut self, sql: &str, reply: &mut Reply<'_>) -> Result<Step>;
 
-    /// Prepares a statement whose parameters have these types.
+    /// Prepares a statement whose parameters have these types; the empty name is taken by the latest.
     ///
     /// # Errors
     ///
-    /// It is no SQL, or names what does not exist.
-    fn parse(&mut self, sql: &str, types: Oids<'_>) -> Result<Self::Statement>;
-
-    /// The number of a statement's parameters and of its result's columns.
-    fn shape(&self, statement: &Self::Statement) -> (usize, usize);
+    /// It is no SQL, names what does not exist, or its own name is taken.
+    fn parse(&mut self, name: &str, sql: &str, types: Oids<'_>) -> Result<()>;
 
     /// Tells a statement's parameters, and its columns or that it has none.
     ///
     /// # Errors
     ///
-    /// The statement does not fit its tables any more.
-    fn describe_statement(&mut self, statement: &Self::Statement, reply: &mut Reply<'_>) -> Result<()>;
+    /// There is no such statement, or it does not fit its tables any more.
+    fn describe_statement(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()>;
 
-    /// Makes a portal; `recycled` is an old one whose memory may be used.
+    /// Makes a portal: a statement with values for its parameters.
     ///
     /// # Errors
     ///
-    /// A value is not one of its type.
-    fn bind(
-        &mut self,
-        statement: &Self::Statement,
-        bind: &Bind<'_>,
-        recycled: Option<Self::Portal>,
-    ) -> Result<Self::Portal>;
+    /// There is no such statement, the portal's name is taken, or a value is not one of its type.
+    fn bind(&mut self, bind: &Bind<'_>) -> Result<()>;
 
     /// Tells a portal's columns, or that it has none.
     ///
     /// # Errors
     ///
-    /// As with [`describe_statement`](Self::describe_statement).
-    fn describe_portal(&mut self, portal: &Self::Portal, reply: &mut Reply<'_>) -> Result<()>;
+    /// There is no such portal.
+    fn describe_portal(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()>;
 
-    /// Runs a portal until `rows` rows are sent, or goes on with it; at its end, `reply` is told.
+    /// Runs a portal until `rows` rows are sent, or goes on with it; at its end, `reply` is told. `last` says
+    /// that the batch ends behind it: what would be committed then may be committed at once.
     ///
     /// # Errors
     ///
-    /// The statement failed.
-    fn execute(&mut self, portal: &mut Self::Portal, rows: u64, reply: &mut Reply<'_>) -> Result<Step>;
+    /// There is no such portal, or the statement failed.
+    fn execute(&mut self, portal: &str, rows: u64, last: bool, reply: &mut Reply<'_>) -> Result<Step>;
+
+    /// Forgets a statement; one that is not there is forgotten already.
+    fn close_statement(&mut self, name: &str);
+
+    /// Forgets a portal; one that is not there is forgotten already.
+    fn close_portal(&mut self, name: &str);
 
     /// Data for the `COPY FROM STDIN` that runs, cut anywhere.
     ///
@@ -175,14 +160,6 @@ pub trait Backend {
 
     /// A request failed before it came here: the transaction fails.
     fn fail(&mut self);
-
-    /// A number that changes whenever a transaction ends: its portals end with it.
-    fn epoch(&self) -> u64;
-
-    /// Prepared statements that SQL deallocated since the last call, one per call.
-    fn deallocated(&mut self) -> Option<Deallocated> {
-        None
-    }
 
     /// Why the connection must end now, if it must. Asked before each message and when the input ends.
     fn interrupted(&mut self) -> Option<Box<Report>> {

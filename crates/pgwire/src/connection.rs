@@ -81,7 +81,7 @@ impl<T: Transport> Connection<T> {
         out.backend_key(opened.pid, &opened.key);
         out.ready(opened.backend.status());
         out.flush(channel)?;
-        let mut session = Session::new(opened.backend, *limits);
+        let mut session = Session::new(opened.backend);
         loop {
             if let Some(report) = session.backend.interrupted() {
                 return Err(report.into_fatal().into());
@@ -93,8 +93,9 @@ impl<T: Transport> Connection<T> {
                 }
                 frame => frame?,
             };
+            let last = inbox.peek() == Some(b'S');
             let body = inbox.bytes(&frame.body);
-            match session.message(frame.tag, body, &mut Reply::new(out, channel))? {
+            match session.message(frame.tag, body, last, &mut Reply::new(out, channel))? {
                 Next::Read => {}
                 Next::Flush => out.flush(channel)?,
             }

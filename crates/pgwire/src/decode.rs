@@ -83,8 +83,10 @@ pub(crate) fn request(tag: u8, body: &[u8]) -> Result<Request<'_>> {
 /// Values for the parameters of a prepared statement.
 #[derive(Clone, Copy, Debug)]
 pub struct Bind<'a> {
-    pub(crate) portal: &'a str,
-    pub(crate) statement: &'a str,
+    /// The portal's name.
+    pub portal: &'a str,
+    /// The statement's name.
+    pub statement: &'a str,
     /// How each value is written.
     pub formats: Formats<'a>,
     /// The values.
@@ -151,7 +153,7 @@ impl Formats<'_> {
     }
 
     /// Whether there are as many codes as `count` values allow.
-    pub(crate) fn fit(&self, count: usize) -> bool {
+    pub fn fit(&self, count: usize) -> bool {
         self.len() <= 1 || self.len() == count
     }
 

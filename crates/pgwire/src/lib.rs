@@ -5,7 +5,7 @@
 //!                  bytes                 messages                      calls
 //!  ┌───────────┐         ┌────────────┐           ┌───────────┐                ┌──────────────────┐
 //!  │ Transport │───────► │ inbox      │ decode ─► │ session   │ ─────────────► │ Backend          │
-//!  │ (plain or │         └────────────┘           │ names,    │                │ parse, bind,     │
+//!  │ (plain or │         └────────────┘           │ order,    │                │ parse, bind,     │
 //!  │  TLS)     │         ┌────────────┐           │ pipelines,│    Reply       │ execute, copy,   │
 //!  │           │◄─────── │ outbox     │ ◄──────── │ COPY      │ ◄───────────── │ sync             │
 //!  └───────────┘ one     └────────────┘  rows are └───────────┘  columns, rows └──────────────────┘
@@ -33,7 +33,7 @@ mod session;
 mod startup;
 
 pub use auth::Method;
-pub use backend::{Backend, Deallocated, Host, Opened, Step};
+pub use backend::{Backend, Host, Opened, Step};
 pub use channel::{Tls, Transport};
 pub use connection::{End, serve};
 pub use decode::{Bind, Formats, Oids, Values, utf8};

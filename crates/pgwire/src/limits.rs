@@ -20,14 +20,10 @@ pub(crate) const KEEP_BYTES: usize = 256 << 10;
 pub struct Limits {
     /// Bytes of one message with data: Query, Parse, Bind, CopyData.
     pub message_bytes: usize,
-    /// Named prepared statements.
-    pub statements: usize,
-    /// Named portals.
-    pub portals: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { message_bytes: 64 << 20, statements: 10_000, portals: 1_000 }
+        Self { message_bytes: 64 << 20 }
     }
 }

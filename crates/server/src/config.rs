@@ -42,8 +42,6 @@ pub struct Config {
     pub max_unauthenticated: usize,
     /// Bytes of one message of a client at most.
     pub max_message_bytes: usize,
-    /// Named prepared statements of one client at most.
-    pub max_prepared_statements: usize,
     /// How long a client may take to prove who it is.
     #[serde(with = "seconds")]
     pub authentication_timeout: Duration,
@@ -88,7 +86,6 @@ impl Default for Config {
             max_connections: 1_000,
             max_unauthenticated: 200,
             max_message_bytes: 64 << 20,
-            max_prepared_statements: 10_000,
             authentication_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(60),
             statement_timeout: Duration::ZERO,

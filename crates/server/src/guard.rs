@@ -1,7 +1,7 @@
 //! A session as the server runs it: the same session, with its times and counts kept.
 
 use crate::control::{Cancel, Control, Counts, Timeouts};
-use scaledb_pgwire::{Backend, Bind, Deallocated, Oids, Reply, Report, Result, SqlState, Status, Step};
+use scaledb_pgwire::{Backend, Bind, Oids, Reply, Report, Result, SqlState, Status, Step};
 use scaledb_sync::Arc;
 
 /// A session whose times are limited.
@@ -58,9 +58,6 @@ impl<B: Limited> Guarded<B> {
 }
 
 impl<B: Limited> Backend for Guarded<B> {
-    type Statement = B::Statement;
-    type Portal = B::Portal;
-
     fn status(&self) -> Status {
         self.session.status()
     }
@@ -72,44 +69,43 @@ impl<B: Limited> Backend for Guarded<B> {
         self.told(done)
     }
 
-    fn parse(&mut self, sql: &str, types: Oids<'_>) -> Result<Self::Statement> {
+    fn parse(&mut self, name: &str, sql: &str, types: Oids<'_>) -> Result<()> {
         self.begin();
-        let done = self.session.parse(sql, types);
+        let done = self.session.parse(name, sql, types);
         self.told(done)
     }
 
-    fn shape(&self, statement: &Self::Statement) -> (usize, usize) {
-        self.session.shape(statement)
-    }
-
-    fn describe_statement(&mut self, statement: &Self::Statement, reply: &mut Reply<'_>) -> Result<()> {
+    fn describe_statement(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()> {
         self.begin();
-        let done = self.session.describe_statement(statement, reply);
+        let done = self.session.describe_statement(name, reply);
         self.told(done)
     }
 
-    fn bind(
-        &mut self,
-        statement: &Self::Statement,
-        bind: &Bind<'_>,
-        recycled: Option<Self::Portal>,
-    ) -> Result<Self::Portal> {
+    fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
         self.begin();
-        let done = self.session.bind(statement, bind, recycled);
+        let done = self.session.bind(bind);
         self.told(done)
     }
 
-    fn describe_portal(&mut self, portal: &Self::Portal, reply: &mut Reply<'_>) -> Result<()> {
+    fn describe_portal(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()> {
         self.begin();
-        let done = self.session.describe_portal(portal, reply);
+        let done = self.session.describe_portal(name, reply);
         self.told(done)
     }
 
-    fn execute(&mut self, portal: &mut Self::Portal, rows: u64, reply: &mut Reply<'_>) -> Result<Step> {
+    fn execute(&mut self, portal: &str, rows: u64, last: bool, reply: &mut Reply<'_>) -> Result<Step> {
         self.begin();
         Counts::add(&self.control.counts.statements);
-        let done = self.session.execute(portal, rows, reply);
+        let done = self.session.execute(portal, rows, last, reply);
         self.told(done)
+    }
+
+    fn close_statement(&mut self, name: &str) {
+        self.session.close_statement(name);
+    }
+
+    fn close_portal(&mut self, name: &str) {
+        self.session.close_portal(name);
     }
 
     fn copy_data(&mut self, data: &[u8]) -> Result<()> {
@@ -140,14 +136,6 @@ impl<B: Limited> Backend for Guarded<B> {
     fn fail(&mut self) {
         Counts::add(&self.control.counts.errors);
         self.session.fail();
-    }
-
-    fn epoch(&self) -> u64 {
-        self.session.epoch()
-    }
-
-    fn deallocated(&mut self) -> Option<Deallocated> {
-        self.session.deallocated()
     }
 
     #[inline]

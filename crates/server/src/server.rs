@@ -228,11 +228,7 @@ fn greet<S: Sessions>(socket: Socket, shared: &Arc<Shared<S>>, ticks: &Arc<Ticks
 
 /// Serves a client, on its thread.
 fn run<S: Sessions>(shared: &Shared<S>, control: &Arc<Control>, place: Place, number: u64) {
-    let limits = Limits {
-        message_bytes: shared.config.max_message_bytes,
-        statements: shared.config.max_prepared_statements,
-        ..Limits::default()
-    };
+    let limits = Limits { message_bytes: shared.config.max_message_bytes };
     let door = Door { shared, control, place: RefCell::new(Some(place)), pid: Cell::new(None) };
     let stream = Stream(control.socket.clone());
     let end = catch_unwind(AssertUnwindSafe(|| serve(stream, &door, &limits)));

@@ -9,13 +9,14 @@
 //! ```
 
 use scaledb_pgwire::{
-    Backend, Bind, Column, Deallocated, End, Format, Host, Limits, Method, Oids, Opened, Reply, Report,
-    Result, Severity, SqlState, Startup, Status, Step, Tag, Tls, Verifier, serve,
+    Backend, Bind, Column, End, Format, Host, Limits, Method, Oids, Opened, Reply, Report, Result, Severity,
+    SqlState, Startup, Status, Step, Tag, Tls, Verifier, serve,
 };
 use scaledb_sync::Arc;
-use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::thread::{self, JoinHandle};
+use std::collections::HashMap;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::time::Duration;
 
@@ -30,8 +31,10 @@ pub(crate) struct Words {
     copied: usize,
     /// What stands behind a COPY.
     rest: String,
-    deallocated: Option<Deallocated>,
-    epoch: u64,
+    statements: HashMap<String, Statement>,
+    portals: HashMap<String, Portal>,
+    /// Executions that were said to be the last of their batch.
+    pub(crate) last: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
 }
 
@@ -56,6 +59,14 @@ fn column(name: &str, format: Format) -> Column<'_> {
 /// The number of `$1` to `$9`.
 fn parameter(word: &str) -> Option<usize> {
     word.strip_prefix('$')?.parse().ok().filter(|n| (1..10).contains(n))
+}
+
+fn no_statement() -> Box<Report> {
+    Report::error(SqlState(*b"26000"), "no such statement")
+}
+
+fn no_portal() -> Box<Report> {
+    Report::error(SqlState(*b"34000"), "no such portal")
 }
 
 fn columns(text: &str) -> usize {
@@ -142,7 +153,7 @@ impl Words {
             "commit" | "rollback" => {
                 let failed = std::mem::take(&mut self.failed);
                 self.open = false;
-                self.epoch += 1;
+                self.portals.clear();
                 Tag::new(if failed || first == "rollback" { "ROLLBACK" } else { "COMMIT" }, None)
             }
             "copy" => match words.next() {
@@ -172,10 +183,8 @@ impl Words {
                 Tag::new("DO", None)
             }
             "deallocate" => {
-                self.deallocated = Some(match words.next() {
-                    Some("all") | None => Deallocated::All,
-                    Some(name) => Deallocated::Statement(name.to_owned()),
-                });
+                let name = words.next().unwrap_or_default().to_owned();
+                self.statements.remove(&name);
                 Tag::new("DEALLOCATE", None)
             }
             "fail" => {
@@ -200,9 +209,6 @@ impl Words {
 }
 
 impl Backend for Words {
-    type Statement = Statement;
-    type Portal = Portal;
-
     fn status(&self) -> Status {
         match (self.open, self.failed) {
             (false, _) => Status::Idle,
@@ -234,21 +240,21 @@ impl Backend for Words {
         }
     }
 
-    fn parse(&mut self, sql: &str, types: Oids<'_>) -> Result<Statement> {
+    fn parse(&mut self, name: &str, sql: &str, types: Oids<'_>) -> Result<()> {
         if sql.contains("nonsense") {
             return self.note(Err(Report::error(SqlState(*b"42601"), "syntax error")));
         }
+        if !name.is_empty() && self.statements.contains_key(name) {
+            return self.note(Err(Report::error(SqlState(*b"42P05"), "there is one of this name")));
+        }
         let mut types: Vec<u32> = types.iter().map(|oid| if oid == 0 { TEXT } else { oid }).collect();
-        let parameters = sql.split_whitespace().filter_map(parameter).max().unwrap_or(0);
-        types.resize(parameters, TEXT);
-        Ok(Statement { text: sql.to_owned(), types })
+        types.resize(sql.split_whitespace().filter_map(parameter).max().unwrap_or(0), TEXT);
+        self.statements.insert(name.to_owned(), Statement { text: sql.to_owned(), types });
+        Ok(())
     }
 
-    fn shape(&self, statement: &Statement) -> (usize, usize) {
-        (statement.types.len(), columns(&statement.text))
-    }
-
-    fn describe_statement(&mut self, statement: &Statement, reply: &mut Reply<'_>) -> Result<()> {
+    fn describe_statement(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()> {
+        let Some(statement) = self.statements.get(name) else { return self.note(Err(no_statement())) };
         reply.parameters(statement.types.iter().copied());
         match columns(&statement.text) {
             0 => reply.no_data(),
@@ -257,13 +263,19 @@ impl Backend for Words {
         Ok(())
     }
 
-    fn bind(&mut self, statement: &Statement, bind: &Bind<'_>, _: Option<Portal>) -> Result<Portal> {
+    fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
+        let Some(statement) = self.statements.get(bind.statement) else {
+            return self.note(Err(no_statement()));
+        };
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let values = bind.iter().map(|(_, value)| value.map(text)).collect();
-        Ok(Portal { text: statement.text.clone(), values, format: bind.results.get(0), at: 0 })
+        let portal = Portal { text: statement.text.clone(), values, format: bind.results.get(0), at: 0 };
+        self.portals.insert(bind.portal.to_owned(), portal);
+        Ok(())
     }
 
-    fn describe_portal(&mut self, portal: &Portal, reply: &mut Reply<'_>) -> Result<()> {
+    fn describe_portal(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()> {
+        let Some(portal) = self.portals.get(name) else { return self.note(Err(no_portal())) };
         match columns(&portal.text) {
             0 => reply.no_data(),
             n => reply.columns((0..n).map(|_| column("word", portal.format))),
@@ -271,9 +283,22 @@ impl Backend for Words {
         Ok(())
     }
 
-    fn execute(&mut self, portal: &mut Portal, rows: u64, reply: &mut Reply<'_>) -> Result<Step> {
-        let done = self.run(portal, rows, reply);
+    fn execute(&mut self, name: &str, rows: u64, last: bool, reply: &mut Reply<'_>) -> Result<Step> {
+        if last {
+            self.last.fetch_add(1, Ordering::SeqCst);
+        }
+        let Some(mut portal) = self.portals.remove(name) else { return self.note(Err(no_portal())) };
+        let done = self.run(&mut portal, rows, reply);
+        self.portals.insert(name.to_owned(), portal);
         self.note(done)
+    }
+
+    fn close_statement(&mut self, name: &str) {
+        self.statements.remove(name);
+    }
+
+    fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
     }
 
     fn copy_data(&mut self, data: &[u8]) -> Result<()> {
@@ -298,7 +323,7 @@ impl Backend for Words {
         let conflict = std::mem::take(&mut self.conflict);
         if !self.open {
             self.failed = false;
-            self.epoch += 1;
+            self.portals.clear();
         }
         if conflict {
             return Err(Report::error(SqlState(*b"40001"), "could not serialize access"));
@@ -309,14 +334,6 @@ impl Backend for Words {
     fn fail(&mut self) {
         self.failed = true;
         self.conflict = false;
-    }
-
-    fn epoch(&self) -> u64 {
-        self.epoch
-    }
-
-    fn deallocated(&mut self) -> Option<Deallocated> {
-        self.deallocated.take()
     }
 
     fn interrupted(&mut self) -> Option<Box<Report>> {
@@ -331,6 +348,7 @@ pub(crate) struct Users {
     pub(crate) tls: Option<Tls>,
     pub(crate) cancelled: Mutex<Vec<(i32, Vec<u8>)>>,
     pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) last: Arc<AtomicUsize>,
 }
 
 impl Host for Users {
@@ -358,7 +376,7 @@ impl Host for Users {
 
     fn open(&self, startup: &Startup) -> Result<Opened<Words>> {
         Ok(Opened {
-            backend: Words { stop: self.stop.clone(), ..Words::default() },
+            backend: Words { stop: self.stop.clone(), last: self.last.clone(), ..Words::default() },
             parameters: vec![
                 ("server_version".into(), "15.0".into()),
                 ("client_encoding".into(), "UTF8".into()),
@@ -373,7 +391,7 @@ impl Host for Users {
     }
 }
 
-pub(crate) const LIMITS: Limits = Limits { message_bytes: 1 << 20, statements: 100, portals: 10 };
+pub(crate) const LIMITS: Limits = Limits { message_bytes: 1 << 20 };
 
 /// A server that takes clients as long as the process lives.
 pub(crate) struct Server {

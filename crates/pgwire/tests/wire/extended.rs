@@ -1,7 +1,7 @@
 //! Extended queries: names, pipelines, portals, errors.
 
-use crate::backend::LIMITS;
 use crate::raw::{Batch, Client, Message};
+use scaledb_sync::atomic::Ordering;
 
 fn run(client: &mut Client, encode: impl FnOnce(&mut Batch)) -> (String, Vec<Message>) {
     client.write(encode);
@@ -131,7 +131,7 @@ fn portals_end_with_their_transaction() {
 }
 
 #[test]
-fn names_are_unique_until_closed() {
+fn what_is_closed_is_gone() {
     let (mut client, _server) = Client::ready();
     let parse = |b: &mut Batch| {
         b.parse("s", "echo $1");
@@ -148,56 +148,30 @@ fn names_are_unique_until_closed() {
     assert_eq!(tags, "3331Z");
     let (_, found) = run(&mut client, |b| {
         b.bind("p", "s", &[None]);
-        b.bind("p", "s", &[None]);
+        b.close(b'P', "p");
+        b.execute("p", 0);
         b.sync();
     });
-    assert_eq!(code(&found), "42P03");
-    client.query("deallocate s");
-    let (_, found) = run(&mut client, |b| {
-        b.bind("p", "s", &[None]);
-        b.sync();
-    });
-    assert_eq!(code(&found), "26000");
+    assert_eq!(code(&found), "34000");
 }
 
 #[test]
-fn the_unnamed_statement_is_replaced_and_a_failed_one_is_gone() {
-    let (mut client, _server) = Client::ready();
-    let (tags, _) = run(&mut client, |b| {
-        b.parse("", "echo a");
-        b.parse("", "echo b");
-        b.sync();
-    });
-    assert_eq!(tags, "11Z");
+fn a_session_knows_which_execution_is_the_last() {
+    let (mut client, server) = Client::ready();
+    let last = || server.host.last.load(Ordering::SeqCst);
     run(&mut client, |b| {
-        b.parse("", "nonsense");
+        b.run("echo a", &[]);
+        b.run("echo b", &[]);
         b.sync();
     });
-    let (_, found) = run(&mut client, |b| {
-        b.bind("", "", &[]);
+    assert_eq!(last(), 1);
+    client.write(|b| b.run("echo a", &[]));
+    client.write(|b| {
+        b.flush();
         b.sync();
     });
-    assert_eq!(code(&found), "26000");
-}
-
-#[test]
-fn what_does_not_fit_the_statement_is_refused() {
-    let (mut client, _server) = Client::ready();
-    let (_, found) = run(&mut client, |b| {
-        b.parse("", "echo $1");
-        b.bind("", "", &[None, None]);
-        b.sync();
-    });
-    let error = found.iter().find(|message| message.tag == 'E').unwrap();
-    assert_eq!(error.code(), "08P01");
-    assert_eq!(
-        error.field(b'M').unwrap(),
-        "bind message supplies 2 parameters, but prepared statement \"\" requires 1"
-    );
-    // three result formats for one column
-    client.write(|b| b.parse("", "echo a"));
-    client.send(b"B\0\0\0\x12\0\0\0\0\0\0\0\x03\0\0\0\0\0\0S\0\0\0\x04");
-    assert_eq!(code(&client.batch()), "08P01");
+    client.batch();
+    assert_eq!(last(), 1);
 }
 
 #[test]
@@ -227,26 +201,6 @@ fn errors_of_the_protocol_fail_the_transaction() {
     client.write(Batch::sync);
     let found = client.batch();
     assert_eq!((code(&found).as_str(), found.last().unwrap().body.as_slice()), ("08P01", &b"E"[..]));
-}
-
-#[test]
-fn a_client_does_not_hoard_names() {
-    let (mut client, _server) = Client::ready();
-    let (_, found) = run(&mut client, |b| {
-        for n in 0..=LIMITS.statements {
-            b.parse(&format!("s{n}"), "echo a");
-        }
-        b.sync();
-    });
-    assert_eq!(code(&found), "53400");
-    client.query("begin");
-    let (_, found) = run(&mut client, |b| {
-        for n in 0..=LIMITS.portals {
-            b.bind(&format!("p{n}"), "s1", &[]);
-        }
-        b.sync();
-    });
-    assert_eq!(code(&found), "53400");
 }
 
 #[test]

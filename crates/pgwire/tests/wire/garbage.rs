@@ -31,8 +31,7 @@ impl Write for Recorded<'_> {
 }
 
 fn run(bytes: &[u8]) -> End {
-    let limits = scaledb_pgwire::Limits { message_bytes: 1 << 20, ..crate::backend::LIMITS };
-    serve(Recorded { sent: bytes, answered: 0 }, &Users::default(), &limits)
+    serve(Recorded { sent: bytes, answered: 0 }, &Users::default(), &crate::backend::LIMITS)
 }
 
 /// A session with a bit of everything.

@@ -104,9 +104,9 @@ fn a_connection_ends_when_the_server_wants_it_to() {
     let (mut client, server) = Client::ready();
     server.host.stop.store(true, Ordering::SeqCst);
     client.write(|b| b.query("echo a"));
-    // the query that made it look up is run, the next one is not
-    assert_eq!(client.tags().chars().next(), Some('T'));
-    assert_eq!(client.read().unwrap().code(), "57P01");
+    // the query that made it look up may be run, the next one is not
+    let last = std::iter::from_fn(|| client.read()).last().unwrap();
+    assert_eq!((last.tag, last.code().as_str()), ('E', "57P01"));
     assert_eq!(client.read(), None);
 }
 

@@ -52,9 +52,6 @@ impl Limited for Nap {
 }
 
 impl Backend for Nap {
-    type Statement = ();
-    type Portal = ();
-
     fn status(&self) -> Status {
         match (self.open, self.failed) {
             (false, _) => Status::Idle,
@@ -112,29 +109,29 @@ impl Backend for Nap {
         Ok(Step::Done)
     }
 
-    fn parse(&mut self, _: &str, _: Oids<'_>) -> Result<()> {
+    fn parse(&mut self, _: &str, _: &str, _: Oids<'_>) -> Result<()> {
         Err(Report::error(SqlState::NOT_SUPPORTED, "simple queries only"))
     }
 
-    fn shape(&self, (): &()) -> (usize, usize) {
-        (0, 0)
-    }
-
-    fn describe_statement(&mut self, (): &(), _: &mut Reply<'_>) -> Result<()> {
+    fn describe_statement(&mut self, _: &str, _: &mut Reply<'_>) -> Result<()> {
         Ok(())
     }
 
-    fn bind(&mut self, (): &(), _: &Bind<'_>, _: Option<()>) -> Result<()> {
+    fn bind(&mut self, _: &Bind<'_>) -> Result<()> {
         Ok(())
     }
 
-    fn describe_portal(&mut self, (): &(), _: &mut Reply<'_>) -> Result<()> {
+    fn describe_portal(&mut self, _: &str, _: &mut Reply<'_>) -> Result<()> {
         Ok(())
     }
 
-    fn execute(&mut self, (): &mut (), _: u64, _: &mut Reply<'_>) -> Result<Step> {
+    fn execute(&mut self, _: &str, _: u64, _: bool, _: &mut Reply<'_>) -> Result<Step> {
         Ok(Step::Done)
     }
+
+    fn close_statement(&mut self, _: &str) {}
+
+    fn close_portal(&mut self, _: &str) {}
 
     fn copy_data(&mut self, _: &[u8]) -> Result<()> {
         Ok(())
@@ -152,10 +149,6 @@ impl Backend for Nap {
 
     fn fail(&mut self) {
         self.failed = true;
-    }
-
-    fn epoch(&self) -> u64 {
-        0
     }
 }
 
