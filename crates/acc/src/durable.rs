@@ -89,36 +89,56 @@ pub(crate) fn failed(error: LogError) -> Error {
 
 /// Reads a directory into memory, and starts to log.
 pub(crate) fn open(config: Config, durability: &Durability) -> Result<(Arc<Shared>, Recovered)> {
-    let directory = DatabaseDir::open(durability.disk.clone(), "acc").map_err(directory_error)?;
-    let mut replay = directory.replay().map_err(directory_error)?;
-    let reserve = config.reserve;
-    let shared = Arc::new(Shared::new(config, replay.newest().ticks() + 1));
-    shared.domain.reserve(reserve);
-    let threads = match durability.recovery_threads {
-        0 => thread::cores(),
-        threads => threads,
-    };
-    let mut opening = Opening {
-        directory: &directory,
-        recovery: Recovery::new(&shared),
-        threads,
-        progress: Reporter { tell: durability.progress, ..Reporter::default() },
-        recovered: Recovered::default(),
-    };
-    let start = Instant::now();
-    opening.load()?;
-    opening.recovered.load_time = start.elapsed();
-    let start = Instant::now();
-    opening.replay(&mut replay)?;
-    opening.recovered.replay_time = start.elapsed();
-    let start = Instant::now();
-    opening.rebuild()?;
-    opening.recovered.rebuild_time = start.elapsed();
-    let recovered = opening.recovered;
+    let Read { shared, recovered, directory, replay } = Read::new(config, durability)?;
     let log =
         directory.start(replay, durability.log.clone(), shared.clock.clone()).map_err(directory_error)?;
     shared.start_logging(log);
     Ok((shared, recovered))
+}
+
+/// Reads a directory into memory, and leaves it as it is.
+pub(crate) fn read(config: Config, durability: &Durability) -> Result<(Arc<Shared>, Recovered)> {
+    Read::new(config, durability).map(|read| (read.shared, read.recovered))
+}
+
+/// A directory that was read.
+struct Read {
+    shared: Arc<Shared>,
+    recovered: Recovered,
+    directory: DatabaseDir,
+    replay: Replay,
+}
+
+impl Read {
+    fn new(config: Config, durability: &Durability) -> Result<Self> {
+        let directory = DatabaseDir::open(durability.disk.clone(), "acc").map_err(directory_error)?;
+        let mut replay = directory.replay().map_err(directory_error)?;
+        let reserve = config.reserve;
+        let shared = Arc::new(Shared::new(config, replay.newest().ticks() + 1));
+        shared.domain.reserve(reserve);
+        let threads = match durability.recovery_threads {
+            0 => thread::cores(),
+            threads => threads,
+        };
+        let mut opening = Opening {
+            directory: &directory,
+            recovery: Recovery::new(&shared),
+            threads,
+            progress: Reporter { tell: durability.progress, ..Reporter::default() },
+            recovered: Recovered::default(),
+        };
+        let start = Instant::now();
+        opening.load()?;
+        opening.recovered.load_time = start.elapsed();
+        let start = Instant::now();
+        opening.replay(&mut replay)?;
+        opening.recovered.replay_time = start.elapsed();
+        let start = Instant::now();
+        opening.rebuild()?;
+        opening.recovered.rebuild_time = start.elapsed();
+        let recovered = opening.recovered;
+        Ok(Self { shared, recovered, directory, replay })
+    }
 }
 
 /// Tells of progress, not too often.

@@ -28,6 +28,7 @@ mod commit;
 mod config;
 mod contention;
 mod durable;
+mod inspect;
 mod lane;
 mod merge;
 mod pending;
@@ -48,6 +49,7 @@ mod write;
 
 pub use config::Config;
 pub use durable::{Durability, Progress, Recovered};
+pub use inspect::Inspected;
 pub use rules::{Rule, Rules};
 pub use worker::AccWorker;
 
@@ -97,6 +99,21 @@ impl Acc {
             _ => None,
         };
         Ok(Self { _background: background, checkpointer, recovered, shared })
+    }
+
+    /// Reads a directory into memory, compares its tables with their indexes, and leaves the directory as it is:
+    /// what `scaledb check` does behind the check of all checksums.
+    ///
+    /// # Errors
+    /// As [`Acc::open`], and whatever does not fit together.
+    pub fn inspect(config: Config) -> Result<(Recovered, Inspected)> {
+        let Some(durability) = config.durability.clone() else { return Ok(Default::default()) };
+        let (shared, recovered) = durable::read(config, &durability)?;
+        let mut local = shared.domain.register()?;
+        local.enter();
+        let inspected = inspect::inspect(&shared, &local);
+        local.exit();
+        Ok((recovered, inspected?))
     }
 
     /// What opening the directory found.

@@ -35,7 +35,10 @@ pub(crate) fn inconsistent(what: String) -> Error {
 }
 
 pub(crate) fn directory_error(error: LogError) -> Error {
-    Error::Directory(error.to_string())
+    match error {
+        LogError::Locked { .. } => Error::DirectoryInUse(error.to_string()),
+        error => Error::Directory(error.to_string()),
+    }
 }
 
 /// The records of a table whose keys are in no hash index: needed while the log is replayed.

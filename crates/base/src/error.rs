@@ -116,6 +116,9 @@ pub enum Error {
     /// A database directory that cannot be opened, or not be written.
     #[error("{0}")]
     Directory(String),
+    /// A database directory that another process, or another opening in this one, uses.
+    #[error("{0}")]
+    DirectoryInUse(String),
     /// The log can no longer be written. What was acknowledged is safe; nothing more can be.
     #[error("the log has failed and the database is read-only until it is opened again: {0}")]
     LogFailed(String),

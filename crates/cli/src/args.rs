@@ -30,6 +30,65 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Measure a workload.
     Bench(BenchArgs),
+    /// Verify a database directory: every checksum, and tables against their indexes.
+    Check(CheckArgs),
+    /// Copy a database, which may be in use, to an empty directory, and verify the copy.
+    Backup(BackupArgs),
+    /// Copy a backup to an empty directory, where it is a database to be opened.
+    Restore(BackupArgs),
+    /// Look at the redo log.
+    Log(LogArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    /// The directory; of a database that is in use, only the checksums are verified
+    pub(crate) directory: PathBuf,
+    /// Threads that read it [default: the cores]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) threads: Option<u16>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct BackupArgs {
+    /// The directory that is copied
+    pub(crate) from: PathBuf,
+    /// The directory of the copy: empty, or not there
+    pub(crate) to: PathBuf,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct LogArgs {
+    #[command(subcommand)]
+    pub(crate) command: LogCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LogCommand {
+    /// Print what the log of a directory holds
+    Dump(DumpArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DumpArgs {
+    /// The directory
+    pub(crate) directory: PathBuf,
+    /// How much is printed
+    #[arg(long, value_enum, default_value_t = Detail::Groups)]
+    pub(crate) detail: Detail,
+}
+
+/// How much of a log is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub(crate) enum Detail {
+    /// Its segments
+    Segments,
+    /// and their groups
+    Groups,
+    /// and their transactions
+    Transactions,
+    /// and what those did
+    Operations,
 }
 
 #[derive(Debug, ClapArgs)]

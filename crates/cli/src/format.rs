@@ -54,7 +54,12 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
 
 /// `1 thread`, `2 threads`.
 pub(crate) fn plural(n: u64, noun: &str) -> String {
-    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with('x') => "es",
+        _ => "s",
+    };
+    format!("{} {noun}{ending}", count(n))
 }
 
 /// Rows in columns: the first to the left, the others to the right, two spaces between.

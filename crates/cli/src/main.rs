@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod demo;
+mod directory;
 mod format;
 mod print;
 mod progress;
@@ -20,6 +21,10 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Check(args) => directory::check(&args),
+        Command::Backup(args) => directory::backup(&args),
+        Command::Restore(args) => directory::restore(&args),
+        Command::Log(args) => directory::log(&args),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

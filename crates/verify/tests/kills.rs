@@ -6,6 +6,10 @@
 //! knows what was acknowledged, and each thread's rows must be without a gap.
 //!
 //! `SCALEDB_KILLS` sets how many kills there are (default 5; 100 and more for a soak), `SCALEDB_KILL_DIRECTORY` where.
+//! `tests/crash/run.sh` runs this with real power cuts and failing system calls instead of kills:
+//! `SCALEDB_POWER` names a program that is called with `cut` before the kill and with `restore` after it,
+//! `SCALEDB_KILL_PRELOAD` a library that the child is loaded with, `SCALEDB_NO_SYNC` makes the child never sync (then
+//! power cuts must be noticed).
 #![cfg(not(any(loom, shuttle)))]
 
 use rand::{Rng, SeedableRng, rngs::SmallRng};
@@ -32,7 +36,8 @@ const THREADS: usize = 3;
 
 fn open(path: &Path) -> Result<Acc> {
     let disk = RealDisk::open(path).map_err(|error| Error::Directory(error.to_string()))?;
-    let log = LogOptions { segment_bytes: 4 << 20, ..LogOptions::default() };
+    let sync = std::env::var_os("SCALEDB_NO_SYNC").is_none();
+    let log = LogOptions { segment_bytes: 4 << 20, sync, ..LogOptions::default() };
     let durability = Durability {
         log,
         checkpoint_bytes: 6 << 20,
@@ -98,7 +103,7 @@ fn child() {
     });
 }
 
-/// One thread of the child: never ends by itself.
+/// One thread of the child: ends when the log fails, and never otherwise.
 fn terminal(engine: &Acc, workload: &Tpcc, table: TableId, thread: usize, last: i64) {
     let mut worker = engine.worker().expect("a worker");
     let mut client = workload.client(thread, THREADS);
@@ -122,6 +127,7 @@ fn terminal(engine: &Acc, workload: &Tpcc, table: TableId, thread: usize, last: 
                     number -= 1; // taken back below
                     break;
                 }
+                Err(Abort::Database(Error::LogFailed(_))) => return,
                 Err(_) => {
                     worker.rollback();
                     attempt += 1;
@@ -150,13 +156,22 @@ struct Running {
     told: thread::JoinHandle<[i64; THREADS]>,
 }
 
+/// Cuts the power, or gives it back, if the environment names a program that can.
+fn power(what: &str) {
+    if let Some(program) = std::env::var_os("SCALEDB_POWER") {
+        let done = Command::new(program).arg(what).status().expect("the program for the power runs");
+        assert!(done.success(), "power {what}: {done}");
+    }
+}
+
 fn start(directory: &Path, ready: &std::sync::mpsc::Sender<()>) -> Running {
-    let mut child = Command::new(std::env::current_exe().expect("this test"))
-        .args(["child", "--exact", "--nocapture", "--test-threads=1"])
-        .env(DIRECTORY, directory)
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the child starts");
+    let mut command = Command::new(std::env::current_exe().expect("this test"));
+    command.args(["child", "--exact", "--nocapture", "--test-threads=1"]);
+    command.env(DIRECTORY, directory).stdout(Stdio::piped());
+    if let Some(library) = std::env::var_os("SCALEDB_KILL_PRELOAD") {
+        command.env("LD_PRELOAD", library);
+    }
+    let mut child = command.spawn().expect("the child starts");
     let out = BufReader::new(child.stdout.take().expect("piped"));
     let ready = ready.clone();
     let told = thread::spawn(move || {
@@ -191,11 +206,17 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     let mut sum = 0;
     for kill in 0..kills {
         let mut running = start(&directory, &ready);
-        is_ready.recv_timeout(Duration::from_secs(120)).expect("the child opens its directory");
+        // a fault may keep it from opening its directory, or end it
+        let faulty = std::env::var_os("SCALEDB_KILL_PRELOAD").is_some();
+        let patience = Duration::from_secs(if faulty { 10 } else { 120 });
+        let opened = is_ready.recv_timeout(patience);
+        assert!(faulty || opened.is_ok(), "the child does not open its directory");
         thread::sleep(Duration::from_millis(random.random_range(20..700)));
+        power("cut");
         running.child.kill().expect("the child can be killed");
         running.child.wait().expect("the child dies");
         let told = running.told.join().expect("the listener ends");
+        power("restore");
         let engine = open(&directory).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
         let (tables, acknowledged) = tables(&engine).expect("tables");
         let found = numbers(&engine, acknowledged).unwrap_or_else(|error| panic!("kill {kill}: {error}"));

@@ -21,7 +21,7 @@ pub(crate) struct Flips {
 pub(crate) fn is_place_of(file: &str, from: u64, name: &str, offset: usize) -> bool {
     let segment = |name: &str| u64::from_str_radix(name.strip_prefix("log-")?, 16).ok();
     match (segment(file), segment(name)) {
-        // the front of the next segment is missed where the one in front of it ends
+        // a log that is too short is reported where it ends, which may be in front of the damage
         (Some(reported), Some(damaged)) if reported + 1 == damaged => offset >= 4096,
         // the manifest has one checksum, and it stands at the end
         _ => file == name && (from <= offset as u64 || name == "MANIFEST"),
