@@ -23,9 +23,9 @@ pub(super) fn register(r: &mut Registry) {
     r.nullable("num_nonnulls(variadic any) int4", |_, args| {
         Ok(Value::Int4((args.len() - nulls(args)) as i32))
     });
-    // GREATEST and LEAST leave out NULLs
+    // GREATEST and LEAST leave out NULLs, and take the first of equal values
     r.nullable("greatest(variadic anycompatible) anycompatible", |_, args| {
-        Ok(args.iter().filter(|value| !value.is_null()).max().cloned().unwrap_or_default())
+        Ok(args.iter().rev().filter(|value| !value.is_null()).max().cloned().unwrap_or_default())
     });
     r.nullable("least(variadic anycompatible) anycompatible", |_, args| {
         Ok(args.iter().filter(|value| !value.is_null()).min().cloned().unwrap_or_default())

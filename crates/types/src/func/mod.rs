@@ -13,6 +13,7 @@ mod args;
 mod array;
 mod bytes;
 mod comparison;
+mod datetime;
 mod float;
 mod int;
 mod json_make;
@@ -255,6 +256,7 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         bytes::register,
         json_make::register,
         array::register,
+        datetime::register,
         misc::register,
         system::register,
     ] {

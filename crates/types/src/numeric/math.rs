@@ -254,7 +254,7 @@ impl Numeric {
             && let Ok(n) = exponent.to_int("integer")
             && let Ok(n) = i32::try_from(n)
         {
-            return power_int(&base, n, exp.scale);
+            return power_int(&base, n);
         }
         if self.is_zero() {
             return Ok(Self::small(0, MIN_SIGNIFICANT_DIGITS as u16));
@@ -343,11 +343,11 @@ impl Rough {
     }
 }
 
-/// `base ^ n`.
-fn power_int(base: &Parts, n: i32, exp_scale: u16) -> Result<Numeric> {
+/// `base ^ n`: at least 16 digits after the point, however many are before it.
+fn power_int(base: &Parts, n: i32) -> Result<Numeric> {
+    let scale = shown_scale(0, &[base.scale]);
     if base.mantissa.is_zero() {
         // zero and zero is one
-        let scale = shown_scale(0, &[base.scale, exp_scale]);
         return Ok(if n == 0 { Numeric::of(pow10(scale.into()), scale) } else { Numeric::small(0, scale) });
     }
     // log10 of the result, from the leading digits
@@ -359,10 +359,9 @@ fn power_int(base: &Parts, n: i32, exp_scale: u16) -> Result<Numeric> {
     if weight > f64::from(MAX_INTEGER_DIGITS) + 1.0 {
         return Err(overflow());
     }
-    if weight + 1.0 < -(MAX_DISPLAY_SCALE as f64) {
-        return Ok(Numeric::small(0, MAX_DISPLAY_SCALE as u16));
+    if weight + 1.0 < -f64::from(scale) {
+        return Ok(Numeric::small(0, scale));
     }
-    let scale = shown_scale(weight as i64, &[base.scale, exp_scale]);
     let wanted = (i64::from(scale) + weight.abs() as i64 + GUARD_DIGITS + 10) as u32;
     let mut square = Rough { mantissa: base.mantissa.clone(), exponent: -i64::from(base.scale) };
     let mut product = Rough { mantissa: BigInt::one(), exponent: 0 };

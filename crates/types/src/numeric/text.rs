@@ -7,7 +7,7 @@ use num_traits::Zero;
 use std::fmt;
 use std::str::FromStr;
 
-/// Exponents beyond this are no numbers (PostgreSQL: `INT_MAX / 2`).
+/// Exponents beyond this overflow whatever the digits are (PostgreSQL: `INT_MAX / 2`).
 const MAX_EXPONENT: i64 = i32::MAX as i64 / 2;
 
 /// The answer to numbers with too many digits.
@@ -71,8 +71,8 @@ pub(crate) fn parse(text: &str) -> std::result::Result<Numeric, Bad> {
             return Err(Bad::Syntax);
         }
         exponent = text.parse().unwrap_or(i64::MAX);
-        if exponent.abs() >= MAX_EXPONENT {
-            return Err(Bad::Syntax);
+        if exponent.saturating_abs() >= MAX_EXPONENT {
+            return Err(Bad::Overflow);
         }
         at = bytes.len();
     }

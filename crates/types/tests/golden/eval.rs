@@ -49,7 +49,7 @@ fn call(name: &str, args: Vec<Typed>, env: &Env) -> Result<Typed> {
 }
 
 fn number(text: &str) -> Result<Typed> {
-    if text.bytes().all(|b| b.is_ascii_digit()) {
+    if text.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
         if let Ok(v) = text.parse::<i32>() {
             return Ok((Type::INT4, v.into()));
         }
@@ -91,10 +91,8 @@ fn eval(expr: &Expr, env: &Env) -> Result<Typed> {
         }
         Expr::Call(name, args) => {
             // a negative number is one literal
-            if let ("-", [Expr::Number(text)]) = (name.as_str(), &args[..])
-                && text.parse::<i64>().is_err()
-            {
-                return call(name, vec![number(text)?], env);
+            if let ("-", [Expr::Number(text)]) = (name.as_str(), &args[..]) {
+                return number(&format!("-{text}"));
             }
             let args = args.iter().map(|arg| eval(arg, env)).collect::<Result<_>>()?;
             call(name, args, env)

@@ -44,7 +44,7 @@ pub fn tokens(source: &str) -> Vec<Token> {
     let mut found = Vec::new();
     let mut chars = source.chars().peekable();
     while let Some(c) = chars.next() {
-        found.push(match c {
+        let token = match c {
             c if c.is_whitespace() => continue,
             'E' | 'e' if chars.peek() == Some(&'\'') => {
                 chars.next();
@@ -87,16 +87,15 @@ pub fn tokens(source: &str) -> Vec<Token> {
                     && !operator.contains(|c| "~!@#%^&|`?".contains(c))
                 {
                     let sign = operator.pop().unwrap();
-                    let rest: String = chars.clone().collect();
-                    // put the sign back by lexing it as an operator of its own
+                    // the sign is an operator of its own
                     found.push(Token::Operator(std::mem::take(&mut operator)));
                     operator.push(sign);
-                    let _ = rest;
                 }
                 Token::Operator(operator)
             }
             c => Token::Symbol(c),
-        });
+        };
+        found.push(token);
     }
     found.push(Token::End);
     found

@@ -14,7 +14,22 @@ fn env() -> Env {
 }
 
 fn unescape(text: &str) -> String {
-    text.replace("\\n", "\n").replace("\\t", "\t").replace("\\\\", "\\")
+    if text == "\\N" {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, c == '\\') {
+            (_, true) => match chars.next() {
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                other => out.extend(other),
+            },
+            (c, _) => out.push(c),
+        }
+    }
+    out
 }
 
 /// What we answer, in the form of the file.
@@ -71,4 +86,4 @@ macro_rules! families {
     };
 }
 
-families!(input, numbers, numerics);
+families!(input, numbers, numerics, times, texts);

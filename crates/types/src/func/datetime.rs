@@ -1,0 +1,747 @@
+//! Dates and times: arithmetic, fields, truncation, construction.
+
+use super::Registry;
+use super::args::{Date, Time, Timestamp, Timestamptz, code};
+use crate::calendar::{self, DAY_MICROS, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
+use crate::cast::{
+    date_to_timestamp, timestamp_out_of_range, timestamp_to_timestamptz, timestamptz_to_timestamp,
+};
+use crate::datetime::{named_zone, parse_offset};
+use crate::env::Env;
+use crate::error::{Result, SqlError, SqlState};
+use crate::interval::{self, Interval};
+use crate::numeric::Numeric;
+use crate::value::Value;
+use crate::zone::Zone;
+
+#[cold]
+fn overflow(message: &'static str) -> SqlError {
+    SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, message)
+}
+
+fn check(micros: i64) -> Result<i64> {
+    if calendar::is_timestamp(micros) { Ok(micros) } else { Err(timestamp_out_of_range()) }
+}
+
+/// `timestamp + interval`: months first, then days, then time.
+pub(crate) fn add_interval(micros: i64, v: Interval) -> Result<i64> {
+    if calendar::is_infinite(micros) {
+        return Ok(micros);
+    }
+    let mut micros = add_months(micros, v.months)?;
+    let days = i64::from(v.days).checked_mul(DAY_MICROS);
+    micros = days.and_then(|days| micros.checked_add(days)).ok_or_else(timestamp_out_of_range)?;
+    check(micros.checked_add(v.micros).ok_or_else(timestamp_out_of_range)?)
+}
+
+/// The same day of another month, or its last.
+fn add_months(micros: i64, months: i32) -> Result<i64> {
+    if months == 0 {
+        return Ok(micros);
+    }
+    let (day, time) = calendar::split(micros);
+    let (year, month, dom) = calendar::civil(day);
+    let total = year * 12 + month - 1 + i64::from(months);
+    let (year, month) = (total.div_euclid(12), total.rem_euclid(12) + 1);
+    let dom = dom.min(calendar::days_in_month(year, month));
+    let day = calendar::day_of(year, month, dom);
+    let sum = day.checked_mul(DAY_MICROS).and_then(|v| v.checked_add(time));
+    sum.ok_or_else(timestamp_out_of_range)
+}
+
+/// `timestamptz + interval`: months and days are those of the session's clocks.
+fn add_interval_tz(micros: i64, v: Interval, env: &Env) -> Result<i64> {
+    if calendar::is_infinite(micros) {
+        return Ok(micros);
+    }
+    let mut micros = micros;
+    if v.months != 0 || v.days != 0 {
+        let local = timestamptz_to_timestamp(micros, env)?;
+        let local = add_interval(local, Interval::new(v.months, v.days, 0))?;
+        micros = timestamp_to_timestamptz(local, env)?;
+    }
+    check(micros.checked_add(v.micros).ok_or_else(timestamp_out_of_range)?)
+}
+
+/// The difference of two times, in days and time.
+fn difference(a: i64, b: i64) -> Result<Interval> {
+    if calendar::is_infinite(a) || calendar::is_infinite(b) {
+        return Err(overflow("cannot subtract infinite timestamps"));
+    }
+    let micros = a.checked_sub(b).ok_or_else(interval::out_of_range)?;
+    Ok(Interval::new(0, (micros / DAY_MICROS) as i32, micros % DAY_MICROS))
+}
+
+fn add_days(day: i32, days: i32) -> Result<i32> {
+    if calendar::is_infinite_date(day) {
+        return Ok(day);
+    }
+    let sum = i64::from(day) + i64::from(days);
+    if calendar::is_day(sum) { Ok(sum as i32) } else { Err(overflow("date out of range")) }
+}
+
+fn subtract_dates(a: i32, b: i32) -> Result<i32> {
+    if calendar::is_infinite_date(a) || calendar::is_infinite_date(b) {
+        return Err(overflow("cannot subtract infinite dates"));
+    }
+    Ok(a - b)
+}
+
+/// `age`: years, months and days as people count them.
+fn age(a: i64, b: i64) -> Result<Interval> {
+    if calendar::is_infinite(a) || calendar::is_infinite(b) {
+        return difference(a, b);
+    }
+    let (late, early, sign) = if a >= b { (a, b, 1) } else { (b, a, -1) };
+    let ((day1, time1), (day2, time2)) = (calendar::split(late), calendar::split(early));
+    let ((y1, m1, d1), (y2, m2, d2)) = (calendar::civil(day1), calendar::civil(day2));
+    let mut micros = time1 - time2;
+    let mut days = d1 - d2;
+    let mut months = (y1 - y2) * 12 + m1 - m2;
+    if micros < 0 {
+        micros += DAY_MICROS;
+        days -= 1;
+    }
+    while days < 0 {
+        // a day is borrowed from the month that the earlier time is in
+        days += if sign > 0 { calendar::days_in_month(y2, m2) } else { calendar::days_in_month(y1, m1) };
+        months -= 1;
+    }
+    Ok(Interval::new((months * sign) as i32, (days * sign) as i32, micros * sign))
+}
+
+/// The names of a field and its forms in PostgreSQL.
+fn field_of(name: &str) -> String {
+    let name = name.to_ascii_lowercase();
+    let full = match name.as_str() {
+        "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecond" => "microseconds",
+        "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecond" => "milliseconds",
+        "s" | "sec" | "secs" | "seconds" => "second",
+        "m" | "min" | "mins" | "minutes" => "minute",
+        "h" | "hr" | "hrs" | "hours" => "hour",
+        "d" | "days" => "day",
+        "w" | "weeks" => "week",
+        "mon" | "mons" | "months" => "month",
+        "qtr" => "quarter",
+        "y" | "yr" | "yrs" | "years" => "year",
+        "dec" | "decs" | "decades" => "decade",
+        "c" | "cent" | "centuries" => "century",
+        "mil" | "mils" | "millennia" => "millennium",
+        _ => return name,
+    };
+    full.to_owned()
+}
+
+#[cold]
+fn unrecognized(field: &str, type_name: &str) -> SqlError {
+    SqlError::invalid_parameter(format!("unit \"{field}\" not recognized for type {type_name}"))
+}
+
+#[cold]
+fn unsupported(field: &str, type_name: &str) -> SqlError {
+    SqlError::unsupported(format!("unit \"{field}\" not supported for type {type_name}"))
+}
+
+/// Whether a word is a unit at all: then it is unsupported where it has no meaning, else unrecognized.
+fn is_unit(field: &str) -> bool {
+    matches!(
+        field,
+        "microseconds" | "milliseconds" | "second" | "minute" | "hour" | "day" | "week" | "month" | "quarter" | "year"
+            | "decade" | "century" | "millennium" | "epoch" | "dow" | "doy" | "isodow" | "isoyear" | "julian"
+            | "timezone" | "timezone_hour" | "timezone_minute"
+    )
+}
+
+fn refuse(field: &str, type_name: &str) -> SqlError {
+    if is_unit(field) { unsupported(field, type_name) } else { unrecognized(field, type_name) }
+}
+
+/// A field's value: an integer, or microseconds at a scale.
+enum Part {
+    Int(i64),
+    /// `value / 10^scale`
+    Scaled(i128, u16),
+    /// Digits that only a division tells.
+    Exact(Numeric),
+}
+
+impl Part {
+    fn numeric(self) -> Numeric {
+        match self {
+            Self::Int(v) => v.into(),
+            Self::Scaled(v, scale) => Numeric::of_i128(v, scale),
+            Self::Exact(v) => v,
+        }
+    }
+
+    fn float(self) -> f64 {
+        match self {
+            Self::Int(v) => v as f64,
+            Self::Scaled(v, scale) => v as f64 / 10_f64.powi(scale.into()),
+            Self::Exact(v) => v.approximate(),
+        }
+    }
+}
+
+/// Fields of the time of a day.
+fn time_part(field: &str, micros: i64) -> Option<Part> {
+    let minute = micros % MINUTE_MICROS;
+    Some(match field {
+        "microseconds" => Part::Int(minute),
+        "milliseconds" => Part::Scaled(minute.into(), 3),
+        "second" => Part::Scaled(minute.into(), 6),
+        "minute" => Part::Int(micros / MINUTE_MICROS % 60),
+        "hour" => Part::Int(micros / HOUR_MICROS),
+        _ => return None,
+    })
+}
+
+/// Years BC count from -1.
+fn shown_year(year: i64) -> i64 {
+    if year > 0 { year } else { year - 1 }
+}
+
+/// Fields of a date.
+fn date_part(field: &str, day: i64) -> Option<Part> {
+    let (year, month, dom) = calendar::civil(day);
+    // 1 to 100 are the first century, 1 BC to 100 BC the first before
+    let counted = |length: i64| {
+        if year > 0 { (year + length - 1) / length } else { -((length - 1 - (year - 1)) / length) }
+    };
+    Some(Part::Int(match field {
+        "day" => dom,
+        "week" => calendar::iso_week(day).1,
+        "month" => month,
+        "quarter" => (month - 1) / 3 + 1,
+        "year" => shown_year(year),
+        "decade" => year.div_euclid(10),
+        "century" => counted(100),
+        "millennium" => counted(1_000),
+        "dow" => calendar::weekday(day),
+        "isodow" => calendar::iso_weekday(day),
+        "doy" => day - calendar::day_of(year, 1, 1) + 1,
+        "isoyear" => shown_year(calendar::iso_week(day).0),
+        "julian" => day + calendar::POSTGRES_EPOCH_JULIAN,
+        _ => return None,
+    }))
+}
+
+/// What an infinite time has: infinity where time runs on, nothing where it goes in circles.
+fn infinite_part(field: &str, positive: bool, type_name: &str) -> Result<Option<f64>> {
+    match field {
+        "year" | "decade" | "century" | "millennium" | "julian" | "isoyear" | "epoch" => {
+            Ok(Some(if positive { f64::INFINITY } else { f64::NEG_INFINITY }))
+        }
+        _ if is_unit(field) => Ok(None),
+        _ => Err(unrecognized(field, type_name)),
+    }
+}
+
+/// The field of a local time; for a timestamptz the moment and its offset too.
+fn timestamp_part(field: &str, local: i64, utc: Option<(i64, i32)>) -> Result<Part> {
+    let type_name =
+        if utc.is_some() { "timestamp with time zone" } else { "timestamp without time zone" };
+    let (day, time) = calendar::split(local);
+    let offset = utc.map(|(_, offset)| i64::from(offset));
+    let part = match (field, offset) {
+        ("epoch", _) => {
+            let unix = i128::from(utc.map_or(local, |(utc, _)| utc))
+                + i128::from(calendar::UNIX_EPOCH_DAYS) * i128::from(DAY_MICROS);
+            Some(Part::Scaled(unix, 6))
+        }
+        // with a time the Julian day has a fraction
+        ("julian", _) => {
+            let julian = Numeric::from(day + calendar::POSTGRES_EPOCH_JULIAN);
+            Some(Part::Exact(julian.add(&Numeric::from(time).div(&DAY_MICROS.into())?)?))
+        }
+        ("timezone", Some(offset)) => Some(Part::Int(offset)),
+        ("timezone_hour", Some(offset)) => Some(Part::Int(offset / 3_600)),
+        ("timezone_minute", Some(offset)) => Some(Part::Int(offset / 60 % 60)),
+        _ => date_part(field, day).or_else(|| time_part(field, time)),
+    };
+    part.ok_or_else(|| refuse(field, type_name))
+}
+
+fn interval_part(field: &str, v: Interval) -> Result<Part> {
+    let year = i64::from(v.months / 12);
+    let part = match field {
+        "day" => Part::Int(v.days.into()),
+        "month" => Part::Int((v.months % 12).into()),
+        "quarter" => Part::Int(i64::from(v.months % 12) / 3 + 1),
+        "year" => Part::Int(year),
+        "decade" => Part::Int(year / 10),
+        "century" => Part::Int(year / 100),
+        "millennium" => Part::Int(year / 1_000),
+        "epoch" => {
+            // a year has 365.25 days here, a month 30
+            let days = i128::from(v.months / 12) * 36_525 + (i128::from(v.months % 12) * 30 + i128::from(v.days)) * 100;
+            Part::Scaled(days * i128::from(DAY_MICROS / 100) + i128::from(v.micros), 6)
+        }
+        _ => return time_part(field, v.micros).ok_or_else(|| refuse(field, "interval")),
+    };
+    Ok(part)
+}
+
+/// The field of a value of any of the types, or the float that stands for it of an infinite one.
+fn part_of(field: &str, value: &Value, env: &Env) -> Result<std::result::Result<Part, Option<f64>>> {
+    let field = field_of(field);
+    Ok(Ok(match value {
+        Value::Date(day) if calendar::is_infinite_date(*day) => {
+            return infinite_part(&field, *day > 0, "date").map(Err);
+        }
+        Value::Date(day) => {
+            let day = i64::from(*day);
+            match field.as_str() {
+                "epoch" => Part::Int((day + calendar::UNIX_EPOCH_DAYS) * 86_400),
+                name => date_part(name, day).ok_or_else(|| refuse(name, "date"))?,
+            }
+        }
+        Value::Time(v) => match field.as_str() {
+            "epoch" => Part::Scaled((*v).into(), 6),
+            name => time_part(name, *v).ok_or_else(|| refuse(name, "time without time zone"))?,
+        },
+        Value::Timestamp(v) | Value::Timestamptz(v) if calendar::is_infinite(*v) => {
+            let zoned = matches!(value, Value::Timestamptz(_));
+            let name = if zoned { "timestamp with time zone" } else { "timestamp without time zone" };
+            return infinite_part(&field, *v > 0, name).map(Err);
+        }
+        Value::Timestamp(v) => timestamp_part(&field, *v, None)?,
+        Value::Timestamptz(v) => {
+            let offset = env.zone.offset_at(*v);
+            timestamp_part(&field, v.saturating_add(i64::from(offset) * SECOND_MICROS), Some((*v, offset)))?
+        }
+        Value::Interval(v) => interval_part(&field, *v)?,
+        other => return Err(super::args::mismatch(other)),
+    }))
+}
+
+fn extract(field: &str, value: &Value, env: &Env) -> Result<Value> {
+    Ok(match part_of(field, value, env)? {
+        Ok(part) => Value::Numeric(part.numeric()),
+        Err(Some(v)) => Value::Numeric(Numeric::from_f64(v)),
+        Err(None) => Value::Null,
+    })
+}
+
+fn date_part_float(field: &str, value: &Value, env: &Env) -> Result<Value> {
+    Ok(match part_of(field, value, env)? {
+        Ok(part) => Value::Float8(part.float()),
+        Err(Some(v)) => Value::Float8(v),
+        Err(None) => Value::Null,
+    })
+}
+
+/// The start of the unit that a local time is in.
+fn truncate(field: &str, micros: i64, type_name: &str) -> Result<i64> {
+    let field = field_of(field);
+    if calendar::is_infinite(micros) {
+        return if is_unit(&field) { Ok(micros) } else { Err(unrecognized(&field, type_name)) };
+    }
+    let (day, time) = calendar::split(micros);
+    let (year, month, _) = calendar::civil(day);
+    let start = |year: i64, month: i64| calendar::day_of(year, month, 1) * DAY_MICROS;
+    let cut = |unit: i64| day * DAY_MICROS + time / unit * unit;
+    // centuries and millennia start with a year 1, whatever the sign
+    let first = |length: i64| if year > 0 { (year - 1) / length * length + 1 } else { -((length - 1 - (year - 1)) / length) * length + 1 };
+    Ok(match field.as_str() {
+        "microseconds" => micros,
+        "milliseconds" => cut(1_000),
+        "second" => cut(SECOND_MICROS),
+        "minute" => cut(MINUTE_MICROS),
+        "hour" => cut(HOUR_MICROS),
+        "day" => day * DAY_MICROS,
+        "week" => (day + 1 - calendar::iso_weekday(day)) * DAY_MICROS,
+        "month" => start(year, month),
+        "quarter" => start(year, (month - 1) / 3 * 3 + 1),
+        "year" => start(year, 1),
+        "decade" => start(year.div_euclid(10) * 10, 1),
+        "century" => start(first(100), 1),
+        "millennium" => start(first(1_000), 1),
+        name => return Err(refuse(name, type_name)),
+    })
+}
+
+fn truncate_tz(field: &str, micros: i64, zone: &Zone) -> Result<i64> {
+    const NAME: &str = "timestamp with time zone";
+    if calendar::is_infinite(micros) {
+        return truncate(field, micros, NAME);
+    }
+    let offset = zone.offset_at(micros);
+    let local = micros.saturating_add(i64::from(offset) * SECOND_MICROS);
+    let cut = truncate(field, local, NAME)?;
+    // within a day the offset stays, so that an hour that comes twice is cut to itself
+    if matches!(field_of(field).as_str(), "microseconds" | "milliseconds" | "second" | "minute" | "hour") {
+        return check(cut - i64::from(offset) * SECOND_MICROS);
+    }
+    zone.to_utc(cut).ok_or_else(timestamp_out_of_range)
+}
+
+fn truncate_interval(field: &str, v: Interval) -> Result<Interval> {
+    let field = field_of(field);
+    let years = |unit: i32| Interval::new(v.months / 12 / unit * unit * 12, 0, 0);
+    let cut = |unit: i64| Interval::new(v.months, v.days, v.micros / unit * unit);
+    Ok(match field.as_str() {
+        "microseconds" => v,
+        "milliseconds" => cut(1_000),
+        "second" => cut(SECOND_MICROS),
+        "minute" => cut(MINUTE_MICROS),
+        "hour" => cut(HOUR_MICROS),
+        "day" => Interval::new(v.months, v.days, 0),
+        "month" => Interval::new(v.months, 0, 0),
+        "quarter" => Interval::new(v.months / 3 * 3, 0, 0),
+        "year" => years(1),
+        "decade" => years(10),
+        "century" => years(100),
+        "millennium" => years(1_000),
+        name => return Err(refuse(name, "interval")),
+    })
+}
+
+/// The zone of a name, an abbreviation or an offset as POSIX writes it.
+fn zone_of(name: &str) -> Result<Zone> {
+    if let Some(zone) = named_zone(name) {
+        return Ok(zone);
+    }
+    // POSIX counts west
+    let sign = if name.starts_with('-') { "" } else { "+" };
+    if name.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '-'))
+        && let Ok(west) = parse_offset(&format!("{sign}{name}").replace("++", "+"))
+        && let Some(zone) = Zone::fixed(-west)
+    {
+        return Ok(zone);
+    }
+    Err(SqlError::invalid_parameter(format!("time zone \"{name}\" not recognized")))
+}
+
+/// The zone of an interval, which counts east.
+fn zone_of_interval(v: Interval) -> Result<Zone> {
+    let bad = || SqlError::invalid_parameter("interval time zone must not include months or days");
+    if v.months != 0 || v.days != 0 {
+        return Err(bad());
+    }
+    Zone::fixed((v.micros / SECOND_MICROS) as i32).ok_or_else(bad)
+}
+
+fn at_zone(zone: &Zone, local: i64) -> Result<i64> {
+    if calendar::is_infinite(local) {
+        return Ok(local);
+    }
+    zone.to_utc(local).ok_or_else(timestamp_out_of_range)
+}
+
+fn in_zone(zone: &Zone, utc: i64) -> Result<i64> {
+    if calendar::is_infinite(utc) {
+        return Ok(utc);
+    }
+    zone.to_local(utc).filter(|v| calendar::is_timestamp(*v)).ok_or_else(timestamp_out_of_range)
+}
+
+fn make_date(year: i32, month: i32, day: i32) -> Result<i64> {
+    let bad = || overflow_text(format!("date field value out of range: {year}-{month:02}-{day:02}"));
+    // negative years are BC
+    let y = i64::from(if year < 0 { year + 1 } else { year });
+    if year == 0
+        || !(1..=12).contains(&month)
+        || day < 1
+        || i64::from(day) > calendar::days_in_month(y, month.into())
+    {
+        return Err(bad());
+    }
+    let found = calendar::day_of(y, month.into(), day.into());
+    if calendar::is_day(found) {
+        Ok(found)
+    } else {
+        Err(overflow_text(format!("date out of range: {year}-{month:02}-{day:02}")))
+    }
+}
+
+#[cold]
+fn overflow_text(message: String) -> SqlError {
+    SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, message)
+}
+
+fn make_time(hour: i32, minute: i32, seconds: f64) -> Result<i64> {
+    let fits = (0..=24).contains(&hour)
+        && (0..60).contains(&minute)
+        && (0.0..=60.0).contains(&seconds)
+        && (hour < 24 || (minute == 0 && seconds == 0.0));
+    if !fits {
+        return Err(overflow_text(format!("time field value out of range: {hour}:{minute:02}:{seconds:02}")));
+    }
+    let micros = (seconds * 1e6).round_ties_even() as i64;
+    Ok(i64::from(hour) * HOUR_MICROS + i64::from(minute) * MINUTE_MICROS + micros)
+}
+
+fn make_timestamp(year: i32, month: i32, day: i32, hour: i32, minute: i32, seconds: f64) -> Result<i64> {
+    let day = make_date(year, month, day)?;
+    let time = make_time(hour, minute, seconds)?;
+    let micros = day.checked_mul(DAY_MICROS).and_then(|v| v.checked_add(time));
+    check(micros.ok_or_else(timestamp_out_of_range)?)
+}
+
+fn make_interval(parts: [i32; 6], seconds: f64) -> Result<Interval> {
+    let [years, months, weeks, days, hours, minutes] = parts;
+    if !seconds.is_finite() {
+        return Err(interval::out_of_range());
+    }
+    let months = i64::from(years) * 12 + i64::from(months);
+    let days = i64::from(weeks) * 7 + i64::from(days);
+    let micros = i128::from(hours) * i128::from(HOUR_MICROS)
+        + i128::from(minutes) * i128::from(MINUTE_MICROS)
+        + (seconds * 1e6).round_ties_even() as i128;
+    match (i32::try_from(months), i32::try_from(days), i64::try_from(micros)) {
+        (Ok(months), Ok(days), Ok(micros)) => Ok(Interval::new(months, days, micros)),
+        _ => Err(interval::out_of_range()),
+    }
+}
+
+fn to_timestamp(seconds: f64) -> Result<i64> {
+    let bad = || overflow_text(format!("timestamp out of range: \"{seconds}\""));
+    if seconds.is_nan() {
+        return Err(overflow("timestamp cannot be NaN"));
+    }
+    if seconds.is_infinite() {
+        return Ok(if seconds > 0.0 { calendar::TIMESTAMP_INFINITY } else { calendar::TIMESTAMP_NEG_INFINITY });
+    }
+    let micros = (seconds - calendar::UNIX_EPOCH_DAYS as f64 * 86_400.0) * 1e6;
+    // far outside, so that the cast does not saturate into the range
+    if micros.abs() > 9.3e18 {
+        return Err(bad());
+    }
+    check(micros.round_ties_even() as i64).map_err(|_| bad())
+}
+
+fn justify_hours(v: Interval) -> Result<Interval> {
+    let whole = i32::try_from(v.micros / DAY_MICROS).map_err(|_| interval::out_of_range())?;
+    let mut days = v.days.checked_add(whole).ok_or_else(interval::out_of_range)?;
+    let mut micros = v.micros % DAY_MICROS;
+    if days > 0 && micros < 0 {
+        (days, micros) = (days - 1, micros + DAY_MICROS);
+    } else if days < 0 && micros > 0 {
+        (days, micros) = (days + 1, micros - DAY_MICROS);
+    }
+    Ok(Interval::new(v.months, days, micros))
+}
+
+fn justify_days(v: Interval) -> Result<Interval> {
+    let mut months = v.months.checked_add(v.days / 30).ok_or_else(interval::out_of_range)?;
+    let mut days = v.days % 30;
+    if months > 0 && days < 0 {
+        (months, days) = (months - 1, days + 30);
+    } else if months < 0 && days > 0 {
+        (months, days) = (months + 1, days - 30);
+    }
+    Ok(Interval::new(months, days, v.micros))
+}
+
+fn justify_interval(v: Interval) -> Result<Interval> {
+    let mut v = justify_days(justify_hours(v)?)?;
+    // all parts get the sign of the largest
+    if v.months > 0 && (v.days < 0 || (v.days == 0 && v.micros < 0)) {
+        (v.months, v.days) = (v.months - 1, v.days + 30);
+    } else if v.months < 0 && (v.days > 0 || (v.days == 0 && v.micros > 0)) {
+        (v.months, v.days) = (v.months + 1, v.days - 30);
+    }
+    if v.days > 0 && v.micros < 0 {
+        (v.days, v.micros) = (v.days - 1, v.micros + DAY_MICROS);
+    } else if v.days < 0 && v.micros > 0 {
+        (v.days, v.micros) = (v.days + 1, v.micros - DAY_MICROS);
+    }
+    Ok(v)
+}
+
+/// The start of the stride that a time is in, counted from an origin.
+fn bin(stride: Interval, micros: i64, origin: i64) -> Result<i64> {
+    if calendar::is_infinite(micros) {
+        return Ok(micros);
+    }
+    if stride.months != 0 {
+        return Err(SqlError::unsupported(
+            "timestamps cannot be binned into intervals containing months or years",
+        ));
+    }
+    if calendar::is_infinite(origin) {
+        return Err(overflow("origin out of range"));
+    }
+    let width = i64::from(stride.days).checked_mul(DAY_MICROS).and_then(|v| v.checked_add(stride.micros));
+    let width = width.ok_or_else(interval::out_of_range)?;
+    if width <= 0 {
+        return Err(overflow("stride must be greater than zero"));
+    }
+    let from = micros.checked_sub(origin).ok_or_else(interval::out_of_range)?;
+    check(origin + from.div_euclid(width) * width)
+}
+
+fn time_plus(time: i64, v: Interval) -> i64 {
+    (time + v.micros % DAY_MICROS).rem_euclid(DAY_MICROS)
+}
+
+/// Midnight of the day of the transaction.
+fn today(env: &Env) -> Result<i64> {
+    let local = timestamptz_to_timestamp(env.transaction_time, env)?;
+    Ok(calendar::split(local).0 * DAY_MICROS)
+}
+
+pub(super) fn register(r: &mut Registry) {
+    register_arithmetic(r);
+    r.add("extract(text,date) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
+    r.add("extract(text,time) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
+    r.add("extract(text,timestamp) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
+    r.stable("extract(text,timestamptz) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
+    r.add("extract(text,interval) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
+    r.add("date_part(text,date) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
+    r.add("date_part(text,time) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
+    r.add("date_part(text,timestamp) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
+    r.stable("date_part(text,timestamptz) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
+    r.add("date_part(text,interval) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
+    r.add(
+        "date_trunc(text,timestamp) timestamp",
+        code!(|f: &str, v: Timestamp| truncate(f, v.0, "timestamp without time zone").map(Timestamp)),
+    );
+    r.stable(
+        "date_trunc(text,timestamptz) timestamptz",
+        code!(|c; f: &str, v: Timestamptz| truncate_tz(f, v.0, &c.env.zone).map(Timestamptz)),
+    );
+    r.stable(
+        "date_trunc(text,timestamptz,text) timestamptz",
+        code!(|f: &str, v: Timestamptz, zone: &str| truncate_tz(f, v.0, &zone_of(zone)?).map(Timestamptz)),
+    );
+    r.add("date_trunc(text,interval) interval", code!(|f: &str, v: Interval| truncate_interval(f, v)));
+    r.add(
+        "date_bin(interval,timestamp,timestamp) timestamp",
+        code!(|by: Interval, v: Timestamp, from: Timestamp| bin(by, v.0, from.0).map(Timestamp)),
+    );
+    r.add(
+        "date_bin(interval,timestamptz,timestamptz) timestamptz",
+        code!(|by: Interval, v: Timestamptz, from: Timestamptz| bin(by, v.0, from.0).map(Timestamptz)),
+    );
+    r.add("age(timestamp,timestamp) interval", code!(|a: Timestamp, b: Timestamp| age(a.0, b.0)));
+    r.stable(
+        "age(timestamptz,timestamptz) interval",
+        code!(|c; a: Timestamptz, b: Timestamptz| age(
+            timestamptz_to_timestamp(a.0, c.env)?,
+            timestamptz_to_timestamp(b.0, c.env)?
+        )),
+    );
+    r.stable("age(timestamp) interval", code!(|c; v: Timestamp| age(today(c.env)?, v.0)));
+    r.stable(
+        "age(timestamptz) interval",
+        code!(|c; v: Timestamptz| age(today(c.env)?, timestamptz_to_timestamp(v.0, c.env)?)),
+    );
+    r.add(
+        "timezone(text,timestamp) timestamptz",
+        code!(|zone: &str, v: Timestamp| at_zone(&zone_of(zone)?, v.0).map(Timestamptz)),
+    );
+    r.add(
+        "timezone(text,timestamptz) timestamp",
+        code!(|zone: &str, v: Timestamptz| in_zone(&zone_of(zone)?, v.0).map(Timestamp)),
+    );
+    r.add(
+        "timezone(interval,timestamp) timestamptz",
+        code!(|zone: Interval, v: Timestamp| at_zone(&zone_of_interval(zone)?, v.0).map(Timestamptz)),
+    );
+    r.add(
+        "timezone(interval,timestamptz) timestamp",
+        code!(|zone: Interval, v: Timestamptz| in_zone(&zone_of_interval(zone)?, v.0).map(Timestamp)),
+    );
+    r.add(
+        "make_date(int4,int4,int4) date",
+        code!(|y: i32, m: i32, d: i32| make_date(y, m, d).map(|day| Date(day as i32))),
+    );
+    r.add("make_time(int4,int4,float8) time", code!(|h: i32, m: i32, s: f64| make_time(h, m, s).map(Time)));
+    r.add(
+        "make_timestamp(int4,int4,int4,int4,int4,float8) timestamp",
+        code!(|y: i32, mo: i32, d: i32, h: i32, m: i32, s: f64| make_timestamp(y, mo, d, h, m, s)
+            .map(Timestamp)),
+    );
+    r.stable(
+        "make_timestamptz(int4,int4,int4,int4,int4,float8) timestamptz",
+        code!(|c; y: i32, mo: i32, d: i32, h: i32, m: i32, s: f64| make_timestamp(y, mo, d, h, m, s)
+            .and_then(|v| timestamp_to_timestamptz(v, c.env))
+            .map(Timestamptz)),
+    );
+    r.add(
+        "make_interval(int4,int4,int4,int4,int4,int4,float8) interval",
+        code!(|y: i32, mo: i32, w: i32, d: i32, h: i32, m: i32, s: f64| make_interval([y, mo, w, d, h, m], s)),
+    );
+    r.add("to_timestamp(float8) timestamptz", code!(|v: f64| to_timestamp(v).map(Timestamptz)));
+    r.add("justify_hours(interval) interval", code!(|v: Interval| justify_hours(v)));
+    r.add("justify_days(interval) interval", code!(|v: Interval| justify_days(v)));
+    r.add("justify_interval(interval) interval", code!(|v: Interval| justify_interval(v)));
+    r.add("isfinite(date) bool", code!(|v: Date| Ok(!calendar::is_infinite_date(v.0))));
+    r.add("isfinite(timestamp) bool", code!(|v: Timestamp| Ok(!calendar::is_infinite(v.0))));
+    r.add("isfinite(timestamptz) bool", code!(|v: Timestamptz| Ok(!calendar::is_infinite(v.0))));
+    r.add("isfinite(interval) bool", |_, _| Ok(Value::Bool(true)));
+    // casts that are written as functions
+    r.add("date(timestamp) date", code!(|v: Timestamp| Ok(Date(crate::cast::timestamp_to_date(v.0)))));
+    r.stable(
+        "date(timestamptz) date",
+        code!(|c; v: Timestamptz| timestamptz_to_timestamp(v.0, c.env)
+            .map(|v| Date(crate::cast::timestamp_to_date(v)))),
+    );
+}
+
+fn register_arithmetic(r: &mut Registry) {
+    r.add("+(date,int4) date", code!(|a: Date, n: i32| add_days(a.0, n).map(Date)));
+    r.add("+(int4,date) date", code!(|n: i32, a: Date| add_days(a.0, n).map(Date)));
+    r.add(
+        "-(date,int4) date",
+        code!(|a: Date, n: i32| match n.checked_neg() {
+            Some(n) => add_days(a.0, n).map(Date),
+            None => Err(overflow("date out of range")),
+        }),
+    );
+    r.add("-(date,date) int4", code!(|a: Date, b: Date| subtract_dates(a.0, b.0)));
+    r.add(
+        "+(date,interval) timestamp",
+        code!(|a: Date, v: Interval| add_interval(date_to_timestamp(a.0)?, v).map(Timestamp)),
+    );
+    r.add(
+        "+(interval,date) timestamp",
+        code!(|v: Interval, a: Date| add_interval(date_to_timestamp(a.0)?, v).map(Timestamp)),
+    );
+    r.add(
+        "-(date,interval) timestamp",
+        code!(|a: Date, v: Interval| add_interval(date_to_timestamp(a.0)?, v.neg()?).map(Timestamp)),
+    );
+    r.add("+(date,time) timestamp", code!(|a: Date, t: Time| date_and_time(a, t)));
+    r.add("+(time,date) timestamp", code!(|t: Time, a: Date| date_and_time(a, t)));
+    r.add("+(timestamp,interval) timestamp", code!(|a: Timestamp, v: Interval| add_interval(a.0, v).map(Timestamp)));
+    r.add("+(interval,timestamp) timestamp", code!(|v: Interval, a: Timestamp| add_interval(a.0, v).map(Timestamp)));
+    r.add(
+        "-(timestamp,interval) timestamp",
+        code!(|a: Timestamp, v: Interval| add_interval(a.0, v.neg()?).map(Timestamp)),
+    );
+    r.add("-(timestamp,timestamp) interval", code!(|a: Timestamp, b: Timestamp| difference(a.0, b.0)));
+    r.stable(
+        "+(timestamptz,interval) timestamptz",
+        code!(|c; a: Timestamptz, v: Interval| add_interval_tz(a.0, v, c.env).map(Timestamptz)),
+    );
+    r.stable(
+        "+(interval,timestamptz) timestamptz",
+        code!(|c; v: Interval, a: Timestamptz| add_interval_tz(a.0, v, c.env).map(Timestamptz)),
+    );
+    r.stable(
+        "-(timestamptz,interval) timestamptz",
+        code!(|c; a: Timestamptz, v: Interval| add_interval_tz(a.0, v.neg()?, c.env).map(Timestamptz)),
+    );
+    r.add("-(timestamptz,timestamptz) interval", code!(|a: Timestamptz, b: Timestamptz| difference(a.0, b.0)));
+    r.add("+(time,interval) time", code!(|t: Time, v: Interval| Ok(Time(time_plus(t.0, v)))));
+    r.add("+(interval,time) time", code!(|v: Interval, t: Time| Ok(Time(time_plus(t.0, v)))));
+    r.add(
+        "-(time,interval) time",
+        code!(|t: Time, v: Interval| Ok(Time((t.0 - v.micros % DAY_MICROS).rem_euclid(DAY_MICROS)))),
+    );
+    r.add("-(time,time) interval", code!(|a: Time, b: Time| Ok(Interval::new(0, 0, a.0 - b.0))));
+    r.add("+(interval,interval) interval", code!(|a: Interval, b: Interval| a.add(b)));
+    r.add("-(interval,interval) interval", code!(|a: Interval, b: Interval| a.sub(b)));
+    r.add("-(interval) interval", code!(|a: Interval| a.neg()));
+    r.add("*(interval,float8) interval", code!(|a: Interval, f: f64| a.mul(f)));
+    r.add("*(float8,interval) interval", code!(|f: f64, a: Interval| a.mul(f)));
+    r.add("/(interval,float8) interval", code!(|a: Interval, f: f64| a.div(f)));
+}
+
+fn date_and_time(day: Date, time: Time) -> Result<Timestamp> {
+    let midnight = date_to_timestamp(day.0)?;
+    if calendar::is_infinite(midnight) { Ok(Timestamp(midnight)) } else { check(midnight + time.0).map(Timestamp) }
+}
