@@ -18,6 +18,12 @@ pub(crate) fn throughput(report: &Report) {
     if let Some(rate) = report.commits_per_cpu_second {
         println!("  {} commits per second of processor time", count(rate as u64));
     }
+    if let Some(log) = &report.log {
+        println!(
+            "  log: {:.0} bytes per writing transaction, {:.0} transactions per write and sync; p50 {} µs, p99 {} µs",
+            log.bytes_per_transaction, log.transactions_per_group, log.sync_p50_us, log.sync_p99_us
+        );
+    }
 }
 
 fn active(report: &Report) -> impl Iterator<Item = &ClassReport> {

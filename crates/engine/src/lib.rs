@@ -26,5 +26,5 @@ mod worker;
 
 pub use catalog::CatalogEntry;
 pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
-pub use stats::{Stats, TableStats};
+pub use stats::{LogStats, Stats, TableStats};
 pub use worker::{Engine, Order, Range, RowId, Savepoint, TxnKind, Worker};

@@ -17,6 +17,23 @@ pub struct Stats {
     pub backoff_ns: u64,
     /// Counters per table and index.
     pub tables: Vec<TableStats>,
+    /// The log; `None` for an engine that keeps none.
+    pub log: Option<LogStats>,
+}
+
+/// Counters of the redo log since the database was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LogStats {
+    /// Bytes written, padding included.
+    pub bytes: u64,
+    /// Groups of transactions, each written and synced at once.
+    pub groups: u64,
+    /// Transactions in them.
+    pub transactions: u64,
+    /// Half of the writes and syncs took at most so many microseconds (a power of two).
+    pub sync_p50_us: u64,
+    /// 99 % of them took at most so many (a power of two).
+    pub sync_p99_us: u64,
 }
 
 /// Counters of one table or index.

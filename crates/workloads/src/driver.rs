@@ -163,6 +163,7 @@ pub fn run<E: Engine, L: Workload>(
     mut progress: impl FnMut(&Progress),
 ) -> Outcome<(Report, Vec<L::Client>)> {
     let threads = options.threads.max(1);
+    let before = engine.stats();
     let clock = Clock::new(0);
     let channels: Vec<Channel> = (0..threads).map(|_| Channel::default()).collect();
     let cores = if options.pin { core_affinity::get_core_ids().unwrap_or_default() } else { Vec::new() };
@@ -202,7 +203,7 @@ pub fn run<E: Engine, L: Workload>(
         cpu = cpu.zip(thread_cpu).map(|(a, b)| a + b);
     }
     let classes = summarize(engine, workload, &clock, &totals);
-    let report = Report::new(engine.name(), threads, seconds, cpu, classes, &engine.stats());
+    let report = Report::new(engine.name(), threads, seconds, cpu, classes, (&before, &engine.stats()));
     Ok((report, clients))
 }
 

@@ -1,7 +1,7 @@
 //! What a run did, as plain data.
 
 use hdrhistogram::Histogram;
-use scaledb_engine::{Stats, TableStats};
+use scaledb_engine::{LogStats, Stats, TableStats};
 use scaledb_sync::clock::Clock;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -26,8 +26,36 @@ pub struct Report {
     pub classes: Vec<ClassReport>,
     /// Bytes that the engine has taken for rows and indexes.
     pub memory_bytes: u64,
+    /// The log during the run, warm-up included; `None` for a database in memory only.
+    pub log: Option<LogReport>,
     /// Tables and indexes, since the database was opened.
     pub tables: Vec<TableReport>,
+}
+
+/// What the log had to do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogReport {
+    /// Bytes written for a transaction that wrote, padding included.
+    pub bytes_per_transaction: f64,
+    /// Transactions that were written and synced together, on average.
+    pub transactions_per_group: f64,
+    /// Half of the writes and syncs since the database was opened took at most so many microseconds (a power of two).
+    pub sync_p50_us: u64,
+    /// 99 % of them took at most so many (a power of two).
+    pub sync_p99_us: u64,
+}
+
+impl LogReport {
+    fn of(before: &LogStats, after: &LogStats) -> Self {
+        let transactions = (after.transactions - before.transactions) as f64;
+        let per = |n: u64, of: f64| n as f64 / of.max(1.0);
+        Self {
+            bytes_per_transaction: per(after.bytes - before.bytes, transactions),
+            transactions_per_group: transactions / ((after.groups - before.groups) as f64).max(1.0),
+            sync_p50_us: after.sync_p50_us,
+            sync_p99_us: after.sync_p99_us,
+        }
+    }
 }
 
 /// What one class of transactions did.
@@ -122,7 +150,7 @@ impl Report {
         seconds: f64,
         cpu: Option<Duration>,
         classes: Vec<ClassReport>,
-        stats: &Stats,
+        (before, stats): (&Stats, &Stats),
     ) -> Self {
         let commits: u64 = classes.iter().map(|c| c.commits).sum();
         let conflicts: u64 = classes.iter().map(|c| c.conflicts).sum();
@@ -135,6 +163,7 @@ impl Report {
             abort_percent: 100.0 * conflicts as f64 / (commits + conflicts).max(1) as f64,
             classes,
             memory_bytes: stats.memory_bytes,
+            log: before.log.zip(stats.log).map(|(before, after)| LogReport::of(&before, &after)),
             tables: stats.tables.iter().map(TableReport::from).collect(),
         }
     }
