@@ -82,16 +82,15 @@ impl NameChange {
         }
     }
 
-    /// Also after changes before it were lost: a rename then brings its file, and takes away what it can.
+    /// Also after changes before it were lost: a rename then brings its file from wherever it is, for a file
+    /// never has two names.
     pub(super) fn apply(&self, names: &mut Names) {
         match self {
             Self::Create { name, file } => {
                 names.insert(name.clone(), *file);
             }
-            Self::Rename { from, to, file } => {
-                if names.get(from) == Some(file) {
-                    names.remove(from);
-                }
+            Self::Rename { to, file, .. } => {
+                names.retain(|_, other| other != file);
                 names.insert(to.clone(), *file);
             }
             Self::Remove { name } => {

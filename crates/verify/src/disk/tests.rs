@@ -172,6 +172,17 @@ fn a_removal_may_overtake_a_rename() {
 }
 
 #[test]
+fn a_file_never_has_two_names() {
+    let (disk, _file) = with_file(1);
+    disk.rename("a", "b").unwrap();
+    disk.rename("b", "c").unwrap();
+    for name in ["a", "b", "c"] {
+        assert!(may(count(&disk, now(&disk), |image| image.list().unwrap() == [name])), "{name}");
+    }
+    assert_eq!(count(&disk, now(&disk), |image| image.list().unwrap().len() == 1), SEEDS.count());
+}
+
+#[test]
 fn a_kill_loses_nothing_and_syncs_nothing() {
     let (disk, file) = with_file(1);
     file.write_at(&PAGE, 0).unwrap();
