@@ -1,0 +1,113 @@
+//! Memory does not grow under updates, inserts and deletes of as many rows as there were, nor under updates of
+//! few rows as fast as can be: clean-up keeps up (section 3.8).
+//!
+//! `SCALEDB_MEMORY_SECONDS` is the time after the warm-up (default 3; 1800 for a soak).
+#![cfg(not(any(loom, shuttle)))]
+
+use scaledb_cicada::{Cicada, Clocks, Config};
+use scaledb_engine::{Access, Engine, TxnKind, Worker};
+use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::{Arc, thread};
+use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
+use std::time::{Duration, Instant};
+
+const ROWS: i32 = 10_000;
+
+/// What the domain takes from the system at a time.
+const CHUNK: f64 = (2 << 20) as f64;
+
+/// Keys of a thread are its own: a ring that is filled at one end and emptied at the other; and one row that
+/// all change. Texts have one length, so that every row has the same size at all times.
+fn churn(engine: &Cicada, t: &Table, thread: i32, stop: &AtomicBool) {
+    let mut worker = engine.worker().unwrap();
+    let base = thread << 24;
+    let row = |id: i32| (Row { a: id % 50, u: Some(id), ..Row::default() }, text_of(1));
+    let insert = |w: &mut scaledb_cicada::CicadaWorker, id: i32| {
+        let (row, text) = row(id);
+        w.insert(t.id_of(0), &t.row(id, &row, &text)).map(|_| ())
+    };
+    for id in base..base + ROWS {
+        worker.run(TxnKind::ReadWrite, |w| insert(w, id)).unwrap();
+    }
+    let mut first = base;
+    // a flag, and nothing else
+    while !stop.load(Ordering::Relaxed) {
+        let next = first + ROWS;
+        let moved = Change { a: Some(first % 49), ..Change::default() };
+        let hot = Change { w: Some(i64::from(first)), ..Change::default() };
+        let columns = Columns::ALL;
+        worker
+            .run(TxnKind::ReadWrite, |w| {
+                w.delete(t.id_of(0), &t.key(first))?;
+                insert(w, next)?;
+                let cols = t.projection(columns);
+                w.update(t.id_of(0), &t.key(first + ROWS / 2), cols, |r| t.apply(r, &moved))?;
+                w.update(t.id_of(0), &t.key(0), cols, |r| t.apply(r, &hot))?;
+                Ok(())
+            })
+            .unwrap();
+        first += 1;
+    }
+}
+
+#[test]
+fn churn_takes_no_more_memory_than_it_had() {
+    let seconds = std::env::var("SCALEDB_MEMORY_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(3);
+    for (access, clocks) in [(Access::Hashed, Clocks::Synchronized), (Access::Ordered, Clocks::Loose)] {
+        let engine = Arc::new(Cicada::open(Config { clocks, ..Config::default() }).unwrap());
+        let t = Arc::new(Table::create(&*engine, "t", Kind::new(access, None)).unwrap());
+        let (shared, text) = (Row { u: Some(-1), ..Row::default() }, text_of(1));
+        let mut worker = engine.worker().unwrap();
+        worker
+            .run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(0, &shared, &text)).map(|_| ()))
+            .unwrap();
+        // this worker stays, idle, and holds nothing up
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads: Vec<_> = (1..=3)
+            .map(|thread| {
+                let (engine, t, stop) = (engine.clone(), t.clone(), stop.clone());
+                thread::spawn(move || churn(&engine, &t, thread, &stop))
+            })
+            .collect();
+        thread::sleep(Duration::from_secs(3 + (seconds / 20).min(30)));
+        let (warm, start, mut most) = (engine.stats().memory_bytes, Instant::now(), 0);
+        while start.elapsed() < Duration::from_secs(seconds) {
+            thread::sleep(Duration::from_millis(100));
+            most = most.max(engine.stats().memory_bytes);
+        }
+        stop.store(true, Ordering::Relaxed); // a flag
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        let stats = engine.stats();
+        println!("{access:?}: {} commits, {warm} bytes warm, {most} at most", stats.commits);
+        assert!(
+            most as f64 <= warm as f64 * 1.05 + 2.0 * CHUNK,
+            "{access:?}: {warm} bytes after the warm-up, then {most}"
+        );
+    }
+}
+
+#[test]
+fn what_idle_workers_left_is_cleaned() {
+    let engine = Cicada::open(Config::default()).unwrap();
+    let t = Table::create(&engine, "t", Kind::new(Access::Hashed, None)).unwrap();
+    let mut worker = engine.worker().unwrap();
+    for id in 0..1000 {
+        let (row, text) = (Row { u: Some(id), ..Row::default() }, text_of(1));
+        worker
+            .run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(id, &row, &text)))
+            .map(|_| ())
+            .unwrap();
+    }
+    let delete = |w: &mut scaledb_cicada::CicadaWorker| {
+        (0..1000).try_for_each(|id| w.delete(t.id_of(0), &t.key(id)).map(|_| ()))
+    };
+    worker.run(TxnKind::ReadWrite, delete).unwrap();
+    // the worker stays, and does nothing
+    let cleaned = || engine.stats().tables.iter().map(|t| t.cleaned).sum::<u64>();
+    let start = Instant::now();
+    while cleaned() < 3000 && start.elapsed() < Duration::from_secs(20) {
+        thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(cleaned(), 3000, "rows and two entries of each");
+    assert!(engine.stats().tables.iter().all(|t| t.tree_entries == 0));
+}
