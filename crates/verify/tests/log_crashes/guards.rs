@@ -1,7 +1,7 @@
 //! Guards of the log, and syncs, that are taken away one at a time: some check must fail.
 
 use crate::damage::{Flips, flip};
-use crate::hunt::{Checked, crash_after_faults, crash_again, crash_everywhere, hunt};
+use crate::hunt::{Checked, Patience, crash_after_faults, crash_again, crash_everywhere, hunt};
 use crate::run::{Mutation, Plan, Trace};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -19,7 +19,7 @@ fn check(trace: &Trace, plan: Plan) -> Checked {
 pub(crate) fn missed(name: &str, mutation: Mutation) -> bool {
     let start = Instant::now();
     // a panic of the log is as good
-    let result = catch_unwind(AssertUnwindSafe(|| hunt(20, mutation, check)));
+    let result = catch_unwind(AssertUnwindSafe(|| hunt(&Patience::new(300_000), mutation, check)));
     let found = match &result {
         Ok(Ok(images)) => format!("MISSED in {images} crashes"),
         Ok(Err(found)) => format!("{:?}", found.violation),

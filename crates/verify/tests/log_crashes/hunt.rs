@@ -9,8 +9,34 @@ use scaledb_log::LogError;
 use scaledb_verify::disk::{Call, Fault, SimDisk, When};
 use std::time::{Duration, Instant};
 
-pub(crate) fn number(variable: &str, otherwise: u64) -> u64 {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+/// Who runs the tests may give them more time, or another start.
+pub(crate) fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// How long a test goes on: until it has recovered so many images, or for as long as it is told.
+pub(crate) struct Patience {
+    start: Instant,
+    images: u64,
+    time: Option<Duration>,
+}
+
+impl Patience {
+    pub(crate) fn new(images: u64) -> Self {
+        let time = number("SCALEDB_SOAK_SECONDS").map(Duration::from_secs);
+        Self { start: Instant::now(), images, time }
+    }
+
+    pub(crate) fn lasts(&self, images: u64) -> bool {
+        self.time.map_or(images < self.images, |time| self.start.elapsed() < time)
+    }
+
+    pub(crate) fn report(&self, checked: Checked) {
+        match checked {
+            Ok(images) => println!("{images} crashes recovered, {:.1} s", self.start.elapsed().as_secs_f64()),
+            Err(found) => panic!("{found:#?}"),
+        }
+    }
 }
 
 /// Plans of many kinds, taken in turn.
@@ -66,15 +92,14 @@ pub(crate) fn crash_everywhere(trace: &Trace, plan: Plan, images: u64) -> Checke
     Ok(of as u64 * images)
 }
 
-/// Runs of all kinds from an empty directory, until the time is over.
+/// Runs of all kinds from an empty directory.
 pub(crate) fn hunt(
-    seconds: u64,
+    patience: &Patience,
     mutation: Mutation,
     mut check: impl FnMut(&Trace, Plan) -> Checked,
 ) -> Checked {
-    let (start, patience) = (Instant::now(), Duration::from_secs(number("SCALEDB_SOAK_SECONDS", seconds)));
-    let (mut seed, mut images) = (number("SCALEDB_SEED", 1), 0);
-    while start.elapsed() < patience {
+    let (mut seed, mut images) = (number("SCALEDB_SEED").unwrap_or(1), 0);
+    while patience.lasts(images) {
         let plan = Plan { mutation, ..plan(seed) };
         let disk = SimDisk::new(seed);
         if let Mutation::Lie(call, start) = mutation {

@@ -2,7 +2,7 @@
 //!
 //! A run is recorded once; then each of its crash points gives the disks that a machine may find there. Each is
 //! recovered, and must hold a prefix, in the order of timestamps, of what was committed, with all that was
-//! acknowledged by then. `SCALEDB_SOAK_SECONDS` is the patience for each test, `SCALEDB_SEED` its first seed.
+//! acknowledged by then. `SCALEDB_SOAK_SECONDS` is the time for each test, `SCALEDB_SEED` its first seed.
 #![cfg(not(any(loom, shuttle)))]
 
 mod damage;
@@ -15,54 +15,46 @@ mod threads;
 
 use damage::{Flips, flip};
 use guards::missed;
-use hunt::{Checked, crash_after_faults, crash_again, crash_everywhere, hunt, number, plan};
+use hunt::{Patience, crash_after_faults, crash_again, crash_everywhere, hunt, number, plan};
 use run::{Mutation, Plan};
 use scaledb_verify::disk::{Call, SimDisk};
-use std::time::{Duration, Instant};
-
-fn report(start: Instant, images: Checked) {
-    match images {
-        Ok(images) => println!("{images} crashes recovered, {:.1} s", start.elapsed().as_secs_f64()),
-        Err(found) => panic!("{found:#?}"),
-    }
-}
 
 #[test]
 fn what_was_acknowledged_survives_a_crash_at_any_moment() {
-    let start = Instant::now();
-    report(start, hunt(8, Mutation::None, |trace, plan| crash_everywhere(trace, plan, 4)));
+    let patience = Patience::new(100_000);
+    patience.report(hunt(&patience, Mutation::None, |trace, plan| crash_everywhere(trace, plan, 4)));
 }
 
 #[test]
 fn a_crash_in_a_recovery_and_what_comes_after_it_loses_nothing_more() {
-    let start = Instant::now();
-    report(start, hunt(12, Mutation::None, |trace, plan| crash_again(trace, plan, 2)));
+    let patience = Patience::new(60_000);
+    patience.report(hunt(&patience, Mutation::None, |trace, plan| crash_again(trace, plan, 2)));
 }
 
 #[test]
 fn a_failing_disk_takes_nothing_that_was_acknowledged() {
-    let start = Instant::now();
-    report(start, hunt(10, Mutation::None, crash_after_faults));
+    let patience = Patience::new(60_000);
+    patience.report(hunt(&patience, Mutation::None, crash_after_faults));
 }
 
 #[test]
 fn what_was_acknowledged_by_a_log_with_threads_survives() {
-    let (start, patience) = (Instant::now(), Duration::from_secs(number("SCALEDB_SOAK_SECONDS", 8)));
-    let (mut seed, mut images) = (number("SCALEDB_SEED", 1), 0);
-    while start.elapsed() < patience {
+    let patience = Patience::new(15_000);
+    let (mut seed, mut images) = (number("SCALEDB_SEED").unwrap_or(1), 0);
+    while patience.lasts(images) {
         let plan = Plan { steps: 40, ..plan(seed) };
         let trace = threads::run(&SimDisk::new(seed), plan).unwrap();
         images += crash_everywhere(&trace, plan, 2).unwrap_or_else(|found| panic!("{found:#?}"));
         seed += 1;
     }
-    println!("{images} crashes recovered, {:.1} s", start.elapsed().as_secs_f64());
+    patience.report(Ok(images));
 }
 
 #[test]
 fn damage_at_rest_is_reported_with_its_place() {
-    let start = Instant::now();
+    let patience = Patience::new(15_000);
     let mut flips = Flips::default();
-    report(start, hunt(5, Mutation::None, |trace, plan| flip(trace, plan, &mut flips)));
+    patience.report(hunt(&patience, Mutation::None, |trace, plan| flip(trace, plan, &mut flips)));
     println!("{flips:?}");
     assert!(flips.reported > 100);
 }

@@ -9,6 +9,7 @@ use scaledb_base::{Timestamp, WorkerId};
 use scaledb_log::{CheckpointWriter, Log, LogError, LogOptions, PartWriter, Writer};
 use scaledb_sync::Arc;
 use scaledb_sync::clock::{Clock, Source};
+use scaledb_sync::lock::Mutex;
 use scaledb_verify::disk::{Call, SimDisk};
 
 /// What a run does.
@@ -42,7 +43,7 @@ pub(crate) enum Mutation {
 pub(crate) struct Era {
     pub(crate) from: usize,
     pub(crate) history: History,
-    /// After so many operations, so many transactions: ascending.
+    /// After so many operations, so many transactions. The operations ascend.
     pub(crate) acknowledged: Vec<(usize, usize)>,
 }
 
@@ -67,15 +68,18 @@ impl Trace {
     /// least.
     pub(crate) fn expected(&self, at: usize) -> (&History, usize) {
         let era = &self.eras[self.eras.partition_point(|era| era.from <= at) - 1];
-        let known = era.acknowledged.partition_point(|(operations, _)| *operations <= at);
-        (&era.history, era.acknowledged[known - 1].1)
+        let known = era.acknowledged.iter().take_while(|(operations, _)| *operations <= at);
+        (&era.history, known.map(|(_, count)| *count).max().unwrap_or(0))
     }
 
     /// How many transactions are acknowledged after operation `at` if the last group that brought any is lost.
     pub(crate) fn before_last_group(&self, at: usize) -> usize {
         let (_, acknowledged) = self.expected(at);
-        let marks = self.eras.iter().flat_map(|era| &era.acknowledged);
-        let earlier = marks.filter(|(operations, count)| *operations <= at && *count < acknowledged);
+        let marks = || self.eras.iter().flat_map(|era| &era.acknowledged);
+        // all commits of a group are answered at once
+        let last =
+            marks().filter(|(_, count)| *count == acknowledged).map(|(operations, _)| *operations).min();
+        let earlier = marks().filter(|(operations, _)| Some(*operations) < last);
         earlier.map(|(_, count)| *count).max().unwrap_or(0)
     }
 }
@@ -109,6 +113,8 @@ struct Run {
     walk: Option<Walk>,
     history: History,
     acknowledged: Vec<(usize, usize)>,
+    /// What the log has answered: after so many operations, that this commit is durable.
+    answers: Arc<Mutex<Vec<(usize, Timestamp)>>>,
     failed: bool,
 }
 
@@ -179,6 +185,7 @@ fn start(
         history: history.prefix(count),
         // who can read it takes it for durable
         acknowledged: vec![(disk.operations(), count)],
+        answers: Arc::default(),
         failed: false,
     })
 }
@@ -224,6 +231,13 @@ impl Run {
             }
             Step::Drawn(ts, changes) => {
                 append(&mut worker.writer, ts, &changes);
+                let (disk, answers) = (self.disk.clone(), self.answers.clone());
+                let answer = move |result: scaledb_log::Result<()>| {
+                    if result.is_ok() {
+                        answers.lock().push((disk.operations(), ts));
+                    }
+                };
+                self.log.wake_on(ts, Box::new(answer));
                 Step::Appended
             }
             Step::Appended => {
@@ -248,6 +262,9 @@ impl Run {
             Mutation::AcknowledgeEarly => Timestamp::start_of(self.clock.now_fenced()),
             _ => self.log.durable(),
         };
+        for (operations, ts) in self.answers.lock().drain(..) {
+            self.acknowledged.push((operations, self.history.before(ts) + 1));
+        }
         self.acknowledged.push((self.disk.operations(), self.history.before(durable)));
     }
 
