@@ -6,7 +6,6 @@ use scaledb_base::limits::MAX_WORKERS;
 use scaledb_sync::thread::cores;
 use scaledb_workloads::driver::Options;
 use scaledb_workloads::tpcc::Scale;
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
