@@ -84,6 +84,8 @@ pub(crate) struct Outbox {
     complete: Option<(usize, usize)>,
     /// Where the statement began that may be run again, while nothing of it is sent.
     mark: Option<usize>,
+    /// Where the row began that is being written.
+    pub(crate) row: Option<usize>,
 }
 
 impl Outbox {
@@ -168,6 +170,7 @@ impl Outbox {
     pub(crate) fn rewind(&mut self) -> bool {
         if let Some(mark) = self.mark {
             self.bytes.truncate(mark);
+            self.row = None;
         }
         self.mark.is_some()
     }
@@ -249,6 +252,10 @@ impl Outbox {
 
     /// An ErrorResponse or NoticeResponse, as the severity says.
     pub(crate) fn report(&mut self, report: &Report) {
+        // a row that was begun is not sent
+        if let Some(start) = self.row.take() {
+            self.bytes.truncate(start);
+        }
         let error = matches!(report.severity, Severity::Error | Severity::Fatal | Severity::Panic);
         let position = report.position.map(|position| position.to_string());
         self.message(if error { b'E' } else { b'N' }, |out| {

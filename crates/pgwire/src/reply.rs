@@ -10,11 +10,13 @@ pub struct Reply<'a> {
     out: &'a mut Outbox,
     channel: &'a mut dyn Write,
     copying: bool,
+    /// Values of the row that is being written.
+    columns: u16,
 }
 
 impl<'a> Reply<'a> {
     pub(crate) fn new(out: &'a mut Outbox, channel: &'a mut dyn Write) -> Self {
-        Self { out, channel, copying: false }
+        Self { out, channel, copying: false, columns: 0 }
     }
 
     pub(crate) fn out(&mut self) -> &mut Outbox {
@@ -47,12 +49,54 @@ impl<'a> Reply<'a> {
     /// That of `write`, and then there is no row; the row is too large; or the client is gone.
     #[inline]
     pub fn row(&mut self, write: impl FnOnce(&mut Row<'_>) -> Result<()>) -> Result<()> {
-        let start = self.out.bytes.len();
-        self.out.bytes.extend_from_slice(&[b'D', 0, 0, 0, 0, 0, 0]);
+        self.begin_row();
         let mut row = Row { bytes: &mut self.out.bytes, columns: 0 };
+        match write(&mut row) {
+            Ok(()) => {
+                self.columns = row.columns;
+                self.end_row()
+            }
+            Err(report) => {
+                if let Some(start) = self.out.row.take() {
+                    self.out.bytes.truncate(start);
+                }
+                Err(report)
+            }
+        }
+    }
+
+    /// A row begins, for those who cannot give it whole: [`values`](Self::values), [`end_row`](Self::end_row). If an
+    /// error is reported instead of its end, nothing of it is sent.
+    #[inline]
+    pub fn begin_row(&mut self) {
+        self.out.row = Some(self.out.bytes.len());
+        self.columns = 0;
+        self.out.bytes.extend_from_slice(&[b'D', 0, 0, 0, 0, 0, 0]);
+    }
+
+    /// Writes values of the row that was begun.
+    ///
+    /// # Errors
+    ///
+    /// Those of `write`.
+    #[inline]
+    pub fn values<E>(&mut self, write: impl FnOnce(&mut Row<'_>) -> Result<(), E>) -> Result<(), E> {
+        let mut row = Row { bytes: &mut self.out.bytes, columns: self.columns };
         let written = write(&mut row);
-        let columns = row.columns;
-        self.end(start, written, |bytes| bytes[start + 5..start + 7].copy_from_slice(&columns.to_be_bytes()))
+        self.columns = row.columns;
+        written
+    }
+
+    /// The row that was begun is complete.
+    ///
+    /// # Errors
+    ///
+    /// It is too large, or the client is gone.
+    #[inline]
+    pub fn end_row(&mut self) -> Result<()> {
+        let Some(start) = self.out.row.take() else { return Ok(()) };
+        let columns = self.columns;
+        self.end(start, Ok(()), |bytes| bytes[start + 5..start + 7].copy_from_slice(&columns.to_be_bytes()))
     }
 
     /// Begins to send rows as `COPY TO STDOUT` does.
@@ -200,6 +244,24 @@ mod tests {
         });
         assert!(failed.is_err());
         assert_eq!(out.bytes, b"D\0\0\0\x15\0\x03\xff\xff\xff\xff\0\0\0\x02ab\0\0\0\x01c");
+    }
+
+    #[test]
+    fn a_row_that_is_not_ended_is_not_sent() {
+        let (mut out, mut sink) = (Outbox::default(), Vec::new());
+        let mut reply = Reply::new(&mut out, &mut sink);
+        let value = |row: &mut Row<'_>| {
+            row.bytes(b"a");
+            Ok::<_, ()>(())
+        };
+        reply.begin_row();
+        reply.values(value).unwrap();
+        reply.values(value).unwrap();
+        reply.end_row().unwrap();
+        reply.begin_row();
+        reply.values(value).unwrap();
+        out.report(&Report::protocol("no"));
+        assert_eq!(&out.bytes[..18], b"D\0\0\0\x10\0\x02\0\0\0\x01a\0\0\0\x01aE");
     }
 
     #[test]
