@@ -1,4 +1,5 @@
-//! ScaleDB: a serializable transactional database in memory, embedded in your process.
+//! ScaleDB: a serializable transactional database in memory, embedded in your process, and kept in a directory if it
+//! is to survive.
 //!
 //! # Quickstart
 //!
@@ -86,6 +87,23 @@
 //! * **[`TableOptions`]**: how long new keys wait before they are merged into the range index; the engine
 //!   tunes that unless told.
 //!
+//! # Durability
+//!
+//! [`Database::in_memory`] ends with the process. [`Database::open_directory`] keeps the database in a directory: what a
+//! commit has acknowledged is there after a crash, a kill and a power cut, and what is there is always all up to some
+//! timestamp.
+//!
+//! * A commit returns when it is on the disk ([`CommitMode::Durable`], the default), or at once
+//!   ([`CommitMode::Asynchronous`]): chosen [for a database](Options::commit_mode),
+//!   [for a session](Session::set_commit_mode) or [for one commit](Transaction::commit_as). Whoever read what is not on
+//!   the disk yet waits for it as well.
+//! * Commits of many sessions share a write: throughput needs several sessions, or asynchronous commits and
+//!   [`Session::wait_durable`] now and then.
+//! * Checkpoints are written [in the background](Options::durability), or [at once](Database::checkpoint).
+//! * If the log cannot be written any more, writes fail with [`Error::LogFailed`] and reads go on, until the
+//!   database is opened again: it then holds what was acknowledged.
+//! * One process at a time has a directory open: [`Error::DirectoryInUse`].
+//!
 //! # Cost
 //!
 //! [`Row`]s are copies, made for comfort. [`Transaction::get_with`] and [`Scan::for_each`] show rows where
@@ -96,7 +114,7 @@
 //!
 //! Each is a typed error, after which the database is as it was: see [`limits`]. Keys have at most 1 KiB,
 //! rows 8 MiB, tables 1,600 columns, 4 conflict groups and 64 indexes; a transaction writes at most 16
-//! million records; a database has 128 sessions at a time. All data is lost when the process ends.
+//! million records; a database has 128 sessions at a time.
 
 mod builder;
 mod database;
