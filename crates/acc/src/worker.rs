@@ -15,12 +15,12 @@ use std::ops::ControlFlow;
 
 /// One thread's access to an [`Acc`](crate::Acc) database.
 pub struct AccWorker {
+    /// `None` without a log. Before `local`: it ends while the worker's id is still its own.
+    log: Option<Writer>,
     shared: Arc<Shared>,
     local: Local,
     txn: Box<Txn>,
     state: State,
-    /// `None` without a log.
-    log: Option<Writer>,
 }
 
 /// What a worker keeps between transactions.
