@@ -67,6 +67,9 @@ impl Parser<'_> {
         let mut count = 0_i32;
         self.skip_blanks();
         if self.peek() == Some(b'}') {
+            if depth > 0 {
+                return Err(self.unexpected());
+            }
             self.at += 1;
         } else {
             loop {

@@ -18,7 +18,6 @@ enum Unit {
     Day,
     Week,
     Month,
-    Quarter,
     Year,
     Decade,
     Century,
@@ -37,7 +36,6 @@ fn unit_of(word: &str) -> Option<Unit> {
         "d" | "day" | "days" => Unit::Day,
         "w" | "week" | "weeks" => Unit::Week,
         "mon" | "mons" | "month" | "months" => Unit::Month,
-        "qtr" | "quarter" => Unit::Quarter,
         "y" | "yr" | "yrs" | "year" | "years" => Unit::Year,
         "dec" | "decs" | "decade" | "decades" => Unit::Decade,
         "c" | "cent" | "century" | "centuries" => Unit::Century,
@@ -118,10 +116,6 @@ impl Sum {
                 self.add_months(whole)?;
                 self.add_days(0, fraction, 30)
             }
-            Unit::Quarter => {
-                self.add_months(whole.checked_mul(3).ok_or(Bad::Interval)?)?;
-                self.add_days(0, fraction, 90)
-            }
             Unit::Year => self.add_years(whole, fraction, 1),
             Unit::Decade => self.add_years(whole, fraction, 10),
             Unit::Century => self.add_years(whole, fraction, 100),
@@ -146,10 +140,10 @@ impl Sum {
             _ => return Err(Bad::Format),
         };
         if minutes > 59 || seconds > 60 {
-            return Err(Bad::Field);
+            return Err(Bad::Interval);
         }
         let sign = if negative { -1 } else { 1 };
-        let micros = |v: i64, unit: i64| v.checked_mul(unit * sign).ok_or(Bad::Field);
+        let micros = |v: i64, unit: i64| v.checked_mul(unit * sign).ok_or(Bad::Interval);
         self.add_micros(micros(hours, HOUR_MICROS)?, 0.0, 1)?;
         self.add_micros(micros(minutes, MINUTE_MICROS)?, 0.0, 1)?;
         self.add_micros(seconds * sign, part * sign as f64, SECOND_MICROS)
@@ -157,7 +151,7 @@ impl Sum {
 
     fn finish(self, before: bool) -> Parsed<Interval> {
         let months = i64::from(self.years) * 12 + i64::from(self.months);
-        let months = i32::try_from(months).map_err(|_| Bad::Interval)?;
+        let months = i32::try_from(months).map_err(|_| Bad::IntervalRange)?;
         let v = Interval::new(months, self.days, self.micros);
         if !before {
             return Ok(v);
@@ -229,7 +223,7 @@ fn read(fields: &[Field], range: Option<i32>) -> Parsed<Interval> {
                 if let Some((years, months)) = body.split_once('-') {
                     let months = int(months)?;
                     if months >= 12 {
-                        return Err(Bad::Field);
+                        return Err(Bad::Interval);
                     }
                     let total = int(years)?.checked_mul(12).and_then(|v| v.checked_add(months));
                     sum.mark(1 << Unit::Year as u32 | 1 << Unit::Month as u32)?;

@@ -289,6 +289,10 @@ impl Value {
                 Self::text(text)
             }
             Base::Jsonb => Self::Jsonb(Arc::new(Json::parse(text)?)),
+            // types have names here; the other `reg...` types are the catalog's
+            Base::Regtype if !trim(text).bytes().all(|b| b.is_ascii_digit()) => {
+                Self::Oid(Type::parse(text)?.plain().oid())
+            }
             Base::Oid
             | Base::Xid
             | Base::Regclass
@@ -313,6 +317,11 @@ impl Value {
             Self::Int2(v) => out.extend_from_slice(integer.format(*v).as_bytes()),
             Self::Int4(v) => out.extend_from_slice(integer.format(*v).as_bytes()),
             Self::Int8(v) => out.extend_from_slice(integer.format(*v).as_bytes()),
+            Self::Oid(v) if ty.base == Base::Regtype => match Type::from_oid(*v) {
+                Some(named) => out.extend_from_slice(named.sql_name().as_bytes()),
+                None if *v == 0 => out.push(b'-'),
+                None => out.extend_from_slice(integer.format(*v).as_bytes()),
+            },
             Self::Oid(v) => out.extend_from_slice(integer.format(*v).as_bytes()),
             Self::Float4(v) => float::write_f32(*v, env.extra_float_digits, out),
             Self::Float8(v) => float::write_f64(*v, env.extra_float_digits, out),

@@ -19,8 +19,12 @@ pub(crate) enum Bad {
     MonthOrDay,
     /// An offset is.
     Offset,
-    /// A field of an interval is.
+    /// A zone is unknown.
+    Zone,
+    /// A field of an interval is out of range.
     Interval,
+    /// All of an interval is.
+    IntervalRange,
 }
 
 /// The error of a text.
@@ -39,6 +43,15 @@ pub(crate) fn error(bad: Bad, text: &str, type_name: &str) -> SqlError {
             SqlState::INVALID_TIME_ZONE_DISPLACEMENT,
             format!("time zone displacement out of range: \"{text}\""),
         ),
+        Bad::Zone => {
+            let name =
+                split(text, is_keyword).unwrap_or_default().into_iter().rev().find_map(|field| match field {
+                    Field::Date(name) => Some(name),
+                    _ => None,
+                });
+            SqlError::invalid_parameter(format!("time zone \"{}\" not recognized", name.unwrap_or_default()))
+        }
+        Bad::IntervalRange => crate::interval::out_of_range(),
         Bad::Interval => SqlError::new(
             SqlState::INTERVAL_FIELD_OVERFLOW,
             format!("interval field value out of range: \"{text}\""),
@@ -365,7 +378,7 @@ impl Found {
                             found.run_together(time)?;
                             found.offset(&format!("-{offset}"))?;
                         }
-                        _ => found.zone(text)?,
+                        _ => found.zone(text).map_err(|_| Bad::Zone)?,
                     }
                 }
                 Field::Date(text) => match found.date(text, order) {
@@ -379,7 +392,6 @@ impl Found {
                 Field::Signed(text) => found.offset(text)?,
                 Field::SignedWord(word) => match word.as_str() {
                     "-infinity" => found.special = Some(Special::NegInfinity),
-                    "+infinity" => found.special = Some(Special::Infinity),
                     _ => return Err(Bad::Format),
                 },
                 Field::Number(text) => {

@@ -146,9 +146,28 @@ fn unsupported(field: &str, type_name: &str) -> SqlError {
 fn is_unit(field: &str) -> bool {
     matches!(
         field,
-        "microseconds" | "milliseconds" | "second" | "minute" | "hour" | "day" | "week" | "month" | "quarter" | "year"
-            | "decade" | "century" | "millennium" | "epoch" | "dow" | "doy" | "isodow" | "isoyear" | "julian"
-            | "timezone" | "timezone_hour" | "timezone_minute"
+        "microseconds"
+            | "milliseconds"
+            | "second"
+            | "minute"
+            | "hour"
+            | "day"
+            | "week"
+            | "month"
+            | "quarter"
+            | "year"
+            | "decade"
+            | "century"
+            | "millennium"
+            | "epoch"
+            | "dow"
+            | "doy"
+            | "isodow"
+            | "isoyear"
+            | "julian"
+            | "timezone"
+            | "timezone_hour"
+            | "timezone_minute"
     )
 }
 
@@ -239,8 +258,7 @@ fn infinite_part(field: &str, positive: bool, type_name: &str) -> Result<Option<
 
 /// The field of a local time; for a timestamptz the moment and its offset too.
 fn timestamp_part(field: &str, local: i64, utc: Option<(i64, i32)>) -> Result<Part> {
-    let type_name =
-        if utc.is_some() { "timestamp with time zone" } else { "timestamp without time zone" };
+    let type_name = if utc.is_some() { "timestamp with time zone" } else { "timestamp without time zone" };
     let (day, time) = calendar::split(local);
     let offset = utc.map(|(_, offset)| i64::from(offset));
     let part = match (field, offset) {
@@ -274,7 +292,8 @@ fn interval_part(field: &str, v: Interval) -> Result<Part> {
         "millennium" => Part::Int(year / 1_000),
         "epoch" => {
             // a year has 365.25 days here, a month 30
-            let days = i128::from(v.months / 12) * 36_525 + (i128::from(v.months % 12) * 30 + i128::from(v.days)) * 100;
+            let days = i128::from(v.months / 12) * 36_525
+                + (i128::from(v.months % 12) * 30 + i128::from(v.days)) * 100;
             Part::Scaled(days * i128::from(DAY_MICROS / 100) + i128::from(v.micros), 6)
         }
         _ => return time_part(field, v.micros).ok_or_else(|| refuse(field, "interval")),
@@ -342,7 +361,13 @@ fn truncate(field: &str, micros: i64, type_name: &str) -> Result<i64> {
     let start = |year: i64, month: i64| calendar::day_of(year, month, 1) * DAY_MICROS;
     let cut = |unit: i64| day * DAY_MICROS + time / unit * unit;
     // centuries and millennia start with a year 1, whatever the sign
-    let first = |length: i64| if year > 0 { (year - 1) / length * length + 1 } else { -((length - 1 - (year - 1)) / length) * length + 1 };
+    let first = |length: i64| {
+        if year > 0 {
+            (year - 1) / length * length + 1
+        } else {
+            -((length - 1 - (year - 1)) / length) * length + 1
+        }
+    };
     Ok(match field.as_str() {
         "microseconds" => micros,
         "milliseconds" => cut(1_000),
@@ -496,12 +521,21 @@ fn make_interval(parts: [i32; 6], seconds: f64) -> Result<Interval> {
 }
 
 fn to_timestamp(seconds: f64) -> Result<i64> {
-    let bad = || overflow_text(format!("timestamp out of range: \"{seconds}\""));
+    let bad = || {
+        // six digits, as C's %g
+        let mut text = Vec::new();
+        crate::float::write_f64(seconds, -9, &mut text);
+        overflow_text(format!("timestamp out of range: \"{}\"", String::from_utf8_lossy(&text)))
+    };
     if seconds.is_nan() {
         return Err(overflow("timestamp cannot be NaN"));
     }
     if seconds.is_infinite() {
-        return Ok(if seconds > 0.0 { calendar::TIMESTAMP_INFINITY } else { calendar::TIMESTAMP_NEG_INFINITY });
+        return Ok(if seconds > 0.0 {
+            calendar::TIMESTAMP_INFINITY
+        } else {
+            calendar::TIMESTAMP_NEG_INFINITY
+        });
     }
     let micros = (seconds - calendar::UNIX_EPOCH_DAYS as f64 * 86_400.0) * 1e6;
     // far outside, so that the cast does not saturate into the range
@@ -589,10 +623,17 @@ pub(super) fn register(r: &mut Registry) {
     r.add("extract(text,timestamp) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
     r.stable("extract(text,timestamptz) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
     r.add("extract(text,interval) numeric", code!(|c; f: &str, v: &Value| extract(f, v, c.env)));
-    r.add("date_part(text,date) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
+    // of a date it is that of its midnight, so that it has an hour
+    r.add(
+        "date_part(text,date) float8",
+        code!(|c; f: &str, v: Date| date_part_float(f, &Value::Timestamp(date_to_timestamp(v.0)?), c.env)),
+    );
     r.add("date_part(text,time) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
     r.add("date_part(text,timestamp) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
-    r.stable("date_part(text,timestamptz) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
+    r.stable(
+        "date_part(text,timestamptz) float8",
+        code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)),
+    );
     r.add("date_part(text,interval) float8", code!(|c; f: &str, v: &Value| date_part_float(f, v, c.env)));
     r.add(
         "date_trunc(text,timestamp) timestamp",
@@ -662,7 +703,10 @@ pub(super) fn register(r: &mut Registry) {
     );
     r.add(
         "make_interval(int4,int4,int4,int4,int4,int4,float8) interval",
-        code!(|y: i32, mo: i32, w: i32, d: i32, h: i32, m: i32, s: f64| make_interval([y, mo, w, d, h, m], s)),
+        code!(|y: i32, mo: i32, w: i32, d: i32, h: i32, m: i32, s: f64| make_interval(
+            [y, mo, w, d, h, m],
+            s
+        )),
     );
     r.add("to_timestamp(float8) timestamptz", code!(|v: f64| to_timestamp(v).map(Timestamptz)));
     r.add("justify_hours(interval) interval", code!(|v: Interval| justify_hours(v)));
@@ -706,8 +750,14 @@ fn register_arithmetic(r: &mut Registry) {
     );
     r.add("+(date,time) timestamp", code!(|a: Date, t: Time| date_and_time(a, t)));
     r.add("+(time,date) timestamp", code!(|t: Time, a: Date| date_and_time(a, t)));
-    r.add("+(timestamp,interval) timestamp", code!(|a: Timestamp, v: Interval| add_interval(a.0, v).map(Timestamp)));
-    r.add("+(interval,timestamp) timestamp", code!(|v: Interval, a: Timestamp| add_interval(a.0, v).map(Timestamp)));
+    r.add(
+        "+(timestamp,interval) timestamp",
+        code!(|a: Timestamp, v: Interval| add_interval(a.0, v).map(Timestamp)),
+    );
+    r.add(
+        "+(interval,timestamp) timestamp",
+        code!(|v: Interval, a: Timestamp| add_interval(a.0, v).map(Timestamp)),
+    );
     r.add(
         "-(timestamp,interval) timestamp",
         code!(|a: Timestamp, v: Interval| add_interval(a.0, v.neg()?).map(Timestamp)),
@@ -725,7 +775,10 @@ fn register_arithmetic(r: &mut Registry) {
         "-(timestamptz,interval) timestamptz",
         code!(|c; a: Timestamptz, v: Interval| add_interval_tz(a.0, v.neg()?, c.env).map(Timestamptz)),
     );
-    r.add("-(timestamptz,timestamptz) interval", code!(|a: Timestamptz, b: Timestamptz| difference(a.0, b.0)));
+    r.add(
+        "-(timestamptz,timestamptz) interval",
+        code!(|a: Timestamptz, b: Timestamptz| difference(a.0, b.0)),
+    );
     r.add("+(time,interval) time", code!(|t: Time, v: Interval| Ok(Time(time_plus(t.0, v)))));
     r.add("+(interval,time) time", code!(|v: Interval, t: Time| Ok(Time(time_plus(t.0, v)))));
     r.add(
@@ -743,5 +796,9 @@ fn register_arithmetic(r: &mut Registry) {
 
 fn date_and_time(day: Date, time: Time) -> Result<Timestamp> {
     let midnight = date_to_timestamp(day.0)?;
-    if calendar::is_infinite(midnight) { Ok(Timestamp(midnight)) } else { check(midnight + time.0).map(Timestamp) }
+    if calendar::is_infinite(midnight) {
+        Ok(Timestamp(midnight))
+    } else {
+        check(midnight + time.0).map(Timestamp)
+    }
 }

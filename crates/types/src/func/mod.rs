@@ -16,6 +16,8 @@ mod comparison;
 mod datetime;
 mod float;
 mod int;
+mod json;
+mod json_edit;
 mod json_make;
 mod misc;
 mod numeric;
@@ -24,8 +26,11 @@ mod resolve;
 mod system;
 mod text;
 mod text_format;
+mod tochar;
+mod todate;
 
 pub use comparison::Comparison;
+pub use json::{json_elements, json_members};
 pub use pattern::{Like, Regex};
 pub use resolve::{Resolved, common_type, quote_types, resolve_call, resolve_function, resolve_operator};
 
@@ -254,9 +259,13 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         text_format::register,
         pattern::register,
         bytes::register,
+        json::register,
+        json_edit::register,
         json_make::register,
         array::register,
         datetime::register,
+        tochar::register,
+        todate::register,
         misc::register,
         system::register,
     ] {

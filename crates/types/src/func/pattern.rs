@@ -349,7 +349,15 @@ impl Regex {
             .build()
             .map_err(|error| {
                 let text = error.to_string();
-                bad_regex(text.lines().last().unwrap_or("").trim_start_matches("error: "))
+                let what = text.lines().last().unwrap_or("").trim_start_matches("error: ");
+                // in PostgreSQL's words, where it has some
+                bad_regex(match what {
+                    "unclosed group" | "unopened group" => "parentheses () not balanced",
+                    "unclosed character class" => "brackets [] not balanced",
+                    "repetition operator missing expression" => "quantifier operand invalid",
+                    "unclosed counted repetition" => "braces {} not balanced",
+                    other => other,
+                })
             })?;
         Ok(Self { regex })
     }
@@ -656,6 +664,10 @@ pub(super) fn register(r: &mut Registry) {
     r.add(
         "regexp_substr(text,text,int4,int4) text",
         code!(|a: &str, p: &str, start: i32, n: i32| regexp_substr(a, p, start, n, "")),
+    );
+    r.add(
+        "regexp_substr(text,text,int4,int4,text) text",
+        code!(|a: &str, p: &str, start: i32, n: i32, f: &str| regexp_substr(a, p, start, n, f)),
     );
     r.add("substring(text,text) text", code!(|a: &str, p: &str| substring(a, p)));
     r.add("similar_to_escape(text) text", code!(|p: &str| similar_to(p, Some('\\'))));

@@ -11,6 +11,9 @@ pub(super) fn register(r: &mut Registry) {
     r.nullable("pg_typeof(any) regtype", |call, _| Ok(Value::Oid(call.args[0].oid())));
     r.stable_nullable("format_type(oid,int4) text", |_, args| {
         let Value::Oid(oid) = args[0] else { return Ok(Value::Null) };
+        if oid == 0 {
+            return Ok(Value::text("-"));
+        }
         let Some(ty) = Type::from_oid(oid) else { return Ok(Value::text("???")) };
         Ok(match args[1].as_i64() {
             Some(typmod) => ty.with_typmod(typmod as i32).to_string(),

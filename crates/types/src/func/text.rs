@@ -188,7 +188,7 @@ fn trim_set<'a>(text: &'a str, set: &str, start: bool, end: bool) -> &'a str {
 fn chr(code: i32) -> Result<String> {
     let limit = |message: String| SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message);
     if code < 0 {
-        return Err(limit("character number must be positive".into()));
+        return Err(SqlError::invalid_parameter("character number must be positive"));
     }
     if code == 0 {
         return Err(limit("null character not permitted".into()));
@@ -231,7 +231,11 @@ fn string_to_array(text: Option<&str>, separator: Option<&str>, null: Option<&st
 pub(super) fn register(r: &mut Registry) {
     r.add("||(text,text) text", code!(|a: &str, b: &str| concat(a, b)));
     let as_text: super::Code = |call, args| {
-        let text = |i: usize| args[i].to_text(call.args[i], call.env).unwrap_or_default();
+        // as the cast to text has it: no blanks of a `char(n)`
+        let text = |i: usize| match &args[i] {
+            Value::Bool(v) => Text::new_static(if *v { "true" } else { "false" }),
+            value => value.to_text(call.args[i].plain(), call.env).unwrap_or_default(),
+        };
         Ok(concat(&text(0), &text(1))?.into())
     };
     r.stable("||(text,anynonarray) text", as_text);

@@ -23,9 +23,10 @@ fn coerce((from, value): Typed, to: Type, context: Context, env: &Env) -> Result
     if from.base == Base::Unknown {
         return match value {
             Value::Null => Ok(Value::Null),
-            // a literal is read without the modifier, which then applies as in a cast
+            // a literal is read without the modifier, which then applies as in a cast; but `interval '5' year` needs it
             Value::Text(text) => {
-                let value = Value::parse(&text, Type { typmod: -1, ..to }, env)?;
+                let read = if to.base == Base::Interval { to } else { to.plain() };
+                let value = Value::parse(&text, read, env)?;
                 scaledb_types::apply_typmod(value, to, context == Context::Explicit)
             }
             other => panic!("{other:?} of unknown type"),
@@ -73,6 +74,18 @@ fn bool_of(expr: &Expr, env: &Env) -> Result<Option<bool>> {
     Ok(value.as_bool())
 }
 
+/// The literal of a number with any signs before it.
+fn negated(expr: &Expr) -> Option<String> {
+    match expr {
+        Expr::Number(text) => Some(text.clone()),
+        Expr::Call(name, args) if name == "-" && args.len() == 1 => {
+            let text = negated(&args[0])?;
+            Some(text.strip_prefix('-').map_or_else(|| format!("-{text}"), str::to_owned))
+        }
+        _ => None,
+    }
+}
+
 fn eval(expr: &Expr, env: &Env) -> Result<Typed> {
     let boolean = |v: Option<bool>| Ok((Type::BOOL, v.into()));
     match expr {
@@ -91,8 +104,8 @@ fn eval(expr: &Expr, env: &Env) -> Result<Typed> {
         }
         Expr::Call(name, args) => {
             // a negative number is one literal
-            if let ("-", [Expr::Number(text)]) = (name.as_str(), &args[..]) {
-                return number(&format!("-{text}"));
+            if let Some(text) = negated(expr) {
+                return number(&text);
             }
             let args = args.iter().map(|arg| eval(arg, env)).collect::<Result<_>>()?;
             call(name, args, env)

@@ -86,4 +86,4 @@ macro_rules! families {
     };
 }
 
-families!(input, numbers, numerics, times, texts);
+families!(input, numbers, numerics, times, texts, jsons, formats, arrays, resolution, aggregates);

@@ -365,7 +365,7 @@ impl Parser {
                 let name = [("leading", "ltrim"), ("trailing", "rtrim"), ("both", "btrim")];
                 let found = name.into_iter().find(|(w, _)| self.word(w)).map_or("btrim", |(_, name)| name);
                 let mut args = Vec::new();
-                if !self.word("from") {
+                if *self.peek() != Token::Word("from".into()) {
                     args.push(self.expr(0));
                 }
                 if self.word("from") {
