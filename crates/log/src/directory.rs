@@ -135,13 +135,14 @@ impl DatabaseDir {
         let spare = unused_as_spare(&*disk, &scan, options.segment_bytes)?;
         let len =
             if spare.is_some() { options.segment_bytes } else { options.segment_bytes.min(FIRST_SEGMENT) };
-        let first = prepare(&*disk, &header, len, spare)?;
+        let first = prepare(&*disk, &header, len, spare, || false)?;
 
         manifest.incarnation = header.incarnation;
         manifest.first_segment = scan.segments.first().map_or(header.number, |first| first.number);
         manifest.required = manifest.required.max(scan.horizon);
         manifest.install(&*disk)?;
 
+        trim(&*disk, &manifest, &scan);
         let checkpoint = manifest.checkpoint.as_ref().map(|checkpoint| checkpoint.id);
         // what cannot be removed now is tried again at the next opening
         let _ = remove(&*disk, |name| match name {
@@ -202,6 +203,17 @@ fn harden(disk: &dyn Disk, manifest: &Manifest, scan: &Scan) -> Result<()> {
     let mut bytes = vec![0; len as usize];
     open.file.read_at(&mut bytes, offset).context("read", &open.name)?;
     open.file.write_and_sync(&bytes, offset).context("write", &open.name)
+}
+
+/// Gives back what the last segment has behind the cut: openings with few commits would leave much of it. If it
+/// fails, only space is wasted.
+fn trim(disk: &dyn Disk, manifest: &Manifest, scan: &Scan) {
+    let last = scan.segments.last().filter(|last| last.file_bytes > last.end);
+    if let Some(last) = last
+        && let Ok(open) = OpenSegment::open(disk, manifest, last.number)
+    {
+        let _ = open.file.set_len(last.end);
+    }
 }
 
 /// A segment that was prepared and never used becomes the first one of this incarnation.

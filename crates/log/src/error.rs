@@ -81,6 +81,9 @@ pub enum LogError {
     /// A write of the log has failed; nothing is written any more.
     #[error("the log has failed: {0}")]
     Failed(Arc<LogError>),
+    /// The thread that writes the log has panicked, perhaps in an answer that it gave.
+    #[error("the thread that writes the log has panicked")]
+    Panicked,
     /// The log is closed.
     #[error("the log is closed")]
     Closed,

@@ -242,18 +242,20 @@ impl Shared {
 
     /// The flusher's thread.
     pub(crate) fn run(&self) {
+        let mut ending = Ending { shared: self, orderly: false };
         loop {
             let (closing, push) = self.sleep();
             if closing {
-                return;
+                break;
             }
             match self.round(push) {
                 Ok(Round::Written | Round::Idle) => {}
                 // the commit that holds the horizon back needs a core, not a spinning neighbour
                 Ok(Round::Held) => scaledb_sync::thread::yield_now(),
-                Err(_) => return,
+                Err(_) => break,
             }
         }
+        ending.orderly = true;
     }
 
     /// Waits until there may be something to do. Returns whether the log is being closed, and whether somebody
@@ -267,5 +269,19 @@ impl Shared {
         }
         waiting.kick = false;
         (waiting.closing, !waiting.is_empty())
+    }
+}
+
+/// Sees to it that nobody waits for a flusher that has panicked.
+struct Ending<'a> {
+    shared: &'a Shared,
+    orderly: bool,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if !self.orderly {
+            self.shared.fail(LogError::Panicked);
+        }
     }
 }

@@ -34,15 +34,15 @@ pub(crate) struct Shared {
     /// Raw: all commits below are on disk. It never falls, and is written by whoever holds `flusher`.
     pub(crate) durable: CachePadded<AtomicU64>,
     /// Set once `waiting.stopped` is.
-    pub(crate) stopped: AtomicBool,
-    pub(crate) waiting: Mutex<Waiting>,
+    pub(crate) stopped: CachePadded<AtomicBool>,
+    pub(crate) waiting: CachePadded<Mutex<Waiting>>,
     /// The flusher waits for it.
     pub(crate) work: Condvar,
     /// Writers without room wait for it.
     room: Condvar,
-    pub(crate) flusher: Mutex<Flusher>,
+    pub(crate) flusher: CachePadded<Mutex<Flusher>>,
     pub(crate) segments: Segments,
-    pub(crate) counters: Counters,
+    pub(crate) counters: CachePadded<Counters>,
     /// What is in force. Held while another is put in force.
     pub(crate) manifest: Mutex<Manifest>,
     pub(crate) checkpointing: AtomicBool,
@@ -80,13 +80,13 @@ impl Shared {
             slots: (0..workers).map(|_| CachePadded(Slot::new())).collect(),
             used: AtomicUsize::new(0),
             durable: CachePadded(AtomicU64::new(parts.durable.raw())),
-            stopped: AtomicBool::new(false),
-            waiting: Mutex::new(Waiting::default()),
+            stopped: CachePadded(AtomicBool::new(false)),
+            waiting: CachePadded(Mutex::new(Waiting::default())),
             work: Condvar::new(),
             room: Condvar::new(),
-            flusher: Mutex::new(parts.flusher),
+            flusher: CachePadded(Mutex::new(parts.flusher)),
             segments: parts.segments,
-            counters: Counters::new(),
+            counters: CachePadded(Counters::new()),
             manifest: Mutex::new(parts.manifest),
             checkpointing: AtomicBool::new(false),
             lock: Mutex::new(Some(parts.lock)),

@@ -10,7 +10,7 @@
 //! the name of a segment when all of its header is durable: a segment without a valid header is damaged.
 
 use crate::disk::{Disk, File};
-use crate::error::{IoContext, Result};
+use crate::error::{IoContext, LogError, Result};
 use crate::layout::{PAGE, SegmentHeader};
 use crate::name::{self, HOLD};
 use crate::rules::Rule;
@@ -71,15 +71,17 @@ pub(crate) struct Segments {
     changed: Condvar,
 }
 
-/// Prepares a segment: from a spare file if there is one, otherwise with zeros.
+/// Prepares a segment: from a spare file if there is one, otherwise with zeros. `given_up` is asked now and
+/// then.
 pub(crate) fn prepare(
     disk: &dyn Disk,
     header: &SegmentHeader,
     len: u64,
     spare: Option<u64>,
+    given_up: impl Fn() -> bool,
 ) -> Result<Prepared> {
     let name = name::segment_in_preparation(header.number);
-    let made = write_segment(disk, header, len, spare, &name);
+    let made = write_segment(disk, header, len, spare, &name, given_up);
     if made.is_err() {
         // what is left would be in the way on a full disk; if it stays, the next opening removes it
         let _ = disk.remove(&name);
@@ -93,6 +95,7 @@ fn write_segment(
     len: u64,
     spare: Option<u64>,
     name: &str,
+    given_up: impl Fn() -> bool,
 ) -> Result<Prepared> {
     const CHUNK: usize = 1 << 20;
     const SYNC_EVERY: u64 = 8 << 20;
@@ -108,6 +111,9 @@ fn write_segment(
             let zeros = vec![0; CHUNK.min(len as usize)];
             let mut offset = 0;
             while offset < len {
+                if given_up() {
+                    return Err(LogError::Closed);
+                }
                 let n = (len - offset).min(zeros.len() as u64);
                 file.write_at(&zeros[..n as usize], offset).context("write", name)?;
                 offset += n;
@@ -166,7 +172,7 @@ impl Segments {
         let spare = state.spares.pop();
         state.next = Next::InWork;
         drop(state);
-        let prepared = prepare(disk, &header, self.bytes, spare);
+        let prepared = prepare(disk, &header, self.bytes, spare, || self.state.lock().stop);
         let mut state = self.state.lock();
         self.changed.notify_all();
         match prepared {

@@ -25,7 +25,10 @@ fn write_checkpoint(running: &Running, begin: Timestamp, parts: &[Vec<Row>]) -> 
     checkpoint.finish(b"the catalog", newest)
 }
 
-fn read_checkpoint(disk: &MemDisk) -> Result<Option<(Timestamp, Vec<Vec<Row>>)>, LogError> {
+/// The begin, and the rows of each part.
+type Read = (Timestamp, Vec<Vec<Row>>);
+
+fn read_checkpoint(disk: &MemDisk) -> Result<Option<Read>, LogError> {
     let directory = DatabaseDir::open(disk.arc(), "test")?;
     let Some(checkpoint) = directory.checkpoint() else { return Ok(None) };
     assert_eq!(checkpoint.catalog(), b"the catalog");

@@ -91,7 +91,7 @@ fn every_waiter_of_a_log_with_threads_hears_of_the_failure() {
             let running = running.clone();
             thread::spawn(move || {
                 let mut acknowledged = Vec::new();
-                loop {
+                for _ in 0..100_000 {
                     if let Err(error) = running.writer(worker).reserve(100) {
                         return (acknowledged, error);
                     }
@@ -101,6 +101,7 @@ fn every_waiter_of_a_log_with_threads_hears_of_the_failure() {
                         Err(error) => return (acknowledged, error),
                     }
                 }
+                panic!("nobody has told of the failure")
             })
         })
         .collect();

@@ -208,6 +208,20 @@ fn a_seal_that_the_next_group_replaces_is_no_gap() {
 }
 
 #[test]
+fn openings_with_few_commits_leave_small_files() {
+    let disk = MemDisk::new();
+    let mut stamps = Vec::new();
+    for _ in 0..8 {
+        let running = start(&disk);
+        stamps.push(running.put_durable(10));
+        running.log.close().unwrap();
+    }
+    let sizes: Vec<_> = disk.segments().iter().map(|name| disk.read(name).len() as u64 / PAGE).collect();
+    assert_eq!(sizes[..7], [3; 7], "a header, a group and a seal");
+    assert_eq!(recover(&disk.without_unsynced()).unwrap().stamps(), stamps);
+}
+
+#[test]
 fn directories_that_are_none_are_refused() {
     let disk = MemDisk::new();
     disk.write("holiday.jpg", vec![1, 2, 3]);

@@ -130,6 +130,21 @@ fn a_slow_commit_holds_the_horizon_and_no_core_forever() {
 }
 
 #[test]
+fn a_panic_in_an_answer_leaves_nobody_waiting() {
+    let disk = MemDisk::new();
+    let running = start_with(&disk, threaded()).unwrap().0;
+    let ts = running.put(0, 10);
+    running.log.wake_on(ts, Box::new(|_| panic!("an answer that panics, on purpose")));
+    while running.log.failure().is_none() {
+        thread::yield_now();
+    }
+    let late = Timestamp::new(running.clock.now_fenced(), WorkerId(0));
+    assert!(
+        matches!(running.log.wait(late), Err(LogError::Failed(error)) if matches!(*error, LogError::Panicked))
+    );
+}
+
+#[test]
 fn the_machines_own_clock_keeps_the_horizon_right() {
     const COMMITS: u64 = if cfg!(debug_assertions) { 20_000 } else { 200_000 };
     let disk = MemDisk::new();

@@ -32,6 +32,8 @@ pub(crate) type Fault = Box<dyn FnMut(&Step) -> Option<io::Error> + Send>;
 
 #[derive(Debug, Default, Clone)]
 struct Content {
+    /// Its present name.
+    name: String,
     now: Vec<u8>,
     synced: Vec<u8>,
 }
@@ -103,7 +105,7 @@ impl MemDisk {
     }
 
     pub(crate) fn write(&self, name: &str, bytes: Vec<u8>) {
-        let content = Content { now: bytes.clone(), synced: bytes };
+        let content = Content { name: name.to_owned(), now: bytes.clone(), synced: bytes };
         self.0.lock().names.insert(name.to_owned(), Arc::new(Mutex::new(content)));
     }
 
@@ -147,14 +149,14 @@ impl Drop for Held {
 impl Disk for MemDisk {
     fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
         self.step(Step::Create(name.to_owned()))?;
-        let content = Arc::new(Mutex::new(Content::default()));
+        let content = Arc::new(Mutex::new(Content { name: name.to_owned(), ..Content::default() }));
         self.0.lock().names.insert(name.to_owned(), content.clone());
-        Ok(Box::new(MemFile { disk: self.clone(), name: name.to_owned(), content }))
+        Ok(Box::new(MemFile { disk: self.clone(), content }))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn File>> {
         let content = self.content(name)?;
-        Ok(Box::new(MemFile { disk: self.clone(), name: name.to_owned(), content }))
+        Ok(Box::new(MemFile { disk: self.clone(), content }))
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
@@ -166,6 +168,7 @@ impl Disk for MemDisk {
         self.step(Step::Rename(from.to_owned(), to.to_owned()))?;
         let mut state = self.0.lock();
         let content = state.names.remove(from).ok_or(ErrorKind::NotFound)?;
+        content.lock().name = to.to_owned();
         state.names.insert(to.to_owned(), content);
         Ok(())
     }
@@ -195,13 +198,18 @@ impl Disk for MemDisk {
 
 struct MemFile {
     disk: MemDisk,
-    name: String,
     content: Arc<Mutex<Content>>,
 }
 
 impl fmt::Debug for MemFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
+        f.write_str(&self.name())
+    }
+}
+
+impl MemFile {
+    fn name(&self) -> String {
+        self.content.lock().name.clone()
     }
 }
 
@@ -218,7 +226,7 @@ impl File for MemFile {
     }
 
     fn write_at(&self, from: &[u8], offset: u64) -> io::Result<()> {
-        self.disk.step(Step::Write(self.name.clone(), offset, from.len()))?;
+        self.disk.step(Step::Write(self.name(), offset, from.len()))?;
         let mut content = self.content.lock();
         let end = offset as usize + from.len();
         if content.now.len() < end {
@@ -229,14 +237,14 @@ impl File for MemFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.disk.step(Step::Sync(self.name.clone()))?;
+        self.disk.step(Step::Sync(self.name()))?;
         let mut content = self.content.lock();
         content.synced = content.now.clone();
         Ok(())
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.disk.step(Step::SetLen(self.name.clone()))?;
+        self.disk.step(Step::SetLen(self.name()))?;
         self.content.lock().now.resize(len as usize, 0);
         Ok(())
     }
