@@ -137,7 +137,7 @@ pub struct TableDesc {
     pub engine: String,
     /// The primary key.
     pub primary_key: Option<PrimaryKeyDesc>,
-    /// The secondary indexes.
+    /// The secondary indexes; the engine's table has them in the same order.
     pub indexes: Vec<IndexDesc>,
     /// The CHECK constraints.
     pub checks: Vec<CheckDesc>,
@@ -159,11 +159,6 @@ impl TableDesc {
     /// The name of the column of this number.
     pub fn column_name(&self, attnum: i16) -> &str {
         self.columns.iter().find(|c| c.attnum == attnum).map_or("?", |c| c.name.as_str())
-    }
-
-    /// The name that the engine knows an index by.
-    pub fn engine_index(&self, index: &IndexDesc) -> String {
-        format!("{}.{}", self.engine, index.oid)
     }
 
     /// Whether a constraint or index of the table has this name.

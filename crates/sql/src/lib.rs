@@ -1,6 +1,32 @@
 //! SQL: sessions that parse, plan and run statements on an engine.
+//!
+//! ```text
+//!   Database ── what sessions share: engine, catalog, plans, workers
+//!      └─ Session ── simple │ parse, bind, execute, sync │ copy_data
+//!            parse/    text ─► syntax tree              normalize: literals become parameters
+//!            bind/     syntax tree ─► plan              names, types, operators
+//!            plan/     operators, expressions, which index serves
+//!            exec/     operators push rows upward, into a RowSink
+//!            system/   catalogs that drivers read
+//! ```
+//!
+//! Every transaction is strictly serializable. A conflict is 40001 with what it was about; a statement outside of a
+//! transaction block is run again by the session.
 
 mod api;
+mod bind;
+mod database;
+mod error;
+mod exec;
+mod functions;
+mod gate;
 mod parse;
+mod plan;
+mod sequence;
+mod session;
+mod system;
+mod workers;
 
 pub use api::{Column, CopyInfo, Description, Executed, Notice, RowSink, Severity, Status, Step, Tag};
+pub use database::Database;
+pub use session::{Cancel, Session};

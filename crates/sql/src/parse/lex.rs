@@ -195,7 +195,8 @@ impl Iterator for Lexer<'_> {
             },
             b if is_word_start(b) => {
                 let mut at = start + 1;
-                while is_word_start(self.byte(at)) || self.byte(at).is_ascii_digit() || self.byte(at) == b'$' {
+                while is_word_start(self.byte(at)) || self.byte(at).is_ascii_digit() || self.byte(at) == b'$'
+                {
                     at += 1;
                 }
                 (Kind::Word, at)

@@ -1,4 +1,121 @@
-//! From text to statements.
+//! From text to syntax trees.
 
 pub(crate) mod lex;
+pub(crate) mod normalize;
 pub(crate) mod utility;
+
+use scaledb_types::{Result, SqlError, SqlState};
+use sqlparser::ast::{Expr, Query, Statement};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::{Parser, ParserError};
+
+/// The nesting that the parser goes along with.
+const MAX_NESTING: usize = 300;
+/// The longest statement.
+const MAX_BYTES: usize = 64 << 20;
+/// Stack for parsing: the parser's frames are large, and long chains of operators make deep trees.
+const STACK: usize = 32 << 20;
+/// Stack per byte of a long statement: its tree is at most that deep, and is dropped by recursion.
+const STACK_PER_BYTE: usize = 160;
+
+/// Runs `f` with a stack that is large enough for the syntax tree of a text.
+pub(crate) fn with_stack<R>(text: &str, f: impl FnOnce() -> R) -> R {
+    let size = STACK + text.len() * STACK_PER_BYTE;
+    stacker::maybe_grow(size / 2, size, f)
+}
+
+/// Parses one statement.
+///
+/// # Errors
+/// 42601; 54001 if it nests too deeply.
+pub(crate) fn statement(text: &str) -> Result<Statement> {
+    if text.len() > MAX_BYTES {
+        let what = format!("a statement has at most {MAX_BYTES} bytes");
+        return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
+    }
+    let mut parser = parser(text)?;
+    let statement = parser.parse_statement().map_err(|error| error_of(error, text))?;
+    expect_end(&parser, text)?;
+    Ok(statement)
+}
+
+/// Parses a query that the catalog or a plan made.
+///
+/// # Errors
+/// 42601.
+pub(crate) fn query(text: &str) -> Result<Box<Query>> {
+    let mut parser = parser(text)?;
+    let query = parser.parse_query().map_err(|error| error_of(error, text))?;
+    expect_end(&parser, text)?;
+    Ok(query)
+}
+
+/// Parses an expression that the catalog holds.
+///
+/// # Errors
+/// 42601.
+pub(crate) fn expression(text: &str) -> Result<Expr> {
+    let mut parser = parser(text)?;
+    let expr = parser.parse_expr().map_err(|error| error_of(error, text))?;
+    expect_end(&parser, text)?;
+    Ok(expr)
+}
+
+fn parser(text: &str) -> Result<Parser<'static>> {
+    const DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
+    Parser::new(&DIALECT)
+        .with_recursion_limit(MAX_NESTING)
+        .try_with_sql(text)
+        .map_err(|error| error_of(error, text))
+}
+
+fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {
+    let token = parser.peek_token();
+    if token.token == sqlparser::tokenizer::Token::EOF {
+        return Ok(());
+    }
+    let at = offset_of(text, token.span.start.line, token.span.start.column);
+    Err(utility::syntax_at(text, place_at(text, at)))
+}
+
+/// The byte at a line and column.
+fn offset_of(text: &str, line: u64, column: u64) -> usize {
+    let mut rest = text;
+    for _ in 1..line {
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+    }
+    let start = text.len() - rest.len();
+    let column = usize::try_from(column.saturating_sub(1)).unwrap_or(0);
+    start + rest.char_indices().nth(column).map_or(rest.len(), |(at, _)| at)
+}
+
+/// The token at a byte.
+fn place_at(text: &str, at: usize) -> Option<(usize, usize)> {
+    lex::Lexer::new(text).find(|token| token.end > at).map(|token| (token.start, token.end))
+}
+
+fn error_of(error: ParserError, text: &str) -> SqlError {
+    let message = match error {
+        ParserError::RecursionLimitExceeded => return crate::bind::too_deep(),
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
+    };
+    // the message ends with "at Line: 1, Column: 8"
+    let place = message.rsplit_once("at Line: ").and_then(|(_, place)| {
+        let (line, column) = place.split_once(", Column: ")?;
+        Some((line.trim().parse().ok()?, column.trim().parse().ok()?))
+    });
+    match place {
+        Some((line, column)) => {
+            let at = offset_of(text, line, column);
+            let mut error = utility::syntax_at(text, place_at(text, at));
+            if let Some((what, _)) = message.rsplit_once(" at Line: ") {
+                error = error.detail(format!("{what}."));
+            }
+            error
+        }
+        None if message.contains("found: EOF") => {
+            utility::syntax_at(text, None).detail(format!("{message}."))
+        }
+        None => SqlError::new(SqlState::SYNTAX_ERROR, "syntax error").detail(format!("{message}.")),
+    }
+}

@@ -80,26 +80,58 @@ pub(crate) enum Motion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Utility {
     Begin(Modes),
-    Commit { chain: bool },
-    Rollback { chain: bool },
+    Commit {
+        chain: bool,
+    },
+    Rollback {
+        chain: bool,
+    },
     Savepoint(String),
     Release(String),
     RollbackTo(String),
     SetTransaction(Modes),
     SetCharacteristics(Modes),
-    SetConstraints { names: Option<Vec<String>>, deferred: bool },
-    Set { local: bool, name: String, value: Option<String> },
+    SetConstraints {
+        names: Option<Vec<String>>,
+        deferred: bool,
+    },
+    Set {
+        local: bool,
+        name: String,
+        value: Option<String>,
+    },
     Show(Option<String>),
     Reset(Option<String>),
     Discard(String),
     Deallocate(Option<String>),
-    Prepare { name: String, types: Vec<String>, text: String },
-    Execute { name: String, arguments: Vec<String> },
+    Prepare {
+        name: String,
+        types: Vec<String>,
+        text: String,
+    },
+    Execute {
+        name: String,
+        arguments: Vec<String>,
+    },
     Copy(Box<Copy>),
-    Declare { name: String, hold: bool, scroll: bool, text: String },
-    Fetch { name: String, motion: Motion, moves: bool },
+    Declare {
+        name: String,
+        hold: bool,
+        scroll: bool,
+        text: String,
+    },
+    Fetch {
+        name: String,
+        motion: Motion,
+        moves: bool,
+    },
     Close(Option<String>),
-    Explain { analyze: bool, verbose: bool, json: bool, text: String },
+    Explain {
+        analyze: bool,
+        verbose: bool,
+        json: bool,
+        text: String,
+    },
     /// Accepted, and nothing is done: the tag to answer.
     Nothing(&'static str),
 }
@@ -454,7 +486,8 @@ fn pieces(at: &mut Cursor<'_>) -> Result<Vec<String>> {
         let sign = token.of(at.text);
         let punct = token.kind == Kind::Punct;
         if punct && depth == 0 && (sign == "," || sign == ")") {
-            let (from, to) = piece.take().ok_or_else(|| syntax_at(at.text, Some((token.start, token.end))))?;
+            let (from, to) =
+                piece.take().ok_or_else(|| syntax_at(at.text, Some((token.start, token.end))))?;
             found.push(at.text[from..to].to_owned());
             if sign == ")" {
                 return Ok(found);
@@ -528,7 +561,11 @@ fn amount(at: &mut Cursor<'_>) -> Result<i64> {
     if at.accept("all") {
         return Ok(i64::MAX);
     }
-    if at.ahead.is_some_and(|t| t.kind == Kind::Number || t.is_sign(at.text, "-")) { integer(at) } else { Ok(1) }
+    if at.ahead.is_some_and(|t| t.kind == Kind::Number || t.is_sign(at.text, "-")) {
+        integer(at)
+    } else {
+        Ok(1)
+    }
 }
 
 fn integer(at: &mut Cursor<'_>) -> Result<i64> {
@@ -553,7 +590,9 @@ fn explain(at: &mut Cursor<'_>) -> Result<Utility> {
                 "format" => match value.as_str() {
                     "json" => json = true,
                     "text" => json = false,
-                    _ => return Err(SqlError::unsupported(format!("EXPLAIN format {value} is not supported"))),
+                    _ => {
+                        return Err(SqlError::unsupported(format!("EXPLAIN format {value} is not supported")));
+                    }
                 },
                 "costs" | "buffers" | "timing" | "summary" | "settings" | "wal" => {}
                 _ => {
@@ -779,15 +818,9 @@ mod tests {
 
     #[test]
     fn transaction_modes_are_read_in_any_order() {
-        let modes = Modes {
-            read_only: Some(true),
-            deferrable: Some(true),
-            isolation: Some(Isolation::Serializable),
-        };
-        assert_eq!(
-            parsed("begin isolation level serializable, read only deferrable"),
-            Utility::Begin(modes)
-        );
+        let modes =
+            Modes { read_only: Some(true), deferrable: Some(true), isolation: Some(Isolation::Serializable) };
+        assert_eq!(parsed("begin isolation level serializable, read only deferrable"), Utility::Begin(modes));
         assert_eq!(
             parsed("start transaction read only isolation level serializable deferrable"),
             Utility::Begin(modes)
@@ -797,7 +830,8 @@ mod tests {
 
     #[test]
     fn copy_takes_both_forms_of_options() {
-        let Utility::Copy(copy) = parsed("copy s.t (a, \"B\") from stdin with (freeze on, format csv, header)")
+        let Utility::Copy(copy) =
+            parsed("copy s.t (a, \"B\") from stdin with (freeze on, format csv, header)")
         else {
             panic!()
         };

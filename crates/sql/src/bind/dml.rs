@@ -1,0 +1,584 @@
+//! INSERT, UPDATE and DELETE.
+
+use super::names::{fold, split};
+use super::scope::{Scope, ScopeColumn, ScopeTable};
+use super::{Binder, Bound, Output, Typed, unsupported};
+use crate::plan::access::{Leaf, Planner, Tree, Wish};
+use crate::plan::expr::Expr;
+use crate::plan::{
+    Checks, ConflictUpdate, Delete, ForeignKey, IndexRef, Insert, Kind, Modify, Node, OnConflict, Slot,
+    Table, Update,
+};
+use scaledb_catalog::{Identity, Relation};
+use scaledb_row::Projection;
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::{
+    self, Assignment, AssignmentTarget, ConflictTarget, Expr as Ast, FromTable, OnConflictAction, OnInsert,
+    SelectItem, SetExpr, Statement, TableFactor, TableObject, TableWithJoins,
+};
+use std::sync::Arc;
+
+impl Binder<'_> {
+    /// Binds a statement that writes, as a query: its rows are those of RETURNING.
+    pub(crate) fn dml_in_query(&mut self, statement: &Statement) -> Result<Bound> {
+        self.scopes.push(Scope::default());
+        let bound = match statement {
+            Statement::Insert(insert) => self.insert(insert),
+            Statement::Update(update) => self.update(update),
+            Statement::Delete(delete) => self.delete(delete),
+            _ => Err(unsupported("this statement in WITH")),
+        };
+        self.scopes.pop();
+        bound.map(|(bound, _)| bound)
+    }
+
+    /// Binds a statement that writes.
+    ///
+    /// # Errors
+    /// What is wrong with it; `None` if it is another kind of statement.
+    pub(crate) fn dml(&mut self, statement: &Statement) -> Result<Option<(Bound, Kind)>> {
+        Ok(Some(match statement {
+            Statement::Insert(insert) => self.insert(insert)?,
+            Statement::Update(update) => self.update(update)?,
+            Statement::Delete(delete) => self.delete(delete)?,
+            _ => return Ok(None),
+        }))
+    }
+
+    fn target(&mut self, name: &ast::ObjectName) -> Result<Arc<Table>> {
+        let (schema, name) = split(name)?;
+        match self.relation(schema.as_deref(), &name)? {
+            Relation::Table(desc) => {
+                let table = self.lookup.table(desc.oid)?;
+                if !self.tables.iter().any(|(known, _)| *known == desc.oid) {
+                    self.tables.push((desc.oid, table.info.id));
+                }
+                Ok(table)
+            }
+            other => {
+                let what = format!("cannot change {} \"{name}\"", other.kind());
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
+            }
+        }
+    }
+
+    /// The columns of a table over slots, for the scope.
+    fn columns_of(table: &Table, slots: &[Slot]) -> Vec<ScopeColumn> {
+        let columns = table.desc.columns.iter().zip(&table.types).zip(slots);
+        columns
+            .map(|((desc, &ty), &slot)| ScopeColumn {
+                name: desc.name.clone(),
+                ty,
+                slot,
+                origin: (table.desc.oid, desc.attnum),
+                merged: false,
+            })
+            .collect()
+    }
+
+    fn position(table: &Table, name: &str) -> Result<usize> {
+        table.desc.column(name).ok_or_else(|| {
+            let what = format!("column \"{name}\" of relation \"{}\" does not exist", table.desc.name);
+            SqlError::new(SqlState::UNDEFINED_COLUMN, what)
+        })
+    }
+
+    /// The default of a column.
+    pub(crate) fn default(&mut self, table: &Table, position: usize) -> Result<Expr> {
+        let column = &table.desc.columns[position];
+        let Some(default) = &column.default else { return Ok(Expr::Const(Value::Null)) };
+        let ast = crate::parse::expression(default)?;
+        // a default sees no columns
+        let scopes = std::mem::take(&mut self.scopes);
+        let typed = self.expr(&ast);
+        self.scopes = scopes;
+        self.assign(typed?, table.types[position], &column.name)
+    }
+
+    fn insert(&mut self, insert: &ast::Insert) -> Result<(Bound, Kind)> {
+        let TableObject::TableName(name) = &insert.table else { return Err(unsupported("this target")) };
+        if insert.overwrite || insert.replace_into || insert.ignore || insert.or.is_some() {
+            return Err(unsupported("this form of INSERT"));
+        }
+        let table = self.target(name)?;
+        let mut targets = Vec::new();
+        for column in &insert.columns {
+            let (_, name) = split(column)?;
+            let position = Self::position(&table, &name)?;
+            if targets.contains(&position) {
+                let what = format!("column \"{name}\" specified more than once");
+                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+            }
+            targets.push(position);
+        }
+        let named = !targets.is_empty();
+        if !named {
+            targets = (0..table.types.len()).collect();
+        }
+        let mut values: Vec<Option<Expr>> = vec![None; table.types.len()];
+        let mut source = Node::One;
+        let mut reads = false;
+        let overriding = false;
+        if let Some(query) = &insert.source {
+            match &*query.body {
+                SetExpr::Values(rows)
+                    if query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() =>
+                {
+                    source =
+                        self.insert_values(&table, &targets, named, &rows.rows, &mut values, overriding)?;
+                    if let Node::Values { rows, .. } = &source {
+                        reads = rows.iter().flatten().any(Expr::needs_worker);
+                    }
+                }
+                _ => {
+                    let bound = self.deeper(|binder| binder.query(query))?;
+                    self.check_width(bound.output.len(), targets.len(), named)?;
+                    let output: Vec<Output> = bound.output;
+                    for (output, &position) in output.into_iter().zip(&targets) {
+                        self.refuse_identity(&table, position)?;
+                        self.mark(&output.expr);
+                        let typed = Typed::new(output.expr, output.ty);
+                        let name = &table.desc.columns[position].name;
+                        values[position] = Some(self.assign(typed, table.types[position], name)?);
+                    }
+                    source = bound.node;
+                    reads = true;
+                }
+            }
+        } else if !insert.assignments.is_empty() {
+            return Err(unsupported("INSERT with SET"));
+        }
+        let mut exprs = Vec::with_capacity(values.len());
+        for (position, value) in values.into_iter().enumerate() {
+            exprs.push(match value {
+                Some(value) => value,
+                None => self.default(&table, position)?,
+            });
+        }
+        let row = self.new_slots(table.types.len());
+        row.iter().for_each(|&slot| self.used[slot] = true);
+        let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
+        let shown = alias.unwrap_or_else(|| table.desc.name.clone());
+        let checks = self.checks(&table, &row, None)?;
+        let conflict = match &insert.on {
+            None => None,
+            Some(OnInsert::OnConflict(on)) => Some(self.on_conflict(&table, &shown, &row, on)?),
+            Some(_) => return Err(unsupported("ON DUPLICATE KEY")),
+        };
+        self.scope().tables = vec![ScopeTable {
+            schema: Some(table.desc.schema.clone()),
+            name: shown,
+            columns: Self::columns_of(&table, &row),
+        }];
+        let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
+        let insert =
+            Insert { table, source, reads, values: exprs, row, checks, conflict, returning, returning_slots };
+        let node = Node::Modify(Box::new(Modify::Insert(insert)));
+        Ok((Bound { node, output }, Kind::Insert))
+    }
+
+    fn check_width(&self, got: usize, wanted: usize, named: bool) -> Result<()> {
+        if got > wanted {
+            let what = "INSERT has more expressions than target columns";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        if got < wanted && named {
+            let what = "INSERT has more target columns than expressions";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
+        Ok(())
+    }
+
+    fn refuse_identity(&self, table: &Table, position: usize) -> Result<()> {
+        let column = &table.desc.columns[position];
+        if column.identity == Some(Identity::Always) {
+            return Err(SqlError::new(
+                SqlState::GENERATED_ALWAYS,
+                format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
+            )
+            .detail(format!("Column \"{}\" is an identity column defined as GENERATED ALWAYS.", column.name))
+            .hint("Use OVERRIDING SYSTEM VALUE to override."));
+        }
+        Ok(())
+    }
+
+    /// The rows of VALUES, each value cast to its column; DEFAULT stands for the column's.
+    fn insert_values(
+        &mut self,
+        table: &Arc<Table>,
+        targets: &[usize],
+        named: bool,
+        rows: &[ast::Parens<Vec<Ast>>],
+        values: &mut [Option<Expr>],
+        overriding: bool,
+    ) -> Result<Node> {
+        let width = rows.first().map_or(0, |row| row.content.len());
+        self.check_width(width, targets.len(), named)?;
+        let slots = self.new_slots(width);
+        let mut exprs = Vec::with_capacity(rows.len());
+        for row in rows {
+            if row.content.len() != width {
+                return Err(SqlError::new(
+                    SqlState::SYNTAX_ERROR,
+                    "VALUES lists must all be the same length",
+                ));
+            }
+            let mut list = Vec::with_capacity(width);
+            for (ast, &position) in row.content.iter().zip(targets) {
+                if is_default(ast) {
+                    list.push(self.default(table, position)?);
+                    continue;
+                }
+                if !overriding {
+                    self.refuse_identity(table, position)?;
+                }
+                let typed = self.expr(ast)?;
+                list.push(self.assign(typed, table.types[position], &table.desc.columns[position].name)?);
+            }
+            exprs.push(list);
+        }
+        // one row needs no slots in between
+        if exprs.len() == 1 {
+            for (expr, &position) in exprs.remove(0).into_iter().zip(targets) {
+                values[position] = Some(expr);
+            }
+            return Ok(Node::One);
+        }
+        for (&slot, &position) in slots.iter().zip(targets) {
+            self.used[slot] = true;
+            values[position] = Some(Expr::Slot(slot));
+        }
+        Ok(Node::Values { rows: exprs, slots })
+    }
+
+    fn on_conflict(
+        &mut self,
+        table: &Arc<Table>,
+        shown: &str,
+        row: &[Slot],
+        on: &ast::OnConflict,
+    ) -> Result<OnConflict> {
+        let index = match &on.conflict_target {
+            None => None,
+            Some(ConflictTarget::Columns(columns)) => {
+                let mut wanted = Vec::new();
+                for column in columns {
+                    wanted.push(Self::position(table, &fold(column))?);
+                }
+                wanted.sort_unstable();
+                wanted.dedup();
+                let fits = |index: IndexRef| {
+                    let mut has: Vec<usize> = table.index(index).iter().map(|c| c.position).collect();
+                    has.sort_unstable();
+                    has == wanted
+                };
+                let unique = (0..table.secondary.len()).filter(|&n| table.desc.indexes[n].unique);
+                let mut all = std::iter::once(IndexRef::Primary).chain(unique.map(IndexRef::Secondary));
+                Some(all.find(|&index| fits(index)).ok_or_else(|| {
+                    SqlError::new(
+                        SqlState::INVALID_COLUMN_REFERENCE,
+                        "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+                    )
+                })?)
+            }
+            Some(ConflictTarget::OnConstraint(name)) => {
+                let (_, name) = split(name)?;
+                let primary = table.desc.primary_key.as_ref().is_some_and(|key| key.name == name);
+                let number = table.desc.indexes.iter().position(|index| index.unique && index.name == name);
+                Some(match (primary, number) {
+                    (true, _) => IndexRef::Primary,
+                    (_, Some(number)) => IndexRef::Secondary(number),
+                    _ => {
+                        let what =
+                            format!("constraint \"{name}\" for table \"{}\" does not exist", table.desc.name);
+                        return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
+                    }
+                })
+            }
+        };
+        let update = match &on.action {
+            OnConflictAction::DoNothing => None,
+            OnConflictAction::DoUpdate(update) => {
+                if index.is_none() {
+                    return Err(SqlError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+                    )
+                    .hint("For example, ON CONFLICT (column_name)."));
+                }
+                let existing = self.new_slots(table.types.len());
+                existing.iter().for_each(|&slot| self.used[slot] = true);
+                self.scope().tables = vec![
+                    ScopeTable {
+                        schema: Some(table.desc.schema.clone()),
+                        name: shown.to_owned(),
+                        columns: Self::columns_of(table, &existing),
+                    },
+                    ScopeTable {
+                        schema: None,
+                        name: "excluded".to_owned(),
+                        // by its qualified name only
+                        columns: Self::columns_of(table, row)
+                            .into_iter()
+                            .map(|column| ScopeColumn { merged: true, ..column })
+                            .collect(),
+                    },
+                ];
+                let set = self.assignments(table, &update.assignments)?;
+                let filter = match &update.selection {
+                    Some(selection) => Some(self.condition(selection, "WHERE")?),
+                    None => None,
+                };
+                Some(Box::new(ConflictUpdate { existing, set, filter }))
+            }
+        };
+        Ok(OnConflict { index, update })
+    }
+
+    /// SET of an UPDATE.
+    fn assignments(&mut self, table: &Arc<Table>, list: &[Assignment]) -> Result<Vec<(usize, Expr)>> {
+        let mut set: Vec<(usize, Expr)> = Vec::new();
+        let mut add = |binder: &mut Self, name: &ast::ObjectName, value: Result<Typed>, default: bool| {
+            let (_, name) = split(name)?;
+            let position = Self::position(table, &name)?;
+            if set.iter().any(|(known, _)| *known == position) {
+                let what = format!("multiple assignments to same column \"{name}\"");
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+            }
+            let expr = if default {
+                binder.default(table, position)?
+            } else {
+                if table.desc.columns[position].identity == Some(Identity::Always) {
+                    return Err(SqlError::new(
+                        SqlState::GENERATED_ALWAYS,
+                        format!("column \"{name}\" can only be updated to DEFAULT"),
+                    )
+                    .detail(format!(
+                        "Column \"{name}\" is an identity column defined as GENERATED ALWAYS."
+                    )));
+                }
+                binder.assign(value?, table.types[position], &name)?
+            };
+            set.push((position, expr));
+            Ok(())
+        };
+        for assignment in list {
+            match (&assignment.target, &assignment.value) {
+                (AssignmentTarget::ColumnName(name), ast) => {
+                    let default = is_default(ast);
+                    let value = if default { Err(unsupported("DEFAULT")) } else { self.expr(ast) };
+                    add(self, name, value, default)?;
+                }
+                (AssignmentTarget::Tuple(names), Ast::Tuple(values)) => {
+                    if names.len() != values.len() {
+                        return Err(SqlError::new(
+                            SqlState::SYNTAX_ERROR,
+                            "number of columns does not match number of values",
+                        ));
+                    }
+                    for (name, ast) in names.iter().zip(values) {
+                        let default = is_default(ast);
+                        let value = if default { Err(unsupported("DEFAULT")) } else { self.expr(ast) };
+                        add(self, name, value, default)?;
+                    }
+                }
+                (AssignmentTarget::Tuple(_), _) => {
+                    return Err(unsupported("an assignment of a query to several columns"));
+                }
+            }
+        }
+        Ok(set)
+    }
+
+    /// Constraints over the slots of a row; with a SET, only those that it can break.
+    fn checks(&mut self, table: &Arc<Table>, row: &[Slot], set: Option<&[usize]>) -> Result<Checks> {
+        let touched = |position: &usize| set.is_none_or(|set| set.contains(position));
+        let columns = table.desc.columns.iter().enumerate();
+        let not_null: Vec<usize> =
+            columns.filter(|(_, c)| c.not_null).map(|(position, _)| position).filter(&touched).collect();
+        let mut checks = Vec::new();
+        if !table.desc.checks.is_empty() {
+            let scopes = std::mem::take(&mut self.scopes);
+            self.scopes.push(Scope {
+                tables: vec![ScopeTable {
+                    schema: None,
+                    name: table.desc.name.clone(),
+                    columns: Self::columns_of(table, row),
+                }],
+                ..Scope::default()
+            });
+            for check in &table.desc.checks {
+                let ast = crate::parse::expression(&check.expression)?;
+                let condition = self.condition(&ast, "CHECK")?;
+                let mut reads = false;
+                condition.slots(&mut |slot| {
+                    reads |= row.iter().position(|&own| own == slot).is_some_and(|at| touched(&at));
+                });
+                if reads || set.is_none() {
+                    checks.push((check.name.clone(), condition));
+                }
+            }
+            self.scopes = scopes;
+        }
+        let (references, referred) = self.lookup.foreign_keys(table.desc.oid)?;
+        let breaks = |key: &Arc<ForeignKey>, own: bool| {
+            let columns = if own { &key.from_columns } else { &key.to_columns };
+            columns.iter().any(&touched)
+        };
+        for key in references.iter().chain(&referred) {
+            for side in [&key.from, &key.to] {
+                if !self.tables.iter().any(|(known, _)| *known == side.desc.oid) {
+                    self.tables.push((side.desc.oid, side.info.id));
+                }
+            }
+        }
+        Ok(Checks {
+            not_null,
+            checks,
+            references: references.into_iter().filter(|key| breaks(key, true)).collect(),
+            referred: referred.into_iter().filter(|key| breaks(key, false)).collect(),
+        })
+    }
+
+    fn returning(
+        &mut self,
+        items: Option<&[SelectItem]>,
+    ) -> Result<(Option<Vec<Expr>>, Vec<Slot>, Vec<Output>)> {
+        let Some(items) = items else { return Ok((None, Vec::new(), Vec::new())) };
+        let mut output = self.projection(items)?;
+        let slots = self.new_slots(output.len());
+        let mut exprs = Vec::with_capacity(output.len());
+        for (output, &slot) in output.iter_mut().zip(&slots) {
+            self.mark(&output.expr);
+            exprs.push(std::mem::replace(&mut output.expr, Expr::Slot(slot)));
+            if output.ty.base == Base::Unknown {
+                output.ty = Type::TEXT;
+            }
+        }
+        Ok((Some(exprs), slots, output))
+    }
+
+    /// Puts the target of UPDATE or DELETE in scope.
+    fn target_scan(&mut self, factor: &TableFactor) -> Result<(Arc<Table>, Leaf)> {
+        let TableFactor::Table { name, alias, .. } = factor else { return Err(unsupported("this target")) };
+        let table = self.target(name)?;
+        let shown = alias.as_ref().map_or_else(|| table.desc.name.clone(), |alias| fold(&alias.name));
+        let leaf = self.scan_of(table.desc.oid, &shown)?;
+        let columns = self.scope_columns(&leaf)?;
+        let schema = table.desc.schema.clone();
+        self.add_table(Some(&schema), alias.as_ref(), &table.desc.name, columns)?;
+        Ok((table, leaf))
+    }
+
+    /// Plans the rows that a statement writes.
+    fn rows(&mut self, leaf: Leaf, from: &[TableWithJoins], selection: Option<&Ast>) -> Result<Node> {
+        let target = leaf.number();
+        let tree = if from.is_empty() {
+            Tree::Leaf(leaf)
+        } else {
+            let others = self.from(from)?;
+            Tree::Inner(vec![Tree::Leaf(leaf), others], Vec::new())
+        };
+        let mut conditions = Vec::new();
+        if let Some(selection) = selection {
+            self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);
+        }
+        let wish = Wish { order: &[], target: Some(target) };
+        Ok(Planner::new(self, wish).plan(tree, conditions))
+    }
+
+    fn update(&mut self, update: &ast::Update) -> Result<(Bound, Kind)> {
+        if !update.table.joins.is_empty() || update.limit.is_some() || update.or.is_some() {
+            return Err(unsupported("this form of UPDATE"));
+        }
+        let (table, leaf) = self.target_scan(&update.table.relation)?;
+        let (number, old) = (leaf.number(), leaf.slots.clone());
+        let own_scope = self.scope().tables.len();
+        let from = match &update.from {
+            None => &[][..],
+            Some(ast::UpdateTableFromKind::AfterSet(from) | ast::UpdateTableFromKind::BeforeSet(from)) => {
+                from.as_slice()
+            }
+        };
+        let source = self.rows(leaf, from, update.selection.as_ref())?;
+        let set = self.assignments(&table, &update.assignments)?;
+        let columns: Vec<usize> = set.iter().map(|(position, _)| *position).collect();
+        let moves = table.primary.iter().any(|part| columns.contains(&part.position));
+        let row = self.new_slots(table.types.len());
+        let checks = self.checks(&table, &row, Some(&columns))?;
+        // RETURNING sees the new row where the old one was
+        let new_columns = Self::columns_of(&table, &row);
+        let target = own_scope - 1;
+        for (column, new) in self.scope().tables[target].columns.iter_mut().zip(new_columns) {
+            column.slot = new.slot;
+        }
+        let (returning, returning_slots, output) = self.returning(update.returning.as_deref())?;
+        // columns of the new row that somebody reads are copied from the old one
+        let mut whole = moves || !checks.referred.is_empty() || !checks.references.is_empty();
+        whole |= !checks.checks.is_empty() && checks.checks.iter().any(|(_, check)| check.needs_worker());
+        for (position, (&old, &new)) in old.iter().zip(&row).enumerate() {
+            if whole || self.used[new] || checks.not_null.contains(&position) {
+                self.used[old] = true;
+            }
+        }
+        let mut loaded: Vec<usize> = columns.clone();
+        loaded.extend(
+            table.key_columns.iter().filter(|(of, _)| columns.contains(of)).map(|(_, column)| *column),
+        );
+        let projection = Projection::new(&table.info.schema, loaded);
+        let update = Update {
+            table,
+            source,
+            target: number,
+            old,
+            row,
+            set,
+            moves,
+            projection,
+            checks,
+            returning,
+            returning_slots,
+        };
+        for (_, expr) in &update.set {
+            self.mark(expr);
+        }
+        let node = Node::Modify(Box::new(Modify::Update(update)));
+        Ok((Bound { node, output }, Kind::Update))
+    }
+
+    fn delete(&mut self, delete: &ast::Delete) -> Result<(Bound, Kind)> {
+        if !delete.tables.is_empty() || delete.limit.is_some() || !delete.order_by.is_empty() {
+            return Err(unsupported("this form of DELETE"));
+        }
+        let from = match &delete.from {
+            FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from) => from,
+        };
+        let [item] = from.as_slice() else { return Err(unsupported("DELETE from several tables")) };
+        if !item.joins.is_empty() {
+            return Err(unsupported("DELETE from a join"));
+        }
+        let (table, leaf) = self.target_scan(&item.relation)?;
+        let (number, old) = (leaf.number(), leaf.slots.clone());
+        let using = delete.using.as_deref().unwrap_or_default();
+        let source = self.rows(leaf, using, delete.selection.as_ref())?;
+        let (_, referred) = self.lookup.foreign_keys(table.desc.oid)?;
+        for key in &referred {
+            for &column in &key.to_columns {
+                self.used[old[column]] = true;
+            }
+            if !self.tables.iter().any(|(known, _)| *known == key.from.desc.oid) {
+                self.tables.push((key.from.desc.oid, key.from.info.id));
+            }
+        }
+        let checks = Checks { not_null: Vec::new(), checks: Vec::new(), references: Vec::new(), referred };
+        let (returning, returning_slots, output) = self.returning(delete.returning.as_deref())?;
+        let delete = Delete { table, source, target: number, old, checks, returning, returning_slots };
+        let node = Node::Modify(Box::new(Modify::Delete(delete)));
+        Ok((Bound { node, output }, Kind::Delete))
+    }
+}
+
+/// Whether an expression is the word DEFAULT.
+fn is_default(ast: &Ast) -> bool {
+    matches!(ast, Ast::Identifier(ident) if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}

@@ -1,0 +1,382 @@
+//! FROM: tables in scope, and the tree of joins.
+
+use super::names::{fold, shown, split};
+use super::scope::{ScopeColumn, ScopeTable};
+use super::{Binder, CteDef, unsupported};
+use crate::plan::access::{Leaf, Tree};
+use crate::plan::expr::Expr;
+use crate::plan::{Node, Slot};
+use scaledb_catalog::Relation;
+use scaledb_types::{Result, SqlError, SqlState, Type};
+use sqlparser::ast::{JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor, TableWithJoins};
+
+/// A table factor that was bound: its tree, and where its tables stand in the scope.
+type Bound = (Tree, std::ops::Range<usize>);
+
+impl Binder<'_> {
+    /// Binds a FROM list. Conditions of joins become part of the tree.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn from(&mut self, from: &[TableWithJoins]) -> Result<Tree> {
+        let mut parts = Vec::new();
+        for item in from {
+            parts.push(self.joined(item)?.0);
+        }
+        self.check_aliases()?;
+        Ok(match parts.len() {
+            0 => Tree::Leaf(Leaf::other(Node::One, Vec::new())),
+            1 => parts.remove(0),
+            _ => Tree::Inner(parts, Vec::new()),
+        })
+    }
+
+    fn check_aliases(&mut self) -> Result<()> {
+        let tables = &self.scope().tables;
+        for (number, table) in tables.iter().enumerate() {
+            let twice = |other: &&ScopeTable| other.name == table.name && other.schema == table.schema;
+            if !table.name.is_empty() && tables[..number].iter().any(|other| twice(&other)) {
+                let what = format!("table name \"{}\" specified more than once", table.name);
+                return Err(SqlError::new(SqlState::DUPLICATE_ALIAS, what));
+            }
+        }
+        Ok(())
+    }
+
+    fn joined(&mut self, item: &TableWithJoins) -> Result<Bound> {
+        self.deeper(|binder| {
+            let (mut tree, mut tables) = binder.factor(&item.relation)?;
+            for join in &item.joins {
+                let (right, right_tables) = binder.factor(&join.relation)?;
+                let (kind, constraint) = match &join.join_operator {
+                    JoinOperator::Join(c) | JoinOperator::Inner(c) => (Kind::Inner, c),
+                    JoinOperator::CrossJoin(c) => (Kind::Inner, c),
+                    JoinOperator::Left(c) | JoinOperator::LeftOuter(c) => (Kind::Left, c),
+                    JoinOperator::Right(c) | JoinOperator::RightOuter(c) => (Kind::Right, c),
+                    JoinOperator::FullOuter(c) => (Kind::Full, c),
+                    _ => return Err(unsupported("this kind of join")),
+                };
+                let on = binder.constraint(constraint, &tables, &right_tables, kind)?;
+                tree = match kind {
+                    Kind::Inner => match tree {
+                        Tree::Inner(mut parts, mut conditions) => {
+                            parts.push(right);
+                            conditions.extend(on);
+                            Tree::Inner(parts, conditions)
+                        }
+                        other => Tree::Inner(vec![other, right], on),
+                    },
+                    Kind::Left => Tree::Left(Box::new(tree), Box::new(right), on),
+                    Kind::Right => Tree::Left(Box::new(right), Box::new(tree), on),
+                    Kind::Full => Tree::Full(Box::new(tree), Box::new(right), on),
+                };
+                tables = tables.start..right_tables.end;
+            }
+            Ok((tree, tables))
+        })
+    }
+
+    fn constraint(
+        &mut self,
+        constraint: &JoinConstraint,
+        left: &std::ops::Range<usize>,
+        right: &std::ops::Range<usize>,
+        kind: Kind,
+    ) -> Result<Vec<Expr>> {
+        let mut conditions = Vec::new();
+        match constraint {
+            JoinConstraint::On(ast) => {
+                let condition = self.condition(ast, "JOIN/ON")?;
+                condition.into_conjuncts(&mut conditions);
+            }
+            JoinConstraint::None => {}
+            JoinConstraint::Using(names) => {
+                for name in names {
+                    let (_, name) = split(name)?;
+                    conditions.push(self.using(&name, left, right, kind)?);
+                }
+            }
+            JoinConstraint::Natural => {
+                let names: Vec<String> = {
+                    let tables = &self.scope().tables;
+                    let of = |range: &std::ops::Range<usize>| -> Vec<String> {
+                        let columns = tables[range.clone()].iter().flat_map(|table| &table.columns);
+                        columns.filter(|column| !column.merged).map(|column| column.name.clone()).collect()
+                    };
+                    let right = of(right);
+                    of(left).into_iter().filter(|name| right.contains(name)).collect()
+                };
+                for name in names {
+                    conditions.push(self.using(&name, left, right, kind)?);
+                }
+            }
+        }
+        Ok(conditions)
+    }
+
+    /// Merges the columns of a name.
+    fn using(
+        &mut self,
+        name: &str,
+        left: &std::ops::Range<usize>,
+        right: &std::ops::Range<usize>,
+        kind: Kind,
+    ) -> Result<Expr> {
+        if kind == Kind::Full {
+            return Err(unsupported("FULL JOIN with USING"));
+        }
+        let find = |tables: &[ScopeTable], range: &std::ops::Range<usize>, side: &str| {
+            for number in range.clone() {
+                let columns = &tables[number].columns;
+                if let Some(at) = columns.iter().position(|column| column.name == name && !column.merged) {
+                    return Ok((number, at, columns[at].slot, columns[at].ty));
+                }
+            }
+            let what = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
+            Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what))
+        };
+        let tables = &self.scope().tables;
+        let a = find(tables, left, "left")?;
+        let b = find(tables, right, "right")?;
+        // the side that is never missing keeps the name
+        let hidden = if kind == Kind::Right { a } else { b };
+        self.scope().tables[hidden.0].columns[hidden.1].merged = true;
+        self.used[a.2] = true;
+        self.used[b.2] = true;
+        let left = super::Typed::new(Expr::Slot(a.2), a.3);
+        let right = super::Typed::new(Expr::Slot(b.2), b.3);
+        Ok(self.comparison("=", left, right)?.expr)
+    }
+
+    fn factor(&mut self, factor: &TableFactor) -> Result<Bound> {
+        let first = self.scope().tables.len();
+        let tree = match factor {
+            TableFactor::Table { name, alias, args: None, .. } => self.named_table(name, alias.as_ref())?,
+            TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {
+                self.table_function(name, &args.args, alias.as_ref(), *with_ordinality)?
+            }
+            TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                self.table_function(name, args, alias.as_ref(), *with_ordinality)?
+            }
+            TableFactor::UNNEST { alias, array_exprs, with_ordinality, .. } => {
+                let mut arrays = Vec::new();
+                for array in array_exprs {
+                    arrays.push(self.expr_decided(array)?);
+                }
+                self.set_function("unnest", arrays, alias.as_ref(), *with_ordinality)?
+            }
+            TableFactor::Derived { lateral, subquery, alias, .. } => {
+                // a query in FROM does not see its neighbours, unless it is lateral
+                let hidden = if *lateral { Vec::new() } else { std::mem::take(&mut self.scope().tables) };
+                let bound = self.deeper(|binder| binder.query_in_scope(subquery));
+                if !*lateral {
+                    self.scope().tables = hidden;
+                }
+                let (bound, outer) = bound?;
+                let (node, columns) = self.into_slots(bound);
+                let slots: Vec<Slot> = columns.iter().map(|column| column.slot).collect();
+                self.add_table(None, alias.as_ref(), "", columns)?;
+                Tree::Leaf(Leaf::lateral(node, slots, outer))
+            }
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let bound = self.joined(table_with_joins)?;
+                if alias.is_some() {
+                    return Err(unsupported("an alias of a join in parentheses"));
+                }
+                return Ok(bound);
+            }
+            _ => return Err(unsupported("this kind of table")),
+        };
+        Ok((tree, first..self.scope().tables.len()))
+    }
+
+    /// Puts a table in scope, under its alias.
+    pub(crate) fn add_table(
+        &mut self,
+        schema: Option<&str>,
+        alias: Option<&TableAlias>,
+        name: &str,
+        mut columns: Vec<ScopeColumn>,
+    ) -> Result<()> {
+        let mut table =
+            ScopeTable { schema: schema.map(str::to_owned), name: name.to_owned(), columns: Vec::new() };
+        if let Some(alias) = alias {
+            table.name = fold(&alias.name);
+            table.schema = None;
+            if alias.columns.len() > columns.len() {
+                let what = format!(
+                    "table \"{}\" has {} columns available but {} columns specified",
+                    table.name,
+                    columns.len(),
+                    alias.columns.len()
+                );
+                return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
+            }
+            for (column, alias) in columns.iter_mut().zip(&alias.columns) {
+                column.name = fold(&alias.name);
+            }
+        }
+        table.columns = columns;
+        self.scope().tables.push(table);
+        Ok(())
+    }
+
+    fn named_table(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Tree> {
+        let (schema, name) = split(name)?;
+        if schema.is_none()
+            && let Some(cte) = self.ctes.iter().rev().find(|cte| cte.name == name).cloned()
+        {
+            return self.cte_table(&cte, alias);
+        }
+        match self.find_relation(schema.as_deref(), &name) {
+            Some(Relation::Table(desc)) => {
+                let alias_name = alias.map_or_else(|| name.clone(), |alias| fold(&alias.name));
+                let leaf = self.scan_of(desc.oid, &alias_name)?;
+                let columns = self.scope_columns(&leaf)?;
+                self.add_table(Some(&desc.schema), alias, &name, columns)?;
+                Ok(Tree::Leaf(leaf))
+            }
+            Some(Relation::View(view)) => {
+                let query = crate::parse::query(&view.query)?;
+                // a view sees neither the query around it nor its parameters
+                let scopes = std::mem::take(&mut self.scopes);
+                let ctes = std::mem::take(&mut self.ctes);
+                let bound = self.deeper(|binder| binder.query(&query));
+                self.scopes = scopes;
+                self.ctes = ctes;
+                let (node, mut columns) = self.into_slots(bound?);
+                for (column, (name, ..)) in columns.iter_mut().zip(&view.columns) {
+                    column.name.clone_from(name);
+                }
+                let slots = columns.iter().map(|column| column.slot).collect();
+                self.add_table(Some(&view.schema), alias, &name, columns)?;
+                Ok(Tree::Leaf(Leaf::other(node, slots)))
+            }
+            Some(Relation::Sequence(sequence)) => {
+                let slots = self.new_slots(3);
+                let names = [("last_value", Type::INT8), ("log_cnt", Type::INT8), ("is_called", Type::BOOL)];
+                let columns =
+                    names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
+                self.add_table(Some(&sequence.schema), alias, &name, columns)?;
+                let rows = crate::system::Source::Sequence(sequence.oid);
+                Ok(Tree::Leaf(Leaf::other(Node::Virtual { rows, slots: slots.clone() }, slots)))
+            }
+            None => self.system_table(schema.as_deref(), &name, alias),
+        }
+    }
+
+    fn system_table(&mut self, schema: Option<&str>, name: &str, alias: Option<&TableAlias>) -> Result<Tree> {
+        let Some((source, names)) = crate::system::find(schema, name) else {
+            let what = format!("relation \"{}\" does not exist", shown(schema, name));
+            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+        };
+        let slots = self.new_slots(names.len());
+        let columns = names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
+        self.add_table(schema.or(Some("pg_catalog")), alias, name, columns)?;
+        Ok(Tree::Leaf(Leaf::other(Node::Virtual { rows: source, slots: slots.clone() }, slots)))
+    }
+
+    fn cte_table(&mut self, cte: &CteDef, alias: Option<&TableAlias>) -> Result<Tree> {
+        let slots = self.new_slots(cte.columns.len());
+        let columns =
+            cte.columns.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
+        self.add_table(None, alias, &cte.name, columns)?;
+        let node = Node::CteScan { number: cte.number, slots: slots.clone() };
+        Ok(Tree::Leaf(Leaf::other(node, slots)))
+    }
+
+    /// A scan of a table with all its columns.
+    ///
+    /// # Errors
+    /// The database's.
+    pub(crate) fn scan_of(&mut self, oid: u32, alias: &str) -> Result<Leaf> {
+        let table = self.lookup.table(oid)?;
+        if !self.tables.iter().any(|(known, _)| *known == oid) {
+            self.tables.push((oid, table.info.id));
+        }
+        let slots = self.new_slots(table.types.len());
+        let number = self.scans;
+        self.scans += 1;
+        Ok(Leaf::table(table, alias.to_owned(), number, slots))
+    }
+
+    /// The columns of a scan, for the scope.
+    pub(crate) fn scope_columns(&mut self, leaf: &Leaf) -> Result<Vec<ScopeColumn>> {
+        let table = leaf.scanned().ok_or_else(|| SqlError::internal("a scan without a table"))?;
+        let columns = table.desc.columns.iter().zip(&table.types).zip(&leaf.slots);
+        Ok(columns
+            .map(|((desc, &ty), &slot)| ScopeColumn {
+                name: desc.name.clone(),
+                ty,
+                slot,
+                origin: (table.desc.oid, desc.attnum),
+                merged: false,
+            })
+            .collect())
+    }
+
+    fn table_function(
+        &mut self,
+        name: &ObjectName,
+        args: &[sqlparser::ast::FunctionArg],
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+    ) -> Result<Tree> {
+        let name = super::expr::last_name(name)?;
+        let mut bound = Vec::new();
+        for arg in args {
+            let arg = super::function::plain_arg(arg)?;
+            bound.push(self.expr(arg)?);
+        }
+        self.set_function(&name, bound, alias, ordinality)
+    }
+
+    fn set_function(
+        &mut self,
+        name: &str,
+        args: Vec<super::Typed>,
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+    ) -> Result<Tree> {
+        let (call, result) = self.set_call(name, args)?;
+        let mut columns = Vec::new();
+        let mut slots = Vec::new();
+        for (column_name, ty) in result {
+            let slot = self.slot();
+            // a function of one column names it as itself
+            let column_name = match (&column_name[..], alias) {
+                ("", Some(alias)) if alias.columns.is_empty() => fold(&alias.name),
+                ("", _) => name.to_owned(),
+                _ => column_name,
+            };
+            columns.push(column(&column_name, ty, slot));
+            slots.push(slot);
+        }
+        let mut all = slots.clone();
+        let mut number = None;
+        if ordinality {
+            let slot = self.slot();
+            columns.push(column("ordinality", Type::INT8, slot));
+            all.push(slot);
+            number = Some(slot);
+        }
+        let mut outer = Vec::new();
+        call.args().iter().for_each(|arg| arg.slots(&mut |slot| outer.push(slot)));
+        outer.iter().for_each(|&slot| self.used[slot] = true);
+        self.add_table(None, alias, name, columns)?;
+        let node = Node::Function { call, slots, ordinality: number };
+        Ok(Tree::Leaf(Leaf::lateral(node, all, outer)))
+    }
+}
+
+fn column(name: &str, ty: Type, slot: Slot) -> ScopeColumn {
+    ScopeColumn { name: name.to_owned(), ty, slot, origin: (0, 0), merged: false }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Inner,
+    Left,
+    Right,
+    Full,
+}

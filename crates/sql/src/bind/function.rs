@@ -1,0 +1,364 @@
+//! Calls of functions: plain ones, aggregates, window functions, those of the session, those that return sets.
+
+use super::expr::last_name;
+use super::names::fold;
+use super::query::sort_key;
+use super::{Binder, Typed, unsupported};
+use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetCall, SetFn};
+use crate::plan::expr::{Ask, Expr};
+use crate::plan::{Aggregate, SortKey, WindowFn};
+use scaledb_types::cast::Context;
+use scaledb_types::func::{resolve_function, resolve_operator};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::{
+    DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, WindowType,
+};
+
+/// An argument that is an expression.
+pub(crate) fn plain_arg(arg: &FunctionArg) -> Result<&Ast> {
+    match arg {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(ast)) => Ok(ast),
+        FunctionArg::Unnamed(_) => Err(unsupported("* as this argument")),
+        FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
+            Err(unsupported("an argument with a name"))
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// A function call.
+    pub(super) fn function(&mut self, function: &Function) -> Result<Typed> {
+        let name = last_name(&function.name)?;
+        if name == "array"
+            && let FunctionArguments::Subquery(query) = &function.args
+        {
+            let (expr, types) = self.subquery_expr(query, Ask::Array(Type::TEXT))?;
+            let ty = types[0].plain().to_array().ok_or_else(|| unsupported("an array of this type"))?;
+            return Ok(Typed::new(expr, ty));
+        }
+        let empty = Vec::new();
+        let (list, distinct, clauses) = match &function.args {
+            FunctionArguments::None => (&empty, false, &[][..]),
+            FunctionArguments::List(list) => {
+                let distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+                (&list.args, distinct, list.clauses.as_slice())
+            }
+            FunctionArguments::Subquery(_) => return Err(unsupported("a query as an argument")),
+        };
+        let star = matches!(list[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]);
+        if let Some(over) = &function.over {
+            let args = if star { Vec::new() } else { self.args(list)? };
+            return self.window(&name, args, over);
+        }
+        if functions::is_aggregate(&name) {
+            let mut order = Vec::new();
+            for clause in clauses {
+                match clause {
+                    FunctionArgumentClause::OrderBy(list) => order.extend(list),
+                    _ => return Err(unsupported("this clause of an aggregate")),
+                }
+            }
+            return self.aggregate(&name, list, star, distinct, &order, function.filter.as_deref());
+        }
+        if star || distinct || !clauses.is_empty() || function.filter.is_some() {
+            let what = format!("{name} is not an aggregate function");
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+        }
+        let args = self.args(list)?;
+        self.call_typed(&name, args)
+    }
+
+    fn args(&mut self, list: &[FunctionArg]) -> Result<Vec<Typed>> {
+        list.iter().map(|arg| plain_arg(arg).and_then(|ast| self.expr(ast))).collect()
+    }
+
+    /// A call of a function that is not an aggregate.
+    pub(crate) fn call_typed(&mut self, name: &str, mut args: Vec<Typed>) -> Result<Typed> {
+        match name {
+            "coalesce" => {
+                let (exprs, ty) = self.unify(args, "COALESCE")?;
+                return Ok(Typed::new(Expr::Coalesce(exprs), ty));
+            }
+            "greatest" | "least" => {
+                let (exprs, ty) = self.unify(args, if name == "greatest" { "GREATEST" } else { "LEAST" })?;
+                return Ok(Typed::new(Expr::Extreme(name == "greatest", exprs), ty));
+            }
+            "nullif" if args.len() == 2 => {
+                let second = args.pop();
+                let first = args.pop();
+                if let (Some(first), Some(second)) = (first, second) {
+                    let equal = self.comparison("=", first.clone(), second)?;
+                    let first = if first.ty.base == Base::Unknown {
+                        self.coerce(first, Type::TEXT, Context::Implicit)?
+                    } else {
+                        first
+                    };
+                    let null = Expr::Const(Value::Null);
+                    return Ok(Typed::new(
+                        Expr::Case(vec![(equal.expr, null)], Box::new(first.expr)),
+                        first.ty,
+                    ));
+                }
+                return Err(SqlError::internal("two arguments"));
+            }
+            _ => {}
+        }
+        if let Some((function, params)) = SessionFn::find(name, args.len()) {
+            let mut exprs = Vec::with_capacity(args.len());
+            for (arg, &param) in args.into_iter().zip(params) {
+                // "any" takes what comes
+                if param.base == Base::Unknown {
+                    let ty = if arg.ty.base == Base::Unknown { Type::TEXT } else { arg.ty };
+                    exprs.push(self.coerce(arg, ty, Context::Implicit)?.expr);
+                    continue;
+                }
+                exprs.push(self.coerce_session(arg, param)?);
+            }
+            return Ok(Typed::new(Expr::Session(Box::new((function.clone(), exprs))), function.result()));
+        }
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+        match resolve_function(name, &types) {
+            Ok(resolved) => self.resolved(resolved, args),
+            Err(error) => {
+                // a type's name is a function that casts to it
+                if args.len() == 1
+                    && error.code() == SqlState::UNDEFINED_FUNCTION
+                    && let Some(ty) = Type::by_typname(name)
+                    && let Some(arg) = args.pop()
+                {
+                    return self.coerce(arg, ty, Context::Explicit);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn coerce_session(&mut self, arg: Typed, param: Type) -> Result<Expr> {
+        if arg.ty.is_oid() && param.is_oid() {
+            return Ok(arg.expr);
+        }
+        Ok(self.coerce(arg, param, Context::Assignment)?.expr)
+    }
+
+    /// A cast that needs the catalog: between names of things and their oids.
+    pub(crate) fn session_cast(&mut self, typed: Typed, to: Type) -> Result<Typed> {
+        let from = typed.ty;
+        let typed = if from.is_text() { self.coerce(typed, Type::TEXT, Context::Implicit)? } else { typed };
+        let function = SessionFn::reg_cast(from, to);
+        let result = Typed::new(Expr::Session(Box::new((function, vec![typed.expr]))), to.plain());
+        if to.is_text() && to.plain() != to {
+            return self.coerce(Typed::new(result.expr, Type::TEXT), to, Context::Explicit);
+        }
+        Ok(result)
+    }
+
+    fn aggregate(
+        &mut self,
+        name: &str,
+        list: &[FunctionArg],
+        star: bool,
+        distinct: bool,
+        order: &[&sqlparser::ast::OrderByExpr],
+        filter: Option<&Ast>,
+    ) -> Result<Typed> {
+        let clause = self.scope().clause;
+        match &mut self.scope().grouping {
+            Some(grouping) if !grouping.inside && (clause.is_empty() || clause == "HAVING") => {
+                grouping.inside = true
+            }
+            Some(grouping) if grouping.inside => {
+                return Err(SqlError::new(
+                    SqlState::GROUPING_ERROR,
+                    "aggregate function calls cannot be nested",
+                ));
+            }
+            _ => {
+                let what = format!(
+                    "aggregate functions are not allowed in {}",
+                    if clause.is_empty() { "this clause" } else { clause }
+                );
+                return Err(SqlError::new(SqlState::GROUPING_ERROR, what));
+            }
+        }
+        let bound = self.aggregate_parts(name, list, star, order, filter);
+        if let Some(grouping) = &mut self.scope().grouping {
+            grouping.inside = false;
+        }
+        let (function, args, keys, filter) = bound?;
+        let ty = function.result();
+        let grouping = self.scope().grouping.as_mut();
+        let known = grouping.and_then(|grouping| {
+            grouping.aggregates.iter().find(|known| {
+                known.function == function
+                    && known.distinct == distinct
+                    && known.args.len() == args.len()
+                    && known.args.iter().zip(&args).all(|(a, b)| a.same(b))
+                    && known.filter.is_none()
+                    && filter.is_none()
+                    && known.order.is_empty()
+                    && keys.is_empty()
+            })
+        });
+        if let Some(known) = known {
+            return Ok(Typed::new(Expr::Slot(known.slot), ty));
+        }
+        let slot = self.slot();
+        self.used[slot] = true;
+        if let Some(grouping) = &mut self.scope().grouping {
+            grouping.aggregates.push(Aggregate { function, args, distinct, filter, order: keys, slot });
+        }
+        Ok(Typed::new(Expr::Slot(slot), ty))
+    }
+
+    #[expect(clippy::type_complexity, reason = "the parts of an aggregate, for one caller")]
+    fn aggregate_parts(
+        &mut self,
+        name: &str,
+        list: &[FunctionArg],
+        star: bool,
+        order: &[&sqlparser::ast::OrderByExpr],
+        filter: Option<&Ast>,
+    ) -> Result<(AggregateFn, Vec<Expr>, Vec<SortKey>, Option<Expr>)> {
+        let args = if star { Vec::new() } else { self.args(list)? };
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+        let (function, params) = AggregateFn::resolve(name, &types)?;
+        let mut exprs = Vec::with_capacity(args.len());
+        for (arg, param) in args.into_iter().zip(params) {
+            exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);
+        }
+        let mut keys = Vec::new();
+        for item in order {
+            keys.push(sort_key(self.expr_decided(&item.expr)?.expr, item));
+        }
+        let filter = filter.map(|filter| self.condition(filter, "FILTER")).transpose()?;
+        Ok((function, exprs, keys, filter))
+    }
+
+    fn window(&mut self, name: &str, args: Vec<Typed>, over: &WindowType) -> Result<Typed> {
+        let WindowType::WindowSpec(spec) = over else { return Err(unsupported("a named window")) };
+        if spec.window_frame.is_some() || spec.window_name.is_some() {
+            return Err(unsupported("a window frame"));
+        }
+        if self.scope().windows.is_none() {
+            return Err(SqlError::new(
+                SqlState::new(b"42P20"),
+                "window functions are not allowed in this clause",
+            ));
+        }
+        let (function, ty) = match (name, args.len()) {
+            ("row_number", 0) => (WindowFn::RowNumber, Type::INT8),
+            ("rank", 0) => (WindowFn::Rank, Type::INT8),
+            ("dense_rank", 0) => (WindowFn::DenseRank, Type::INT8),
+            _ if functions::is_aggregate(name) => {
+                let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+                let (function, params) = AggregateFn::resolve(name, &types)?;
+                let mut exprs = Vec::with_capacity(args.len());
+                for (arg, param) in args.into_iter().zip(params) {
+                    exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);
+                }
+                let ty = function.result();
+                (WindowFn::Aggregate(function, exprs), ty)
+            }
+            _ => return Err(unsupported(format!("the window function {name}"))),
+        };
+        let mut partition = Vec::new();
+        for ast in &spec.partition_by {
+            partition.push(self.expr_decided(ast)?.expr);
+        }
+        let mut order = Vec::new();
+        for item in &spec.order_by {
+            order.push(sort_key(self.expr_decided(&item.expr)?.expr, item));
+        }
+        let slot = self.slot();
+        self.used[slot] = true;
+        if let Some(windows) = &mut self.scope().windows {
+            windows.push((function, partition, order, slot));
+        }
+        Ok(Typed::new(Expr::Slot(slot), ty))
+    }
+
+    /// A function in FROM: the call, and the names and types of its columns. An empty name is the function's.
+    pub(super) fn set_call(
+        &mut self,
+        name: &str,
+        args: Vec<Typed>,
+    ) -> Result<(SetCall, Vec<(String, Type)>)> {
+        let own = String::new;
+        match (name, args.len()) {
+            ("generate_series", 2 | 3) => {
+                let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+                let time = types[..2]
+                    .iter()
+                    .find(|ty| matches!(ty.base, Base::Date | Base::Timestamp | Base::Timestamptz));
+                let params = if let Some(time) = time {
+                    let ty = if time.base == Base::Timestamp { Type::TIMESTAMP } else { Type::TIMESTAMPTZ };
+                    vec![ty, ty, Type::INTERVAL]
+                } else {
+                    let common = scaledb_types::func::common_type(&types, "generate_series")?;
+                    let ty = match common.base {
+                        Base::Int8 | Base::Numeric => common.plain(),
+                        _ => Type::INT4,
+                    };
+                    vec![ty, ty, ty]
+                };
+                let ty = params[0];
+                let mut exprs = Vec::new();
+                for (arg, param) in args.into_iter().zip(params) {
+                    exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);
+                }
+                let step =
+                    if matches!(ty.base, Base::Timestamp | Base::Timestamptz) { Type::INTERVAL } else { ty };
+                let add = ScalarFn::new(resolve_operator("+", Some(ty), step)?);
+                Ok((SetCall::new(SetFn::Series(add, ty), exprs), vec![(own(), ty)]))
+            }
+            ("unnest", 1..) => {
+                let mut exprs = Vec::new();
+                let mut columns = Vec::new();
+                for arg in args {
+                    let element = arg.ty.element().ok_or_else(|| {
+                        let what = format!("function unnest({}) does not exist", arg.ty.sql_name());
+                        SqlError::new(SqlState::UNDEFINED_FUNCTION, what)
+                    })?;
+                    exprs.push(arg.expr);
+                    columns.push((own(), element));
+                }
+                Ok((SetCall::new(SetFn::Unnest, exprs), columns))
+            }
+            ("generate_subscripts", 2) => {
+                let mut exprs = Vec::new();
+                for (arg, to) in args.into_iter().zip([None, Some(Type::INT4)]) {
+                    exprs.push(match to {
+                        Some(to) => self.coerce(arg, to, Context::Implicit)?.expr,
+                        None => arg.expr,
+                    });
+                }
+                Ok((SetCall::new(SetFn::Subscripts, exprs), vec![(own(), Type::INT4)]))
+            }
+            ("pg_get_keywords", 0) => {
+                let columns = [
+                    ("word", Type::TEXT),
+                    ("catcode", Type::CHAR),
+                    ("barelabel", Type::BOOL),
+                    ("catdesc", Type::TEXT),
+                    ("baredesc", Type::TEXT),
+                ];
+                let columns = columns.iter().map(|(name, ty)| ((*name).to_owned(), *ty)).collect();
+                Ok((SetCall::new(SetFn::Keywords, Vec::new()), columns))
+            }
+            _ => {
+                // a function that returns one row
+                let typed = self.call_typed(name, args)?;
+                let ty = if typed.ty.base == Base::Unknown { Type::TEXT } else { typed.ty };
+                Ok((SetCall::new(SetFn::One, vec![typed.expr]), vec![(own(), ty)]))
+            }
+        }
+    }
+
+    /// The name of a set-returning function in a select list, if the item is one.
+    pub(crate) fn set_function_name(ast: &Ast) -> Option<String> {
+        let Ast::Function(function) = ast else { return None };
+        let name = function.name.0.last()?.as_ident().map(fold)?;
+        matches!(name.as_str(), "generate_series" | "unnest" | "generate_subscripts").then_some(name)
+    }
+}

@@ -1,0 +1,195 @@
+//! From syntax trees to plans: names are resolved, types are found, operators are chosen.
+
+pub(crate) mod dml;
+pub(crate) mod expr;
+pub(crate) mod from;
+pub(crate) mod function;
+pub(crate) mod names;
+pub(crate) mod query;
+pub(crate) mod scope;
+
+use crate::plan::expr::Expr;
+use crate::plan::{ForeignKey, Kind, Node, Plan, Slot, Table};
+use scaledb_base::TableId;
+use scaledb_catalog::Catalog;
+use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+use scope::Scope;
+use std::sync::Arc;
+
+/// The deepest nesting of an expression or query.
+pub(crate) const MAX_DEPTH: usize = 1_000;
+
+/// What the binder needs of the database.
+pub(crate) trait Lookup {
+    /// The table of an oid, with the engine's table behind it.
+    fn table(&self, oid: u32) -> Result<Arc<Table>>;
+    /// The foreign keys of a table, and those that refer to it.
+    fn foreign_keys(&self, oid: u32) -> Result<(Vec<Arc<ForeignKey>>, Vec<Arc<ForeignKey>>)>;
+    /// Schemas to look names up in.
+    fn search_path(&self) -> &[String];
+}
+
+/// An expression and its type.
+#[derive(Clone, Debug)]
+pub(crate) struct Typed {
+    pub(crate) expr: Expr,
+    pub(crate) ty: Type,
+}
+
+impl Typed {
+    pub(crate) fn new(expr: Expr, ty: Type) -> Self {
+        Self { expr, ty }
+    }
+
+    pub(crate) fn constant(value: Value, ty: Type) -> Self {
+        Self { expr: Expr::Const(value), ty }
+    }
+}
+
+/// A column of a bound query.
+#[derive(Clone, Debug)]
+pub(crate) struct Output {
+    pub(crate) name: String,
+    pub(crate) expr: Expr,
+    pub(crate) ty: Type,
+    /// The table and column that it comes from.
+    pub(crate) origin: (u32, i16),
+}
+
+/// A bound query: rows, and what is computed from each.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) node: Node,
+    pub(crate) output: Vec<Output>,
+}
+
+/// A WITH query in scope.
+#[derive(Clone, Debug)]
+pub(crate) struct CteDef {
+    pub(crate) name: String,
+    pub(crate) number: usize,
+    pub(crate) columns: Vec<(String, Type)>,
+}
+
+/// Binds one statement.
+pub(crate) struct Binder<'b> {
+    pub(crate) catalog: &'b Catalog,
+    pub(crate) lookup: &'b dyn Lookup,
+    pub(crate) env: &'b Env,
+    /// Types of the parameters, as far as they are known.
+    pub(crate) params: Vec<Option<Type>>,
+    pub(crate) slots: usize,
+    pub(crate) scans: usize,
+    pub(crate) keeps: usize,
+    /// Which slots are read.
+    pub(crate) used: Vec<bool>,
+    /// Tables in scope, the innermost query last.
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) ctes: Vec<CteDef>,
+    /// Tables that the plan depends on.
+    pub(crate) tables: Vec<(u32, TableId)>,
+    pub(crate) depth: usize,
+    pub(crate) deepest: usize,
+    /// Whether WITH contains statements that write.
+    pub(crate) writes: bool,
+}
+
+impl<'b> Binder<'b> {
+    pub(crate) fn new(
+        catalog: &'b Catalog,
+        lookup: &'b dyn Lookup,
+        env: &'b Env,
+        params: Vec<Option<Type>>,
+    ) -> Self {
+        Self {
+            catalog,
+            lookup,
+            env,
+            params,
+            slots: 0,
+            scans: 0,
+            keeps: 0,
+            used: Vec::new(),
+            scopes: Vec::new(),
+            ctes: Vec::new(),
+            tables: Vec::new(),
+            depth: 0,
+            deepest: 0,
+            writes: false,
+        }
+    }
+
+    /// A new slot.
+    pub(crate) fn slot(&mut self) -> Slot {
+        self.slots += 1;
+        self.used.push(false);
+        self.slots - 1
+    }
+
+    pub(crate) fn new_slots(&mut self, count: usize) -> Vec<Slot> {
+        (0..count).map(|_| self.slot()).collect()
+    }
+
+    /// A new place for kept rows.
+    pub(crate) fn keep(&mut self) -> usize {
+        self.keeps += 1;
+        self.keeps - 1
+    }
+
+    /// Runs `f` one level deeper.
+    ///
+    /// # Errors
+    /// 54001 if that is too deep.
+    pub(crate) fn deeper<R>(&mut self, f: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
+        if self.depth >= MAX_DEPTH {
+            return Err(too_deep());
+        }
+        self.depth += 1;
+        self.deepest = self.deepest.max(self.depth);
+        let result = f(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Notes that the plan reads these slots.
+    pub(crate) fn mark(&mut self, expr: &Expr) {
+        let used = &mut self.used;
+        expr.slots(&mut |slot| used[slot] = true);
+    }
+
+    /// The plan of a bound statement.
+    pub(crate) fn finish(mut self, bound: Bound, kind: Kind, writes: bool) -> (Plan, Vec<Type>) {
+        for output in &bound.output {
+            self.mark(&output.expr);
+        }
+        let mut root = bound.node;
+        let output: Vec<Expr> = bound.output.into_iter().map(|output| output.expr).collect();
+        crate::plan::prepare::prepare(&mut root, &mut self.used, output.iter().any(Expr::needs_worker));
+        let params = self.params.into_iter().map(|ty| ty.unwrap_or(Type::TEXT)).collect();
+        let plan = Plan {
+            root,
+            output,
+            kind,
+            slots: self.slots,
+            scans: self.scans,
+            keeps: self.keeps,
+            depth: self.deepest,
+            tables: self.tables,
+            writes: writes || self.writes,
+        };
+        (plan, params)
+    }
+}
+
+/// 54001.
+#[cold]
+pub(crate) fn too_deep() -> SqlError {
+    SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement nests too deeply")
+        .hint(format!("Expressions and queries may nest {MAX_DEPTH} levels deep."))
+}
+
+/// 0A000, with what can be done about it.
+#[cold]
+pub(crate) fn unsupported(what: impl Into<String>) -> SqlError {
+    SqlError::unsupported(format!("{} is not supported", what.into()))
+}

@@ -1,0 +1,763 @@
+//! Queries: SELECT, VALUES, set operations, WITH.
+
+use super::names::fold;
+use super::scope::{Grouping, Scope, ScopeColumn};
+use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
+use crate::plan::access::{Planner, Wish};
+use crate::plan::expr::Expr;
+use crate::plan::{Aggregate, Cte, Node, SetKind, Slot, SortKey, Window};
+use scaledb_types::cast::Context;
+use scaledb_types::func::common_type;
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::{
+    self, Distinct, Expr as Ast, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select,
+    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
+};
+use std::collections::HashSet;
+
+/// ORDER BY, LIMIT and OFFSET of a query.
+#[derive(Clone, Copy, Default)]
+struct Tail<'q> {
+    order: &'q [OrderByExpr],
+    limit: Option<&'q Ast>,
+    offset: Option<&'q Ast>,
+}
+
+impl Binder<'_> {
+    /// Binds a query that is in the scope of another; the slots of that one that it reads.
+    pub(crate) fn query_in_scope(&mut self, query: &Query) -> Result<(Bound, Vec<Slot>)> {
+        self.scopes.push(Scope::default());
+        let bound = self.query_here(query);
+        let scope = self.scopes.pop().unwrap_or_default();
+        Ok((bound?, scope.outer))
+    }
+
+    /// Binds a query.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn query(&mut self, query: &Query) -> Result<Bound> {
+        self.query_in_scope(query).map(|(bound, _)| bound)
+    }
+
+    fn query_here(&mut self, query: &Query) -> Result<Bound> {
+        let visible = self.ctes.len();
+        let ctes = match &query.with {
+            Some(with) => self.with(with)?,
+            None => Vec::new(),
+        };
+        let tail = tail_of(query)?;
+        let bound = self.set_expr(&query.body, tail);
+        self.ctes.truncate(visible);
+        let mut bound = bound?;
+        if !ctes.is_empty() {
+            bound.node = Node::With { ctes, input: Box::new(bound.node) };
+        }
+        Ok(bound)
+    }
+
+    fn set_expr(&mut self, body: &SetExpr, tail: Tail<'_>) -> Result<Bound> {
+        match body {
+            SetExpr::Select(select) => self.deeper(|binder| binder.select(select, tail)),
+            SetExpr::Query(query) => {
+                if tail.order.is_empty() && tail.limit.is_none() && tail.offset.is_none() {
+                    return self.deeper(|binder| binder.query_here(query));
+                }
+                let bound = self.deeper(|binder| binder.query_here(query))?;
+                self.with_tail(bound, tail)
+            }
+            SetExpr::Values(values) => {
+                let bound = self.values(&values.rows)?;
+                self.with_tail(bound, tail)
+            }
+            SetExpr::SetOperation { op, set_quantifier, left, right } => {
+                let bound = self.deeper(|binder| binder.set_operation(*op, *set_quantifier, left, right))?;
+                self.with_tail(bound, tail)
+            }
+            SetExpr::Table(table) => {
+                let name = table.table_name.clone().unwrap_or_default();
+                let text = match &table.schema_name {
+                    Some(schema) => format!("SELECT * FROM \"{schema}\".\"{name}\""),
+                    None => format!("SELECT * FROM \"{name}\""),
+                };
+                let query = crate::parse::query(&text)?;
+                let bound = self.deeper(|binder| binder.query_here(&query))?;
+                self.with_tail(bound, tail)
+            }
+            SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
+                self.writes = true;
+                self.deeper(|binder| binder.dml_in_query(statement))
+            }
+            SetExpr::Merge(_) => Err(unsupported("MERGE")),
+        }
+    }
+
+    fn with(&mut self, with: &ast::With) -> Result<Vec<Cte>> {
+        let mut ctes = Vec::new();
+        for cte in &with.cte_tables {
+            let name = fold(&cte.alias.name);
+            let aliases: Vec<String> = cte.alias.columns.iter().map(|column| fold(&column.name)).collect();
+            let named = |columns: Vec<ScopeColumn>| -> Vec<(String, Type)> {
+                let renamed = columns.into_iter().enumerate();
+                renamed
+                    .map(|(at, column)| (aliases.get(at).cloned().unwrap_or(column.name), column.ty))
+                    .collect()
+            };
+            let number = self.keep();
+            let recursive = with.recursive
+                && matches!(&*cte.query.body, SetExpr::SetOperation { op: SetOperator::Union, .. });
+            if recursive && let SetExpr::SetOperation { set_quantifier, left, right, .. } = &*cte.query.body {
+                let distinct = !matches!(set_quantifier, SetQuantifier::All);
+                self.scopes.push(Scope::default());
+                let first = self.set_expr(left, Tail::default());
+                self.scopes.pop();
+                let (node, columns) = self.into_slots(first?);
+                let slots: Vec<Slot> = columns.iter().map(|column| column.slot).collect();
+                let columns = named(columns);
+                self.ctes.push(CteDef { name: name.clone(), number, columns: columns.clone() });
+                self.scopes.push(Scope::default());
+                let next = self.set_expr(right, Tail::default());
+                self.scopes.pop();
+                let mut next = next?;
+                if next.output.len() != columns.len() {
+                    return Err(unequal("UNION"));
+                }
+                for (output, (_, ty)) in next.output.iter_mut().zip(&columns) {
+                    let typed = Typed::new(output.expr.clone(), output.ty);
+                    output.expr = self.coerce(typed, *ty, Context::Implicit)?.expr;
+                    output.ty = *ty;
+                }
+                let (next, next_columns) = self.into_slots(next);
+                let next_slots = next_columns.iter().map(|column| column.slot).collect();
+                ctes.push(Cte { name, number, node, slots, recursive: Some((next, next_slots, distinct)) });
+                continue;
+            }
+            let bound = self.deeper(|binder| binder.query(&cte.query))?;
+            let (node, columns) = self.into_slots(bound);
+            let slots = columns.iter().map(|column| column.slot).collect();
+            let columns = named(columns);
+            self.ctes.push(CteDef { name: name.clone(), number, columns });
+            ctes.push(Cte { name, number, node, slots, recursive: None });
+        }
+        Ok(ctes)
+    }
+
+    /// Writes the results of a query into slots.
+    pub(crate) fn into_slots(&mut self, bound: Bound) -> (Node, Vec<ScopeColumn>) {
+        let mut exprs = Vec::new();
+        let mut columns = Vec::new();
+        let mut taken = HashSet::new();
+        for output in bound.output {
+            self.mark(&output.expr);
+            let slot = match output.expr {
+                Expr::Slot(slot) if taken.insert(slot) => slot,
+                expr => {
+                    let slot = self.slot();
+                    exprs.push((expr, slot));
+                    slot
+                }
+            };
+            // what stays open is text from here on
+            let ty = if output.ty.base == Base::Unknown { Type::TEXT } else { output.ty };
+            columns.push(ScopeColumn { name: output.name, ty, slot, origin: output.origin, merged: false });
+        }
+        let node =
+            if exprs.is_empty() { bound.node } else { Node::Project { input: Box::new(bound.node), exprs } };
+        (node, columns)
+    }
+
+    fn values(&mut self, rows: &[ast::Parens<Vec<Ast>>]) -> Result<Bound> {
+        let width = rows.first().map_or(0, |row| row.content.len());
+        let mut bound: Vec<Vec<Typed>> = Vec::with_capacity(rows.len());
+        for row in rows {
+            if row.content.len() != width {
+                return Err(SqlError::new(
+                    SqlState::SYNTAX_ERROR,
+                    "VALUES lists must all be the same length",
+                ));
+            }
+            bound.push(row.content.iter().map(|ast| self.expr(ast)).collect::<Result<_>>()?);
+        }
+        let mut types = Vec::with_capacity(width);
+        for column in 0..width {
+            let column: Vec<Type> = bound.iter().map(|row| row[column].ty).collect();
+            types.push(common_type(&column, "VALUES")?);
+        }
+        let slots = self.new_slots(width);
+        let mut exprs = Vec::with_capacity(bound.len());
+        for row in bound {
+            let mut values = Vec::with_capacity(width);
+            for (typed, &ty) in row.into_iter().zip(&types) {
+                values.push(self.coerce(typed, ty, Context::Implicit)?.expr);
+            }
+            exprs.push(values);
+        }
+        let output = types.iter().zip(&slots).enumerate().map(|(number, (&ty, &slot))| Output {
+            name: format!("column{}", number + 1),
+            expr: Expr::Slot(slot),
+            ty,
+            origin: (0, 0),
+        });
+        Ok(Bound { output: output.collect(), node: Node::Values { rows: exprs, slots } })
+    }
+
+    fn set_operation(
+        &mut self,
+        op: SetOperator,
+        quantifier: SetQuantifier,
+        left: &SetExpr,
+        right: &SetExpr,
+    ) -> Result<Bound> {
+        let all = match quantifier {
+            SetQuantifier::All => true,
+            SetQuantifier::None | SetQuantifier::Distinct => false,
+            _ => return Err(unsupported("BY NAME")),
+        };
+        let what = match op {
+            SetOperator::Union => "UNION",
+            SetOperator::Intersect => "INTERSECT",
+            SetOperator::Except | SetOperator::Minus => "EXCEPT",
+        };
+        let mut sides = Vec::new();
+        for side in [left, right] {
+            self.scopes.push(Scope::default());
+            let bound = self.set_expr(side, Tail::default());
+            let scope = self.scopes.pop().unwrap_or_default();
+            for slot in scope.outer {
+                let outer = &mut self.scope().outer;
+                if !outer.contains(&slot) {
+                    outer.push(slot);
+                }
+            }
+            sides.push(bound?);
+        }
+        let (Some(mut right), Some(mut left)) = (sides.pop(), sides.pop()) else {
+            return Err(SqlError::internal("two sides"));
+        };
+        if left.output.len() != right.output.len() {
+            return Err(unequal(what));
+        }
+        let mut output = Vec::new();
+        let slots = self.new_slots(left.output.len());
+        for ((a, b), &slot) in left.output.iter_mut().zip(&mut right.output).zip(&slots) {
+            let ty = common_type(&[a.ty, b.ty], what)?;
+            for side in [&mut *a, &mut *b] {
+                let typed = Typed::new(side.expr.clone(), side.ty);
+                side.expr = self.coerce(typed, ty, Context::Implicit)?.expr;
+                side.ty = ty;
+            }
+            output.push(Output { name: a.name.clone(), expr: Expr::Slot(slot), ty, origin: (0, 0) });
+        }
+        let mut side = |bound: Bound| {
+            let (node, columns) = self.into_slots(bound);
+            (node, columns.iter().map(|column| column.slot).collect::<Vec<Slot>>())
+        };
+        let (left, right) = (side(left), side(right));
+        let kind = match (op, all) {
+            (SetOperator::Union, true) => {
+                let inputs = vec![left, right];
+                return Ok(Bound { node: Node::Append { inputs, slots }, output });
+            }
+            (SetOperator::Union, false) => SetKind::Union,
+            (SetOperator::Intersect, false) => SetKind::Intersect,
+            (SetOperator::Intersect, true) => SetKind::IntersectAll,
+            (_, false) => SetKind::Except,
+            (_, true) => SetKind::ExceptAll,
+        };
+        let node = Node::Set { kind, left: Box::new(left), right: Box::new(right), slots };
+        Ok(Bound { node, output })
+    }
+
+    /// ORDER BY and LIMIT of something that is not a plain SELECT: only its columns can be named.
+    fn with_tail(&mut self, bound: Bound, tail: Tail<'_>) -> Result<Bound> {
+        if tail.order.is_empty() {
+            return self.limited(bound, tail);
+        }
+        let (node, columns) = self.into_slots(bound);
+        let output: Vec<Output> = columns
+            .iter()
+            .map(|c| Output { name: c.name.clone(), expr: Expr::Slot(c.slot), ty: c.ty, origin: c.origin })
+            .collect();
+        let mut keys = Vec::new();
+        for item in tail.order {
+            let Some(number) = self.output_number(&item.expr, &output)? else {
+                return Err(SqlError::unsupported("invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+                    .detail("Only result column names can be used, not expressions or functions.")
+                    .hint("Move the query into a FROM clause."));
+            };
+            keys.push(sort_key(output[number].expr.clone(), item));
+        }
+        columns.iter().for_each(|column| self.used[column.slot] = true);
+        let carry = columns.iter().map(|column| column.slot).collect();
+        let node = Node::Sort { input: Box::new(node), keys, carry };
+        self.limited(Bound { node, output }, tail)
+    }
+
+    fn limited(&mut self, mut bound: Bound, tail: Tail<'_>) -> Result<Bound> {
+        if tail.limit.is_none() && tail.offset.is_none() {
+            return Ok(bound);
+        }
+        let mut count = |ast: Option<&Ast>| -> Result<Option<Expr>> {
+            let Some(ast) = ast else { return Ok(None) };
+            let typed = self.expr(ast)?;
+            Ok(Some(self.coerce(typed, Type::INT8, Context::Assignment)?.expr))
+        };
+        let (limit, offset) = (count(tail.limit)?, count(tail.offset)?);
+        bound.node = Node::Limit { input: Box::new(bound.node), limit, offset };
+        Ok(bound)
+    }
+
+    /// The output column that an item of ORDER BY or GROUP BY names, by its number or name.
+    fn output_number(&mut self, ast: &Ast, output: &[Output]) -> Result<Option<usize>> {
+        match ast {
+            Ast::Value(value) => match &value.value {
+                ast::Value::Number(text, _) => {
+                    let number: usize = text.parse().unwrap_or(0);
+                    if number == 0 || number > output.len() {
+                        let what = format!("ORDER BY position {text} is not in select list");
+                        return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
+                    }
+                    Ok(Some(number - 1))
+                }
+                _ => Ok(None),
+            },
+            Ast::Identifier(ident) => {
+                let name = fold(ident);
+                let mut named = output.iter().enumerate().filter(|(_, output)| output.name == name);
+                let Some((number, first)) = named.next() else { return Ok(None) };
+                if named.any(|(_, other)| !other.expr.same(&first.expr)) {
+                    let what = format!("ORDER BY \"{name}\" is ambiguous");
+                    return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what));
+                }
+                Ok(Some(number))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn select(&mut self, select: &Select, tail: Tail<'_>) -> Result<Bound> {
+        refuse(select)?;
+        let tree = self.from(&select.from)?;
+        let input: HashSet<Slot> = self.scope().slots().collect();
+        let mut conditions = Vec::new();
+        if let Some(selection) = &select.selection {
+            self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);
+        }
+        self.scope().grouping = Some(Grouping::default());
+        self.scope().windows = Some(Vec::new());
+        let mut output = self.projection(&select.projection)?;
+        let having = match &select.having {
+            Some(having) => Some(self.condition(having, "HAVING")?),
+            None => None,
+        };
+        let order = self.order(tail.order, &output)?;
+        let groups = self.group_by(&select.group_by, &output)?;
+        let distinct_on = match &select.distinct {
+            Some(Distinct::On(list)) => Some(self.distinct_on(list, &output)?),
+            _ => None,
+        };
+        let aggregates = self.scope().grouping.take().unwrap_or_default().aggregates;
+        let windows = self.scope().windows.take().unwrap_or_default();
+        let grouped = !groups.is_empty() || !aggregates.is_empty() || having.is_some();
+        let distinct = matches!(select.distinct, Some(Distinct::Distinct));
+        // the order that the rows should come in, if nothing in between loses it
+        let wish: &[SortKey] = if grouped || !windows.is_empty() || distinct { &[] } else { &order };
+        let extreme = if grouped { extreme_of(&groups, &aggregates) } else { None };
+        let wish = extreme.as_ref().map_or(wish, |(key, _)| std::slice::from_ref(key));
+        let mut planner = Planner::new(self, Wish { order: wish, target: None });
+        if let Some((_, not_null)) = &extreme {
+            conditions.push(not_null.clone());
+        }
+        let mut node = planner.plan(tree, conditions);
+        let ordered = planner.ordered;
+        if extreme.is_some() && ordered {
+            let one = Expr::Const(Value::Int8(1));
+            node = Node::Limit { input: Box::new(node), limit: Some(one), offset: None };
+        }
+        let mut sorted = ordered && !grouped && !wish.is_empty();
+        let mut order = order;
+        let mut having = having;
+        if grouped {
+            let mut keys = GroupKeys::new(self, groups, &aggregates, &input);
+            for output in &mut output {
+                output.expr = keys.rewrite(std::mem::replace(&mut output.expr, Expr::Const(Value::Null)))?;
+            }
+            for key in &mut order {
+                key.expr = keys.rewrite(std::mem::replace(&mut key.expr, Expr::Const(Value::Null)))?;
+            }
+            having = having.map(|having| keys.rewrite(having)).transpose()?;
+            let keys = keys.keys;
+            node = Node::Aggregate { input: Box::new(node), keys, aggregates };
+        }
+        if let Some(predicate) = having {
+            node = Node::Filter { input: Box::new(node), predicate };
+        }
+        if !windows.is_empty() {
+            node = self.window_node(node, windows, &output, &order);
+            sorted = false;
+        }
+        if distinct {
+            // the order is that of the columns that are made distinct
+            let on: Vec<Expr> = output.iter().map(|output| output.expr.clone()).collect();
+            for key in &order {
+                if !on.iter().any(|expr| expr.same(&key.expr)) {
+                    return Err(SqlError::new(
+                        SqlState::INVALID_COLUMN_REFERENCE,
+                        "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+                    ));
+                }
+            }
+            node = Node::Distinct { input: Box::new(node), on };
+        }
+        if !sorted && !order.is_empty() {
+            let mut carry = Vec::new();
+            output.iter().for_each(|output| output.expr.slots(&mut |slot| carry.push(slot)));
+            for on in distinct_on.iter().flatten() {
+                on.slots(&mut |slot| carry.push(slot));
+            }
+            node = Node::Sort { input: Box::new(node), keys: order, carry };
+        }
+        if let Some(on) = distinct_on {
+            node = Node::Distinct { input: Box::new(node), on };
+        }
+        self.limited(Bound { node, output }, tail)
+    }
+
+    fn window_node(
+        &mut self,
+        input: Node,
+        windows: Vec<(crate::plan::WindowFn, Vec<Expr>, Vec<SortKey>, Slot)>,
+        output: &[Output],
+        order: &[SortKey],
+    ) -> Node {
+        let mut carry: Vec<Slot> = Vec::new();
+        let own: Vec<Slot> = windows.iter().map(|window| window.3).collect();
+        let mut add = |slot: Slot| {
+            if !own.contains(&slot) {
+                carry.push(slot);
+            }
+        };
+        output.iter().for_each(|output| output.expr.slots(&mut add));
+        order.iter().for_each(|key| key.expr.slots(&mut add));
+        let windows = windows.into_iter().map(|(function, partition, order, slot)| Window {
+            function,
+            partition,
+            order,
+            slot,
+        });
+        Node::Window { input: Box::new(input), windows: windows.collect(), carry }
+    }
+
+    /// Binds a select list.
+    pub(crate) fn projection(&mut self, items: &[SelectItem]) -> Result<Vec<Output>> {
+        let mut output = Vec::new();
+        for item in items {
+            match item {
+                SelectItem::Wildcard(_) => {
+                    let tables = self.scope().tables.clone();
+                    if tables.is_empty() {
+                        return Err(SqlError::new(
+                            SqlState::SYNTAX_ERROR,
+                            "SELECT * with no tables specified is not valid",
+                        ));
+                    }
+                    for table in &tables {
+                        self.expand(&table.columns, true, &mut output);
+                    }
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                    let (schema, name) = super::names::split(name)?;
+                    let tables = self.scope().tables.clone();
+                    let table = tables
+                        .iter()
+                        .find(|table| table.name == name && (schema.is_none() || table.schema == schema));
+                    let table = table.ok_or_else(|| {
+                        let what = format!("missing FROM-clause entry for table \"{name}\"");
+                        SqlError::new(SqlState::UNDEFINED_TABLE, what)
+                    })?;
+                    self.expand(&table.columns, false, &mut output);
+                }
+                SelectItem::UnnamedExpr(ast) => {
+                    let typed = self.expr_decided(ast)?;
+                    output.push(self.output(name_of(ast), typed));
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    let typed = self.expr_decided(expr)?;
+                    output.push(self.output(fold(alias), typed));
+                }
+                _ => return Err(unsupported("this item of a select list")),
+            }
+        }
+        Ok(output)
+    }
+
+    fn output(&self, name: String, typed: Typed) -> Output {
+        let origin = self.origin(&typed.expr);
+        Output { name, expr: typed.expr, ty: typed.ty, origin }
+    }
+
+    fn expand(&mut self, columns: &[ScopeColumn], merge: bool, output: &mut Vec<Output>) {
+        for column in columns.iter().filter(|column| !(merge && column.merged)) {
+            self.used[column.slot] = true;
+            output.push(Output {
+                name: column.name.clone(),
+                expr: Expr::Slot(column.slot),
+                ty: column.ty,
+                origin: column.origin,
+            });
+        }
+    }
+
+    fn order(&mut self, order: &[OrderByExpr], output: &[Output]) -> Result<Vec<SortKey>> {
+        let mut keys = Vec::new();
+        for item in order {
+            let expr = match self.output_number(&item.expr, output)? {
+                Some(number) => output[number].expr.clone(),
+                None => self.expr_decided(&item.expr)?.expr,
+            };
+            // a constant orders nothing
+            if !matches!(expr, Expr::Const(_)) {
+                keys.push(sort_key(expr, item));
+            }
+        }
+        Ok(keys)
+    }
+
+    fn group_by(&mut self, group_by: &GroupByExpr, output: &[Output]) -> Result<Vec<Expr>> {
+        let GroupByExpr::Expressions(list, modifiers) = group_by else {
+            return Err(unsupported("GROUP BY ALL"));
+        };
+        if !modifiers.is_empty() {
+            return Err(unsupported("grouping sets"));
+        }
+        let mut groups = Vec::new();
+        for ast in list {
+            if matches!(ast, Ast::GroupingSets(_) | Ast::Rollup(_) | Ast::Cube(_)) {
+                return Err(unsupported("grouping sets"));
+            }
+            // a name means a column of the input first
+            let by_number = matches!(ast, Ast::Value(_));
+            let expr = match if by_number { None } else { self.expr_decided(ast).ok() } {
+                Some(typed) => typed.expr,
+                None => match self.output_number(ast, output)? {
+                    Some(number) => output[number].expr.clone(),
+                    None => self.expr_decided(ast)?.expr,
+                },
+            };
+            if !groups.iter().any(|known: &Expr| known.same(&expr)) {
+                groups.push(expr);
+            }
+        }
+        Ok(groups)
+    }
+
+    fn distinct_on(&mut self, list: &[Ast], output: &[Output]) -> Result<Vec<Expr>> {
+        let mut on = Vec::new();
+        for ast in list {
+            on.push(match self.output_number(ast, output)? {
+                Some(number) => output[number].expr.clone(),
+                None => self.expr_decided(ast)?.expr,
+            });
+        }
+        Ok(on)
+    }
+}
+
+/// The keys of a grouped query, and what its expressions become.
+struct GroupKeys<'k> {
+    keys: Vec<(Expr, Slot)>,
+    /// Slots that the groups do not have.
+    lost: HashSet<Slot>,
+    names: Vec<(Slot, String)>,
+    aggregates: &'k [Aggregate],
+}
+
+impl<'k> GroupKeys<'k> {
+    fn new(
+        binder: &mut Binder<'_>,
+        groups: Vec<Expr>,
+        aggregates: &'k [Aggregate],
+        input: &HashSet<Slot>,
+    ) -> Self {
+        let mut lost = input.clone();
+        let mut keys: Vec<(Expr, Slot)> = Vec::new();
+        for expr in groups {
+            // a column keeps its slot, so that whoever reads it still does
+            let slot = match expr {
+                Expr::Slot(slot) => slot,
+                _ => binder.slot(),
+            };
+            lost.remove(&slot);
+            keys.push((expr, slot));
+        }
+        let mut names = Vec::new();
+        for table in binder.scope().tables.clone() {
+            for column in &table.columns {
+                names.push((column.slot, format!("{}.{}", table.name, column.name)));
+            }
+            // the primary key determines the other columns
+            let Some(desc) = table.columns.first().and_then(|c| binder.catalog.table(c.origin.0)) else {
+                continue;
+            };
+            let Some(key) = &desc.primary_key else { continue };
+            let grouped = key.columns.iter().all(|part| {
+                let column = table.columns.iter().find(|column| column.origin.1 == part.attnum);
+                column.is_some_and(|column| keys.iter().any(|(_, slot)| *slot == column.slot))
+            });
+            if grouped {
+                for column in table.columns.iter().filter(|column| binder.used[column.slot]) {
+                    if lost.remove(&column.slot) {
+                        keys.push((Expr::Slot(column.slot), column.slot));
+                    }
+                }
+            }
+        }
+        Self { keys, lost, names, aggregates }
+    }
+
+    /// The expression over groups.
+    fn rewrite(&self, expr: Expr) -> Result<Expr> {
+        if let Some((_, slot)) = self.keys.iter().find(|(key, _)| key.same(&expr)) {
+            return Ok(Expr::Slot(*slot));
+        }
+        match &expr {
+            Expr::Slot(slot) if self.aggregates.iter().any(|aggregate| aggregate.slot == *slot) => {
+                return Ok(expr);
+            }
+            Expr::Slot(slot) if self.lost.contains(slot) => return Err(self.ungrouped(*slot)),
+            Expr::Subquery(sub) => {
+                if let Some(slot) = sub.outer.iter().find(|slot| self.lost.contains(slot)) {
+                    return Err(self.ungrouped(*slot));
+                }
+            }
+            _ => {}
+        }
+        expr.map_children(&mut |child| self.rewrite(child))
+    }
+
+    fn ungrouped(&self, slot: Slot) -> SqlError {
+        let name = self.names.iter().find(|(known, _)| *known == slot).map_or("?", |(_, name)| name.as_str());
+        SqlError::new(
+            SqlState::GROUPING_ERROR,
+            format!(
+                "column \"{name}\" must appear in the GROUP BY clause or be used in an aggregate function"
+            ),
+        )
+    }
+}
+
+/// `min(x)` or `max(x)` alone: the first row in the order of `x` answers it. The order, and that `x` is there.
+fn extreme_of(groups: &[Expr], aggregates: &[Aggregate]) -> Option<(SortKey, Expr)> {
+    let ([], [aggregate]) = (groups, aggregates) else { return None };
+    let descending = match aggregate.function.name() {
+        "min" => false,
+        "max" => true,
+        _ => return None,
+    };
+    let [Expr::Slot(slot)] = aggregate.args[..] else { return None };
+    if aggregate.filter.is_some() {
+        return None;
+    }
+    let key = SortKey { expr: Expr::Slot(slot), descending, nulls_first: descending };
+    let there = Expr::Test(crate::plan::expr::Test::NotNull, Box::new(Expr::Slot(slot)));
+    Some((key, there))
+}
+
+fn unequal(what: &str) -> SqlError {
+    SqlError::new(SqlState::SYNTAX_ERROR, format!("each {what} query must have the same number of columns"))
+}
+
+pub(crate) fn sort_key(expr: Expr, item: &OrderByExpr) -> SortKey {
+    let descending = item.options.asc == Some(false);
+    SortKey { expr, descending, nulls_first: item.options.nulls_first.unwrap_or(descending) }
+}
+
+fn tail_of(query: &Query) -> Result<Tail<'_>> {
+    let order = match &query.order_by {
+        Some(order) => match &order.kind {
+            OrderByKind::Expressions(list) => list.as_slice(),
+            OrderByKind::All(_) => return Err(unsupported("ORDER BY ALL")),
+        },
+        None => &[],
+    };
+    let mut tail = Tail { order, limit: None, offset: None };
+    match &query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+            tail.limit = limit.as_ref();
+            tail.offset = offset.as_ref().map(|offset| &offset.value);
+        }
+        Some(LimitClause::OffsetCommaLimit { .. }) => {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "LIMIT #,# syntax is not supported")
+                .hint("Use separate LIMIT and OFFSET clauses."));
+        }
+        None => {}
+    }
+    if let Some(fetch) = &query.fetch {
+        if fetch.with_ties || fetch.percent {
+            return Err(unsupported("FETCH WITH TIES"));
+        }
+        tail.limit = fetch.quantity.as_ref();
+    }
+    Ok(tail)
+}
+
+fn refuse(select: &Select) -> Result<()> {
+    let odd = select.top.is_some()
+        || select.into.is_some()
+        || !select.lateral_views.is_empty()
+        || select.prewhere.is_some()
+        || !select.cluster_by.is_empty()
+        || !select.sort_by.is_empty()
+        || select.qualify.is_some()
+        || !select.connect_by.is_empty();
+    if odd { Err(unsupported("this clause of SELECT")) } else { Ok(()) }
+}
+
+/// The name that a column of a result has without an alias.
+fn name_of(ast: &Ast) -> String {
+    match ast {
+        Ast::Identifier(ident) => fold(ident),
+        Ast::CompoundIdentifier(parts) => parts.last().map(fold).unwrap_or_default(),
+        Ast::Function(function) => {
+            function.name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default()
+        }
+        Ast::Cast { expr, data_type, .. } => match name_of(expr).as_str() {
+            "?column?" => super::names::data_type(data_type).map_or("?column?".to_owned(), |ty| ty.name()),
+            name => name.to_owned(),
+        },
+        Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => name_of(inner),
+        Ast::CompoundFieldAccess { root, .. } => name_of(root),
+        Ast::Case { else_result, .. } => match else_result.as_deref().map(name_of).as_deref() {
+            Some("?column?") | None => "case".to_owned(),
+            Some(name) => name.to_owned(),
+        },
+        Ast::Extract { .. } => "extract".to_owned(),
+        Ast::Substring { .. } => "substring".to_owned(),
+        Ast::Position { .. } => "position".to_owned(),
+        Ast::Trim { trim_where, .. } => match trim_where {
+            Some(ast::TrimWhereField::Leading) => "ltrim".to_owned(),
+            Some(ast::TrimWhereField::Trailing) => "rtrim".to_owned(),
+            _ => "btrim".to_owned(),
+        },
+        Ast::Overlay { .. } => "overlay".to_owned(),
+        Ast::Ceil { .. } => "ceil".to_owned(),
+        Ast::Floor { .. } => "floor".to_owned(),
+        Ast::AtTimeZone { .. } => "timezone".to_owned(),
+        Ast::Array(_) => "array".to_owned(),
+        Ast::Exists { negated: false, .. } => "exists".to_owned(),
+        Ast::Interval(_) => "interval".to_owned(),
+        Ast::TypedString(typed) => {
+            super::names::data_type(&typed.data_type).map_or("?column?".to_owned(), |ty| ty.name())
+        }
+        Ast::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => "bool".to_owned(),
+        Ast::Subquery(query) => match &*query.body {
+            SetExpr::Select(select) => match select.projection.first() {
+                Some(SelectItem::UnnamedExpr(ast)) => name_of(ast),
+                Some(SelectItem::ExprWithAlias { alias, .. }) => fold(alias),
+                _ => "?column?".to_owned(),
+            },
+            _ => "?column?".to_owned(),
+        },
+        _ => "?column?".to_owned(),
+    }
+}

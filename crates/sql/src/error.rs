@@ -1,0 +1,126 @@
+//! Errors of the engine as SQL has them.
+
+use crate::plan::Table;
+use scaledb_base::{Conflict, ConflictKind, Error, TableId};
+use scaledb_keys::{Direction, KeyReader, Nulls};
+use scaledb_types::{Env, SqlError, SqlState, Storage, Stored, Value};
+use std::borrow::Cow;
+
+/// An error of the engine, without the names of what it is about.
+pub(crate) fn plain(error: Error) -> SqlError {
+    let state = match &error {
+        Error::Conflict(conflict) => return conflict_error(conflict, None),
+        Error::DuplicateKey { .. } => SqlState::UNIQUE_VIOLATION,
+        Error::ReadOnlyTransaction => {
+            return SqlError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                "cannot write in a read-only transaction",
+            );
+        }
+        Error::KeyTooLarge { .. } | Error::RowTooLarge { .. } | Error::TooManyWrites { .. } => {
+            SqlState::PROGRAM_LIMIT_EXCEEDED
+        }
+        Error::TooManyTables { .. } => SqlState::CONFIGURATION_LIMIT_EXCEEDED,
+        Error::TooManyWorkers { .. } => SqlState::TOO_MANY_CONNECTIONS,
+        Error::OutOfMemory { .. } => SqlState::OUT_OF_MEMORY,
+        Error::NullValue(_) => SqlState::NOT_NULL_VIOLATION,
+        Error::OutOfRange(_) => SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
+        Error::NoSuchTable(_) => SqlState::UNDEFINED_TABLE,
+        _ => SqlState::INTERNAL_ERROR,
+    };
+    SqlError::new(state, error.to_string())
+}
+
+/// What a statement collided with: the table or index, and the key, if they are known.
+pub(crate) fn conflict_error(conflict: &Conflict, place: Option<(String, String)>) -> SqlError {
+    let what = match conflict.kind {
+        ConflictKind::ReadChanged => "what this transaction read was changed by another one",
+        ConflictKind::WriteLocked => "another transaction is committing a change to the same row",
+        ConflictKind::WriteChanged => {
+            "what this transaction writes was changed by another one since it was read"
+        }
+        ConflictKind::AbsentAppeared => "what this transaction found missing was inserted by another one",
+        ConflictKind::RangePhantom => "another transaction inserted into a range that this one has scanned",
+        ConflictKind::ReadLocked => {
+            "a row could not be read, because another transaction's commit took too long"
+        }
+    };
+    let (table, key) = place.unwrap_or_else(|| (format!("table or index {}", conflict.table), String::new()));
+    let range = conflict.kind == ConflictKind::RangePhantom;
+    let key = match (key.is_empty(), range) {
+        (true, _) => String::new(),
+        (false, true) => format!(", range from ({key})"),
+        (false, false) => format!(", key ({key})"),
+    };
+    SqlError::new(
+        SqlState::SERIALIZATION_FAILURE,
+        "could not serialize access due to concurrent transactions",
+    )
+    .detail(format!("In {table}{key}: {what}."))
+    .hint("The transaction might succeed if retried.")
+}
+
+/// The name of a table or index of the engine, and a key of it, if it is the table's.
+pub(crate) fn describe(table: &Table, id: TableId, key: &[u8], env: &Env) -> Option<(String, String)> {
+    let name = &table.desc.name;
+    let (place, columns) = if table.info.id == id {
+        (format!("table \"{name}\""), &table.primary)
+    } else {
+        let number = table.info.indexes.iter().position(|index| index.id == id)?;
+        let index = &table.desc.indexes[number].name;
+        (format!("table \"{name}\", index \"{index}\""), &table.secondary[number])
+    };
+    let mut reader = KeyReader::new(key);
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    for column in columns {
+        let Some(value) = read(&mut reader, table, column, env) else { break };
+        names.push(table.desc.columns[column.position].name.as_str());
+        values.push(value);
+    }
+    let shown = if names.is_empty() {
+        String::new()
+    } else {
+        format!("{})=({}", names.join(", "), values.join(", "))
+    };
+    Some((place, shown))
+}
+
+/// The text of a column of a key.
+fn read(
+    reader: &mut KeyReader<'_>,
+    table: &Table,
+    column: &crate::plan::IndexColumn,
+    env: &Env,
+) -> Option<String> {
+    let engine = &table.info.schema.columns()[column.engine];
+    let nulls = if column.nulls_first { Nulls::First } else { Nulls::Last };
+    if engine.nullable && reader.null_marker(nulls).ok()? {
+        return Some("null".to_owned());
+    }
+    let d = if column.descending { Direction::Descending } else { Direction::Ascending };
+    if column.engine != column.position {
+        reader.bytes(d).ok()?;
+        return Some("...".to_owned());
+    }
+    let text;
+    let stored = match column.ty.storage() {
+        Storage::Bool => Stored::Bool(reader.bool(d).ok()?),
+        Storage::Int2 => Stored::Int2(reader.i16(d).ok()?),
+        Storage::Int4 => Stored::Int4(reader.i32(d).ok()?),
+        Storage::Int8 => Stored::Int8(reader.i64(d).ok()?),
+        Storage::Float4 => Stored::Float4(reader.f32(d).ok()?),
+        Storage::Float8 => Stored::Float8(reader.f64(d).ok()?),
+        Storage::Date => Stored::Date(reader.i32(d).ok()?),
+        Storage::Time => Stored::Time(reader.i64(d).ok()?),
+        Storage::Timestamp => Stored::Timestamp(reader.i64(d).ok()?),
+        Storage::Uuid => Stored::Uuid(reader.fixed_bytes(16, d).ok()?.try_into().ok()?),
+        Storage::Fixed(len) => Stored::Bytes(Cow::Owned(reader.fixed_bytes(usize::from(len), d).ok()?)),
+        Storage::Text => {
+            text = String::from_utf8(reader.bytes(d).ok()?).ok()?;
+            Stored::Text(&text)
+        }
+        Storage::Bytes => Stored::Bytes(Cow::Owned(reader.bytes(d).ok()?)),
+    };
+    let value = Value::load(column.ty, &stored).ok()?;
+    value.to_text(column.ty, env).map(|text| text.to_string())
+}

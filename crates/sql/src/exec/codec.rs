@@ -1,0 +1,182 @@
+//! Values in rows and keys of the engine.
+
+use crate::plan::{IndexColumn, Table};
+use scaledb_base::Error;
+use scaledb_keys::{Direction, KeyBuf, Nulls};
+use scaledb_row::{Column, ColumnType, Datum, RowBuf, RowMut, RowRef, Schema};
+use scaledb_types::{Base, Result, Storage, Stored, Type, Value};
+use std::borrow::Cow;
+
+/// Bytes that a value of variable length may have; rows have a limit of their own.
+const MAX_BYTES: u32 = scaledb_base::limits::MAX_ROW_BYTES as u32;
+
+/// The engine's type of a column.
+pub(crate) fn column_type(ty: Type) -> ColumnType {
+    match ty.storage() {
+        Storage::Bool => ColumnType::Bool,
+        Storage::Int2 => ColumnType::Int2,
+        Storage::Int4 => ColumnType::Int4,
+        Storage::Int8 => ColumnType::Int8,
+        Storage::Float4 => ColumnType::Float4,
+        Storage::Float8 => ColumnType::Float8,
+        Storage::Date => ColumnType::Date,
+        Storage::Time => ColumnType::Time,
+        Storage::Timestamp => ColumnType::Timestamp,
+        Storage::Uuid => ColumnType::Uuid,
+        Storage::Fixed(len) => ColumnType::Fixed(len),
+        Storage::Text => ColumnType::Text(MAX_BYTES),
+        Storage::Bytes => ColumnType::Bytes(MAX_BYTES),
+    }
+}
+
+/// The engine's type of a column that holds a key of its own form.
+pub(crate) fn key_column_type() -> ColumnType {
+    ColumnType::Bytes(MAX_BYTES)
+}
+
+fn datum<'a>(stored: &'a Stored<'_>) -> Datum<'a> {
+    match stored {
+        Stored::Null => Datum::Null,
+        Stored::Bool(v) => Datum::Bool(*v),
+        Stored::Int2(v) => Datum::Int2(*v),
+        Stored::Int4(v) => Datum::Int4(*v),
+        Stored::Int8(v) => Datum::Int8(*v),
+        Stored::Float4(v) => Datum::Float4(*v),
+        Stored::Float8(v) => Datum::Float8(*v),
+        Stored::Date(v) => Datum::Date(*v),
+        Stored::Time(v) => Datum::Time(*v),
+        Stored::Timestamp(v) => Datum::Timestamp(*v),
+        Stored::Uuid(v) => Datum::Uuid(*v),
+        Stored::Text(v) => Datum::Text(v),
+        Stored::Bytes(v) => Datum::Bytes(v),
+    }
+}
+
+/// Reads a column.
+///
+/// # Errors
+/// XX001.
+#[inline]
+pub(crate) fn load(row: RowRef<'_>, schema: &Schema, column: usize, ty: Type) -> Result<Value> {
+    if row.is_null(column) {
+        return Ok(Value::Null);
+    }
+    if !ty.array {
+        match ty.base {
+            Base::Bool => return Ok(Value::Bool(row.bool(column))),
+            Base::Int2 => return Ok(Value::Int2(row.i16(column))),
+            Base::Int4 => return Ok(Value::Int4(row.i32(column))),
+            Base::Int8 => return Ok(Value::Int8(row.i64(column))),
+            Base::Text | Base::Varchar | Base::Bpchar => return Ok(Value::text(row.text(column))),
+            Base::Timestamp => return Ok(Value::Timestamp(row.i64(column))),
+            Base::Timestamptz => return Ok(Value::Timestamptz(row.i64(column))),
+            _ => {}
+        }
+    }
+    let stored = match row.get(schema, column) {
+        Datum::Null => Stored::Null,
+        Datum::Bool(v) => Stored::Bool(v),
+        Datum::Int2(v) => Stored::Int2(v),
+        Datum::Int4(v) => Stored::Int4(v),
+        Datum::Int8(v) => Stored::Int8(v),
+        Datum::Float4(v) => Stored::Float4(v),
+        Datum::Float8(v) => Stored::Float8(v),
+        Datum::Date(v) => Stored::Date(v),
+        Datum::Time(v) => Stored::Time(v),
+        Datum::Timestamp(v) => Stored::Timestamp(v),
+        Datum::Uuid(v) => Stored::Uuid(v),
+        Datum::Text(v) => Stored::Text(v),
+        Datum::Bytes(v) => Stored::Bytes(Cow::Borrowed(v)),
+    };
+    Value::load(ty, &stored)
+}
+
+/// Sets a column of a row, and its key if that has a form of its own. The value has the column's type.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn set(
+    row: &mut RowMut<'_>,
+    table: &Table,
+    position: usize,
+    value: &Value,
+) -> std::result::Result<(), Error> {
+    let schema = &table.info.schema;
+    let stored = value.store(table.types[position]);
+    let stored = stored.map_err(|_| Error::WrongType {
+        column: table.desc.columns[position].name.clone(),
+        expected: table.types[position].to_string(),
+        got: "another type".to_owned(),
+    })?;
+    row.set(schema, position, datum(&stored))?;
+    for (of, column) in &table.key_columns {
+        if *of == position {
+            if value.is_null() {
+                row.set(schema, *column, Datum::Null)?;
+            } else {
+                let mut key = Vec::new();
+                value.write_key(&mut key);
+                row.set(schema, *column, Datum::Bytes(&key))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes a whole row.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn write<'v>(
+    buffer: &mut RowBuf,
+    table: &Table,
+    values: impl Iterator<Item = &'v Value>,
+) -> std::result::Result<(), Error> {
+    let schema = &table.info.schema;
+    buffer.reset(schema);
+    let mut row = buffer.edit(schema);
+    for (position, value) in values.enumerate() {
+        set(&mut row, table, position, value)?;
+    }
+    Ok(())
+}
+
+/// Appends the key of a value. The value has the column's type.
+///
+/// # Errors
+/// XX000.
+pub(crate) fn push_key(key: &mut KeyBuf, table: &Table, column: &IndexColumn, value: &Value) -> Result<()> {
+    let engine: &Column = &table.info.schema.columns()[column.engine];
+    let d = if column.descending { Direction::Descending } else { Direction::Ascending };
+    if engine.nullable {
+        let nulls = if column.nulls_first { Nulls::First } else { Nulls::Last };
+        key.push_null_marker(value.is_null(), nulls);
+    }
+    if column.engine != column.position {
+        if !value.is_null() {
+            let mut bytes = Vec::new();
+            value.write_key(&mut bytes);
+            key.push_bytes(&bytes, d);
+        }
+        return Ok(());
+    }
+    match value {
+        Value::Null => {}
+        Value::Int4(v) | Value::Date(v) => key.push_i32(*v, d),
+        Value::Int8(v) | Value::Time(v) | Value::Timestamp(v) | Value::Timestamptz(v) => key.push_i64(*v, d),
+        Value::Int2(v) => key.push_i16(*v, d),
+        Value::Bool(v) => key.push_bool(*v, d),
+        Value::Float4(v) => key.push_f32(*v, d),
+        Value::Float8(v) => key.push_f64(*v, d),
+        Value::Uuid(v) => key.push_fixed_bytes(v, d),
+        Value::Text(v) => key.push_bytes(v.as_bytes(), d),
+        Value::Oid(v) => key.push_i64(i64::from(*v), d),
+        Value::Char(v) => key.push_i16(i16::from(*v), d),
+        other => match other.store(column.ty)? {
+            Stored::Int8(v) => key.push_i64(v, d),
+            Stored::Bytes(v) => key.push_bytes(&v, d),
+            _ => return Err(scaledb_types::SqlError::internal("a value without a key")),
+        },
+    }
+    Ok(())
+}

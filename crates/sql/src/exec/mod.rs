@@ -1,0 +1,388 @@
+//! Running compiled statements.
+//!
+//! Operators push: each calls the next one with the frame filled, and stops when that says so.
+
+pub(crate) mod codec;
+pub(crate) mod eval;
+pub(crate) mod group;
+pub(crate) mod join;
+pub(crate) mod modify;
+pub(crate) mod references;
+pub(crate) mod scan;
+pub(crate) mod sort;
+pub(crate) mod subquery;
+pub(crate) mod window;
+
+use crate::plan::{Node, Slot};
+use crate::session::context::Context;
+use scaledb_engine::{RowId, Worker};
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+/// Whether more rows are wanted.
+pub(crate) type Flow = ControlFlow<()>;
+
+/// The next operator.
+pub(crate) type Next<'n, 'a, W> = &'n mut dyn FnMut(&mut Exec<'a, W>) -> Result<Flow>;
+
+/// Rows that are kept.
+pub(crate) type Rows = Rc<Vec<Box<[Value]>>>;
+
+/// A run of a statement.
+pub(crate) struct Exec<'a, W> {
+    /// The engine's worker; absent while a scan of it runs.
+    pub(crate) worker: Option<&'a mut W>,
+    /// What the session gives.
+    pub(crate) context: &'a Context<'a>,
+    pub(crate) params: &'a [Value],
+    pub(crate) frame: Vec<Value>,
+    /// The names of the rows that scans are at.
+    pub(crate) rows: Vec<Option<RowId>>,
+    /// What is computed once in a run.
+    pub(crate) kept: Vec<Option<Rows>>,
+    /// Common table expressions that are in scope.
+    pub(crate) ctes: Vec<Option<Rows>>,
+    pub(crate) memory: Memory,
+    /// Rows written by the statement at hand.
+    pub(crate) affected: u64,
+    /// Foreign keys to be checked when the statement is done.
+    pub(crate) after: Vec<references::Check>,
+    /// Foreign keys to be checked when the transaction is done.
+    pub(crate) deferred: Vec<references::Check>,
+    /// Rows until the next look at the cancel flag.
+    ticks: u32,
+}
+
+/// The memory that a run may use.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    used: usize,
+    limit: usize,
+}
+
+impl Memory {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { used: 0, limit }
+    }
+
+    /// Takes memory.
+    ///
+    /// # Errors
+    /// 53200.
+    #[inline]
+    pub(crate) fn take(&mut self, bytes: usize) -> Result<()> {
+        self.used += bytes;
+        if self.used > self.limit { Err(self.exhausted()) } else { Ok(()) }
+    }
+
+    /// Gives memory back.
+    pub(crate) fn give(&mut self, bytes: usize) {
+        self.used = self.used.saturating_sub(bytes);
+    }
+
+    #[cold]
+    fn exhausted(&self) -> SqlError {
+        SqlError::new(
+            SqlState::OUT_OF_MEMORY,
+            format!("the statement needs more than {} kB for sorting, grouping or joining", self.limit >> 10),
+        )
+        .hint("Raise work_mem, add an index that gives the order, or restrict the rows.")
+    }
+}
+
+/// Bytes that a kept value takes.
+pub(crate) fn weight(value: &Value) -> usize {
+    size_of::<Value>()
+        + match value {
+            Value::Text(text) if text.len() > 23 => text.len() + 16,
+            Value::Bytea(bytes) => bytes.len() + 16,
+            Value::Array(array) => array.values().iter().map(weight).sum::<usize>() + 64,
+            Value::Jsonb(_) => 256,
+            Value::Numeric(_) => 16,
+            _ => 0,
+        }
+}
+
+/// Bytes that a kept row takes.
+pub(crate) fn row_weight(row: &[Value]) -> usize {
+    row.iter().map(weight).sum::<usize>() + 32
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// A run.
+    pub(crate) fn new(
+        worker: &'a mut W,
+        context: &'a Context<'a>,
+        params: &'a [Value],
+        (slots, scans, keeps): (usize, usize, usize),
+        frame: Vec<Value>,
+    ) -> Self {
+        let mut frame = frame;
+        frame.resize(slots, Value::Null);
+        Self {
+            worker: Some(worker),
+            context,
+            params,
+            frame,
+            rows: vec![None; scans],
+            kept: vec![None; keeps],
+            ctes: vec![None; keeps],
+            memory: Memory::new(context.memory_limit),
+            affected: 0,
+            after: Vec::new(),
+            deferred: Vec::new(),
+            ticks: 0,
+        }
+    }
+
+    /// The engine's worker.
+    ///
+    /// # Errors
+    /// XX000: a plan that reads while it scans.
+    #[inline]
+    pub(crate) fn worker(&mut self) -> Result<&mut W> {
+        self.worker.as_deref_mut().ok_or_else(|| SqlError::internal("a nested read within a scan"))
+    }
+
+    /// Counts a row; looks now and then whether the statement was cancelled.
+    ///
+    /// # Errors
+    /// 57014.
+    #[inline]
+    pub(crate) fn tick(&mut self) -> Result<()> {
+        self.ticks += 1;
+        if self.ticks < 256 {
+            return Ok(());
+        }
+        self.ticks = 0;
+        self.context.check_cancel()
+    }
+
+    /// Copies slots.
+    pub(crate) fn copy(&self, slots: &[Slot]) -> Box<[Value]> {
+        slots.iter().map(|&slot| self.frame[slot].clone()).collect()
+    }
+
+    /// Writes slots.
+    pub(crate) fn restore(&mut self, slots: &[Slot], values: &[Value]) {
+        for (&slot, value) in slots.iter().zip(values) {
+            self.frame[slot] = value.clone();
+        }
+    }
+
+    /// Runs an operator: calls `next` with each row.
+    ///
+    /// # Errors
+    /// The statement's.
+    pub(crate) fn run(&mut self, node: &Node, next: Next<'_, 'a, W>) -> Result<Flow> {
+        match node {
+            Node::One => next(self),
+            Node::Scan(scan) => self.scan(scan, next),
+            Node::Virtual { rows, slots } => {
+                let rows = crate::system::rows(self.context, rows)?;
+                for row in rows {
+                    self.tick()?;
+                    for (&slot, value) in slots.iter().zip(row) {
+                        self.frame[slot] = value;
+                    }
+                    if next(self)?.is_break() {
+                        return Ok(Flow::Break(()));
+                    }
+                }
+                Ok(Flow::Continue(()))
+            }
+            Node::Values { rows, slots } => {
+                for row in rows {
+                    for (expr, &slot) in row.iter().zip(slots) {
+                        let value = self.eval(expr)?;
+                        self.frame[slot] = value;
+                    }
+                    if next(self)?.is_break() {
+                        return Ok(Flow::Break(()));
+                    }
+                }
+                Ok(Flow::Continue(()))
+            }
+            Node::Function { call, slots, ordinality } => {
+                let rows = self.set_call(call)?;
+                for (number, row) in rows.into_iter().enumerate() {
+                    self.tick()?;
+                    for (&slot, value) in slots.iter().zip(row) {
+                        self.frame[slot] = value;
+                    }
+                    if let Some(slot) = ordinality {
+                        self.frame[*slot] = Value::Int8(number as i64 + 1);
+                    }
+                    if next(self)?.is_break() {
+                        return Ok(Flow::Break(()));
+                    }
+                }
+                Ok(Flow::Continue(()))
+            }
+            Node::Filter { input, predicate } => self.run(input, &mut |exec| {
+                if exec.eval(predicate)?.is_true() { next(exec) } else { Ok(Flow::Continue(())) }
+            }),
+            Node::Project { input, exprs } => self.run(input, &mut |exec| {
+                for (expr, slot) in exprs {
+                    let value = exec.eval(expr)?;
+                    exec.frame[*slot] = value;
+                }
+                next(exec)
+            }),
+            Node::Loop(join) => self.nested_loop(join, next),
+            Node::Hash(join) => self.hash_join(join, next),
+            Node::Aggregate { input, keys, aggregates } => self.aggregate(input, keys, aggregates, next),
+            Node::Sort { input, keys, carry } => self.sort(input, keys, carry, None, next),
+            Node::Distinct { input, on } => self.distinct(input, on, next),
+            Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),
+            Node::Append { inputs, slots } => {
+                for (input, from) in inputs {
+                    let flow = self.run(input, &mut |exec| {
+                        for (&from, &to) in from.iter().zip(slots) {
+                            exec.frame[to] = exec.frame[from].clone();
+                        }
+                        next(exec)
+                    })?;
+                    if flow.is_break() {
+                        return Ok(flow);
+                    }
+                }
+                Ok(Flow::Continue(()))
+            }
+            Node::Set { kind, left, right, slots } => self.set_operation(*kind, left, right, slots, next),
+            Node::Keep { input, number, slots } => {
+                let rows = match &self.kept[*number] {
+                    Some(rows) => rows.clone(),
+                    None => {
+                        let rows = self.collect(input, slots)?;
+                        self.kept[*number] = Some(rows.clone());
+                        rows
+                    }
+                };
+                self.replay(&rows, slots, next)
+            }
+            Node::With { ctes, input } => {
+                for cte in ctes {
+                    self.evaluate_cte(cte)?;
+                }
+                self.run(input, next)
+            }
+            Node::CteScan { number, slots } => {
+                let rows = self.ctes[*number].clone();
+                let rows = rows.ok_or_else(|| SqlError::internal("a WITH query that was not evaluated"))?;
+                self.replay(&rows, slots, next)
+            }
+            Node::Modify(modify) => self.modify(modify, next),
+            Node::Window { input, windows, carry } => self.window(input, windows, carry, next),
+        }
+    }
+
+    /// All rows of an input.
+    pub(crate) fn collect(&mut self, input: &Node, slots: &[Slot]) -> Result<Rows> {
+        let mut rows = Vec::new();
+        let _ = self.run(input, &mut |exec| {
+            let row = exec.copy(slots);
+            exec.memory.take(row_weight(&row))?;
+            rows.push(row);
+            Ok(Flow::Continue(()))
+        })?;
+        Ok(Rc::new(rows))
+    }
+
+    /// Calls `next` with kept rows.
+    pub(crate) fn replay(
+        &mut self,
+        rows: &[Box<[Value]>],
+        slots: &[Slot],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        for row in rows {
+            self.tick()?;
+            self.restore(slots, row);
+            if next(self)?.is_break() {
+                return Ok(Flow::Break(()));
+            }
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    fn evaluate_cte(&mut self, cte: &crate::plan::Cte) -> Result<()> {
+        // what a WITH query writes is not counted
+        let affected = self.affected;
+        let first = self.collect(&cte.node, &cte.slots)?;
+        self.affected = affected;
+        let Some((node, slots, distinct)) = &cte.recursive else {
+            self.ctes[cte.number] = Some(first);
+            return Ok(());
+        };
+        let mut seen = std::collections::HashSet::new();
+        let mut all: Vec<Box<[Value]>> = Vec::new();
+        let mut fresh: Vec<Box<[Value]>> =
+            first.iter().filter(|row| !distinct || seen.insert((*row).clone())).cloned().collect();
+        while !fresh.is_empty() {
+            self.context.check_cancel()?;
+            all.extend(fresh.iter().cloned());
+            self.ctes[cte.number] = Some(Rc::new(fresh));
+            let found = self.collect(node, slots)?;
+            fresh = found.iter().filter(|row| !distinct || seen.insert((*row).clone())).cloned().collect();
+        }
+        self.ctes[cte.number] = Some(Rc::new(all));
+        Ok(())
+    }
+
+    /// The first rows only.
+    fn limit(
+        &mut self,
+        input: &Node,
+        limit: Option<&crate::plan::expr::Expr>,
+        offset: Option<&crate::plan::expr::Expr>,
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        let limit = match limit {
+            Some(limit) => self.count(limit, SqlState::INVALID_ROW_COUNT_IN_LIMIT, "LIMIT")?,
+            None => None,
+        };
+        let offset = match offset {
+            Some(offset) => self.count(offset, SqlState::INVALID_ROW_COUNT_IN_OFFSET, "OFFSET")?,
+            None => None,
+        };
+        let (limit, mut skip) = (limit.unwrap_or(u64::MAX), offset.unwrap_or(0));
+        if limit == 0 {
+            return Ok(Flow::Continue(()));
+        }
+        let mut left = limit;
+        let mut stopped = Flow::Continue(());
+        let mut take = |exec: &mut Self| {
+            if skip > 0 {
+                skip -= 1;
+                return Ok(Flow::Continue(()));
+            }
+            left -= 1;
+            stopped = next(exec)?;
+            Ok(if left == 0 { Flow::Break(()) } else { stopped })
+        };
+        // a sort needs to keep no more than what is let through
+        if let Node::Sort { input, keys, carry } = input {
+            let keep = limit.saturating_add(offset.unwrap_or(0));
+            let _ = self.sort(input, keys, carry, usize::try_from(keep).ok(), &mut take)?;
+        } else {
+            let _ = self.run(input, &mut take)?;
+        }
+        Ok(stopped)
+    }
+
+    fn count(
+        &mut self,
+        expr: &crate::plan::expr::Expr,
+        code: SqlState,
+        what: &'static str,
+    ) -> Result<Option<u64>> {
+        match self.eval(expr)?.as_i64() {
+            None => Ok(None),
+            Some(count) => u64::try_from(count)
+                .map(Some)
+                .map_err(|_| SqlError::new(code, format!("{what} must not be negative"))),
+        }
+    }
+}

@@ -1,0 +1,578 @@
+//! INSERT, UPDATE and DELETE.
+//!
+//! UPDATE and DELETE find all their rows before they change the first one, so that none is met again where an
+//! index has it now; a row found by its key alone is changed at once.
+
+use super::references::Check;
+use super::{Exec, Flow, Next, codec, row_weight};
+use crate::plan::{
+    Access, Checks, ConflictUpdate, Delete, IndexRef, Insert, KeyValue, Modify, Node, Slot, Table, Update,
+};
+use scaledb_base::Error;
+use scaledb_engine::{RowId, Worker};
+use scaledb_keys::KeyBuf;
+use scaledb_row::{Projection, RowBuf};
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::collections::HashSet;
+
+/// Whether a source yields one row at most, found by its key.
+fn is_point(source: &Node) -> bool {
+    let Node::Scan(scan) = source else { return false };
+    let Access::Point { key, .. } = &scan.access else { return false };
+    key.iter().all(|value| matches!(value, KeyValue::One(_)))
+}
+
+/// What an INSERT is doing.
+struct Inserting<'i> {
+    insert: &'i Insert,
+    buffer: RowBuf,
+    /// Rows that this statement has inserted or updated.
+    touched: HashSet<RowId>,
+    first_looks: bool,
+}
+
+/// A row to be updated.
+struct Change {
+    row: RowId,
+    old: Box<[Value]>,
+    new: Box<[Value]>,
+    returned: Box<[Value]>,
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Runs a statement that writes; `next` gets the rows of RETURNING.
+    pub(super) fn modify(&mut self, modify: &Modify, next: Next<'_, 'a, W>) -> Result<Flow> {
+        match modify {
+            Modify::Insert(insert) => self.insert(insert, next)?,
+            Modify::Update(update) => self.update(update, next)?,
+            Modify::Delete(delete) => self.delete(delete, next)?,
+        }
+        self.check_references()?;
+        Ok(Flow::Continue(()))
+    }
+
+    fn insert(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
+        let conflict = insert.conflict.as_ref();
+        let uniques = insert.table.desc.indexes.iter().filter(|index| index.unique).count()
+            + usize::from(insert.table.desc.primary_key.is_some());
+        let mut state = Inserting {
+            insert,
+            buffer: RowBuf::new(&insert.table.info.schema),
+            touched: HashSet::new(),
+            first_looks: uniques > 1 && conflict.is_some_and(|conflict| conflict.index.is_some()),
+        };
+        if insert.reads {
+            let mut rows: Vec<Box<[Value]>> = Vec::new();
+            let _ = self.run(&insert.source, &mut |exec| {
+                let mut row = Vec::with_capacity(insert.values.len());
+                for value in &insert.values {
+                    row.push(exec.eval(value)?);
+                }
+                exec.memory.take(row_weight(&row))?;
+                rows.push(row.into());
+                Ok(Flow::Continue(()))
+            })?;
+            for row in rows {
+                self.tick()?;
+                for (&slot, value) in insert.row.iter().zip(row) {
+                    self.frame[slot] = value;
+                }
+                self.insert_row(&mut state, next)?;
+            }
+            return Ok(());
+        }
+        let _ = self.run(&insert.source, &mut |exec| {
+            for (value, &slot) in insert.values.iter().zip(&insert.row) {
+                let value = exec.eval(value)?;
+                exec.frame[slot] = value;
+            }
+            exec.insert_row(&mut state, next)?;
+            Ok(Flow::Continue(()))
+        })?;
+        Ok(())
+    }
+
+    /// Inserts the row that the slots hold.
+    fn insert_row(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
+        let insert = state.insert;
+        let table = &*insert.table;
+        self.check_row(table, &insert.checks, &insert.row)?;
+        let values = insert.row.iter().map(|&slot| &self.frame[slot]);
+        codec::write(&mut state.buffer, table, values).map_err(|error| self.context.engine_error(error))?;
+        if state.first_looks
+            && let Some(index) = insert.conflict.as_ref().and_then(|conflict| conflict.index)
+            && let Some(key) = self.key_of(table, index, &insert.row)?
+        {
+            let id = table.index_id(index);
+            let there = self
+                .worker()?
+                .get(id, &key, &Projection::existence(), |_, _| ())
+                .map_err(|error| self.context.engine_error(error))?;
+            if there.is_some() {
+                return self.on_conflict(state, index, &key, next);
+            }
+        }
+        match self.worker()?.insert(table.info.id, &state.buffer) {
+            Ok(row) => {
+                if insert.conflict.is_some() {
+                    state.touched.insert(row);
+                }
+                self.affected += 1;
+                for key in &insert.checks.references {
+                    let values = self.key_values(&key.from_columns, &insert.row);
+                    self.note(Check::referring(key.clone(), values)?);
+                }
+                self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
+            }
+            Err(Error::DuplicateKey { table: id, key }) => {
+                let index = if id == table.info.id {
+                    IndexRef::Primary
+                } else {
+                    let number = table.info.indexes.iter().position(|index| index.id == id);
+                    IndexRef::Secondary(number.unwrap_or_default())
+                };
+                match &insert.conflict {
+                    Some(conflict) if conflict.index.is_none_or(|wanted| wanted == index) => {
+                        self.on_conflict(state, index, &key, next)
+                    }
+                    _ => Err(self.duplicate(table, index, &insert.row)),
+                }
+            }
+            Err(error) => Err(self.context.engine_error(error)),
+        }
+    }
+
+    /// The key of the new row in an index; `None` if a NULL is in it, which conflicts with nothing.
+    fn key_of(&self, table: &Table, index: IndexRef, row: &[Slot]) -> Result<Option<KeyBuf>> {
+        let mut key = KeyBuf::new();
+        for column in table.index(index) {
+            let value = &self.frame[row[column.position]];
+            if value.is_null() {
+                return Ok(None);
+            }
+            codec::push_key(&mut key, table, column, value)?;
+        }
+        Ok(Some(key))
+    }
+
+    /// ON CONFLICT: a row with the key is there.
+    fn on_conflict(
+        &mut self,
+        state: &mut Inserting<'_>,
+        index: IndexRef,
+        key: &[u8],
+        next: Next<'_, 'a, W>,
+    ) -> Result<()> {
+        let insert = state.insert;
+        let table = &*insert.table;
+        let update = insert.conflict.as_ref().and_then(|conflict| conflict.update.as_deref());
+        let Some(ConflictUpdate { existing, set, filter }) = update else { return Ok(()) };
+        let Some(worker) = self.worker.take() else {
+            return Err(SqlError::internal("a nested write within a scan"));
+        };
+        let schema = &table.info.schema;
+        let frame = &mut self.frame;
+        let found = worker.get(table.index_id(index), key, &Projection::all(schema), |id, row| {
+            for (position, &slot) in existing.iter().enumerate() {
+                frame[slot] = codec::load(row, schema, position, table.types[position])?;
+            }
+            Ok(id)
+        });
+        self.worker = Some(worker);
+        let Some(id) = found.map_err(|error| self.context.engine_error(error))? else { return Ok(()) };
+        let id = id?;
+        if state.touched.contains(&id) {
+            return Err(SqlError::new(
+                SqlState::CARDINALITY_VIOLATION,
+                "ON CONFLICT DO UPDATE command cannot affect row a second time",
+            )
+            .hint(
+                "Ensure that no rows proposed for insertion within the same command have duplicate constrained \
+                 values.",
+            ));
+        }
+        if let Some(filter) = filter
+            && !self.holds(filter)?
+        {
+            return Ok(());
+        }
+        let mut changed = Vec::with_capacity(set.len());
+        for (column, value) in set {
+            changed.push((*column, self.eval(value)?));
+        }
+        for (&slot, &old) in insert.row.iter().zip(existing) {
+            self.frame[slot] = self.frame[old].clone();
+        }
+        for (column, value) in changed {
+            self.frame[insert.row[column]] = value;
+        }
+        self.check_row(table, &insert.checks, &insert.row)?;
+        let columns: Vec<usize> = set.iter().map(|(column, _)| *column).collect();
+        let old = self.copy(existing);
+        let new = self.copy(&insert.row);
+        self.change_row(table, id, &columns, &Projection::all(schema), &old, &new)?;
+        self.note_update(&insert.checks, &old, &new)?;
+        state.touched.insert(id);
+        self.affected += 1;
+        self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
+    }
+
+    fn update(&mut self, update: &Update, next: Next<'_, 'a, W>) -> Result<()> {
+        let table = &*update.table;
+        let columns: Vec<usize> = update.set.iter().map(|(column, _)| *column).collect();
+        let needs_old =
+            update.moves || !update.checks.referred.is_empty() || !update.checks.references.is_empty();
+        if is_point(&update.source) && !update.moves {
+            let _ = self.run(&update.source, &mut |exec| {
+                exec.new_row(update)?;
+                exec.check_row(table, &update.checks, &update.row)?;
+                let row = exec.found(update.target)?;
+                let done = {
+                    let Some(worker) = exec.worker.take() else {
+                        return Err(SqlError::internal("a nested write within a scan"));
+                    };
+                    let frame = &exec.frame;
+                    let done = worker.update_at(table.info.id, row, &update.projection, |image| {
+                        for &column in &columns {
+                            codec::set(image, table, column, &frame[update.row[column]])?;
+                        }
+                        Ok(())
+                    });
+                    exec.worker = Some(worker);
+                    done
+                };
+                exec.updated(table, done, &update.row)?;
+                if needs_old {
+                    let (old, new) = (exec.copy(&update.old), exec.copy(&update.row));
+                    exec.note_update(&update.checks, &old, &new)?;
+                }
+                exec.affected += 1;
+                exec.returning(update.returning.as_deref(), &update.returning_slots, next)?;
+                Ok(Flow::Continue(()))
+            })?;
+            return Ok(());
+        }
+        let mut changes: Vec<Change> = Vec::new();
+        let mut met: HashSet<RowId> = HashSet::new();
+        let _ = self.run(&update.source, &mut |exec| {
+            let row = exec.found(update.target)?;
+            // with FROM a row may be found several times: the first one counts
+            if !met.insert(row) {
+                return Ok(Flow::Continue(()));
+            }
+            exec.new_row(update)?;
+            exec.check_row(table, &update.checks, &update.row)?;
+            let old = if needs_old { exec.copy(&update.old) } else { Box::default() };
+            let new = exec.copy(&update.row);
+            let mut returned = Vec::new();
+            for expr in update.returning.iter().flatten() {
+                returned.push(exec.eval(expr)?);
+            }
+            exec.memory.take(row_weight(&old) + row_weight(&new) + row_weight(&returned))?;
+            changes.push(Change { row, old, new, returned: returned.into() });
+            Ok(Flow::Continue(()))
+        })?;
+        let mut moved: Vec<&Change> = Vec::new();
+        for change in &changes {
+            self.tick()?;
+            if update.moves && self.moves(table, &columns, &change.old, &change.new) {
+                self.delete_row(table, change.row)?;
+                moved.push(change);
+            } else {
+                self.update_row(table, change.row, &columns, &update.projection, &change.new)?;
+            }
+        }
+        // keys that rows leave and others take
+        for change in moved {
+            self.insert_moved(table, &change.new)?;
+        }
+        for change in changes {
+            if needs_old {
+                self.note_update(&update.checks, &change.old, &change.new)?;
+            }
+            self.affected += 1;
+            if update.returning.is_some() {
+                for (&slot, value) in update.returning_slots.iter().zip(change.returned) {
+                    self.frame[slot] = value;
+                }
+                if next(self)?.is_break() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of the row that a scan is at.
+    fn found(&self, scan: usize) -> Result<RowId> {
+        self.rows[scan].ok_or_else(|| SqlError::internal("a row without a name"))
+    }
+
+    /// Computes the new row of an UPDATE into its slots.
+    fn new_row(&mut self, update: &Update) -> Result<()> {
+        for (&new, &old) in update.row.iter().zip(&update.old) {
+            self.frame[new] = self.frame[old].clone();
+        }
+        for (column, value) in &update.set {
+            let value = self.eval(value)?;
+            self.frame[update.row[*column]] = value;
+        }
+        Ok(())
+    }
+
+    /// Whether a row gets another primary key.
+    fn moves(&self, table: &Table, columns: &[usize], old: &[Value], new: &[Value]) -> bool {
+        let key = |column: &usize| table.primary.iter().any(|part| part.position == *column);
+        columns.iter().any(|column| key(column) && old[*column] != new[*column])
+    }
+
+    fn delete_row(&mut self, table: &Table, row: RowId) -> Result<()> {
+        let deleted = self.worker()?.delete_at(table.info.id, row);
+        deleted.map_err(|error| self.context.engine_error(error))?;
+        Ok(())
+    }
+
+    fn insert_moved(&mut self, table: &Table, new: &[Value]) -> Result<()> {
+        let mut buffer = RowBuf::new(&table.info.schema);
+        codec::write(&mut buffer, table, new.iter()).map_err(|error| self.context.engine_error(error))?;
+        match self.worker()?.insert(table.info.id, &buffer) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.write_error(table, error, new)),
+        }
+    }
+
+    /// Sets columns of a row, which may be those of its key.
+    pub(super) fn change_row(
+        &mut self,
+        table: &Table,
+        row: RowId,
+        columns: &[usize],
+        projection: &Projection,
+        old: &[Value],
+        new: &[Value],
+    ) -> Result<()> {
+        if self.moves(table, columns, old, new) {
+            self.delete_row(table, row)?;
+            return self.insert_moved(table, new);
+        }
+        self.update_row(table, row, columns, projection, new)
+    }
+
+    /// Sets columns of a row in place.
+    pub(super) fn update_row(
+        &mut self,
+        table: &Table,
+        row: RowId,
+        columns: &[usize],
+        projection: &Projection,
+        new: &[Value],
+    ) -> Result<()> {
+        let is_key = |column: usize| table.primary.iter().any(|part| part.position == column);
+        let done = self.worker()?.update_at(table.info.id, row, projection, |image| {
+            for &column in columns.iter().filter(|&&column| !is_key(column)) {
+                codec::set(image, table, column, &new[column])?;
+            }
+            Ok(())
+        });
+        match done {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.write_error(table, error, new)),
+        }
+    }
+
+    fn updated(
+        &mut self,
+        table: &Table,
+        done: std::result::Result<Option<()>, Error>,
+        row: &[Slot],
+    ) -> Result<()> {
+        match done {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let new = self.copy(row);
+                Err(self.write_error(table, error, &new))
+            }
+        }
+    }
+
+    fn delete(&mut self, delete: &Delete, next: Next<'_, 'a, W>) -> Result<()> {
+        let table = &*delete.table;
+        let needs_old = !delete.checks.referred.is_empty();
+        if is_point(&delete.source) {
+            let _ = self.run(&delete.source, &mut |exec| {
+                let row = exec.found(delete.target)?;
+                exec.delete_row(table, row)?;
+                if needs_old {
+                    let old = exec.copy(&delete.old);
+                    exec.note_delete(&delete.checks, &old);
+                }
+                exec.affected += 1;
+                exec.returning(delete.returning.as_deref(), &delete.returning_slots, next)?;
+                Ok(Flow::Continue(()))
+            })?;
+            return Ok(());
+        }
+        let mut changes: Vec<Change> = Vec::new();
+        let mut met: HashSet<RowId> = HashSet::new();
+        let _ = self.run(&delete.source, &mut |exec| {
+            let row = exec.found(delete.target)?;
+            if !met.insert(row) {
+                return Ok(Flow::Continue(()));
+            }
+            let old = if needs_old { exec.copy(&delete.old) } else { Box::default() };
+            let mut returned = Vec::new();
+            for expr in delete.returning.iter().flatten() {
+                returned.push(exec.eval(expr)?);
+            }
+            exec.memory.take(row_weight(&old) + row_weight(&returned) + size_of::<Change>())?;
+            changes.push(Change { row, old, new: Box::default(), returned: returned.into() });
+            Ok(Flow::Continue(()))
+        })?;
+        for change in changes {
+            self.tick()?;
+            self.delete_row(table, change.row)?;
+            if needs_old {
+                self.note_delete(&delete.checks, &change.old);
+            }
+            self.affected += 1;
+            if delete.returning.is_some() {
+                for (&slot, value) in delete.returning_slots.iter().zip(change.returned) {
+                    self.frame[slot] = value;
+                }
+                if next(self)?.is_break() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands a row of RETURNING on.
+    fn returning(
+        &mut self,
+        returning: Option<&[crate::plan::expr::Expr]>,
+        slots: &[Slot],
+        next: Next<'_, 'a, W>,
+    ) -> Result<()> {
+        let Some(returning) = returning else { return Ok(()) };
+        let mut values = Vec::with_capacity(returning.len());
+        for expr in returning {
+            values.push(self.eval(expr)?);
+        }
+        for (&slot, value) in slots.iter().zip(values) {
+            self.frame[slot] = value;
+        }
+        let _ = next(self)?;
+        Ok(())
+    }
+
+    /// NOT NULL and CHECK of the row that the slots hold.
+    fn check_row(&mut self, table: &Table, checks: &Checks, row: &[Slot]) -> Result<()> {
+        for &column in &checks.not_null {
+            if self.frame[row[column]].is_null() {
+                let name = &table.desc.columns[column].name;
+                return Err(SqlError::new(
+                    SqlState::NOT_NULL_VIOLATION,
+                    format!(
+                        "null value in column \"{name}\" of relation \"{}\" violates not-null constraint",
+                        table.desc.name
+                    ),
+                )
+                .detail(self.failing_row(table, row))
+                .table(table.desc.schema.as_str(), table.desc.name.as_str())
+                .column(name.as_str()));
+            }
+        }
+        for (name, condition) in &checks.checks {
+            if matches!(self.eval(condition)?, Value::Bool(false)) {
+                return Err(SqlError::new(
+                    SqlState::CHECK_VIOLATION,
+                    format!(
+                        "new row for relation \"{}\" violates check constraint \"{name}\"",
+                        table.desc.name
+                    ),
+                )
+                .detail(self.failing_row(table, row))
+                .table(table.desc.schema.as_str(), table.desc.name.as_str())
+                .constraint(name.as_str()));
+            }
+        }
+        Ok(())
+    }
+
+    fn failing_row(&self, table: &Table, row: &[Slot]) -> String {
+        let values = row.iter().zip(&table.types).map(|(&slot, &ty)| self.printed(&self.frame[slot], ty));
+        format!("Failing row contains ({}).", values.collect::<Vec<_>>().join(", "))
+    }
+
+    /// A value as messages have it.
+    pub(super) fn printed(&self, value: &Value, ty: scaledb_types::Type) -> String {
+        value.to_text(ty, self.context.env).map_or_else(|| "null".to_owned(), |text| text.to_string())
+    }
+
+    /// A unique violation, with the key that is there.
+    fn duplicate(&self, table: &Table, index: IndexRef, row: &[Slot]) -> SqlError {
+        let new: Vec<Value> = row.iter().map(|&slot| self.frame[slot].clone()).collect();
+        self.duplicate_of(table, index, &new)
+    }
+
+    fn duplicate_of(&self, table: &Table, index: IndexRef, new: &[Value]) -> SqlError {
+        let columns = table.index(index);
+        let names: Vec<_> = columns.iter().map(|c| table.desc.columns[c.position].name.as_str()).collect();
+        let values: Vec<_> = columns.iter().map(|c| self.printed(&new[c.position], c.ty)).collect();
+        let name = table.index_name(index);
+        SqlError::new(
+            SqlState::UNIQUE_VIOLATION,
+            format!("duplicate key value violates unique constraint \"{name}\""),
+        )
+        .detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
+        .table(table.desc.schema.as_str(), table.desc.name.as_str())
+        .constraint(name)
+    }
+
+    /// The error of a write of this row.
+    fn write_error(&self, table: &Table, error: Error, new: &[Value]) -> SqlError {
+        match error {
+            Error::DuplicateKey { table: id, .. } if id == table.info.id => {
+                self.duplicate_of(table, IndexRef::Primary, new)
+            }
+            Error::DuplicateKey { table: id, .. } => {
+                let number = table.info.indexes.iter().position(|index| index.id == id);
+                self.duplicate_of(table, IndexRef::Secondary(number.unwrap_or_default()), new)
+            }
+            other => self.context.engine_error(other),
+        }
+    }
+
+    fn key_values(&self, columns: &[usize], row: &[Slot]) -> Vec<Value> {
+        columns.iter().map(|&column| self.frame[row[column]].clone()).collect()
+    }
+
+    /// Notes what an update means for foreign keys.
+    fn note_update(&mut self, checks: &Checks, old: &[Value], new: &[Value]) -> Result<()> {
+        let pick = |columns: &[usize], row: &[Value]| -> Vec<Value> {
+            columns.iter().map(|&column| row[column].clone()).collect()
+        };
+        for key in &checks.references {
+            let (before, after) = (pick(&key.from_columns, old), pick(&key.from_columns, new));
+            if before != after {
+                self.note(Check::referring(key.clone(), after)?);
+            }
+        }
+        for key in &checks.referred {
+            let (before, after) = (pick(&key.to_columns, old), pick(&key.to_columns, new));
+            if before != after {
+                self.note(Check::referred(key.clone(), before, Some(after)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what a delete means for foreign keys.
+    fn note_delete(&mut self, checks: &Checks, old: &[Value]) {
+        for key in &checks.referred {
+            let values = key.to_columns.iter().map(|&column| old[column].clone()).collect();
+            self.note(Check::referred(key.clone(), values, None));
+        }
+    }
+}

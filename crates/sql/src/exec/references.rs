@@ -1,0 +1,315 @@
+//! Foreign keys: looked at when a statement is done, or the transaction.
+//!
+//! A look is a read like any other: what is found, or not found, is validated at the commit. So no other
+//! transaction can remove the row that is referred to, or add one that refers to what was removed.
+
+use super::{Exec, codec};
+use crate::plan::{ForeignKey, IndexRef};
+use scaledb_catalog::Action;
+use scaledb_engine::{Order, Range, RowId, Worker};
+use scaledb_keys::KeyBuf;
+use scaledb_row::{Projection, RowRef};
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Something to look at.
+#[derive(Clone, Debug)]
+pub(crate) struct Check {
+    pub(crate) key: Arc<ForeignKey>,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// A row refers to these values; without values to nothing.
+    Referring(Vec<Value>),
+    /// The row that was referred to by `old` is gone, or has become `new`.
+    Referred { old: Vec<Value>, new: Option<Vec<Value>> },
+}
+
+impl Check {
+    /// A row that refers.
+    ///
+    /// # Errors
+    /// 23503 if MATCH FULL finds some NULLs.
+    pub(crate) fn referring(key: Arc<ForeignKey>, values: Vec<Value>) -> Result<Self> {
+        let nulls = values.iter().filter(|value| value.is_null()).count();
+        if key.desc.full && nulls > 0 && nulls < values.len() {
+            return Err(violation(&key, false)
+                .detail("MATCH FULL does not allow mixing of null and nonnull key values."));
+        }
+        let kind = Kind::Referring(if nulls > 0 { Vec::new() } else { values });
+        Ok(Self { key, kind })
+    }
+
+    /// A row that was referred to.
+    pub(crate) fn referred(key: Arc<ForeignKey>, old: Vec<Value>, new: Option<Vec<Value>>) -> Self {
+        Self { key, kind: Kind::Referred { old, new } }
+    }
+
+    /// Whether it waits for the end of the transaction.
+    fn waits(&self, deferred: bool) -> bool {
+        let action = match &self.kind {
+            Kind::Referring(_) => Action::NoAction,
+            Kind::Referred { new: None, .. } => self.key.desc.on_delete,
+            Kind::Referred { new: Some(_), .. } => self.key.desc.on_update,
+        };
+        deferred && action == Action::NoAction
+    }
+}
+
+fn violation(key: &ForeignKey, referred: bool) -> SqlError {
+    let (name, from) = (&key.desc.name, &key.from.desc);
+    let message = if referred {
+        let to = &key.to.desc.name;
+        format!(
+            "update or delete on table \"{to}\" violates foreign key constraint \"{name}\" on table \"{}\"",
+            from.name
+        )
+    } else {
+        format!("insert or update on table \"{}\" violates foreign key constraint \"{name}\"", from.name)
+    };
+    SqlError::new(SqlState::FOREIGN_KEY_VIOLATION, message)
+        .table(from.schema.as_str(), from.name.as_str())
+        .constraint(name.as_str())
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Notes something to look at.
+    pub(super) fn note(&mut self, check: Check) {
+        if matches!(&check.kind, Kind::Referring(values) if values.is_empty()) {
+            return;
+        }
+        if check.waits(self.context.is_deferred(&check.key.desc)) {
+            self.deferred.push(check);
+        } else {
+            self.after.push(check);
+        }
+    }
+
+    /// Looks at a row that refers, at once.
+    ///
+    /// # Errors
+    /// 23503.
+    pub(crate) fn check_now(&mut self, check: Check) -> Result<()> {
+        if matches!(&check.kind, Kind::Referring(values) if values.is_empty()) {
+            return Ok(());
+        }
+        self.check_reference(&check, false)
+    }
+
+    /// Looks at what was noted.
+    pub(super) fn check_references(&mut self) -> Result<()> {
+        // actions note further checks
+        let mut at = 0;
+        while at < self.after.len() {
+            let check = self.after[at].clone();
+            at += 1;
+            self.tick()?;
+            self.check_reference(&check, false)?;
+        }
+        self.after.clear();
+        Ok(())
+    }
+
+    /// Looks at what waited for the end of the transaction.
+    ///
+    /// # Errors
+    /// 23503.
+    pub(crate) fn check_deferred(&mut self, checks: &[Check]) -> Result<()> {
+        for check in checks {
+            self.tick()?;
+            self.check_reference(check, true)?;
+        }
+        self.check_references()
+    }
+
+    fn check_reference(&mut self, check: &Check, late: bool) -> Result<()> {
+        let key = &check.key;
+        match &check.kind {
+            Kind::Referring(values) => {
+                if self.is_there(key, values)? {
+                    return Ok(());
+                }
+                // the row that refers may be gone by now
+                if late && self.referring(key, values, true)?.is_empty() {
+                    return Ok(());
+                }
+                let detail = format!(
+                    "Key ({})=({}) is not present in table \"{}\".",
+                    self.names(key, false),
+                    self.values(key, values),
+                    key.to.desc.name
+                );
+                Err(violation(key, false).detail(detail))
+            }
+            Kind::Referred { old, new } => {
+                if old.iter().any(Value::is_null) {
+                    return Ok(());
+                }
+                let action = if new.is_some() { key.desc.on_update } else { key.desc.on_delete };
+                if action == Action::NoAction && self.is_there(key, old)? {
+                    return Ok(());
+                }
+                let first = matches!(action, Action::NoAction | Action::Restrict);
+                let rows = self.referring(key, old, first)?;
+                if rows.is_empty() {
+                    return Ok(());
+                }
+                match (action, new) {
+                    (Action::NoAction | Action::Restrict, _) => {
+                        let detail = format!(
+                            "Key ({})=({}) is still referenced from table \"{}\".",
+                            self.names(key, true),
+                            self.values(key, old),
+                            key.from.desc.name
+                        );
+                        Err(violation(key, true).detail(detail))
+                    }
+                    (Action::Cascade, None) => self.cascade_delete(key, rows),
+                    (Action::Cascade, Some(new)) => self.cascade_update(key, rows, new),
+                    (Action::SetNull, _) => {
+                        let nulls = vec![Value::Null; old.len()];
+                        self.cascade_update(key, rows, &nulls)
+                    }
+                    (Action::SetDefault, _) => self.cascade_update(key, rows, &key.set_default),
+                }
+            }
+        }
+    }
+
+    fn names(&self, key: &ForeignKey, referred: bool) -> String {
+        let (table, columns) =
+            if referred { (&key.to, &key.to_columns) } else { (&key.from, &key.from_columns) };
+        let names = columns.iter().map(|&column| table.desc.columns[column].name.as_str());
+        names.collect::<Vec<_>>().join(", ")
+    }
+
+    fn values(&self, key: &ForeignKey, values: &[Value]) -> String {
+        let types = key.from_columns.iter().map(|&column| key.from.types[column]);
+        let values = values.iter().zip(types).map(|(value, ty)| self.printed(value, ty));
+        values.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether the row that is referred to exists.
+    fn is_there(&mut self, key: &ForeignKey, values: &[Value]) -> Result<bool> {
+        let mut encoded = KeyBuf::new();
+        for (column, &number) in key.to.index(key.unique).iter().zip(&key.key_order) {
+            codec::push_key(&mut encoded, &key.to, column, &values[number])?;
+        }
+        let id = key.to.index_id(key.unique);
+        let found = self.worker()?.get(id, &encoded, &Projection::existence(), |_, _| ());
+        Ok(found.map_err(|error| self.context.engine_error(error))?.is_some())
+    }
+
+    /// The rows that refer to these values: all, or whether there is one.
+    fn referring(
+        &mut self,
+        key: &ForeignKey,
+        values: &[Value],
+        first: bool,
+    ) -> Result<Vec<(RowId, Box<[Value]>)>> {
+        let table = &key.from;
+        let schema = &table.info.schema;
+        let (index, prefix) = match &key.index {
+            Some((index, order)) => {
+                let mut prefix = KeyBuf::new();
+                for (column, &number) in table.index(*index).iter().zip(order) {
+                    codec::push_key(&mut prefix, table, column, &values[number])?;
+                }
+                (table.index_id(*index), prefix)
+            }
+            None => (table.index_id(IndexRef::Primary), KeyBuf::new()),
+        };
+        let mut end = prefix.clone();
+        let end = if end.next_prefix() { Some(end) } else { None };
+        let range = Range { start: &prefix, end: end.as_deref() };
+        let Some(worker) = self.worker.take() else {
+            return Err(SqlError::internal("a nested read within a scan"));
+        };
+        let mut rows = Vec::new();
+        let mut failed = None;
+        let read = |row: RowRef<'_>| -> Result<Option<Box<[Value]>>> {
+            for (&column, value) in key.from_columns.iter().zip(values) {
+                if codec::load(row, schema, column, table.types[column])? != *value {
+                    return Ok(None);
+                }
+            }
+            let all = table.types.iter().enumerate();
+            all.map(|(column, &ty)| codec::load(row, schema, column, ty)).collect::<Result<_>>().map(Some)
+        };
+        let all = Projection::all(schema);
+        let scanned = worker.scan(index, range, Order::Forward, &all, |id, _, row| match read(row) {
+            Ok(Some(values)) => {
+                rows.push((id, values));
+                if first { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            }
+            Ok(None) => ControlFlow::Continue(()),
+            Err(error) => {
+                failed = Some(error);
+                ControlFlow::Break(())
+            }
+        });
+        self.worker = Some(worker);
+        scanned.map_err(|error| self.context.engine_error(error))?;
+        failed.map_or(Ok(rows), Err)
+    }
+
+    fn cascade_delete(&mut self, key: &ForeignKey, rows: Vec<(RowId, Box<[Value]>)>) -> Result<()> {
+        let further = self.context.host.referred(key.from.desc.oid)?;
+        for (id, old) in rows {
+            let deleted = self.worker()?.delete_at(key.from.info.id, id);
+            deleted.map_err(|error| self.context.engine_error(error))?;
+            for further in further.iter() {
+                let values = further.to_columns.iter().map(|&column| old[column].clone()).collect();
+                self.note(Check::referred(further.clone(), values, None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the referring columns.
+    fn cascade_update(
+        &mut self,
+        key: &Arc<ForeignKey>,
+        rows: Vec<(RowId, Box<[Value]>)>,
+        values: &[Value],
+    ) -> Result<()> {
+        let table = &key.from;
+        let further = self.context.host.referred(table.desc.oid)?;
+        let all = Projection::all(&table.info.schema);
+        for (id, old) in rows {
+            let mut new = old.clone();
+            for (&column, value) in key.from_columns.iter().zip(values) {
+                if value.is_null() && table.desc.columns[column].not_null {
+                    let name = &table.desc.columns[column].name;
+                    return Err(SqlError::new(
+                        SqlState::NOT_NULL_VIOLATION,
+                        format!(
+                            "null value in column \"{name}\" of relation \"{}\" violates not-null constraint",
+                            table.desc.name
+                        ),
+                    )
+                    .table(table.desc.schema.as_str(), table.desc.name.as_str())
+                    .column(name.as_str()));
+                }
+                new[column] = value.clone();
+            }
+            self.change_row(table, id, &key.from_columns, &all, &old, &new)?;
+            if key.desc.on_update == Action::SetDefault || key.desc.on_delete == Action::SetDefault {
+                self.note(Check::referring(key.clone(), values.to_vec())?);
+            }
+            for further in further.iter() {
+                let pick = |row: &[Value]| -> Vec<Value> {
+                    further.to_columns.iter().map(|&column| row[column].clone()).collect()
+                };
+                let (before, after) = (pick(&old), pick(&new));
+                if before != after {
+                    self.note(Check::referred(further.clone(), before, Some(after)));
+                }
+            }
+        }
+        Ok(())
+    }
+}

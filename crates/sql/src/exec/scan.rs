@@ -1,0 +1,325 @@
+//! Scans: by key, by range, whole.
+
+use super::{Exec, Flow, Next, codec, row_weight};
+use crate::plan::expr::Expr;
+use crate::plan::{Access, Bound, KeyValue, Scan};
+use scaledb_base::TableId;
+use scaledb_engine::{Order, Range, RowId, Worker};
+use scaledb_keys::{KeyBuf, Nulls};
+use scaledb_row::RowRef;
+use scaledb_types::{Result, Value};
+use std::ops::ControlFlow;
+
+/// Rows of the first batch, and of the largest.
+const BATCH: (usize, usize) = (8, 512);
+
+/// Encoded bounds: the first key, and the key behind the last.
+type Bounds = (KeyBuf, Option<KeyBuf>);
+
+/// Writes the columns of a row into the frame.
+#[inline]
+pub(crate) fn load(frame: &mut [Value], scan: &Scan, row: RowRef<'_>) -> Result<()> {
+    let schema = &scan.table.info.schema;
+    for load in &scan.loads {
+        frame[load.slot] = codec::load(row, schema, load.column, load.ty)?;
+    }
+    Ok(())
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Runs a scan.
+    pub(super) fn scan(&mut self, scan: &Scan, next: Next<'_, 'a, W>) -> Result<Flow> {
+        match &scan.access {
+            Access::Point { index, key } => {
+                if let Some(key) = self.single_key(scan, key)? {
+                    let Some(key) = key else { return Ok(Flow::Continue(())) };
+                    return self.point(scan, *index, &key, next);
+                }
+                for key in self.keys(scan, key)? {
+                    if self.point(scan, *index, &key, next)?.is_break() {
+                        return Ok(Flow::Break(()));
+                    }
+                }
+                Ok(Flow::Continue(()))
+            }
+            Access::Range { index, key, low, high, order } => {
+                let values = key;
+                if let Some(key) = self.single_key(scan, values)? {
+                    let Some(prefix) = key else { return Ok(Flow::Continue(())) };
+                    let columns = scan.table.index(scan.index);
+                    let next_column = columns.get(values.len());
+                    let Some(bounds) = self.bounds(scan, prefix, next_column, low.as_ref(), high.as_ref())?
+                    else {
+                        return Ok(Flow::Continue(()));
+                    };
+                    return self.range(scan, *index, bounds, *order, next);
+                }
+                let mut prefixes = self.keys(scan, values)?;
+                if *order == Order::Backward {
+                    prefixes.reverse();
+                }
+                let next_column = scan.table.index(scan.index).get(values.len());
+                for prefix in prefixes {
+                    let Some(bounds) = self.bounds(scan, prefix, next_column, low.as_ref(), high.as_ref())?
+                    else {
+                        continue;
+                    };
+                    if self.range(scan, *index, bounds, *order, next)?.is_break() {
+                        return Ok(Flow::Break(()));
+                    }
+                }
+                Ok(Flow::Continue(()))
+            }
+        }
+    }
+
+    /// The key, if each column has one value; `Some(None)` if one of them is NULL, which nothing equals.
+    fn single_key(&mut self, scan: &Scan, values: &[KeyValue]) -> Result<Option<Option<KeyBuf>>> {
+        let mut key = KeyBuf::new();
+        for (value, column) in values.iter().zip(scan.table.index(scan.index)) {
+            let KeyValue::One(expr) = value else { return Ok(None) };
+            let value = self.eval(expr)?;
+            if value.is_null() {
+                return Ok(Some(None));
+            }
+            codec::push_key(&mut key, &scan.table, column, &value)?;
+        }
+        Ok(Some(Some(key)))
+    }
+
+    /// All keys that the lists of values make, in order, each once.
+    fn keys(&mut self, scan: &Scan, values: &[KeyValue]) -> Result<Vec<KeyBuf>> {
+        let mut keys = vec![KeyBuf::new()];
+        for (value, column) in values.iter().zip(scan.table.index(scan.index)) {
+            let choices: Vec<Value> = match value {
+                KeyValue::One(expr) => vec![self.eval(expr)?],
+                KeyValue::List(list) => list.iter().map(|expr| self.eval(expr)).collect::<Result<_>>()?,
+                KeyValue::Array(expr) => match self.eval(expr)? {
+                    Value::Array(array) => array.values().to_vec(),
+                    _ => Vec::new(),
+                },
+            };
+            let mut longer = Vec::with_capacity(keys.len() * choices.len());
+            for key in &keys {
+                for choice in choices.iter().filter(|choice| !choice.is_null()) {
+                    let mut key = key.clone();
+                    codec::push_key(&mut key, &scan.table, column, choice)?;
+                    self.memory.take(key.len() + size_of::<KeyBuf>())?;
+                    longer.push(key);
+                }
+            }
+            keys = longer;
+        }
+        keys.sort();
+        keys.dedup();
+        Ok(keys)
+    }
+
+    /// The bounds of a range; `None` if it is empty.
+    fn bounds(
+        &mut self,
+        scan: &Scan,
+        prefix: KeyBuf,
+        column: Option<&crate::plan::IndexColumn>,
+        low: Option<&Bound>,
+        high: Option<&Bound>,
+    ) -> Result<Option<Bounds>> {
+        let next_prefix = |mut key: KeyBuf| if key.next_prefix() { Some(key) } else { None };
+        let (Some(column), true) = (column, low.is_some() || high.is_some()) else {
+            let end = next_prefix(prefix.clone());
+            return Ok(Some((prefix, end)));
+        };
+        // a comparison is not true of NULLs, which stand at an end of the range
+        let mut present = prefix.clone();
+        if scan.table.info.schema.columns()[column.engine].nullable {
+            present.push_null_marker(false, Nulls::Last);
+        }
+        let (first, last) = if column.descending { (high, low) } else { (low, high) };
+        let start = match first {
+            None => present.clone(),
+            Some(bound) => {
+                let Some(key) = self.bound_key(scan, &prefix, column, &bound.value)? else { return Ok(None) };
+                match if bound.inclusive { Some(key) } else { next_prefix(key) } {
+                    Some(key) => key,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let end = match last {
+            None => next_prefix(present),
+            Some(bound) => {
+                let Some(key) = self.bound_key(scan, &prefix, column, &bound.value)? else { return Ok(None) };
+                if bound.inclusive { next_prefix(key) } else { Some(key) }
+            }
+        };
+        Ok(Some((start, end)))
+    }
+
+    fn bound_key(
+        &mut self,
+        scan: &Scan,
+        prefix: &KeyBuf,
+        column: &crate::plan::IndexColumn,
+        value: &Expr,
+    ) -> Result<Option<KeyBuf>> {
+        let value = self.eval(value)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        let mut key = prefix.clone();
+        codec::push_key(&mut key, &scan.table, column, &value)?;
+        Ok(Some(key))
+    }
+
+    /// Reads one row by its key.
+    fn point(&mut self, scan: &Scan, index: TableId, key: &[u8], next: Next<'_, 'a, W>) -> Result<Flow> {
+        let Some(worker) = self.worker.take() else {
+            return Err(scaledb_types::SqlError::internal("a nested read within a scan"));
+        };
+        let frame = &mut self.frame;
+        let found = worker.get(index, key, &scan.projection, |id, row| (id, load(frame, scan, row)));
+        self.worker = Some(worker);
+        match found.map_err(|error| self.context.engine_error(error))? {
+            None => Ok(Flow::Continue(())),
+            Some((id, loaded)) => {
+                loaded?;
+                self.rows[scan.number] = Some(id);
+                self.filtered(scan, next)
+            }
+        }
+    }
+
+    /// Calls `next` if the row at hand passes the scan's filter.
+    #[inline]
+    fn filtered(&mut self, scan: &Scan, next: Next<'_, 'a, W>) -> Result<Flow> {
+        match &scan.filter {
+            Some(filter) if !self.eval(filter)?.is_true() => Ok(Flow::Continue(())),
+            _ => next(self),
+        }
+    }
+
+    fn range(
+        &mut self,
+        scan: &Scan,
+        index: TableId,
+        (start, end): Bounds,
+        order: Order,
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        if end.as_ref().is_some_and(|end| *end <= start) {
+            return Ok(Flow::Continue(()));
+        }
+        if scan.batches {
+            return self.range_in_batches(scan, index, (start, end), order, next);
+        }
+        let range = Range { start: &start, end: end.as_deref() };
+        let Some(worker) = self.worker.take() else {
+            return Err(scaledb_types::SqlError::internal("a nested read within a scan"));
+        };
+        let mut outcome = Ok(Flow::Continue(()));
+        let scanned = worker.scan(index, range, order, &scan.projection, |id, _, row| {
+            outcome = self.tick().and_then(|()| {
+                load(&mut self.frame, scan, row)?;
+                self.rows[scan.number] = Some(id);
+                self.filtered(scan, next)
+            });
+            match outcome {
+                Ok(flow) => flow,
+                Err(_) => ControlFlow::Break(()),
+            }
+        });
+        self.worker = Some(worker);
+        scanned.map_err(|error| self.context.engine_error(error))?;
+        outcome
+    }
+
+    /// Fetches rows in batches, and calls `next` between the engine's scans.
+    fn range_in_batches(
+        &mut self,
+        scan: &Scan,
+        index: TableId,
+        (mut start, mut end): Bounds,
+        order: Order,
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        let mut limit = BATCH.0;
+        let mut rows: Vec<(RowId, Vec<Value>)> = Vec::new();
+        loop {
+            rows.clear();
+            let mut weight = 0;
+            let mut last = KeyBuf::new();
+            let mut count = 0usize;
+            let range = Range { start: &start, end: end.as_deref() };
+            let Some(worker) = self.worker.take() else {
+                return Err(scaledb_types::SqlError::internal("a nested read within a scan"));
+            };
+            let mut failed = None;
+            // a filter that reads waits until the scan has paused
+            let inline = scan.filter.as_ref().filter(|filter| !filter.needs_worker());
+            let scanned = worker.scan(index, range, order, &scan.projection, |id, key, row| {
+                let mut keep = || {
+                    self.tick()?;
+                    load(&mut self.frame, scan, row)?;
+                    match inline {
+                        Some(filter) => Ok(self.eval(filter)?.is_true()),
+                        None => Ok(true),
+                    }
+                };
+                match keep() {
+                    Err(error) => {
+                        failed = Some(error);
+                        return ControlFlow::Break(());
+                    }
+                    Ok(true) => {
+                        let values: Vec<Value> =
+                            scan.loads.iter().map(|load| self.frame[load.slot].clone()).collect();
+                        weight += row_weight(&values);
+                        rows.push((id, values));
+                    }
+                    Ok(false) => {}
+                }
+                count += 1;
+                if rows.len() >= limit || count >= limit * 64 {
+                    last = key.into();
+                    return ControlFlow::Break(());
+                }
+                ControlFlow::Continue(())
+            });
+            self.worker = Some(worker);
+            scanned.map_err(|error| self.context.engine_error(error))?;
+            if let Some(error) = failed {
+                return Err(error);
+            }
+            self.memory.take(weight)?;
+            let reads = scan.filter.as_ref().filter(|filter| filter.needs_worker());
+            for (id, values) in rows.drain(..) {
+                for (load, value) in scan.loads.iter().zip(values) {
+                    self.frame[load.slot] = value;
+                }
+                self.rows[scan.number] = Some(id);
+                if let Some(filter) = reads
+                    && !self.eval(filter)?.is_true()
+                {
+                    continue;
+                }
+                if next(self)?.is_break() {
+                    self.memory.give(weight);
+                    return Ok(Flow::Break(()));
+                }
+            }
+            self.memory.give(weight);
+            if last.is_empty() {
+                return Ok(Flow::Continue(()));
+            }
+            match order {
+                // the key's successor
+                Order::Forward => {
+                    start = last;
+                    start.push_u8(0, scaledb_keys::Direction::Ascending);
+                }
+                Order::Backward => end = Some(last),
+            }
+            limit = (limit * 2).min(BATCH.1);
+        }
+    }
+}

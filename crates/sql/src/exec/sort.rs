@@ -1,0 +1,156 @@
+//! Sorting, duplicates, set operations.
+
+use super::{Exec, Flow, Next, row_weight};
+use crate::plan::expr::Expr;
+use crate::plan::{Node, SetKind, Slot, SortKey};
+use scaledb_engine::Worker;
+use scaledb_types::{Result, Value};
+use std::cmp::Ordering;
+use std::collections::{HashMap, HashSet};
+
+/// The order of two rows of keys.
+pub(crate) fn order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
+    for ((key, a), b) in keys.iter().zip(a).zip(b) {
+        let order = match (a.is_null(), b.is_null()) {
+            (true, true) => Ordering::Equal,
+            (true, false) if key.nulls_first => Ordering::Less,
+            (true, false) => Ordering::Greater,
+            (false, true) if key.nulls_first => Ordering::Greater,
+            (false, true) => Ordering::Less,
+            (false, false) if key.descending => b.cmp(a),
+            (false, false) => a.cmp(b),
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Sorts the rows of an input; with a limit, keeps no more of them than about twice that.
+    pub(super) fn sort(
+        &mut self,
+        input: &Node,
+        keys: &[SortKey],
+        carry: &[Slot],
+        limit: Option<usize>,
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        let mut rows: Vec<(Box<[Value]>, Box<[Value]>)> = Vec::new();
+        let limit = limit.unwrap_or(usize::MAX);
+        let mut weight = 0usize;
+        let _ = self.run(input, &mut |exec| {
+            let mut key = Vec::with_capacity(keys.len());
+            for part in keys {
+                key.push(exec.eval(&part.expr)?);
+            }
+            let row = exec.copy(carry);
+            let bytes = row_weight(&key) + row_weight(&row);
+            exec.memory.take(bytes)?;
+            weight += bytes;
+            rows.push((key.into(), row));
+            if limit < usize::MAX / 2 && rows.len() > limit * 2 + 64 {
+                rows.sort_by(|a, b| order(keys, &a.0, &b.0));
+                for (key, row) in rows.drain(limit..) {
+                    let bytes = row_weight(&key) + row_weight(&row);
+                    exec.memory.give(bytes);
+                    weight -= bytes;
+                }
+            }
+            Ok(Flow::Continue(()))
+        })?;
+        rows.sort_by(|a, b| order(keys, &a.0, &b.0));
+        let mut flow = Flow::Continue(());
+        for (_, row) in rows {
+            self.tick()?;
+            for (&slot, value) in carry.iter().zip(row) {
+                self.frame[slot] = value;
+            }
+            flow = next(self)?;
+            if flow.is_break() {
+                break;
+            }
+        }
+        self.memory.give(weight);
+        Ok(flow)
+    }
+
+    /// Drops rows whose values of `on` came before.
+    pub(super) fn distinct(&mut self, input: &Node, on: &[Expr], next: Next<'_, 'a, W>) -> Result<Flow> {
+        let mut seen: HashSet<Box<[Value]>> = HashSet::new();
+        self.run(input, &mut |exec| {
+            let mut key = Vec::with_capacity(on.len());
+            for part in on {
+                key.push(exec.eval(part)?);
+            }
+            let weight = row_weight(&key);
+            if seen.insert(key.into()) {
+                exec.memory.take(weight)?;
+                return next(exec);
+            }
+            Ok(Flow::Continue(()))
+        })
+    }
+
+    /// UNION, INTERSECT and EXCEPT.
+    pub(super) fn set_operation(
+        &mut self,
+        kind: SetKind,
+        left: &(Node, Vec<Slot>),
+        right: &(Node, Vec<Slot>),
+        slots: &[Slot],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        if kind == SetKind::Union {
+            let mut seen: HashSet<Box<[Value]>> = HashSet::new();
+            for (node, from) in [left, right] {
+                let flow = self.run(node, &mut |exec| {
+                    let row = exec.copy(from);
+                    if seen.contains(&row) {
+                        return Ok(Flow::Continue(()));
+                    }
+                    exec.memory.take(row_weight(&row))?;
+                    exec.restore(slots, &row);
+                    seen.insert(row);
+                    next(exec)
+                })?;
+                if flow.is_break() {
+                    return Ok(flow);
+                }
+            }
+            return Ok(Flow::Continue(()));
+        }
+        let mut counts: HashMap<Box<[Value]>, usize> = HashMap::new();
+        let _ = self.run(&right.0, &mut |exec| {
+            let row = exec.copy(&right.1);
+            exec.memory.take(row_weight(&row))?;
+            *counts.entry(row).or_default() += 1;
+            Ok(Flow::Continue(()))
+        })?;
+        let mut given: HashSet<Box<[Value]>> = HashSet::new();
+        self.run(&left.0, &mut |exec| {
+            let row = exec.copy(&left.1);
+            let count = counts.get_mut(&row);
+            let wanted = match (kind, count) {
+                (SetKind::Intersect, count) => count.is_some() && given.insert(row.clone()),
+                (SetKind::Except, count) => count.is_none() && given.insert(row.clone()),
+                (SetKind::IntersectAll, Some(count)) if *count > 0 => {
+                    *count -= 1;
+                    true
+                }
+                (SetKind::IntersectAll, _) => false,
+                (_, Some(count)) if *count > 0 => {
+                    *count -= 1;
+                    false
+                }
+                _ => true,
+            };
+            if !wanted {
+                return Ok(Flow::Continue(()));
+            }
+            exec.restore(slots, &row);
+            next(exec)
+        })
+    }
+}

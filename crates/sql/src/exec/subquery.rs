@@ -1,0 +1,137 @@
+//! Subqueries in expressions.
+
+use super::eval::compare;
+use super::{Exec, Flow, Rows, row_weight};
+use crate::plan::expr::{Ask, Subquery};
+use scaledb_engine::Worker;
+use scaledb_types::{Array, Result, SqlError, SqlState, Value};
+use std::rc::Rc;
+use std::sync::Arc;
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Answers what is asked of a subquery.
+    pub(super) fn subquery(&mut self, sub: &Subquery) -> Result<Value> {
+        match &sub.ask {
+            Ask::Exists => {
+                if let Some(number) = sub.keep {
+                    if self.kept[number].is_none() {
+                        let mut found = Vec::new();
+                        if self.has_row(sub)? {
+                            found.push(Box::default());
+                        }
+                        self.kept[number] = Some(Rc::new(found));
+                    }
+                    let rows = self.kept[number].as_ref();
+                    return Ok(Value::Bool(rows.is_some_and(|rows| !rows.is_empty())));
+                }
+                Ok(Value::Bool(self.has_row(sub)?))
+            }
+            Ask::Scalar => {
+                if let Some(number) = sub.keep {
+                    let rows = self.kept_rows(sub, number, 2)?;
+                    return scalar(&rows);
+                }
+                let rows = self.subquery_rows(sub, 2)?;
+                scalar(&rows)
+            }
+            Ask::Array(element) => {
+                let rows = self.rows_of(sub)?;
+                let values = rows.iter().filter_map(|row| row.first().cloned()).collect();
+                Ok(Value::Array(Arc::new(Array::new(*element, values))))
+            }
+            Ask::Any(values, op) => {
+                let mut left = Vec::with_capacity(values.len());
+                for value in values {
+                    left.push(self.eval(value)?);
+                }
+                let rows = self.rows_of(sub)?;
+                let mut unknown = false;
+                for row in rows.iter() {
+                    let mut all = Value::Bool(true);
+                    for (left, right) in left.iter().zip(row.iter()) {
+                        match compare(*op, left, right) {
+                            Value::Bool(true) => {}
+                            Value::Null => all = Value::Null,
+                            no => {
+                                all = no;
+                                break;
+                            }
+                        }
+                    }
+                    match all {
+                        Value::Bool(true) => return Ok(all),
+                        Value::Null => unknown = true,
+                        _ => {}
+                    }
+                }
+                Ok(if unknown { Value::Null } else { Value::Bool(false) })
+            }
+        }
+    }
+
+    /// The rows of a set-returning function.
+    pub(super) fn set_call(&mut self, call: &crate::functions::SetCall) -> Result<Vec<Vec<Value>>> {
+        let mut args = Vec::with_capacity(call.args().len());
+        for arg in call.args() {
+            args.push(self.eval(arg)?);
+        }
+        let rows = call.function.rows(self.context.env, &args)?;
+        self.memory.take(rows.len() * size_of::<Vec<Value>>())?;
+        Ok(rows)
+    }
+
+    fn has_row(&mut self, sub: &Subquery) -> Result<bool> {
+        let mut found = false;
+        let _ = self.run(&sub.node, &mut |_| {
+            found = true;
+            Ok(Flow::Break(()))
+        })?;
+        Ok(found)
+    }
+
+    fn rows_of(&mut self, sub: &Subquery) -> Result<Rows> {
+        match sub.keep {
+            Some(number) => self.kept_rows(sub, number, usize::MAX),
+            None => Ok(Rc::new(self.subquery_rows(sub, usize::MAX)?)),
+        }
+    }
+
+    fn kept_rows(&mut self, sub: &Subquery, number: usize, limit: usize) -> Result<Rows> {
+        if let Some(rows) = &self.kept[number] {
+            return Ok(rows.clone());
+        }
+        let rows = Rc::new(self.subquery_rows(sub, limit)?);
+        self.kept[number] = Some(rows.clone());
+        Ok(rows)
+    }
+
+    fn subquery_rows(&mut self, sub: &Subquery, limit: usize) -> Result<Vec<Box<[Value]>>> {
+        let mut rows: Vec<Box<[Value]>> = Vec::new();
+        let mut weight = 0;
+        let _ = self.run(&sub.node, &mut |exec| {
+            let mut row = Vec::with_capacity(sub.output.len());
+            for expr in &sub.output {
+                row.push(exec.eval(expr)?);
+            }
+            weight += row_weight(&row);
+            exec.memory.take(row_weight(&row))?;
+            rows.push(row.into());
+            Ok(if rows.len() >= limit { Flow::Break(()) } else { Flow::Continue(()) })
+        })?;
+        if sub.keep.is_none() {
+            self.memory.give(weight);
+        }
+        Ok(rows)
+    }
+}
+
+fn scalar(rows: &[Box<[Value]>]) -> Result<Value> {
+    match rows {
+        [] => Ok(Value::Null),
+        [row] => Ok(row.first().cloned().unwrap_or_default()),
+        _ => Err(SqlError::new(
+            SqlState::CARDINALITY_VIOLATION,
+            "more than one row returned by a subquery used as an expression",
+        )),
+    }
+}

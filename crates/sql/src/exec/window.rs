@@ -1,0 +1,119 @@
+//! Window functions, for rows that fit in memory.
+
+use super::sort::order;
+use super::{Exec, Flow, Next, row_weight};
+use crate::plan::{Node, Slot, Window, WindowFn};
+use scaledb_engine::Worker;
+use scaledb_types::{Result, Value};
+use std::cmp::Ordering;
+
+/// The keys of a row for one window.
+struct Keys {
+    partition: Vec<Value>,
+    order: Vec<Value>,
+    args: Vec<Value>,
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Computes window functions over the rows of an input.
+    pub(super) fn window(
+        &mut self,
+        input: &Node,
+        windows: &[Window],
+        carry: &[Slot],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        let mut rows: Vec<Box<[Value]>> = Vec::new();
+        let mut keys: Vec<Vec<Keys>> = windows.iter().map(|_| Vec::new()).collect();
+        let _ = self.run(input, &mut |exec| {
+            let row = exec.copy(carry);
+            exec.memory.take(row_weight(&row) * 2)?;
+            rows.push(row);
+            for (window, keys) in windows.iter().zip(&mut keys) {
+                let partition = window.partition.iter().map(|e| exec.eval(e)).collect::<Result<_>>()?;
+                let order = window.order.iter().map(|k| exec.eval(&k.expr)).collect::<Result<_>>()?;
+                let args = match &window.function {
+                    WindowFn::Aggregate(_, args) => {
+                        args.iter().map(|e| exec.eval(e)).collect::<Result<_>>()?
+                    }
+                    _ => Vec::new(),
+                };
+                keys.push(Keys { partition, order, args });
+            }
+            Ok(Flow::Continue(()))
+        })?;
+        let mut results: Vec<Vec<Value>> = Vec::new();
+        let mut last_order: Vec<usize> = (0..rows.len()).collect();
+        for (window, keys) in windows.iter().zip(&keys) {
+            let mut numbers: Vec<usize> = (0..rows.len()).collect();
+            numbers.sort_by(|&a, &b| {
+                keys[a]
+                    .partition
+                    .cmp(&keys[b].partition)
+                    .then_with(|| order(&window.order, &keys[a].order, &keys[b].order))
+            });
+            results.push(self.compute(window, keys, &numbers)?);
+            last_order = numbers;
+        }
+        for number in last_order {
+            self.tick()?;
+            self.restore(carry, &rows[number]);
+            for (window, result) in windows.iter().zip(&results) {
+                self.frame[window.slot] = result[number].clone();
+            }
+            if next(self)?.is_break() {
+                return Ok(Flow::Break(()));
+            }
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    /// The results of one window function, by row.
+    fn compute(&self, window: &Window, keys: &[Keys], numbers: &[usize]) -> Result<Vec<Value>> {
+        let mut results = vec![Value::Null; numbers.len()];
+        let mut from = 0;
+        while from < numbers.len() {
+            let same = |to: usize| keys[numbers[to]].partition == keys[numbers[from]].partition;
+            let to = (from..numbers.len()).find(|&to| !same(to)).unwrap_or(numbers.len());
+            let part = &numbers[from..to];
+            let is_peer =
+                |a: usize, b: usize| order(&window.order, &keys[a].order, &keys[b].order) == Ordering::Equal;
+            let mut dense = 0;
+            let mut first_peer = 0;
+            let mut accumulator = match &window.function {
+                WindowFn::Aggregate(function, _) => Some(function.start()),
+                _ => None,
+            };
+            let mut at = 0;
+            while at < part.len() {
+                let mut end = at + 1;
+                while end < part.len() && is_peer(part[at], part[end]) {
+                    end += 1;
+                }
+                if at == 0 || !is_peer(part[first_peer], part[at]) {
+                    first_peer = at;
+                    dense += 1;
+                }
+                if let Some(accumulator) = &mut accumulator {
+                    for &number in &part[at..end] {
+                        accumulator.add(self.context.env, &keys[number].args)?;
+                    }
+                }
+                for (offset, &number) in part[at..end].iter().enumerate() {
+                    results[number] = match (&window.function, &accumulator) {
+                        (WindowFn::RowNumber, _) => Value::Int8((at + offset) as i64 + 1),
+                        (WindowFn::Rank, _) => Value::Int8(first_peer as i64 + 1),
+                        (WindowFn::DenseRank, _) => Value::Int8(dense),
+                        (WindowFn::Aggregate(..), Some(accumulator)) => {
+                            accumulator.clone().finish(self.context.env)?
+                        }
+                        (WindowFn::Aggregate(..), None) => Value::Null,
+                    };
+                }
+                at = end;
+            }
+            from = to;
+        }
+        Ok(results)
+    }
+}

@@ -1,0 +1,145 @@
+//! Literals become parameters, so that a statement that comes with other values every time is compiled once.
+//!
+//! Only literals that stand where any expression may stand: behind an operator, in a list in parentheses of
+//! VALUES or IN, behind BETWEEN, AND, LIMIT, OFFSET. Others mean more than their value (`ORDER BY 1`, `varchar(10)`,
+//! `interval '1 day'`) and stay.
+
+use super::lex::{Kind, Lexer, Token, text_of};
+use scaledb_types::{Env, Type, Value};
+
+/// A statement with its literals taken out.
+#[derive(Debug, Default)]
+pub(crate) struct Normalized {
+    /// The text, with `$1`, `$2` for literals.
+    pub(crate) text: String,
+    pub(crate) values: Vec<Value>,
+    /// The type of each; unknown for text.
+    pub(crate) types: Vec<Type>,
+}
+
+/// Literals in one statement that are worth it.
+const MAX_LITERALS: usize = 64;
+/// Longer statements are compiled as they are.
+const MAX_TEXT: usize = 4_096;
+
+/// Takes the literals out of a statement; `None` if it is not one that profits.
+pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
+    if text.len() > MAX_TEXT {
+        return None;
+    }
+    let mut tokens = Lexer::new(text);
+    let first = tokens.next()?;
+    let dml = ["select", "insert", "update", "delete"].iter().any(|word| first.is(text, word));
+    if !dml {
+        return None;
+    }
+    let mut found = Normalized::default();
+    found.text.reserve(text.len());
+    let mut copied = 0;
+    let mut before = first;
+    // what each open parenthesis is: a list of values or not
+    let mut lists: Vec<bool> = Vec::new();
+    let mut in_values = false;
+    while let Some(token) = tokens.next() {
+        match token.kind {
+            Kind::Open | Kind::Param => return None,
+            Kind::Word => {
+                if token.is(text, "values") {
+                    in_values = true;
+                } else if lists.is_empty() {
+                    in_values = false;
+                }
+            }
+            Kind::Punct if token.is_sign(text, "(") => {
+                let list = before.is(text, "in")
+                    || in_values
+                        && lists.is_empty()
+                        && (before.is(text, "values") || before.is_sign(text, ","));
+                lists.push(list);
+            }
+            Kind::Punct if token.is_sign(text, ")") => {
+                lists.pop();
+            }
+            Kind::Number | Kind::Text => {
+                // a sign or a cast behind an operator belongs to the literal's surroundings
+                if stands_free(before, text, lists.last().copied().unwrap_or(false)) {
+                    if found.values.len() >= MAX_LITERALS {
+                        return None;
+                    }
+                    let (value, ty) = value_of(token, text, env)?;
+                    found.values.push(value);
+                    found.types.push(ty);
+                    found.text.push_str(&text[copied..token.start]);
+                    found.text.push('$');
+                    found.text.push_str(&found.values.len().to_string());
+                    copied = token.end;
+                }
+            }
+            _ => {}
+        }
+        before = token;
+    }
+    if found.values.is_empty() {
+        return None;
+    }
+    found.text.push_str(&text[copied..]);
+    Some(found)
+}
+
+fn stands_free(before: Token, text: &str, in_list: bool) -> bool {
+    match before.kind {
+        Kind::Operator => {
+            matches!(before.of(text), "=" | "<" | ">" | "<=" | ">=" | "<>" | "!=" | "+" | "-" | "*" | "/")
+        }
+        Kind::Punct => in_list && matches!(before.of(text), "(" | ","),
+        Kind::Word => {
+            ["between", "and", "limit", "offset", "like", "ilike"].iter().any(|word| before.is(text, word))
+        }
+        _ => false,
+    }
+}
+
+fn value_of(token: Token, text: &str, env: &Env) -> Option<(Value, Type)> {
+    if token.kind == Kind::Text {
+        return Some((Value::text(text_of(token, text)?), Type::UNKNOWN));
+    }
+    let number = token.of(text);
+    if let Ok(v) = number.parse::<i32>() {
+        return Some((Value::Int4(v), Type::INT4));
+    }
+    if let Ok(v) = number.parse::<i64>() {
+        return Some((Value::Int8(v), Type::INT8));
+    }
+    Value::parse(number, Type::NUMERIC, env).ok().map(|value| (value, Type::NUMERIC))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normalized(text: &str) -> Option<String> {
+        normalize(text, &Env::default()).map(|found| found.text)
+    }
+
+    #[test]
+    fn literals_behind_operators_and_in_lists_are_taken() {
+        let text = "select a from t where b = 12 and c in (1, 'x') and d between 1 and 2 limit 3";
+        let wanted = "select a from t where b = $1 and c in ($2, $3) and d between $4 and $5 limit $6";
+        assert_eq!(normalized(text).as_deref(), Some(wanted));
+        let wanted = "insert into t values ($1, $2), ($3, f(4))";
+        assert_eq!(normalized("insert into t values (1, 'a'), (3, f(4))").as_deref(), Some(wanted));
+    }
+
+    #[test]
+    fn literals_that_mean_more_than_their_value_stay() {
+        for text in [
+            "select a from t order by 1",
+            "select a, count(*) from t group by 1 order by 2",
+            "select a::varchar(10) from t",
+            "select interval '1 day'",
+            "select cast(a as numeric(10, 2)) from t",
+        ] {
+            assert_eq!(normalized(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Compiled expressions.
+
+use super::{Node, Slot};
+use crate::functions::{ScalarFn, SessionFn};
+use scaledb_types::{Type, Value};
+use std::cmp::Ordering;
+
+/// A comparison of two values of one type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl Compare {
+    /// Whether the order satisfies the comparison.
+    #[inline]
+    pub(crate) fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Eq => order.is_eq(),
+            Self::Ne => order.is_ne(),
+            Self::Lt => order.is_lt(),
+            Self::Le => order.is_le(),
+            Self::Gt => order.is_gt(),
+            Self::Ge => order.is_ge(),
+        }
+    }
+
+    /// The comparison with its sides exchanged.
+    pub(crate) fn flip(self) -> Self {
+        match self {
+            Self::Lt => Self::Gt,
+            Self::Le => Self::Ge,
+            Self::Gt => Self::Lt,
+            Self::Ge => Self::Le,
+            same => same,
+        }
+    }
+
+    /// As SQL has it.
+    pub(crate) fn sign(self) -> &'static str {
+        match self {
+            Self::Eq => "=",
+            Self::Ne => "<>",
+            Self::Lt => "<",
+            Self::Le => "<=",
+            Self::Gt => ">",
+            Self::Ge => ">=",
+        }
+    }
+}
+
+/// A test that never is NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Test {
+    Null,
+    NotNull,
+    True,
+    NotTrue,
+    False,
+    NotFalse,
+}
+
+/// What is asked of a subquery.
+#[derive(Clone, Debug)]
+pub(crate) enum Ask {
+    /// Its only row's only value; NULL without a row.
+    Scalar,
+    /// Whether it has a row.
+    Exists,
+    /// Whether the values compare so with one of its rows (`= ANY`, `IN`) or, negated by the binder, with all.
+    Any(Vec<Expr>, Compare),
+    /// Its rows as an array.
+    Array(Type),
+}
+
+/// A subquery in an expression.
+#[derive(Debug)]
+pub(crate) struct Subquery {
+    pub(crate) node: std::sync::Arc<Node>,
+    pub(crate) output: Vec<Expr>,
+    pub(crate) ask: Ask,
+    /// Where its rows are kept, if it does not refer to its surroundings.
+    pub(crate) keep: Option<usize>,
+    /// Slots of its surroundings that it reads.
+    pub(crate) outer: Vec<Slot>,
+}
+
+impl Subquery {
+    /// The same rows, asked something else.
+    pub(crate) fn asking(&self, ask: Ask) -> Self {
+        Self {
+            node: self.node.clone(),
+            output: self.output.clone(),
+            ask,
+            keep: self.keep,
+            outer: self.outer.clone(),
+        }
+    }
+}
+
+/// An expression. Its nesting is bounded by the binder.
+#[derive(Clone, Debug)]
+pub(crate) enum Expr {
+    Const(Value),
+    Slot(Slot),
+    Param(usize),
+    Compare(Compare, Box<(Expr, Expr)>),
+    Call(Box<(ScalarFn, Vec<Expr>)>),
+    Session(Box<(SessionFn, Vec<Expr>)>),
+    And(Vec<Expr>),
+    Or(Vec<Expr>),
+    Not(Box<Expr>),
+    Test(Test, Box<Expr>),
+    /// `IS DISTINCT FROM`; negated if true.
+    Distinct(bool, Box<(Expr, Expr)>),
+    /// Conditions with results, and what else.
+    Case(Vec<(Expr, Expr)>, Box<Expr>),
+    Coalesce(Vec<Expr>),
+    /// GREATEST, or LEAST if false.
+    Extreme(bool, Vec<Expr>),
+    /// Whether the value is in the list.
+    In(Box<Expr>, Vec<Expr>),
+    /// The comparison with ANY element of an array, or with ALL if true.
+    Quantified(bool, Compare, Box<(Expr, Expr)>),
+    /// The same for an operator that is a function.
+    QuantifiedCall(bool, Box<(ScalarFn, Expr, Expr)>),
+    Array(Type, Vec<Expr>),
+    Subquery(std::sync::Arc<Subquery>),
+}
+
+impl Expr {
+    /// Calls `f` with each expression that this one is made of, those of subqueries left out.
+    pub(crate) fn children<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        match self {
+            Self::Const(_) | Self::Slot(_) | Self::Param(_) => {}
+            Self::Compare(_, pair) | Self::Distinct(_, pair) | Self::Quantified(_, _, pair) => {
+                f(&pair.0);
+                f(&pair.1);
+            }
+            Self::Call(call) => call.1.iter().for_each(f),
+            Self::Session(call) => call.1.iter().for_each(f),
+            Self::And(list) | Self::Or(list) | Self::Coalesce(list) | Self::Extreme(_, list) => {
+                list.iter().for_each(f);
+            }
+            Self::Array(_, list) => list.iter().for_each(f),
+            Self::Not(inner) | Self::Test(_, inner) => f(inner),
+            Self::Case(branches, other) => {
+                for (condition, result) in branches {
+                    f(condition);
+                    f(result);
+                }
+                f(other);
+            }
+            Self::In(value, list) => {
+                f(value);
+                list.iter().for_each(f);
+            }
+            Self::QuantifiedCall(_, parts) => {
+                f(&parts.1);
+                f(&parts.2);
+            }
+            Self::Subquery(sub) => {
+                if let Ask::Any(values, _) = &sub.ask {
+                    values.iter().for_each(f);
+                }
+            }
+        }
+    }
+
+    /// The expression with what it is made of replaced; subqueries stay as they are.
+    pub(crate) fn map_children<E>(
+        self,
+        f: &mut dyn FnMut(Expr) -> std::result::Result<Expr, E>,
+    ) -> std::result::Result<Expr, E> {
+        fn all<E>(
+            list: Vec<Expr>,
+            f: &mut dyn FnMut(Expr) -> std::result::Result<Expr, E>,
+        ) -> std::result::Result<Vec<Expr>, E> {
+            list.into_iter().map(f).collect()
+        }
+        Ok(match self {
+            Self::Const(_) | Self::Slot(_) | Self::Param(_) => self,
+            Self::Compare(op, pair) => Self::Compare(op, Box::new((f(pair.0)?, f(pair.1)?))),
+            Self::Distinct(negated, pair) => Self::Distinct(negated, Box::new((f(pair.0)?, f(pair.1)?))),
+            Self::Quantified(every, op, pair) => {
+                Self::Quantified(every, op, Box::new((f(pair.0)?, f(pair.1)?)))
+            }
+            Self::Call(call) => Self::Call(Box::new((call.0, all(call.1, f)?))),
+            Self::Session(call) => Self::Session(Box::new((call.0, all(call.1, f)?))),
+            Self::And(list) => Self::And(all(list, f)?),
+            Self::Or(list) => Self::Or(all(list, f)?),
+            Self::Coalesce(list) => Self::Coalesce(all(list, f)?),
+            Self::Extreme(greatest, list) => Self::Extreme(greatest, all(list, f)?),
+            Self::Array(ty, list) => Self::Array(ty, all(list, f)?),
+            Self::Not(inner) => Self::Not(Box::new(f(*inner)?)),
+            Self::Test(test, inner) => Self::Test(test, Box::new(f(*inner)?)),
+            Self::Case(branches, other) => {
+                let mut mapped = Vec::with_capacity(branches.len());
+                for (condition, result) in branches {
+                    mapped.push((f(condition)?, f(result)?));
+                }
+                Self::Case(mapped, Box::new(f(*other)?))
+            }
+            Self::In(value, list) => Self::In(Box::new(f(*value)?), all(list, f)?),
+            Self::QuantifiedCall(every, parts) => {
+                Self::QuantifiedCall(every, Box::new((parts.0, f(parts.1)?, f(parts.2)?)))
+            }
+            Self::Subquery(sub) => match &sub.ask {
+                Ask::Any(values, op) => {
+                    let values = all(values.clone(), f)?;
+                    Self::Subquery(std::sync::Arc::new(sub.asking(Ask::Any(values, *op))))
+                }
+                _ => Self::Subquery(sub),
+            },
+        })
+    }
+
+    /// Calls `f` with each slot that the expression reads.
+    pub(crate) fn slots(&self, f: &mut dyn FnMut(Slot)) {
+        match self {
+            Self::Slot(slot) => f(*slot),
+            Self::Subquery(sub) => sub.outer.iter().for_each(|slot| f(*slot)),
+            _ => {}
+        }
+        self.children(&mut |child| child.slots(f));
+    }
+
+    /// Whether evaluating it may need the engine's worker.
+    pub(crate) fn needs_worker(&self) -> bool {
+        match self {
+            Self::Subquery(_) => true,
+            Self::Session(call) if call.0.needs_worker() => true,
+            _ => {
+                let mut needs = false;
+                self.children(&mut |child| needs |= child.needs_worker());
+                needs
+            }
+        }
+    }
+
+    /// Whether it always has the same value within a statement and reads no slots.
+    pub(crate) fn is_constant(&self) -> bool {
+        match self {
+            Self::Const(_) | Self::Param(_) => true,
+            Self::Slot(_) | Self::Subquery(_) => false,
+            Self::Session(call) => call.0.is_stable() && call.1.iter().all(Self::is_constant),
+            Self::Call(call) if call.0.is_volatile() => false,
+            _ => {
+                let mut constant = true;
+                self.children(&mut |child| constant &= child.is_constant());
+                constant
+            }
+        }
+    }
+
+    /// The nesting, with this expression.
+    pub(crate) fn depth(&self) -> usize {
+        let mut depth = 0;
+        self.children(&mut |child| depth = depth.max(child.depth()));
+        depth + 1
+    }
+
+    /// The conditions that all must hold.
+    pub(crate) fn into_conjuncts(self, out: &mut Vec<Expr>) {
+        match self {
+            Self::And(list) => list.into_iter().for_each(|part| part.into_conjuncts(out)),
+            Self::Const(Value::Bool(true)) => {}
+            other => out.push(other),
+        }
+    }
+
+    /// One condition of several.
+    pub(crate) fn all(mut conjuncts: Vec<Expr>) -> Option<Expr> {
+        match conjuncts.len() {
+            0 => None,
+            1 => conjuncts.pop(),
+            _ => Some(Self::And(conjuncts)),
+        }
+    }
+
+    /// Whether the two are the same expression.
+    pub(crate) fn same(&self, other: &Expr) -> bool {
+        match (self, other) {
+            (Self::Const(a), Self::Const(b)) => a == b,
+            (Self::Slot(a), Self::Slot(b)) => a == b,
+            (Self::Param(a), Self::Param(b)) => a == b,
+            (Self::Compare(x, a), Self::Compare(y, b)) => x == y && a.0.same(&b.0) && a.1.same(&b.1),
+            (Self::Call(a), Self::Call(b)) => a.0 == b.0 && same_all(&a.1, &b.1) && !a.0.is_volatile(),
+            (Self::Session(a), Self::Session(b)) => a.0 == b.0 && a.0.is_stable() && same_all(&a.1, &b.1),
+            (Self::And(a), Self::And(b))
+            | (Self::Or(a), Self::Or(b))
+            | (Self::Coalesce(a), Self::Coalesce(b)) => same_all(a, b),
+            (Self::Extreme(x, a), Self::Extreme(y, b)) => x == y && same_all(a, b),
+            (Self::Array(x, a), Self::Array(y, b)) => x == y && same_all(a, b),
+            (Self::Not(a), Self::Not(b)) => a.same(b),
+            (Self::Test(x, a), Self::Test(y, b)) => x == y && a.same(b),
+            (Self::Distinct(x, a), Self::Distinct(y, b)) => x == y && a.0.same(&b.0) && a.1.same(&b.1),
+            (Self::Case(a, x), Self::Case(b, y)) => {
+                a.len() == b.len()
+                    && x.same(y)
+                    && a.iter().zip(b).all(|(a, b)| a.0.same(&b.0) && a.1.same(&b.1))
+            }
+            (Self::In(x, a), Self::In(y, b)) => x.same(y) && same_all(a, b),
+            _ => false,
+        }
+    }
+}
+
+fn same_all(a: &[Expr], b: &[Expr]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
+}

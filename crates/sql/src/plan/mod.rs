@@ -1,0 +1,449 @@
+//! Compiled statements: trees of operators over a frame of slots.
+//!
+//! A slot holds one value: a column of the row that a scan is at, a parameter of an aggregate, a result. Slots
+//! are numbered when a statement is bound; a run has a frame with all of them. Operators fill slots and
+//! call the next one, so no row is ever copied from one operator to another, except where it must
+//! outlive its scan (sorts, hash tables, batches).
+
+pub(crate) mod access;
+pub(crate) mod cache;
+pub(crate) mod explain;
+pub(crate) mod expr;
+pub(crate) mod prepare;
+
+use expr::Expr;
+use scaledb_base::TableId;
+use scaledb_catalog::TableDesc;
+use scaledb_engine::{Order, TableInfo};
+use scaledb_row::Projection;
+use scaledb_types::Type;
+use std::sync::Arc;
+
+/// A place in the frame.
+pub(crate) type Slot = usize;
+
+/// A table as plans use it: the descriptor and the engine's table behind it.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) desc: Arc<TableDesc>,
+    pub(crate) info: Arc<TableInfo>,
+    /// The types of the columns.
+    pub(crate) types: Vec<Type>,
+    /// The columns of the primary key; none if the engine numbers the rows.
+    pub(crate) primary: Vec<IndexColumn>,
+    /// The columns of the secondary indexes.
+    pub(crate) secondary: Vec<Vec<IndexColumn>>,
+    /// Columns whose keys have a form of their own: position, and the engine's column of the key.
+    pub(crate) key_columns: Vec<(usize, usize)>,
+}
+
+/// A column of an index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexColumn {
+    /// Its position in the table.
+    pub(crate) position: usize,
+    /// The engine's column that holds its key.
+    pub(crate) engine: usize,
+    pub(crate) ty: Type,
+    pub(crate) descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+impl Table {
+    /// The columns of an index.
+    pub(crate) fn index(&self, index: IndexRef) -> &[IndexColumn] {
+        match index {
+            IndexRef::Primary => &self.primary,
+            IndexRef::Secondary(number) => &self.secondary[number],
+        }
+    }
+
+    /// The engine's id of an index.
+    pub(crate) fn index_id(&self, index: IndexRef) -> TableId {
+        match index {
+            IndexRef::Primary => self.info.id,
+            IndexRef::Secondary(number) => self.info.indexes[number].id,
+        }
+    }
+
+    /// The name of an index.
+    pub(crate) fn index_name(&self, index: IndexRef) -> &str {
+        match index {
+            IndexRef::Primary => self.desc.primary_key.as_ref().map_or("", |key| key.name.as_str()),
+            IndexRef::Secondary(number) => &self.desc.indexes[number].name,
+        }
+    }
+}
+
+/// A column that a scan writes into a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub(crate) column: usize,
+    pub(crate) slot: Slot,
+    pub(crate) ty: Type,
+}
+
+/// The values of a key column that a scan looks for.
+#[derive(Debug)]
+pub(crate) enum KeyValue {
+    One(Expr),
+    /// `IN (..)`.
+    List(Vec<Expr>),
+    /// `= ANY (array)`.
+    Array(Expr),
+}
+
+/// An end of a range of the column behind the equal ones.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    pub(crate) value: Expr,
+    pub(crate) inclusive: bool,
+}
+
+/// How a scan finds its rows.
+#[derive(Debug)]
+pub(crate) enum Access {
+    /// By all columns of the primary key or of a unique index.
+    Point { index: TableId, key: Vec<KeyValue> },
+    /// By leading columns of a key, and perhaps a range of the next one; all rows if there are none.
+    Range { index: TableId, key: Vec<KeyValue>, low: Option<Bound>, high: Option<Bound>, order: Order },
+}
+
+/// Which index of a table: its primary key, or the secondary one of this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IndexRef {
+    Primary,
+    Secondary(usize),
+}
+
+/// A scan of a table.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    pub(crate) table: Arc<Table>,
+    pub(crate) alias: String,
+    /// The number of the scan in the statement: where it leaves the row's name.
+    pub(crate) number: usize,
+    pub(crate) index: IndexRef,
+    pub(crate) access: Access,
+    /// All columns while planning, the used ones afterwards.
+    pub(crate) loads: Vec<Load>,
+    pub(crate) projection: Projection,
+    pub(crate) filter: Option<Expr>,
+    /// Whether its rows are fetched in batches, because what is done with them reads, too.
+    pub(crate) batches: bool,
+}
+
+/// How two inputs are joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JoinKind {
+    Inner,
+    Left,
+}
+
+/// For each row of `outer`, the rows of `inner`.
+#[derive(Debug)]
+pub(crate) struct Loop {
+    pub(crate) outer: Node,
+    pub(crate) inner: Node,
+    pub(crate) kind: JoinKind,
+    pub(crate) on: Option<Expr>,
+    /// Slots of `inner`, to be NULL where nothing matches.
+    pub(crate) inner_slots: Vec<Slot>,
+}
+
+/// A join by equality: `inner` is read once and kept in a hash table.
+#[derive(Debug)]
+pub(crate) struct Hash {
+    pub(crate) outer: Node,
+    pub(crate) inner: Node,
+    pub(crate) kind: JoinKind,
+    /// Whether rows of `inner` without a match come, too (a full join).
+    pub(crate) full: bool,
+    pub(crate) outer_keys: Vec<Expr>,
+    pub(crate) inner_keys: Vec<Expr>,
+    pub(crate) on: Option<Expr>,
+    pub(crate) inner_slots: Vec<Slot>,
+    pub(crate) outer_slots: Vec<Slot>,
+}
+
+/// A key of a sort.
+#[derive(Clone, Debug)]
+pub(crate) struct SortKey {
+    pub(crate) expr: Expr,
+    pub(crate) descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+/// An aggregate of a group.
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregate {
+    pub(crate) function: crate::functions::AggregateFn,
+    pub(crate) args: Vec<Expr>,
+    pub(crate) distinct: bool,
+    pub(crate) filter: Option<Expr>,
+    pub(crate) order: Vec<SortKey>,
+    pub(crate) slot: Slot,
+}
+
+/// A set operation other than UNION ALL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SetKind {
+    Union,
+    Intersect,
+    IntersectAll,
+    Except,
+    ExceptAll,
+}
+
+/// An operator. Slots that it names are written before the next operator is called.
+#[derive(Debug)]
+pub(crate) enum Node {
+    /// One row without columns.
+    One,
+    Scan(Box<Scan>),
+    /// Rows of the catalog, computed at the start.
+    Virtual {
+        rows: crate::system::Source,
+        slots: Vec<Slot>,
+    },
+    Values {
+        rows: Vec<Vec<Expr>>,
+        slots: Vec<Slot>,
+    },
+    /// A set-returning function: its elements, and their number if asked for.
+    Function {
+        call: crate::functions::SetCall,
+        slots: Vec<Slot>,
+        ordinality: Option<Slot>,
+    },
+    Filter {
+        input: Box<Node>,
+        predicate: Expr,
+    },
+    Loop(Box<Loop>),
+    Hash(Box<Hash>),
+    /// Computes slots from slots.
+    Project {
+        input: Box<Node>,
+        exprs: Vec<(Expr, Slot)>,
+    },
+    Aggregate {
+        input: Box<Node>,
+        keys: Vec<(Expr, Slot)>,
+        aggregates: Vec<Aggregate>,
+    },
+    Sort {
+        input: Box<Node>,
+        keys: Vec<SortKey>,
+        carry: Vec<Slot>,
+    },
+    /// Drops rows whose values came before.
+    Distinct {
+        input: Box<Node>,
+        on: Vec<Expr>,
+    },
+    Limit {
+        input: Box<Node>,
+        limit: Option<Expr>,
+        offset: Option<Expr>,
+    },
+    /// The rows of all inputs; the slots of each are copied to `slots`.
+    Append {
+        inputs: Vec<(Node, Vec<Slot>)>,
+        slots: Vec<Slot>,
+    },
+    Set {
+        kind: SetKind,
+        left: Box<(Node, Vec<Slot>)>,
+        right: Box<(Node, Vec<Slot>)>,
+        slots: Vec<Slot>,
+    },
+    /// Reads its input once in a run, and hands the kept rows out each time.
+    Keep {
+        input: Box<Node>,
+        number: usize,
+        slots: Vec<Slot>,
+    },
+    /// Evaluates the common table expressions, then its input.
+    With {
+        ctes: Vec<Cte>,
+        input: Box<Node>,
+    },
+    /// The rows of a common table expression.
+    CteScan {
+        number: usize,
+        slots: Vec<Slot>,
+    },
+    /// INSERT, UPDATE or DELETE with RETURNING, in WITH or at the top.
+    Modify(Box<Modify>),
+    /// A window function: see `exec::window`.
+    Window {
+        input: Box<Node>,
+        windows: Vec<Window>,
+        carry: Vec<Slot>,
+    },
+}
+
+/// `row_number()` and its like over a partition.
+#[derive(Debug)]
+pub(crate) struct Window {
+    pub(crate) function: WindowFn,
+    pub(crate) partition: Vec<Expr>,
+    pub(crate) order: Vec<SortKey>,
+    pub(crate) slot: Slot,
+}
+
+/// The window functions that are known.
+#[derive(Debug, Clone)]
+pub(crate) enum WindowFn {
+    RowNumber,
+    Rank,
+    DenseRank,
+    /// An aggregate over the whole partition, or up to the current row and its peers if there is an order.
+    Aggregate(crate::functions::AggregateFn, Vec<Expr>),
+}
+
+/// A common table expression.
+#[derive(Debug)]
+pub(crate) struct Cte {
+    pub(crate) name: String,
+    pub(crate) number: usize,
+    pub(crate) node: Node,
+    pub(crate) slots: Vec<Slot>,
+    /// The part that refers to itself, and whether its rows are made distinct.
+    pub(crate) recursive: Option<(Node, Vec<Slot>, bool)>,
+}
+
+/// A statement that writes.
+#[derive(Debug)]
+pub(crate) enum Modify {
+    Insert(Insert),
+    Update(Update),
+    Delete(Delete),
+}
+
+/// What is checked about a row that is written: slots hold the new row.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    /// Columns that refuse NULL.
+    pub(crate) not_null: Vec<usize>,
+    /// CHECK constraints: name and condition.
+    pub(crate) checks: Vec<(String, Expr)>,
+    /// Foreign keys of this table.
+    pub(crate) references: Vec<Arc<ForeignKey>>,
+    /// Foreign keys of others that refer to this table.
+    pub(crate) referred: Vec<Arc<ForeignKey>>,
+}
+
+/// A foreign key, ready to be checked from both sides.
+#[derive(Debug)]
+pub(crate) struct ForeignKey {
+    pub(crate) desc: scaledb_catalog::ForeignKeyDesc,
+    pub(crate) from: Arc<Table>,
+    pub(crate) to: Arc<Table>,
+    /// Positions of the columns.
+    pub(crate) from_columns: Vec<usize>,
+    pub(crate) to_columns: Vec<usize>,
+    /// The unique index of `to`, and for each of its columns the number of the foreign key's column.
+    pub(crate) unique: IndexRef,
+    pub(crate) key_order: Vec<usize>,
+    /// An index of `from` that begins with the columns, if there is one, and their order in it.
+    pub(crate) index: Option<(IndexRef, Vec<usize>)>,
+    /// The values of SET DEFAULT.
+    pub(crate) set_default: Vec<scaledb_types::Value>,
+}
+
+/// INSERT.
+#[derive(Debug)]
+pub(crate) struct Insert {
+    pub(crate) table: Arc<Table>,
+    pub(crate) source: Node,
+    /// Whether the source reads tables, so that it must be read to its end first.
+    pub(crate) reads: bool,
+    /// For each column of the table its value.
+    pub(crate) values: Vec<Expr>,
+    /// The slots of the new row, by column.
+    pub(crate) row: Vec<Slot>,
+    pub(crate) checks: Checks,
+    pub(crate) conflict: Option<OnConflict>,
+    pub(crate) returning: Option<Vec<Expr>>,
+    pub(crate) returning_slots: Vec<Slot>,
+}
+
+/// ON CONFLICT.
+#[derive(Debug)]
+pub(crate) struct OnConflict {
+    /// The unique index; `None` for any.
+    pub(crate) index: Option<IndexRef>,
+    /// What to do with the row that is there; nothing if `None`.
+    pub(crate) update: Option<Box<ConflictUpdate>>,
+}
+
+/// ON CONFLICT DO UPDATE.
+#[derive(Debug)]
+pub(crate) struct ConflictUpdate {
+    /// The slots of the row that is there, by column.
+    pub(crate) existing: Vec<Slot>,
+    pub(crate) set: Vec<(usize, Expr)>,
+    pub(crate) filter: Option<Expr>,
+}
+
+/// UPDATE.
+#[derive(Debug)]
+pub(crate) struct Update {
+    pub(crate) table: Arc<Table>,
+    /// Finds the rows: scan `target` names them.
+    pub(crate) source: Node,
+    pub(crate) target: usize,
+    /// The old row's slots, by column.
+    pub(crate) old: Vec<Slot>,
+    /// The new row's slots, by column.
+    pub(crate) row: Vec<Slot>,
+    pub(crate) set: Vec<(usize, Expr)>,
+    /// Whether a column of the primary key is set: rows are then deleted and inserted.
+    pub(crate) moves: bool,
+    /// Columns whose old values are needed (all, if rows move or constraints or RETURNING ask).
+    pub(crate) projection: Projection,
+    pub(crate) checks: Checks,
+    pub(crate) returning: Option<Vec<Expr>>,
+    pub(crate) returning_slots: Vec<Slot>,
+}
+
+/// DELETE.
+#[derive(Debug)]
+pub(crate) struct Delete {
+    pub(crate) table: Arc<Table>,
+    pub(crate) source: Node,
+    pub(crate) target: usize,
+    pub(crate) old: Vec<Slot>,
+    pub(crate) checks: Checks,
+    pub(crate) returning: Option<Vec<Expr>>,
+    pub(crate) returning_slots: Vec<Slot>,
+}
+
+/// A statement, compiled.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) root: Node,
+    /// The result's values; empty for statements without RETURNING.
+    pub(crate) output: Vec<Expr>,
+    pub(crate) kind: Kind,
+    /// The number of slots, scans and kept inputs.
+    pub(crate) slots: usize,
+    pub(crate) scans: usize,
+    pub(crate) keeps: usize,
+    /// The nesting of the deepest expression.
+    pub(crate) depth: usize,
+    /// Tables that the plan depends on: oid and engine table.
+    pub(crate) tables: Vec<(u32, TableId)>,
+    pub(crate) writes: bool,
+}
+
+/// What the tag of a statement says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Select,
+    Insert,
+    Update,
+    Delete,
+}

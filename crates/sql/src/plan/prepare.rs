@@ -1,0 +1,94 @@
+//! The last look at a plan: columns that nobody reads are not loaded, and scans learn whether what is done with
+//! their rows reads, too.
+
+use super::expr::Expr;
+use super::{Aggregate, Modify, Node, SortKey};
+use scaledb_row::Projection;
+
+/// Prepares a tree of operators for running. `reads` if what comes behind it reads.
+pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
+    match node {
+        Node::One
+        | Node::Virtual { .. }
+        | Node::CteScan { .. }
+        | Node::Values { .. }
+        | Node::Function { .. } => {}
+        Node::Scan(scan) => {
+            scan.loads.retain(|load| used[load.slot]);
+            let columns = scan.loads.iter().map(|load| load.column);
+            scan.projection = Projection::new(&scan.table.info.schema, columns);
+            scan.batches = reads || scan.filter.as_ref().is_some_and(Expr::needs_worker);
+        }
+        Node::Filter { input, predicate } => prepare(input, used, reads || predicate.needs_worker()),
+        Node::Loop(join) => {
+            let on = join.on.as_ref().is_some_and(Expr::needs_worker);
+            prepare(&mut join.inner, used, reads || on);
+            prepare(&mut join.outer, used, true);
+        }
+        Node::Hash(join) => {
+            let on = join.on.as_ref().is_some_and(Expr::needs_worker);
+            let inner = join.inner_keys.iter().any(Expr::needs_worker);
+            let outer = join.outer_keys.iter().any(Expr::needs_worker);
+            prepare(&mut join.inner, used, inner);
+            prepare(&mut join.outer, used, reads || on || outer);
+        }
+        Node::Project { input, exprs } => {
+            let own = exprs.iter().any(|(expr, _)| expr.needs_worker());
+            prepare(input, used, reads || own);
+        }
+        Node::Aggregate { input, keys, aggregates } => {
+            let own =
+                keys.iter().any(|(expr, _)| expr.needs_worker()) || aggregates.iter().any(aggregate_reads);
+            prepare(input, used, own);
+        }
+        Node::Sort { input, keys, carry } => {
+            carry.sort_unstable();
+            carry.dedup();
+            prepare(input, used, keys.iter().any(key_reads));
+        }
+        Node::Distinct { input, on } => prepare(input, used, reads || on.iter().any(Expr::needs_worker)),
+        Node::Limit { input, .. } => prepare(input, used, reads),
+        Node::Append { inputs, .. } => {
+            inputs.iter_mut().for_each(|(input, _)| prepare(input, used, reads));
+        }
+        Node::Set { left, right, .. } => {
+            prepare(&mut left.0, used, reads);
+            prepare(&mut right.0, used, reads);
+        }
+        Node::Keep { input, .. } => prepare(input, used, false),
+        Node::With { ctes, input } => {
+            for cte in ctes {
+                prepare(&mut cte.node, used, false);
+                if let Some((node, ..)) = &mut cte.recursive {
+                    prepare(node, used, false);
+                }
+            }
+            prepare(input, used, reads);
+        }
+        Node::Modify(modify) => match &mut **modify {
+            Modify::Insert(insert) => {
+                let reads = !insert.reads || insert.values.iter().any(Expr::needs_worker);
+                prepare(&mut insert.source, used, reads);
+            }
+            // what is done with a row that was found may read; the changes themselves come later
+            Modify::Update(update) => prepare(&mut update.source, used, true),
+            Modify::Delete(delete) => prepare(&mut delete.source, used, true),
+        },
+        Node::Window { input, windows, .. } => {
+            let own = windows.iter().any(|window| {
+                window.partition.iter().any(Expr::needs_worker) || window.order.iter().any(key_reads)
+            });
+            prepare(input, used, own);
+        }
+    }
+}
+
+fn key_reads(key: &SortKey) -> bool {
+    key.expr.needs_worker()
+}
+
+fn aggregate_reads(aggregate: &Aggregate) -> bool {
+    aggregate.args.iter().any(Expr::needs_worker)
+        || aggregate.filter.as_ref().is_some_and(Expr::needs_worker)
+        || aggregate.order.iter().any(key_reads)
+}

@@ -1,0 +1,91 @@
+//! What a running statement is given by its session.
+
+use crate::functions::SessionFn;
+use crate::plan::ForeignKey;
+use scaledb_catalog::{Catalog, ForeignKeyDesc};
+use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_types::{Env, Result, SqlError, SqlState, Value};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The session, as far as functions and errors need it.
+pub(crate) trait Host {
+    /// An error of the engine, with the names of what it is about.
+    fn engine_error(&self, error: scaledb_base::Error) -> SqlError;
+    /// Calls a function of the session.
+    fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value>;
+    /// The foreign keys that refer to a table.
+    fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>>;
+    /// The catalog of the transaction.
+    fn catalog(&self) -> &Catalog;
+    /// All settings.
+    fn settings(&self) -> Vec<(String, String)>;
+    /// User and database.
+    fn names(&self) -> (&str, &str);
+    /// The last value of a sequence, and whether it was given.
+    fn sequence(&self, oid: u32) -> Result<(i64, bool)>;
+}
+
+/// Which constraints wait for the commit, as SET CONSTRAINTS has it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ConstraintModes {
+    /// For all deferrable ones.
+    pub(crate) all: Option<bool>,
+    /// By name.
+    pub(crate) named: Vec<(String, bool)>,
+}
+
+/// What a running statement is given by its session.
+pub(crate) struct Context<'a> {
+    pub(crate) env: &'a Env,
+    /// Bytes for sorts, groups and kept rows.
+    pub(crate) memory_limit: usize,
+    pub(crate) cancel: &'a AtomicBool,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) host: &'a dyn Host,
+    pub(crate) constraints: &'a ConstraintModes,
+}
+
+impl Context<'_> {
+    /// Fails if the statement was cancelled or has taken too long.
+    ///
+    /// # Errors
+    /// 57014.
+    pub(crate) fn check_cancel(&self) -> Result<()> {
+        // the flag stands alone: what the canceller did before does not matter
+        if self.cancel.load(Ordering::Relaxed) {
+            self.cancel.store(false, Ordering::Relaxed);
+            return Err(SqlError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            return Err(SqlError::new(
+                SqlState::QUERY_CANCELED,
+                "canceling statement due to statement timeout",
+            ));
+        }
+        Ok(())
+    }
+
+    /// An error of the engine, as SQL has it.
+    #[cold]
+    pub(crate) fn engine_error(&self, error: scaledb_base::Error) -> SqlError {
+        self.host.engine_error(error)
+    }
+
+    /// Calls a function of the session.
+    ///
+    /// # Errors
+    /// What it refuses.
+    pub(crate) fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {
+        self.host.call(function, args)
+    }
+
+    /// Whether a foreign key waits for the commit.
+    pub(crate) fn is_deferred(&self, key: &ForeignKeyDesc) -> bool {
+        if !key.deferrable {
+            return false;
+        }
+        let named = self.constraints.named.iter().rev().find(|(name, _)| *name == key.name);
+        named.map(|(_, deferred)| *deferred).or(self.constraints.all).unwrap_or(key.deferred)
+    }
+}

@@ -1,0 +1,268 @@
+//! COPY.
+
+use super::Session;
+use super::copy_text::{Decoder, Encoder};
+use super::run::Target;
+use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
+use crate::exec::{Exec, Flow};
+use crate::parse::utility::{Copy, CopyFormat, CopySource};
+use crate::plan::cache::{Action, Compiled};
+use scaledb_engine::Engine;
+use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+use std::sync::Arc;
+
+/// A COPY FROM STDIN at work.
+pub(super) struct CopyIn {
+    /// INSERT of one row, with a parameter for each column.
+    insert: Arc<Compiled>,
+    decoder: Decoder,
+    types: Vec<Type>,
+    names: Vec<String>,
+    table: String,
+    rows: u64,
+    /// Whether the statement is committed at its end.
+    alone: bool,
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+impl<E: Engine> Session<E> {
+    /// Begins a COPY; runs it if it goes out.
+    pub(super) fn copy(&mut self, copy: &Copy, alone: bool, sink: &mut dyn RowSink) -> Result<Executed> {
+        if copy.into_table {
+            return self.copy_in(copy, alone);
+        }
+        let text = match &copy.source {
+            CopySource::Query(text) => text.clone(),
+            CopySource::Table { schema, name, columns } => {
+                let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
+                let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
+                let schema = schema.as_ref().map_or(String::new(), |schema| format!("{}.", quoted(schema)));
+                format!("SELECT {columns} FROM {schema}{}", quoted(name))
+            }
+        };
+        let compiled = self.compile(&text, &[])?;
+        let Some(columns) = &compiled.columns else {
+            return Err(SqlError::unsupported("COPY of a statement that returns no rows is not supported"));
+        };
+        let force: Vec<bool> = columns
+            .iter()
+            .map(|column| copy.force_quote_all || copy.force_quote.contains(&column.name))
+            .collect();
+        sink.copy_out(CopyInfo { binary: copy.format == CopyFormat::Binary, columns: columns.len() })?;
+        let mut out =
+            CopySink { sink, encoder: Encoder::new(copy, force), columns, at: 0, buffer: Vec::new() };
+        out.encoder.begin(columns, &mut out.buffer);
+        out.flush()?;
+        let rows = self.run_plan(&compiled, &[], false, Target::Sink(&mut out))?;
+        out.encoder.end(&mut out.buffer);
+        out.flush()?;
+        if alone {
+            self.commit()?;
+        }
+        Ok(Executed::Complete(Tag::rows("COPY", rows)))
+    }
+
+    fn copy_in(&mut self, copy: &Copy, alone: bool) -> Result<Executed> {
+        let CopySource::Table { schema, name, columns } = &copy.source else {
+            return Err(SqlError::internal("COPY into a query"));
+        };
+        let found = match schema {
+            Some(schema) => self.state.catalog.lookup(schema, name).cloned(),
+            None => {
+                self.state.path.iter().find_map(|schema| self.state.catalog.lookup(schema, name)).cloned()
+            }
+        };
+        let Some(scaledb_catalog::Relation::Table(desc)) = found else {
+            let what = format!("relation \"{name}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+        };
+        let table = self.table(desc.oid)?;
+        let mut positions = Vec::new();
+        for column in columns {
+            positions.push(desc.column(column).ok_or_else(|| {
+                let what = format!("column \"{column}\" of relation \"{name}\" does not exist");
+                SqlError::new(SqlState::UNDEFINED_COLUMN, what)
+            })?);
+        }
+        if columns.is_empty() {
+            positions = (0..desc.columns.len()).collect();
+        }
+        let names: Vec<String> = positions.iter().map(|&at| desc.columns[at].name.clone()).collect();
+        let types: Vec<Type> = positions.iter().map(|&at| table.types[at]).collect();
+        let list: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+        let params: Vec<String> = (1..=names.len()).map(|number| format!("${number}")).collect();
+        let text = format!(
+            "INSERT INTO {}.{} ({}) VALUES ({})",
+            quoted(&desc.schema),
+            quoted(&desc.name),
+            list.join(", "),
+            params.join(", ")
+        );
+        let oids: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
+        let insert = self.compile(&text, &oids)?;
+        if self.transaction.is_read_only() {
+            return Err(SqlError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                "cannot execute COPY FROM in a read-only transaction",
+            ));
+        }
+        if alone {
+            self.transaction.begin_implicit();
+        }
+        let info = CopyInfo { binary: copy.format == CopyFormat::Binary, columns: names.len() };
+        let not_null: Vec<bool> = names.iter().map(|name| copy.force_not_null.contains(name)).collect();
+        let null: Vec<bool> = names.iter().map(|name| copy.force_null.contains(name)).collect();
+        let decoder = Decoder::new(copy, not_null, null);
+        let table = desc.name.clone();
+        self.copying = Some(CopyIn { insert, decoder, types, names, table, rows: 0, alone });
+        Ok(Executed::CopyIn(info))
+    }
+
+    fn no_copy() -> SqlError {
+        SqlError::new(SqlState::PROTOCOL_VIOLATION, "no COPY FROM STDIN is running")
+    }
+
+    pub(super) fn copy_in_data(&mut self, data: &[u8]) -> Result<()> {
+        let mut copying = self.copying.take().ok_or_else(Self::no_copy)?;
+        copying.decoder.feed(data);
+        self.copy_rows(&mut copying, false)?;
+        self.copying = Some(copying);
+        Ok(())
+    }
+
+    pub(super) fn copy_in_done(&mut self, sink: &mut dyn RowSink) -> Result<Step> {
+        let mut copying = self.copying.take().ok_or_else(Self::no_copy)?;
+        self.copy_rows(&mut copying, true)?;
+        if copying.alone && self.waiting.is_empty() {
+            self.end_implicit()?;
+        }
+        sink.complete(&Tag::rows("COPY", copying.rows));
+        Ok(Step::Done)
+    }
+
+    /// Inserts the rows that are complete.
+    fn copy_rows(&mut self, copying: &mut CopyIn, end: bool) -> Result<()> {
+        let compiled = copying.insert.clone();
+        let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
+        self.ensure_begun()?;
+        self.transaction.touch(&plan.tables);
+        let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
+        let mut frame = std::mem::take(&mut self.frame);
+        let mut deferred = Vec::new();
+        let context = self.context();
+        let mut result = Ok(());
+        let mut values = Vec::with_capacity(copying.types.len());
+        loop {
+            values.clear();
+            match copying.decoder.row(&copying.types, context.env, end, &mut values) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => {
+                    result = Err(copying.place(error));
+                    break;
+                }
+            }
+            let shape = (plan.slots, plan.scans, plan.keeps);
+            let mut exec = Exec::new(&mut worker, &context, &values, shape, std::mem::take(&mut frame));
+            let inserted = exec.run(&plan.root, &mut |_| Ok(Flow::Continue(())));
+            deferred.append(&mut exec.deferred);
+            frame = std::mem::take(&mut exec.frame);
+            drop(exec);
+            if let Err(error) = inserted {
+                result = Err(copying.place(error));
+                break;
+            }
+            copying.rows += 1;
+            if copying.rows % 256 == 0
+                && let Err(error) = context.check_cancel()
+            {
+                result = Err(error);
+                break;
+            }
+        }
+        drop(context);
+        frame.clear();
+        self.frame = frame;
+        self.worker = Some(worker);
+        self.transaction.deferred.append(&mut deferred);
+        result
+    }
+}
+
+impl CopyIn {
+    /// The error with the place in the data where it happened.
+    fn place(&self, error: SqlError) -> SqlError {
+        if error.fields().detail.is_some() {
+            return error;
+        }
+        let column = self.decoder.column().and_then(|at| self.names.get(at));
+        let place = match column {
+            Some(column) => format!("COPY {}, row {}, column {column}.", self.table, self.rows + 1),
+            None => format!("COPY {}, row {}.", self.table, self.rows + 1),
+        };
+        error.detail(place)
+    }
+}
+
+/// Turns rows into the data of COPY TO STDOUT.
+struct CopySink<'s> {
+    sink: &'s mut dyn RowSink,
+    encoder: Encoder,
+    columns: &'s [Column],
+    at: usize,
+    buffer: Vec<u8>,
+}
+
+impl CopySink<'_> {
+    fn flush(&mut self) -> Result<()> {
+        if !self.buffer.is_empty() {
+            self.sink.copy_data(&self.buffer)?;
+            self.buffer.clear();
+        }
+        Ok(())
+    }
+}
+
+impl RowSink for CopySink<'_> {
+    fn describe(&mut self, _: &[Column]) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_row(&mut self, columns: usize) {
+        self.at = 0;
+        self.encoder.begin_row(columns, &mut self.buffer);
+    }
+
+    fn value(&mut self, env: &Env, ty: Type, value: &Value) -> Result<()> {
+        debug_assert!(self.at < self.columns.len());
+        self.encoder.value(self.at, env, ty, value, &mut self.buffer);
+        self.at += 1;
+        Ok(())
+    }
+
+    fn end_row(&mut self) -> Result<()> {
+        self.encoder.end_row(&mut self.buffer);
+        self.flush()
+    }
+
+    fn complete(&mut self, _: &Tag) {}
+
+    fn empty(&mut self) {}
+
+    fn copy_out(&mut self, _: CopyInfo) -> Result<()> {
+        Ok(())
+    }
+
+    fn copy_data(&mut self, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn mark(&mut self) {}
+
+    fn rewind(&mut self) -> bool {
+        false
+    }
+}

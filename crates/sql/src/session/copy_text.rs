@@ -1,0 +1,493 @@
+//! The formats of COPY: text, csv, binary.
+
+use crate::api::Column;
+use crate::parse::utility::{Copy, CopyFormat};
+use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+
+const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
+/// A row in a COPY has at most this many bytes.
+const MAX_ROW: usize = 64 << 20;
+
+fn bad(message: impl Into<String>) -> SqlError {
+    SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message.into())
+}
+
+/// Rows out of data that arrives in pieces.
+pub(super) struct Decoder {
+    format: CopyFormat,
+    delimiter: u8,
+    null: String,
+    header: bool,
+    quote: u8,
+    escape: u8,
+    force_not_null: Vec<bool>,
+    force_null: Vec<bool>,
+    buffer: Vec<u8>,
+    at: usize,
+    /// What a csv row was scanned up to, and whether within quotes.
+    scanned: usize,
+    quoted: bool,
+    started: bool,
+    ended: bool,
+    column: Option<usize>,
+    field: Vec<u8>,
+}
+
+impl Decoder {
+    pub(super) fn new(copy: &Copy, force_not_null: Vec<bool>, force_null: Vec<bool>) -> Self {
+        Self {
+            format: copy.format,
+            delimiter: copy.delimiter,
+            null: copy.null.clone(),
+            header: copy.header,
+            quote: copy.quote,
+            escape: copy.escape,
+            force_not_null,
+            force_null,
+            buffer: Vec::new(),
+            at: 0,
+            scanned: 0,
+            quoted: false,
+            started: false,
+            ended: false,
+            column: None,
+            field: Vec::new(),
+        }
+    }
+
+    /// The column that an error was about.
+    pub(super) fn column(&self) -> Option<usize> {
+        self.column
+    }
+
+    /// Adds data.
+    pub(super) fn feed(&mut self, data: &[u8]) {
+        if self.at > 0 {
+            self.buffer.drain(..self.at);
+            self.scanned -= self.at.min(self.scanned);
+            self.at = 0;
+        }
+        self.buffer.extend_from_slice(data);
+    }
+
+    /// The next row, if it is complete. `end` says that no more data comes.
+    pub(super) fn row(&mut self, types: &[Type], env: &Env, end: bool, out: &mut Vec<Value>) -> Result<bool> {
+        self.column = None;
+        if self.ended {
+            return Ok(false);
+        }
+        if self.buffer.len() - self.at > MAX_ROW && !end {
+            return Err(bad(format!("a row of COPY has more than {MAX_ROW} bytes")));
+        }
+        match self.format {
+            CopyFormat::Binary => self.binary_row(types, end, out),
+            CopyFormat::Text => self.text_row(types, env, end, out),
+            CopyFormat::Csv => self.csv_row(types, env, end, out),
+        }
+    }
+
+    /// The next line without its end.
+    fn line(&mut self, end: bool) -> Option<std::ops::Range<usize>> {
+        let rest = &self.buffer[self.at..];
+        let found = rest.iter().position(|&b| b == b'\n');
+        let length = match found {
+            Some(length) => length,
+            None if end && !rest.is_empty() => rest.len(),
+            None => return None,
+        };
+        let start = self.at;
+        self.at += length + usize::from(found.is_some());
+        let mut stop = start + length;
+        if stop > start && self.buffer[stop - 1] == b'\r' {
+            stop -= 1;
+        }
+        Some(start..stop)
+    }
+
+    fn text_row(&mut self, types: &[Type], env: &Env, end: bool, out: &mut Vec<Value>) -> Result<bool> {
+        if self.header && !self.started {
+            if self.line(end).is_none() {
+                return Ok(false);
+            }
+            self.started = true;
+        }
+        let Some(line) = self.line(end) else { return Ok(false) };
+        if &self.buffer[line.clone()] == b"\\." {
+            self.ended = true;
+            return Ok(false);
+        }
+        let mut at = line.start;
+        for (number, &ty) in types.iter().enumerate() {
+            self.column = Some(number);
+            if at > line.end {
+                return Err(bad(format!("missing data for column number {}", number + 1)));
+            }
+            let mut stop = at;
+            while stop < line.end && self.buffer[stop] != self.delimiter {
+                stop += if self.buffer[stop] == b'\\' { 2 } else { 1 };
+            }
+            let stop = stop.min(line.end);
+            let raw = &self.buffer[at..stop];
+            if raw == self.null.as_bytes() {
+                out.push(Value::Null);
+            } else {
+                unescape(raw, &mut self.field);
+                out.push(Value::parse(scaledb_types::utf8(&self.field)?, ty, env)?);
+            }
+            at = stop + 1;
+        }
+        self.column = None;
+        if at <= line.end {
+            return Err(bad("extra data after last expected column"));
+        }
+        Ok(true)
+    }
+
+    fn csv_row(&mut self, types: &[Type], env: &Env, end: bool, out: &mut Vec<Value>) -> Result<bool> {
+        loop {
+            let Some(line) = self.csv_line(end)? else { return Ok(false) };
+            if self.header && !self.started {
+                self.started = true;
+                continue;
+            }
+            self.started = true;
+            if &self.buffer[line.clone()] == b"\\." {
+                self.ended = true;
+                return Ok(false);
+            }
+            return self.csv_fields(line, types, env, out);
+        }
+    }
+
+    /// The next csv row: lines within quotes belong together.
+    fn csv_line(&mut self, end: bool) -> Result<Option<std::ops::Range<usize>>> {
+        let start = self.at;
+        let mut at = self.scanned.max(start);
+        while at < self.buffer.len() {
+            let b = self.buffer[at];
+            if self.quoted && b == self.escape && self.escape != self.quote {
+                at += 2;
+                continue;
+            }
+            if b == self.quote {
+                self.quoted = !self.quoted;
+            } else if b == b'\n' && !self.quoted {
+                self.at = at + 1;
+                self.scanned = at + 1;
+                let stop = if at > start && self.buffer[at - 1] == b'\r' { at - 1 } else { at };
+                return Ok(Some(start..stop));
+            }
+            at += 1;
+        }
+        self.scanned = at;
+        if !end || start >= self.buffer.len() {
+            return Ok(None);
+        }
+        if self.quoted {
+            return Err(bad("unterminated CSV quoted field"));
+        }
+        self.at = self.buffer.len();
+        Ok(Some(start..self.buffer.len()))
+    }
+
+    fn csv_fields(
+        &mut self,
+        line: std::ops::Range<usize>,
+        types: &[Type],
+        env: &Env,
+        out: &mut Vec<Value>,
+    ) -> Result<bool> {
+        let mut at = line.start;
+        let mut more = true;
+        for (number, &ty) in types.iter().enumerate() {
+            self.column = Some(number);
+            if !more {
+                return Err(bad(format!("missing data for column number {}", number + 1)));
+            }
+            self.field.clear();
+            let mut was_quoted = false;
+            let mut inside = false;
+            more = false;
+            while at < line.end {
+                let b = self.buffer[at];
+                let following = self.buffer.get(at + 1).copied().filter(|_| at + 1 < line.end);
+                if inside {
+                    if b == self.escape
+                        && following.is_some_and(|next| next == self.quote || next == self.escape)
+                    {
+                        self.field.extend(following);
+                        at += 2;
+                        continue;
+                    }
+                    if b == self.quote {
+                        inside = false;
+                    } else {
+                        self.field.push(b);
+                    }
+                } else if b == self.quote {
+                    inside = true;
+                    was_quoted = true;
+                } else if b == self.delimiter {
+                    more = true;
+                    at += 1;
+                    break;
+                } else {
+                    self.field.push(b);
+                }
+                at += 1;
+            }
+            let is_null = self.field == self.null.as_bytes()
+                && (!was_quoted && !self.force_not_null[number] || was_quoted && self.force_null[number]);
+            if is_null {
+                out.push(Value::Null);
+            } else {
+                out.push(Value::parse(scaledb_types::utf8(&self.field)?, ty, env)?);
+            }
+        }
+        self.column = None;
+        if more {
+            return Err(bad("extra data after last expected column"));
+        }
+        Ok(true)
+    }
+
+    fn binary_row(&mut self, types: &[Type], end: bool, out: &mut Vec<Value>) -> Result<bool> {
+        if !self.started {
+            let Some(header) = self.buffer.get(self.at..self.at + 19) else {
+                return if end { Err(bad("COPY file signature not recognized")) } else { Ok(false) };
+            };
+            if &header[..11] != SIGNATURE {
+                return Err(bad("COPY file signature not recognized"));
+            }
+            let flags = u32::from_be_bytes([header[11], header[12], header[13], header[14]]);
+            if flags >> 16 != 0 {
+                return Err(bad("unrecognized critical flags in COPY file header"));
+            }
+            let extension = u32::from_be_bytes([header[15], header[16], header[17], header[18]]) as usize;
+            if self.buffer.len() < self.at + 19 + extension {
+                return if end { Err(bad("invalid COPY file header")) } else { Ok(false) };
+            }
+            self.at += 19 + extension;
+            self.started = true;
+        }
+        let mut at = self.at;
+        let Some(count) = self.bytes::<2>(&mut at).map(i16::from_be_bytes) else {
+            return if end { Err(bad("unexpected EOF in COPY data")) } else { Ok(false) };
+        };
+        if count == -1 {
+            self.ended = true;
+            return Ok(false);
+        }
+        if usize::try_from(count) != Ok(types.len()) {
+            return Err(bad(format!("row field count is {count}, expected {}", types.len())));
+        }
+        let mut places = Vec::with_capacity(types.len());
+        for _ in types {
+            let Some(length) = self.bytes::<4>(&mut at).map(i32::from_be_bytes) else {
+                return if end { Err(bad("unexpected EOF in COPY data")) } else { Ok(false) };
+            };
+            let Ok(length) = usize::try_from(length) else {
+                if length != -1 {
+                    return Err(bad("invalid field size"));
+                }
+                places.push(None);
+                continue;
+            };
+            if at + length > self.buffer.len() {
+                return if end { Err(bad("unexpected EOF in COPY data")) } else { Ok(false) };
+            }
+            places.push(Some(at..at + length));
+            at += length;
+        }
+        for (number, (place, &ty)) in places.into_iter().zip(types).enumerate() {
+            self.column = Some(number);
+            out.push(match place {
+                None => Value::Null,
+                Some(place) => Value::from_binary(&self.buffer[place], ty)?,
+            });
+        }
+        self.column = None;
+        self.at = at;
+        Ok(true)
+    }
+
+    fn bytes<const N: usize>(&self, at: &mut usize) -> Option<[u8; N]> {
+        let bytes = self.buffer.get(*at..*at + N)?.try_into().ok()?;
+        *at += N;
+        Some(bytes)
+    }
+}
+
+/// The content of a field in the text format.
+fn unescape(raw: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    let mut at = 0;
+    while at < raw.len() {
+        if raw[at] != b'\\' || at + 1 == raw.len() {
+            out.push(raw[at]);
+            at += 1;
+            continue;
+        }
+        let code = raw[at + 1];
+        at += 2;
+        match code {
+            b'b' => out.push(8),
+            b'f' => out.push(12),
+            b'n' => out.push(b'\n'),
+            b'r' => out.push(b'\r'),
+            b't' => out.push(b'\t'),
+            b'v' => out.push(11),
+            b'0'..=b'7' => {
+                let mut value = u32::from(code - b'0');
+                let mut digits = 1;
+                while digits < 3 && at < raw.len() && (b'0'..=b'7').contains(&raw[at]) {
+                    value = value * 8 + u32::from(raw[at] - b'0');
+                    at += 1;
+                    digits += 1;
+                }
+                out.push(value as u8);
+            }
+            b'x' if raw.get(at).is_some_and(u8::is_ascii_hexdigit) => {
+                let mut value = 0;
+                let mut digits = 0;
+                while digits < 2
+                    && let Some(digit) = raw.get(at).and_then(|&b| char::from(b).to_digit(16))
+                {
+                    value = value * 16 + digit;
+                    at += 1;
+                    digits += 1;
+                }
+                out.push(value as u8);
+            }
+            other => out.push(other),
+        }
+    }
+}
+
+/// Data out of rows.
+pub(super) struct Encoder {
+    format: CopyFormat,
+    delimiter: u8,
+    null: String,
+    header: bool,
+    quote: u8,
+    escape: u8,
+    force_quote: Vec<bool>,
+    text: Vec<u8>,
+}
+
+impl Encoder {
+    pub(super) fn new(copy: &Copy, force_quote: Vec<bool>) -> Self {
+        Self {
+            format: copy.format,
+            delimiter: copy.delimiter,
+            null: copy.null.clone(),
+            header: copy.header,
+            quote: copy.quote,
+            escape: copy.escape,
+            force_quote,
+            text: Vec::new(),
+        }
+    }
+
+    pub(super) fn begin(&mut self, columns: &[Column], out: &mut Vec<u8>) {
+        match self.format {
+            CopyFormat::Binary => {
+                out.extend_from_slice(SIGNATURE);
+                out.extend_from_slice(&[0; 8]);
+            }
+            _ if self.header => {
+                for (number, column) in columns.iter().enumerate() {
+                    if number > 0 {
+                        out.push(self.delimiter);
+                    }
+                    self.text.clear();
+                    self.text.extend_from_slice(column.name.as_bytes());
+                    self.write_text(false, out);
+                }
+                out.push(b'\n');
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn begin_row(&mut self, columns: usize, out: &mut Vec<u8>) {
+        if self.format == CopyFormat::Binary {
+            out.extend_from_slice(&(columns as i16).to_be_bytes());
+        }
+    }
+
+    pub(super) fn value(&mut self, at: usize, env: &Env, ty: Type, value: &Value, out: &mut Vec<u8>) {
+        if self.format == CopyFormat::Binary {
+            if value.is_null() {
+                out.extend_from_slice(&(-1i32).to_be_bytes());
+                return;
+            }
+            let place = out.len();
+            out.extend_from_slice(&[0; 4]);
+            value.write_binary(ty, out);
+            let length = (out.len() - place - 4) as i32;
+            out[place..place + 4].copy_from_slice(&length.to_be_bytes());
+            return;
+        }
+        if at > 0 {
+            out.push(self.delimiter);
+        }
+        if value.is_null() {
+            out.extend_from_slice(self.null.as_bytes());
+            return;
+        }
+        self.text.clear();
+        value.write_text(ty, env, &mut self.text);
+        self.write_text(self.force_quote.get(at).copied().unwrap_or(false), out);
+    }
+
+    /// Writes the field that `text` holds.
+    fn write_text(&self, force: bool, out: &mut Vec<u8>) {
+        if self.format == CopyFormat::Csv {
+            let special = |b: &u8| *b == self.delimiter || *b == self.quote || *b == b'\n' || *b == b'\r';
+            let quote = force
+                || self.text == self.null.as_bytes()
+                || self.text == b"\\."
+                || self.text.iter().any(special);
+            if !quote {
+                out.extend_from_slice(&self.text);
+                return;
+            }
+            out.push(self.quote);
+            for &b in &self.text {
+                if b == self.quote || b == self.escape {
+                    out.push(self.escape);
+                }
+                out.push(b);
+            }
+            out.push(self.quote);
+            return;
+        }
+        for &b in &self.text {
+            match b {
+                8 => out.extend_from_slice(b"\\b"),
+                12 => out.extend_from_slice(b"\\f"),
+                b'\n' => out.extend_from_slice(b"\\n"),
+                b'\r' => out.extend_from_slice(b"\\r"),
+                b'\t' => out.extend_from_slice(b"\\t"),
+                11 => out.extend_from_slice(b"\\v"),
+                b'\\' => out.extend_from_slice(b"\\\\"),
+                b if b == self.delimiter => out.extend_from_slice(&[b'\\', b]),
+                b => out.push(b),
+            }
+        }
+    }
+
+    pub(super) fn end_row(&mut self, out: &mut Vec<u8>) {
+        if self.format != CopyFormat::Binary {
+            out.push(b'\n');
+        }
+    }
+
+    pub(super) fn end(&mut self, out: &mut Vec<u8>) {
+        if self.format == CopyFormat::Binary {
+            out.extend_from_slice(&(-1i16).to_be_bytes());
+        }
+    }
+}

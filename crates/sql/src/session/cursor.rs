@@ -1,0 +1,210 @@
+//! Portals and cursors.
+//!
+//! The rows of a portal that is read in parts are computed at its first part and kept; so are a cursor's. They
+//! count as memory of the query.
+
+use super::Session;
+use super::run::{Target, replay};
+use crate::api::{Description, Executed, RowSink, Tag};
+use crate::parse::utility::Motion;
+use crate::plan::cache::{Action, Compiled};
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::sync::Arc;
+
+/// A statement with its parameters, and how far it got.
+pub(super) struct Portal {
+    compiled: Arc<Compiled>,
+    params: Vec<Value>,
+    /// Its rows, if they are kept.
+    rows: Option<Vec<Box<[Value]>>>,
+    /// The row that it is on: rows before it were returned.
+    at: usize,
+    done: bool,
+    /// Whether it outlives its transaction.
+    pub(super) hold: bool,
+}
+
+impl Portal {
+    pub(super) fn new(compiled: Arc<Compiled>, params: Vec<Value>) -> Self {
+        Self { compiled, params, rows: None, at: 0, done: false, hold: false }
+    }
+
+    /// The memory of its parameters.
+    pub(super) fn into_params(mut self) -> Vec<Value> {
+        self.params.clear();
+        self.params
+    }
+}
+
+fn missing(name: &str) -> SqlError {
+    SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
+}
+
+impl<E: Engine> Session<E> {
+    pub(super) fn portal_description(&mut self, name: &str) -> Result<Description> {
+        let portal = self.portals.get(name).ok_or_else(|| missing(name))?;
+        Ok(Description { parameters: Vec::new(), columns: portal.compiled.columns.clone() })
+    }
+
+    pub(super) fn execute_portal(
+        &mut self,
+        name: &str,
+        max_rows: u64,
+        last: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
+        // taken out while it runs, for the end of a transaction closes portals
+        let mut portal = self.portals.remove(name).ok_or_else(|| missing(name))?;
+        let result = self.execute_taken(&mut portal, max_rows, last, sink);
+        if result.is_ok()
+            && (self.transaction.in_block() || self.transaction.is_implicit() || name.is_empty())
+        {
+            self.portals.insert(name.to_owned(), portal);
+        }
+        result
+    }
+
+    fn execute_taken(
+        &mut self,
+        portal: &mut Portal,
+        max_rows: u64,
+        last: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
+        let returns_rows = portal.compiled.columns.is_some();
+        if portal.done && !(returns_rows && portal.rows.is_some()) {
+            return match &portal.compiled.action {
+                Action::Empty => Ok(Executed::Empty),
+                Action::Plan(plan) if returns_rows => Ok(Executed::Complete(Self::tag(plan, 0))),
+                _ => Err(SqlError::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "portal cannot be run any more",
+                )),
+            };
+        }
+        let in_parts = returns_rows && max_rows > 0 && matches!(portal.compiled.action, Action::Plan(_));
+        // a statement that is followed by others is committed with them
+        if self.transaction.is_alone() && !(last && !in_parts) {
+            self.transaction.begin_implicit();
+        }
+        let alone = self.transaction.is_alone();
+        if !in_parts && portal.rows.is_none() {
+            portal.done = true;
+            let params = std::mem::take(&mut portal.params);
+            let result = self.run_compiled(&portal.compiled.clone(), &params, alone, sink);
+            portal.params = params;
+            return result;
+        }
+        self.refuse_failed()?;
+        let Action::Plan(plan) = &portal.compiled.action else {
+            return Err(SqlError::internal("a portal of no plan"));
+        };
+        if portal.rows.is_none() {
+            self.start_statement();
+            let mut rows = Vec::new();
+            let params = std::mem::take(&mut portal.params);
+            let run = self.run_plan(&portal.compiled, &params, false, Target::Keep(&mut rows));
+            portal.params = params;
+            run?;
+            portal.rows = Some(rows);
+        }
+        let rows = portal.rows.as_deref().unwrap_or_default();
+        let left = rows.len() - portal.at;
+        let count =
+            if max_rows == 0 { left } else { left.min(usize::try_from(max_rows).unwrap_or(usize::MAX)) };
+        let columns = portal.compiled.columns.as_deref().unwrap_or_default();
+        replay(&self.env, &rows[portal.at..portal.at + count], columns, sink)?;
+        portal.at += count;
+        // PostgreSQL does not look ahead: a part that is full may be the last one
+        if max_rows > 0 && count as u64 == max_rows {
+            return Ok(Executed::Suspended);
+        }
+        portal.done = true;
+        Ok(Executed::Complete(Self::tag(plan, count as u64)))
+    }
+
+    /// DECLARE.
+    pub(super) fn declare(&mut self, name: String, hold: bool, text: &str) -> Result<Tag> {
+        if !hold {
+            self.need_block("DECLARE CURSOR")?;
+        }
+        if self.portals.contains_key(&name) {
+            let what = format!("cursor \"{name}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_CURSOR, what));
+        }
+        let compiled = self.compile(text, &[])?;
+        let Action::Plan(plan) = &compiled.action else {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "a cursor needs a query"));
+        };
+        if plan.writes {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "a cursor needs a query that does not write"));
+        }
+        self.start_statement();
+        let mut rows = Vec::new();
+        let alone = self.transaction.is_alone();
+        self.run_plan(&compiled, &[], alone, Target::Keep(&mut rows))?;
+        let portal = Portal { rows: Some(rows), hold, ..Portal::new(compiled.clone(), Vec::new()) };
+        self.portals.insert(name, portal);
+        Ok(Tag::plain("DECLARE CURSOR"))
+    }
+
+    /// The columns of a cursor.
+    pub(super) fn cursor_columns(&self, name: &str) -> Option<Vec<crate::api::Column>> {
+        self.portals.get(name).and_then(|portal| portal.compiled.columns.clone())
+    }
+
+    /// FETCH and MOVE.
+    pub(super) fn fetch(
+        &mut self,
+        name: &str,
+        motion: Motion,
+        moves: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Tag> {
+        let env = self.env.clone();
+        let portal = self.portals.get_mut(name).ok_or_else(|| {
+            SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
+        })?;
+        let rows = portal.rows.as_deref().unwrap_or_default();
+        let end = rows.len() as i64;
+        // the cursor is on row `at`: 0 before the first, end + 1 behind the last
+        let at = portal.at as i64;
+        let mut found: Vec<Box<[Value]>> = Vec::new();
+        let row = |number: i64| rows.get(usize::try_from(number - 1).ok()?).cloned();
+        let to = match motion {
+            Motion::Relative(count) if count >= 0 => {
+                let to = at.saturating_add(count).min(end + 1);
+                if count == 0 {
+                    found.extend(row(at));
+                }
+                found.extend((at + 1..=to).filter_map(row));
+                to
+            }
+            Motion::Relative(count) => {
+                let to = at.saturating_add(count).max(0);
+                found.extend((to.max(1)..at).rev().filter_map(row));
+                to
+            }
+            Motion::Absolute(number) => {
+                let to =
+                    if number < 0 { (end + 1).saturating_add(number).max(0) } else { number.min(end + 1) };
+                found.extend(row(to));
+                to
+            }
+            Motion::Skip(count) => {
+                let to = at.saturating_add(count).clamp(0, end + 1);
+                found.extend(row(to));
+                to
+            }
+        };
+        portal.at = usize::try_from(to).unwrap_or(0);
+        let count = found.len() as u64;
+        if moves {
+            return Ok(Tag::rows("MOVE", count));
+        }
+        let columns = portal.compiled.columns.as_deref().unwrap_or_default();
+        replay(&env, &found, columns, sink)?;
+        Ok(Tag::rows("FETCH", count))
+    }
+}

@@ -1,0 +1,465 @@
+//! ALTER TABLE.
+
+use super::super::Session;
+use super::{new_name, position};
+use crate::api::Tag;
+use crate::bind::names::{data_type, fold, split};
+use crate::plan::Table;
+use crate::plan::expr::Expr;
+use crate::session::state::column_type;
+use scaledb_catalog::{Relation, TableDesc};
+use scaledb_engine::Engine;
+use scaledb_types::{Context, Result, SqlError, SqlState};
+use sqlparser::ast::{
+    AlterColumnOperation, AlterIndexOperation, AlterTable, AlterTableOperation, ColumnDef, GeneratedAs,
+    ObjectName, RenameTableNameKind, TableConstraint,
+};
+use std::sync::Arc;
+
+impl<E: Engine> Session<E> {
+    pub(super) fn alter_table(&mut self, alter: &AlterTable) -> Result<Tag> {
+        self.begin_change()?;
+        if self.lookup(&alter.name)?.is_none() && alter.if_exists {
+            let (_, name) = split(&alter.name)?;
+            self.skip(&format!("relation \"{name}\" does not exist, skipping"), SqlState::UNDEFINED_TABLE);
+            return Ok(Tag::plain("ALTER TABLE"));
+        }
+        // the other kinds of relation have a name and an owner, too
+        match self.lookup(&alter.name)? {
+            Some(relation @ (Relation::Sequence(_) | Relation::View(_))) => {
+                for operation in &alter.operations {
+                    self.alter_other(&relation, operation)?;
+                }
+                return Ok(Tag::plain("ALTER TABLE"));
+            }
+            Some(Relation::Table(_)) => {}
+            None => {
+                self.lookup_table(&alter.name)?;
+            }
+        }
+        let oid = self.lookup_table(&alter.name)?.desc.oid;
+        for operation in &alter.operations {
+            let table = self.table(oid)?;
+            self.alter_one(&table, operation)?;
+        }
+        Ok(Tag::plain("ALTER TABLE"))
+    }
+
+    fn alter_other(&mut self, relation: &Relation, operation: &AlterTableOperation) -> Result<()> {
+        match operation {
+            AlterTableOperation::OwnerTo { .. } => Ok(()),
+            AlterTableOperation::RenameTable { table_name } => {
+                let name = self.renamed(relation.schema(), table_name)?;
+                let relation = match relation {
+                    Relation::Sequence(s) => {
+                        let mut s = (**s).clone();
+                        s.name = name;
+                        Relation::Sequence(Arc::new(s))
+                    }
+                    Relation::View(v) => {
+                        let mut v = (**v).clone();
+                        v.name = name;
+                        Relation::View(Arc::new(v))
+                    }
+                    other => other.clone(),
+                };
+                self.put(relation)
+            }
+            _ => Err(SqlError::unsupported("this change is not supported")),
+        }
+    }
+
+    fn renamed(&self, schema: &str, to: &RenameTableNameKind) -> Result<String> {
+        let (RenameTableNameKind::To(name) | RenameTableNameKind::As(name)) = to;
+        let (_, name) = split(name)?;
+        if self.state.catalog.is_taken(schema, &name) {
+            let what = format!("relation \"{name}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+        }
+        Ok(name)
+    }
+
+    fn alter_one(&mut self, table: &Arc<Table>, operation: &AlterTableOperation) -> Result<()> {
+        let mut desc = (*table.desc).clone();
+        let store = |session: &mut Self, desc: TableDesc| session.put(Relation::Table(Arc::new(desc)));
+        match operation {
+            AlterTableOperation::AddColumn { if_not_exists, column_def, .. } => {
+                if desc.column(&new_name(&column_def.name)).is_some() && *if_not_exists {
+                    return Ok(());
+                }
+                self.add_column_to(table, desc, column_def)
+            }
+            AlterTableOperation::DropColumn { column_names, if_exists, drop_behavior, .. } => {
+                let cascade = *drop_behavior == Some(sqlparser::ast::DropBehavior::Cascade);
+                for name in column_names {
+                    let name = fold(name);
+                    if desc.column(&name).is_none() && *if_exists {
+                        continue;
+                    }
+                    let table = self.table(desc.oid)?;
+                    self.drop_column(&table, &name, cascade)?;
+                }
+                Ok(())
+            }
+            AlterTableOperation::RenameColumn { old_column_name, new_column_name } => {
+                let at = position(&desc, &fold(old_column_name))?;
+                let (old, name) = (fold(old_column_name), new_name(new_column_name));
+                if desc.column(&name).is_some() {
+                    let what = format!("column \"{name}\" of relation \"{}\" already exists", desc.name);
+                    return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+                }
+                if desc.checks.iter().any(|check| mentions(&check.expression, &old)) {
+                    return Err(SqlError::unsupported(format!(
+                        "column \"{old}\" is used by a CHECK constraint"
+                    ))
+                    .hint("Drop the constraint, rename the column, and add the constraint again."));
+                }
+                desc.columns[at].name = name;
+                store(self, desc)
+            }
+            AlterTableOperation::RenameTable { table_name } => {
+                desc.name = self.renamed(&desc.schema, table_name)?;
+                store(self, desc)
+            }
+            AlterTableOperation::RenameConstraint { old_name, new_name: to } => {
+                let (old, to) = (fold(old_name), new_name(to));
+                let mut found = false;
+                let mut rename = |name: &mut String| {
+                    if *name == old {
+                        name.clone_from(&to);
+                        found = true;
+                    }
+                };
+                desc.primary_key.iter_mut().for_each(|key| rename(&mut key.name));
+                desc.indexes.iter_mut().for_each(|index| rename(&mut index.name));
+                desc.checks.iter_mut().for_each(|check| rename(&mut check.name));
+                desc.foreign_keys.iter_mut().for_each(|key| rename(&mut key.name));
+                if !found {
+                    return Err(no_constraint(&desc, &old));
+                }
+                store(self, desc)
+            }
+            AlterTableOperation::AddConstraint { constraint, not_valid } => {
+                self.add_constraint(table, desc, constraint, *not_valid)
+            }
+            AlterTableOperation::DropConstraint { if_exists, name, drop_behavior } => {
+                let cascade = *drop_behavior == Some(sqlparser::ast::DropBehavior::Cascade);
+                self.drop_constraint(table, desc, &fold(name), *if_exists, cascade)
+            }
+            AlterTableOperation::AlterColumn { column_name, op } => {
+                self.alter_column(table, desc, &fold(column_name), op)
+            }
+            AlterTableOperation::ValidateConstraint { .. }
+            | AlterTableOperation::OwnerTo { .. }
+            | AlterTableOperation::ReplicaIdentity { .. }
+            | AlterTableOperation::SetOptionsParens { .. } => Ok(()),
+            _ => Err(SqlError::unsupported("this form of ALTER TABLE is not supported")),
+        }
+    }
+
+    fn add_column_to(&mut self, table: &Arc<Table>, mut desc: TableDesc, column: &ColumnDef) -> Result<()> {
+        let (checks, keys) = (desc.checks.len(), desc.foreign_keys.len());
+        let name = new_name(&column.name);
+        if desc.column(&name).is_some() {
+            let what = format!("column \"{name}\" of relation \"{}\" already exists", desc.name);
+            return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+        }
+        self.add_column_later(&mut desc, column)?;
+        self.column_constraints(&mut desc, column)?;
+        self.check_expressions(&desc)?;
+        let mut values = Self::identity(table);
+        let default = match &desc.columns[desc.columns.len() - 1].default {
+            None => Expr::Const(scaledb_types::Value::Null),
+            Some(text) => {
+                let ast = crate::parse::expression(text)?;
+                let ty = column_type(&desc.columns[desc.columns.len() - 1])?;
+                self.bind_over(table, |binder| {
+                    let typed = binder.expr(&ast)?;
+                    binder.assign(typed, ty, &name)
+                })?
+            }
+        };
+        values.push(default);
+        let oid = desc.oid;
+        let (all_checks, all_keys) = (desc.checks.len(), desc.foreign_keys.len());
+        let referred: Vec<u32> = desc.foreign_keys[keys..].iter().map(|key| key.table).collect();
+        self.rebuild(table, desc, values)?;
+        for to in referred.into_iter().filter(|&to| to != oid) {
+            self.renew(to)?;
+        }
+        let numbers = |from: usize, to: usize| (from..to).collect::<Vec<usize>>();
+        self.validate(oid, &numbers(checks, all_checks), &numbers(keys, all_keys))
+    }
+
+    fn drop_column(&mut self, table: &Arc<Table>, name: &str, cascade: bool) -> Result<()> {
+        let mut desc = (*table.desc).clone();
+        let at = position(&desc, name)?;
+        let attnum = desc.columns[at].attnum;
+        let references = self.state.catalog.references_to(desc.oid);
+        let used =
+            references.iter().filter(|r| r.from.oid != desc.oid && r.constraint().referred.contains(&attnum));
+        if let Some(used) = used.map(|r| (r.from.clone(), r.constraint().name.clone())).next() {
+            if !cascade {
+                return Err(depends(
+                    &format!("column {name} of table {}", desc.name),
+                    &format!("constraint {} on table {}", used.1, used.0.name),
+                ));
+            }
+            self.drop_references(desc.oid, Some(attnum))?;
+        }
+        if desc.columns.len() == 1 {
+            return Err(SqlError::unsupported("the last column of a table cannot be dropped"));
+        }
+        let has =
+            |columns: &[scaledb_catalog::KeyColumn]| columns.iter().any(|column| column.attnum == attnum);
+        if desc.primary_key.as_ref().is_some_and(|key| has(&key.columns)) {
+            desc.primary_key = None;
+        }
+        desc.indexes.retain(|index| !has(&index.columns));
+        desc.foreign_keys.retain(|key| {
+            !key.columns.contains(&attnum) && !(key.table == desc.oid && key.referred.contains(&attnum))
+        });
+        desc.checks.retain(|check| !mentions(&check.expression, name));
+        let mut values = Self::identity(table);
+        values.remove(at);
+        desc.columns.remove(at);
+        let owned: Vec<u32> = self
+            .state
+            .catalog
+            .relations()
+            .filter(|relation| {
+                matches!(relation, Relation::Sequence(s) if s.owned_by == Some((desc.oid, attnum)))
+            })
+            .map(Relation::oid)
+            .collect();
+        self.rebuild(table, desc, values)?;
+        for oid in owned {
+            self.remove(oid)?;
+        }
+        Ok(())
+    }
+
+    fn add_constraint(
+        &mut self,
+        table: &Arc<Table>,
+        mut desc: TableDesc,
+        constraint: &TableConstraint,
+        not_valid: bool,
+    ) -> Result<()> {
+        let (checks, keys) = (desc.checks.len(), desc.foreign_keys.len());
+        let oid = desc.oid;
+        if let TableConstraint::PrimaryKeyUsingIndex(using) | TableConstraint::UniqueUsingIndex(using) =
+            constraint
+        {
+            let name = fold(&using.index_name);
+            let at = desc.indexes.iter().position(|index| index.name == name && index.unique).ok_or_else(
+                || SqlError::new(SqlState::UNDEFINED_OBJECT, format!("index \"{name}\" does not exist")),
+            )?;
+            let shown = using.name.as_ref().map_or(name, new_name);
+            if matches!(constraint, TableConstraint::UniqueUsingIndex(_)) {
+                desc.indexes[at].constraint = true;
+                desc.indexes[at].name = shown;
+                return self.put(Relation::Table(Arc::new(desc)));
+            }
+            let index = desc.indexes.remove(at);
+            for column in &index.columns {
+                if let Some(at) = desc.position(column.attnum) {
+                    desc.columns[at].not_null = true;
+                }
+            }
+            let (oid, columns) = (index.oid, index.columns);
+            desc.primary_key = Some(scaledb_catalog::PrimaryKeyDesc { oid, name: shown, columns });
+            return self.rebuild(table, desc, Self::identity(table));
+        }
+        self.table_constraint(&mut desc, constraint)?;
+        self.check_expressions(&desc)?;
+        match constraint {
+            TableConstraint::PrimaryKey(_) | TableConstraint::Unique(_) => {
+                self.rebuild(table, desc, Self::identity(table))
+            }
+            _ => {
+                let (all_checks, all_keys) = (desc.checks.len(), desc.foreign_keys.len());
+                let referred: Vec<u32> = desc.foreign_keys[keys..].iter().map(|key| key.table).collect();
+                self.put(Relation::Table(Arc::new(desc)))?;
+                for to in referred.into_iter().filter(|&to| to != oid) {
+                    self.renew(to)?;
+                }
+                self.transaction.touch(&[(oid, table.info.id)]);
+                if not_valid {
+                    return Ok(());
+                }
+                let numbers = |from: usize, to: usize| (from..to).collect::<Vec<usize>>();
+                self.validate(oid, &numbers(checks, all_checks), &numbers(keys, all_keys))
+            }
+        }
+    }
+
+    fn drop_constraint(
+        &mut self,
+        table: &Arc<Table>,
+        mut desc: TableDesc,
+        name: &str,
+        if_exists: bool,
+        cascade: bool,
+    ) -> Result<()> {
+        let is_primary = desc.primary_key.as_ref().is_some_and(|key| key.name == name);
+        let index = desc.indexes.iter().position(|index| index.constraint && index.name == name);
+        if is_primary || index.is_some() {
+            let columns: Vec<i16> = match index {
+                Some(at) => desc.indexes[at].columns.iter().map(|c| c.attnum).collect(),
+                None => desc.primary_key.iter().flat_map(|key| &key.columns).map(|c| c.attnum).collect(),
+            };
+            let references = self.state.catalog.references_to(desc.oid);
+            let used =
+                references.iter().find(|r| r.constraint().referred.iter().all(|c| columns.contains(c)));
+            if let Some(used) = used {
+                if !cascade {
+                    return Err(depends(
+                        &format!("constraint {name} on table {}", desc.name),
+                        &format!("constraint {} on table {}", used.constraint().name, used.from.name),
+                    ));
+                }
+                self.drop_references(desc.oid, columns.first().copied())?;
+            }
+            match index {
+                Some(at) => {
+                    desc.indexes.remove(at);
+                }
+                None => desc.primary_key = None,
+            }
+            return self.rebuild(table, desc, Self::identity(table));
+        }
+        let before = desc.checks.len() + desc.foreign_keys.len();
+        desc.checks.retain(|check| check.name != name);
+        desc.foreign_keys.retain(|key| key.name != name);
+        if desc.checks.len() + desc.foreign_keys.len() == before {
+            if if_exists {
+                self.skip(
+                    &format!("constraint \"{name}\" of relation \"{}\" does not exist, skipping", desc.name),
+                    SqlState::UNDEFINED_OBJECT,
+                );
+                return Ok(());
+            }
+            return Err(no_constraint(&desc, name));
+        }
+        self.put(Relation::Table(Arc::new(desc)))
+    }
+
+    fn alter_column(
+        &mut self,
+        table: &Arc<Table>,
+        mut desc: TableDesc,
+        name: &str,
+        operation: &AlterColumnOperation,
+    ) -> Result<()> {
+        let at = position(&desc, name)?;
+        match operation {
+            AlterColumnOperation::SetDefault { value } => {
+                desc.columns[at].default = Some(value.to_string());
+                self.check_expressions(&desc)?;
+                self.put(Relation::Table(Arc::new(desc)))
+            }
+            AlterColumnOperation::DropDefault => {
+                desc.columns[at].default = None;
+                self.put(Relation::Table(Arc::new(desc)))
+            }
+            AlterColumnOperation::SetNotNull => {
+                desc.columns[at].not_null = true;
+                self.rebuild(table, desc, Self::identity(table))
+            }
+            AlterColumnOperation::DropNotNull => {
+                let attnum = desc.columns[at].attnum;
+                let primary = desc.primary_key.as_ref();
+                if primary.is_some_and(|key| key.columns.iter().any(|column| column.attnum == attnum)) {
+                    let what = format!("column \"{name}\" is in a primary key");
+                    return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+                }
+                desc.columns[at].not_null = false;
+                self.rebuild(table, desc, Self::identity(table))
+            }
+            AlterColumnOperation::SetDataType { data_type: to, using, .. } => {
+                let to = data_type(to)?;
+                desc.columns[at].type_oid = to.oid();
+                desc.columns[at].typmod = to.typmod;
+                let value = self.bind_over(table, |binder| match using {
+                    Some(ast) => {
+                        let typed = binder.expr(ast)?;
+                        binder.assign(typed, to, name)
+                    }
+                    None => {
+                        let typed = crate::bind::Typed::new(Expr::Slot(at), table.types[at]);
+                        let cast = binder.coerce(typed, to, Context::Assignment).map_err(|_| {
+                            SqlError::new(
+                                SqlState::DATATYPE_MISMATCH,
+                                format!(
+                                    "column \"{name}\" cannot be cast automatically to type {}",
+                                    to.sql_name()
+                                ),
+                            )
+                            .hint(format!("You might need to specify \"USING {name}::{}\".", to.sql_name()))
+                        })?;
+                        Ok(cast.expr)
+                    }
+                })?;
+                let mut values = Self::identity(table);
+                values[at] = value;
+                self.check_expressions(&desc)?;
+                self.rebuild(table, desc, values)
+            }
+            AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
+                desc.columns[at].identity = Some(match generated_as {
+                    Some(GeneratedAs::Always) => scaledb_catalog::Identity::Always,
+                    _ => scaledb_catalog::Identity::ByDefault,
+                });
+                let options = sequence_options.clone().unwrap_or_default();
+                self.add_identity(&mut desc, name, &options)?;
+                self.put(Relation::Table(Arc::new(desc)))
+            }
+        }
+    }
+
+    pub(super) fn alter_index(&mut self, name: &ObjectName, operation: &AlterIndexOperation) -> Result<Tag> {
+        self.begin_change()?;
+        let AlterIndexOperation::RenameIndex { index_name } = operation;
+        let (schema, name) = split(name)?;
+        let (_, to) = split(index_name)?;
+        let schema = schema.unwrap_or_else(|| "public".to_owned());
+        let Some((table, _)) = self.state.catalog.index(&schema, &name) else {
+            let what = format!("relation \"{name}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+        };
+        if self.state.catalog.is_taken(&schema, &to) {
+            let what = format!("relation \"{to}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+        }
+        let mut desc = (**table).clone();
+        desc.primary_key.iter_mut().filter(|key| key.name == name).for_each(|key| key.name.clone_from(&to));
+        desc.indexes
+            .iter_mut()
+            .filter(|index| index.name == name)
+            .for_each(|index| index.name.clone_from(&to));
+        self.put(Relation::Table(Arc::new(desc)))?;
+        Ok(Tag::plain("ALTER INDEX"))
+    }
+}
+
+/// Whether an expression has a name in it.
+fn mentions(expression: &str, name: &str) -> bool {
+    use crate::parse::lex::{Lexer, name_of};
+    Lexer::new(expression).any(|token| name_of(token, expression).as_deref() == Some(name))
+}
+
+fn no_constraint(desc: &TableDesc, name: &str) -> SqlError {
+    let what = format!("constraint \"{name}\" of relation \"{}\" does not exist", desc.name);
+    SqlError::new(SqlState::UNDEFINED_OBJECT, what)
+}
+
+/// Something cannot go, because something else needs it.
+pub(super) fn depends(what: &str, user: &str) -> SqlError {
+    SqlError::new(
+        SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+        format!("cannot drop {what} because other objects depend on it"),
+    )
+    .detail(format!("{user} depends on {what}."))
+    .hint("Use DROP ... CASCADE to drop the dependent objects too.")
+}

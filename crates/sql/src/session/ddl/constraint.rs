@@ -1,0 +1,326 @@
+//! Constraints of tables.
+
+use super::super::Session;
+use super::create::key_column;
+use super::{new_name, position};
+use crate::bind::names::fold;
+use crate::plan::Table;
+use scaledb_catalog::{Action, CheckDesc, ForeignKeyDesc, IndexDesc, KeyColumn, PrimaryKeyDesc, TableDesc};
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use sqlparser::ast::{
+    self, ColumnDef, ColumnOption, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint,
+    Ident, ReferentialAction, TableConstraint,
+};
+use std::sync::Arc;
+
+impl<E: Engine> Session<E> {
+    /// The constraints that stand behind a column.
+    pub(super) fn column_constraints(&mut self, desc: &mut TableDesc, column: &ColumnDef) -> Result<()> {
+        let own = new_name(&column.name);
+        for option in &column.options {
+            let name = option.name.as_ref();
+            match &option.option {
+                ColumnOption::PrimaryKey(_) => {
+                    let key = plain_key(desc, &own)?;
+                    self.primary_key(desc, name, vec![key])?;
+                }
+                ColumnOption::Unique(_) => {
+                    let key = plain_key(desc, &own)?;
+                    self.unique(desc, name, vec![key])?;
+                }
+                ColumnOption::Check(check) => {
+                    self.check(desc, name.or(check.name.as_ref()), &check.expr, Some(&own))?;
+                }
+                ColumnOption::ForeignKey(key) => {
+                    let mut key = key.clone();
+                    key.columns = vec![column.name.clone()];
+                    key.name = name.cloned().or(key.name);
+                    self.foreign_key(desc, &key)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A constraint of a table.
+    pub(super) fn table_constraint(
+        &mut self,
+        desc: &mut TableDesc,
+        constraint: &TableConstraint,
+    ) -> Result<()> {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                let columns =
+                    key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
+                self.primary_key(desc, key.name.as_ref(), columns)
+            }
+            TableConstraint::Unique(key) => {
+                let columns =
+                    key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
+                self.unique(desc, key.name.as_ref(), columns)
+            }
+            TableConstraint::Check(check) => self.check(desc, check.name.as_ref(), &check.expr, None),
+            TableConstraint::ForeignKey(key) => self.foreign_key(desc, key),
+            _ => Err(SqlError::unsupported("this kind of constraint is not supported")),
+        }
+    }
+
+    fn constraint_name(
+        &self,
+        desc: &TableDesc,
+        given: Option<&Ident>,
+        parts: &[&str],
+        suffix: &str,
+    ) -> Result<String> {
+        let Some(given) = given else { return Ok(self.free_name(desc, parts, suffix)) };
+        let name = new_name(given);
+        if desc.has_constraint(&name) {
+            let what = format!("constraint \"{name}\" for relation \"{}\" already exists", desc.name);
+            return Err(SqlError::new(SqlState::DUPLICATE_OBJECT, what));
+        }
+        let is_index = suffix == "pkey" || suffix == "key";
+        if is_index && (self.state.catalog.is_taken(&desc.schema, &name) || name == desc.name) {
+            let what = format!("relation \"{name}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+        }
+        Ok(name)
+    }
+
+    fn primary_key(
+        &mut self,
+        desc: &mut TableDesc,
+        name: Option<&Ident>,
+        columns: Vec<KeyColumn>,
+    ) -> Result<()> {
+        if desc.primary_key.is_some() {
+            let what = format!("multiple primary keys for table \"{}\" are not allowed", desc.name);
+            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+        }
+        no_duplicates(desc, &columns)?;
+        for column in &columns {
+            if let Some(at) = desc.position(column.attnum) {
+                desc.columns[at].not_null = true;
+            }
+        }
+        let table = desc.name.clone();
+        let name = self.constraint_name(desc, name, &[&table], "pkey")?;
+        desc.primary_key = Some(PrimaryKeyDesc { oid: self.state.shared.new_oid(), name, columns });
+        Ok(())
+    }
+
+    fn unique(&mut self, desc: &mut TableDesc, name: Option<&Ident>, columns: Vec<KeyColumn>) -> Result<()> {
+        no_duplicates(desc, &columns)?;
+        let names: Vec<String> = columns.iter().map(|c| desc.column_name(c.attnum).to_owned()).collect();
+        let mut parts = vec![desc.name.as_str()];
+        parts.extend(names.iter().map(String::as_str));
+        let name = self.constraint_name(desc, name, &parts, "key")?;
+        let oid = self.state.shared.new_oid();
+        desc.indexes.push(IndexDesc { oid, name, columns, unique: true, constraint: true });
+        Ok(())
+    }
+
+    fn check(
+        &mut self,
+        desc: &mut TableDesc,
+        name: Option<&Ident>,
+        expr: &ast::Expr,
+        column: Option<&str>,
+    ) -> Result<()> {
+        let table = desc.name.clone();
+        let mut parts = vec![table.as_str()];
+        parts.extend(column);
+        let name = self.constraint_name(desc, name, &parts, "check")?;
+        let oid = self.state.shared.new_oid();
+        desc.checks.push(CheckDesc { oid, name, expression: expr.to_string() });
+        Ok(())
+    }
+
+    /// Binds defaults and CHECK constraints, for what is wrong with them.
+    pub(super) fn check_expressions(&self, desc: &TableDesc) -> Result<()> {
+        let mut desc = desc.clone();
+        // any table of the engine does: no rows are read
+        let types = desc.columns.iter().map(super::super::state::column_type).collect::<Result<Vec<_>>>()?;
+        let info = Arc::new(scaledb_engine::TableInfo {
+            id: scaledb_base::TableId(0),
+            name: String::new(),
+            schema: super::super::state::engine_def(&desc)?.schema,
+            indexes: Vec::new(),
+        });
+        let checks = std::mem::take(&mut desc.checks);
+        let table = Table {
+            desc: Arc::new(desc),
+            info,
+            types,
+            primary: Vec::new(),
+            secondary: Vec::new(),
+            key_columns: Vec::new(),
+        };
+        self.bind_over(&table, |binder| {
+            for check in &checks {
+                let ast = crate::parse::expression(&check.expression)?;
+                let condition = binder.condition(&ast, "CHECK")?;
+                if condition.needs_worker() {
+                    return Err(SqlError::unsupported("cannot use subquery in check constraint"));
+                }
+            }
+            for position in 0..table.types.len() {
+                // the sequence of a column may not exist yet, and is only looked up when it is used
+                let default = table.desc.columns[position].default.as_deref().unwrap_or_default();
+                if !default.starts_with("nextval(") {
+                    binder.default(&table, position)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn foreign_key(&mut self, desc: &mut TableDesc, key: &ForeignKeyConstraint) -> Result<()> {
+        let mut columns = Vec::new();
+        for column in &key.columns {
+            columns.push(desc.columns[position(desc, &fold(column))?].attnum);
+        }
+        let (_, referred_name) = crate::bind::names::split(&key.foreign_table)?;
+        let to = match self.lookup(&key.foreign_table)? {
+            Some(scaledb_catalog::Relation::Table(to)) if to.oid != desc.oid => to,
+            None if referred_name != desc.name => {
+                let what = format!("relation \"{referred_name}\" does not exist");
+                return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+            }
+            _ => Arc::new(desc.clone()),
+        };
+        let referred: Vec<i16> = if key.referred_columns.is_empty() {
+            let primary = to.primary_key.as_ref().ok_or_else(|| {
+                let what = format!("there is no primary key for referenced table \"{}\"", to.name);
+                SqlError::new(SqlState::UNDEFINED_OBJECT, what)
+            })?;
+            primary.columns.iter().map(|column| column.attnum).collect()
+        } else {
+            let positions = key.referred_columns.iter().map(|column| position(&to, &fold(column)));
+            positions.map(|at| Ok(to.columns[at?].attnum)).collect::<Result<_>>()?
+        };
+        if referred.len() != columns.len() {
+            return Err(SqlError::new(
+                SqlState::INVALID_FOREIGN_KEY,
+                "number of referencing and referenced columns for foreign key disagree",
+            ));
+        }
+        let same =
+            |of: &[KeyColumn]| of.len() == referred.len() && of.iter().all(|c| referred.contains(&c.attnum));
+        let unique = to.primary_key.as_ref().is_some_and(|key| same(&key.columns))
+            || to.indexes.iter().any(|index| index.unique && same(&index.columns));
+        if !unique {
+            let what = format!(
+                "there is no unique constraint matching given keys for referenced table \"{}\"",
+                to.name
+            );
+            return Err(SqlError::new(SqlState::INVALID_FOREIGN_KEY, what));
+        }
+        for (&from, &of) in columns.iter().zip(&referred) {
+            let ty = |desc: &TableDesc, attnum: i16| {
+                let column = desc.columns.iter().find(|column| column.attnum == attnum);
+                column.map(super::super::state::column_type).transpose()
+            };
+            let (Some(a), Some(b)) = (ty(desc, from)?, ty(&to, of)?) else { continue };
+            let comparable = a.plain() == b.plain() || a.is_text() && b.is_text();
+            if !comparable {
+                return Err(SqlError::new(
+                    SqlState::DATATYPE_MISMATCH,
+                    "foreign key constraint cannot be implemented",
+                )
+                .detail(format!(
+                    "Key columns \"{}\" and \"{}\" are of different types: {} and {}.",
+                    desc.column_name(from),
+                    to.column_name(of),
+                    a.sql_name(),
+                    b.sql_name()
+                ))
+                .hint("The columns of a foreign key must have the same type here."));
+            }
+        }
+        let names: Vec<String> = columns.iter().map(|&c| desc.column_name(c).to_owned()).collect();
+        let table = desc.name.clone();
+        let mut parts = vec![table.as_str()];
+        parts.extend(names.iter().map(String::as_str));
+        let name = self.constraint_name(desc, key.name.as_ref(), &parts, "fkey")?;
+        let action = |action: &Option<ReferentialAction>| match action {
+            None | Some(ReferentialAction::NoAction) => Action::NoAction,
+            Some(ReferentialAction::Restrict) => Action::Restrict,
+            Some(ReferentialAction::Cascade) => Action::Cascade,
+            Some(ReferentialAction::SetNull) => Action::SetNull,
+            Some(ReferentialAction::SetDefault) => Action::SetDefault,
+        };
+        let traits = key.characteristics.as_ref();
+        let deferred = traits.is_some_and(|t| t.initially == Some(DeferrableInitial::Deferred));
+        desc.foreign_keys.push(ForeignKeyDesc {
+            oid: self.state.shared.new_oid(),
+            name,
+            columns,
+            table: to.oid,
+            referred,
+            on_delete: action(&key.on_delete),
+            on_update: action(&key.on_update),
+            full: key.match_kind == Some(ConstraintReferenceMatchKind::Full),
+            deferrable: deferred || traits.is_some_and(|t| t.deferrable == Some(true)),
+            deferred,
+        });
+        Ok(())
+    }
+
+    /// Checks that all rows fulfil the constraints of these numbers.
+    pub(super) fn validate(&mut self, oid: u32, checks: &[usize], keys: &[usize]) -> Result<()> {
+        let table = self.table(oid)?;
+        let mut conditions = Vec::new();
+        for &number in checks {
+            let check = &table.desc.checks[number];
+            let ast = crate::parse::expression(&check.expression)?;
+            let condition = self.bind_over(&table, |binder| binder.condition(&ast, "CHECK"))?;
+            conditions.push((check.name.clone(), condition));
+        }
+        let mut foreign = Vec::new();
+        for &number in keys {
+            foreign.push(self.state.foreign_key(&table, number)?);
+        }
+        if conditions.is_empty() && foreign.is_empty() {
+            return Ok(());
+        }
+        self.for_each_row(&table, |exec, row| {
+            exec.frame.clear();
+            exec.frame.extend_from_slice(row);
+            for (name, condition) in &conditions {
+                if matches!(exec.eval(condition)?, Value::Bool(false)) {
+                    let what = format!(
+                        "check constraint \"{name}\" of relation \"{}\" is violated by some row",
+                        table.desc.name
+                    );
+                    return Err(SqlError::new(SqlState::CHECK_VIOLATION, what)
+                        .table(table.desc.schema.as_str(), table.desc.name.as_str())
+                        .constraint(name.as_str()));
+                }
+            }
+            for key in &foreign {
+                let values = key.from_columns.iter().map(|&column| row[column].clone()).collect();
+                let check = crate::exec::references::Check::referring(key.clone(), values)?;
+                exec.check_now(check)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn plain_key(desc: &TableDesc, name: &str) -> Result<KeyColumn> {
+    let at = position(desc, name)?;
+    Ok(KeyColumn { attnum: desc.columns[at].attnum, descending: false, nulls_first: false })
+}
+
+fn no_duplicates(desc: &TableDesc, columns: &[KeyColumn]) -> Result<()> {
+    for (number, column) in columns.iter().enumerate() {
+        if columns[..number].iter().any(|other| other.attnum == column.attnum) {
+            let what =
+                format!("column \"{}\" appears twice in a constraint", desc.column_name(column.attnum));
+            return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+        }
+    }
+    Ok(())
+}

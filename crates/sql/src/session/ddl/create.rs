@@ -1,0 +1,407 @@
+//! CREATE TABLE, INDEX, SEQUENCE, VIEW.
+
+use super::super::Session;
+use super::{new_name, position};
+use crate::api::Tag;
+use crate::bind::names::{data_type, split};
+use scaledb_catalog::{
+    ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, SequenceDesc, TableDesc, ViewDesc,
+};
+use scaledb_engine::Engine;
+use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use sqlparser::ast::{
+    self, ColumnDef, ColumnOption, CreateIndex, CreateTable, CreateView, DataType, Expr as Ast, GeneratedAs,
+    ObjectName, SequenceOptions,
+};
+use std::sync::Arc;
+
+/// A sequence that goes with a column.
+struct Owned {
+    column: String,
+    ty: Type,
+    options: Vec<SequenceOptions>,
+}
+
+impl<E: Engine> Session<E> {
+    pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<Tag> {
+        if create.partition_by.is_some() || create.inherits.is_some() || create.partition_of.is_some() {
+            return Err(SqlError::unsupported("inheritance and partitions are not supported"));
+        }
+        if create.like.is_some() || create.clone.is_some() {
+            return Err(SqlError::unsupported("CREATE TABLE LIKE is not supported"));
+        }
+        let (schema, name) = split(&create.name)?;
+        let schema = self.schema_for(schema)?;
+        self.begin_change()?;
+        if self.state.catalog.is_taken(&schema, &name) {
+            let what = format!("relation \"{name}\" already exists");
+            if create.if_not_exists {
+                self.skip(&format!("{what}, skipping"), SqlState::DUPLICATE_TABLE);
+                return Ok(Tag::plain("CREATE TABLE"));
+            }
+            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+        }
+        if create.temporary {
+            self.skip("temporary tables are kept until they are dropped", SqlState::WARNING);
+        }
+        let mut desc = TableDesc {
+            oid: self.state.shared.new_oid(),
+            schema,
+            name,
+            columns: Vec::new(),
+            next_attnum: 1,
+            engine: String::new(),
+            primary_key: None,
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+        };
+        if let Some(query) = &create.query {
+            return self.create_table_as(desc, create, query);
+        }
+        let mut owned = Vec::new();
+        for column in &create.columns {
+            self.add_column(&mut desc, column, &mut owned)?;
+        }
+        for column in &create.columns {
+            self.column_constraints(&mut desc, column)?;
+        }
+        for constraint in &create.constraints {
+            self.table_constraint(&mut desc, constraint)?;
+        }
+        for owned in owned {
+            self.make_owned(&mut desc, owned)?;
+        }
+        self.check_expressions(&desc)?;
+        self.make_table(&mut desc)?;
+        let (oid, keys) = (desc.oid, desc.foreign_keys.clone());
+        self.put(Relation::Table(Arc::new(desc)))?;
+        for key in keys.iter().filter(|key| key.table != oid) {
+            self.renew(key.table)?;
+        }
+        Ok(Tag::plain("CREATE TABLE"))
+    }
+
+    /// Gives a table a new descriptor with the same content: transactions that use the old one do not commit.
+    pub(super) fn renew(&mut self, oid: u32) -> Result<()> {
+        match self.state.catalog.table(oid) {
+            Some(desc) => {
+                let desc = Arc::new((**desc).clone());
+                self.put(Relation::Table(desc))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn create_table_as(
+        &mut self,
+        mut desc: TableDesc,
+        create: &CreateTable,
+        query: &ast::Query,
+    ) -> Result<Tag> {
+        let text = query.to_string();
+        let compiled = self.compile(&text, &[])?;
+        let columns = compiled.columns.clone().unwrap_or_default();
+        for (number, column) in columns.iter().enumerate() {
+            let name = create.columns.get(number).map_or_else(|| column.name.clone(), |c| new_name(&c.name));
+            if desc.column(&name).is_some() {
+                let what = format!("column \"{name}\" specified more than once");
+                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+            }
+            desc.columns.push(ColumnDesc {
+                name,
+                attnum: desc.next_attnum,
+                type_oid: column.ty.oid(),
+                typmod: column.ty.typmod,
+                not_null: false,
+                default: None,
+                identity: None,
+            });
+            desc.next_attnum += 1;
+        }
+        self.make_table(&mut desc)?;
+        let target = format!("\"{}\".\"{}\"", desc.schema, desc.name.replace('"', "\"\""));
+        self.put(Relation::Table(Arc::new(desc)))?;
+        let insert = self.compile(&format!("INSERT INTO {target} {text}"), &[])?;
+        let mut rows = Vec::new();
+        let count = self.run_plan(&insert, &[], false, super::super::run::Target::Keep(&mut rows))?;
+        Ok(Tag::rows("SELECT", count))
+    }
+
+    /// Adds a column, without the constraints that name other things.
+    fn add_column(&mut self, desc: &mut TableDesc, column: &ColumnDef, owned: &mut Vec<Owned>) -> Result<()> {
+        let name = new_name(&column.name);
+        if desc.column(&name).is_some() {
+            let what = format!("column \"{name}\" specified more than once");
+            return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+        }
+        let ty = data_type(&column.data_type)?;
+        if matches!(ty.base, Base::Unknown | Base::Void | Base::Record) {
+            let what = format!("column \"{name}\" has pseudo-type {}", ty.sql_name());
+            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+        }
+        let mut described = ColumnDesc {
+            name: name.clone(),
+            attnum: desc.next_attnum,
+            type_oid: ty.oid(),
+            typmod: ty.typmod,
+            not_null: false,
+            default: None,
+            identity: None,
+        };
+        if is_serial(&column.data_type) {
+            described.not_null = true;
+            owned.push(Owned { column: name.clone(), ty, options: Vec::new() });
+        }
+        for option in &column.options {
+            match &option.option {
+                ColumnOption::NotNull => described.not_null = true,
+                ColumnOption::Default(expr) => described.default = Some(expr.to_string()),
+                ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
+                    described.not_null = true;
+                    described.identity = Some(match generated_as {
+                        GeneratedAs::Always => Identity::Always,
+                        _ => Identity::ByDefault,
+                    });
+                    let options = sequence_options.clone().unwrap_or_default();
+                    owned.push(Owned { column: name.clone(), ty, options });
+                }
+                ColumnOption::Generated { .. } => {
+                    return Err(SqlError::unsupported("generated columns are not supported"));
+                }
+                _ => {}
+            }
+        }
+        desc.next_attnum += 1;
+        desc.columns.push(described);
+        Ok(())
+    }
+
+    /// Adds a column to a table that exists, with its sequence; constraints are the caller's.
+    pub(super) fn add_column_later(&mut self, desc: &mut TableDesc, column: &ColumnDef) -> Result<()> {
+        let mut owned = Vec::new();
+        self.add_column(desc, column, &mut owned)?;
+        for owned in owned {
+            self.make_owned(desc, owned)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the sequence of a serial or identity column.
+    fn make_owned(&mut self, desc: &mut TableDesc, owned: Owned) -> Result<()> {
+        let name = self.free_name(desc, &[&desc.name, &owned.column], "seq");
+        let column = position(desc, &owned.column)?;
+        let mut sequence = new_sequence(self.state.shared.new_oid(), &desc.schema, &name, owned.ty);
+        apply_options(&mut sequence, &owned.options)?;
+        sequence.owned_by = Some((desc.oid, desc.columns[column].attnum));
+        desc.columns[column].default = Some(format!("nextval('\"{}\".\"{name}\"'::regclass)", desc.schema));
+        self.put(Relation::Sequence(Arc::new(sequence)))
+    }
+
+    /// ADD GENERATED AS IDENTITY of an existing column.
+    pub(super) fn add_identity(
+        &mut self,
+        desc: &mut TableDesc,
+        column: &str,
+        options: &[SequenceOptions],
+    ) -> Result<()> {
+        let at = position(desc, column)?;
+        let ty = super::super::state::column_type(&desc.columns[at])?;
+        self.make_owned(desc, Owned { column: column.to_owned(), ty, options: options.to_vec() })
+    }
+
+    pub(super) fn create_sequence(
+        &mut self,
+        name: &ObjectName,
+        if_not_exists: bool,
+        ty: Option<&DataType>,
+        options: &[SequenceOptions],
+        owned_by: Option<&ObjectName>,
+    ) -> Result<Tag> {
+        let (schema, name) = split(name)?;
+        let schema = self.schema_for(schema)?;
+        self.begin_change()?;
+        if self.state.catalog.is_taken(&schema, &name) {
+            let what = format!("relation \"{name}\" already exists");
+            if if_not_exists {
+                self.skip(&format!("{what}, skipping"), SqlState::DUPLICATE_TABLE);
+                return Ok(Tag::plain("CREATE SEQUENCE"));
+            }
+            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+        }
+        let ty = ty.map(data_type).transpose()?.unwrap_or(Type::INT8);
+        let mut sequence = new_sequence(self.state.shared.new_oid(), &schema, &name, ty);
+        apply_options(&mut sequence, options)?;
+        if let Some(owner) = owned_by
+            && owner.to_string().to_lowercase() != "none"
+        {
+            let mut parts = owner.0.clone();
+            let column = parts.pop().map(|part| part.to_string()).unwrap_or_default();
+            let table = self.lookup_table(&ObjectName(parts))?;
+            let at = position(&table.desc, column.trim_matches('"'))?;
+            sequence.owned_by = Some((table.desc.oid, table.desc.columns[at].attnum));
+        }
+        self.put(Relation::Sequence(Arc::new(sequence)))?;
+        Ok(Tag::plain("CREATE SEQUENCE"))
+    }
+
+    pub(super) fn create_view(&mut self, create: &CreateView) -> Result<Tag> {
+        if create.materialized {
+            return Err(SqlError::unsupported("materialized views are not supported"));
+        }
+        let (schema, name) = split(&create.name)?;
+        let schema = self.schema_for(schema)?;
+        self.begin_change()?;
+        let mut oid = self.state.shared.new_oid();
+        if self.state.catalog.is_taken(&schema, &name) {
+            match self.state.catalog.lookup(&schema, &name) {
+                Some(Relation::View(view)) if create.or_replace => oid = view.oid,
+                _ if create.if_not_exists => return Ok(Tag::plain("CREATE VIEW")),
+                _ => {
+                    let what = format!("relation \"{name}\" already exists");
+                    return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+                }
+            }
+        }
+        let text = create.query.to_string();
+        let compiled = self.compile(&text, &[])?;
+        let crate::plan::cache::Action::Plan(plan) = &compiled.action else {
+            return Err(SqlError::internal("a view of no query"));
+        };
+        let uses = plan.tables.iter().map(|(oid, _)| *oid).collect();
+        let mut columns: Vec<(String, u32, i32)> = Vec::new();
+        for (number, column) in compiled.columns.iter().flatten().enumerate() {
+            let name = create.columns.get(number).map_or_else(|| column.name.clone(), |c| new_name(&c.name));
+            if columns.iter().any(|(known, ..)| *known == name) {
+                let what = format!("column \"{name}\" specified more than once");
+                return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+            }
+            columns.push((name, column.ty.oid(), column.ty.typmod));
+        }
+        self.put(Relation::View(Arc::new(ViewDesc { oid, schema, name, columns, query: text, uses })))?;
+        Ok(Tag::plain("CREATE VIEW"))
+    }
+
+    pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<Tag> {
+        if create.predicate.is_some() {
+            return Err(SqlError::unsupported("partial indexes are not supported"));
+        }
+        if let Some(ast::IndexType::Custom(name)) = &create.using {
+            return Err(SqlError::unsupported(format!("indexes of type {name} are not supported")));
+        }
+        self.begin_change()?;
+        let table = self.lookup_table(&create.table_name)?;
+        let mut desc = (*table.desc).clone();
+        let mut columns = Vec::new();
+        for column in &create.columns {
+            columns.push(key_column(&desc, &column.column)?);
+        }
+        let names: Vec<String> = columns.iter().map(|c| desc.column_name(c.attnum).to_owned()).collect();
+        let name = match &create.name {
+            Some(name) => split(name)?.1,
+            None => {
+                let mut parts = vec![desc.name.as_str()];
+                parts.extend(names.iter().map(String::as_str));
+                self.free_name(&desc, &parts, "idx")
+            }
+        };
+        if self.state.catalog.is_taken(&desc.schema, &name) {
+            let what = format!("relation \"{name}\" already exists");
+            if create.if_not_exists {
+                self.skip(&format!("{what}, skipping"), SqlState::DUPLICATE_TABLE);
+                return Ok(Tag::plain("CREATE INDEX"));
+            }
+            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+        }
+        let oid = self.state.shared.new_oid();
+        desc.indexes.push(IndexDesc { oid, name, columns, unique: create.unique, constraint: false });
+        self.rebuild(&table, desc, Self::identity(&table))?;
+        Ok(Tag::plain("CREATE INDEX"))
+    }
+}
+
+/// A column of an index, with its direction.
+pub(super) fn key_column(desc: &TableDesc, column: &ast::OrderByExpr) -> Result<KeyColumn> {
+    let mut expr = &column.expr;
+    while let Ast::Nested(inner) | Ast::Collate { expr: inner, .. } = expr {
+        expr = inner;
+    }
+    let Ast::Identifier(ident) = expr else {
+        return Err(SqlError::unsupported("indexes on expressions are not supported"));
+    };
+    let at = position(desc, &crate::bind::names::fold(ident))?;
+    let descending = column.options.asc == Some(false);
+    Ok(KeyColumn {
+        attnum: desc.columns[at].attnum,
+        descending,
+        nulls_first: column.options.nulls_first.unwrap_or(descending),
+    })
+}
+
+fn is_serial(ty: &DataType) -> bool {
+    let DataType::Custom(name, _) = ty else { return false };
+    let name = name.to_string().to_lowercase();
+    matches!(name.as_str(), "serial" | "serial4" | "bigserial" | "serial8" | "smallserial" | "serial2")
+}
+
+fn new_sequence(oid: u32, schema: &str, name: &str, ty: Type) -> SequenceDesc {
+    let max = match ty.base {
+        Base::Int2 => i64::from(i16::MAX),
+        Base::Int4 => i64::from(i32::MAX),
+        _ => i64::MAX,
+    };
+    SequenceDesc {
+        oid,
+        schema: schema.to_owned(),
+        name: name.to_owned(),
+        type_oid: ty.oid(),
+        start: 1,
+        increment: 1,
+        min: 1,
+        max,
+        cycle: false,
+        owned_by: None,
+    }
+}
+
+fn number(expr: &Ast) -> Result<i64> {
+    let text = expr.to_string().replace(' ', "");
+    text.parse().map_err(|_| SqlError::invalid_parameter(format!("\"{text}\" is no value for a sequence")))
+}
+
+fn apply_options(sequence: &mut SequenceDesc, options: &[SequenceOptions]) -> Result<()> {
+    let (mut start, mut min, mut max) = (None, None, None);
+    for option in options {
+        match option {
+            SequenceOptions::IncrementBy(expr, _) => sequence.increment = number(expr)?,
+            SequenceOptions::MinValue(value) => min = value.as_ref().map(number).transpose()?,
+            SequenceOptions::MaxValue(value) => max = value.as_ref().map(number).transpose()?,
+            SequenceOptions::StartWith(expr, _) => start = Some(number(expr)?),
+            SequenceOptions::Cache(_) => {}
+            SequenceOptions::Cycle(no) => sequence.cycle = !*no,
+        }
+    }
+    if sequence.increment == 0 {
+        return Err(SqlError::invalid_parameter("INCREMENT must not be zero"));
+    }
+    if sequence.increment < 0 {
+        (sequence.min, sequence.max) = (-sequence.max - 1, -1);
+    }
+    sequence.min = min.unwrap_or(sequence.min);
+    sequence.max = max.unwrap_or(sequence.max);
+    let first = if sequence.increment > 0 { sequence.min } else { sequence.max };
+    sequence.start = start.unwrap_or(first);
+    if sequence.min >= sequence.max {
+        return Err(SqlError::invalid_parameter(format!(
+            "MINVALUE ({}) must be less than MAXVALUE ({})",
+            sequence.min, sequence.max
+        )));
+    }
+    if !(sequence.min..=sequence.max).contains(&sequence.start) {
+        return Err(SqlError::invalid_parameter(format!(
+            "START value ({}) is out of the range of the sequence",
+            sequence.start
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! DROP and TRUNCATE.
+
+use super::super::Session;
+use super::alter::depends;
+use crate::api::Tag;
+use crate::bind::names::split;
+use scaledb_catalog::Relation;
+use scaledb_engine::{Engine, Order, Range, Worker};
+use scaledb_row::Projection;
+use scaledb_types::{Result, SqlError, SqlState};
+use sqlparser::ast::{ObjectName, ObjectType, Statement};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+impl<E: Engine> Session<E> {
+    pub(super) fn drop_objects(
+        &mut self,
+        kind: ObjectType,
+        if_exists: bool,
+        names: &[ObjectName],
+        cascade: bool,
+    ) -> Result<Tag> {
+        self.begin_change()?;
+        let (word, tag) = match kind {
+            ObjectType::Table => ("table", "DROP TABLE"),
+            ObjectType::View => ("view", "DROP VIEW"),
+            ObjectType::Sequence => ("sequence", "DROP SEQUENCE"),
+            ObjectType::Index => ("index", "DROP INDEX"),
+            _ => return Err(SqlError::unsupported("this kind of DROP is not supported")),
+        };
+        let mut dropped = Vec::new();
+        for name in names {
+            if kind == ObjectType::Index {
+                self.drop_index(name, if_exists)?;
+                continue;
+            }
+            match self.lookup(name)? {
+                Some(relation) if relation.kind() == word => dropped.push(relation),
+                Some(relation) => {
+                    let what = format!("\"{}\" is not a {word}", relation.name());
+                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what).hint(format!(
+                        "Use DROP {} to remove a {}.",
+                        relation.kind().to_uppercase(),
+                        relation.kind()
+                    )));
+                }
+                None => {
+                    let (schema, name) = split(name)?;
+                    let shown = crate::bind::names::shown(schema.as_deref(), &name);
+                    if !if_exists {
+                        let what = format!("{word} \"{shown}\" does not exist");
+                        return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+                    }
+                    self.skip(
+                        &format!("{word} \"{shown}\" does not exist, skipping"),
+                        SqlState::UNDEFINED_TABLE,
+                    );
+                }
+            }
+        }
+        let oids: Vec<u32> = dropped.iter().map(Relation::oid).collect();
+        for relation in dropped {
+            self.drop_relation(&relation, &oids, cascade)?;
+        }
+        Ok(Tag::plain(tag))
+    }
+
+    fn drop_relation(&mut self, relation: &Relation, together: &[u32], cascade: bool) -> Result<()> {
+        let oid = relation.oid();
+        // gone with another one
+        if self.state.catalog.get(oid).is_none() {
+            return Ok(());
+        }
+        let what = format!("{} {}", relation.kind(), relation.name());
+        let views: Vec<Relation> = self
+            .state
+            .catalog
+            .relations()
+            .filter(|other| matches!(other, Relation::View(v) if v.uses.contains(&oid)))
+            .filter(|other| !together.contains(&other.oid()))
+            .cloned()
+            .collect();
+        for view in views {
+            if !cascade {
+                return Err(depends(&what, &format!("view {}", view.name())));
+            }
+            self.drop_relation(&view, together, true)?;
+        }
+        if let Relation::Sequence(sequence) = relation
+            && let Some((table, attnum)) = sequence.owned_by
+            && let Some(table) = self.state.catalog.table(table).cloned()
+            && let Some(at) = table.position(attnum)
+            && table.columns[at].default.is_some()
+        {
+            if !cascade {
+                let column = &table.columns[at].name;
+                return Err(depends(
+                    &what,
+                    &format!("default value for column {column} of table {}", table.name),
+                ));
+            }
+            let mut desc = (*table).clone();
+            desc.columns[at].default = None;
+            self.put(Relation::Table(Arc::new(desc)))?;
+        }
+        if let Relation::Table(desc) = relation {
+            let references = self.state.catalog.references_to(oid);
+            let user = references.iter().find(|r| r.from.oid != oid && !together.contains(&r.from.oid));
+            if let Some(user) = user {
+                if !cascade {
+                    let by = format!("constraint {} on table {}", user.constraint().name, user.from.name);
+                    return Err(depends(&what, &by));
+                }
+            }
+            self.drop_references(oid, None)?;
+            let owned: Vec<u32> = self
+                .state
+                .catalog
+                .relations()
+                .filter(
+                    |other| matches!(other, Relation::Sequence(s) if s.owned_by.is_some_and(|o| o.0 == oid)),
+                )
+                .map(Relation::oid)
+                .collect();
+            for sequence in owned {
+                self.remove(sequence)?;
+            }
+            // transactions that read the tables it referred to need not know
+            let table = self.state.table_of(desc)?;
+            self.transaction.dropped.push(table.info.clone());
+        }
+        self.remove(oid)
+    }
+
+    /// Drops the foreign keys of others that refer to a table, or to a column of it.
+    pub(super) fn drop_references(&mut self, oid: u32, column: Option<i16>) -> Result<()> {
+        for reference in self.state.catalog.references_to(oid) {
+            if reference.from.oid == oid && column.is_none() {
+                continue;
+            }
+            let name = reference.constraint().name.clone();
+            let used = column.is_none_or(|column| reference.constraint().referred.contains(&column));
+            let current = self.state.catalog.table(reference.from.oid).cloned();
+            if used && let Some(from) = current {
+                let mut desc = (*from).clone();
+                desc.foreign_keys.retain(|key| key.name != name);
+                self.put(Relation::Table(Arc::new(desc)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_index(&mut self, name: &ObjectName, if_exists: bool) -> Result<()> {
+        let (schema, name) = split(name)?;
+        let schema = schema.unwrap_or_else(|| "public".to_owned());
+        let Some((desc, index)) = self.state.catalog.index(&schema, &name) else {
+            if if_exists {
+                self.skip(&format!("index \"{name}\" does not exist, skipping"), SqlState::UNDEFINED_OBJECT);
+                return Ok(());
+            }
+            let what = format!("index \"{name}\" does not exist");
+            return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
+        };
+        if index.is_none_or(|index| index.constraint) {
+            return Err(SqlError::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!(
+                    "cannot drop index {name} because constraint {name} on table {} requires it",
+                    desc.name
+                ),
+            )
+            .hint(format!("You can drop constraint {name} on table {} instead.", desc.name)));
+        }
+        let table = self.table(desc.oid)?;
+        let mut desc = (*table.desc).clone();
+        desc.indexes.retain(|index| index.name != name);
+        self.rebuild(&table, desc, Self::identity(&table))
+    }
+
+    /// TRUNCATE: deletes all rows, as a transaction does that may also roll back.
+    pub(in crate::session) fn truncate(&mut self, statement: &Statement) -> Result<Tag> {
+        let Statement::Truncate(truncate) = statement else {
+            return Err(SqlError::internal("not a TRUNCATE"));
+        };
+        if self.transaction.is_read_only() {
+            return Err(SqlError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                "cannot execute TRUNCATE TABLE in a read-only transaction",
+            ));
+        }
+        let cascade = matches!(truncate.cascade, Some(sqlparser::ast::CascadeOption::Cascade));
+        let restart = matches!(truncate.identity, Some(sqlparser::ast::TruncateIdentityOption::Restart));
+        self.ensure_begun()?;
+        let mut tables = Vec::new();
+        for target in &truncate.table_names {
+            tables.push(self.lookup_table(&target.name)?);
+        }
+        // those that refer to the tables must go along
+        let mut at = 0;
+        while at < tables.len() {
+            for reference in self.state.catalog.references_to(tables[at].desc.oid) {
+                if tables.iter().any(|table| table.desc.oid == reference.from.oid) {
+                    continue;
+                }
+                if !cascade {
+                    return Err(SqlError::unsupported(
+                        "cannot truncate a table referenced in a foreign key constraint",
+                    )
+                    .detail(format!(
+                        "Table \"{}\" references \"{}\".",
+                        reference.from.name, tables[at].desc.name
+                    ))
+                    .hint(format!(
+                        "Truncate table \"{}\" at the same time, or use TRUNCATE ... CASCADE.",
+                        reference.from.name
+                    )));
+                }
+                tables.push(self.table(reference.from.oid)?);
+            }
+            at += 1;
+        }
+        for table in &tables {
+            self.transaction.touch(&[(table.desc.oid, table.info.id)]);
+            let none = Projection::existence();
+            let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
+            let mut rows = Vec::new();
+            let scanned = worker.scan(table.info.id, Range::ALL, Order::Forward, &none, |row, _, _| {
+                rows.push(row);
+                ControlFlow::Continue(())
+            });
+            let deleted = scanned.and_then(|()| {
+                rows.iter().try_for_each(|&row| worker.delete_at(table.info.id, row).map(|_| ()))
+            });
+            if let Err(error) = deleted {
+                use crate::session::context::Host;
+                return Err(self.state.engine_error(error));
+            }
+            if restart {
+                let sequences: Vec<_> = self
+                    .state
+                    .catalog
+                    .relations()
+                    .filter_map(|relation| match relation {
+                        Relation::Sequence(s) if s.owned_by.is_some_and(|o| o.0 == table.desc.oid) => {
+                            Some(s.clone())
+                        }
+                        _ => None,
+                    })
+                    .collect();
+                for sequence in sequences {
+                    let shared = &self.state.shared;
+                    shared.sequences.set(shared, &sequence, sequence.start, false)?;
+                }
+            }
+        }
+        Ok(Tag::plain("TRUNCATE TABLE"))
+    }
+}

@@ -1,0 +1,214 @@
+//! Changes of the catalog.
+//!
+//! Descriptors are written in the transaction at hand, and the session works with a catalog of its own until the
+//! commit puts it in force for all. The engine cannot change tables: a change of columns or indexes makes a new one
+//! and copies the rows.
+
+mod alter;
+mod constraint;
+mod create;
+mod drop;
+mod rebuild;
+
+use super::Session;
+use crate::api::{Severity, Tag};
+use crate::bind::names::{fold, split};
+use crate::plan::Table;
+use crate::sequence::store_error;
+use scaledb_catalog::{Catalog, Relation, TableDesc};
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError, SqlState};
+use sqlparser::ast::{Ident, ObjectName, Statement};
+use std::sync::Arc;
+
+/// The longest name, as in PostgreSQL.
+const MAX_NAME: usize = 63;
+
+impl<E: Engine> Session<E> {
+    /// Runs a statement that changes the catalog.
+    pub(super) fn change(&mut self, statement: &Statement) -> Result<Tag> {
+        let tag = match statement {
+            Statement::CreateTable(create) => self.create_table(create)?,
+            Statement::CreateIndex(create) => self.create_index(create)?,
+            Statement::CreateView(create) => self.create_view(create)?,
+            Statement::CreateSequence {
+                name, if_not_exists, data_type, sequence_options, owned_by, ..
+            } => self.create_sequence(
+                name,
+                *if_not_exists,
+                data_type.as_ref(),
+                sequence_options,
+                owned_by.as_ref(),
+            )?,
+            Statement::AlterTable(alter) => self.alter_table(alter)?,
+            Statement::AlterIndex { name, operation } => self.alter_index(name, operation)?,
+            Statement::Drop { object_type, if_exists, names, cascade, .. } => {
+                self.drop_objects(*object_type, *if_exists, names, *cascade)?
+            }
+            Statement::CreateSchema { if_not_exists, schema_name, .. } => {
+                let name = schema_name.to_string();
+                if *if_not_exists && name.trim_matches('"') == "public" {
+                    self.skip("schema \"public\" already exists, skipping", SqlState::DUPLICATE_SCHEMA);
+                    return Ok(Tag::plain("CREATE SCHEMA"));
+                }
+                return Err(SqlError::unsupported("schemas besides public are not supported"));
+            }
+            Statement::CreateExtension(_) => {
+                return Err(SqlError::unsupported("extensions are not supported"));
+            }
+            _ => {
+                return Err(SqlError::unsupported("this statement is not supported")
+                    .hint("docs/internals/sql.md says what is."));
+            }
+        };
+        Ok(tag)
+    }
+
+    fn skip(&self, what: &str, code: SqlState) {
+        self.state.notice(Severity::Notice, SqlError::new(code, what.to_owned()));
+    }
+
+    /// Begins to change the catalog in the transaction at hand.
+    fn begin_change(&mut self) -> Result<()> {
+        if self.transaction.is_read_only() {
+            return Err(SqlError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                "cannot change the catalog in a read-only transaction",
+            ));
+        }
+        self.ensure_begun()?;
+        if self.transaction.changed {
+            return Ok(());
+        }
+        let version = self.state.catalog.version;
+        let shared = self.state.shared.clone();
+        let worker = self.worker.as_mut().ok_or_else(|| SqlError::internal("no worker"))?;
+        // two changes of the catalog conflict here
+        let committed = shared.store.version(worker).map_err(store_error)?;
+        if committed != version {
+            return Err(SqlError::new(
+                SqlState::SERIALIZATION_FAILURE,
+                "could not serialize access due to concurrent change of the catalog",
+            )
+            .hint("The transaction might succeed if retried."));
+        }
+        shared.store.set_version(worker, version + 1).map_err(store_error)?;
+        self.transaction.changed = true;
+        self.cache.clear();
+        Ok(())
+    }
+
+    /// Works with a changed catalog.
+    fn edit_catalog(&mut self, f: impl FnOnce(&mut Catalog)) {
+        let mut catalog = (*self.state.catalog).clone();
+        f(&mut catalog);
+        self.state.use_catalog(Arc::new(catalog));
+        self.cache.clear();
+    }
+
+    /// Writes a descriptor.
+    fn put(&mut self, relation: Relation) -> Result<()> {
+        self.begin_change()?;
+        let shared = self.state.shared.clone();
+        let worker = self.worker.as_mut().ok_or_else(|| SqlError::internal("no worker"))?;
+        shared.store.put(worker, &relation).map_err(store_error)?;
+        self.edit_catalog(|catalog| catalog.put(relation));
+        Ok(())
+    }
+
+    /// Removes a descriptor.
+    fn remove(&mut self, oid: u32) -> Result<()> {
+        self.begin_change()?;
+        let shared = self.state.shared.clone();
+        let worker = self.worker.as_mut().ok_or_else(|| SqlError::internal("no worker"))?;
+        shared.store.remove(worker, oid).map_err(store_error)?;
+        self.edit_catalog(|catalog| {
+            catalog.remove(oid);
+        });
+        Ok(())
+    }
+
+    /// The schema for a new object.
+    fn schema_for(&self, schema: Option<String>) -> Result<String> {
+        match schema.as_deref() {
+            None | Some("public") => Ok("public".to_owned()),
+            Some(schema) if schema.starts_with("pg_") || schema == "information_schema" => {
+                Err(SqlError::new(
+                    SqlState::INSUFFICIENT_PRIVILEGE,
+                    format!("permission denied to create in schema \"{schema}\""),
+                ))
+            }
+            Some(schema) => Err(SqlError::new(
+                SqlState::INVALID_SCHEMA_NAME,
+                format!("schema \"{schema}\" does not exist"),
+            )),
+        }
+    }
+
+    /// The relation of a name.
+    fn lookup(&self, name: &ObjectName) -> Result<Option<Relation>> {
+        let (schema, name) = split(name)?;
+        Ok(match schema {
+            Some(schema) => self.state.catalog.lookup(&schema, &name).cloned(),
+            None => {
+                let path = &self.state.path;
+                path.iter().find_map(|schema| self.state.catalog.lookup(schema, &name)).cloned()
+            }
+        })
+    }
+
+    /// The table of a name.
+    fn lookup_table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+        match self.lookup(name)? {
+            Some(Relation::Table(desc)) => self.table(desc.oid),
+            Some(other) => {
+                let what = format!("\"{}\" is not a table", other.name());
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
+            }
+            None => {
+                let (schema, name) = split(name)?;
+                let shown = crate::bind::names::shown(schema.as_deref(), &name);
+                let what = format!("relation \"{shown}\" does not exist");
+                Err(SqlError::new(SqlState::UNDEFINED_TABLE, what))
+            }
+        }
+    }
+
+    /// A name that no relation or index has.
+    fn free_name(&self, table: &TableDesc, parts: &[&str], suffix: &str) -> String {
+        let mut base = parts.join("_");
+        while base.len() + suffix.len() + 1 > MAX_NAME - 2 {
+            base.pop();
+        }
+        let taken = |name: &str| {
+            self.state.catalog.is_taken(&table.schema, name)
+                || table.has_constraint(name)
+                || table.indexes.iter().any(|index| index.name == name)
+                || table.name == name
+        };
+        let mut name = format!("{base}_{suffix}");
+        let mut number = 0;
+        while taken(&name) {
+            number += 1;
+            name = format!("{base}_{suffix}{number}");
+        }
+        name
+    }
+}
+
+/// The position of a column.
+fn position(desc: &TableDesc, name: &str) -> Result<usize> {
+    desc.column(name).ok_or_else(|| {
+        let what = format!("column \"{name}\" of relation \"{}\" does not exist", desc.name);
+        SqlError::new(SqlState::UNDEFINED_COLUMN, what)
+    })
+}
+
+/// A name that is given to something.
+fn new_name(ident: &Ident) -> String {
+    let mut name = fold(ident);
+    while name.len() > MAX_NAME {
+        name.pop();
+    }
+    name
+}

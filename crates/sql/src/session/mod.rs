@@ -1,0 +1,353 @@
+//! Sessions: what a connection has.
+//!
+//! ```text
+//!  simple(text)   parse, bind, execute, sync         copy_data, copy_done
+//!       └──────────────────┬───────────────────────────────┘
+//!   prepared.rs  text ─► compiled statement (cached)
+//!   run.rs       compiled statement ─► rows, again after a conflict
+//!   transaction.rs  begin, commit, rollback, savepoints, DDL
+//!   utility.rs   statements without a plan          copy.rs  COPY
+//!   state.rs     names, settings, catalog           context.rs  what running statements see
+//! ```
+
+pub(crate) mod context;
+mod copy;
+mod copy_text;
+mod cursor;
+mod ddl;
+mod prepared;
+mod run;
+pub(crate) mod settings;
+pub(crate) mod state;
+mod transaction;
+mod utility;
+
+use crate::api::{Description, Executed, Notice, RowSink, Status, Step};
+use crate::database::Shared;
+use crate::gate::Flag;
+use crate::plan::cache::{Compiled, Key};
+use crate::workers::Place;
+use context::ConstraintModes;
+use cursor::Portal;
+use scaledb_engine::{Engine, Worker};
+use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_types::{Env, Result, SqlError, SqlState, Value};
+use state::State;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use transaction::Transaction;
+
+/// A connection's access to a database: settings, a transaction, prepared statements, portals.
+///
+/// An error leaves the session usable: outside of a transaction block nothing has happened, within one the block
+/// has failed, and [`Session::status`] says so.
+pub struct Session<E: Engine> {
+    state: State<E>,
+    env: Env,
+    /// What the settings were when `env` was derived from them.
+    env_generation: u64,
+    settings_key: Arc<str>,
+    worker: Option<E::Worker>,
+    place: Arc<Place<E::Worker>>,
+    flag: Arc<Flag>,
+    transaction: Transaction,
+    constraints: ConstraintModes,
+    cancel: Arc<AtomicBool>,
+    /// Compiled statements of this session: those of the shared cache, without its lock.
+    cache: HashMap<Key, Arc<Compiled>>,
+    cache_version: u64,
+    statements: HashMap<String, prepared::Statement>,
+    portals: HashMap<String, Portal>,
+    /// Statements of a simple query that wait for the end of a COPY.
+    waiting: VecDeque<String>,
+    copying: Option<copy::CopyIn>,
+    /// The frame of the last run, kept for its memory.
+    frame: Vec<Value>,
+}
+
+/// Cancels the statement that a session runs, from another thread.
+#[derive(Clone, Debug)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// The statement at hand fails with 57014; without one, the next.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed); // the flag stands alone
+    }
+}
+
+impl<E: Engine> Session<E> {
+    pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
+        let place = shared.workers.place();
+        let flag = shared.gate.flag();
+        let version = shared.version();
+        let mut session = Self {
+            state: State::new(shared, id, user, database),
+            env: Env::default(),
+            env_generation: u64::MAX,
+            settings_key: Arc::from(""),
+            worker: None,
+            place,
+            flag,
+            transaction: Transaction::default(),
+            constraints: ConstraintModes::default(),
+            cancel: Arc::new(AtomicBool::new(false)),
+            cache: HashMap::new(),
+            cache_version: version,
+            statements: HashMap::new(),
+            portals: HashMap::new(),
+            waiting: VecDeque::new(),
+            copying: None,
+            frame: Vec::new(),
+        };
+        session.refresh();
+        session
+    }
+
+    /// A number for the session, unique in the database: `pg_backend_pid()`.
+    pub fn id(&self) -> u32 {
+        self.state.id
+    }
+
+    /// Sets what the client asked for when it connected.
+    ///
+    /// # Errors
+    /// 22023.
+    pub fn set_initial(&mut self, name: &str, value: &str) -> Result<()> {
+        self.state.settings.borrow_mut().init(name, value)?;
+        self.refresh();
+        Ok(())
+    }
+
+    /// The settings that clients are told when they connect.
+    pub fn reported_settings(&self) -> Vec<(&'static str, String)> {
+        self.state.settings.borrow().reported()
+    }
+
+    /// Reported settings that have changed since the last call.
+    pub fn take_changed_settings(&mut self) -> Vec<(&'static str, String)> {
+        self.state.settings.borrow_mut().take_changed()
+    }
+
+    /// The value of a setting, if there is one of this name.
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.state.settings.borrow().get(name).ok().map(str::to_owned)
+    }
+
+    /// Notices since the last call.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut *self.state.notices.borrow_mut())
+    }
+
+    /// What sinks print values with, outside of a statement.
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// Cancels statements of this session from elsewhere.
+    pub fn cancel_handle(&self) -> Cancel {
+        Cancel(self.cancel.clone())
+    }
+
+    /// The state of the transaction.
+    pub fn status(&self) -> Status {
+        self.transaction.status()
+    }
+
+    /// Derives what depends on settings, if they have changed.
+    fn refresh(&mut self) {
+        let generation = self.state.settings.borrow().generation;
+        if self.env_generation == generation {
+            return;
+        }
+        self.env_generation = generation;
+        self.state.refresh(&mut self.env);
+        let settings = self.state.settings.borrow();
+        let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
+        let parts = ["search_path", "timezone", "datestyle", "intervalstyle"].map(get);
+        self.settings_key = Arc::from(parts.join("\n").as_str());
+    }
+
+    /// Runs a text of one statement or more, as the simple query protocol does.
+    ///
+    /// # Errors
+    /// The first statement's that fails; those behind it are not run.
+    pub fn simple(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
+        let statements = crate::parse::lex::split(text);
+        if statements.is_empty() {
+            sink.empty();
+            return Ok(Step::Done);
+        }
+        self.waiting.clear();
+        if statements.len() > 1 {
+            self.transaction.begin_implicit();
+            self.waiting = statements[1..].iter().map(|text| (*text).to_owned()).collect();
+        }
+        let first = self.simple_statement(statements[0], sink);
+        self.go_on(first, sink)
+    }
+
+    /// Runs the statements that wait, after the one that has this result.
+    fn go_on(&mut self, mut result: Result<Step>, sink: &mut dyn RowSink) -> Result<Step> {
+        loop {
+            match result {
+                Ok(Step::CopyIn(_)) => return result,
+                Err(error) => {
+                    self.waiting.clear();
+                    self.fail_implicit();
+                    return Err(error);
+                }
+                Ok(Step::Done) => {}
+            }
+            let Some(text) = self.waiting.pop_front() else { break };
+            result = self.simple_statement(&text, sink);
+        }
+        self.end_implicit()?;
+        Ok(Step::Done)
+    }
+
+    /// Prepares a statement under a name; the empty name is the unnamed one, which is replaced. Zero for a type, or
+    /// no type, leaves it to the statement.
+    ///
+    /// # Errors
+    /// What is wrong with the text; 42P05.
+    pub fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
+        let result = self.prepare_named(name, text, types);
+        self.noting(result)
+    }
+
+    /// What a prepared statement takes and returns.
+    ///
+    /// # Errors
+    /// 26000; 0A000 if it changed.
+    pub fn describe_statement(&mut self, name: &str) -> Result<Description> {
+        let result = self.description(name);
+        self.noting(result)
+    }
+
+    /// Binds parameters to a prepared statement. `formats` as in the protocol: none for text, one for all, or one
+    /// for each; 0 is text and 1 binary.
+    ///
+    /// # Errors
+    /// 26000; 22P02, 22P03 and others for values that are none.
+    pub fn bind(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        formats: &[i16],
+        values: &[Option<&[u8]>],
+    ) -> Result<()> {
+        let result = self.bind_portal(portal, statement, formats, values);
+        self.noting(result)
+    }
+
+    /// What a portal returns.
+    ///
+    /// # Errors
+    /// 34000.
+    pub fn describe_portal(&mut self, name: &str) -> Result<Description> {
+        let result = self.portal_description(name);
+        self.noting(result)
+    }
+
+    /// Runs a portal, or goes on with it: at most `max_rows` rows, all if that is zero. `last` says that the
+    /// message behind it is Sync: the statement is then committed here, and run again if it meets a conflict.
+    ///
+    /// # Errors
+    /// The statement's.
+    pub fn execute(
+        &mut self,
+        portal: &str,
+        max_rows: u64,
+        last: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
+        let result = self.execute_portal(portal, max_rows, last, sink);
+        self.noting(result)
+    }
+
+    /// Closes a prepared statement; one that does not exist is closed already.
+    pub fn close_statement(&mut self, name: &str) {
+        self.statements.remove(name);
+    }
+
+    /// Closes a portal; one that does not exist is closed already.
+    pub fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
+    }
+
+    /// The end of a series of extended messages: commits what is not in a transaction block.
+    ///
+    /// # Errors
+    /// The commit's.
+    pub fn sync(&mut self) -> Result<()> {
+        if self.transaction.is_implicit() { self.end_implicit() } else { Ok(()) }
+    }
+
+    /// An extended message failed: the rest is skipped up to Sync.
+    fn noting<R>(&mut self, result: Result<R>) -> Result<R> {
+        if result.is_err() {
+            self.fail();
+        }
+        result
+    }
+
+    /// Data of COPY FROM STDIN.
+    ///
+    /// # Errors
+    /// The statement's. The COPY has ended then.
+    pub fn copy_data(&mut self, data: &[u8]) -> Result<()> {
+        let result = self.copy_in_data(data);
+        if result.is_err() {
+            self.copying = None;
+            self.waiting.clear();
+            self.fail();
+        }
+        result
+    }
+
+    /// The end of the data of COPY FROM STDIN. Statements behind it in a simple query are run.
+    ///
+    /// # Errors
+    /// The statement's, and those of the statements behind it.
+    pub fn copy_done(&mut self, sink: &mut dyn RowSink) -> Result<Step> {
+        let result = self.copy_in_done(sink);
+        if result.is_err() {
+            self.copying = None;
+            self.waiting.clear();
+            self.fail();
+            return result;
+        }
+        self.go_on(result, sink)
+    }
+
+    /// The client has given up COPY FROM STDIN.
+    pub fn copy_fail(&mut self, message: &str) -> SqlError {
+        self.copying = None;
+        self.waiting.clear();
+        self.fail();
+        SqlError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"))
+    }
+
+    /// Ends the transaction and forgets statements, portals and settings, as `DISCARD ALL` does: for pools.
+    pub fn reset(&mut self) {
+        self.rollback();
+        self.transaction = Transaction::default();
+        self.statements.clear();
+        self.portals.clear();
+        self.state.settings.borrow_mut().reset_all();
+        self.state.settings.borrow_mut().commit();
+        self.refresh();
+    }
+}
+
+impl<E: Engine> Drop for Session<E> {
+    fn drop(&mut self) {
+        self.rollback();
+        if let Some(mut worker) = self.worker.take() {
+            worker.rollback();
+            self.state.shared.workers.give(&self.place, worker);
+        }
+        self.state.shared.workers.leave(&self.place);
+    }
+}

@@ -1,0 +1,390 @@
+//! Compiling statements, and those that have names.
+
+use super::Session;
+use super::cursor::Portal;
+use super::run::Target;
+use crate::api::{Column, Description, Executed, RowSink, Step, Tag};
+use crate::bind::Binder;
+use crate::parse::{self, normalize, utility};
+use crate::plan::Kind;
+use crate::plan::cache::{Action, Compiled, Key};
+use scaledb_engine::Engine;
+use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::Statement as Ast;
+use std::sync::Arc;
+
+/// A statement that was prepared under a name.
+#[derive(Clone)]
+pub(super) struct Statement {
+    pub(super) compiled: Arc<Compiled>,
+    /// The types that were given for its parameters.
+    pub(super) types: Box<[u32]>,
+    /// Made by PREPARE rather than by the protocol.
+    pub(super) by_sql: bool,
+}
+
+/// Statements that a session keeps besides those of the database.
+const MAX_CACHED: usize = 1_000;
+
+impl<E: Engine> Session<E> {
+    /// The compiled statement of a text: from a cache, or compiled now.
+    pub(super) fn compile(&mut self, text: &str, types: &[u32]) -> Result<Arc<Compiled>> {
+        self.refresh();
+        self.use_newest_catalog();
+        let version = self.state.catalog.version;
+        // what the transaction has changed is for it alone
+        let private = self.transaction.changed;
+        let key = Key { text: Arc::from(text), types: types.into(), settings: self.settings_key.clone() };
+        if !private {
+            if let Some(compiled) = self.cache.get(&key).filter(|compiled| compiled.version == version) {
+                return Ok(compiled.clone());
+            }
+            if let Some(compiled) = self.state.shared.plans.get(&key, version) {
+                self.cache.insert(key, compiled.clone());
+                return Ok(compiled);
+            }
+        }
+        let known: Vec<Option<Type>> = types
+            .iter()
+            .map(|&oid| if oid == 0 { Ok(None) } else { parameter_type(oid).map(Some) })
+            .collect::<Result<_>>()?;
+        let compiled = Arc::new(parse::with_stack(text, || self.compile_text(text, known))?);
+        if !private && matches!(compiled.action, Action::Plan(_)) {
+            if self.cache.len() >= MAX_CACHED {
+                self.cache.clear();
+            }
+            self.cache.insert(key.clone(), compiled.clone());
+            self.state.shared.plans.put(key, compiled.clone());
+        }
+        Ok(compiled)
+    }
+
+    /// Outside of a transaction, the catalog is the newest.
+    fn use_newest_catalog(&mut self) {
+        if self.transaction.has_begun() {
+            return;
+        }
+        let version = self.state.shared.version();
+        if self.state.catalog.version != version {
+            let catalog = self.state.shared.catalog();
+            self.state.use_catalog(catalog);
+        }
+        if self.cache_version != version {
+            self.cache.clear();
+            self.cache_version = version;
+        }
+    }
+
+    fn compile_text(&mut self, text: &str, types: Vec<Option<Type>>) -> Result<Compiled> {
+        let version = self.state.catalog.version;
+        let compiled = |action: Action, params: Vec<Type>, columns: Option<Vec<Column>>| Compiled {
+            text: Arc::from(text),
+            action,
+            params,
+            columns,
+            version,
+        };
+        if parse::lex::Lexer::new(text).next().is_none() {
+            return Ok(compiled(Action::Empty, Vec::new(), None));
+        }
+        if let Some(utility) = utility::parse(text) {
+            let utility = utility?;
+            let columns = self.utility_columns(&utility)?;
+            return Ok(compiled(Action::Utility(utility), Vec::new(), columns));
+        }
+        let ast = parse::statement(text)?;
+        let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, types);
+        let (bound, kind) = match &ast {
+            Ast::Query(query) => (binder.query(query)?, Kind::Select),
+            Ast::Truncate(_) => return Ok(compiled(Action::Truncate(Box::new(ast)), Vec::new(), None)),
+            other => match binder.dml(other)? {
+                Some(bound) => bound,
+                None => return Ok(compiled(Action::Ddl(Box::new(ast)), Vec::new(), None)),
+            },
+        };
+        let mut bound = bound;
+        for output in &mut bound.output {
+            if output.ty.base == Base::Unknown {
+                let typed = crate::bind::Typed::new(output.expr.clone(), output.ty);
+                output.expr = binder.coerce(typed, Type::TEXT, Context::Implicit)?.expr;
+                output.ty = Type::TEXT;
+            }
+        }
+        let columns: Vec<Column> = bound
+            .output
+            .iter()
+            .map(|output| Column {
+                name: output.name.clone(),
+                ty: output.ty,
+                table: output.origin.0,
+                attnum: output.origin.1,
+            })
+            .collect();
+        let rows = kind == Kind::Select || !columns.is_empty();
+        let (plan, params) = binder.finish(bound, kind, kind != Kind::Select);
+        Ok(compiled(Action::Plan(plan), params, rows.then_some(columns)))
+    }
+
+    /// The statement compiled anew, if the catalog has changed since.
+    pub(super) fn fresh(&mut self, compiled: &Arc<Compiled>) -> Result<Option<Arc<Compiled>>> {
+        self.refresh();
+        self.use_newest_catalog();
+        if compiled.version == self.state.catalog.version && !self.transaction.changed
+            || !matches!(compiled.action, Action::Plan(_))
+        {
+            return Ok(None);
+        }
+        let types: Vec<u32> = compiled.params.iter().map(|ty| ty.oid()).collect();
+        let fresh = self.compile(&compiled.text, &types)?;
+        if fresh.columns != compiled.columns {
+            return Err(SqlError::unsupported("cached plan must not change result type"));
+        }
+        Ok(Some(fresh))
+    }
+
+    /// Compiles one statement of a simple query: with its literals taken out, if that works.
+    fn compile_simple(&mut self, text: &str) -> Result<(Arc<Compiled>, Vec<Value>)> {
+        self.refresh();
+        if let Some(found) = normalize::normalize(text, &self.env) {
+            let types: Vec<u32> =
+                found.types.iter().map(|ty| if ty.base == Base::Unknown { 0 } else { ty.oid() }).collect();
+            if let Ok(compiled) = self.compile(&found.text, &types)
+                && let Ok(values) = self.literals(&compiled, found.values)
+            {
+                return Ok((compiled, values));
+            }
+        }
+        Ok((self.compile(text, &[])?, Vec::new()))
+    }
+
+    /// Literals as the types that the statement has found for them.
+    fn literals(&self, compiled: &Compiled, values: Vec<Value>) -> Result<Vec<Value>> {
+        let typed = values.into_iter().zip(&compiled.params).map(|(value, &ty)| match value {
+            Value::Text(text) if !ty.is_text() || ty.base == Base::Bpchar => {
+                Value::parse(&text, ty, &self.env)
+            }
+            value if value.fits(ty) => Ok(value),
+            _ => Err(SqlError::internal("a literal of another type")),
+        });
+        typed.collect()
+    }
+
+    /// Runs one statement of a simple query.
+    pub(super) fn simple_statement(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
+        let (compiled, params) = self.compile_simple(text)?;
+        let alone = self.transaction.is_alone();
+        if let Some(columns) = &compiled.columns
+            && !self.transaction.is_failed()
+        {
+            sink.describe(columns)?;
+        }
+        match self.run_compiled(&compiled, &params, alone, sink) {
+            Ok(Executed::CopyIn(info)) => Ok(Step::CopyIn(info)),
+            Ok(Executed::Complete(tag)) => {
+                sink.complete(&tag);
+                Ok(Step::Done)
+            }
+            Ok(Executed::Empty | Executed::Suspended) => Ok(Step::Done),
+            Err(error) => {
+                self.fail();
+                Err(error)
+            }
+        }
+    }
+
+    /// Runs a compiled statement to its end.
+    pub(super) fn run_compiled(
+        &mut self,
+        compiled: &Arc<Compiled>,
+        params: &[Value],
+        alone: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
+        if let Action::Utility(utility) = &compiled.action {
+            return self.utility(utility, compiled.columns.as_deref(), alone, sink);
+        }
+        self.refuse_failed()?;
+        self.start_statement();
+        match &compiled.action {
+            Action::Empty => Ok(Executed::Empty),
+            Action::Plan(plan) => {
+                let rows = self.run_plan(compiled, params, alone, Target::Sink(sink))?;
+                Ok(Executed::Complete(Self::tag(plan, rows)))
+            }
+            Action::Ddl(statement) => self.run_change(alone, |session| session.change(statement)),
+            Action::Truncate(statement) => self.run_change(alone, |session| session.truncate(statement)),
+            Action::Utility(_) => Err(SqlError::internal("a utility statement")),
+        }
+    }
+
+    /// Runs a change of the catalog; again after a conflict if it is alone.
+    fn run_change(&mut self, alone: bool, mut f: impl FnMut(&mut Self) -> Result<Tag>) -> Result<Executed> {
+        const ATTEMPTS: u32 = 20;
+        let mut attempt = 0;
+        loop {
+            let result = f(self).and_then(|tag| {
+                if alone {
+                    self.commit()?;
+                }
+                Ok(Executed::Complete(tag))
+            });
+            match result {
+                Err(error) if alone => {
+                    self.rollback();
+                    attempt += 1;
+                    if error.code() != SqlState::SERIALIZATION_FAILURE || attempt >= ATTEMPTS {
+                        return Err(error);
+                    }
+                }
+                other => return other,
+            }
+        }
+    }
+
+    pub(super) fn prepare_named(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            let what = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_PREPARED_STATEMENT, what));
+        }
+        let mut statements = parse::lex::split(text);
+        if statements.len() > 1 {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                "cannot insert multiple commands into a prepared statement",
+            ));
+        }
+        let text = statements.pop().unwrap_or("");
+        if self.transaction.is_failed() && !ends_transaction(text) {
+            self.refuse_failed()?;
+        }
+        let compiled = self.compile(text, types)?;
+        self.statements.insert(name.to_owned(), Statement { compiled, types: types.into(), by_sql: false });
+        Ok(())
+    }
+
+    pub(super) fn statement(&self, name: &str) -> Result<Statement> {
+        self.statements.get(name).cloned().ok_or_else(|| {
+            let what = if name.is_empty() {
+                "unnamed prepared statement does not exist".to_owned()
+            } else {
+                format!("prepared statement \"{name}\" does not exist")
+            };
+            SqlError::new(SqlState::INVALID_SQL_STATEMENT_NAME, what)
+        })
+    }
+
+    /// The statement, compiled for the catalog of today.
+    pub(super) fn current(&mut self, name: &str) -> Result<Arc<Compiled>> {
+        let statement = self.statement(name)?;
+        let Action::Plan(_) = &statement.compiled.action else { return Ok(statement.compiled) };
+        self.refresh();
+        self.use_newest_catalog();
+        if statement.compiled.version == self.state.catalog.version && !self.transaction.changed {
+            return Ok(statement.compiled);
+        }
+        let fresh = self.compile(&statement.compiled.text.clone(), &statement.types)?;
+        if fresh.columns != statement.compiled.columns {
+            return Err(SqlError::unsupported("cached plan must not change result type"));
+        }
+        let statement = Statement { compiled: fresh.clone(), ..statement };
+        self.statements.insert(name.to_owned(), statement);
+        Ok(fresh)
+    }
+
+    pub(super) fn description(&mut self, name: &str) -> Result<Description> {
+        let compiled = self.current(name)?;
+        Ok(Description { parameters: compiled.params.clone(), columns: compiled.columns.clone() })
+    }
+
+    pub(super) fn bind_portal(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        formats: &[i16],
+        values: &[Option<&[u8]>],
+    ) -> Result<()> {
+        let compiled = self.current(statement)?;
+        if self.transaction.is_failed() && !compiled.text.is_empty() && !ends_transaction(&compiled.text) {
+            self.refuse_failed()?;
+        }
+        if values.len() != compiled.params.len() {
+            let what = format!(
+                "bind message supplies {} parameters, but prepared statement \"{statement}\" requires {}",
+                values.len(),
+                compiled.params.len()
+            );
+            return Err(SqlError::new(SqlState::PROTOCOL_VIOLATION, what));
+        }
+        if formats.len() > 1 && formats.len() != values.len() {
+            let what = format!(
+                "bind message has {} parameter formats but {} parameters",
+                formats.len(),
+                values.len()
+            );
+            return Err(SqlError::new(SqlState::PROTOCOL_VIOLATION, what));
+        }
+        // the unnamed portal's memory is used again
+        let mut params = match self.portals.remove(portal) {
+            Some(old) if portal.is_empty() => old.into_params(),
+            Some(old) => {
+                self.portals.insert(portal.to_owned(), old);
+                let what = format!("cursor \"{portal}\" already exists");
+                return Err(SqlError::new(SqlState::DUPLICATE_CURSOR, what));
+            }
+            None => Vec::new(),
+        };
+        for (number, (value, &ty)) in values.iter().zip(&compiled.params).enumerate() {
+            let format = match formats {
+                [] => 0,
+                [one] => *one,
+                many => many[number],
+            };
+            params.push(match (value, format) {
+                (None, _) => Value::Null,
+                (Some(bytes), 0) => {
+                    let text = scaledb_types::utf8(bytes)?;
+                    self.parse_parameter(text, ty)?
+                }
+                (Some(bytes), 1) => Value::from_binary(bytes, ty)?,
+                (Some(_), other) => {
+                    let what = format!("unsupported format code: {other}");
+                    return Err(SqlError::invalid_parameter(what));
+                }
+            });
+        }
+        self.portals.insert(portal.to_owned(), Portal::new(compiled, params));
+        Ok(())
+    }
+
+    /// A parameter from its text; names of tables and types are looked up.
+    fn parse_parameter(&self, text: &str, ty: Type) -> Result<Value> {
+        let named = matches!(ty.base, Base::Regclass | Base::Regtype | Base::Regproc) && !ty.array;
+        if named && !text.starts_with(|c: char| c.is_ascii_digit()) {
+            use super::context::Host;
+            let cast = crate::functions::SessionFn::reg_cast(Type::TEXT, ty);
+            return self.state.call(&cast, &[Value::text(text)]);
+        }
+        Value::parse(text, ty, &self.env)
+    }
+}
+
+/// Whether a statement may run in a block that has failed.
+fn ends_transaction(text: &str) -> bool {
+    use utility::Utility;
+    matches!(
+        utility::parse(text),
+        Some(Ok(Utility::Commit { .. } | Utility::Rollback { .. } | Utility::RollbackTo(_)))
+    )
+}
+
+fn parameter_type(oid: u32) -> Result<Type> {
+    match Type::from_oid(oid) {
+        // a client that does not know says so, or sends text
+        Some(Type { base: Base::Unknown, .. }) => Ok(Type::TEXT),
+        Some(ty) => Ok(ty),
+        None => {
+            let what = format!("type with OID {oid} does not exist");
+            Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what))
+        }
+    }
+}

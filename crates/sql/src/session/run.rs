@@ -1,0 +1,243 @@
+//! Running compiled statements.
+
+use super::Session;
+use super::context::Context;
+use crate::api::{Column, RowSink, Tag};
+use crate::exec::{Exec, Flow};
+use crate::plan::cache::{Action, Compiled};
+use crate::plan::expr::Expr;
+use crate::plan::{Kind, Plan};
+use scaledb_engine::{Engine, Worker};
+use scaledb_types::{Result, SqlError, SqlState, Type, Value};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often a statement is run again after conflicts before the client hears of it.
+const ATTEMPTS: u32 = 100;
+
+/// Where the rows of a run go.
+pub(super) enum Target<'s> {
+    Sink(&'s mut dyn RowSink),
+    /// They are kept: a cursor, a portal that is read in parts.
+    Keep(&'s mut Vec<Box<[Value]>>),
+}
+
+impl Target<'_> {
+    fn mark(&mut self) {
+        match self {
+            Self::Sink(sink) => sink.mark(),
+            Self::Keep(rows) => rows.clear(),
+        }
+    }
+
+    fn rewind(&mut self) -> bool {
+        match self {
+            Self::Sink(sink) => sink.rewind(),
+            Self::Keep(rows) => {
+                rows.clear();
+                true
+            }
+        }
+    }
+}
+
+impl<E: Engine> Session<E> {
+    /// What running statements see of the session.
+    pub(super) fn context(&self) -> Context<'_> {
+        let settings = self.state.settings.borrow();
+        let timeout = settings.amount("statement_timeout");
+        let deadline = (timeout > 0).then(|| Instant::now() + Duration::from_millis(timeout));
+        Context {
+            env: &self.env,
+            memory_limit: (settings.amount("work_mem") as usize) << 10,
+            cancel: &self.cancel,
+            deadline,
+            host: &self.state,
+            constraints: &self.constraints,
+        }
+    }
+
+    /// Sets the clocks of the statement.
+    pub(super) fn start_statement(&mut self) {
+        let now = scaledb_types::zone::clock();
+        self.env.statement_time = now;
+        self.env.transaction_time = *self.transaction.time.get_or_insert(now);
+    }
+
+    /// Runs a plan. `alone` if the statement is committed here: it is then run again after a conflict.
+    pub(super) fn run_plan(
+        &mut self,
+        compiled: &Arc<Compiled>,
+        params: &[Value],
+        alone: bool,
+        mut target: Target<'_>,
+    ) -> Result<u64> {
+        let mut compiled = compiled.clone();
+        if alone {
+            target.mark();
+        }
+        let mut attempt = 0;
+        loop {
+            let result = self.attempt(&compiled, params, alone, &mut target);
+            let error = match result {
+                Ok(affected) => return Ok(affected),
+                Err(error) => error,
+            };
+            if !alone {
+                return Err(error);
+            }
+            self.rollback();
+            attempt += 1;
+            if error.code() != SqlState::SERIALIZATION_FAILURE || attempt >= ATTEMPTS || !target.rewind() {
+                return Err(error);
+            }
+            let shared = self.state.shared.clone();
+            if let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) {
+                worker.back_off(attempt);
+                shared.workers.give(&self.place, worker);
+            }
+            if let Some(fresh) = self.fresh(&compiled)? {
+                compiled = fresh;
+            }
+        }
+    }
+
+    fn attempt(
+        &mut self,
+        compiled: &Arc<Compiled>,
+        params: &[Value],
+        alone: bool,
+        target: &mut Target<'_>,
+    ) -> Result<u64> {
+        let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
+        if plan.writes && self.transaction.is_read_only() {
+            let word = match plan.kind {
+                Kind::Insert => "INSERT",
+                Kind::Update => "UPDATE",
+                Kind::Delete => "DELETE",
+                Kind::Select => "this statement",
+            };
+            return Err(SqlError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                format!("cannot execute {word} in a read-only transaction"),
+            ));
+        }
+        self.ensure_begun()?;
+        self.transaction.touch(&plan.tables);
+        let no_columns = Vec::new();
+        let columns = compiled.columns.as_ref().unwrap_or(&no_columns);
+        let affected = self.execute_plan(plan, columns, params, target)?;
+        if alone {
+            self.commit()?;
+        }
+        Ok(affected)
+    }
+
+    /// Runs a plan within the engine's transaction.
+    fn execute_plan(
+        &mut self,
+        plan: &Plan,
+        columns: &[Column],
+        params: &[Value],
+        target: &mut Target<'_>,
+    ) -> Result<u64> {
+        let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
+        let frame = std::mem::take(&mut self.frame);
+        let context = self.context();
+        let mut exec = Exec::new(&mut worker, &context, params, (plan.slots, plan.scans, plan.keeps), frame);
+        let result = if plan.depth > 64 {
+            // evaluation goes as deep as expressions nest
+            stacker::maybe_grow(plan.depth << 13, plan.depth << 14, || emit(&mut exec, plan, columns, target))
+        } else {
+            emit(&mut exec, plan, columns, target)
+        };
+        let deferred = std::mem::take(&mut exec.deferred);
+        let mut frame = std::mem::take(&mut exec.frame);
+        drop(exec);
+        self.worker = Some(worker);
+        frame.clear();
+        self.frame = frame;
+        self.transaction.deferred.extend(deferred);
+        result
+    }
+
+    /// The tag of a plan that has run.
+    pub(super) fn tag(plan: &Plan, rows: u64) -> Tag {
+        let words = match plan.kind {
+            Kind::Select => "SELECT",
+            Kind::Insert => "INSERT 0",
+            Kind::Update => "UPDATE",
+            Kind::Delete => "DELETE",
+        };
+        Tag::rows(words, rows)
+    }
+}
+
+/// Runs a plan and hands its rows to the target. The number of rows written, or of those returned.
+fn emit<W: Worker>(
+    exec: &mut Exec<'_, W>,
+    plan: &Plan,
+    columns: &[Column],
+    target: &mut Target<'_>,
+) -> Result<u64> {
+    let mut rows = 0u64;
+    let _ = exec.run(&plan.root, &mut |exec| {
+        rows += 1;
+        match target {
+            Target::Sink(sink) => emit_row(exec, &plan.output, columns, &mut **sink)?,
+            Target::Keep(kept) => {
+                let mut row = Vec::with_capacity(plan.output.len());
+                for expr in &plan.output {
+                    row.push(exec.eval(expr)?);
+                }
+                exec.memory.take(crate::exec::row_weight(&row))?;
+                kept.push(row.into());
+            }
+        }
+        Ok(Flow::Continue(()))
+    })?;
+    Ok(if plan.kind == Kind::Select { rows } else { exec.affected })
+}
+
+/// Hands one row to the sink.
+fn emit_row<W: Worker>(
+    exec: &mut Exec<'_, W>,
+    output: &[Expr],
+    columns: &[Column],
+    sink: &mut dyn RowSink,
+) -> Result<()> {
+    sink.begin_row(output.len());
+    for (expr, column) in output.iter().zip(columns) {
+        let env = exec.context.env;
+        match expr {
+            Expr::Slot(slot) => sink.value(env, column.ty, &exec.frame[*slot])?,
+            other => {
+                let value = exec.eval(other)?;
+                sink.value(env, column.ty, &value)?;
+            }
+        }
+    }
+    sink.end_row()
+}
+
+/// Hands kept rows to the sink.
+pub(super) fn replay(
+    env: &scaledb_types::Env,
+    rows: &[Box<[Value]>],
+    columns: &[Column],
+    sink: &mut dyn RowSink,
+) -> Result<()> {
+    for row in rows {
+        sink.begin_row(row.len());
+        for (value, column) in row.iter().zip(columns) {
+            sink.value(env, column.ty, value)?;
+        }
+        sink.end_row()?;
+    }
+    Ok(())
+}
+
+/// A column of a result that no table has.
+pub(super) fn column(name: &str, ty: Type) -> Column {
+    Column { name: name.to_owned(), ty, table: 0, attnum: 0 }
+}

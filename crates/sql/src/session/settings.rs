@@ -1,0 +1,429 @@
+//! The settings of a session: SET, SHOW, RESET, SET LOCAL.
+
+use scaledb_types::{Result, SqlError, SqlState};
+use std::collections::HashMap;
+
+/// What a setting takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Takes {
+    Anything,
+    Bool,
+    Integer(i64, i64),
+    /// A duration in milliseconds, units allowed.
+    Milliseconds,
+    /// An amount of memory in kilobytes, units allowed.
+    Kilobytes,
+    OneOf(&'static [&'static str]),
+    /// It cannot be set.
+    Nothing,
+}
+
+/// A setting that is known.
+struct Known {
+    name: &'static str,
+    /// As SHOW prints it, where that is not lower case.
+    printed: &'static str,
+    default: &'static str,
+    takes: Takes,
+    /// Whether clients are told about it.
+    report: bool,
+}
+
+const fn known(name: &'static str, default: &'static str, takes: Takes) -> Known {
+    Known { name, printed: name, default, takes, report: false }
+}
+
+const fn told(name: &'static str, printed: &'static str, default: &'static str, takes: Takes) -> Known {
+    Known { name, printed, default, takes, report: true }
+}
+
+const LEVELS: Takes =
+    Takes::OneOf(&["serializable", "repeatable read", "read committed", "read uncommitted"]);
+const MESSAGES: Takes = Takes::OneOf(&[
+    "debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "notice", "warning", "error", "fatal",
+    "panic", "info",
+]);
+
+#[rustfmt::skip]
+const KNOWN: &[Known] = &[
+    told("application_name", "application_name", "", Takes::Anything),
+    told("client_encoding", "client_encoding", "UTF8", Takes::Anything),
+    told("datestyle", "DateStyle", "ISO, MDY", Takes::Anything),
+    told("default_transaction_read_only", "default_transaction_read_only", "off", Takes::Bool),
+    told("in_hot_standby", "in_hot_standby", "off", Takes::Nothing),
+    told("integer_datetimes", "integer_datetimes", "on", Takes::Nothing),
+    told("intervalstyle", "IntervalStyle", "postgres", Takes::OneOf(&["postgres", "iso_8601"])),
+    told("is_superuser", "is_superuser", "on", Takes::Nothing),
+    told("server_encoding", "server_encoding", "UTF8", Takes::Nothing),
+    told("server_version", "server_version", "15.0", Takes::Nothing),
+    told("session_authorization", "session_authorization", "", Takes::Nothing),
+    told("standard_conforming_strings", "standard_conforming_strings", "on", Takes::OneOf(&["on"])),
+    told("timezone", "TimeZone", "UTC", Takes::Anything),
+    known("backslash_quote", "safe_encoding", Takes::Anything),
+    known("bytea_output", "hex", Takes::OneOf(&["hex", "escape"])),
+    known("check_function_bodies", "on", Takes::Bool),
+    known("client_min_messages", "notice", MESSAGES),
+    known("constraint_exclusion", "partition", Takes::Anything),
+    known("cursor_tuple_fraction", "0.1", Takes::Anything),
+    known("deadlock_timeout", "1s", Takes::Milliseconds),
+    known("default_statistics_target", "100", Takes::Integer(1, 10_000)),
+    known("default_table_access_method", "heap", Takes::Anything),
+    known("default_tablespace", "", Takes::Anything),
+    known("default_transaction_deferrable", "off", Takes::Bool),
+    known("default_transaction_isolation", "serializable", LEVELS),
+    known("enable_bitmapscan", "on", Takes::Bool),
+    known("enable_hashjoin", "on", Takes::Bool),
+    known("enable_indexscan", "on", Takes::Bool),
+    known("enable_mergejoin", "on", Takes::Bool),
+    known("enable_nestloop", "on", Takes::Bool),
+    known("enable_seqscan", "on", Takes::Bool),
+    known("enable_sort", "on", Takes::Bool),
+    known("escape_string_warning", "on", Takes::Bool),
+    known("extra_float_digits", "1", Takes::Integer(-15, 3)),
+    known("geqo", "on", Takes::Bool),
+    known("idle_in_transaction_session_timeout", "0", Takes::Milliseconds),
+    known("idle_session_timeout", "0", Takes::Milliseconds),
+    known("jit", "off", Takes::Bool),
+    known("lc_collate", "C", Takes::Nothing),
+    known("lc_ctype", "C", Takes::Nothing),
+    known("lc_messages", "C", Takes::Anything),
+    known("lc_monetary", "C", Takes::Anything),
+    known("lc_numeric", "C", Takes::Anything),
+    known("lc_time", "C", Takes::Anything),
+    known("lock_timeout", "0", Takes::Milliseconds),
+    known("log_min_messages", "warning", MESSAGES),
+    known("log_statement", "none", Takes::Anything),
+    known("max_connections", "10000", Takes::Nothing),
+    known("max_identifier_length", "63", Takes::Nothing),
+    known("max_index_keys", "32", Takes::Nothing),
+    known("max_parallel_workers_per_gather", "0", Takes::Integer(0, 1024)),
+    known("password_encryption", "scram-sha-256", Takes::Anything),
+    known("quote_all_identifiers", "off", Takes::Bool),
+    known("random_page_cost", "4", Takes::Anything),
+    known("role", "none", Takes::Anything),
+    known("row_security", "on", Takes::Bool),
+    known("search_path", "\"$user\", public", Takes::Anything),
+    known("server_version_num", "150000", Takes::Nothing),
+    known("ssl", "off", Takes::Nothing),
+    known("statement_timeout", "0", Takes::Milliseconds),
+    known("synchronize_seqscans", "on", Takes::Bool),
+    known("synchronous_commit", "on", Takes::OneOf(&["on", "off", "local", "remote_write", "remote_apply"])),
+    known("temp_buffers", "8MB", Takes::Kilobytes),
+    known("transaction_deferrable", "off", Takes::Bool),
+    known("transaction_isolation", "serializable", LEVELS),
+    known("transaction_read_only", "off", Takes::Bool),
+    known("wal_level", "replica", Takes::Nothing),
+    known("work_mem", "64MB", Takes::Kilobytes),
+    known("xmloption", "content", Takes::Anything),
+];
+
+fn find(name: &str) -> Option<&'static Known> {
+    KNOWN.iter().find(|known| known.name == name)
+}
+
+/// How to undo a SET.
+#[derive(Debug)]
+struct Undo {
+    name: String,
+    before: Option<String>,
+    /// Undone by a commit, too.
+    local: bool,
+}
+
+/// The settings of one session. Those that have their defaults take no memory.
+#[derive(Debug, Default)]
+pub(crate) struct Settings {
+    /// Values set, by name in lower case.
+    values: HashMap<String, String>,
+    /// What RESET goes back to, where it is not the default: what the client asked for at its start.
+    initial: HashMap<String, String>,
+    undo: Vec<Undo>,
+    /// Reported settings that have changed.
+    changed: Vec<&'static str>,
+    /// Counts changes, for what is derived from settings.
+    pub(crate) generation: u64,
+}
+
+impl Settings {
+    /// Sets what the client asks for at its start, or what is fixed for the session.
+    pub(crate) fn init(&mut self, name: &str, value: &str) -> Result<()> {
+        let name = name.to_lowercase();
+        let value = match find(&name) {
+            Some(known) if known.takes != Takes::Nothing => check(known, value)?,
+            _ => value.to_owned(),
+        };
+        self.initial.insert(name.clone(), value.clone());
+        self.values.insert(name, value);
+        self.generation += 1;
+        Ok(())
+    }
+
+    /// The value of a setting.
+    ///
+    /// # Errors
+    /// 42704 if there is none of this name.
+    pub(crate) fn get(&self, name: &str) -> Result<&str> {
+        if let Some(value) = self.values.get(name) {
+            return Ok(value);
+        }
+        find(name).map(|known| known.default).ok_or_else(|| unknown(name))
+    }
+
+    /// Whether a boolean setting is on.
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        self.get(name).is_ok_and(|value| value == "on")
+    }
+
+    /// A duration in milliseconds, or memory in kilobytes.
+    pub(crate) fn amount(&self, name: &str) -> u64 {
+        self.get(name).ok().and_then(|value| amount(value, name == "work_mem")).unwrap_or(0)
+    }
+
+    /// The name as it is printed.
+    pub(crate) fn printed<'a>(&self, name: &'a str) -> &'a str {
+        find(name).map_or(name, |known| known.printed)
+    }
+
+    /// SET; without a value RESET.
+    ///
+    /// # Errors
+    /// 42704, 22023, 55P02.
+    pub(crate) fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        let name = name.to_lowercase();
+        let new = match (find(&name), value) {
+            (Some(known), _) if known.takes == Takes::Nothing => {
+                let what = format!("parameter \"{name}\" cannot be changed");
+                return Err(SqlError::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, what));
+            }
+            (None, _) if !name.contains('.') => return Err(unknown(&name)),
+            (Some(known), Some(value)) => Some(check(known, value)?),
+            (None, Some(value)) => Some(value.to_owned()),
+            (_, None) => self.initial.get(&name).cloned(),
+        };
+        let before = self.replace(&name, new);
+        self.undo.push(Undo { name, before, local });
+        Ok(())
+    }
+
+    fn replace(&mut self, name: &str, value: Option<String>) -> Option<String> {
+        self.generation += 1;
+        if let Some(known) = find(name).filter(|known| known.report) {
+            self.changed.push(known.name);
+        }
+        match value {
+            Some(value) => self.values.insert(name.to_owned(), value),
+            None => self.values.remove(name),
+        }
+    }
+
+    /// RESET ALL.
+    pub(crate) fn reset_all(&mut self) {
+        let names: Vec<String> = self.values.keys().cloned().collect();
+        for name in names {
+            let initial = self.initial.get(&name).cloned();
+            let before = self.replace(&name, initial);
+            self.undo.push(Undo { name, before, local: false });
+        }
+    }
+
+    /// A place to roll back to.
+    pub(crate) fn mark(&self) -> usize {
+        self.undo.len()
+    }
+
+    /// Undoes what was set since a mark.
+    pub(crate) fn rollback_to(&mut self, mark: usize) {
+        while self.undo.len() > mark {
+            if let Some(undo) = self.undo.pop() {
+                self.replace(&undo.name, undo.before);
+            }
+        }
+    }
+
+    /// The transaction has committed: what was set stays, but for SET LOCAL.
+    pub(crate) fn commit(&mut self) {
+        if self.undo.is_empty() {
+            return;
+        }
+        // the value before the first SET LOCAL of a name, or the last SET of it
+        let undo = std::mem::take(&mut self.undo);
+        let mut keep: HashMap<String, Option<String>> = HashMap::new();
+        let mut local: HashMap<String, bool> = HashMap::new();
+        for (number, entry) in undo.iter().enumerate() {
+            let after = undo[number + 1..].iter().find(|later| later.name == entry.name);
+            let after = after.map_or_else(|| self.values.get(&entry.name).cloned(), |l| l.before.clone());
+            if entry.local {
+                keep.entry(entry.name.clone()).or_insert_with(|| entry.before.clone());
+                local.insert(entry.name.clone(), true);
+            } else {
+                keep.insert(entry.name.clone(), after);
+            }
+        }
+        for name in local.into_keys() {
+            let value = keep.remove(&name).flatten();
+            self.replace(&name, value);
+        }
+    }
+
+    /// Reported settings that have changed since the last call, with their values.
+    pub(crate) fn take_changed(&mut self) -> Vec<(&'static str, String)> {
+        let mut names = std::mem::take(&mut self.changed);
+        names.sort_unstable();
+        names.dedup();
+        names.iter().map(|name| (self.printed(name), self.get(name).unwrap_or_default().to_owned())).collect()
+    }
+
+    /// All reported settings.
+    pub(crate) fn reported(&self) -> Vec<(&'static str, String)> {
+        let reported = KNOWN.iter().filter(|known| known.report);
+        reported.map(|known| (known.printed, self.get(known.name).unwrap_or_default().to_owned())).collect()
+    }
+
+    /// All settings, by name.
+    pub(crate) fn all(&self) -> Vec<(String, String)> {
+        let mut all: Vec<(String, String)> = KNOWN
+            .iter()
+            .map(|known| (known.printed.to_owned(), self.get(known.name).unwrap_or_default().to_owned()))
+            .collect();
+        let custom = self.values.iter().filter(|(name, _)| find(name).is_none());
+        all.extend(custom.map(|(name, value)| (name.clone(), value.clone())));
+        all.sort();
+        all
+    }
+
+    /// The schemas of the search path, `"$user"` replaced.
+    pub(crate) fn search_path(&self, user: &str) -> Vec<String> {
+        let path = self.get("search_path").unwrap_or_default();
+        let names = path.split(',').map(|name| name.trim().trim_matches('"'));
+        names
+            .filter(|name| !name.is_empty())
+            .map(|name| if name == "$user" { user } else { name })
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+fn unknown(name: &str) -> SqlError {
+    SqlError::new(SqlState::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+}
+
+fn invalid(known: &Known, value: &str) -> SqlError {
+    SqlError::invalid_parameter(format!("invalid value for parameter \"{}\": \"{value}\"", known.printed))
+}
+
+/// The value as it is kept.
+fn check(known: &Known, value: &str) -> Result<String> {
+    let lower = value.trim().to_lowercase();
+    match known.takes {
+        Takes::Bool => match lower.as_str() {
+            "on" | "true" | "yes" | "1" | "t" | "y" => Ok("on".to_owned()),
+            "off" | "false" | "no" | "0" | "f" | "n" => Ok("off".to_owned()),
+            _ => {
+                let what = format!("parameter \"{}\" requires a Boolean value", known.printed);
+                Err(SqlError::invalid_parameter(what))
+            }
+        },
+        Takes::Integer(min, max) => {
+            let number: i64 = lower.parse().map_err(|_| invalid(known, value))?;
+            if !(min..=max).contains(&number) {
+                return Err(SqlError::invalid_parameter(format!(
+                    "{number} is outside the valid range for parameter \"{}\" ({min} .. {max})",
+                    known.printed
+                )));
+            }
+            Ok(number.to_string())
+        }
+        Takes::Milliseconds | Takes::Kilobytes => {
+            amount(&lower, known.takes == Takes::Kilobytes).ok_or_else(|| invalid(known, value))?;
+            Ok(value.trim().to_owned())
+        }
+        Takes::OneOf(words) => {
+            let word = words.iter().find(|word| **word == lower).ok_or_else(|| invalid(known, value))?;
+            Ok((*word).to_owned())
+        }
+        Takes::Anything if known.name == "client_encoding" => match lower.replace(['-', '_'], "").as_str() {
+            "utf8" | "unicode" | "sqlascii" => Ok("UTF8".to_owned()),
+            _ => Err(SqlError::unsupported(format!("client_encoding {value} is not supported"))
+                .hint("The only encoding is UTF8.")),
+        },
+        Takes::Anything if known.name == "datestyle" => {
+            date_style(&lower).ok_or_else(|| invalid(known, value))
+        }
+        Takes::Anything | Takes::Nothing => Ok(value.to_owned()),
+    }
+}
+
+/// The output style is always ISO; the order of day and month is what can be chosen.
+fn date_style(value: &str) -> Option<String> {
+    let mut order = "MDY";
+    for word in value.split(',') {
+        match word.trim() {
+            "iso" | "default" => {}
+            "mdy" | "us" | "noneuro" | "noneuropean" => order = "MDY",
+            "dmy" | "euro" | "european" => order = "DMY",
+            "ymd" => order = "YMD",
+            _ => return None,
+        }
+    }
+    Some(format!("ISO, {order}"))
+}
+
+/// A number with a unit, in milliseconds or kilobytes.
+fn amount(text: &str, memory: bool) -> Option<u64> {
+    let text = text.trim().to_lowercase();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    let factor = match (text[digits..].trim(), memory) {
+        ("", _) | ("ms", false) | ("kb", true) => 1,
+        ("s", false) => 1_000,
+        ("min", false) => 60_000,
+        ("h", false) => 3_600_000,
+        ("d", false) => 86_400_000,
+        ("mb", true) => 1 << 10,
+        ("gb", true) => 1 << 20,
+        ("tb", true) => 1 << 30,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn set_local_ends_with_the_transaction_and_set_does_not() {
+        let mut settings = Settings::default();
+        settings.set("application_name", Some("a"), false).unwrap();
+        settings.set("work_mem", Some("1MB"), true).unwrap();
+        settings.set("application_name", Some("b"), true).unwrap();
+        settings.commit();
+        assert_eq!(settings.get("application_name").unwrap(), "a");
+        assert_eq!(settings.get("work_mem").unwrap(), "64MB");
+        settings.set("application_name", Some("c"), false).unwrap();
+        settings.rollback_to(0);
+        assert_eq!(settings.get("application_name").unwrap(), "a");
+    }
+
+    #[test]
+    fn a_set_after_a_set_local_stays() {
+        let mut settings = Settings::default();
+        settings.set("application_name", Some("a"), true).unwrap();
+        settings.set("application_name", Some("b"), false).unwrap();
+        settings.commit();
+        assert_eq!(settings.get("application_name").unwrap(), "b");
+    }
+
+    #[test]
+    fn values_are_checked() {
+        let mut settings = Settings::default();
+        let code = |result: Result<()>| result.unwrap_err().code().as_str().to_owned();
+        assert_eq!(code(settings.set("nothing", Some("1"), false)), "42704");
+        assert_eq!(code(settings.set("extra_float_digits", Some("9"), false)), "22023");
+        assert_eq!(code(settings.set("server_version", Some("9"), false)), "55P02");
+        settings.set("statement_timeout", Some("2min"), false).unwrap();
+        assert_eq!(settings.amount("statement_timeout"), 120_000);
+        settings.set("my.own", Some("x"), false).unwrap();
+        assert_eq!(settings.get("my.own").unwrap(), "x");
+    }
+}

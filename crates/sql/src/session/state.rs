@@ -1,0 +1,434 @@
+//! What a session is, apart from its transaction: names, settings, the catalog that it works with.
+
+use super::context::Host;
+use super::settings::Settings;
+use crate::api::{Notice, Severity};
+use crate::bind::Lookup;
+use crate::database::Shared;
+use crate::exec::codec;
+use crate::functions::SessionFn;
+use crate::plan::{ForeignKey, IndexColumn, IndexRef, Table};
+use scaledb_catalog::{Catalog, KeyColumn, Relation, TableDesc};
+use scaledb_engine::Engine;
+use scaledb_types::{DateOrder, Env, IntervalStyle, KeyForm, Result, SqlError, SqlState, Type, Value, Zone};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A session without its transaction.
+pub(crate) struct State<E: Engine> {
+    pub(crate) shared: Arc<Shared<E>>,
+    pub(crate) id: u32,
+    pub(crate) user: String,
+    pub(crate) database: String,
+    pub(crate) settings: RefCell<Settings>,
+    /// The catalog of the transaction at hand.
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) path: Vec<String>,
+    pub(crate) notices: RefCell<Vec<Notice>>,
+    tables: RefCell<HashMap<u32, Arc<Table>>>,
+    keys: RefCell<HashMap<u32, Keys>>,
+    /// The last values that this session took of sequences.
+    currents: RefCell<HashMap<u32, i64>>,
+    last: Cell<Option<u32>>,
+}
+
+/// Foreign keys of a table, and those that refer to it.
+type Keys = (Vec<Arc<ForeignKey>>, Vec<Arc<ForeignKey>>);
+
+impl<E: Engine> State<E> {
+    pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
+        let catalog = shared.catalog();
+        let mut settings = Settings::default();
+        // the name is no setting that a client may change, so it cannot be refused
+        let _ = settings.init("session_authorization", user);
+        let path = settings.search_path(user);
+        Self {
+            shared,
+            id,
+            user: user.to_owned(),
+            database: database.to_owned(),
+            settings: RefCell::new(settings),
+            catalog,
+            path: with_system(path),
+            notices: RefCell::new(Vec::new()),
+            tables: RefCell::new(HashMap::new()),
+            keys: RefCell::new(HashMap::new()),
+            currents: RefCell::new(HashMap::new()),
+            last: Cell::new(None),
+        }
+    }
+
+    /// Works with another catalog from here on.
+    pub(crate) fn use_catalog(&mut self, catalog: Arc<Catalog>) {
+        self.catalog = catalog;
+        self.tables.borrow_mut().clear();
+        self.keys.borrow_mut().clear();
+    }
+
+    /// Derives what depends on settings.
+    pub(crate) fn refresh(&mut self, env: &mut Env) {
+        let settings = self.settings.borrow();
+        self.path = with_system(settings.search_path(&self.user));
+        let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
+        env.zone = zone(&get("timezone")).unwrap_or_else(Zone::utc);
+        env.date_order = match get("datestyle").rsplit(", ").next() {
+            Some("DMY") => DateOrder::Dmy,
+            Some("YMD") => DateOrder::Ymd,
+            _ => DateOrder::Mdy,
+        };
+        env.interval_style = match get("intervalstyle").as_str() {
+            "iso_8601" => IntervalStyle::Iso8601,
+            _ => IntervalStyle::Postgres,
+        };
+        env.bytea_output = match get("bytea_output").as_str() {
+            "escape" => scaledb_types::ByteaOutput::Escape,
+            _ => scaledb_types::ByteaOutput::Hex,
+        };
+        env.extra_float_digits = get("extra_float_digits").parse().unwrap_or(1);
+    }
+
+    /// Keeps a notice for the client.
+    pub(crate) fn notice(&self, severity: Severity, fields: SqlError) {
+        self.notices.borrow_mut().push(Notice { severity, fields });
+    }
+
+    /// The table behind a descriptor that is not in the catalog yet, or no longer.
+    pub(crate) fn table_of(&self, desc: &Arc<TableDesc>) -> Result<Arc<Table>> {
+        let info = self.shared.engine.table(&desc.engine).ok_or_else(|| {
+            SqlError::new(SqlState::DATA_CORRUPTED, format!("table {} has no rows in the engine", desc.name))
+        })?;
+        let types: Vec<Type> =
+            desc.columns.iter().map(|column| column_type(column)).collect::<Result<_>>()?;
+        let key_columns = key_columns(desc, &types);
+        let columns = |columns: &[KeyColumn]| {
+            let index = columns.iter().filter_map(|column| {
+                let position = desc.position(column.attnum)?;
+                let own = key_columns.iter().find(|(of, _)| *of == position);
+                Some(IndexColumn {
+                    position,
+                    engine: own.map_or(position, |(_, engine)| *engine),
+                    ty: types[position],
+                    descending: column.descending,
+                    nulls_first: column.nulls_first,
+                })
+            });
+            index.collect::<Vec<_>>()
+        };
+        Ok(Arc::new(Table {
+            primary: desc.primary_key.as_ref().map(|key| columns(&key.columns)).unwrap_or_default(),
+            secondary: desc.indexes.iter().map(|index| columns(&index.columns)).collect(),
+            key_columns,
+            desc: desc.clone(),
+            info,
+            types,
+        }))
+    }
+
+    /// A foreign key, ready to be checked.
+    pub(crate) fn foreign_key(&self, from: &Arc<Table>, number: usize) -> Result<Arc<ForeignKey>> {
+        let desc = from.desc.foreign_keys[number].clone();
+        let to = if desc.table == from.desc.oid { from.clone() } else { self.table(desc.table)? };
+        let broken =
+            || SqlError::new(SqlState::DATA_CORRUPTED, format!("constraint {} is broken", desc.name));
+        let positions = |table: &Table, columns: &[i16]| -> Result<Vec<usize>> {
+            columns.iter().map(|&column| table.desc.position(column).ok_or_else(broken)).collect()
+        };
+        let from_columns = positions(from, &desc.columns)?;
+        let to_columns = positions(&to, &desc.referred)?;
+        let order_in = |table: &Table, index: IndexRef, columns: &[usize]| -> Option<Vec<usize>> {
+            let leading = table.index(index).get(..columns.len())?;
+            leading.iter().map(|part| columns.iter().position(|&column| column == part.position)).collect()
+        };
+        let all = |table: &Table| {
+            std::iter::once(IndexRef::Primary).chain((0..table.secondary.len()).map(IndexRef::Secondary))
+        };
+        let unique = all(&to).find_map(|index| {
+            let unique = match index {
+                IndexRef::Primary => !to.primary.is_empty(),
+                IndexRef::Secondary(number) => to.desc.indexes[number].unique,
+            };
+            let whole = to.index(index).len() == to_columns.len();
+            if unique && whole { order_in(&to, index, &to_columns).map(|order| (index, order)) } else { None }
+        });
+        let (unique, key_order) = unique.ok_or_else(broken)?;
+        let index =
+            all(from).find_map(|index| order_in(from, index, &from_columns).map(|order| (index, order)));
+        let mut set_default = Vec::new();
+        for &column in &from_columns {
+            set_default.push(self.constant_default(from, column)?);
+        }
+        Ok(Arc::new(ForeignKey {
+            desc,
+            from: from.clone(),
+            to,
+            from_columns,
+            to_columns,
+            unique,
+            key_order,
+            index,
+            set_default,
+        }))
+    }
+
+    /// The default of a column, if it is a constant; NULL otherwise.
+    fn constant_default(&self, table: &Table, position: usize) -> Result<Value> {
+        let env = Env::default();
+        let mut binder = crate::bind::Binder::new(&self.catalog, self, &env, Vec::new());
+        match binder.default(table, position) {
+            Ok(crate::plan::expr::Expr::Const(value)) => Ok(value),
+            _ => Ok(Value::Null),
+        }
+    }
+
+    fn sequence_desc(&self, value: &Value) -> Result<Option<Arc<scaledb_catalog::SequenceDesc>>> {
+        let Value::Oid(oid) = value else { return Ok(None) };
+        match self.catalog.get(*oid) {
+            Some(Relation::Sequence(desc)) => Ok(Some(desc.clone())),
+            Some(other) => {
+                let what = format!("\"{}\" is not a sequence", other.name());
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
+            }
+            None => {
+                let what = format!("relation with OID {oid} does not exist");
+                Err(SqlError::new(SqlState::UNDEFINED_TABLE, what))
+            }
+        }
+    }
+
+    fn sequence_call(&self, name: &str, args: &[Value]) -> Result<Value> {
+        if name == "lastval" {
+            let current = self.last.get().and_then(|oid| self.currents.borrow().get(&oid).copied());
+            return current.map(Value::Int8).ok_or_else(|| {
+                SqlError::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "lastval is not yet defined in this session",
+                )
+            });
+        }
+        let Some(desc) = args.first().map_or(Ok(None), |arg| self.sequence_desc(arg))? else {
+            return Ok(Value::Null);
+        };
+        match name {
+            "nextval" => {
+                let value = self.shared.sequences.next(&self.shared, &desc)?;
+                self.currents.borrow_mut().insert(desc.oid, value);
+                self.last.set(Some(desc.oid));
+                Ok(Value::Int8(value))
+            }
+            "currval" => {
+                self.currents.borrow().get(&desc.oid).map(|value| Value::Int8(*value)).ok_or_else(|| {
+                    let what =
+                        format!("currval of sequence \"{}\" is not yet defined in this session", desc.name);
+                    SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what)
+                })
+            }
+            _ => {
+                let Some(value) = args.get(1).and_then(Value::as_i64) else { return Ok(Value::Null) };
+                let called = args.get(2).is_none_or(Value::is_true);
+                self.shared.sequences.set(&self.shared, &desc, value, called)?;
+                if called {
+                    self.currents.borrow_mut().insert(desc.oid, value);
+                }
+                Ok(Value::Int8(value))
+            }
+        }
+    }
+}
+
+fn with_system(mut path: Vec<String>) -> Vec<String> {
+    if !path.iter().any(|schema| schema == "pg_catalog") {
+        path.insert(0, "pg_catalog".to_owned());
+    }
+    path
+}
+
+/// The zone of a name or a number of hours.
+fn zone(name: &str) -> Option<Zone> {
+    if let Ok(hours) = name.parse::<f64>() {
+        return Zone::fixed((hours * 3_600.0) as i32);
+    }
+    Zone::named(name)
+}
+
+/// The type of a column.
+pub(crate) fn column_type(column: &scaledb_catalog::ColumnDesc) -> Result<Type> {
+    let ty = Type::from_oid(column.type_oid).ok_or_else(|| {
+        SqlError::new(SqlState::DATA_CORRUPTED, format!("column {} has an unknown type", column.name))
+    })?;
+    Ok(ty.with_typmod(column.typmod))
+}
+
+/// Columns whose keys have a form of their own, if they are in an index; their keys stand behind the others.
+pub(crate) fn key_columns(desc: &TableDesc, types: &[Type]) -> Vec<(usize, usize)> {
+    let keys = desc.primary_key.iter().map(|key| &key.columns).chain(desc.indexes.iter().map(|i| &i.columns));
+    let mut positions: Vec<usize> = keys
+        .flatten()
+        .filter_map(|column| desc.position(column.attnum))
+        .filter(|&position| types[position].key_form() == KeyForm::Separate)
+        .collect();
+    positions.sort_unstable();
+    positions.dedup();
+    positions.into_iter().enumerate().map(|(number, position)| (position, types.len() + number)).collect()
+}
+
+impl<E: Engine> Lookup for State<E> {
+    fn table(&self, oid: u32) -> Result<Arc<Table>> {
+        if let Some(table) = self.tables.borrow().get(&oid) {
+            return Ok(table.clone());
+        }
+        let desc = self.catalog.table(oid).ok_or_else(|| {
+            SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation with OID {oid} does not exist"))
+        })?;
+        let table = self.table_of(desc)?;
+        self.tables.borrow_mut().insert(oid, table.clone());
+        Ok(table)
+    }
+
+    fn foreign_keys(&self, oid: u32) -> Result<Keys> {
+        if let Some(keys) = self.keys.borrow().get(&oid) {
+            return Ok(keys.clone());
+        }
+        let table = self.table(oid)?;
+        let mut references = Vec::new();
+        for number in 0..table.desc.foreign_keys.len() {
+            references.push(self.foreign_key(&table, number)?);
+        }
+        let mut referred = Vec::new();
+        for reference in self.catalog.references_to(oid) {
+            let from = self.table(reference.from.oid)?;
+            referred.push(self.foreign_key(&from, reference.number)?);
+        }
+        self.keys.borrow_mut().insert(oid, (references.clone(), referred.clone()));
+        Ok((references, referred))
+    }
+
+    fn search_path(&self) -> &[String] {
+        &self.path
+    }
+}
+
+impl<E: Engine> Host for State<E> {
+    fn engine_error(&self, error: scaledb_base::Error) -> SqlError {
+        let scaledb_base::Error::Conflict(conflict) = &error else { return crate::error::plain(error) };
+        let env = Env::default();
+        let tables = self.catalog.tables().filter_map(|desc| self.table(desc.oid).ok());
+        let place = tables
+            .filter(|table| {
+                table.info.id == conflict.table
+                    || table.info.indexes.iter().any(|index| index.id == conflict.table)
+            })
+            .find_map(|table| crate::error::describe(&table, conflict.table, &conflict.key, &env));
+        crate::error::conflict_error(conflict, place)
+    }
+
+    fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {
+        let text = |at: usize| args.get(at).and_then(Value::as_str);
+        match function.name {
+            "nextval" | "currval" | "lastval" | "setval" => self.sequence_call(function.name, args),
+            "current_setting" => {
+                let Some(name) = text(0) else { return Ok(Value::Null) };
+                match self.settings.borrow().get(&name.to_lowercase()) {
+                    Ok(value) => Ok(Value::text(value)),
+                    Err(_) if args.get(1).is_some_and(Value::is_true) => Ok(Value::Null),
+                    Err(error) => Err(error),
+                }
+            }
+            "set_config" => {
+                let (Some(name), local) = (text(0), args[2].is_true()) else { return Ok(Value::Null) };
+                self.settings.borrow_mut().set(name, Some(text(1).unwrap_or_default()), local)?;
+                Ok(args[1].clone())
+            }
+            "current_schemas" | "current_schema" => {
+                let hidden = function.name == "current_schema" || !args[0].is_true();
+                let mut names: Vec<Value> = self
+                    .path
+                    .iter()
+                    .filter(|schema| *schema == "public" || *schema == "pg_catalog" && !hidden)
+                    .map(Value::text)
+                    .collect();
+                if function.name == "current_schema" {
+                    return Ok(if names.is_empty() { Value::Null } else { names.remove(0) });
+                }
+                Ok(Value::Array(Arc::new(scaledb_types::Array::new(Type::NAME, names))))
+            }
+            "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
+            _ => crate::system::functions::call(self, function, args),
+        }
+    }
+
+    fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>> {
+        Ok(self.foreign_keys(table)?.1)
+    }
+
+    fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    fn settings(&self) -> Vec<(String, String)> {
+        self.settings.borrow().all()
+    }
+
+    fn names(&self) -> (&str, &str) {
+        (&self.user, &self.database)
+    }
+
+    fn sequence(&self, oid: u32) -> Result<(i64, bool)> {
+        match self.sequence_desc(&Value::Oid(oid))? {
+            Some(desc) => self.shared.sequences.peek(&self.shared, &desc),
+            None => Ok((0, false)),
+        }
+    }
+}
+
+/// The engine's schema and indexes for a table.
+///
+/// # Errors
+/// 0A000 for a type that cannot be in an index; the engine's.
+pub(crate) fn engine_def(desc: &TableDesc) -> Result<scaledb_engine::TableDef> {
+    use scaledb_engine::{IndexDef, TableDef};
+    use scaledb_keys::{Direction, Nulls};
+    use scaledb_row::{Column, KeyPart, Schema};
+    let types: Vec<Type> = desc.columns.iter().map(column_type).collect::<Result<_>>()?;
+    let separate = key_columns(desc, &types);
+    let mut columns = Vec::new();
+    for (position, (column, &ty)) in desc.columns.iter().zip(&types).enumerate() {
+        let engine = Column::new(&format!("c{position}"), codec::column_type(ty));
+        columns.push(if column.not_null { engine } else { engine.nullable() });
+    }
+    for (position, _) in &separate {
+        let engine = Column::new(&format!("k{position}"), codec::key_column_type());
+        columns.push(if desc.columns[*position].not_null { engine } else { engine.nullable() });
+    }
+    let part = |column: &KeyColumn| -> Result<KeyPart> {
+        let position =
+            desc.position(column.attnum).ok_or_else(|| SqlError::internal("a key of no column"))?;
+        if types[position].key_form() == KeyForm::None {
+            return Err(SqlError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!(
+                    "data type {} has no default operator class for access method \"btree\"",
+                    types[position].sql_name()
+                ),
+            ));
+        }
+        Ok(KeyPart {
+            column: separate.iter().find(|(of, _)| *of == position).map_or(position, |(_, engine)| *engine),
+            direction: if column.descending { Direction::Descending } else { Direction::Ascending },
+            nulls: if column.nulls_first { Nulls::First } else { Nulls::Last },
+        })
+    };
+    let parts = |columns: &[KeyColumn]| columns.iter().map(&part).collect::<Result<Vec<KeyPart>>>();
+    let primary = match &desc.primary_key {
+        Some(key) => parts(&key.columns)?,
+        None => Vec::new(),
+    };
+    let schema = Schema::new(columns, &primary).map_err(crate::error::plain)?;
+    let mut def = TableDef::new(&desc.name, schema);
+    for index in &desc.indexes {
+        let key = parts(&index.columns)?;
+        let name = index.name.as_str();
+        def = def.index(if index.unique { IndexDef::unique(name, key) } else { IndexDef::new(name, key) });
+    }
+    Ok(def)
+}

@@ -1,0 +1,545 @@
+//! Transactions of a session.
+
+use super::Session;
+use crate::api::{Severity, Status};
+use crate::bind::Lookup;
+use crate::exec::Exec;
+use crate::exec::references::Check;
+use crate::parse::utility::{Isolation, Modes};
+use scaledb_base::TableId;
+use scaledb_catalog::Catalog;
+use scaledb_engine::{Engine, Savepoint, TableInfo, TxnKind, Worker};
+use scaledb_types::{Result, SqlError, SqlState};
+use std::sync::Arc;
+
+/// Where a session stands between BEGIN and COMMIT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Block {
+    /// Statements commit by themselves.
+    #[default]
+    None,
+    /// Statements that arrived together commit together.
+    Implicit,
+    Explicit,
+    Failed,
+}
+
+/// A savepoint.
+struct Mark {
+    name: String,
+    engine: Option<Savepoint>,
+    settings: usize,
+    catalog: Arc<Catalog>,
+    deferred: usize,
+    created: usize,
+    dropped: usize,
+    changed: bool,
+}
+
+/// The transaction of a session.
+#[derive(Default)]
+pub(super) struct Transaction {
+    block: Block,
+    modes: Modes,
+    /// Modes of the next ones: SET SESSION CHARACTERISTICS.
+    defaults: Modes,
+    /// The engine's transaction has begun, with this version of the catalog.
+    version: Option<u64>,
+    /// Tables that it has used: oid and the engine's table.
+    touched: Vec<(u32, TableId)>,
+    savepoints: Vec<Mark>,
+    /// Foreign keys that wait for the commit.
+    pub(super) deferred: Vec<Check>,
+    /// Tables of the engine that it has made.
+    pub(super) created: Vec<Arc<TableInfo>>,
+    /// Tables of the engine that nothing names after its commit.
+    pub(super) dropped: Vec<Arc<TableInfo>>,
+    /// It has changed the catalog.
+    pub(super) changed: bool,
+    /// When it began, for `now()`.
+    pub(super) time: Option<i64>,
+}
+
+impl Transaction {
+    pub(super) fn status(&self) -> Status {
+        match self.block {
+            Block::None | Block::Implicit => Status::Idle,
+            Block::Explicit => Status::InTransaction,
+            Block::Failed => Status::Failed,
+        }
+    }
+
+    pub(super) fn begin_implicit(&mut self) {
+        if self.block == Block::None {
+            self.block = Block::Implicit;
+        }
+    }
+
+    pub(super) fn is_implicit(&self) -> bool {
+        self.block == Block::Implicit
+    }
+
+    pub(super) fn is_failed(&self) -> bool {
+        self.block == Block::Failed
+    }
+
+    /// Whether statements commit by themselves.
+    pub(super) fn is_alone(&self) -> bool {
+        self.block == Block::None
+    }
+
+    pub(super) fn in_block(&self) -> bool {
+        self.block == Block::Explicit
+    }
+
+    /// Whether the engine's transaction runs.
+    pub(super) fn has_begun(&self) -> bool {
+        self.version.is_some()
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        self.modes.read_only.or(self.defaults.read_only).unwrap_or(false)
+    }
+
+    /// Notes the tables that a statement uses.
+    pub(super) fn touch(&mut self, tables: &[(u32, TableId)]) {
+        for table in tables {
+            if !self.touched.contains(table) {
+                self.touched.push(*table);
+            }
+        }
+    }
+
+    pub(super) fn set_defaults(&mut self, modes: Modes) {
+        merge(&mut self.defaults, modes);
+    }
+
+    /// What SHOW answers for the modes.
+    pub(super) fn mode(&self, name: &str) -> Option<String> {
+        let on = |on: bool| if on { "on" } else { "off" }.to_owned();
+        Some(match name {
+            "transaction_read_only" => on(self.is_read_only()),
+            "transaction_deferrable" => {
+                on(self.modes.deferrable.or(self.defaults.deferrable).unwrap_or(false))
+            }
+            "transaction_isolation" => {
+                let level =
+                    self.modes.isolation.or(self.defaults.isolation).unwrap_or(Isolation::Serializable);
+                level.name().to_owned()
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn merge(modes: &mut Modes, with: Modes) {
+    modes.read_only = with.read_only.or(modes.read_only);
+    modes.deferrable = with.deferrable.or(modes.deferrable);
+    modes.isolation = with.isolation.or(modes.isolation);
+}
+
+impl<E: Engine> Session<E> {
+    /// BEGIN.
+    pub(super) fn begin_block(&mut self, modes: Modes) {
+        if self.transaction.in_block() {
+            self.state.notice(
+                Severity::Warning,
+                SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, "there is already a transaction in progress"),
+            );
+            return;
+        }
+        self.transaction.block = Block::Explicit;
+        merge(&mut self.transaction.modes, modes);
+    }
+
+    /// SET TRANSACTION.
+    ///
+    /// # Errors
+    /// 25001 once it has begun.
+    pub(super) fn set_modes(&mut self, modes: Modes) -> Result<()> {
+        if !self.transaction.in_block() {
+            let what = "SET TRANSACTION can only be used in transaction blocks";
+            self.state.notice(Severity::Warning, SqlError::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, what));
+            return Ok(());
+        }
+        let changes =
+            modes.read_only == Some(false) && self.transaction.is_read_only() || modes.deferrable.is_some();
+        if self.transaction.has_begun() && changes {
+            let what = "transaction modes must be set before any query";
+            return Err(SqlError::new(SqlState::ACTIVE_SQL_TRANSACTION, what));
+        }
+        merge(&mut self.transaction.modes, modes);
+        Ok(())
+    }
+
+    /// Begins the engine's transaction, unless it runs.
+    pub(super) fn ensure_begun(&mut self) -> Result<()> {
+        if self.transaction.has_begun() {
+            return Ok(());
+        }
+        let version = self.state.shared.version();
+        if self.state.catalog.version != version {
+            let catalog = self.state.shared.catalog();
+            self.state.use_catalog(catalog);
+        }
+        let read_only = self.transaction.is_read_only();
+        let modes = &self.transaction;
+        let deferrable = modes.modes.deferrable.or(modes.defaults.deferrable).unwrap_or(false);
+        let kind = match (read_only, deferrable) {
+            (true, true) => TxnKind::Deferrable,
+            (true, false) => TxnKind::ReadOnly,
+            (false, _) => TxnKind::ReadWrite,
+        };
+        let shared = &self.state.shared;
+        let mut worker = match self.worker.take() {
+            Some(worker) => worker,
+            None => shared.workers.take(&self.place, &shared.engine)?,
+        };
+        let begun = worker.begin(kind);
+        self.worker = Some(worker);
+        begun.map_err(crate::error::plain)?;
+        self.transaction.version = Some(self.state.catalog.version);
+        Ok(())
+    }
+
+    /// COMMIT of a block. False if it had failed, and was rolled back.
+    ///
+    /// # Errors
+    /// 40001 and others: it was rolled back.
+    pub(super) fn commit_block(&mut self) -> Result<bool> {
+        match self.transaction.block {
+            Block::Failed => {
+                self.rollback();
+                Ok(false)
+            }
+            Block::None => {
+                self.warn_no_transaction();
+                Ok(true)
+            }
+            _ => self.commit().map(|()| true),
+        }
+    }
+
+    /// ROLLBACK of a block.
+    pub(super) fn rollback_block(&mut self) {
+        if self.transaction.block == Block::None {
+            self.warn_no_transaction();
+        }
+        self.rollback();
+    }
+
+    fn warn_no_transaction(&self) {
+        let what = "there is no transaction in progress";
+        self.state.notice(Severity::Warning, SqlError::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, what));
+    }
+
+    /// Commits statements that arrived together.
+    ///
+    /// # Errors
+    /// As [`Session::commit`].
+    pub(super) fn end_implicit(&mut self) -> Result<()> {
+        if self.transaction.is_implicit() { self.commit() } else { Ok(()) }
+    }
+
+    pub(super) fn fail_implicit(&mut self) {
+        self.fail();
+    }
+
+    /// A statement has failed: so has its transaction.
+    pub(super) fn fail(&mut self) {
+        match self.transaction.block {
+            Block::Explicit | Block::Failed => {
+                // writes are kept for ROLLBACK TO, unless a conflict has ended them
+                self.transaction.block = Block::Failed;
+            }
+            Block::None | Block::Implicit => self.rollback(),
+        }
+    }
+
+    /// Commits the transaction.
+    ///
+    /// # Errors
+    /// 40001 and others: it was rolled back.
+    pub(super) fn commit(&mut self) -> Result<()> {
+        let result = self.try_commit();
+        if result.is_err() {
+            self.rollback();
+            return result;
+        }
+        self.state.settings.borrow_mut().commit();
+        self.finish();
+        let dropped = std::mem::take(&mut self.transaction.dropped);
+        for table in dropped {
+            self.empty(table);
+        }
+        Ok(())
+    }
+
+    fn try_commit(&mut self) -> Result<()> {
+        if !self.transaction.has_begun() {
+            return Ok(());
+        }
+        self.check_deferred()?;
+        if self.transaction.changed {
+            return self.commit_change();
+        }
+        let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
+        let shared = &self.state.shared;
+        let raised = shared.gate.enter(&self.flag);
+        if self.transaction.version != Some(shared.version()) {
+            let current = shared.catalog();
+            for (oid, _) in &self.transaction.touched {
+                let same = match (self.state.catalog.table(*oid), current.table(*oid)) {
+                    (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+                    _ => false,
+                };
+                if !same {
+                    return Err(SqlError::new(
+                        SqlState::SERIALIZATION_FAILURE,
+                        "could not serialize access due to concurrent change of a table's definition",
+                    )
+                    .hint("The transaction might succeed if retried."));
+                }
+            }
+        }
+        let committed = worker.commit();
+        drop(raised);
+        match committed {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                use super::context::Host;
+                Err(self.state.engine_error(error))
+            }
+        }
+    }
+
+    /// Commits a transaction that has changed the catalog.
+    fn commit_change(&mut self) -> Result<()> {
+        let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
+        let shared = &self.state.shared;
+        let closed = shared.gate.close();
+        if self.transaction.version != Some(shared.version()) {
+            return Err(SqlError::new(
+                SqlState::SERIALIZATION_FAILURE,
+                "could not serialize access due to concurrent change of the catalog",
+            )
+            .hint("The transaction might succeed if retried."));
+        }
+        let mut catalog = (*self.state.catalog).clone();
+        catalog.version = shared.version() + 1;
+        if let Err(error) = worker.commit() {
+            drop(closed);
+            use super::context::Host;
+            return Err(self.state.engine_error(error));
+        }
+        let catalog = Arc::new(catalog);
+        shared.publish(catalog.clone());
+        drop(closed);
+        self.state.use_catalog(catalog);
+        self.transaction.created.clear();
+        Ok(())
+    }
+
+    /// Looks at the foreign keys that wait for the commit.
+    pub(super) fn check_deferred(&mut self) -> Result<()> {
+        if self.transaction.deferred.is_empty() {
+            return Ok(());
+        }
+        let checks = std::mem::take(&mut self.transaction.deferred);
+        let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
+        let context = self.context();
+        let result = Exec::new(&mut worker, &context, &[], (0, 0, 0), Vec::new()).check_deferred(&checks);
+        self.worker = Some(worker);
+        result
+    }
+
+    /// Rolls the transaction back.
+    pub(super) fn rollback(&mut self) {
+        if let Some(worker) = self.worker.as_mut() {
+            worker.rollback();
+        }
+        self.state.settings.borrow_mut().rollback_to(0);
+        if self.transaction.changed {
+            let catalog = self.state.shared.catalog();
+            self.state.use_catalog(catalog);
+            self.cache.clear();
+        }
+        // what was written to them never was
+        for table in std::mem::take(&mut self.transaction.created) {
+            self.state.shared.keep_spare(table);
+        }
+        self.transaction.dropped.clear();
+        self.finish();
+    }
+
+    /// The end of a transaction, however it went.
+    fn finish(&mut self) {
+        let transaction = &mut self.transaction;
+        transaction.block = Block::None;
+        transaction.modes = Modes::default();
+        transaction.version = None;
+        transaction.touched.clear();
+        transaction.savepoints.clear();
+        transaction.deferred.clear();
+        transaction.changed = false;
+        transaction.time = None;
+        self.constraints.all = None;
+        self.constraints.named.clear();
+        self.portals.retain(|_, portal| portal.hold);
+        if let Some(worker) = self.worker.take() {
+            self.state.shared.workers.give(&self.place, worker);
+        }
+        self.refresh();
+    }
+
+    /// Empties a table of the engine that nothing names any more, and keeps it for another one.
+    fn empty(&mut self, table: Arc<TableInfo>) {
+        const BATCH: usize = 10_000;
+        let shared = self.state.shared.clone();
+        let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) else { return };
+        let none = scaledb_row::Projection::existence();
+        let emptied = loop {
+            let deleted = worker.run(TxnKind::ReadWrite, |worker| {
+                let mut rows = Vec::new();
+                let all = scaledb_engine::Range::ALL;
+                worker.scan(table.id, all, scaledb_engine::Order::Forward, &none, |row, _, _| {
+                    rows.push(row);
+                    if rows.len() < BATCH {
+                        std::ops::ControlFlow::Continue(())
+                    } else {
+                        std::ops::ControlFlow::Break(())
+                    }
+                })?;
+                for row in &rows {
+                    worker.delete_at(table.id, *row)?;
+                }
+                Ok(rows.len())
+            });
+            match deleted {
+                Ok(count) if count < BATCH => break true,
+                Ok(_) => {}
+                // its rows stay, and it is not used again
+                Err(_) => break false,
+            }
+        };
+        shared.workers.give(&self.place, worker);
+        if emptied {
+            shared.keep_spare(table);
+        }
+    }
+
+    /// SAVEPOINT.
+    ///
+    /// # Errors
+    /// 25P01 outside of a block.
+    pub(super) fn savepoint(&mut self, name: String) -> Result<()> {
+        self.need_block("SAVEPOINT")?;
+        self.ensure_begun()?;
+        let engine = match self.worker.as_mut() {
+            Some(worker) => Some(worker.savepoint().map_err(crate::error::plain)?),
+            None => None,
+        };
+        let mark = Mark {
+            name,
+            engine,
+            settings: self.state.settings.borrow().mark(),
+            catalog: self.state.catalog.clone(),
+            deferred: self.transaction.deferred.len(),
+            created: self.transaction.created.len(),
+            dropped: self.transaction.dropped.len(),
+            changed: self.transaction.changed,
+        };
+        self.transaction.savepoints.push(mark);
+        Ok(())
+    }
+
+    /// RELEASE.
+    ///
+    /// # Errors
+    /// 3B001.
+    pub(super) fn release(&mut self, name: &str) -> Result<()> {
+        self.need_block("RELEASE SAVEPOINT")?;
+        let number = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(number);
+        Ok(())
+    }
+
+    /// ROLLBACK TO.
+    ///
+    /// # Errors
+    /// 3B001; 40001 if a conflict has ended the transaction.
+    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        if !self.transaction.is_failed() {
+            self.need_block("ROLLBACK TO SAVEPOINT")?;
+        }
+        let number = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(number + 1);
+        let mark = &self.transaction.savepoints[number];
+        let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
+        let (catalog, created, dropped, changed) =
+            (mark.catalog.clone(), mark.created, mark.dropped, mark.changed);
+        if let (Some(worker), Some(savepoint)) = (self.worker.as_mut(), engine) {
+            worker.rollback_to(savepoint).map_err(|error| match error {
+                scaledb_base::Error::TransactionEnded => SqlError::new(
+                    SqlState::SERIALIZATION_FAILURE,
+                    "a conflict with another transaction has ended this one",
+                )
+                .hint("Roll back and run the whole transaction again."),
+                other => crate::error::plain(other),
+            })?;
+        }
+        self.state.settings.borrow_mut().rollback_to(settings);
+        self.transaction.deferred.truncate(deferred);
+        if !Arc::ptr_eq(&catalog, &self.state.catalog) {
+            self.state.use_catalog(catalog);
+            self.cache.clear();
+        }
+        for table in self.transaction.created.split_off(created) {
+            // its rows go with the transaction, so it is not used again before
+            self.transaction.dropped.retain(|other| other.id != table.id);
+        }
+        self.transaction.dropped.truncate(dropped);
+        self.transaction.changed = changed;
+        if self.transaction.is_failed() {
+            self.transaction.block = Block::Explicit;
+        }
+        self.refresh();
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        self.transaction.savepoints.iter().rposition(|mark| mark.name == name).ok_or_else(|| {
+            SqlError::new(
+                SqlState::INVALID_SAVEPOINT_SPECIFICATION,
+                format!("savepoint \"{name}\" does not exist"),
+            )
+        })
+    }
+
+    pub(super) fn need_block(&self, what: &str) -> Result<()> {
+        if self.transaction.in_block() {
+            return Ok(());
+        }
+        let what = format!("{what} can only be used in transaction blocks");
+        Err(SqlError::new(SqlState::NO_ACTIVE_SQL_TRANSACTION, what))
+    }
+
+    /// Refuses statements in a block that has failed.
+    ///
+    /// # Errors
+    /// 25P02.
+    pub(super) fn refuse_failed(&self) -> Result<()> {
+        if !self.transaction.is_failed() {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            SqlState::IN_FAILED_SQL_TRANSACTION,
+            "current transaction is aborted, commands ignored until end of transaction block",
+        ))
+    }
+
+    /// The table of an oid, as the transaction sees it.
+    pub(super) fn table(&self, oid: u32) -> Result<Arc<crate::plan::Table>> {
+        self.state.table(oid)
+    }
+}

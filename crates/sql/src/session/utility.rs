@@ -1,0 +1,367 @@
+//! Statements without a plan.
+
+use super::Session;
+use super::run::column;
+use crate::api::{Column, Executed, RowSink, Severity, Tag};
+use crate::parse::utility::{Modes, Utility};
+use crate::plan::cache::Action;
+use scaledb_engine::Engine;
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+
+impl<E: Engine> Session<E> {
+    /// The columns that a statement returns.
+    pub(super) fn utility_columns(&mut self, utility: &Utility) -> Result<Option<Vec<Column>>> {
+        Ok(match utility {
+            Utility::Show(Some(name)) => {
+                Some(vec![column(self.state.settings.borrow().printed(name), Type::TEXT)])
+            }
+            Utility::Show(None) => {
+                let names = ["name", "setting", "description"];
+                Some(names.iter().map(|name| column(name, Type::TEXT)).collect())
+            }
+            Utility::Explain { json, .. } => {
+                Some(vec![column("QUERY PLAN", if *json { Type::JSON } else { Type::TEXT })])
+            }
+            Utility::Fetch { name, moves: false, .. } => self.cursor_columns(name),
+            Utility::Execute { name, .. } => self.statement(name)?.compiled.columns.clone(),
+            _ => None,
+        })
+    }
+
+    /// Runs a statement without a plan.
+    pub(super) fn utility(
+        &mut self,
+        utility: &Utility,
+        columns: Option<&[Column]>,
+        alone: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
+        let done = |words: &'static str| Ok(Executed::Complete(Tag::plain(words)));
+        match utility {
+            Utility::Commit { chain } => {
+                let modes = self.chained(*chain);
+                let committed = self.commit_block()?;
+                self.begin_chained(modes);
+                return done(if committed { "COMMIT" } else { "ROLLBACK" });
+            }
+            Utility::Rollback { chain } => {
+                let modes = self.chained(*chain);
+                self.rollback_block();
+                self.begin_chained(modes);
+                return done("ROLLBACK");
+            }
+            Utility::RollbackTo(name) => {
+                self.rollback_to(name)?;
+                return done("ROLLBACK");
+            }
+            _ => self.refuse_failed()?,
+        }
+        self.start_statement();
+        match utility {
+            Utility::Begin(modes) => {
+                self.begin_block(*modes);
+                return done("BEGIN");
+            }
+            Utility::Savepoint(name) => {
+                self.savepoint(name.clone())?;
+                return done("SAVEPOINT");
+            }
+            Utility::Release(name) => {
+                self.release(name)?;
+                return done("RELEASE");
+            }
+            Utility::SetTransaction(modes) => {
+                self.set_modes(*modes)?;
+                return done("SET");
+            }
+            Utility::Copy(copy) => return self.copy(copy, alone, sink),
+            Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
+            _ => {}
+        }
+        let tag = self.small_utility(utility, columns, sink)?;
+        if alone {
+            self.commit()?;
+        }
+        Ok(Executed::Complete(tag))
+    }
+
+    fn chained(&self, chain: bool) -> Option<Modes> {
+        chain.then(|| Modes { read_only: Some(self.transaction.is_read_only()), ..Modes::default() })
+    }
+
+    fn begin_chained(&mut self, modes: Option<Modes>) {
+        if let Some(modes) = modes {
+            self.begin_block(modes);
+        }
+    }
+
+    fn small_utility(
+        &mut self,
+        utility: &Utility,
+        columns: Option<&[Column]>,
+        sink: &mut dyn RowSink,
+    ) -> Result<Tag> {
+        Ok(match utility {
+            Utility::SetCharacteristics(modes) => {
+                self.transaction.set_defaults(*modes);
+                Tag::plain("SET")
+            }
+            Utility::SetConstraints { names, deferred } => {
+                match names {
+                    None => {
+                        self.constraints.all = Some(*deferred);
+                        self.constraints.named.clear();
+                    }
+                    Some(names) => {
+                        for name in names {
+                            self.check_deferrable(name)?;
+                            self.constraints.named.push((name.clone(), *deferred));
+                        }
+                    }
+                }
+                if !deferred {
+                    self.check_deferred()?;
+                }
+                Tag::plain("SET CONSTRAINTS")
+            }
+            Utility::Set { local, name, value } => {
+                self.set_setting(name, value.as_deref(), *local)?;
+                Tag::plain("SET")
+            }
+            Utility::Reset(name) => {
+                match name {
+                    None => self.state.settings.borrow_mut().reset_all(),
+                    Some(name) => self.set_setting(name, None, false)?,
+                }
+                self.refresh();
+                Tag::plain("RESET")
+            }
+            Utility::Show(name) => {
+                let rows = self.shown(name.as_deref())?;
+                let columns = columns.unwrap_or_default();
+                super::run::replay(&self.env, &rows, columns, sink)?;
+                Tag::plain("SHOW")
+            }
+            Utility::Discard(what) => match what.as_str() {
+                "all" => {
+                    if self.transaction.in_block() {
+                        return Err(SqlError::new(
+                            SqlState::ACTIVE_SQL_TRANSACTION,
+                            "DISCARD ALL cannot run inside a transaction block",
+                        ));
+                    }
+                    self.statements.clear();
+                    self.portals.clear();
+                    self.state.settings.borrow_mut().reset_all();
+                    self.refresh();
+                    Tag::plain("DISCARD ALL")
+                }
+                "plans" => {
+                    self.cache.clear();
+                    Tag::plain("DISCARD PLANS")
+                }
+                "sequences" => Tag::plain("DISCARD SEQUENCES"),
+                "temp" | "temporary" => Tag::plain("DISCARD TEMP"),
+                _ => return Err(SqlError::new(SqlState::SYNTAX_ERROR, "unknown object of DISCARD")),
+            },
+            Utility::Deallocate(None) => {
+                self.statements.clear();
+                Tag::plain("DEALLOCATE ALL")
+            }
+            Utility::Deallocate(Some(name)) => {
+                self.statement(name)?;
+                self.statements.remove(name);
+                Tag::plain("DEALLOCATE")
+            }
+            Utility::Prepare { name, types, text } => {
+                let mut oids = Vec::with_capacity(types.len());
+                for ty in types {
+                    oids.push(Type::parse(ty)?.oid());
+                }
+                self.prepare_named(name, text, &oids)?;
+                if let Some(statement) = self.statements.get_mut(name) {
+                    statement.by_sql = true;
+                }
+                Tag::plain("PREPARE")
+            }
+            Utility::Declare { name, hold, text, .. } => self.declare(name.clone(), *hold, text)?,
+            Utility::Fetch { name, motion, moves } => self.fetch(name, *motion, *moves, sink)?,
+            Utility::Close(name) => {
+                match name {
+                    None => self.portals.clear(),
+                    Some(name) => {
+                        if self.portals.remove(name).is_none() {
+                            let what = format!("cursor \"{name}\" does not exist");
+                            return Err(SqlError::new(SqlState::INVALID_CURSOR_NAME, what));
+                        }
+                    }
+                }
+                Tag::plain(if name.is_some() { "CLOSE CURSOR" } else { "CLOSE CURSOR ALL" })
+            }
+            Utility::Explain { analyze, text, json, .. } => {
+                self.explain(text, *analyze, *json, columns.unwrap_or_default(), sink)?
+            }
+            Utility::Nothing(words) => Tag::plain(words),
+            _ => return Err(SqlError::internal("a statement of another kind")),
+        })
+    }
+
+    fn set_setting(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
+        match name {
+            "transaction_isolation" | "transaction_read_only" | "transaction_deferrable" => {
+                let text = match (name, value) {
+                    ("transaction_isolation", Some(level)) => {
+                        format!("set transaction isolation level {level}")
+                    }
+                    ("transaction_read_only", Some("on" | "true" | "1")) => {
+                        "set transaction read only".to_owned()
+                    }
+                    ("transaction_deferrable", Some("on" | "true" | "1")) => {
+                        "set transaction deferrable".to_owned()
+                    }
+                    _ => return Ok(()),
+                };
+                if let Some(Ok(Utility::SetTransaction(modes))) = crate::parse::utility::parse(&text) {
+                    return self.set_modes(modes);
+                }
+                return Err(SqlError::invalid_parameter(format!(
+                    "invalid value for parameter \"{name}\": \"{}\"",
+                    value.unwrap_or_default()
+                )));
+            }
+            "timezone" => {
+                if let Some(value) = value
+                    && scaledb_types::Zone::named(value).is_none()
+                    && value.parse::<f64>().is_err()
+                {
+                    let what = format!("invalid value for parameter \"TimeZone\": \"{value}\"");
+                    return Err(SqlError::invalid_parameter(what));
+                }
+            }
+            "default_transaction_read_only" | "default_transaction_isolation" => {
+                let on = value == Some("on");
+                if name.ends_with("read_only") {
+                    self.transaction.set_defaults(Modes { read_only: Some(on), ..Modes::default() });
+                }
+            }
+            _ => {}
+        }
+        if local && !self.transaction.in_block() && !self.transaction.is_implicit() {
+            self.state.notice(
+                Severity::Warning,
+                SqlError::new(
+                    SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                    "SET LOCAL can only be used in transaction blocks",
+                ),
+            );
+        }
+        self.state.settings.borrow_mut().set(name, value, local)?;
+        self.refresh();
+        Ok(())
+    }
+
+    fn shown(&self, name: Option<&str>) -> Result<Vec<Box<[Value]>>> {
+        let settings = self.state.settings.borrow();
+        Ok(match name {
+            Some(name) => {
+                let value = match self.transaction.mode(name) {
+                    Some(value) => value,
+                    None => settings.get(name)?.to_owned(),
+                };
+                vec![Box::from([Value::text(value)])]
+            }
+            None => {
+                let all = settings.all().into_iter();
+                all.map(|(name, value)| Box::from([Value::text(name), Value::text(value), Value::text("")]))
+                    .collect()
+            }
+        })
+    }
+
+    fn check_deferrable(&self, name: &str) -> Result<()> {
+        let keys = self.state.catalog.tables().flat_map(|table| &table.foreign_keys);
+        match keys.filter(|key| key.name == name).map(|key| key.deferrable).next() {
+            Some(true) => Ok(()),
+            Some(false) => Err(SqlError::new(
+                SqlState::WRONG_OBJECT_TYPE,
+                format!("constraint \"{name}\" is not deferrable"),
+            )),
+            None => Err(SqlError::new(
+                SqlState::UNDEFINED_OBJECT,
+                format!("constraint \"{name}\" does not exist"),
+            )),
+        }
+    }
+
+    /// EXECUTE.
+    fn execute_named(
+        &mut self,
+        name: &str,
+        arguments: &[String],
+        alone: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
+        let compiled = self.current(name)?;
+        if arguments.len() != compiled.params.len() {
+            return Err(SqlError::new(
+                SqlState::SYNTAX_ERROR,
+                format!("wrong number of parameters for prepared statement \"{name}\""),
+            )
+            .detail(format!(
+                "Expected {} parameters but got {}.",
+                compiled.params.len(),
+                arguments.len()
+            )));
+        }
+        let mut params = Vec::with_capacity(arguments.len());
+        for (argument, &ty) in arguments.iter().zip(&compiled.params) {
+            params.push(self.constant(argument, ty)?);
+        }
+        self.run_compiled(&compiled, &params, alone, sink)
+    }
+
+    /// The value of an expression without columns.
+    fn constant(&mut self, text: &str, ty: Type) -> Result<Value> {
+        let compiled = self.compile(&format!("SELECT ({text})::{ty}"), &[])?;
+        let mut rows = Vec::new();
+        self.run_plan(&compiled, &[], false, super::run::Target::Keep(&mut rows))?;
+        rows.pop().and_then(|row| row.into_vec().pop()).ok_or_else(|| SqlError::internal("no value"))
+    }
+
+    /// EXPLAIN.
+    fn explain(
+        &mut self,
+        text: &str,
+        analyze: bool,
+        json: bool,
+        columns: &[Column],
+        sink: &mut dyn RowSink,
+    ) -> Result<Tag> {
+        let compiled = self.compile(text, &[])?;
+        let Action::Plan(plan) = &compiled.action else {
+            return Err(SqlError::unsupported("EXPLAIN of this statement is not supported"));
+        };
+        let mut lines = crate::plan::explain::explain(plan);
+        if analyze {
+            let begin = std::time::Instant::now();
+            let mut rows = Vec::new();
+            let count = self.run_plan(&compiled, &[], false, super::run::Target::Keep(&mut rows))?;
+            lines.push(format!("Rows: {count}"));
+            lines.push(format!("Execution Time: {:.3} ms", begin.elapsed().as_secs_f64() * 1_000.0));
+        }
+        let rows: Vec<Box<[Value]>> = if json {
+            let mut body = String::from("[{\"Plan\": [");
+            for (number, line) in lines.iter().enumerate() {
+                let escaped = line.replace('\\', "\\\\").replace('"', "\\\"");
+                body.push_str(&format!("{}\"{escaped}\"", if number > 0 { ", " } else { "" }));
+            }
+            body.push_str("]}]");
+            vec![Box::from([Value::text(body)])]
+        } else {
+            lines.into_iter().map(|line| Box::from([Value::text(line)])).collect()
+        };
+        debug_assert!(columns.iter().all(|column| matches!(column.ty.base, Base::Text | Base::Json)));
+        super::run::replay(&self.env, &rows, columns, sink)?;
+        Ok(Tag::plain("EXPLAIN"))
+    }
+}

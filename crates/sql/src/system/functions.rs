@@ -1,0 +1,280 @@
+//! Functions that read the catalog.
+
+use super::rows::{OWNER, SCHEMAS, schema_oid};
+use crate::functions::SessionFn;
+use crate::session::context::Host;
+use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Relation, TableDesc};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+
+/// What `version()` answers.
+const VERSION: &str = concat!("PostgreSQL 15.0 (ScaleDB ", env!("CARGO_PKG_VERSION"), ")");
+
+/// A name in quotes if it needs them.
+fn quoted(name: &str) -> String {
+    let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
+/// Calls a function.
+///
+/// # Errors
+/// What it refuses.
+pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Result<Value> {
+    let catalog = host.catalog();
+    let (user, database) = host.names();
+    let oid = match args.first() {
+        Some(Value::Oid(oid)) => Some(*oid),
+        _ => None,
+    };
+    let text = args.first().and_then(Value::as_str);
+    Ok(match function.name {
+        "cast" => return cast(host, function, &args[0]),
+        "version" => Value::text(VERSION),
+        "current_database" | "current_catalog" => Value::text(database),
+        "current_user" | "session_user" | "user" | "current_role" => Value::text(user),
+        "pg_is_in_recovery" => Value::Bool(false),
+        "txid_current" => Value::Int8(i64::try_from(catalog.version).unwrap_or(0) + 1),
+        "pg_table_is_visible" | "pg_type_is_visible" | "pg_function_is_visible" => match oid {
+            None => Value::Null,
+            Some(oid) => Value::Bool(
+                name_of(catalog, oid).is_some_and(|(schema, _)| schema != "information_schema")
+                    || function.name != "pg_table_is_visible",
+            ),
+        },
+        "pg_get_userbyid" => Value::text(if oid == Some(OWNER) { user } else { "unknown" }),
+        "pg_get_expr" => args[0].clone(),
+        "pg_get_indexdef" => {
+            let table = oid.and_then(|oid| Some((index_table(catalog, oid)?, oid)));
+            match (table, args.get(1).and_then(Value::as_i64).unwrap_or(0)) {
+                (Some((table, oid)), 0) => index_definition(table, oid).map_or(Value::Null, Value::from),
+                (Some((table, oid)), column) => {
+                    index_column(table, oid, column).map_or(Value::Null, Value::from)
+                }
+                (None, _) => Value::Null,
+            }
+        }
+        "pg_get_constraintdef" => {
+            oid.and_then(|oid| constraint_definition(catalog, oid)).map_or(Value::Null, Value::from)
+        }
+        "pg_get_viewdef" => match oid.and_then(|oid| catalog.get(oid)) {
+            Some(Relation::View(view)) => Value::text(format!("{};", view.query)),
+            _ => Value::Null,
+        },
+        "pg_get_serial_sequence" => serial_sequence(catalog, text, args.get(1).and_then(Value::as_str))?,
+        "pg_relation_is_publishable" => Value::Bool(true),
+        "pg_partition_ancestors" => args[0].clone(),
+        "pg_relation_size" | "pg_total_relation_size" | "pg_table_size" | "pg_indexes_size" => Value::Int8(0),
+        "pg_encoding_to_char" => Value::text("UTF8"),
+        "pg_char_to_encoding" => Value::Int4(6),
+        "to_regclass" => match text {
+            Some(text) => find_relation(catalog, text).map_or(Value::Null, Value::Oid),
+            None => Value::Null,
+        },
+        "to_regtype" => match text.map(Type::parse) {
+            Some(Ok(ty)) => Value::Oid(ty.oid()),
+            _ => Value::Null,
+        },
+        "to_regnamespace" => match text.map(schema_oid) {
+            Some(oid) if oid != 0 => Value::Oid(oid),
+            _ => Value::Null,
+        },
+        name if name.starts_with("has_") || name == "pg_has_role" => Value::Bool(true),
+        _ => Value::Null,
+    })
+}
+
+/// Schema and name of a relation, an index or a catalog.
+fn name_of(catalog: &Catalog, oid: u32) -> Option<(String, String)> {
+    if let Some(relation) = catalog.get(oid) {
+        return Some((relation.schema().to_owned(), relation.name().to_owned()));
+    }
+    if let Some((schema, name, ..)) = super::all().find(|(_, _, known, _)| *known == oid) {
+        return Some((schema.to_owned(), name.to_owned()));
+    }
+    let table = index_table(catalog, oid)?;
+    let primary = table.primary_key.iter().map(|key| (key.oid, &key.name));
+    let mut all = primary.chain(table.indexes.iter().map(|index| (index.oid, &index.name)));
+    let (_, name) = all.find(|(known, _)| *known == oid)?;
+    Some((table.schema.clone(), name.clone()))
+}
+
+fn index_table(catalog: &Catalog, oid: u32) -> Option<&TableDesc> {
+    let has = |table: &TableDesc| {
+        table.primary_key.as_ref().is_some_and(|key| key.oid == oid)
+            || table.indexes.iter().any(|index| index.oid == oid)
+    };
+    catalog.tables().map(|table| &**table).find(|table| has(table))
+}
+
+/// The relation of a name as text: perhaps quoted, perhaps with a schema.
+fn find_relation(catalog: &Catalog, text: &str) -> Option<u32> {
+    use crate::parse::lex::{Lexer, name_of};
+    let names: Vec<String> = Lexer::new(text).filter_map(|token| name_of(token, text)).collect();
+    let (schema, name) = match &names[..] {
+        [name] => (None, name),
+        [schema, name] => (Some(schema.as_str()), name),
+        _ => return None,
+    };
+    let in_schema = |schema: &str| {
+        let index = || {
+            let (table, index) = catalog.index(schema, name)?;
+            index.map(|index| index.oid).or(table.primary_key.as_ref().map(|key| key.oid))
+        };
+        let system = || super::all().find(|(s, n, ..)| *s == schema && n == name).map(|(_, _, oid, _)| oid);
+        catalog.lookup(schema, name).map(Relation::oid).or_else(index).or_else(system)
+    };
+    match schema {
+        Some(schema) => in_schema(schema),
+        None => in_schema("public").or_else(|| in_schema("pg_catalog")),
+    }
+}
+
+/// Casts between names and oids.
+fn cast(host: &dyn Host, function: &SessionFn, value: &Value) -> Result<Value> {
+    let Some((from, to)) = function.cast else { return Err(SqlError::internal("a cast without types")) };
+    let catalog = host.catalog();
+    if let Value::Text(text) = value {
+        if let Ok(oid) = text.parse::<u32>() {
+            return Ok(Value::Oid(oid));
+        }
+        let undefined = |code: SqlState, what: String| Err(SqlError::new(code, what));
+        return match to.base {
+            Base::Regclass => match find_relation(catalog, text) {
+                Some(oid) => Ok(Value::Oid(oid)),
+                None => undefined(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")),
+            },
+            Base::Regtype => Type::parse(text).map(|ty| Value::Oid(ty.oid())),
+            Base::Regnamespace => match schema_oid(text) {
+                0 => undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{text}\" does not exist")),
+                oid => Ok(Value::Oid(oid)),
+            },
+            Base::Regrole => Ok(Value::Oid(OWNER)),
+            _ => Ok(Value::Oid(0)),
+        };
+    }
+    let Value::Oid(oid) = value else { return Ok(Value::Null) };
+    Ok(Value::from(match from.base {
+        Base::Regclass => match name_of(catalog, *oid) {
+            Some((schema, name)) if schema == "information_schema" => format!("{schema}.{}", quoted(&name)),
+            Some((_, name)) => quoted(&name),
+            None => oid.to_string(),
+        },
+        Base::Regtype => match Type::from_oid(*oid) {
+            Some(ty) => ty.sql_name(),
+            None if *oid == 0 => "-".to_owned(),
+            None => oid.to_string(),
+        },
+        Base::Regnamespace => SCHEMAS
+            .iter()
+            .find(|(_, known)| known == oid)
+            .map_or(oid.to_string(), |(name, _)| (*name).to_owned()),
+        Base::Regrole => quoted(host.names().0),
+        _ if *oid == 0 => "-".to_owned(),
+        _ => oid.to_string(),
+    }))
+}
+
+fn columns_of(table: &TableDesc, oid: u32) -> Option<(&str, bool, &[scaledb_catalog::KeyColumn])> {
+    if let Some(key) = table.primary_key.as_ref().filter(|key| key.oid == oid) {
+        return Some((&key.name, true, &key.columns));
+    }
+    let index = table.indexes.iter().find(|index| index.oid == oid)?;
+    Some((&index.name, index.unique, &index.columns))
+}
+
+/// CREATE INDEX of an index.
+pub(super) fn index_definition(table: &TableDesc, oid: u32) -> Option<String> {
+    let (name, unique, columns) = columns_of(table, oid)?;
+    let columns: Vec<String> = columns
+        .iter()
+        .map(|column| {
+            let mut text = quoted(table.column_name(column.attnum));
+            if column.descending {
+                text.push_str(" DESC");
+            }
+            if column.nulls_first != column.descending {
+                text.push_str(if column.nulls_first { " NULLS FIRST" } else { " NULLS LAST" });
+            }
+            text
+        })
+        .collect();
+    let unique = if unique { "UNIQUE " } else { "" };
+    let table = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
+    Some(format!("CREATE {unique}INDEX {} ON {table} USING btree ({})", quoted(name), columns.join(", ")))
+}
+
+fn index_column(table: &TableDesc, oid: u32, number: i64) -> Option<String> {
+    let (_, _, columns) = columns_of(table, oid)?;
+    let column = columns.get(usize::try_from(number - 1).ok()?)?;
+    Some(quoted(table.column_name(column.attnum)))
+}
+
+fn names(table: &TableDesc, columns: impl Iterator<Item = i16>) -> String {
+    columns.map(|column| quoted(table.column_name(column))).collect::<Vec<_>>().join(", ")
+}
+
+/// A constraint as ALTER TABLE ADD takes it.
+pub(super) fn constraint_definition(catalog: &Catalog, oid: u32) -> Option<String> {
+    for table in catalog.tables() {
+        if let Some(key) = table.primary_key.as_ref().filter(|key| key.oid == oid) {
+            return Some(format!("PRIMARY KEY ({})", names(table, key.columns.iter().map(|c| c.attnum))));
+        }
+        if let Some(index) = table.indexes.iter().find(|index| index.constraint && index.oid == oid) {
+            return Some(format!("UNIQUE ({})", names(table, index.columns.iter().map(|c| c.attnum))));
+        }
+        if let Some(check) = table.checks.iter().find(|check| check.oid == oid) {
+            return Some(format!("CHECK (({}))", check.expression));
+        }
+        if let Some(key) = table.foreign_keys.iter().find(|key| key.oid == oid) {
+            return Some(foreign_key(catalog, table, key));
+        }
+    }
+    None
+}
+
+fn foreign_key(catalog: &Catalog, table: &TableDesc, key: &ForeignKeyDesc) -> String {
+    let to = catalog.table(key.table);
+    let mut text = format!(
+        "FOREIGN KEY ({}) REFERENCES {}({})",
+        names(table, key.columns.iter().copied()),
+        to.map_or(String::new(), |to| quoted(&to.name)),
+        to.map_or(String::new(), |to| names(to, key.referred.iter().copied()))
+    );
+    if key.full {
+        text.push_str(" MATCH FULL");
+    }
+    for (word, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+        let action = match action {
+            Action::NoAction => continue,
+            Action::Restrict => "RESTRICT",
+            Action::Cascade => "CASCADE",
+            Action::SetNull => "SET NULL",
+            Action::SetDefault => "SET DEFAULT",
+        };
+        text.push_str(&format!(" ON {word} {action}"));
+    }
+    if key.deferrable {
+        text.push_str(" DEFERRABLE");
+    }
+    if key.deferred {
+        text.push_str(" INITIALLY DEFERRED");
+    }
+    text
+}
+
+fn serial_sequence(catalog: &Catalog, table: Option<&str>, column: Option<&str>) -> Result<Value> {
+    let (Some(table), Some(column)) = (table, column) else { return Ok(Value::Null) };
+    let Some(desc) = find_relation(catalog, table).and_then(|oid| catalog.table(oid)) else {
+        let what = format!("relation \"{table}\" does not exist");
+        return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+    };
+    let Some(at) = desc.column(column) else {
+        let what = format!("column \"{column}\" of relation \"{table}\" does not exist");
+        return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what));
+    };
+    let owner = Some((desc.oid, desc.columns[at].attnum));
+    let found =
+        catalog.relations().find(|relation| matches!(relation, Relation::Sequence(s) if s.owned_by == owner));
+    Ok(found.map_or(Value::Null, |s| Value::from(format!("{}.{}", quoted(s.schema()), quoted(s.name())))))
+}

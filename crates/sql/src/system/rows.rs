@@ -1,0 +1,705 @@
+//! The rows of the system catalogs.
+
+use super::functions::{constraint_definition, index_definition};
+use crate::session::context::Context;
+use crate::session::state::column_type;
+use scaledb_catalog::{Action, Catalog, Identity, Relation, TableDesc};
+use scaledb_types::{Array, Base, Result, Type, Value};
+use std::sync::Arc;
+
+/// Oids of the schemas.
+pub(super) const SCHEMAS: [(&str, u32); 3] =
+    [("pg_catalog", 11), ("information_schema", 13_500), ("public", 2_200)];
+/// The only role.
+pub(super) const OWNER: u32 = 10;
+const DATABASE: u32 = 5;
+const HEAP: u32 = 2;
+const BTREE: u32 = 403;
+
+/// A row under construction: columns that are not named take what their type has for nothing.
+struct Row {
+    columns: &'static [(&'static str, Type)],
+    values: Vec<Value>,
+}
+
+impl Row {
+    fn new(table: &str) -> Self {
+        let columns = super::find(None, table).or_else(|| super::find(Some("information_schema"), table));
+        let columns = columns.map_or(&[][..], |(_, columns)| columns);
+        let values = columns
+            .iter()
+            .map(|(_, ty)| match ty.base {
+                _ if ty.array => Value::Null,
+                Base::Bool => Value::Bool(false),
+                Base::Int2 => Value::Int2(0),
+                Base::Int4 => Value::Int4(0),
+                Base::Int8 => Value::Int8(0),
+                Base::Float4 => Value::Float4(0.0),
+                Base::Oid | Base::Xid | Base::Regproc => Value::Oid(0),
+                Base::Char => Value::Char(0),
+                _ => Value::Null,
+            })
+            .collect();
+        Self { columns, values }
+    }
+
+    fn set(mut self, name: &str, value: Value) -> Self {
+        if let Some(at) = self.columns.iter().position(|(column, _)| *column == name) {
+            self.values[at] = value;
+        }
+        self
+    }
+
+    fn text(self, name: &str, value: &str) -> Self {
+        self.set(name, Value::text(value))
+    }
+
+    fn oid(self, name: &str, value: u32) -> Self {
+        self.set(name, Value::Oid(value))
+    }
+
+    fn int2(self, name: &str, value: usize) -> Self {
+        self.set(name, Value::Int2(value as i16))
+    }
+
+    fn int4(self, name: &str, value: i32) -> Self {
+        self.set(name, Value::Int4(value))
+    }
+
+    fn letter(self, name: &str, value: u8) -> Self {
+        self.set(name, Value::Char(value))
+    }
+
+    fn flag(self, name: &str, value: bool) -> Self {
+        self.set(name, Value::Bool(value))
+    }
+
+    fn yes(self, name: &str, value: bool) -> Self {
+        self.text(name, if value { "YES" } else { "NO" })
+    }
+}
+
+pub(super) fn schema_oid(name: &str) -> u32 {
+    SCHEMAS.iter().find(|(schema, _)| *schema == name).map_or(0, |(_, oid)| *oid)
+}
+
+fn int2s(values: impl Iterator<Item = i16>) -> Value {
+    Value::Array(Arc::new(Array::new(Type::INT2, values.map(Value::Int2).collect())))
+}
+
+/// An `int2vector` or `oidvector`, which count from 0.
+fn vector(element: Type, values: Vec<Value>) -> Value {
+    let dims = vec![scaledb_types::Dimension { len: values.len() as i32, lower: 0 }];
+    Array::with_dimensions(element, dims, values).map_or(Value::Null, |array| Value::Array(Arc::new(array)))
+}
+
+/// The oid of the type of a table's rows.
+fn row_type(oid: u32) -> u32 {
+    oid | 1 << 31
+}
+
+/// The rows of a catalog.
+pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<Value>>> {
+    let catalog = context.host.catalog();
+    let (user, database) = context.host.names();
+    let rows = match name {
+        "pg_class" => classes(catalog)?,
+        "pg_namespace" => SCHEMAS
+            .iter()
+            .map(|(schema, oid)| {
+                Row::new(name).oid("oid", *oid).text("nspname", schema).oid("nspowner", OWNER)
+            })
+            .collect(),
+        "pg_attribute" => attributes(catalog)?,
+        "pg_type" => types(catalog),
+        "pg_index" => indexes(catalog),
+        "pg_constraint" => constraints(catalog),
+        "pg_attrdef" => catalog
+            .tables()
+            .flat_map(|table| {
+                table.columns.iter().filter_map(|column| {
+                    let default = column.default.as_ref()?;
+                    let row = Row::new(name).oid("oid", table.oid).oid("adrelid", table.oid);
+                    Some(row.int2("adnum", column.attnum as usize).text("adbin", default))
+                })
+            })
+            .collect(),
+        "pg_am" => [(HEAP, "heap", b't'), (BTREE, "btree", b'i')]
+            .iter()
+            .map(|(oid, am, kind)| Row::new(name).oid("oid", *oid).text("amname", am).letter("amtype", *kind))
+            .collect(),
+        "pg_database" => vec![
+            Row::new(name)
+                .oid("oid", DATABASE)
+                .text("datname", database)
+                .oid("datdba", OWNER)
+                .int4("encoding", 6)
+                .letter("datlocprovider", b'c')
+                .flag("datallowconn", true)
+                .int4("datconnlimit", -1)
+                .oid("dattablespace", 1_663)
+                .text("datcollate", "C")
+                .text("datctype", "C"),
+        ],
+        "pg_roles" => vec![
+            ["rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin"]
+                .iter()
+                .fold(Row::new(name), |row, column| row.flag(column, true))
+                .oid("oid", OWNER)
+                .text("rolname", user)
+                .int4("rolconnlimit", -1),
+        ],
+        "pg_user" => vec![
+            Row::new(name)
+                .text("usename", user)
+                .oid("usesysid", OWNER)
+                .flag("usecreatedb", true)
+                .flag("usesuper", true),
+        ],
+        "pg_settings" => context
+            .host
+            .settings()
+            .iter()
+            .map(|(setting, value)| {
+                Row::new(name)
+                    .text("name", setting)
+                    .text("setting", value)
+                    .text("context", "user")
+                    .text("vartype", "string")
+                    .text("source", "default")
+            })
+            .collect(),
+        "pg_collation" => vec![
+            Row::new(name).oid("oid", 100).text("collname", "default").oid("collnamespace", 11),
+            Row::new(name).oid("oid", 950).text("collname", "C").oid("collnamespace", 11),
+        ],
+        "pg_tablespace" => {
+            vec![Row::new(name).oid("oid", 1_663).text("spcname", "pg_default").oid("spcowner", OWNER)]
+        }
+        "pg_tables" => catalog
+            .tables()
+            .map(|table| {
+                Row::new(name)
+                    .text("schemaname", &table.schema)
+                    .text("tablename", &table.name)
+                    .text("tableowner", user)
+                    .flag("hasindexes", table.primary_key.is_some() || !table.indexes.is_empty())
+            })
+            .collect(),
+        "pg_indexes" => catalog
+            .tables()
+            .flat_map(|table| {
+                let primary = table.primary_key.iter().map(|key| (key.oid, key.name.as_str()));
+                let indexes = table.indexes.iter().map(|index| (index.oid, index.name.as_str()));
+                primary.chain(indexes).map(|(oid, index)| {
+                    Row::new(name)
+                        .text("schemaname", &table.schema)
+                        .text("tablename", &table.name)
+                        .text("indexname", index)
+                        .text("indexdef", &index_definition(table, oid).unwrap_or_default())
+                })
+            })
+            .collect(),
+        "pg_views" | "views" => catalog
+            .relations()
+            .filter_map(|relation| match relation {
+                Relation::View(view) => Some(
+                    Row::new(name)
+                        .text("schemaname", &view.schema)
+                        .text("viewname", &view.name)
+                        .text("viewowner", user)
+                        .text("definition", &view.query)
+                        .text("table_catalog", database)
+                        .text("table_schema", &view.schema)
+                        .text("table_name", &view.name)
+                        .text("view_definition", &view.query),
+                ),
+                _ => None,
+            })
+            .collect(),
+        "pg_sequence" | "pg_sequences" | "sequences" => sequences(context, name, database, user),
+        "tables" => catalog
+            .relations()
+            .filter(|relation| !matches!(relation, Relation::Sequence(_)))
+            .map(|relation| {
+                let table = matches!(relation, Relation::Table(_));
+                Row::new(name)
+                    .text("table_catalog", database)
+                    .text("table_schema", relation.schema())
+                    .text("table_name", relation.name())
+                    .text("table_type", if table { "BASE TABLE" } else { "VIEW" })
+                    .yes("is_insertable_into", table)
+                    .yes("is_typed", false)
+            })
+            .collect(),
+        "columns" => columns(catalog, database)?,
+        "schemata" => SCHEMAS
+            .iter()
+            .map(|(schema, _)| {
+                let row = Row::new(name).text("catalog_name", database);
+                row.text("schema_name", schema).text("schema_owner", user)
+            })
+            .collect(),
+        "table_constraints" => table_constraints(catalog, database),
+        "key_column_usage" => key_columns(catalog, database),
+        _ => Vec::new(),
+    };
+    Ok(rows.into_iter().map(|row| row.values).collect())
+}
+
+fn class(oid: u32, name: &str, schema: &str, kind: u8) -> Row {
+    Row::new("pg_class")
+        .oid("oid", oid)
+        .text("relname", name)
+        .oid("relnamespace", schema_oid(schema))
+        .oid("relowner", OWNER)
+        .oid("relfilenode", oid)
+        .letter("relpersistence", b'p')
+        .letter("relkind", kind)
+        .flag("relispopulated", true)
+        .letter("relreplident", b'd')
+        .set("reltuples", Value::Float4(-1.0))
+}
+
+fn classes(catalog: &Catalog) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for relation in catalog.relations() {
+        match relation {
+            Relation::Table(table) => {
+                let indexed = table.primary_key.is_some() || !table.indexes.is_empty();
+                let referred = !catalog.references_to(table.oid).is_empty();
+                rows.push(
+                    class(table.oid, &table.name, &table.schema, b'r')
+                        .oid("relam", HEAP)
+                        .oid("reltype", row_type(table.oid))
+                        .flag("relhasindex", indexed)
+                        .flag("relhastriggers", referred || !table.foreign_keys.is_empty())
+                        .int2("relnatts", table.columns.len())
+                        .int2("relchecks", table.checks.len()),
+                );
+                let primary = table.primary_key.iter().map(|key| (key.oid, &key.name, key.columns.len()));
+                let indexes = table.indexes.iter().map(|index| (index.oid, &index.name, index.columns.len()));
+                for (oid, name, columns) in primary.chain(indexes) {
+                    let row = class(oid, name, &table.schema, b'i').oid("relam", BTREE);
+                    rows.push(row.int2("relnatts", columns).letter("relreplident", b'n'));
+                }
+            }
+            Relation::Sequence(sequence) => {
+                rows.push(class(sequence.oid, &sequence.name, &sequence.schema, b'S').int2("relnatts", 3));
+            }
+            Relation::View(view) => rows.push(
+                class(view.oid, &view.name, &view.schema, b'v')
+                    .oid("reltype", row_type(view.oid))
+                    .int2("relnatts", view.columns.len())
+                    .flag("relhasrules", true),
+            ),
+        }
+    }
+    for (schema, name, oid, columns) in super::all() {
+        let kind = if schema == "pg_catalog" && oid < 12_000 { b'r' } else { b'v' };
+        rows.push(class(oid, name, schema, kind).int2("relnatts", columns.len()));
+    }
+    Ok(rows)
+}
+
+fn attribute(table: u32, name: &str, number: usize, ty: Type) -> Row {
+    Row::new("pg_attribute")
+        .oid("attrelid", table)
+        .text("attname", name)
+        .oid("atttypid", ty.oid())
+        .int4("attstattarget", -1)
+        .set("attlen", Value::Int2(ty.len()))
+        .int2("attnum", number)
+        .int4("attndims", i32::from(ty.array))
+        .int4("attcacheoff", -1)
+        .int4("atttypmod", ty.typmod)
+        .flag("attbyval", (1..=8).contains(&ty.len()))
+        .letter("attalign", b'i')
+        .letter("attstorage", if ty.len() < 0 { b'x' } else { b'p' })
+        .flag("attislocal", true)
+        .oid("attcollation", collation(ty))
+}
+
+fn collation(ty: Type) -> u32 {
+    match ty.base {
+        Base::Text | Base::Varchar | Base::Bpchar => 100,
+        Base::Name => 950,
+        _ => 0,
+    }
+}
+
+fn attributes(catalog: &Catalog) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for relation in catalog.relations() {
+        match relation {
+            Relation::Table(table) => {
+                for column in &table.columns {
+                    let row =
+                        attribute(table.oid, &column.name, column.attnum as usize, column_type(column)?);
+                    let identity = match column.identity {
+                        None => 0,
+                        Some(Identity::Always) => b'a',
+                        Some(Identity::ByDefault) => b'd',
+                    };
+                    let default = column.default.is_some() && column.identity.is_none();
+                    rows.push(
+                        row.flag("attnotnull", column.not_null)
+                            .flag("atthasdef", default)
+                            .letter("attidentity", identity),
+                    );
+                }
+                let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns));
+                let indexes = table.indexes.iter().map(|index| (index.oid, &index.columns));
+                for (oid, columns) in primary.chain(indexes) {
+                    for (number, key) in columns.iter().enumerate() {
+                        let Some(at) = table.position(key.attnum) else { continue };
+                        let column = &table.columns[at];
+                        rows.push(attribute(oid, &column.name, number + 1, column_type(column)?));
+                    }
+                }
+            }
+            Relation::View(view) => {
+                for (number, (name, oid, typmod)) in view.columns.iter().enumerate() {
+                    let ty = Type::from_oid(*oid).unwrap_or(Type::TEXT).with_typmod(*typmod);
+                    rows.push(attribute(view.oid, name, number + 1, ty));
+                }
+            }
+            Relation::Sequence(sequence) => {
+                let columns =
+                    [("last_value", Type::INT8), ("log_cnt", Type::INT8), ("is_called", Type::BOOL)];
+                for (number, (name, ty)) in columns.into_iter().enumerate() {
+                    rows.push(attribute(sequence.oid, name, number + 1, ty));
+                }
+            }
+        }
+    }
+    for (_, _, oid, columns) in super::all() {
+        for (number, (name, ty)) in columns.iter().enumerate() {
+            rows.push(attribute(oid, name, number + 1, *ty));
+        }
+    }
+    Ok(rows)
+}
+
+fn types(catalog: &Catalog) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for base in Base::all() {
+        let ty = Type::of(base);
+        let array = ty.to_array();
+        for ty in std::iter::once(ty).chain(array) {
+            let name = ty.name();
+            let element =
+                ty.element().filter(|_| ty.array || base == Base::Int2vector || base == Base::Oidvector);
+            let pseudo = matches!(base, Base::Unknown | Base::Void | Base::Record);
+            rows.push(
+                Row::new("pg_type")
+                    .oid("oid", ty.oid())
+                    .text("typname", &name)
+                    .oid("typnamespace", 11)
+                    .oid("typowner", OWNER)
+                    .set("typlen", Value::Int2(ty.len()))
+                    .flag("typbyval", (1..=8).contains(&ty.len()))
+                    .letter("typtype", if pseudo { b'p' } else { b'b' })
+                    .letter("typcategory", ty.category() as u8)
+                    .flag("typispreferred", ty.is_preferred())
+                    .flag("typisdefined", true)
+                    .letter("typdelim", b',')
+                    .oid("typelem", element.map_or(0, Type::oid))
+                    .oid("typarray", if ty.array { 0 } else { array.map_or(0, Type::oid) })
+                    .letter("typalign", b'i')
+                    .letter("typstorage", if ty.len() < 0 { b'x' } else { b'p' })
+                    .int4("typtypmod", -1)
+                    .oid("typcollation", collation(ty)),
+            );
+        }
+    }
+    for relation in catalog.relations().filter(|relation| !matches!(relation, Relation::Sequence(_))) {
+        rows.push(
+            Row::new("pg_type")
+                .oid("oid", row_type(relation.oid()))
+                .text("typname", relation.name())
+                .oid("typnamespace", schema_oid(relation.schema()))
+                .oid("typowner", OWNER)
+                .set("typlen", Value::Int2(-1))
+                .letter("typtype", b'c')
+                .letter("typcategory", b'C')
+                .flag("typisdefined", true)
+                .letter("typdelim", b',')
+                .oid("typrelid", relation.oid())
+                .int4("typtypmod", -1),
+        );
+    }
+    rows
+}
+
+fn indexes(catalog: &Catalog) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true));
+        let indexes = table.indexes.iter().map(|index| (index.oid, &index.columns, index.unique, false));
+        for (oid, columns, unique, primary) in primary.chain(indexes) {
+            let numbers = columns.iter().map(|column| Value::Int2(column.attnum)).collect();
+            let options = columns
+                .iter()
+                .map(|column| Value::Int2(i16::from(column.descending) | i16::from(column.nulls_first) << 1));
+            let zeros = vec![Value::Oid(0); columns.len()];
+            rows.push(
+                Row::new("pg_index")
+                    .oid("indexrelid", oid)
+                    .oid("indrelid", table.oid)
+                    .int2("indnatts", columns.len())
+                    .int2("indnkeyatts", columns.len())
+                    .flag("indisunique", unique)
+                    .flag("indisprimary", primary)
+                    .flag("indimmediate", true)
+                    .flag("indisvalid", true)
+                    .flag("indisready", true)
+                    .flag("indislive", true)
+                    .set("indkey", vector(Type::INT2, numbers))
+                    .set("indcollation", vector(Type::OID, zeros.clone()))
+                    .set("indclass", vector(Type::OID, zeros))
+                    .set("indoption", vector(Type::INT2, options.collect())),
+            );
+        }
+    }
+    rows
+}
+
+/// The letter of an action.
+fn action(action: Action) -> u8 {
+    match action {
+        Action::NoAction => b'a',
+        Action::Restrict => b'r',
+        Action::Cascade => b'c',
+        Action::SetNull => b'n',
+        Action::SetDefault => b'd',
+    }
+}
+
+fn constraint(table: &TableDesc, oid: u32, name: &str, kind: u8) -> Row {
+    Row::new("pg_constraint")
+        .oid("oid", oid)
+        .text("conname", name)
+        .oid("connamespace", schema_oid(&table.schema))
+        .letter("contype", kind)
+        .flag("convalidated", true)
+        .oid("conrelid", table.oid)
+        .letter("confupdtype", b' ')
+        .letter("confdeltype", b' ')
+        .letter("confmatchtype", b' ')
+        .flag("conislocal", true)
+        .flag("connoinherit", kind != b'c')
+}
+
+fn constraints(catalog: &Catalog) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        if let Some(key) = &table.primary_key {
+            let row = constraint(table, key.oid, &key.name, b'p').oid("conindid", key.oid);
+            rows.push(row.set("conkey", int2s(key.columns.iter().map(|column| column.attnum))));
+        }
+        for index in table.indexes.iter().filter(|index| index.constraint) {
+            let row = constraint(table, index.oid, &index.name, b'u').oid("conindid", index.oid);
+            rows.push(row.set("conkey", int2s(index.columns.iter().map(|column| column.attnum))));
+        }
+        for check in &table.checks {
+            rows.push(constraint(table, check.oid, &check.name, b'c').text("conbin", &check.expression));
+        }
+        for key in &table.foreign_keys {
+            let index = catalog.table(key.table).and_then(|to| {
+                let same = |columns: &[scaledb_catalog::KeyColumn]| {
+                    columns.len() == key.referred.len()
+                        && columns.iter().all(|c| key.referred.contains(&c.attnum))
+                };
+                let primary = to.primary_key.as_ref().filter(|k| same(&k.columns)).map(|k| k.oid);
+                primary.or_else(|| to.indexes.iter().find(|i| i.unique && same(&i.columns)).map(|i| i.oid))
+            });
+            rows.push(
+                constraint(table, key.oid, &key.name, b'f')
+                    .oid("conindid", index.unwrap_or(0))
+                    .flag("condeferrable", key.deferrable)
+                    .flag("condeferred", key.deferred)
+                    .oid("confrelid", key.table)
+                    .letter("confupdtype", action(key.on_update))
+                    .letter("confdeltype", action(key.on_delete))
+                    .letter("confmatchtype", if key.full { b'f' } else { b's' })
+                    .set("conkey", int2s(key.columns.iter().copied()))
+                    .set("confkey", int2s(key.referred.iter().copied())),
+            );
+        }
+    }
+    rows
+}
+
+fn sequences(context: &Context<'_>, name: &'static str, database: &str, user: &str) -> Vec<Row> {
+    let sequences = context.host.catalog().relations().filter_map(|relation| match relation {
+        Relation::Sequence(sequence) => Some(sequence),
+        _ => None,
+    });
+    sequences
+        .map(|sequence| {
+            let last = context.host.sequence(sequence.oid).ok().filter(|(_, called)| *called);
+            let number = |value: i64| {
+                if name == "sequences" { Value::text(value.to_string()) } else { Value::Int8(value) }
+            };
+            let ty = Type::from_oid(sequence.type_oid).unwrap_or(Type::INT8);
+            Row::new(name)
+                .oid("seqrelid", sequence.oid)
+                .oid("seqtypid", sequence.type_oid)
+                .set("seqstart", number(sequence.start))
+                .set("seqincrement", number(sequence.increment))
+                .set("seqmax", number(sequence.max))
+                .set("seqmin", number(sequence.min))
+                .set("seqcache", number(1))
+                .flag("seqcycle", sequence.cycle)
+                .text("schemaname", &sequence.schema)
+                .text("sequencename", &sequence.name)
+                .text("sequenceowner", user)
+                .set("start_value", number(sequence.start))
+                .set("min_value", number(sequence.min))
+                .set("max_value", number(sequence.max))
+                .set("increment_by", number(sequence.increment))
+                .flag("cycle", sequence.cycle)
+                .set("cache_size", number(1))
+                .set("last_value", last.map_or(Value::Null, |(last, _)| Value::Int8(last)))
+                .text("sequence_catalog", database)
+                .text("sequence_schema", &sequence.schema)
+                .text("sequence_name", &sequence.name)
+                .text("data_type", &ty.sql_name())
+                .set("minimum_value", number(sequence.min))
+                .set("maximum_value", number(sequence.max))
+                .set("increment", number(sequence.increment))
+                .yes("cycle_option", sequence.cycle)
+        })
+        .collect()
+}
+
+fn columns(catalog: &Catalog, database: &str) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        for (number, column) in table.columns.iter().enumerate() {
+            let ty = column_type(column)?;
+            let numeric = match ty.base {
+                _ if ty.array => None,
+                Base::Int2 => Some((16, 2, Some(0))),
+                Base::Int4 => Some((32, 2, Some(0))),
+                Base::Int8 => Some((64, 2, Some(0))),
+                Base::Float4 => Some((24, 2, None)),
+                Base::Float8 => Some((53, 2, None)),
+                Base::Numeric => ty.precision_scale().map(|(precision, scale)| (precision, 10, Some(scale))),
+                _ => None,
+            };
+            let option = |value: Option<i32>| value.map_or(Value::Null, Value::Int4);
+            let time = matches!(ty.base, Base::Time | Base::Timestamp | Base::Timestamptz | Base::Interval);
+            let precision = match ty.base {
+                Base::Date => Some(0),
+                _ if time => Some(if ty.typmod >= 0 { ty.typmod & 7 } else { 6 }),
+                _ => None,
+            };
+            let default = column.default.as_ref().filter(|_| column.identity.is_none());
+            rows.push(
+                Row::new("columns")
+                    .text("table_catalog", database)
+                    .text("table_schema", &table.schema)
+                    .text("table_name", &table.name)
+                    .text("column_name", &column.name)
+                    .int4("ordinal_position", number as i32 + 1)
+                    .set("column_default", default.map_or(Value::Null, Value::text))
+                    .yes("is_nullable", !column.not_null)
+                    .text("data_type", &if ty.array { "ARRAY".to_owned() } else { ty.sql_name() })
+                    .set("character_maximum_length", option(ty.char_length().map(|n| n as i32)))
+                    .set("character_octet_length", option(ty.char_length().map(|n| n as i32 * 4)))
+                    .set("numeric_precision", option(numeric.map(|n| n.0)))
+                    .set("numeric_precision_radix", option(numeric.map(|n| n.1)))
+                    .set("numeric_scale", option(numeric.and_then(|n| n.2)))
+                    .set("datetime_precision", option(precision))
+                    .text("udt_catalog", database)
+                    .text("udt_schema", "pg_catalog")
+                    .text("udt_name", &ty.name())
+                    .yes("is_identity", column.identity.is_some())
+                    .set(
+                        "identity_generation",
+                        match column.identity {
+                            None => Value::Null,
+                            Some(Identity::Always) => Value::text("ALWAYS"),
+                            Some(Identity::ByDefault) => Value::text("BY DEFAULT"),
+                        },
+                    )
+                    .text("is_generated", "NEVER")
+                    .yes("is_updatable", true),
+            );
+        }
+    }
+    Ok(rows)
+}
+
+/// Constraints of a table: name, kind, columns, deferrable, deferred.
+type Listed<'t> = (&'t str, &'static str, Vec<i16>, bool, bool);
+
+fn listed(table: &TableDesc) -> Vec<Listed<'_>> {
+    let numbers = |columns: &[scaledb_catalog::KeyColumn]| columns.iter().map(|c| c.attnum).collect();
+    let mut found: Vec<Listed<'_>> = Vec::new();
+    if let Some(key) = &table.primary_key {
+        found.push((&key.name, "PRIMARY KEY", numbers(&key.columns), false, false));
+    }
+    for index in table.indexes.iter().filter(|index| index.constraint) {
+        found.push((&index.name, "UNIQUE", numbers(&index.columns), false, false));
+    }
+    for key in &table.foreign_keys {
+        found.push((&key.name, "FOREIGN KEY", key.columns.clone(), key.deferrable, key.deferred));
+    }
+    for check in &table.checks {
+        found.push((&check.name, "CHECK", Vec::new(), false, false));
+    }
+    found
+}
+
+fn table_constraints(catalog: &Catalog, database: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        for (name, kind, _, deferrable, deferred) in listed(table) {
+            rows.push(
+                Row::new("table_constraints")
+                    .text("constraint_catalog", database)
+                    .text("constraint_schema", &table.schema)
+                    .text("constraint_name", name)
+                    .text("table_catalog", database)
+                    .text("table_schema", &table.schema)
+                    .text("table_name", &table.name)
+                    .text("constraint_type", kind)
+                    .yes("is_deferrable", deferrable)
+                    .yes("initially_deferred", deferred)
+                    .yes("enforced", true),
+            );
+        }
+    }
+    rows
+}
+
+fn key_columns(catalog: &Catalog, database: &str) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        for (name, kind, columns, ..) in listed(table) {
+            for (number, attnum) in columns.into_iter().enumerate() {
+                let at = number as i32 + 1;
+                let foreign = kind == "FOREIGN KEY";
+                rows.push(
+                    Row::new("key_column_usage")
+                        .text("constraint_catalog", database)
+                        .text("constraint_schema", &table.schema)
+                        .text("constraint_name", name)
+                        .text("table_catalog", database)
+                        .text("table_schema", &table.schema)
+                        .text("table_name", &table.name)
+                        .text("column_name", table.column_name(attnum))
+                        .int4("ordinal_position", at)
+                        .set(
+                            "position_in_unique_constraint",
+                            if foreign { Value::Int4(at) } else { Value::Null },
+                        ),
+                );
+            }
+        }
+    }
+    rows
+}

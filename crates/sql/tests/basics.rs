@@ -1,0 +1,146 @@
+//! One session, one statement at a time.
+
+mod common;
+
+use common::{code, database, ok, session, text};
+use scaledb_sql::{Executed, Status};
+use scaledb_types::Type;
+
+#[test]
+fn rows_are_written_read_changed_and_deleted() {
+    let db = database();
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, name text, n bigint default 7)");
+    assert_eq!(ok(s, "insert into t values (1, 'ann', 1), (2, 'bob', 2)").tags, ["INSERT 0 2"]);
+    ok(s, "insert into t (id) values (3)");
+    assert_eq!(text(s, "select * from t where id = 1"), "1|ann|1");
+    assert_eq!(text(s, "select name, n from t where id = 3"), "NULL|7");
+    assert_eq!(text(s, "select id from t order by id desc"), "3 2 1");
+    assert_eq!(ok(s, "update t set n = n + 10 where id = 2").tags, ["UPDATE 1"]);
+    assert_eq!(text(s, "select n from t where id = 2"), "12");
+    assert_eq!(ok(s, "delete from t where id > 1").tags, ["DELETE 2"]);
+    assert_eq!(text(s, "select count(*) from t"), "1");
+    assert_eq!(code(s, "insert into t values (1)"), "23505");
+    assert_eq!(code(s, "select nothing from t"), "42703");
+    assert_eq!(code(s, "select * from nowhere"), "42P01");
+    assert_eq!(code(s, "selec 1"), "42601");
+}
+
+#[test]
+fn a_block_commits_or_not_and_fails_as_a_whole() {
+    let db = database();
+    let (s, other) = (&mut session(&db), &mut session(&db));
+    ok(s, "create table t (id int primary key)");
+    ok(s, "begin");
+    assert_eq!(s.status(), Status::InTransaction);
+    ok(s, "insert into t values (1)");
+    assert_eq!(text(other, "select count(*) from t"), "0");
+    ok(s, "commit");
+    assert_eq!(text(other, "select count(*) from t"), "1");
+    ok(s, "begin; insert into t values (2)");
+    assert_eq!(code(s, "insert into t values (1)"), "23505");
+    assert_eq!(s.status(), Status::Failed);
+    assert_eq!(code(s, "select 1"), "25P02");
+    assert_eq!(ok(s, "commit").tags, ["ROLLBACK"]);
+    assert_eq!(text(s, "select count(*) from t"), "1");
+}
+
+#[test]
+fn savepoints_bring_a_failed_block_back() {
+    let db = database();
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key)");
+    ok(s, "begin; insert into t values (1); savepoint a; insert into t values (2)");
+    assert_eq!(code(s, "insert into t values (1)"), "23505");
+    ok(s, "rollback to a");
+    ok(s, "insert into t values (3); release a; commit");
+    assert_eq!(text(s, "select id from t order by id"), "1 3");
+}
+
+#[test]
+fn statements_that_arrive_together_commit_together() {
+    let db = database();
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key)");
+    assert_eq!(code(s, "insert into t values (1); insert into t values (1)"), "23505");
+    assert_eq!(text(s, "select count(*) from t"), "0");
+    ok(s, "insert into t values (1); insert into t values (2)");
+    assert_eq!(text(s, "select count(*) from t"), "2");
+}
+
+#[test]
+fn prepared_statements_infer_their_parameters() {
+    let db = database();
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, name varchar(10), at timestamptz)");
+    s.parse("i", "insert into t values ($1, $2, $3)", &[]).unwrap();
+    let d = s.describe_statement("i").unwrap();
+    let wanted = [Type::INT4, Type::VARCHAR, Type::TIMESTAMPTZ];
+    assert_eq!(d.parameters, wanted);
+    assert!(d.columns.is_none());
+    let mut sink = common::Rows::default();
+    let one = 1i32.to_be_bytes();
+    s.bind("", "i", &[1, 0, 0], &[Some(&one), Some(b"ann"), None]).unwrap();
+    let Executed::Complete(tag) = s.execute("", 0, true, &mut sink).unwrap() else { panic!() };
+    assert_eq!(tag.to_string(), "INSERT 0 1");
+    s.parse("q", "select name from t where id = $1", &[20]).unwrap();
+    let big = 1i64.to_be_bytes();
+    s.bind("", "q", &[1], &[Some(&big)]).unwrap();
+    s.execute("", 0, true, &mut sink).unwrap();
+    s.sync().unwrap();
+    assert_eq!(sink.rows, [[Some("ann".to_owned())]]);
+    assert_eq!(s.status(), Status::Idle);
+}
+
+#[test]
+fn a_portal_hands_its_rows_out_in_parts() {
+    let db = database();
+    let s = &mut session(&db);
+    s.parse("", "select * from generate_series(1, 5) g", &[]).unwrap();
+    s.bind("p", "", &[], &[]).unwrap();
+    let mut sink = common::Rows::default();
+    assert_eq!(s.execute("p", 2, false, &mut sink).unwrap(), Executed::Suspended);
+    assert_eq!(s.execute("p", 2, false, &mut sink).unwrap(), Executed::Suspended);
+    assert!(matches!(s.execute("p", 2, false, &mut sink).unwrap(), Executed::Complete(_)));
+    assert_eq!(sink.rows.len(), 5);
+    s.sync().unwrap();
+}
+
+#[test]
+fn deep_expressions_answer_an_error_and_do_not_overflow_the_stack() {
+    let db = database();
+    let s = &mut session(&db);
+    for (open, middle, close) in [("(", "1", ")"), ("-", "1", ""), ("not ", "true", ""), ("1 + ", "1", "")] {
+        let sql = format!("select {}{middle}{}", open.repeat(50_000), close.repeat(50_000));
+        let result = common::run(s, &sql);
+        let code = result.map(|_| ()).map_err(|error| error.code().as_str().to_owned());
+        let code = code.expect_err("too deep");
+        assert!(code == "54001" || code == "42601", "{open}: {code}");
+    }
+    let ors = vec!["1 = 2"; 20_000].join(" or ");
+    assert_eq!(text(s, &format!("select {ors}")), "f");
+}
+
+#[test]
+fn copy_goes_in_and_out() {
+    let db = database();
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, a text, b numeric(6,2))");
+    ok(s, "copy t from stdin");
+    s.copy_data(b"1\tx\\ty\t1.50\n2\t\\N\t").unwrap();
+    s.copy_data(b"2\n\\.\n").unwrap();
+    let mut sink = common::Rows::default();
+    s.copy_done(&mut sink).unwrap();
+    assert_eq!(sink.tags, ["COPY 2"]);
+    assert_eq!(text(s, "select a, b from t order by id"), "x\ty|1.50 NULL|2.00");
+    let out = ok(s, "copy t to stdout (format csv, header)").copied;
+    assert_eq!(String::from_utf8(out).unwrap(), "id,a,b\n1,x\ty,1.50\n2,,2.00\n");
+    let binary = ok(s, "copy t to stdout (format binary)").copied;
+    ok(s, "delete from t");
+    ok(s, "copy t from stdin (format binary)");
+    for piece in binary.chunks(5) {
+        s.copy_data(piece).unwrap();
+    }
+    s.copy_done(&mut sink).unwrap();
+    assert_eq!(text(s, "select sum(b) from t"), "3.50");
+}

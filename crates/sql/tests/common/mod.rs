@@ -1,0 +1,103 @@
+//! A database in memory, and a sink that keeps rows as text.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use scaledb_acc::{Acc, Config};
+use scaledb_sql::{Column, CopyInfo, Database, RowSink, Session, Tag};
+use scaledb_types::{Env, Result, SqlError, Type, Value};
+
+/// What a statement has answered.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Option<String>>>,
+    pub tags: Vec<String>,
+    pub copied: Vec<u8>,
+    mark: usize,
+}
+
+impl RowSink for Rows {
+    fn describe(&mut self, columns: &[Column]) -> Result<()> {
+        self.columns = columns.to_vec();
+        Ok(())
+    }
+
+    fn begin_row(&mut self, _: usize) {
+        self.rows.push(Vec::new());
+    }
+
+    fn value(&mut self, env: &Env, ty: Type, value: &Value) -> Result<()> {
+        let text = value.to_text(ty, env).map(|text| text.to_string());
+        self.rows.last_mut().expect("a row has begun").push(text);
+        Ok(())
+    }
+
+    fn end_row(&mut self) -> Result<()> {
+        Ok(())
+    }
+
+    fn complete(&mut self, tag: &Tag) {
+        self.tags.push(tag.to_string());
+    }
+
+    fn empty(&mut self) {}
+
+    fn copy_out(&mut self, _: CopyInfo) -> Result<()> {
+        Ok(())
+    }
+
+    fn copy_data(&mut self, data: &[u8]) -> Result<()> {
+        self.copied.extend_from_slice(data);
+        Ok(())
+    }
+
+    fn mark(&mut self) {
+        self.mark = self.rows.len();
+    }
+
+    fn rewind(&mut self) -> bool {
+        self.rows.truncate(self.mark);
+        true
+    }
+}
+
+pub fn database() -> Database<Acc> {
+    Database::open(Acc::open(Config::default()).expect("an engine")).expect("a database")
+}
+
+pub fn session(db: &Database<Acc>) -> Session<Acc> {
+    db.session("postgres", "postgres")
+}
+
+pub fn run(session: &mut Session<Acc>, sql: &str) -> Result<Rows> {
+    let mut rows = Rows::default();
+    session.simple(sql, &mut rows)?;
+    Ok(rows)
+}
+
+/// Runs what must succeed.
+pub fn ok(session: &mut Session<Acc>, sql: &str) -> Rows {
+    run(session, sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"))
+}
+
+/// Rows as text: columns by `|`, rows by spaces.
+pub fn text(session: &mut Session<Acc>, sql: &str) -> String {
+    let rows = ok(session, sql).rows;
+    let row = |row: &Vec<Option<String>>| {
+        let values = row.iter().map(|value| value.as_deref().unwrap_or("NULL"));
+        values.collect::<Vec<_>>().join("|")
+    };
+    rows.iter().map(row).collect::<Vec<_>>().join(" ")
+}
+
+/// Runs what must fail; the SQLSTATE.
+pub fn code(session: &mut Session<Acc>, sql: &str) -> String {
+    match run(session, sql) {
+        Ok(rows) => panic!("{sql}: succeeded with {:?}", rows.rows),
+        Err(error) => error.code().as_str().to_owned(),
+    }
+}
+
+pub fn failure(session: &mut Session<Acc>, sql: &str) -> SqlError {
+    run(session, sql).expect_err(sql)
+}
