@@ -345,8 +345,10 @@ impl Accumulator {
                 _ => {}
             },
             Kind::Min | Kind::Max => match &mut self.state {
+                // of equal values the last one stays
                 State::Value(best) => {
-                    if (self.kind == Kind::Max) == (value > best) && value != best {
+                    let better = if self.kind == Kind::Max { value >= best } else { value <= best };
+                    if better {
                         *best = value.clone();
                     }
                 }

@@ -47,7 +47,7 @@ impl Ord for Value {
             (Bytea(a), Bytea(b)) => a.cmp(b),
             (Interval(a), Interval(b)) => a.cmp(b),
             (Uuid(a), Uuid(b)) => a.cmp(b),
-            (Jsonb(a), Jsonb(b)) => a.cmp(b),
+            (Jsonb(a), Jsonb(b)) => a.compare_whole(b),
             (Oid(a), Oid(b)) => a.cmp(b),
             (Array(a), Array(b)) => a.cmp(b),
             _ => rank(self).cmp(&rank(other)),

@@ -292,6 +292,8 @@ impl Value {
             Self::Bytea(v) => write_terminated(v, out),
             Self::Interval(v) => out.extend_from_slice(&(v.span() ^ i128::MIN).to_be_bytes()),
             Self::Uuid(v) => out.extend_from_slice(v),
+            // the least of all
+            Self::Jsonb(v) if v.is_empty_array() => out.push(0),
             Self::Jsonb(v) => v.write_key(out),
             Self::Oid(v) => out.extend_from_slice(&v.to_be_bytes()),
             Self::Array(v) => {

@@ -115,10 +115,14 @@ fn choose(mut candidates: Vec<&'static Function>, args: &[Type]) -> Choice {
     if let Some(first) = types.next()
         && types.all(|ty| ty.same(first))
     {
+        let all: Vec<Type> = args.iter().map(|arg| if is_unknown(*arg) { first } else { *arg }).collect();
+        let assumed = |f: &Function| {
+            all.iter().enumerate().all(|(i, arg)| accepts(param_at(f, i), *arg)) && specialize(f, &all).is_some()
+        };
         let fits: Vec<_> = candidates
             .iter()
             .filter(|f| {
-                args.iter().enumerate().all(|(i, arg)| !is_unknown(*arg) || accepts(param_at(f, i), first))
+                assumed(f)
             })
             .collect();
         if let [one] = fits[..] {
@@ -274,10 +278,21 @@ fn choose_named(
     candidates: impl Iterator<Item = &'static Function>,
     args: &[Type],
 ) -> Result<Resolved> {
-    let candidates = candidates.filter(|f| takes(f, args.len())).collect();
+    let candidates: Vec<_> = candidates.filter(|f| takes(f, args.len())).collect();
+    // a polymorphic function of nothing but literals
+    let open = candidates.iter().any(|f| {
+        f.params.contains(&Param::AnyArray)
+            && args.iter().enumerate().all(|(i, arg)| accepts(param_at(f, i), *arg))
+            && specialize(f, args).is_none()
+            && args.iter().enumerate().all(|(i, arg)| matches!(param_at(f, i), Param::Type(_)) || is_unknown(*arg))
+    });
     let shown = || format!("function {name}({})", quote_types(args));
     match choose(candidates, args) {
         Choice::One(function) => finish(function, args).ok_or_else(|| undefined(shown(), "function")),
+        Choice::None if open => {
+            let message = "could not determine polymorphic type because input has type unknown";
+            Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
+        }
         Choice::None => Err(undefined(shown(), "function")),
         Choice::Several => {
             let hint =

@@ -177,13 +177,9 @@ impl Moment {
 
     fn field(&self, key: &str, small: bool, fill: bool, out: &mut String) {
         let number = |v: i64, width: usize, out: &mut String| {
-            let width = if fill {
-                0
-            } else if v < 0 {
-                width + 1
-            } else {
-                width
-            };
+            // a sign comes on top, but for days
+            let signed = v < 0 && key != "DD";
+            let width = if fill { 0 } else { width + usize::from(signed) };
             // writing to a string does not fail
             let _ = write!(out, "{v:0width$}");
         };

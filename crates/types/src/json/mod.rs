@@ -58,14 +58,28 @@ impl Json {
         elements.get(usize::try_from(at).ok()?)
     }
 
+    /// The order of whole values: as that of parts, but for the empty array, which is less than a scalar.
+    pub(crate) fn compare_whole(&self, other: &Self) -> Ordering {
+        let scalar = |v: &Self| !matches!(v, Self::Array(_) | Self::Object(_));
+        match (self.is_empty_array(), other.is_empty_array()) {
+            (true, false) if scalar(other) => Ordering::Less,
+            (false, true) if scalar(self) => Ordering::Greater,
+            _ => self.cmp(other),
+        }
+    }
+
+    pub(crate) fn is_empty_array(&self) -> bool {
+        matches!(self, Self::Array(elements) if elements.is_empty())
+    }
+
     fn rank(&self) -> u8 {
         match self {
-            Self::Null => 0,
-            Self::String(_) => 1,
-            Self::Number(_) => 2,
-            Self::Bool(_) => 3,
-            Self::Array(_) => 4,
-            Self::Object(_) => 5,
+            Self::Null => 1,
+            Self::String(_) => 2,
+            Self::Number(_) => 3,
+            Self::Bool(_) => 4,
+            Self::Array(_) => 5,
+            Self::Object(_) => 6,
         }
     }
 }

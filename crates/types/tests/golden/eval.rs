@@ -195,7 +195,7 @@ fn array_as(parts: &[Expr], ty: Type, env: &Env) -> Result<Value> {
 fn aggregate(source: &str, array: &str, env: &Env) -> Result<Typed> {
     let (name, args) = source.split_once('(').expect("a call");
     let args: Vec<&str> =
-        args.strip_suffix(')').expect("a call").split(", ").filter(|a| !a.is_empty()).collect();
+        args.strip_suffix(')').expect("a call").splitn(2, ", ").filter(|a| !a.is_empty()).collect();
     let (array_type, array) = eval(&Parser::new(array).finish(), env)?;
     let Value::Array(array) = array else { panic!("no array") };
     let element = array_type.element().unwrap();

@@ -86,4 +86,30 @@ macro_rules! families {
     };
 }
 
-families!(input, numbers, numerics, times, texts, jsons, formats, arrays, resolution, aggregates);
+families!(
+    input, numbers, numerics, times, texts, jsons, formats, arrays, resolution, aggregates
+);
+
+/// `encode(int4send('1'::int4), 'hex')`: what we send is that, and is received again.
+#[test]
+fn binary() {
+    let path = format!("{}/tests/data/binary.tsv", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let env = env();
+    for line in text.lines() {
+        let mut columns = line.split('\t');
+        let expression = columns.next().unwrap();
+        let wanted = columns.nth(1).unwrap();
+        let inner = expression.strip_prefix("encode(").unwrap().strip_suffix(", 'hex')").unwrap();
+        let (_, literal) = inner.split_once('(').unwrap();
+        let literal = literal.strip_suffix(')').unwrap();
+        let (ty, value) = eval::evaluate(literal, &env).unwrap();
+        let mut sent = Vec::new();
+        value.write_binary(ty, &mut sent);
+        let hex: String = sent.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, wanted, "{expression}");
+        let received = scaledb_types::Value::from_binary(&sent, ty).unwrap();
+        assert_eq!(received.to_text(ty, &env), value.to_text(ty, &env), "{expression}");
+    }
+}
+
