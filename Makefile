@@ -73,7 +73,7 @@ bench-compare: setup ## The structures beside those of other crates
 	cd bench/compare && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/compare" $(CARGO) run --release --locked
 
 .PHONY: test
-test: tidy test-unit test-mutations test-examples test-loom test-shuttle test-miri ## Every test
+test: tidy test-unit test-mutations test-crash test-examples test-loom test-shuttle test-miri ## Every test
 	@echo "make test: all passed"
 
 .PHONY: tidy
@@ -92,6 +92,17 @@ else
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test mutations
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test log_crashes without_a_guard
 endif
+
+.PHONY: test-crash
+test-crash: setup ## Kills, power cuts and failing system calls under a process that runs TPC-C
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+		if ! command -v xfs_io > /dev/null || ! command -v mkfs.ext4 > /dev/null; then
+			apt-get install -y -q --no-install-recommends xfsprogs e2fsprogs > /dev/null || true
+		fi
+	fi
+	binary=$$($(CARGO) test --locked -p scaledb-verify --test kills --no-run --message-format=json \
+		| sed -n 's/.*"executable":"\([^"]*kills-[^"]*\)".*/\1/p')
+	tests/crash/run.sh "$$binary"
 
 .PHONY: test-examples
 test-examples: setup ## Runs each example

@@ -116,6 +116,12 @@ impl Acc {
         Ok((recovered, inspected?))
     }
 
+    /// Bytes taken from the system for rows and indexes; the memory budget bounds them. One load, unlike
+    /// [`Engine::stats`].
+    pub fn memory_bytes(&self) -> u64 {
+        self.shared.domain.used()
+    }
+
     /// What opening the directory found.
     pub fn recovered(&self) -> &Recovered {
         &self.recovered
