@@ -216,3 +216,58 @@ impl Ctx<'_> {
         }
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::{Cicada, CicadaWorker, Config};
+    use scaledb_base::TableId;
+    use scaledb_engine::{Engine, TableDef, Worker};
+    use scaledb_keys::KeyBuf;
+    use scaledb_row::{Column, ColumnType, Datum, KeyPart, RowBuf, Schema};
+    use std::time::Duration;
+
+    fn is_inlined(worker: &mut CicadaWorker, table: TableId, key: &[u8]) -> bool {
+        worker.begin(TxnKind::ReadOnly).unwrap();
+        let ctx = worker.ctx();
+        let table = ctx.shared.tables.get(table).unwrap();
+        let record = table.find(ctx.local, ctx.shared.hasher.hash(key), key).unwrap();
+        let visible = ctx.see(table, record).unwrap();
+        assert!(visible.live);
+        // SAFETY: visible in this transaction.
+        let inlined = unsafe { Version::from_raw(visible.version) }.is_inlined();
+        worker.rollback();
+        inlined
+    }
+
+    #[test]
+    fn a_row_that_is_read_and_not_written_moves_into_its_record() {
+        let config = Config { background: false, quiescence: Duration::ZERO, ..Config::default() };
+        let engine = Cicada::open(config).unwrap();
+        let columns = vec![Column::new("id", ColumnType::Int8), Column::new("n", ColumnType::Int8)];
+        let schema = Schema::new(columns, &[KeyPart::asc(0)]).unwrap();
+        let cols = Projection::all(&schema);
+        let table = engine.create_table(TableDef::new("t", schema.clone())).unwrap().id;
+        let row = RowBuf::from_values(&schema, &[Datum::Int8(1), Datum::Int8(0)]).unwrap();
+        let mut worker = engine.worker().unwrap();
+        worker.run(TxnKind::ReadWrite, |w| w.insert(table, &row).map(|_| ())).unwrap();
+        let key = KeyBuf::new().i64(1);
+        assert!(is_inlined(&mut worker, table, &key), "the first version");
+        let set = |w: &mut CicadaWorker| {
+            w.update(table, &key, &cols, |row| {
+                row.set_i64(1, 7);
+                Ok(())
+            })
+        };
+        worker.run(TxnKind::ReadWrite, set).unwrap();
+        assert!(!is_inlined(&mut worker, table, &key), "the place is taken");
+        let read = |w: &mut CicadaWorker| w.get(table, &key, &cols, |_, row| row.i64(1));
+        let mut reads = 0;
+        while !is_inlined(&mut worker, table, &key) {
+            assert_eq!(worker.run(TxnKind::ReadWrite, read).unwrap(), Some(7));
+            reads += 1;
+            assert!(reads < 100, "not promoted");
+        }
+        assert_eq!(worker.run(TxnKind::ReadOnly, read).unwrap(), Some(7));
+    }
+}

@@ -42,7 +42,7 @@ fn scenario(seed: u64) -> (Config, Plan) {
         1 => (loose, HASHED, 30, Mix { yields: 30, ..Mix::ALL }),
         2 => (base, ORDERED, 300, churn),
         3 => (base, HASHED, 16, snapshots),
-        4 => (Config { inline_words: 0, ..base }, ORDERED.plain(), 1000, churn),
+        4 => (Config { inline_words: 0, ..boosted }, ORDERED.plain(), 1000, churn),
         5 => (boosted, HASHED.plain(), 3, Mix { update: 60, get: 60, ..short }),
         6 => (base, HASHED.plain(), 6, deletes),
         7 => (loose, ORDERED.plain(), 12, deletes),
