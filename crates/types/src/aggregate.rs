@@ -340,7 +340,7 @@ impl Accumulator {
                 }
             }
             Kind::SumInterval | Kind::AvgInterval => match (&mut self.state, value) {
-                (State::Interval(sum), Value::Interval(v)) => *sum = sum.add(*v)?,
+                (State::Interval(sum), Value::Interval(v)) => *sum = sum.plus(*v)?,
                 (state, Value::Interval(v)) => *state = State::Interval(*v),
                 _ => {}
             },
@@ -504,7 +504,7 @@ impl Accumulator {
             (_, State::Numeric(sum)) => Value::Numeric(sum),
             (Kind::SumFloat4, State::Float(sum)) => Value::Float4(sum as f32),
             (_, State::Float(sum)) => Value::Float8(sum),
-            (Kind::AvgInterval, State::Interval(sum)) => Value::Interval(sum.div(n as f64)?),
+            (Kind::AvgInterval, State::Interval(sum)) => Value::Interval(sum.divided_by(n as f64)?),
             (_, State::Interval(sum)) => Value::Interval(sum),
             (_, State::Value(value)) => value,
             (Kind::Spread { sample, root }, State::Squares(sum, squares)) => {

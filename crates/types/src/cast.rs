@@ -4,7 +4,6 @@ use crate::binary::round_micros;
 use crate::calendar;
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
-use crate::interval::Interval;
 use crate::json::Json;
 use crate::text::{NAME_LENGTH, clip, fit_text, parse_char};
 use crate::ty::{Base, Category, Type};
@@ -390,11 +389,4 @@ pub(crate) fn timestamptz_to_timestamp(micros: i64, env: &Env) -> Result<i64> {
         return Ok(micros);
     }
     env.zone.to_local(micros).filter(|v| calendar::is_timestamp(*v)).ok_or_else(timestamp_out_of_range)
-}
-
-impl Interval {
-    /// The interval of whole months.
-    pub(crate) const fn of_months(months: i32) -> Self {
-        Self::new(months, 0, 0)
-    }
 }

@@ -32,7 +32,7 @@ impl Interval {
     /// # Errors
     ///
     /// 22008 if a part overflows.
-    pub fn add(self, other: Self) -> Result<Self> {
+    pub fn plus(self, other: Self) -> Result<Self> {
         let months = self.months.checked_add(other.months).ok_or_else(out_of_range)?;
         let days = self.days.checked_add(other.days).ok_or_else(out_of_range)?;
         let micros = self.micros.checked_add(other.micros).ok_or_else(out_of_range)?;
@@ -44,7 +44,7 @@ impl Interval {
     /// # Errors
     ///
     /// 22008 if a part overflows.
-    pub fn sub(self, other: Self) -> Result<Self> {
+    pub fn minus(self, other: Self) -> Result<Self> {
         let months = self.months.checked_sub(other.months).ok_or_else(out_of_range)?;
         let days = self.days.checked_sub(other.days).ok_or_else(out_of_range)?;
         let micros = self.micros.checked_sub(other.micros).ok_or_else(out_of_range)?;
@@ -56,8 +56,8 @@ impl Interval {
     /// # Errors
     ///
     /// 22008 if a part overflows.
-    pub fn neg(self) -> Result<Self> {
-        Self::default().sub(self)
+    pub fn negated(self) -> Result<Self> {
+        Self::default().minus(self)
     }
 
     /// `self * factor`; fractions of months become days, those of days hours.
@@ -65,7 +65,7 @@ impl Interval {
     /// # Errors
     ///
     /// 22008 if a part overflows.
-    pub fn mul(self, factor: f64) -> Result<Self> {
+    pub fn times(self, factor: f64) -> Result<Self> {
         self.scaled(|part| part * factor)
     }
 
@@ -74,7 +74,7 @@ impl Interval {
     /// # Errors
     ///
     /// 22012 if it is zero, 22008 if a part overflows.
-    pub fn div(self, divisor: f64) -> Result<Self> {
+    pub fn divided_by(self, divisor: f64) -> Result<Self> {
         if divisor == 0.0 {
             return Err(SqlError::division_by_zero());
         }

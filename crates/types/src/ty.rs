@@ -305,6 +305,7 @@ impl Type {
     }
 
     /// `pg_type.typlen`: bytes, -1 if they vary.
+    #[allow(clippy::len_without_is_empty, reason = "it is PostgreSQL's word, and no type is empty")]
     pub fn len(self) -> i16 {
         if self.array { -1 } else { self.base.row().len }
     }

@@ -46,10 +46,9 @@ fn value_of(ty: Type) -> BoxedStrategy<Value> {
         Base::Int8 => any::<i64>().prop_map(Value::Int8).boxed(),
         Base::Float4 => any::<f32>().prop_map(Value::Float4).boxed(),
         Base::Float8 => any::<f64>().prop_map(Value::Float8).boxed(),
-        Base::Numeric => numeric()
-            .prop_filter_map("fits", move |v| v.to_typmod(ty).ok())
-            .prop_map(Value::Numeric)
-            .boxed(),
+        Base::Numeric => {
+            numeric().prop_filter_map("fits", move |v| v.to_typmod(ty).ok()).prop_map(Value::Numeric).boxed()
+        }
         Base::Bpchar => "[a-c äö]{0,3}".prop_map(|text| Value::text(text.trim_end_matches(' '))).boxed(),
         Base::Text => "[^\0]{0,30}".prop_map(Value::text).boxed(),
         Base::Bytea => prop::collection::vec(any::<u8>(), 0..20).prop_map(Value::bytea).boxed(),
@@ -80,9 +79,28 @@ fn timestamp() -> impl Strategy<Value = i64> {
 }
 
 const TYPES: [Type; 22] = [
-    Type::BOOL, Type::INT2, Type::INT4, Type::INT8, Type::FLOAT4, Type::FLOAT8, Type::NUMERIC, Type::numeric(12, 2),
-    Type::numeric(30, 5), Type::TEXT, Type::bpchar(5), Type::BYTEA, Type::DATE, Type::TIME, Type::TIMESTAMP,
-    Type::TIMESTAMPTZ, Type::INTERVAL, Type::UUID, Type::JSONB, Type::OID, Type::CHAR, Type::numeric(3, -2),
+    Type::BOOL,
+    Type::INT2,
+    Type::INT4,
+    Type::INT8,
+    Type::FLOAT4,
+    Type::FLOAT8,
+    Type::NUMERIC,
+    Type::numeric(12, 2),
+    Type::numeric(30, 5),
+    Type::TEXT,
+    Type::bpchar(5),
+    Type::BYTEA,
+    Type::DATE,
+    Type::TIME,
+    Type::TIMESTAMP,
+    Type::TIMESTAMPTZ,
+    Type::INTERVAL,
+    Type::UUID,
+    Type::JSONB,
+    Type::OID,
+    Type::CHAR,
+    Type::numeric(3, -2),
 ];
 
 fn typed() -> impl Strategy<Value = (Type, Value)> {

@@ -5,8 +5,7 @@ mod print;
 mod token;
 
 pub(crate) use parse::{
-    Bad, error, month_of, named_zone, parse_date, parse_offset, parse_time, parse_timestamp,
-    parse_timestamptz,
+    Bad, error, named_zone, parse_date, parse_offset, parse_time, parse_timestamp, parse_timestamptz,
 };
 pub(crate) use print::{write_clock, write_date, write_time, write_timestamp, write_timestamptz};
 pub(crate) use token::{Field, split};

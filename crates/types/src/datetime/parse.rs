@@ -77,7 +77,7 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// The month of a name or its first three letters.
-pub(crate) fn month_of(word: &str) -> Option<i64> {
+fn month_of(word: &str) -> Option<i64> {
     let at = MONTHS.iter().position(|month| *month == word || month[..3] == *word);
     at.or((word == "sept").then_some(8)).map(|at| at as i64 + 1)
 }
@@ -196,7 +196,7 @@ impl Found {
     fn number(&mut self, text: &str, order: DateOrder) -> Parsed<()> {
         let v = int(text)?;
         let long = text.len() >= 3;
-        let mut set_year = |found: &mut Self| {
+        let set_year = |found: &mut Self| {
             found.year = Some(v);
             found.short_year = text.len() <= 2;
         };

@@ -19,9 +19,6 @@ pub(super) struct Timestamp(pub(super) i64);
 /// A timestamp in UTC.
 #[derive(Clone, Copy)]
 pub(super) struct Timestamptz(pub(super) i64);
-/// An OID.
-#[derive(Clone, Copy)]
-pub(super) struct Oid(pub(super) u32);
 
 #[cold]
 #[inline(never)]
@@ -67,7 +64,6 @@ get! {
     Interval: Value::Interval(v) => *v,
     &'a [u8; 16]: Value::Uuid(v) => v,
     &'a Json: Value::Jsonb(v) => v,
-    Oid: Value::Oid(v) => Oid(*v),
     &'a Array: Value::Array(v) => v,
 }
 

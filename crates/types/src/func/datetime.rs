@@ -746,7 +746,7 @@ fn register_arithmetic(r: &mut Registry) {
     );
     r.add(
         "-(date,interval) timestamp",
-        code!(|a: Date, v: Interval| add_interval(date_to_timestamp(a.0)?, v.neg()?).map(Timestamp)),
+        code!(|a: Date, v: Interval| add_interval(date_to_timestamp(a.0)?, v.negated()?).map(Timestamp)),
     );
     r.add("+(date,time) timestamp", code!(|a: Date, t: Time| date_and_time(a, t)));
     r.add("+(time,date) timestamp", code!(|t: Time, a: Date| date_and_time(a, t)));
@@ -760,7 +760,7 @@ fn register_arithmetic(r: &mut Registry) {
     );
     r.add(
         "-(timestamp,interval) timestamp",
-        code!(|a: Timestamp, v: Interval| add_interval(a.0, v.neg()?).map(Timestamp)),
+        code!(|a: Timestamp, v: Interval| add_interval(a.0, v.negated()?).map(Timestamp)),
     );
     r.add("-(timestamp,timestamp) interval", code!(|a: Timestamp, b: Timestamp| difference(a.0, b.0)));
     r.stable(
@@ -773,7 +773,7 @@ fn register_arithmetic(r: &mut Registry) {
     );
     r.stable(
         "-(timestamptz,interval) timestamptz",
-        code!(|c; a: Timestamptz, v: Interval| add_interval_tz(a.0, v.neg()?, c.env).map(Timestamptz)),
+        code!(|c; a: Timestamptz, v: Interval| add_interval_tz(a.0, v.negated()?, c.env).map(Timestamptz)),
     );
     r.add(
         "-(timestamptz,timestamptz) interval",
@@ -786,12 +786,12 @@ fn register_arithmetic(r: &mut Registry) {
         code!(|t: Time, v: Interval| Ok(Time((t.0 - v.micros % DAY_MICROS).rem_euclid(DAY_MICROS)))),
     );
     r.add("-(time,time) interval", code!(|a: Time, b: Time| Ok(Interval::new(0, 0, a.0 - b.0))));
-    r.add("+(interval,interval) interval", code!(|a: Interval, b: Interval| a.add(b)));
-    r.add("-(interval,interval) interval", code!(|a: Interval, b: Interval| a.sub(b)));
-    r.add("-(interval) interval", code!(|a: Interval| a.neg()));
-    r.add("*(interval,float8) interval", code!(|a: Interval, f: f64| a.mul(f)));
-    r.add("*(float8,interval) interval", code!(|f: f64, a: Interval| a.mul(f)));
-    r.add("/(interval,float8) interval", code!(|a: Interval, f: f64| a.div(f)));
+    r.add("+(interval,interval) interval", code!(|a: Interval, b: Interval| a.plus(b)));
+    r.add("-(interval,interval) interval", code!(|a: Interval, b: Interval| a.minus(b)));
+    r.add("-(interval) interval", code!(|a: Interval| a.negated()));
+    r.add("*(interval,float8) interval", code!(|a: Interval, f: f64| a.times(f)));
+    r.add("*(float8,interval) interval", code!(|f: f64, a: Interval| a.times(f)));
+    r.add("/(interval,float8) interval", code!(|a: Interval, f: f64| a.divided_by(f)));
 }
 
 fn date_and_time(day: Date, time: Time) -> Result<Timestamp> {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 enum Pieces<'a> {
     Object(Vec<(Text, &'a str)>),
     Array(Vec<&'a str>),
-    Scalar(&'a str),
+    Scalar,
 }
 
 /// Splits a json text, which is well formed, at its top level.
@@ -24,7 +24,7 @@ fn pieces(text: &str) -> Result<Pieces<'_>> {
     let (open, close) = match bytes.first() {
         Some(b'{') => (b'{', b'}'),
         Some(b'[') => (b'[', b']'),
-        _ => return Ok(Pieces::Scalar(text)),
+        _ => return Ok(Pieces::Scalar),
     };
     let mut parts = Vec::new();
     let mut colons = Vec::new();
@@ -144,7 +144,7 @@ fn json_at_path<'a>(text: &'a str, path: &Array) -> Result<Option<&'a str>> {
                 Some(at) => json_element(text, at as i32)?,
                 None => None,
             },
-            Pieces::Scalar(_) => None,
+            Pieces::Scalar => None,
         };
         match next {
             Some(next) => text = next,

@@ -118,7 +118,7 @@ pub(crate) fn key_text(value: &Value, ty: Type, env: &Env) -> Result<Text> {
 }
 
 fn odd(args: &[Value], name: &str) -> Result<()> {
-    if args.len() % 2 == 0 {
+    if args.len().is_multiple_of(2) {
         return Ok(());
     }
     let hint = format!("The arguments of {name}() must consist of alternating keys and values.");

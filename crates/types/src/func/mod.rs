@@ -31,7 +31,7 @@ mod todate;
 
 pub use comparison::Comparison;
 pub use json::{json_elements, json_members};
-pub use pattern::{Like, Regex};
+pub use pattern::{Like, Regex, regexp_matches};
 pub use resolve::{Resolved, common_type, quote_types, resolve_call, resolve_function, resolve_operator};
 
 pub(crate) use json_make::{key_text, to_json, to_jsonb};

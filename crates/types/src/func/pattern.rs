@@ -421,7 +421,7 @@ fn regexp_match(text: &str, pattern: &str, flags: &str) -> Result<Value> {
 /// # Errors
 ///
 /// As [`Regex::new`].
-pub(crate) fn regexp_matches(text: &str, pattern: &str, flags: &str) -> Result<Vec<Value>> {
+pub fn regexp_matches(text: &str, pattern: &str, flags: &str) -> Result<Vec<Value>> {
     let flags = flags_of(flags)?;
     let regex = cached(pattern, flags)?;
     let limit = if flags.global { usize::MAX } else { 1 };

@@ -117,14 +117,10 @@ fn choose(mut candidates: Vec<&'static Function>, args: &[Type]) -> Choice {
     {
         let all: Vec<Type> = args.iter().map(|arg| if is_unknown(*arg) { first } else { *arg }).collect();
         let assumed = |f: &Function| {
-            all.iter().enumerate().all(|(i, arg)| accepts(param_at(f, i), *arg)) && specialize(f, &all).is_some()
+            all.iter().enumerate().all(|(i, arg)| accepts(param_at(f, i), *arg))
+                && specialize(f, &all).is_some()
         };
-        let fits: Vec<_> = candidates
-            .iter()
-            .filter(|f| {
-                assumed(f)
-            })
-            .collect();
+        let fits: Vec<_> = candidates.iter().filter(|f| assumed(f)).collect();
         if let [one] = fits[..] {
             return Choice::One(one);
         }
@@ -284,7 +280,10 @@ fn choose_named(
         f.params.contains(&Param::AnyArray)
             && args.iter().enumerate().all(|(i, arg)| accepts(param_at(f, i), *arg))
             && specialize(f, args).is_none()
-            && args.iter().enumerate().all(|(i, arg)| matches!(param_at(f, i), Param::Type(_)) || is_unknown(*arg))
+            && args
+                .iter()
+                .enumerate()
+                .all(|(i, arg)| matches!(param_at(f, i), Param::Type(_)) || is_unknown(*arg))
     });
     let shown = || format!("function {name}({})", quote_types(args));
     match choose(candidates, args) {

@@ -38,7 +38,7 @@ fn byte_of(text: &str, character: usize) -> usize {
 }
 
 /// `substring(text from start for length)`: characters before the first count as well.
-fn substring<'a>(text: &'a str, start: i32, length: Option<i32>) -> Result<&'a str> {
+fn substring(text: &str, start: i32, length: Option<i32>) -> Result<&str> {
     let start = i64::from(start);
     let end = match length {
         Some(length) if length < 0 => return Err(negative_length()),

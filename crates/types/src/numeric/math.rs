@@ -9,13 +9,12 @@ use super::{MAX_INTEGER_DIGITS, Numeric, Parts, digits_of, pow10};
 use crate::error::{Result, SqlError, SqlState};
 use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive, Zero};
+use std::f64::consts::LOG10_E;
 
 /// Decimal digits that are computed and not shown.
 const GUARD_DIGITS: i64 = 20;
 /// Beyond this exponent `e^x` overflows, or is zero: PostgreSQL's 2000 digits.
 const MAX_EXP: f64 = 6_000.0;
-/// log10(e)
-const LOG10_E: f64 = 0.434_294_481_903_252;
 
 /// Bits that hold so many decimal digits.
 fn bits_for(digits: i64) -> u64 {
@@ -102,7 +101,7 @@ fn ln_weight(v: &Parts) -> i64 {
     let one = pow10(v.scale.into());
     let difference = &v.mantissa - &one;
     // 0.9 <= v <= 1.1
-    if &(difference.abs() * 10_u32) <= &one {
+    if difference.abs() * 10_u32 <= one {
         if difference.is_zero() {
             return 0;
         }

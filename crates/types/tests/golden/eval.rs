@@ -11,7 +11,7 @@ use std::sync::Arc;
 type Typed = (Type, Value);
 
 /// The value of an expression, or of `aggregate(x, ...) from unnest(array) x`.
-pub fn evaluate(source: &str, env: &Env) -> Result<Typed> {
+pub(crate) fn evaluate(source: &str, env: &Env) -> Result<Typed> {
     if let Some((call, rest)) = source.split_once(" from unnest(") {
         return aggregate(call, rest.strip_suffix(") x").expect("x"), env);
     }

@@ -2,7 +2,7 @@
 
 /// A token.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Token {
+pub(crate) enum Token {
     Word(String),
     Quoted(String),
     Number(String),
@@ -40,7 +40,7 @@ fn text(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, escapes: bool) -> 
 }
 
 /// All tokens, an end behind them.
-pub fn tokens(source: &str) -> Vec<Token> {
+pub(crate) fn tokens(source: &str) -> Vec<Token> {
     let mut found = Vec::new();
     let mut chars = source.chars().peekable();
     while let Some(c) = chars.next() {

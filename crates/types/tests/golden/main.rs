@@ -86,9 +86,7 @@ macro_rules! families {
     };
 }
 
-families!(
-    input, numbers, numerics, times, texts, jsons, formats, arrays, resolution, aggregates
-);
+families!(input, numbers, numerics, times, texts, jsons, formats, arrays, resolution, aggregates);
 
 /// `encode(int4send('1'::int4), 'hex')`: what we send is that, and is received again.
 #[test]
@@ -112,4 +110,3 @@ fn binary() {
         assert_eq!(received.to_text(ty, &env), value.to_text(ty, &env), "{expression}");
     }
 }
-

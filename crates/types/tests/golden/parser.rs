@@ -4,7 +4,7 @@ use crate::lexer::{Token, tokens};
 
 /// An expression.
 #[derive(Clone, Debug)]
-pub enum Expr {
+pub(crate) enum Expr {
     Null,
     Bool(bool),
     Number(String),
@@ -22,7 +22,7 @@ pub enum Expr {
     NullIf(Box<Expr>, Box<Expr>),
 }
 
-pub struct Parser {
+pub(crate) struct Parser {
     tokens: Vec<Token>,
     at: usize,
 }
@@ -66,7 +66,7 @@ const TYPE_WORDS: &[&str] = &[
 ];
 
 impl Parser {
-    pub fn new(source: &str) -> Self {
+    pub(crate) fn new(source: &str) -> Self {
         Self { tokens: tokens(source), at: 0 }
     }
 
@@ -96,7 +96,7 @@ impl Parser {
         assert!(self.symbol(symbol), "expected {symbol:?}, found {:?} at {}", self.peek(), self.at);
     }
 
-    pub fn finish(mut self) -> Expr {
+    pub(crate) fn finish(mut self) -> Expr {
         let expr = self.expr(0);
         assert_eq!(*self.peek(), Token::End, "rest");
         expr
