@@ -28,6 +28,7 @@ mod text;
 mod text_format;
 mod tochar;
 mod todate;
+mod tonumber;
 
 pub use comparison::Comparison;
 pub use json::{json_elements, json_members};
@@ -266,6 +267,7 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         datetime::register,
         tochar::register,
         todate::register,
+        tonumber::register,
         misc::register,
         system::register,
     ] {

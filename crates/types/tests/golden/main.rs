@@ -86,7 +86,19 @@ macro_rules! families {
     };
 }
 
-families!(input, numbers, numerics, times, texts, jsons, formats, arrays, resolution, aggregates);
+families!(
+    input,
+    numbers,
+    numerics,
+    times,
+    texts,
+    jsons,
+    formats,
+    number_formats,
+    arrays,
+    resolution,
+    aggregates
+);
 
 /// `encode(int4send('1'::int4), 'hex')`: what we send is that, and is received again.
 #[test]
