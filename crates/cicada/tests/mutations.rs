@@ -147,7 +147,7 @@ fn send_out(name: &str) -> (Outcome, String, f64) {
 /// Whether real threads are expected to run into the hole; the others have their turn in
 /// `shuttle_engine.rs`.
 fn is_expected(rule: Rule) -> bool {
-    !matches!(rule, Rule::HonourPending | Rule::LookUp | Rule::WaitForClock)
+    rule != Rule::LookUp
 }
 
 #[test]

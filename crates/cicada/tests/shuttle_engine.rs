@@ -108,6 +108,13 @@ const LENGTHS: Programs = |seed| {
     small(seed, HASHED.plain(), 1, mix)
 };
 
+/// Aborted versions, and writers above and below them.
+const HOT: Programs = |seed| {
+    let mix = Mix { update: 100, get: 10, scan: 0, insert: 0, delete: 0, replace: 0, sweep: 0, ..QUIET };
+    let mix = Mix { move_entry: 0, get_unique: 0, savepoint: 0, read_only: 100, operations: 2, ..mix };
+    Plan { threads: 4, transactions: 5, ..small(seed, HASHED.plain(), 2, mix) }
+};
+
 #[test]
 fn inserts_against_scans() {
     schedules(number("SCALEDB_SCHEDULES", 10_000), rules(), INSERTS);
@@ -138,13 +145,18 @@ fn rows_of_changing_length() {
     schedules(number("SCALEDB_SCHEDULES", 10_000), rules(), LENGTHS);
 }
 
+#[test]
+fn updates_of_hot_rows() {
+    schedules(number("SCALEDB_SCHEDULES", 10_000), rules(), HOT);
+}
+
 /// The rules whose holes real threads seldom run into; for the others see `mutations.rs`.
 #[cfg(feature = "mutations")]
 #[test]
 fn rules_that_real_threads_seldom_need() {
     use scaledb_cicada::Rule;
-    let hunts: [(Rule, &[Programs]); 3] =
-        [(Rule::HonourPending, &[LENGTHS, INSERTS]), (Rule::WaitForClock, &[LENGTHS, INSERTS])];
+    let hunts: [(Rule, &[Programs]); 2] =
+        [(Rule::HonourPending, &[LENGTHS, INSERTS]), (Rule::LookUp, &[HOT])];
     let mut missed = Vec::new();
     for (rule, programs) in hunts {
         let found = programs.iter().any(|&programs| {
