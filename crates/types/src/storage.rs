@@ -177,7 +177,7 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// XX000 if the value is not of the type.
+    /// XX000 if the value is not of the type, 54001 if it is a jsonb nested too deeply.
     pub fn store(&self, ty: Type) -> Result<Stored<'_>> {
         Ok(match self {
             Self::Null => Stored::Null,
@@ -215,6 +215,10 @@ impl Value {
                 Stored::Bytes(Cow::Owned(bytes))
             }
             Self::Jsonb(v) => {
+                if v.is_too_deep() {
+                    let message = format!("jsonb is nested deeper than {} levels", crate::json::MAX_DEPTH);
+                    return Err(SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, message));
+                }
                 let mut bytes = Vec::new();
                 v.write_stored(&mut bytes);
                 Stored::Bytes(Cow::Owned(bytes))

@@ -298,3 +298,77 @@ fn an_array_that_announces_more_than_it_has_is_not_allocated() {
     }
     assert_eq!(Value::from_binary(&bytes, Type::array_of(Base::Int4)).unwrap_err().code().as_str(), "08P01");
 }
+
+#[test]
+fn what_cannot_be_loaded_is_not_stored() {
+    // a statement may wrap a value once more each time it runs
+    let mut json = Json::Null;
+    for depth in 0..600 {
+        let value = Value::jsonb(json.clone());
+        match value.store(Type::JSONB) {
+            Ok(stored) => assert_eq!(Value::load(Type::JSONB, &stored).unwrap(), value, "{depth}"),
+            Err(error) => {
+                assert_eq!(error.code().as_str(), "54001");
+                assert!(depth > 500);
+                return;
+            }
+        }
+        json = Json::Array(vec![json]);
+    }
+    panic!("no limit");
+}
+
+#[test]
+fn no_number_takes_long() {
+    let start = std::time::Instant::now();
+    let n = |text: &str| text.parse::<Numeric>().unwrap();
+    let huge = n("1e131071");
+    let long = n(&"7".repeat(131_072));
+    let tiny = n("1e-16383");
+    let _ = (huge.sqrt(), huge.ln(), long.ln(), tiny.ln(), tiny.sqrt(), long.sqrt());
+    let _ = (
+        n("10.5").power(&n("128000")),
+        n("1.0000001").power(&n("2147483647")),
+        n("0.99").power(&n("-2147483647")),
+    );
+    let _ = (n("1.5").power(&n("0.0000001")), n("5999").exp(), n("-5999").exp(), long.exp());
+    let _ = (long.mul(&long), long.div(&n("3")), huge.div(&tiny), tiny.div(&huge), long.rem(&n("7")));
+    let _ = (long.to_string(), long.min_scale(), long == huge, huge.log(&n("1.0000000001")));
+    // seconds where it should be milliseconds: the machine may be busy, but a power of the digits is another matter
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+/// Functions whose results are as long as an argument says.
+const LONG: [&str; 6] = ["repeat", "lpad", "rpad", "array_fill", "format", "factorial"];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Arithmetic that wraps, a slice out of bounds, a wrong type of the result.
+    #[test]
+    fn no_function_panics(seed in prop::collection::vec(prop::sample::select(TYPES.to_vec()).prop_flat_map(value_of), 200)) {
+        use scaledb_types::{Call, Param};
+        let env = env();
+        for function in all_functions().filter(|f| !LONG.contains(&f.name)) {
+            let mut types = Vec::new();
+            for param in &function.params {
+                if let Param::Type(ty) = param {
+                    types.push(*ty);
+                }
+            }
+            let Param::Type(result) = function.result else { continue };
+            if types.len() != function.params.len() {
+                continue;
+            }
+            let mut from = seed.iter().cycle().skip(function.name.len() * 7);
+            let pick = |ty: &Type| from.by_ref().take(200).find(|v| v.fits(*ty) && !v.is_null()).cloned();
+            let Some(args) = types.iter().map(pick).collect::<Option<Vec<_>>>() else { continue };
+            let call = Call { env: &env, args: &types, result };
+            if let Ok(value) = function.call(&call, &args) {
+                prop_assert!(value.fits(result), "{} {:?} gave {:?}", function.name, args, value);
+                let mut out = Vec::new();
+                value.write_text(result, &env, &mut out);
+            }
+        }
+    }
+}

@@ -368,7 +368,7 @@ fn truncate(field: &str, micros: i64, type_name: &str) -> Result<i64> {
             -((length - 1 - (year - 1)) / length) * length + 1
         }
     };
-    Ok(match field.as_str() {
+    check(match field.as_str() {
         "microseconds" => micros,
         "milliseconds" => cut(1_000),
         "second" => cut(SECOND_MICROS),
@@ -511,9 +511,9 @@ fn make_interval(parts: [i32; 6], seconds: f64) -> Result<Interval> {
     }
     let months = i64::from(years) * 12 + i64::from(months);
     let days = i64::from(weeks) * 7 + i64::from(days);
-    let micros = i128::from(hours) * i128::from(HOUR_MICROS)
-        + i128::from(minutes) * i128::from(MINUTE_MICROS)
-        + (seconds * 1e6).round_ties_even() as i128;
+    let clock = i128::from(hours) * i128::from(HOUR_MICROS) + i128::from(minutes) * i128::from(MINUTE_MICROS);
+    // the cast of a large float saturates
+    let micros = ((seconds * 1e6).round_ties_even() as i128).saturating_add(clock);
     match (i32::try_from(months), i32::try_from(days), i64::try_from(micros)) {
         (Ok(months), Ok(days), Ok(micros)) => Ok(Interval::new(months, days, micros)),
         _ => Err(interval::out_of_range()),
@@ -569,19 +569,20 @@ fn justify_days(v: Interval) -> Result<Interval> {
 }
 
 fn justify_interval(v: Interval) -> Result<Interval> {
-    let mut v = justify_days(justify_hours(v)?)?;
-    // all parts get the sign of the largest
-    if v.months > 0 && (v.days < 0 || (v.days == 0 && v.micros < 0)) {
-        (v.months, v.days) = (v.months - 1, v.days + 30);
-    } else if v.months < 0 && (v.days > 0 || (v.days == 0 && v.micros > 0)) {
-        (v.months, v.days) = (v.months + 1, v.days - 30);
+    let v = justify_days(justify_hours(v)?)?;
+    let (mut months, mut days, mut micros) = (v.months, v.days, v.micros);
+    // all parts get the sign of the largest; a borrowed part is small, so that nothing overflows
+    if months > 0 && (days < 0 || (days == 0 && micros < 0)) {
+        (months, days) = (months - 1, days + 30);
+    } else if months < 0 && (days > 0 || (days == 0 && micros > 0)) {
+        (months, days) = (months + 1, days - 30);
     }
-    if v.days > 0 && v.micros < 0 {
-        (v.days, v.micros) = (v.days - 1, v.micros + DAY_MICROS);
-    } else if v.days < 0 && v.micros > 0 {
-        (v.days, v.micros) = (v.days + 1, v.micros - DAY_MICROS);
+    if days > 0 && micros < 0 {
+        (days, micros) = (days - 1, micros + DAY_MICROS);
+    } else if days < 0 && micros > 0 {
+        (days, micros) = (days + 1, micros - DAY_MICROS);
     }
-    Ok(v)
+    Ok(Interval::new(months, days, micros))
 }
 
 /// The start of the stride that a time is in, counted from an origin.
@@ -603,7 +604,8 @@ fn bin(stride: Interval, micros: i64, origin: i64) -> Result<i64> {
         return Err(overflow("stride must be greater than zero"));
     }
     let from = micros.checked_sub(origin).ok_or_else(interval::out_of_range)?;
-    check(origin + from.div_euclid(width) * width)
+    let start = from.div_euclid(width).checked_mul(width).and_then(|v| v.checked_add(origin));
+    check(start.ok_or_else(timestamp_out_of_range)?)
 }
 
 fn time_plus(time: i64, v: Interval) -> i64 {

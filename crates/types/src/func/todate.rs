@@ -310,15 +310,19 @@ fn to_date(text: &str, pattern: &str) -> Result<Date> {
 
 fn to_timestamp(text: &str, pattern: &str, env: &Env) -> Result<Timestamptz> {
     let found = read(text, pattern)?;
-    let local =
-        found.day(text)?.checked_mul(DAY_MICROS).ok_or_else(|| out_of_range(text))? + found.time(text)?;
+    let time = found.time(text)?;
+    let micros = found.day(text)?.checked_mul(DAY_MICROS).and_then(|day| day.checked_add(time));
+    let local = micros.ok_or_else(|| out_of_range(text))?;
     let utc = match found.east {
         Some(east) => {
             let east = if found.west { -east } else { east };
-            local - east * SECOND_MICROS
+            local.checked_sub(east.saturating_mul(SECOND_MICROS)).ok_or_else(|| out_of_range(text))?
         }
         None => timestamp_to_timestamptz(local, env)?,
     };
+    if !calendar::is_timestamp(utc) {
+        return Err(out_of_range(text));
+    }
     Ok(Timestamptz(utc))
 }
 

@@ -58,6 +58,24 @@ impl Json {
         elements.get(usize::try_from(at).ok()?)
     }
 
+    /// Whether arrays and objects are nested deeper than [`MAX_DEPTH`]: functions can build such values, and reading them
+    /// again would be refused.
+    pub(crate) fn is_too_deep(&self) -> bool {
+        // a list instead of a recursion, for the depth is what is in question
+        let mut rest = vec![(self, 0)];
+        while let Some((json, depth)) = rest.pop() {
+            if depth > MAX_DEPTH {
+                return true;
+            }
+            match json {
+                Self::Array(elements) => rest.extend(elements.iter().map(|e| (e, depth + 1))),
+                Self::Object(members) => rest.extend(members.iter().map(|(_, v)| (v, depth + 1))),
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// The order of whole values: as that of parts, but for the empty array, which is less than a scalar.
     pub(crate) fn compare_whole(&self, other: &Self) -> Ordering {
         let scalar = |v: &Self| !matches!(v, Self::Array(_) | Self::Object(_));
