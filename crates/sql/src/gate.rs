@@ -9,7 +9,7 @@
 use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::lock::{Condvar, Mutex, MutexGuard};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A session's flag: it is committing.
@@ -24,7 +24,7 @@ pub(crate) struct Gate {
     turn: Mutex<()>,
     waiting: Mutex<()>,
     opened: Condvar,
-    flags: Mutex<Vec<Weak<Flag>>>,
+    flags: Mutex<Vec<Arc<Flag>>>,
 }
 
 /// A raised flag; it goes down when this is dropped.
@@ -56,8 +56,8 @@ impl Gate {
     pub(crate) fn flag(&self) -> Arc<Flag> {
         let flag = Arc::new(Flag::default());
         let mut flags = self.flags.lock();
-        flags.retain(|flag| flag.strong_count() > 0);
-        flags.push(Arc::downgrade(&flag));
+        flags.retain(|flag| Arc::strong_count(flag) > 1);
+        flags.push(flag.clone());
         flag
     }
 
@@ -87,7 +87,7 @@ impl Gate {
         let turn = self.turn.lock();
         self.closed.store(true, Ordering::SeqCst);
         let closed = Closed { gate: self, _turn: turn };
-        for flag in self.flags.lock().iter().filter_map(Weak::upgrade) {
+        for flag in self.flags.lock().iter() {
             let mut wait = scaledb_sync::hint::Backoff::new();
             while flag.0.load(Ordering::SeqCst) {
                 wait.wait_forever();

@@ -8,7 +8,7 @@ use scaledb_base::Error;
 use scaledb_engine::{Engine, Worker};
 use scaledb_sync::lock::{Condvar, Mutex};
 use scaledb_types::{Result, SqlError, SqlState};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Where a session leaves its worker between transactions.
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The workers of a database.
 #[derive(Debug)]
 pub(crate) struct Workers<W> {
-    places: Mutex<Vec<Weak<Place<W>>>>,
+    places: Mutex<Vec<Arc<Place<W>>>>,
     /// Workers of sessions that have ended.
     idle: Mutex<Vec<W>>,
     returned: Condvar,
@@ -36,8 +36,8 @@ impl<W: Worker> Workers<W> {
     pub(crate) fn place(&self) -> Arc<Place<W>> {
         let place = Arc::new(Place(Mutex::new(None)));
         let mut places = self.places.lock();
-        places.retain(|place| place.strong_count() > 0);
-        places.push(Arc::downgrade(&place));
+        places.retain(|place| Arc::strong_count(place) > 1);
+        places.push(place.clone());
         place
     }
 
@@ -47,10 +47,9 @@ impl<W: Worker> Workers<W> {
     /// 53300 if all are at work for too long.
     #[inline]
     pub(crate) fn take<E: Engine<Worker = W>>(&self, place: &Place<W>, engine: &E) -> Result<W> {
-        match place.0.lock().take() {
-            Some(worker) => Ok(worker),
-            None => self.find(engine),
-        }
+        // the lock is released before others' places are looked at, and this one among them
+        let own = place.0.lock().take();
+        own.map_or_else(|| self.find(engine), Ok)
     }
 
     #[cold]
@@ -82,7 +81,7 @@ impl<W: Worker> Workers<W> {
     }
 
     fn steal(&self) -> Option<W> {
-        let places: Vec<_> = self.places.lock().iter().filter_map(Weak::upgrade).collect();
+        let places: Vec<_> = self.places.lock().clone();
         places.iter().find_map(|place| place.0.lock().take())
     }
 

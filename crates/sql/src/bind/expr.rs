@@ -829,7 +829,10 @@ impl Binder<'_> {
             Ask::Array(_) => match types[..] {
                 [ty] => Ask::Array(ty.plain()),
                 _ => {
-                    return Err(SqlError::new(SqlState::SYNTAX_ERROR, "subquery must return only one column"));
+                    return Err(SqlError::new(
+                        SqlState::SYNTAX_ERROR,
+                        "subquery must return only one column",
+                    ));
                 }
             },
             other => other,

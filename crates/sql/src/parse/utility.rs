@@ -87,7 +87,7 @@ pub(crate) enum Utility {
         chain: bool,
     },
     Savepoint(String),
-    Release(String),
+    ReleaseSavepoint(String),
     RollbackTo(String),
     SetTransaction(Modes),
     SetCharacteristics(Modes),
@@ -147,7 +147,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "savepoint" => |at| Ok(Utility::Savepoint(at.name()?)),
         "release" => |at| {
             at.accept("savepoint");
-            Ok(Utility::Release(at.name()?))
+            Ok(Utility::ReleaseSavepoint(at.name()?))
         },
         "set" => set,
         "show" => show,
@@ -591,7 +591,9 @@ fn explain(at: &mut Cursor<'_>) -> Result<Utility> {
                     "json" => json = true,
                     "text" => json = false,
                     _ => {
-                        return Err(SqlError::unsupported(format!("EXPLAIN format {value} is not supported")));
+                        return Err(SqlError::unsupported(format!(
+                            "EXPLAIN format {value} is not supported"
+                        )));
                     }
                 },
                 "costs" | "buffers" | "timing" | "summary" | "settings" | "wal" => {}

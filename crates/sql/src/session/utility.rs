@@ -66,7 +66,7 @@ impl<E: Engine> Session<E> {
                 self.savepoint(name.clone())?;
                 return done("SAVEPOINT");
             }
-            Utility::Release(name) => {
+            Utility::ReleaseSavepoint(name) => {
                 self.release(name)?;
                 return done("RELEASE");
             }

@@ -1,0 +1,159 @@
+//! Two or three sessions in turns: what must not happen, and which of them hears of it.
+
+mod common;
+
+use common::{code, database, failure, ok, session, text};
+
+#[test]
+fn write_skew_is_refused() {
+    let db = database();
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(
+        a,
+        "create table duty (name text primary key, on_call bool); insert into duty values ('x', true), ('y', true)",
+    );
+    ok(a, "begin");
+    ok(b, "begin");
+    assert_eq!(text(a, "select count(*) from duty where on_call"), "2");
+    assert_eq!(text(b, "select count(*) from duty where on_call"), "2");
+    ok(a, "update duty set on_call = false where name = 'x'");
+    ok(b, "update duty set on_call = false where name = 'y'");
+    ok(a, "commit");
+    assert_eq!(code(b, "commit"), "40001");
+    assert_eq!(text(a, "select count(*) from duty where on_call"), "1");
+}
+
+#[test]
+fn a_lost_update_is_refused_and_says_where() {
+    let db = database();
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table t (id int primary key, n int); insert into t values (7, 0)");
+    ok(a, "begin");
+    ok(b, "begin");
+    assert_eq!(text(a, "select n from t where id = 7"), text(b, "select n from t where id = 7"));
+    ok(a, "update t set n = 1 where id = 7; commit");
+    ok(b, "update t set n = 2 where id = 7");
+    let error = failure(b, "commit");
+    assert_eq!(error.code().as_str(), "40001");
+    let detail = error.fields().detail.clone().unwrap_or_default();
+    assert!(detail.contains("table \"t\"") && detail.contains("(id)=(7)"), "{detail}");
+    assert!(error.fields().hint.is_some());
+}
+
+#[test]
+fn a_phantom_is_refused() {
+    let db = database();
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table t (id int primary key, kind int); create index by_kind on t (kind)");
+    for s in [&mut *a, &mut *b] {
+        ok(s, "begin");
+        assert_eq!(text(s, "select count(*) from t where kind = 1"), "0");
+    }
+    ok(a, "insert into t values (1, 1); commit");
+    ok(b, "insert into t values (2, 1)");
+    assert_eq!(code(b, "commit"), "40001");
+}
+
+#[test]
+fn a_read_only_transaction_sees_one_state() {
+    let db = database();
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table t (id int primary key, n int); insert into t values (1, 0), (2, 0)");
+    ok(b, "begin read only");
+    assert_eq!(text(b, "select n from t where id = 1"), "0");
+    ok(a, "update t set n = 1");
+    // the second row is of another state: either it is refused at once, or the commit is
+    let second = common::run(b, "select n from t where id = 2").map(|rows| rows.rows[0][0].clone());
+    match second {
+        Ok(n) if n.as_deref() == Some("0") => {}
+        Ok(_) => assert_eq!(code(b, "commit"), "40001"),
+        Err(error) => assert_eq!(error.code().as_str(), "40001"),
+    }
+    ok(b, "rollback");
+    ok(b, "begin read only deferrable");
+    assert_eq!(text(b, "select n from t where id = 1"), "1");
+    ok(a, "update t set n = 2");
+    assert_eq!(text(b, "select n from t where id = 2"), "1");
+    assert_eq!(code(b, "update t set n = 3"), "25006");
+    ok(b, "rollback");
+}
+
+#[test]
+fn two_upserts_of_a_new_key_do_not_both_insert() {
+    let db = database();
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table t (id int primary key, n int)");
+    let upsert = "insert into t values (1, 1) on conflict (id) do update set n = t.n + 1";
+    ok(a, "begin");
+    ok(b, "begin");
+    ok(a, upsert);
+    ok(b, upsert);
+    ok(a, "commit");
+    assert_eq!(code(b, "commit"), "40001");
+    ok(b, upsert);
+    assert_eq!(text(a, "select n from t"), "2");
+}
+
+#[test]
+fn a_row_that_is_referred_to_cannot_vanish() {
+    let db = database();
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table p (id int primary key); create table c (id int primary key, p int references p)");
+    ok(a, "insert into p values (1)");
+    ok(a, "begin; insert into c values (1, 1)");
+    ok(b, "begin; delete from p where id = 1");
+    ok(a, "commit");
+    assert_eq!(code(b, "commit"), "40001");
+    ok(b, "begin; delete from c; delete from p; commit");
+    ok(a, "insert into p values (2)");
+    ok(a, "begin; delete from p where id = 2");
+    ok(b, "begin; insert into c values (2, 2)");
+    ok(a, "commit");
+    assert_eq!(code(b, "commit"), "40001");
+    assert_eq!(code(b, "insert into c values (2, 2)"), "23503");
+}
+
+#[test]
+fn statements_alone_are_run_again_after_a_conflict() {
+    let db = database();
+    ok(&mut session(&db), "create table t (id int primary key, n int); insert into t values (1, 0)");
+    scaledb_sync::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let s = &mut session(&db);
+                for _ in 0..250 {
+                    ok(s, "update t set n = n + 1 where id = 1");
+                }
+            });
+        }
+    });
+    assert_eq!(text(&mut session(&db), "select n from t"), "1000");
+}
+
+#[test]
+fn a_write_to_a_table_that_is_being_changed_is_not_lost() {
+    let db = database();
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table t (id int primary key, n int); insert into t values (1, 1)");
+    ok(b, "begin; insert into t values (2, 2)");
+    ok(a, "create index t_n on t (n)");
+    assert_eq!(code(b, "commit"), "40001");
+    ok(b, "insert into t values (2, 2)");
+    assert_eq!(text(b, "select id from t where n = 2"), "2");
+    // the other way round: the change meets what was committed meanwhile
+    ok(a, "begin; alter table t add column x int default 0");
+    ok(b, "insert into t values (3, 3)");
+    assert_eq!(code(a, "commit"), "40001");
+    assert_eq!(text(a, "select count(*) from t"), "3");
+}
+
+#[test]
+fn more_sessions_than_workers_take_turns() {
+    let db = database();
+    let mut all: Vec<_> = (0..200).map(|_| session(&db)).collect();
+    ok(&mut all[0], "create table t (id int primary key)");
+    for (id, s) in all.iter_mut().enumerate() {
+        ok(s, &format!("insert into t values ({id})"));
+    }
+    assert_eq!(text(&mut all[0], "select count(*) from t"), "200");
+}
