@@ -21,9 +21,8 @@ enum Pieces<'a> {
 fn pieces(text: &str) -> Result<Pieces<'_>> {
     let text = trim(text);
     let bytes = text.as_bytes();
-    let (open, close) = match bytes.first() {
-        Some(b'{') => (b'{', b'}'),
-        Some(b'[') => (b'[', b']'),
+    let open = match bytes.first() {
+        Some(open @ (b'{' | b'[')) => *open,
         _ => return Ok(Pieces::Scalar),
     };
     let mut parts = Vec::new();
@@ -44,7 +43,6 @@ fn pieces(text: &str) -> Result<Pieces<'_>> {
                         parts.push(&text[start..at]);
                         colons.push(colon.map(|colon: usize| colon - start));
                     }
-                    debug_assert_eq!(*byte, close, "the text is well formed");
                 }
             }
             b',' if depth == 1 => {
