@@ -20,8 +20,7 @@ show() { tail -25 "$work/out" >&2; }
 
 if command -v cc > /dev/null; then
     cc -O2 -Wall -shared -fPIC -o "$work/iofault.so" "$here/iofault.c" -ldl
-    # the ring of io_uring would pass by the library
-    export SCALEDB_KILL_PRELOAD=$work/iofault.so SCALEDB_IO=calls IOFAULT_PATH=/log- SCALEDB_KILLS=2
+    export SCALEDB_KILL_PRELOAD=$work/iofault.so IOFAULT_PATH=/log- SCALEDB_KILLS=2
     export SCALEDB_KILL_DIRECTORY=$work
     for fault in IOFAULT_SYNC=40 IOFAULT_SYNC=-25 IOFAULT_FULL=60 IOFAULT_TORN=50:1000 IOFAULT_KILL_SYNC=70; do
         if ! env "$fault" "$test" "$name" --exact --nocapture > "$work/out" 2>&1; then
@@ -31,7 +30,7 @@ if command -v cc > /dev/null; then
         fi
         echo "crash: $fault: nothing lost"
     done
-    unset SCALEDB_KILL_PRELOAD SCALEDB_IO IOFAULT_PATH
+    unset SCALEDB_KILL_PRELOAD IOFAULT_PATH
 else
     echo "crash: SKIPPED failing system calls: there is no C compiler"
 fi

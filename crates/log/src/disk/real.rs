@@ -11,35 +11,36 @@ use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
 use super::uring::Rings;
 
-/// Chooses between the ways to write when [`Submission::Auto`] does not suit: `uring`, `calls` or `auto`.
+/// Chooses between the ways to write: `calls` or `uring`.
 const CHOICE: &str = "SCALEDB_IO";
 
 /// How [`File::write_and_sync`] reaches the system.
+///
+/// Calls are the default: the kernel hands a buffered write with a sync behind it to a thread of its own, which
+/// costs more than the second call saves (4 KiB to preallocated space, ext4 on a virtual disk: 92 against 180 µs in
+/// the median, 200 against 300 µs in the 99th percentile).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Submission {
-    /// io_uring where it works, otherwise calls.
+    /// `pwrite`, then `fdatasync`.
     #[default]
-    Auto,
+    Calls,
     /// The write and the sync as one linked submission to io_uring; an error where that does not work.
     Uring,
-    /// `pwrite`, then `fdatasync`.
-    Calls,
 }
 
 impl Submission {
-    /// What the environment variable `SCALEDB_IO` says; [`Submission::Auto`] if it is not set.
+    /// What the environment variable `SCALEDB_IO` says; [`Submission::Calls`] if it is not set.
     ///
     /// # Errors
     /// `InvalidInput`: it is set to something unknown.
     pub fn from_environment() -> io::Result<Self> {
         match std::env::var_os(CHOICE) {
-            None => Ok(Self::Auto),
+            None => Ok(Self::Calls),
             Some(choice) => match choice.to_str() {
-                Some("auto") => Ok(Self::Auto),
                 Some("uring") => Ok(Self::Uring),
                 Some("calls") => Ok(Self::Calls),
                 _ => {
-                    let what = format!("{CHOICE} is {choice:?}: set it to auto, uring or calls");
+                    let what = format!("{CHOICE} is {choice:?}: set it to calls or uring");
                     Err(io::Error::new(ErrorKind::InvalidInput, what))
                 }
             },
@@ -77,7 +78,6 @@ impl RealDisk {
         #[cfg(target_os = "linux")]
         let rings = match submission {
             Submission::Calls => None,
-            Submission::Auto => Rings::probe().ok(),
             Submission::Uring => Some(Rings::probe().map_err(unsupported)?),
         };
         #[cfg(not(target_os = "linux"))]
