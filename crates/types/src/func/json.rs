@@ -38,11 +38,9 @@ fn pieces(text: &str) -> Result<Pieces<'_>> {
             b'{' | b'[' => depth += 1,
             b'}' | b']' => {
                 depth -= 1;
-                if depth == 0 {
-                    if !trim(&text[start..at]).is_empty() {
-                        parts.push(&text[start..at]);
-                        colons.push(colon.map(|colon: usize| colon - start));
-                    }
+                if depth == 0 && !trim(&text[start..at]).is_empty() {
+                    parts.push(&text[start..at]);
+                    colons.push(colon.map(|colon: usize| colon - start));
                 }
             }
             b',' if depth == 1 => {
