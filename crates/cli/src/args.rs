@@ -6,6 +6,7 @@ use scaledb_base::limits::MAX_WORKERS;
 use scaledb_sync::thread::cores;
 use scaledb_workloads::driver::Options;
 use scaledb_workloads::tpcc::Scale;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -30,6 +31,10 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Measure a workload.
     Bench(BenchArgs),
+    /// Be a server for PostgreSQL's clients.
+    Serve(ServeArgs),
+    /// Print what the server's configuration keeps of a password (read from the standard input).
+    Password,
     /// Verify a database directory: every checksum, and tables against their indexes.
     Check(CheckArgs),
     /// Copy a database, which may be in use, to an empty directory, and verify the copy.
@@ -89,6 +94,37 @@ pub(crate) enum Detail {
     Transactions,
     /// and what those did
     Operations,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ServeArgs {
+    /// The configuration: encryption, users, rules, limits; what is given here overrides it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// An address to listen at; may be repeated [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Vec<IpAddr>,
+    /// The port; 0 is a free one [default: 5432]
+    #[arg(long)]
+    pub(crate) port: Option<u16>,
+    /// The directory of a Unix socket
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Clients at most [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) max_connections: Option<usize>,
+    /// Serve metrics for Prometheus at this address and port
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) metrics: Option<SocketAddr>,
+    /// Keep the database in this directory [default: in memory only]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub(crate) data: Option<PathBuf>,
+    /// Mebibytes that rows and indexes may take [default: what the machine has]
+    #[arg(long, value_name = "MIB")]
+    pub(crate) memory: Option<u64>,
+    /// What is logged to the standard error: error, warn, info, debug
+    #[arg(long, default_value = "info", value_name = "LEVEL")]
+    pub(crate) log: tracing::Level,
 }
 
 #[derive(Debug, ClapArgs)]

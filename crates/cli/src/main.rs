@@ -7,8 +7,10 @@ mod bench;
 mod demo;
 mod directory;
 mod format;
+mod password;
 mod print;
 mod progress;
+mod serve;
 
 use args::{Args, Command};
 use clap::Parser;
@@ -21,6 +23,8 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Serve(args) => serve::run(&args),
+        Command::Password => password::run(),
         Command::Check(args) => directory::check(&args),
         Command::Backup(args) => directory::backup(&args),
         Command::Restore(args) => directory::restore(&args),

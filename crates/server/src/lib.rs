@@ -20,6 +20,7 @@ mod metrics;
 mod registry;
 mod rules;
 mod server;
+mod sql;
 mod stream;
 mod tls;
 
@@ -29,3 +30,4 @@ pub use door::{NewSession, Sessions};
 pub use guard::Limited;
 pub use rules::{Over, Rule, Verdict};
 pub use server::Server;
+pub use sql::{Sql, SqlSession};

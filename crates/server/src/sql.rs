@@ -1,0 +1,453 @@
+//! Sessions of the SQL database behind the protocol: names, values and errors of one in the words of the other.
+
+use crate::control::Timeouts;
+use crate::door::{NewSession, Sessions};
+use crate::guard::Limited;
+use scaledb_engine::Engine;
+use scaledb_pgwire::{
+    Backend, Bind, Column, Format, Oids, Reply, Report, Result, Severity, SqlState, Startup, Status, Step,
+    Tag,
+};
+use scaledb_sql::{CopyInfo, Database, Executed, RowSink, Session};
+use scaledb_sync::Arc;
+use scaledb_types::{Env, SqlError, Type, Value};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::time::Duration;
+
+const STATEMENT_TIMEOUT: &str = "statement_timeout";
+const IDLE_TIMEOUT: &str = "idle_in_transaction_session_timeout";
+
+/// A database, as the server opens sessions of it.
+pub struct Sql<E: Engine>(Database<E>);
+
+impl<E: Engine> Sql<E> {
+    /// Sessions of this database.
+    pub fn new(database: Database<E>) -> Self {
+        Self(database)
+    }
+}
+
+impl<E: Engine> Sessions for Sql<E>
+where
+    Database<E>: Send + Sync + 'static,
+{
+    type Session = SqlSession<E>;
+
+    fn open(&self, startup: &Startup, timeouts: Timeouts) -> Result<NewSession<SqlSession<E>>> {
+        let mut session = self.0.session(&startup.user, &startup.database);
+        let timeout = |time: Duration| format!("{}ms", time.as_millis());
+        let given = [
+            (STATEMENT_TIMEOUT, timeout(timeouts.statement)),
+            (IDLE_TIMEOUT, timeout(timeouts.idle_in_transaction)),
+        ];
+        for (name, value) in given {
+            session.set_initial(name, &value).map_err(report)?;
+        }
+        for (name, value) in &startup.parameters {
+            session.set_initial(name, value).map_err(report)?;
+        }
+        let parameters = session.reported_settings();
+        let cancel = session.cancel_handle();
+        let pid = i32::try_from(session.id()).unwrap_or(0);
+        Ok(NewSession {
+            session: SqlSession {
+                session,
+                unnamed: Formats::new(),
+                named: HashMap::new(),
+                settings_may_differ: true,
+            },
+            pid,
+            parameters: parameters.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            canceller: Arc::new(move || cancel.cancel()),
+        })
+    }
+
+    fn numbers(&self, each: &mut dyn FnMut(&str, &str, u64)) {
+        let stats = self.0.engine().stats();
+        each("scaledb_commits", "Transactions that wrote and committed", stats.commits);
+        each(
+            "scaledb_engine_conflicts",
+            "Commits that failed, those run again included",
+            stats.conflicts.iter().sum(),
+        );
+        each("scaledb_rollbacks", "Transactions that were rolled back", stats.rollbacks);
+        each("scaledb_memory_bytes", "Memory of rows and indexes", stats.memory_bytes);
+    }
+}
+
+/// How the columns of a result are written: all as text, all in one format, or each in its own.
+type Formats = SmallVec<[Format; 8]>;
+
+fn format_of(formats: &[Format], column: usize) -> Format {
+    let at = if formats.len() == 1 { 0 } else { column };
+    formats.get(at).copied().unwrap_or(Format::Text)
+}
+
+/// A session of the SQL database.
+pub struct SqlSession<E: Engine> {
+    session: Session<E>,
+    /// The formats of the unnamed portal's columns.
+    unnamed: Formats,
+    /// Those of named portals, where they are not all text.
+    named: HashMap<Box<str>, Formats>,
+    /// A statement ran that changes settings.
+    settings_may_differ: bool,
+}
+
+impl<E: Engine> SqlSession<E> {
+    fn formats(&self, portal: &str) -> Formats {
+        if portal.is_empty() {
+            self.unnamed.clone()
+        } else {
+            self.named.get(portal).cloned().unwrap_or_default()
+        }
+    }
+
+    /// What the statement said beside its result.
+    fn aside(&mut self, reply: &mut Reply<'_>) {
+        for notice in self.session.take_notices() {
+            let severity = match notice.severity {
+                scaledb_sql::Severity::Warning => Severity::Warning,
+                scaledb_sql::Severity::Notice => Severity::Notice,
+            };
+            reply.notice(&Report { severity, ..*report(notice.fields) });
+        }
+        for (name, value) in self.session.take_changed_settings() {
+            reply.parameter(name, &value);
+        }
+    }
+
+    /// Ends what writes to the sink: notices go before the tag of their statement.
+    fn finish(&mut self, last: Option<Tag>, reply: &mut Reply<'_>) {
+        self.aside(reply);
+        if let Some(tag) = last {
+            self.note(tag);
+            reply.complete(tag);
+        }
+    }
+
+    fn note(&mut self, tag: Tag) {
+        self.settings_may_differ |=
+            matches!(tag.words, "SET" | "RESET" | "DISCARD ALL" | "ROLLBACK" | "SELECT");
+    }
+
+    fn timeout(&self, name: &str) -> Duration {
+        self.session.setting(name).as_deref().and_then(duration).unwrap_or(Duration::ZERO)
+    }
+}
+
+impl<E: Engine> Limited for SqlSession<E> {
+    fn new_timeouts(&mut self) -> Option<Timeouts> {
+        if !std::mem::take(&mut self.settings_may_differ) {
+            return None;
+        }
+        Some(Timeouts {
+            statement: self.timeout(STATEMENT_TIMEOUT),
+            idle_in_transaction: self.timeout(IDLE_TIMEOUT),
+        })
+    }
+}
+
+impl<E: Engine> Backend for SqlSession<E> {
+    fn status(&self) -> Status {
+        match self.session.status() {
+            scaledb_sql::Status::Idle => Status::Idle,
+            scaledb_sql::Status::InTransaction => Status::Transaction,
+            scaledb_sql::Status::Failed => Status::Failed,
+        }
+    }
+
+    fn query(&mut self, sql: &str, reply: &mut Reply<'_>) -> Result<Step> {
+        let mut sink = Sink::new(reply, Formats::new());
+        let done = self.session.simple(sql, &mut sink);
+        let last = sink.waiting;
+        self.settings_may_differ = true;
+        self.finish(last, reply);
+        done.map(step).map_err(report)
+    }
+
+    fn parse(&mut self, name: &str, sql: &str, types: Oids<'_>) -> Result<()> {
+        let types: SmallVec<[u32; 16]> = types.iter().collect();
+        self.session.parse(name, sql, &types).map_err(report)
+    }
+
+    fn describe_statement(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()> {
+        let description = self.session.describe_statement(name).map_err(report)?;
+        reply.parameters(description.parameters.iter().map(|ty| ty.oid()));
+        describe(description.columns.as_deref(), &[], reply);
+        Ok(())
+    }
+
+    fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
+        let code = |format| i16::from(format == Format::Binary);
+        let formats: SmallVec<[i16; 16]> =
+            (0..bind.formats.len()).map(|number| code(bind.formats.get(number))).collect();
+        let values: SmallVec<[Option<&[u8]>; 16]> = bind.values.iter().collect();
+        self.session.bind(bind.portal, bind.statement, &formats, &values).map_err(report)?;
+        let results: Formats = (0..bind.results.len()).map(|number| bind.results.get(number)).collect();
+        if bind.portal.is_empty() {
+            self.unnamed = results;
+        } else if results.is_empty() {
+            self.named.remove(bind.portal);
+        } else {
+            self.named.insert(bind.portal.into(), results);
+        }
+        Ok(())
+    }
+
+    fn describe_portal(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()> {
+        let description = self.session.describe_portal(name).map_err(report)?;
+        describe(description.columns.as_deref(), &self.formats(name), reply);
+        Ok(())
+    }
+
+    fn execute(&mut self, portal: &str, rows: u64, last: bool, reply: &mut Reply<'_>) -> Result<Step> {
+        // in the session's words, zero is all
+        let rows = if rows == u64::MAX { 0 } else { rows };
+        let formats = self.formats(portal);
+        let mut sink = Sink::new(reply, formats);
+        let done = self.session.execute(portal, rows, last, &mut sink);
+        let done = match done {
+            Ok(Executed::Complete(tag)) => {
+                self.finish(Some(Tag::new(tag.words, tag.rows)), reply);
+                return Ok(Step::Done);
+            }
+            Ok(Executed::Empty) => {
+                reply.empty();
+                Ok(Step::Done)
+            }
+            Ok(Executed::Suspended) => Ok(Step::Suspended),
+            Ok(Executed::CopyIn(info)) => Ok(copy_in(info)),
+            Err(error) => Err(report(error)),
+        };
+        self.aside(reply);
+        done
+    }
+
+    fn close_statement(&mut self, name: &str) {
+        self.session.close_statement(name);
+    }
+
+    fn close_portal(&mut self, name: &str) {
+        self.named.remove(name);
+        self.session.close_portal(name);
+    }
+
+    fn copy_data(&mut self, data: &[u8]) -> Result<()> {
+        self.session.copy_data(data).map_err(report)
+    }
+
+    fn copy_done(&mut self, reply: &mut Reply<'_>) -> Result<Step> {
+        let mut sink = Sink::new(reply, Formats::new());
+        let done = self.session.copy_done(&mut sink);
+        let last = sink.waiting;
+        self.finish(last, reply);
+        done.map(step).map_err(report)
+    }
+
+    fn copy_fail(&mut self) {
+        self.session.copy_fail("");
+    }
+
+    fn sync(&mut self, reply: &mut Reply<'_>) -> Result<()> {
+        let done = self.session.sync().map_err(report);
+        self.aside(reply);
+        if self.session.status() == scaledb_sql::Status::Idle {
+            // portals have ended with their transaction
+            self.named.clear();
+        }
+        done
+    }
+
+    fn fail(&mut self) {
+        self.session.copy_fail("");
+    }
+}
+
+fn copy_in(info: CopyInfo) -> Step {
+    Step::CopyIn { format: copy_format(info), columns: u16::try_from(info.columns).unwrap_or(u16::MAX) }
+}
+
+fn copy_format(info: CopyInfo) -> Format {
+    if info.binary { Format::Binary } else { Format::Text }
+}
+
+fn step(step: scaledb_sql::Step) -> Step {
+    match step {
+        scaledb_sql::Step::Done => Step::Done,
+        scaledb_sql::Step::CopyIn(info) => copy_in(info),
+    }
+}
+
+fn describe(columns: Option<&[scaledb_sql::Column]>, formats: &[Format], reply: &mut Reply<'_>) {
+    let Some(columns) = columns else { return reply.no_data() };
+    reply.columns(columns.iter().enumerate().map(|(number, column)| Column {
+        name: &column.name,
+        table: column.table,
+        attribute: column.attnum,
+        type_oid: column.ty.oid(),
+        size: column.ty.len(),
+        modifier: column.ty.typmod,
+        format: format_of(formats, number),
+    }));
+}
+
+/// A number of milliseconds, or of another unit.
+fn duration(text: &str) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..digits].parse().ok()?;
+    let factor = match text[digits..].trim() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    Some(Duration::from_millis(number.checked_mul(factor)?))
+}
+
+/// An error of SQL, as the protocol tells it.
+#[cold]
+fn report(error: SqlError) -> Box<Report> {
+    let fields = error.fields();
+    let mut code = [b'0'; 5];
+    for (to, from) in code.iter_mut().zip(fields.code.as_str().bytes()) {
+        *to = from;
+    }
+    Box::new(Report {
+        detail: fields.detail.clone(),
+        hint: fields.hint.clone(),
+        position: fields.position,
+        schema: fields.schema.clone(),
+        table: fields.table.clone(),
+        column: fields.column.clone(),
+        data_type: fields.data_type.clone(),
+        constraint: fields.constraint.clone(),
+        ..Report::new(Severity::Error, SqlState(code), fields.message.clone())
+    })
+}
+
+/// The sink's error: what it has to say goes to the client, if that is still there.
+#[cold]
+fn sink_error(report: Box<Report>) -> SqlError {
+    let Report { code: SqlState(code), message, .. } = *report;
+    SqlError::new(scaledb_types::SqlState::new(&code), message)
+}
+
+/// Rows on their way to the client.
+struct Sink<'a, 'b> {
+    reply: &'a mut Reply<'b>,
+    formats: Formats,
+    column: usize,
+    /// The tag of a statement that is complete: its notices are to go first, and are not known yet.
+    waiting: Option<Tag>,
+}
+
+impl<'a, 'b> Sink<'a, 'b> {
+    fn new(reply: &'a mut Reply<'b>, formats: Formats) -> Self {
+        Self { reply, formats, column: 0, waiting: None }
+    }
+
+    fn next_statement(&mut self) {
+        if let Some(tag) = self.waiting.take() {
+            self.reply.complete(tag);
+        }
+    }
+}
+
+impl RowSink for Sink<'_, '_> {
+    fn describe(&mut self, columns: &[scaledb_sql::Column]) -> scaledb_types::Result<()> {
+        self.next_statement();
+        describe(Some(columns), &self.formats, self.reply);
+        Ok(())
+    }
+
+    fn begin_row(&mut self, _: usize) {
+        self.column = 0;
+        self.reply.begin_row();
+    }
+
+    fn value(&mut self, env: &Env, ty: Type, value: &Value) -> scaledb_types::Result<()> {
+        let format = format_of(&self.formats, self.column);
+        self.column += 1;
+        self.reply.values(|row| {
+            if value.is_null() {
+                row.null();
+                return Ok(());
+            }
+            row.value(|out| {
+                match format {
+                    Format::Text => value.write_text(ty, env, out),
+                    Format::Binary => value.write_binary(ty, out),
+                }
+                Ok(())
+            })
+        })
+    }
+
+    fn text(&mut self, _: &Env, _: Type, text: &str) -> scaledb_types::Result<()> {
+        // the same bytes in both formats
+        self.column += 1;
+        self.reply.values(|row| {
+            row.bytes(text.as_bytes());
+            Ok(())
+        })
+    }
+
+    fn end_row(&mut self) -> scaledb_types::Result<()> {
+        self.reply.end_row().map_err(sink_error)
+    }
+
+    fn complete(&mut self, tag: &scaledb_sql::Tag) {
+        self.next_statement();
+        self.waiting = Some(Tag::new(tag.words, tag.rows));
+    }
+
+    fn empty(&mut self) {
+        self.next_statement();
+        self.reply.empty();
+    }
+
+    fn copy_out(&mut self, info: CopyInfo) -> scaledb_types::Result<()> {
+        self.next_statement();
+        self.reply.copy_out(copy_format(info), u16::try_from(info.columns).unwrap_or(u16::MAX));
+        Ok(())
+    }
+
+    fn copy_data(&mut self, data: &[u8]) -> scaledb_types::Result<()> {
+        let appended = self.reply.copy_data(|out| {
+            out.extend_from_slice(data);
+            Ok(())
+        });
+        appended.map_err(sink_error)
+    }
+
+    fn mark(&mut self) {
+        self.next_statement();
+        self.reply.mark();
+    }
+
+    fn rewind(&mut self) -> bool {
+        self.waiting = None;
+        self.reply.rewind()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        let millis = |text| duration(text).map(|time| time.as_millis());
+        assert_eq!(millis("0"), Some(0));
+        assert_eq!(millis("250"), Some(250));
+        assert_eq!(millis("2min"), Some(120_000));
+        assert_eq!(millis("1 s"), Some(1_000));
+        assert_eq!(millis("1 fortnight"), None);
+        assert_eq!(millis("99999999999999999999"), None);
+    }
+}
