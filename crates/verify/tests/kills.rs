@@ -20,6 +20,7 @@ use scaledb_keys::{Direction, KeyReader};
 use scaledb_log::LogOptions;
 use scaledb_log::disk::RealDisk;
 use scaledb_row::{Column, ColumnType, KeyPart, Projection, RowBuf, Schema};
+use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::{Arc, thread};
 use scaledb_workloads::driver::{Abort, Client, Workload, micros_since_2000};
 use scaledb_workloads::tpcc::{self, Mix, Scale, Tables, Tpcc};
@@ -28,7 +29,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Tells the child its directory.
 const DIRECTORY: &str = "SCALEDB_KILL_CHILD";
@@ -153,6 +154,8 @@ fn terminal(engine: &Acc, workload: &Tpcc, table: TableId, thread: usize, last: 
 /// The child, and what it has acknowledged when it has died.
 struct Running {
     child: Child,
+    /// It has opened its directory.
+    is_ready: Arc<AtomicBool>,
     told: thread::JoinHandle<[i64; THREADS]>,
 }
 
@@ -164,7 +167,7 @@ fn power(what: &str) {
     }
 }
 
-fn start(directory: &Path, ready: &std::sync::mpsc::Sender<()>) -> Running {
+fn start(directory: &Path) -> Running {
     let mut command = Command::new(std::env::current_exe().expect("this test"));
     command.args(["child", "--exact", "--nocapture", "--test-threads=1"]);
     command.env(DIRECTORY, directory).stdout(Stdio::piped());
@@ -173,12 +176,13 @@ fn start(directory: &Path, ready: &std::sync::mpsc::Sender<()>) -> Running {
     }
     let mut child = command.spawn().expect("the child starts");
     let out = BufReader::new(child.stdout.take().expect("piped"));
-    let ready = ready.clone();
+    let ready = Arc::new(AtomicBool::new(false));
+    let is_ready = ready.clone();
     let told = thread::spawn(move || {
         let mut highest = [0; THREADS];
         for line in out.lines().map_while(|line| line.ok()) {
             if line == "ready" {
-                let _ = ready.send(());
+                ready.store(true, Ordering::Relaxed); // a flag
             }
             // the last line may be torn: a prefix of a number is a smaller number
             if let Some((thread, number)) = line.split_once(' ')
@@ -190,7 +194,7 @@ fn start(directory: &Path, ready: &std::sync::mpsc::Sender<()>) -> Running {
         }
         highest
     });
-    Running { child, told }
+    Running { child, told, is_ready }
 }
 
 #[test]
@@ -202,15 +206,18 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
     let base = std::env::var_os("SCALEDB_KILL_DIRECTORY").map_or_else(std::env::temp_dir, PathBuf::from);
     let directory = base.join(format!("scaledb-kills-{}", std::process::id()));
     let mut random = SmallRng::seed_from_u64(std::process::id().into());
-    let (ready, is_ready) = std::sync::mpsc::channel();
     let mut sum = 0;
     for kill in 0..kills {
-        let mut running = start(&directory, &ready);
+        let mut running = start(&directory);
         // a fault may keep it from opening its directory, or end it
         let faulty = std::env::var_os("SCALEDB_KILL_PRELOAD").is_some();
         let patience = Duration::from_secs(if faulty { 10 } else { 120 });
-        let opened = is_ready.recv_timeout(patience);
-        assert!(faulty || opened.is_ok(), "the child does not open its directory");
+        let since = Instant::now();
+        // a flag
+        while !running.is_ready.load(Ordering::Relaxed) && since.elapsed() < patience {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(faulty || since.elapsed() < patience, "the child does not open its directory");
         thread::sleep(Duration::from_millis(random.random_range(20..700)));
         power("cut");
         running.child.kill().expect("the child can be killed");

@@ -11,9 +11,10 @@ use rand::{Rng, SeedableRng};
 use scaledb_acc::{Acc, Config};
 use scaledb_engine::{Access, Engine, TxnKind, Worker};
 use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, thread};
 use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
-use std::sync::{Mutex, PoisonError};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 /// A setting from the environment.
@@ -83,7 +84,7 @@ fn churn(engine: &Acc, t: &Table, thread: i32, rows: i32, stop: &AtomicBool) {
 }
 
 /// One at a time, unless it is a soak.
-static QUIET: Mutex<()> = Mutex::new(());
+static QUIET: LazyLock<Mutex<()>> = LazyLock::new(|| Mutex::new(()));
 
 #[test]
 fn churn_of_a_hashed_table_takes_no_more_memory_than_it_had() {
@@ -98,7 +99,7 @@ fn churn_of_an_ordered_table_takes_no_more_memory_than_it_had() {
 fn memory_stays(access: Access) {
     let seconds = setting("SCALEDB_MEMORY_SECONDS", 4);
     let rows = setting("SCALEDB_MEMORY_ROWS", 24_000) as i32 / 2;
-    let _quiet = (seconds < 60).then(|| QUIET.lock().unwrap_or_else(PoisonError::into_inner));
+    let _quiet = (seconds < 60).then(|| QUIET.lock());
     let engine = Arc::new(Acc::open(Config::default()).unwrap());
     let t = Arc::new(Table::create(&*engine, "t", Kind::new(access, None)).unwrap());
     let stop = Arc::new(AtomicBool::new(false));
