@@ -18,6 +18,9 @@ use sqlparser::ast::{
 };
 use std::sync::Arc;
 
+/// RETURNING: the values, the slots that they go to, and the columns of the result.
+type Returning = (Option<Vec<Expr>>, Vec<Slot>, Vec<Output>);
+
 impl Binder<'_> {
     /// Binds a statement that writes, as a query: its rows are those of RETURNING.
     pub(crate) fn dml_in_query(&mut self, statement: &Statement) -> Result<Bound> {
@@ -440,10 +443,7 @@ impl Binder<'_> {
         })
     }
 
-    fn returning(
-        &mut self,
-        items: Option<&[SelectItem]>,
-    ) -> Result<(Option<Vec<Expr>>, Vec<Slot>, Vec<Output>)> {
+    fn returning(&mut self, items: Option<&[SelectItem]>) -> Result<Returning> {
         let Some(items) = items else { return Ok((None, Vec::new(), Vec::new())) };
         let mut output = self.projection(items)?;
         let slots = self.new_slots(output.len());

@@ -173,7 +173,7 @@ impl Binder<'_> {
                     self.scope().tables = hidden;
                 }
                 let (bound, outer) = bound?;
-                let (node, columns) = self.into_slots(bound);
+                let (node, columns) = self.slots_of(bound);
                 let slots: Vec<Slot> = columns.iter().map(|column| column.slot).collect();
                 self.add_table(None, alias.as_ref(), "", columns)?;
                 Tree::Leaf(Leaf::lateral(node, slots, outer))
@@ -244,7 +244,7 @@ impl Binder<'_> {
                 let bound = self.deeper(|binder| binder.query(&query));
                 self.scopes = scopes;
                 self.ctes = ctes;
-                let (node, mut columns) = self.into_slots(bound?);
+                let (node, mut columns) = self.slots_of(bound?);
                 for (column, (name, ..)) in columns.iter_mut().zip(&view.columns) {
                     column.name.clone_from(name);
                 }

@@ -1,7 +1,6 @@
 //! Calls of functions: plain ones, aggregates, window functions, those of the session, those that return sets.
 
 use super::expr::last_name;
-use super::names::fold;
 use super::query::sort_key;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetCall, SetFn};
@@ -273,7 +272,7 @@ impl Binder<'_> {
         let slot = self.slot();
         self.used[slot] = true;
         if let Some(windows) = &mut self.scope().windows {
-            windows.push((function, partition, order, slot));
+            windows.push(crate::plan::Window { function, partition, order, slot });
         }
         Ok(Typed::new(Expr::Slot(slot), ty))
     }
@@ -353,12 +352,5 @@ impl Binder<'_> {
                 Ok((SetCall::new(SetFn::One, vec![typed.expr]), vec![(own(), ty)]))
             }
         }
-    }
-
-    /// The name of a set-returning function in a select list, if the item is one.
-    pub(crate) fn set_function_name(ast: &Ast) -> Option<String> {
-        let Ast::Function(function) = ast else { return None };
-        let name = function.name.0.last()?.as_ident().map(fold)?;
-        matches!(name.as_str(), "generate_series" | "unnest" | "generate_subscripts").then_some(name)
     }
 }

@@ -19,12 +19,15 @@ use std::sync::Arc;
 /// The deepest nesting of an expression or query.
 pub(crate) const MAX_DEPTH: usize = 1_000;
 
+/// The foreign keys of a table, and those that refer to it.
+pub(crate) type Keys = (Vec<Arc<ForeignKey>>, Vec<Arc<ForeignKey>>);
+
 /// What the binder needs of the database.
 pub(crate) trait Lookup {
     /// The table of an oid, with the engine's table behind it.
     fn table(&self, oid: u32) -> Result<Arc<Table>>;
     /// The foreign keys of a table, and those that refer to it.
-    fn foreign_keys(&self, oid: u32) -> Result<(Vec<Arc<ForeignKey>>, Vec<Arc<ForeignKey>>)>;
+    fn foreign_keys(&self, oid: u32) -> Result<Keys>;
     /// Schemas to look names up in.
     fn search_path(&self) -> &[String];
 }

@@ -111,7 +111,7 @@ impl Binder<'_> {
                 self.scopes.push(Scope::default());
                 let first = self.set_expr(left, Tail::default());
                 self.scopes.pop();
-                let (node, columns) = self.into_slots(first?);
+                let (node, columns) = self.slots_of(first?);
                 let slots: Vec<Slot> = columns.iter().map(|column| column.slot).collect();
                 let columns = named(columns);
                 self.ctes.push(CteDef { name: name.clone(), number, columns: columns.clone() });
@@ -127,13 +127,13 @@ impl Binder<'_> {
                     output.expr = self.coerce(typed, *ty, Context::Implicit)?.expr;
                     output.ty = *ty;
                 }
-                let (next, next_columns) = self.into_slots(next);
+                let (next, next_columns) = self.slots_of(next);
                 let next_slots = next_columns.iter().map(|column| column.slot).collect();
                 ctes.push(Cte { name, number, node, slots, recursive: Some((next, next_slots, distinct)) });
                 continue;
             }
             let bound = self.deeper(|binder| binder.query(&cte.query))?;
-            let (node, columns) = self.into_slots(bound);
+            let (node, columns) = self.slots_of(bound);
             let slots = columns.iter().map(|column| column.slot).collect();
             let columns = named(columns);
             self.ctes.push(CteDef { name: name.clone(), number, columns });
@@ -143,7 +143,7 @@ impl Binder<'_> {
     }
 
     /// Writes the results of a query into slots.
-    pub(crate) fn into_slots(&mut self, bound: Bound) -> (Node, Vec<ScopeColumn>) {
+    pub(crate) fn slots_of(&mut self, bound: Bound) -> (Node, Vec<ScopeColumn>) {
         let mut exprs = Vec::new();
         let mut columns = Vec::new();
         let mut taken = HashSet::new();
@@ -249,7 +249,7 @@ impl Binder<'_> {
             output.push(Output { name: a.name.clone(), expr: Expr::Slot(slot), ty, origin: (0, 0) });
         }
         let mut side = |bound: Bound| {
-            let (node, columns) = self.into_slots(bound);
+            let (node, columns) = self.slots_of(bound);
             (node, columns.iter().map(|column| column.slot).collect::<Vec<Slot>>())
         };
         let (left, right) = (side(left), side(right));
@@ -273,7 +273,7 @@ impl Binder<'_> {
         if tail.order.is_empty() {
             return self.limited(bound, tail);
         }
-        let (node, columns) = self.into_slots(bound);
+        let (node, columns) = self.slots_of(bound);
         let output: Vec<Output> = columns
             .iter()
             .map(|c| Output { name: c.name.clone(), expr: Expr::Slot(c.slot), ty: c.ty, origin: c.origin })
@@ -378,7 +378,7 @@ impl Binder<'_> {
         let mut order = order;
         let mut having = having;
         if grouped {
-            let mut keys = GroupKeys::new(self, groups, &aggregates, &input);
+            let keys = GroupKeys::new(self, groups, &aggregates, &input);
             for output in &mut output {
                 output.expr = keys.rewrite(std::mem::replace(&mut output.expr, Expr::Const(Value::Null)))?;
             }
@@ -426,12 +426,12 @@ impl Binder<'_> {
     fn window_node(
         &mut self,
         input: Node,
-        windows: Vec<(crate::plan::WindowFn, Vec<Expr>, Vec<SortKey>, Slot)>,
+        windows: Vec<Window>,
         output: &[Output],
         order: &[SortKey],
     ) -> Node {
         let mut carry: Vec<Slot> = Vec::new();
-        let own: Vec<Slot> = windows.iter().map(|window| window.3).collect();
+        let own: Vec<Slot> = windows.iter().map(|window| window.slot).collect();
         let mut add = |slot: Slot| {
             if !own.contains(&slot) {
                 carry.push(slot);
@@ -439,13 +439,7 @@ impl Binder<'_> {
         };
         output.iter().for_each(|output| output.expr.slots(&mut add));
         order.iter().for_each(|key| key.expr.slots(&mut add));
-        let windows = windows.into_iter().map(|(function, partition, order, slot)| Window {
-            function,
-            partition,
-            order,
-            slot,
-        });
-        Node::Window { input: Box::new(input), windows: windows.collect(), carry }
+        Node::Window { input: Box::new(input), windows, carry }
     }
 
     /// Binds a select list.

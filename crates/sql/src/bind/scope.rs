@@ -40,7 +40,7 @@ pub(crate) struct Scope {
     /// Where aggregates go; `None` where they must not be.
     pub(crate) grouping: Option<Grouping>,
     /// Where window functions go.
-    pub(crate) windows: Option<Vec<(crate::plan::WindowFn, Vec<Expr>, Vec<crate::plan::SortKey>, Slot)>>,
+    pub(crate) windows: Option<Vec<crate::plan::Window>>,
     /// Slots of enclosing queries that this one reads.
     pub(crate) outer: Vec<Slot>,
     /// What a condition is called in messages.

@@ -18,21 +18,6 @@ pub(crate) fn compare(op: Compare, left: &Value, right: &Value) -> Value {
     }
 }
 
-/// Whether a value is in a list: NULL if it is not, and there is a NULL.
-pub(crate) fn is_among<'v>(value: &Value, list: impl Iterator<Item = &'v Value>) -> Value {
-    let mut unknown = value.is_null();
-    let mut any = false;
-    for item in list {
-        any = true;
-        if item.is_null() {
-            unknown = true;
-        } else if !value.is_null() && value == item {
-            return Value::Bool(true);
-        }
-    }
-    if unknown && any { Value::Null } else { Value::Bool(false) }
-}
-
 impl<'a, W: Worker> Exec<'a, W> {
     /// What an expression has without being computed.
     #[inline]

@@ -9,13 +9,16 @@ use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
 use std::collections::{HashMap, HashSet};
 
+/// Values that are kept.
+type Kept = Box<[Value]>;
+
 /// An aggregate at work.
 struct Running {
     accumulator: Accumulator,
     /// Arguments seen, if they count once.
     seen: Option<HashSet<Box<[Value]>>>,
     /// Arguments with their sort keys, if they have an order.
-    sorted: Vec<(Box<[Value]>, Box<[Value]>)>,
+    sorted: Vec<(Kept, Kept)>,
 }
 
 impl Running {
@@ -48,7 +51,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         // groups come in the order of their first rows
         let mut numbers: HashMap<Box<[Value]>, usize> = HashMap::new();
-        let mut groups: Vec<(Box<[Value]>, Vec<Running>)> = Vec::new();
+        let mut groups: Vec<(Kept, Vec<Running>)> = Vec::new();
         let mut weight = 0;
         let _ = self.run(input, &mut |exec| {
             let mut key = Vec::with_capacity(keys.len());

@@ -8,6 +8,9 @@ use scaledb_types::{Result, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
+/// Values that are kept.
+type Kept = Box<[Value]>;
+
 /// The order of two rows of keys.
 pub(crate) fn order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
     for ((key, a), b) in keys.iter().zip(a).zip(b) {
@@ -37,7 +40,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         limit: Option<usize>,
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
-        let mut rows: Vec<(Box<[Value]>, Box<[Value]>)> = Vec::new();
+        let mut rows: Vec<(Kept, Kept)> = Vec::new();
         let limit = limit.unwrap_or(usize::MAX);
         let mut weight = 0usize;
         let _ = self.run(input, &mut |exec| {

@@ -40,7 +40,7 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
     // what each open parenthesis is: a list of values or not
     let mut lists: Vec<bool> = Vec::new();
     let mut in_values = false;
-    while let Some(token) = tokens.next() {
+    for token in tokens {
         match token.kind {
             Kind::Open | Kind::Param => return None,
             Kind::Word => {
@@ -60,20 +60,20 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
             Kind::Punct if token.is_sign(text, ")") => {
                 lists.pop();
             }
-            Kind::Number | Kind::Text => {
-                // a sign or a cast behind an operator belongs to the literal's surroundings
-                if stands_free(before, text, lists.last().copied().unwrap_or(false)) {
-                    if found.values.len() >= MAX_LITERALS {
-                        return None;
-                    }
-                    let (value, ty) = value_of(token, text, env)?;
-                    found.values.push(value);
-                    found.types.push(ty);
-                    found.text.push_str(&text[copied..token.start]);
-                    found.text.push('$');
-                    found.text.push_str(&found.values.len().to_string());
-                    copied = token.end;
+            // a sign or a cast behind an operator belongs to the literal's surroundings
+            Kind::Number | Kind::Text
+                if stands_free(before, text, lists.last().copied().unwrap_or(false)) =>
+            {
+                if found.values.len() >= MAX_LITERALS {
+                    return None;
                 }
+                let (value, ty) = value_of(token, text, env)?;
+                found.values.push(value);
+                found.types.push(ty);
+                found.text.push_str(&text[copied..token.start]);
+                found.text.push('$');
+                found.text.push_str(&found.values.len().to_string());
+                copied = token.end;
             }
             _ => {}
         }

@@ -458,7 +458,7 @@ impl<'p, 'b> Planner<'p, 'b> {
             let mut found = None;
             for (number, condition) in conditions.iter().enumerate() {
                 if let Some(value) = equal_to(condition, slot, column.ty)
-                    && !(listed && !matches!(value, KeyValue::One(_)))
+                    && (!listed || matches!(value, KeyValue::One(_)))
                     && self.is_bound(&value, bound)
                 {
                     let one = matches!(value, KeyValue::One(_));

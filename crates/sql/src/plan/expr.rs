@@ -243,28 +243,6 @@ impl Expr {
         }
     }
 
-    /// Whether it always has the same value within a statement and reads no slots.
-    pub(crate) fn is_constant(&self) -> bool {
-        match self {
-            Self::Const(_) | Self::Param(_) => true,
-            Self::Slot(_) | Self::Subquery(_) => false,
-            Self::Session(call) => call.0.is_stable() && call.1.iter().all(Self::is_constant),
-            Self::Call(call) if call.0.is_volatile() => false,
-            _ => {
-                let mut constant = true;
-                self.children(&mut |child| constant &= child.is_constant());
-                constant
-            }
-        }
-    }
-
-    /// The nesting, with this expression.
-    pub(crate) fn depth(&self) -> usize {
-        let mut depth = 0;
-        self.children(&mut |child| depth = depth.max(child.depth()));
-        depth + 1
-    }
-
     /// The conditions that all must hold.
     pub(crate) fn into_conjuncts(self, out: &mut Vec<Expr>) {
         match self {

@@ -285,7 +285,7 @@ pub(crate) enum Node {
 }
 
 /// `row_number()` and its like over a partition.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) function: WindowFn,
     pub(crate) partition: Vec<Expr>,

@@ -176,14 +176,13 @@ impl<E: Engine> Session<E> {
                 break;
             }
             copying.rows += 1;
-            if copying.rows % 256 == 0
+            if copying.rows.is_multiple_of(256)
                 && let Err(error) = context.check_cancel()
             {
                 result = Err(error);
                 break;
             }
         }
-        drop(context);
         frame.clear();
         self.frame = frame;
         self.worker = Some(worker);

@@ -85,7 +85,7 @@ impl<E: Engine> Session<E> {
         }
         let in_parts = returns_rows && max_rows > 0 && matches!(portal.compiled.action, Action::Plan(_));
         // a statement that is followed by others is committed with them
-        if self.transaction.is_alone() && !(last && !in_parts) {
+        if self.transaction.is_alone() && (in_parts || !last) {
             self.transaction.begin_implicit();
         }
         let alone = self.transaction.is_alone();

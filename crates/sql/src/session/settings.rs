@@ -169,11 +169,6 @@ impl Settings {
         find(name).map(|known| known.default).ok_or_else(|| unknown(name))
     }
 
-    /// Whether a boolean setting is on.
-    pub(crate) fn is_on(&self, name: &str) -> bool {
-        self.get(name).is_ok_and(|value| value == "on")
-    }
-
     /// A duration in milliseconds, or memory in kilobytes.
     pub(crate) fn amount(&self, name: &str) -> u64 {
         self.get(name).ok().and_then(|value| amount(value, name == "work_mem")).unwrap_or(0)

@@ -3,7 +3,7 @@
 use super::context::Host;
 use super::settings::Settings;
 use crate::api::{Notice, Severity};
-use crate::bind::Lookup;
+use crate::bind::{Keys, Lookup};
 use crate::database::Shared;
 use crate::exec::codec;
 use crate::functions::SessionFn;
@@ -32,9 +32,6 @@ pub(crate) struct State<E: Engine> {
     currents: RefCell<HashMap<u32, i64>>,
     last: Cell<Option<u32>>,
 }
-
-/// Foreign keys of a table, and those that refer to it.
-type Keys = (Vec<Arc<ForeignKey>>, Vec<Arc<ForeignKey>>);
 
 impl<E: Engine> State<E> {
     pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
@@ -98,8 +95,7 @@ impl<E: Engine> State<E> {
         let info = self.shared.engine.table(&desc.engine).ok_or_else(|| {
             SqlError::new(SqlState::DATA_CORRUPTED, format!("table {} has no rows in the engine", desc.name))
         })?;
-        let types: Vec<Type> =
-            desc.columns.iter().map(|column| column_type(column)).collect::<Result<_>>()?;
+        let types: Vec<Type> = desc.columns.iter().map(column_type).collect::<Result<_>>()?;
         let key_columns = key_columns(desc, &types);
         let columns = |columns: &[KeyColumn]| {
             let index = columns.iter().filter_map(|column| {

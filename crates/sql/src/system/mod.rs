@@ -35,11 +35,6 @@ pub(crate) fn find(schema: Option<&str>, name: &str) -> Option<(Source, &'static
     Some((Source::Catalog(number), tables::TABLES[number].columns))
 }
 
-/// The oid of a catalog: below those of the user.
-pub(crate) fn oid_of(number: usize) -> u32 {
-    tables::TABLES[number].oid
-}
-
 /// All catalogs: schema, name, oid, columns.
 pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str, u32, &'static [(&'static str, Type)])>
 {

@@ -1,6 +1,6 @@
 //! The rows of the system catalogs.
 
-use super::functions::{constraint_definition, index_definition};
+use super::functions::index_definition;
 use crate::session::context::Context;
 use crate::session::state::column_type;
 use scaledb_catalog::{Action, Catalog, Identity, Relation, TableDesc};

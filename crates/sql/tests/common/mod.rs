@@ -1,6 +1,6 @@
 //! A database in memory, and a sink that keeps rows as text.
 
-#![allow(dead_code, reason = "each test binary uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
 use scaledb_acc::{Acc, Config};
 use scaledb_sql::{Column, CopyInfo, Database, RowSink, Session, Tag};

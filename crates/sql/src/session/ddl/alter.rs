@@ -217,7 +217,7 @@ impl<E: Engine> Session<E> {
         }
         desc.indexes.retain(|index| !has(&index.columns));
         desc.foreign_keys.retain(|key| {
-            !key.columns.contains(&attnum) && !(key.table == desc.oid && key.referred.contains(&attnum))
+            !(key.columns.contains(&attnum) || key.table == desc.oid && key.referred.contains(&attnum))
         });
         desc.checks.retain(|check| !mentions(&check.expression, name));
         let mut values = Self::identity(table);

@@ -106,11 +106,9 @@ impl<E: Engine> Session<E> {
         if let Relation::Table(desc) = relation {
             let references = self.state.catalog.references_to(oid);
             let user = references.iter().find(|r| r.from.oid != oid && !together.contains(&r.from.oid));
-            if let Some(user) = user {
-                if !cascade {
-                    let by = format!("constraint {} on table {}", user.constraint().name, user.from.name);
-                    return Err(depends(&what, &by));
-                }
+            if let Some(user) = user.filter(|_| !cascade) {
+                let by = format!("constraint {} on table {}", user.constraint().name, user.from.name);
+                return Err(depends(&what, &by));
             }
             self.drop_references(oid, None)?;
             let owned: Vec<u32> = self

@@ -79,7 +79,6 @@ impl<E: Engine> Session<E> {
         let mut exec = Exec::new(&mut worker, &context, &[], (0, 0, 0), Vec::new());
         let result = each(&mut exec, table, &mut f);
         drop(exec);
-        drop(context);
         self.worker = Some(worker);
         result
     }
