@@ -25,7 +25,7 @@ pub(crate) fn show(progress: &Progress) {
     if !std::io::stdout().is_terminal() {
         return;
     }
-    let part = |done: u64, all: u64| if all == 0 { 100 } else { (done * 100 / all).min(100) };
+    let part = |done: u64, all: u64| (done * 100).checked_div(all).map_or(100, |part| part.min(100));
     print!(
         "\r  rows {:>3} %   log {:>3} %   indexes {:>3} %  ",
         part(progress.rows, progress.all_rows),
