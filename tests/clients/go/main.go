@@ -193,7 +193,7 @@ func main() {
 			time.Sleep(300 * time.Millisecond)
 			_ = c.PgConn().CancelRequest(ctx)
 		}()
-		_, err := c.Exec(ctx, "select pg_sleep(20)")
+		_, err := c.Exec(ctx, "select count(*) from generate_series(1, 30000) a, generate_series(1, 30000) b")
 		if err := expect(err, "57014"); err != nil {
 			return err
 		}

@@ -174,7 +174,7 @@ public final class Cases {
                 });
                 canceller.start();
                 try {
-                    s.execute("select pg_sleep(20)");
+                    s.execute("select count(*) from generate_series(1, 30000) a, generate_series(1, 30000) b");
                     throw new AssertionError("no error");
                 } catch (PSQLException error) {
                     same(error.getSQLState(), "57014");
