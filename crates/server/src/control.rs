@@ -33,6 +33,9 @@ impl Ticks {
     }
 }
 
+/// A statement that runs for longer is stopped when its client hangs up.
+const GONE_MILLIS: u64 = 500;
+
 /// What a connection does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
@@ -62,6 +65,7 @@ pub(crate) enum Cancel {
     Request = 1,
     Timeout,
     Shutdown,
+    Gone,
 }
 
 /// Why a connection ends.
@@ -195,7 +199,8 @@ impl Control {
     pub(crate) fn cancelled(&self) -> Option<Cancel> {
         // pairs with `cancel`
         let reason = self.cancel.load(Ordering::Acquire);
-        [Cancel::Request, Cancel::Timeout, Cancel::Shutdown].into_iter().find(|why| *why as u32 == reason)
+        let all = [Cancel::Request, Cancel::Timeout, Cancel::Shutdown, Cancel::Gone];
+        all.into_iter().find(|why| *why as u32 == reason)
     }
 
     /// Ends the connection as soon as it waits for its client.
@@ -213,7 +218,7 @@ impl Control {
     }
 
     /// What the watch does about a connection whose time is up.
-    pub(crate) fn watch(&self, now: u64, authentication: u64) {
+    pub(crate) fn watch(&self, now: u64, authentication: u64, look_for_gone: bool) {
         let over = |since: u64, limit: u64| limit > 0 && now.saturating_sub(since) > limit;
         let (phase, since) = self.state();
         // pair with nothing: see `set_timeouts`
@@ -229,6 +234,10 @@ impl Control {
                 self.socket.close(std::net::Shutdown::Read);
             }
             Phase::Busy if over(since, statement) => self.cancel(Cancel::Timeout),
+            // nobody waits for the answer any more
+            Phase::Busy if look_for_gone && over(since, GONE_MILLIS) && self.socket.is_gone() => {
+                self.cancel(Cancel::Gone);
+            }
             _ => {}
         }
     }

@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// How often the watch looks at the connections.
 const TURN: Duration = Duration::from_millis(20);
+/// Turns of the watch between two looks for clients that hung up: a system call for each that is busy.
+const GONE_TURNS: u64 = 25;
 /// How long cancelled statements, and then closed connections, may take to end.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 /// How long a listener waits when the system has no more files or threads.
@@ -245,11 +247,11 @@ fn run<S: Sessions>(shared: &Shared<S>, control: &Arc<Control>, place: Place, nu
 
 /// Looks at all connections again and again: whose time is up, and who must go because the server does.
 fn watch(registry: &Registry, stopping: &AtomicBool, ticks: &Ticks, authentication: u64) {
-    loop {
+    for turn in 0_u64.. {
         let now = ticks.turn();
         let stop = stopping.load(Ordering::SeqCst);
         registry.for_each(|control| {
-            control.watch(now, authentication);
+            control.watch(now, authentication, turn.is_multiple_of(GONE_TURNS));
             if stop {
                 control.end(Ending::Shutdown);
                 if control.state().0 != Phase::Busy {

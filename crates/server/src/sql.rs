@@ -15,6 +15,9 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::time::Duration;
 
+/// Bytes of the head of a binary COPY: signature, flags, extension.
+const COPY_HEAD: usize = 19;
+
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
 const IDLE_TIMEOUT: &str = "idle_in_transaction_session_timeout";
 
@@ -45,7 +48,13 @@ where
             session.set_initial(name, &value).map_err(report)?;
         }
         for (name, value) in &startup.parameters {
-            session.set_initial(name, value).map_err(report)?;
+            if name.eq_ignore_ascii_case("client_encoding") {
+                // as PostgreSQL does: asyncpg writes 'utf-8', quotes included
+                let plain: String = value.chars().filter(char::is_ascii_alphanumeric).collect();
+                session.set_initial(name, &plain).map_err(report)?;
+            } else {
+                session.set_initial(name, value).map_err(report)?;
+            }
         }
         let parameters = session.reported_settings();
         let cancel = session.cancel_handle();
@@ -344,11 +353,14 @@ struct Sink<'a, 'b> {
     column: usize,
     /// The tag of a statement that is complete: its notices are to go first, and are not known yet.
     waiting: Option<Tag>,
+    /// The head of a binary COPY: clients expect it in one message with what follows it.
+    head: SmallVec<[u8; COPY_HEAD]>,
+    binary: bool,
 }
 
 impl<'a, 'b> Sink<'a, 'b> {
     fn new(reply: &'a mut Reply<'b>, formats: Formats) -> Self {
-        Self { reply, formats, column: 0, waiting: None }
+        Self { reply, formats, column: 0, waiting: None, head: SmallVec::new(), binary: false }
     }
 
     fn next_statement(&mut self) {
@@ -413,15 +425,23 @@ impl RowSink for Sink<'_, '_> {
 
     fn copy_out(&mut self, info: CopyInfo) -> scaledb_types::Result<()> {
         self.next_statement();
+        self.binary = info.binary;
         self.reply.copy_out(copy_format(info), u16::try_from(info.columns).unwrap_or(u16::MAX));
         Ok(())
     }
 
     fn copy_data(&mut self, data: &[u8]) -> scaledb_types::Result<()> {
+        if std::mem::take(&mut self.binary) && data.len() == COPY_HEAD {
+            self.head.extend_from_slice(data);
+            return Ok(());
+        }
+        let head = &mut self.head;
         let appended = self.reply.copy_data(|out| {
+            out.extend_from_slice(head);
             out.extend_from_slice(data);
             Ok(())
         });
+        head.clear();
         appended.map_err(sink_error)
     }
 
@@ -432,6 +452,7 @@ impl RowSink for Sink<'_, '_> {
 
     fn rewind(&mut self) -> bool {
         self.waiting = None;
+        self.head.clear();
         self.reply.rewind()
     }
 }

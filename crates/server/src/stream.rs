@@ -3,7 +3,9 @@
 
 use crate::rules::Peer;
 use scaledb_sync::Arc;
+use socket2::SockRef;
 use std::io::{self, Read, Write};
+use std::mem::MaybeUninit;
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -35,7 +37,7 @@ impl Socket {
                     .with_time(KEEPALIVE)
                     .with_interval(KEEPALIVE_INTERVAL)
                     .with_retries(KEEPALIVE_RETRIES);
-                socket2::SockRef::from(stream).set_tcp_keepalive(&keepalive)
+                SockRef::from(stream).set_tcp_keepalive(&keepalive)
             }
             Self::Unix(stream) => stream.set_write_timeout(write_timeout),
         }
@@ -45,6 +47,20 @@ impl Socket {
         match self {
             Self::Tcp(stream) => stream.peer_addr().map(Peer::Tcp),
             Self::Unix(_) => Ok(Peer::Local),
+        }
+    }
+
+    /// Whether the client has hung up and nothing that it sent waits to be read.
+    pub(crate) fn is_gone(&self) -> bool {
+        let mut byte = [MaybeUninit::uninit()];
+        let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
+        let peeked = match self {
+            Self::Tcp(stream) => SockRef::from(stream).recv_with_flags(&mut byte, flags),
+            Self::Unix(stream) => SockRef::from(stream).recv_with_flags(&mut byte, flags),
+        };
+        match peeked {
+            Ok(n) => n == 0,
+            Err(error) => !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted),
         }
     }
 

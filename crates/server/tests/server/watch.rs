@@ -99,3 +99,14 @@ fn who_does_not_say_who_it_is_is_cut_off() {
     drop(silent);
     server.stop();
 }
+
+#[test]
+fn what_nobody_waits_for_is_not_run_to_its_end() {
+    let server = start(|_| {});
+    let mut client = plain(&server);
+    send(&mut client, "nap 60000");
+    thread::sleep(Duration::from_millis(50));
+    drop(client);
+    eventually(|| server.connections() == 0);
+    server.stop();
+}
