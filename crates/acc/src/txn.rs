@@ -1,6 +1,7 @@
 //! What a transaction remembers: its read_set, range_set and write_set.
 
 use crate::read::Place;
+use hashbrown::HashTable;
 use scaledb_base::limits::{MAX_GROUPS, MAX_WRITES};
 use scaledb_base::{Error, Result, TableId, Timestamp};
 use scaledb_engine::{RowId, TxnKind};
@@ -135,6 +136,8 @@ pub(crate) struct Txn {
     pub(crate) savepoints: Vec<Mark>,
     /// A Bloom filter of the records and keys in the write_set.
     filter: u64,
+    /// All writes by identity, once there are more than [`SCANNED`]; their numbers.
+    many: HashTable<u32>,
     pub(crate) inserts: usize,
     /// The latest commit that was read.
     pub(crate) latest: Timestamp,
@@ -151,6 +154,19 @@ pub(crate) struct Txn {
 }
 
 const OWN: u64 = 1 << 63;
+
+/// A write_set of so many is searched one by one, behind the filter.
+const SCANNED: usize = if scaledb_sync::MODEL { 2 } else { 32 };
+
+/// What a write is found by: its record or, for an insert, its key's hash; spread over all bits.
+fn identity(write: &Write) -> u64 {
+    spread(write.record.map_or(write.hash, Record::raw))
+}
+
+fn spread(x: u64) -> u64 {
+    let x = x.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    x ^ x >> 32
+}
 
 impl Txn {
     pub(crate) fn new() -> Self {
@@ -170,6 +186,7 @@ impl Txn {
             undo: Vec::new(),
             savepoints: Vec::new(),
             filter: 0,
+            many: HashTable::new(),
             inserts: 0,
             latest: Timestamp::ZERO,
             held: Vec::new(),
@@ -201,6 +218,10 @@ impl Txn {
         self.posts.clear();
         self.posted = 0;
         self.filter = 0;
+        if !self.many.is_empty() {
+            // rare, and large: not kept
+            self.many = HashTable::new();
+        }
         self.inserts = 0;
         self.latest = Timestamp::ZERO;
         if self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity() > KEPT
@@ -274,6 +295,10 @@ impl Txn {
         if !self.may_have(record.raw()) {
             return None;
         }
+        if !self.many.is_empty() {
+            let is_it = |&number: &u32| self.writes[number as usize].record == Some(record);
+            return self.many.find(spread(record.raw()), is_it).map(|&number| number as usize);
+        }
         self.writes.iter().position(|w| w.record == Some(record))
     }
 
@@ -283,9 +308,14 @@ impl Txn {
         if self.inserts == 0 || !self.may_have(hash) {
             return None;
         }
-        self.writes.iter().position(|w| {
+        let is_it = |w: &Write| {
             w.record.is_none() && w.hash == hash && w.table == table && self.keys[w.key.clone()] == *key
-        })
+        };
+        if !self.many.is_empty() {
+            let found = self.many.find(spread(hash), |&number| is_it(&self.writes[number as usize]));
+            return found.map(|&number| number as usize);
+        }
+        self.writes.iter().position(is_it)
     }
 
     /// Adds a write. Returns its number.
@@ -304,7 +334,16 @@ impl Txn {
             }
         }
         self.writes.push(write);
-        Ok(self.writes.len() - 1)
+        let number = self.writes.len() - 1;
+        if number >= SCANNED || !self.many.is_empty() {
+            let first = if self.many.is_empty() { 0 } else { number };
+            let writes = &self.writes;
+            for number in first..=number {
+                let hasher = |&number: &u32| identity(&writes[number as usize]);
+                self.many.insert_unique(identity(&writes[number]), number as u32, hasher);
+            }
+        }
+        Ok(number)
     }
 
     /// Write access to an earlier write, which is noted for a rollback to a savepoint.
@@ -330,6 +369,13 @@ impl Txn {
         while self.undo.len() > mark.undo {
             let (number, write) = self.undo.pop().expect("longer than the mark");
             self.writes[number] = write;
+        }
+        if !self.many.is_empty() {
+            for (number, write) in self.writes.iter().enumerate().skip(mark.writes) {
+                if let Ok(entry) = self.many.find_entry(identity(write), |&n| n as usize == number) {
+                    entry.remove();
+                }
+            }
         }
         for write in self.writes.drain(mark.writes..) {
             match write.record {
