@@ -415,8 +415,21 @@ impl Ctx<'_> {
         }
     }
 
-    /// Locks the record that a key has already: it must be absent.
+    /// Locks the record that a key has already: it must be absent. Until it is, the record is not this
+    /// write's, and `abort` does not know it: whatever was locked is given back here.
     fn claim_absent(&mut self, table: &Table, number: usize, record: Record) -> Result<Claim> {
+        let claim = self.lock_absent(table, number, record);
+        if !matches!(claim, Ok(Claim::Taken)) {
+            let held = &mut self.txn.held[number];
+            for group in std::mem::take(&mut held.groups).iter() {
+                record.unlock(group, held.before[group]);
+            }
+        }
+        claim
+    }
+
+    /// On anything but `Taken`, `held` says what is locked.
+    fn lock_absent(&mut self, table: &Table, number: usize, record: Record) -> Result<Claim> {
         for group in table.existence.groups().iter() {
             let before =
                 record.lock(group).map_err(|Stuck| conflict(ConflictKind::WriteLocked, table, record))?;
@@ -424,14 +437,10 @@ impl Ctx<'_> {
             let held = &mut self.txn.held[number];
             held.before[group] = before;
             held.groups = held.groups.with(group);
-            if before.is_obsolete() || !before.is_absent() {
-                for group in held.groups.iter() {
-                    record.unlock(group, held.before[group]);
-                }
-                held.groups = GroupSet::default();
-                if before.is_obsolete() {
-                    return Ok(Claim::Gone);
-                }
+            if before.is_obsolete() {
+                return Ok(Claim::Gone);
+            }
+            if !before.is_absent() {
                 // it was absent when the insert was executed: run again, that finds the duplicate
                 return Err(conflict(ConflictKind::AbsentAppeared, table, record));
             }

@@ -46,7 +46,7 @@ fn schedules(number_of: u64, rules: Rules, (slots, plan): Programs) {
     config.max_steps = shuttle::MaxSteps::ContinueAfter(2_000_000);
     config.failure_persistence = shuttle::FailurePersistence::None;
     let body = move || {
-        let seed = NEXT.replace(NEXT.get() + 1);
+        let seed = NEXT.replace(NEXT.get() + number("SCALEDB_STEP", 1));
         let plan = plan(seed);
         let config = Config {
             indexlet_slots: slots,

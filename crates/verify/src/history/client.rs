@@ -112,6 +112,7 @@ pub struct Client {
     random: SmallRng,
     start: Instant,
     number: u64,
+    last: String,
     losses: u32,
     /// What was committed.
     pub committed: Vec<Transaction>,
@@ -163,6 +164,7 @@ impl Client {
             random,
             start,
             number: 0,
+            last: String::new(),
             losses: 0,
             committed: Vec::new(),
             aborted: 0,
@@ -275,7 +277,8 @@ impl Client {
                 return Ok(());
             }
             Err(Ended::RolledBack) => worker.rollback(),
-            Err(Ended::By(Error::Conflict(_))) => {
+            Err(Ended::By(Error::Conflict(c))) => {
+                self.last=format!("{c:?}");
                 if worker.in_transaction() {
                     return Err(Error::BadDefinition("a conflict left the transaction running".into()));
                 }
@@ -659,7 +662,7 @@ impl Client {
                     })?;
                 }
                 if self.committed.len() == before {
-                    return Err(Error::BadDefinition("alone, and yet a hundred conflicts".into()));
+                    return Err(Error::BadDefinition(format!("alone, and yet a hundred conflicts, the last {}", self.last).into()));
                 }
             }
         }
