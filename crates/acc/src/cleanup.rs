@@ -3,8 +3,10 @@
 use crate::lane::{Deleted, LaneGuard, count};
 use crate::rules::Rule;
 use crate::shared::Shared;
+use scaledb_base::Timestamp;
+use scaledb_base::limits::MAX_GROUPS;
 use scaledb_memory::Local;
-use scaledb_storage::Word;
+use scaledb_storage::{Record, Word};
 
 /// Records of one lane that one call cleans at the most, so that the lane is soon free again; more if more
 /// wait, or a worker whose transactions delete much would fall behind for ever.
@@ -57,34 +59,90 @@ pub(crate) fn clean(shared: &Shared, local: &mut Local, lane: &mut LaneGuard<'_>
     }
 }
 
-/// Removes a record that is still the same delete. Returns it if its lock is taken.
+/// Removes a record that is still the same delete. Returns what has to wait: a record whose lock is taken, or
+/// one that was inserted and deleted again.
 fn clean_record(shared: &Shared, local: &mut Local, deleted: Deleted) -> Option<Deleted> {
-    let Deleted { table, record, ts } = deleted;
-    let table = shared.tables.get(table).ok()?;
-    let absent = Word::absent(scaledb_base::Timestamp::from_raw(ts));
+    let Deleted { record, ts, .. } = deleted;
+    let table = shared.tables.get(deleted.table).ok()?;
     let groups = table.existence.groups();
+    let mut before = [Word(0); MAX_GROUPS];
     for group in groups.iter() {
-        if record.try_lock(group, absent) {
-            continue;
+        let word = record.word(group);
+        if word.is_locked() || !record.try_lock(group, word) {
+            // an insert, maybe, that may yet abort
+            for locked in groups.iter().take_while(|&g| g < group) {
+                record.unlock(locked, before[locked]);
+            }
+            return Some(deleted);
         }
-        let now = record.word(group);
-        for locked in groups.iter().take_while(|&g| g < group) {
-            record.unlock(locked, absent);
+        before[group] = word;
+    }
+    let now = Record::current(&before, table.schema.layout().groups());
+    if now != Word::absent(Timestamp::from_raw(ts)) {
+        // inserted again, and none of our business any more; or even deleted again
+        let again = now.is_absent().then(|| Deleted { ts: now.ts().raw(), ..deleted });
+        if again.is_none() {
+            record.delist();
         }
-        // locked by an insert that may yet abort; or inserted again, and none of our business any more
-        return (now == absent.locked()).then_some(Deleted { table: table.id, record, ts });
+        for group in groups.iter() {
+            record.unlock(group, before[group]);
+        }
+        return again;
     }
     if let Some(tree) = &table.tree {
         tree.remove(local, shared.needed_after(), record.key(), record.raw());
     }
     table.remove_point(local, shared.hasher.hash(record.key()), record);
     for group in groups.iter() {
-        record.unlock(group, absent.obsolete());
+        record.unlock(group, now.obsolete());
     }
     if let Some(mine) = table.of_worker(local.id()) {
         count(&mine.counters.cleaned, 1);
     }
-    // SAFETY: obsolete, out of the indexes, and out of the lists: its lane was merged since.
+    // SAFETY: obsolete, out of the indexes, and out of the lists: its lane was merged since, and this was the
+    // only entry for clean-up.
     unsafe { record.retire(local) };
     None
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use crate::{Acc, Config};
+    use scaledb_engine::{Engine, TableDef, TxnKind, Worker};
+    use scaledb_keys::KeyBuf;
+    use scaledb_row::{Column, ColumnType, Datum, KeyPart, RowBuf, Schema};
+
+    /// A row that two workers delete in turn is in one worker's list: the other's entry would outlive the record.
+    #[test]
+    fn a_row_deleted_twice_awaits_clean_up_once() {
+        let db = Acc::open(Config { background: false, ..Config::default() }).unwrap();
+        let columns = vec![Column::new("id", ColumnType::Int4), Column::new("n", ColumnType::Int8).group(1)];
+        let t =
+            db.create_table(TableDef::new("t", Schema::new(columns, &[KeyPart::asc(0)]).unwrap())).unwrap();
+        let key = KeyBuf::new().i32(1);
+        let waiting = |worker: usize| db.shared.lanes[worker].lock().deleted.len();
+        let mut workers = [db.worker().unwrap(), db.worker().unwrap()];
+        let ids = [0, 1];
+        let delete_of_a_new_row = |w: &mut crate::AccWorker| {
+            let row = RowBuf::from_values(&t.schema, &[Datum::Int4(1), Datum::Int8(7)]).unwrap();
+            w.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row).map(|_| ())).unwrap();
+            assert!(w.run(TxnKind::ReadWrite, |w| w.delete(t.id, &key)).unwrap());
+        };
+        delete_of_a_new_row(&mut workers[0]);
+        delete_of_a_new_row(&mut workers[1]);
+        assert_eq!(ids.map(waiting), [1, 0]);
+        // the second worker's chores find nothing, the first one's clean what the second one deleted
+        let mut rounds = 0;
+        while ids.map(waiting) != [0, 0] {
+            rounds += 1;
+            assert!(rounds < 10_000_000, "clean-up never comes");
+            for worker in [1, 0] {
+                workers[worker].run(TxnKind::ReadWrite, |_| Ok(())).unwrap();
+            }
+        }
+        assert_eq!(db.stats().tables[0].cleaned, 1);
+        // a record that lives again when its entry is looked at is enlisted by its next delete
+        delete_of_a_new_row(&mut workers[1]);
+        assert_eq!(ids.map(waiting), [0, 1]);
+    }
 }

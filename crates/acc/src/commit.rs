@@ -577,7 +577,10 @@ impl Ctx<'_> {
         match write.op {
             Op::Nothing => return,
             Op::Delete => {
-                lane.deleted.push_back(Deleted { table: write.table, record, ts: commit_ts.raw() });
+                // inserted again since an earlier delete, it may be in a list still, maybe another lane's
+                if record.enlist() {
+                    lane.deleted.push_back(Deleted { table: write.table, record, ts: commit_ts.raw() });
+                }
                 next = Word::absent(commit_ts);
             }
             Op::Update => {

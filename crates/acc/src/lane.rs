@@ -37,7 +37,8 @@ pub(crate) struct Lane {
 /// What the lane lock guards.
 #[derive(Default)]
 pub(crate) struct LaneState {
-    /// Deleted records, in the order of their deletion.
+    /// Records that await clean-up, each in one lane at the most: those that this worker deleted, in the order of
+    /// the deletes, with entries between that had to wait once more.
     pub(crate) deleted: VecDeque<Deleted>,
     /// Versions that left their records, in the order of the commits that superseded them.
     pub(crate) versions: VecDeque<(u64, Version)>,
@@ -47,7 +48,7 @@ pub(crate) struct LaneState {
 pub(crate) struct Deleted {
     pub(crate) table: TableId,
     pub(crate) record: Record,
-    /// The raw timestamp of the delete.
+    /// The raw timestamp of the delete; it may have been inserted and deleted again since.
     pub(crate) ts: u64,
 }
 

@@ -72,6 +72,12 @@ impl Shape {
     fn with_overflow(self) -> Self {
         Self(self.0 | 1 << 61)
     }
+    fn is_enlisted(self) -> bool {
+        self.0 >> 62 & 1 == 1
+    }
+    fn with_enlisted(self, enlisted: bool) -> Self {
+        Self(self.0 & !(1 << 62) | u64::from(enlisted) << 62)
+    }
 }
 
 /// The address of a record; see the head of the file for how long it is valid.
@@ -512,6 +518,26 @@ impl Record {
             let capacity = (*block).load(Ordering::Relaxed) as usize; // immutable
             local.retire(NonNull::new_unchecked(block).cast(), Overflow::bytes(capacity));
         }
+    }
+
+    /// Notes that a clean-up list has the record; false if one has it already. At most one list may: its
+    /// entry is what retires the record, and another one would name memory that is gone. The caller holds
+    /// all locks.
+    pub fn enlist(self) -> bool {
+        let shape = self.shape();
+        if shape.is_enlisted() {
+            return false;
+        }
+        // Release, for the sake of the other facts in the word: see `shape`
+        self.atomic(0).store(shape.with_enlisted(true).0, Ordering::Release);
+        true
+    }
+
+    /// Notes that no clean-up list has the record any more. The caller holds all locks.
+    pub fn delist(self) {
+        let shape = self.shape();
+        debug_assert!(shape.is_enlisted());
+        self.atomic(0).store(shape.with_enlisted(false).0, Ordering::Release); // as in `enlist`
     }
 
     /// Copies the current row to a version in front of the record's chain. The caller holds all locks.

@@ -278,7 +278,7 @@ impl Client {
             }
             Err(Ended::RolledBack) => worker.rollback(),
             Err(Ended::By(Error::Conflict(c))) => {
-                self.last=format!("{c:?}");
+                self.last = format!("{c:?}");
                 if worker.in_transaction() {
                     return Err(Error::BadDefinition("a conflict left the transaction running".into()));
                 }
@@ -662,7 +662,9 @@ impl Client {
                     })?;
                 }
                 if self.committed.len() == before {
-                    return Err(Error::BadDefinition(format!("alone, and yet a hundred conflicts, the last {}", self.last).into()));
+                    return Err(Error::BadDefinition(
+                        format!("alone, and yet a hundred conflicts, the last {}", self.last).into(),
+                    ));
                 }
             }
         }
