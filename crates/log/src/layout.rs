@@ -1,6 +1,7 @@
 //! The bytes of segments and groups. `docs/log-format.md` draws them.
 
 use crate::bytes::{Bytes, timestamp};
+use crate::disk::{ALIGNMENT, AlignedVec};
 use crate::error::{LogError, Result};
 use crate::rules::Rule;
 use scaledb_base::Timestamp;
@@ -201,13 +202,20 @@ impl GroupHeader {
 }
 
 /// A group in the making. The buffer is used again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct GroupBuilder {
-    bytes: Vec<u8>,
+    bytes: AlignedVec,
     blocks: u32,
     newest: Timestamp,
     /// Of each block: where its header starts.
     starts: Vec<usize>,
+}
+
+impl Default for GroupBuilder {
+    fn default() -> Self {
+        let bytes = AlignedVec::new(ALIGNMENT);
+        Self { bytes, blocks: 0, newest: Timestamp::ZERO, starts: Vec::new() }
+    }
 }
 
 impl GroupBuilder {
@@ -216,7 +224,7 @@ impl GroupBuilder {
         /// What a buffer may keep.
         const KEPT: usize = 64 << 20;
         if self.bytes.capacity() > KEPT {
-            self.bytes = Vec::new();
+            self.bytes = AlignedVec::new(ALIGNMENT);
         }
         self.bytes.clear();
         self.bytes.resize(GROUP_HEADER, 0);

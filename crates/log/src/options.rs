@@ -10,6 +10,9 @@ pub struct LogOptions {
     /// How long a commit that nobody waits for stays in memory, at most, while the log is idle otherwise. With
     /// one sync on top of it, it is what a crash may take of such commits.
     pub flush_interval: Duration,
+    /// While many commits come, a group waits for more of them in steps of this length, as long as each step
+    /// makes it larger by an eighth. Zero: it never waits.
+    pub gather_step: Duration,
     /// What a worker may have in its buffer before it waits for the flusher.
     pub buffer_bytes: usize,
     /// False: groups are written and never synced. For experiments that show what that loses.
@@ -25,6 +28,7 @@ impl Default for LogOptions {
         Self {
             segment_bytes: 64 << 20,
             flush_interval: Duration::from_millis(5),
+            gather_step: Duration::from_micros(100),
             buffer_bytes: 8 << 20,
             sync: true,
             recycle: 2,

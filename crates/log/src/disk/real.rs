@@ -1,6 +1,6 @@
 //! A directory of the file system.
 
-use super::{Disk, File};
+use super::{ALIGNMENT, Disk, File};
 use rustix::fs::{self, AtFlags, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::{self as system, Errno};
 use scaledb_sync::Arc;
@@ -11,36 +11,44 @@ use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
 use super::uring::Rings;
 
-/// Chooses between the ways to write: `calls` or `uring`.
+/// Chooses between the ways to write: `direct`, `cached` or `uring`.
 const CHOICE: &str = "SCALEDB_IO";
 
-/// How [`File::write_and_sync`] reaches the system.
+/// How [`File::write_at`] and [`File::write_and_sync`] reach the system.
 ///
-/// Calls are the default: the kernel hands a buffered write with a sync behind it to a thread of its own, which
-/// costs more than the second call saves (4 KiB to preallocated space, ext4 on a virtual disk: 92 against 180 µs in
-/// the median, 200 against 300 µs in the 99th percentile).
+/// What is written to the log is read again after a crash at the earliest, so it has nothing to do in the page
+/// cache: writing past it saves copying every byte, and the pages themselves (TPC-C with two threads on two
+/// cores: see docs/benchmarks.md). And an error of the disk is reported by the write that it befell.
+///
+/// io_uring is there by choice: it costs more than it saves (4 KiB to preallocated space, ext4 on a virtual disk,
+/// cached: 92 by calls against 180 µs in the median, 200 against 300 µs in the 99th percentile), because the kernel
+/// hands a write with a sync behind it to a thread of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Submission {
-    /// `pwrite`, then `fdatasync`.
+    /// `pwrite` past the page cache (`O_DIRECT`) of whatever is aligned to pages, `fdatasync`. As
+    /// [`Submission::Cached`] where the file system has no such writes.
     #[default]
-    Calls,
+    Direct,
+    /// `pwrite` through the page cache, then `fdatasync`.
+    Cached,
     /// The write and the sync as one linked submission to io_uring; an error where that does not work.
     Uring,
 }
 
 impl Submission {
-    /// What the environment variable `SCALEDB_IO` says; [`Submission::Calls`] if it is not set.
+    /// What the environment variable `SCALEDB_IO` says; [`Submission::Direct`] if it is not set.
     ///
     /// # Errors
     /// `InvalidInput`: it is set to something unknown.
     pub fn from_environment() -> io::Result<Self> {
         match std::env::var_os(CHOICE) {
-            None => Ok(Self::Calls),
+            None => Ok(Self::Direct),
             Some(choice) => match choice.to_str() {
+                Some("direct") => Ok(Self::Direct),
+                Some("cached") => Ok(Self::Cached),
                 Some("uring") => Ok(Self::Uring),
-                Some("calls") => Ok(Self::Calls),
                 _ => {
-                    let what = format!("{CHOICE} is {choice:?}: set it to calls or uring");
+                    let what = format!("{CHOICE} is {choice:?}: set it to direct, cached or uring");
                     Err(io::Error::new(ErrorKind::InvalidInput, what))
                 }
             },
@@ -55,6 +63,7 @@ impl Submission {
 pub struct RealDisk {
     path: PathBuf,
     directory: OwnedFd,
+    submission: Submission,
     #[cfg(target_os = "linux")]
     rings: Option<Arc<Rings>>,
 }
@@ -77,7 +86,7 @@ impl RealDisk {
         let directory = open_directory(&path)?;
         #[cfg(target_os = "linux")]
         let rings = match submission {
-            Submission::Calls => None,
+            Submission::Direct | Submission::Cached => None,
             Submission::Uring => Some(Rings::probe().map_err(unsupported)?),
         };
         #[cfg(not(target_os = "linux"))]
@@ -87,18 +96,15 @@ impl RealDisk {
         Ok(Self {
             path,
             directory,
+            submission,
             #[cfg(target_os = "linux")]
             rings: rings.map(Arc::new),
         })
     }
 
-    /// The way that [`File::write_and_sync`] takes.
+    /// The way to write.
     pub fn submission(&self) -> Submission {
-        #[cfg(target_os = "linux")]
-        if self.rings.is_some() {
-            return Submission::Uring;
-        }
-        Submission::Calls
+        self.submission
     }
 
     fn open_file(&self, name: &str, flags: OFlags) -> io::Result<OwnedFd> {
@@ -110,8 +116,17 @@ impl RealDisk {
 
     fn file(&self, name: &str, flags: OFlags) -> io::Result<Box<dyn File>> {
         let fd = self.open_file(name, flags)?;
+        #[cfg(target_os = "linux")]
+        let direct = match self.submission {
+            // an error: the file system has no such writes
+            Submission::Direct => self.open_file(name, OFlags::DIRECT).ok(),
+            Submission::Cached | Submission::Uring => None,
+        };
+        #[cfg(not(target_os = "linux"))]
+        let direct = None;
         Ok(Box::new(RealFile {
             fd,
+            direct,
             #[cfg(target_os = "linux")]
             rings: self.rings.clone(),
         }))
@@ -208,6 +223,8 @@ impl Disk for RealDisk {
 #[derive(Debug)]
 struct RealFile {
     fd: OwnedFd,
+    /// The same file, for writes past the page cache.
+    direct: Option<OwnedFd>,
     #[cfg(target_os = "linux")]
     rings: Option<Arc<Rings>>,
 }
@@ -234,7 +251,17 @@ impl File for RealFile {
     }
 
     fn write_at(&self, from: &[u8], offset: u64) -> io::Result<()> {
-        write_all(&self.fd, from, offset)
+        let mut written = 0;
+        if let Some(direct) = self.direct.as_ref().filter(|_| is_aligned(from, offset)) {
+            match system::retry_on_intr(|| system::pwrite(direct, from, offset)) {
+                // what is left of a write that was cut short need not be aligned any more
+                Ok(n) => written = n,
+                // a file system may take the flag, and not the write
+                Err(Errno::INVAL) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        write_all(&self.fd, &from[written..], offset + written as u64)
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -253,6 +280,12 @@ impl File for RealFile {
     fn set_len(&self, len: u64) -> io::Result<()> {
         Ok(system::retry_on_intr(|| fs::ftruncate(&self.fd, len))?)
     }
+}
+
+/// Whether a write may go past the page cache: address, length and offset are multiples of [`ALIGNMENT`].
+fn is_aligned(from: &[u8], offset: u64) -> bool {
+    let all = from.as_ptr().addr() | from.len() | offset as usize;
+    all.is_multiple_of(ALIGNMENT) && !from.is_empty()
 }
 
 pub(super) fn write_all(fd: impl AsFd, mut from: &[u8], mut offset: u64) -> io::Result<()> {

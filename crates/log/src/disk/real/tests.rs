@@ -17,10 +17,11 @@ impl Place {
 
     /// The directory with each way to write that works here.
     fn disks(&self) -> Vec<RealDisk> {
-        let ways = [Submission::Calls, Submission::Uring];
+        let ways = [Submission::Direct, Submission::Cached, Submission::Uring];
         let disks = ways.map(|way| RealDisk::open_with(&self.0, way));
         let disks: Vec<_> = disks.into_iter().flatten().collect();
-        assert_eq!(disks[0].submission(), Submission::Calls);
+        assert_eq!(disks[0].submission(), Submission::Direct);
+        assert_eq!(disks[1].submission(), Submission::Cached);
         disks
     }
 }
@@ -61,6 +62,32 @@ fn what_was_written_is_read_again() {
         file.read_at(&mut got, 0).unwrap();
         assert_eq!(got[5..], [0; 4]);
         assert_eq!(disk.create("a").unwrap().len().unwrap(), 0, "creating empties");
+    }
+}
+
+#[test]
+fn aligned_and_other_writes_of_one_file_are_seen_by_all() {
+    let place = Place::new();
+    for disk in place.disks() {
+        let mut page = super::super::AlignedVec::new(ALIGNMENT);
+        page.resize(2 * ALIGNMENT, 7);
+        assert!(is_aligned(&page, 8192) && is_aligned(&page[4096..], 4096));
+        assert!(!is_aligned(&page, 8191) && !is_aligned(&page[1..], 0) && !is_aligned(&page[..100], 0));
+        assert!(!is_aligned(&[], 0));
+        let file = disk.create("a").unwrap();
+        file.write_at(&page, 4096).unwrap();
+        file.write_at(b"head", 0).unwrap();
+        file.write_at(b"middle", 8190).unwrap();
+        page.fill(9);
+        file.write_and_sync(&page[4096..], 8192).unwrap();
+        file.write_at(b"!", 8200).unwrap();
+        let mut got = vec![0; 12288];
+        file.read_at(&mut got, 0).unwrap();
+        assert_eq!(&got[..5], b"head\0");
+        assert!(got[4096..8190].iter().all(|&byte| byte == 7));
+        assert_eq!(&got[8190..8194], b"mi\x09\x09");
+        assert_eq!(&got[8199..8202], b"\x09!\x09");
+        assert_eq!(file.len().unwrap(), 12288);
     }
 }
 
