@@ -91,6 +91,7 @@ ifeq ($(MUTATIONS),)
 else
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test mutations
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test log_crashes without_a_guard
+	$(CARGO) test --locked -p scaledb-log --features mutations --test guards
 	$(CARGO) test --locked -p scaledb-cicada --features mutations --test mutations
 endif
 

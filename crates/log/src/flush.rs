@@ -252,7 +252,9 @@ impl Shared {
             if closing {
                 break;
             }
-            let before = std::mem::replace(&mut written, self.counters.transactions.load(Ordering::Relaxed));
+            // a statistic, and a guess at what is to come
+            let now = self.counters.transactions.load(Ordering::Relaxed);
+            let before = std::mem::replace(&mut written, now);
             if written - before >= CROWD {
                 self.gather_more();
             }

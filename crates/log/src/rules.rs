@@ -19,6 +19,10 @@ pub enum Rule {
     WaitForRows,
     /// A checkpoint leaves the segments that its begin needs.
     KeepNeeded,
+    /// No file goes while a backup is at work.
+    Hold,
+    /// Checksums are of one database, one segment, one group: what comes from elsewhere has none.
+    Seeds,
 }
 
 #[cfg(feature = "mutations")]
@@ -31,8 +35,8 @@ mod switch {
     }
 
     impl Rule {
-        /// All guards.
-        pub const ALL: [Self; 8] = [
+        /// Guards against crashes and damage at any moment.
+        pub const OF_CRASHES: [Self; 8] = [
             Self::InFlight,
             Self::FailForEver,
             Self::Checksums,
