@@ -224,6 +224,7 @@ const SESSION: &[Signature] = &[
     ("current_setting", &[Type::TEXT, Type::BOOL], Type::TEXT),
     ("set_config", &[Type::TEXT, Type::TEXT, Type::BOOL], Type::TEXT),
     ("pg_backend_pid", &[], Type::INT4),
+    ("pg_sleep", &[Type::FLOAT8], Type::VOID),
     ("pg_is_in_recovery", &[], Type::BOOL),
     ("pg_postmaster_start_time", &[], Type::TIMESTAMPTZ),
     ("txid_current", &[], Type::INT8),
@@ -297,7 +298,7 @@ impl SessionFn {
 
     /// Whether it answers the same within a statement.
     pub(crate) fn is_stable(&self) -> bool {
-        !matches!(self.name, "nextval" | "setval" | "set_config" | "currval" | "lastval")
+        !matches!(self.name, "nextval" | "setval" | "set_config" | "currval" | "lastval" | "pg_sleep")
     }
 }
 

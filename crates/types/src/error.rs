@@ -269,6 +269,15 @@ impl SqlError {
         self
     }
 
+    /// In a text that has so many characters in front of the statement.
+    #[must_use]
+    pub fn shift(mut self, characters: u32) -> Self {
+        if let Some(position) = &mut self.0.position {
+            *position += characters;
+        }
+        self
+    }
+
     /// With the schema and table that it is about.
     #[must_use]
     pub fn table(mut self, schema: impl Into<String>, table: impl Into<String>) -> Self {

@@ -5,7 +5,8 @@
 //! RUSTFLAGS='--cfg shuttle' CARGO_TARGET_DIR=target/shuttle \
 //!     cargo test -p scaledb-verify --release --test shuttle_engine
 //! ```
-//! `SCALEDB_SCHEDULES` is the number of schedules of each test, `SCALEDB_SEED` the first program.
+//! `SCALEDB_SCHEDULES` is the number of schedules of each test, `SCALEDB_SEED` the first program, and `SCALEDB_STEP` (1) how
+//! far it is from one to the next.
 //! With the feature `mutations`, `SCALEDB_MUTATION` names a rule to switch off.
 #![cfg(shuttle)]
 

@@ -14,7 +14,7 @@ use scaledb_row::Projection;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, ConflictTarget, Expr as Ast, FromTable, OnConflictAction, OnInsert,
-    SelectItem, SetExpr, Statement, TableFactor, TableObject, TableWithJoins,
+    SelectItem, SetExpr, Spanned as _, Statement, TableFactor, TableObject, TableWithJoins,
 };
 use std::sync::Arc;
 
@@ -48,9 +48,9 @@ impl Binder<'_> {
         }))
     }
 
-    fn target(&mut self, name: &ast::ObjectName) -> Result<Arc<Table>> {
-        let (schema, name) = split(name)?;
-        match self.relation(schema.as_deref(), &name)? {
+    fn target(&mut self, object: &ast::ObjectName) -> Result<Arc<Table>> {
+        let (schema, name) = split(object)?;
+        match self.relation(schema.as_deref(), &name).map_err(|error| self.at(object.span(), error))? {
             Relation::Table(desc) => {
                 let table = self.lookup.table(desc.oid)?;
                 if !self.tables.iter().any(|(known, _)| *known == desc.oid) {
@@ -93,7 +93,7 @@ impl Binder<'_> {
         let ast = crate::parse::expression(default)?;
         // a default sees no columns
         let scopes = std::mem::take(&mut self.scopes);
-        let typed = self.expr(&ast);
+        let typed = self.apart(|binder| binder.expr(&ast));
         self.scopes = scopes;
         self.assign(typed?, table.types[position], &column.name)
     }
@@ -107,7 +107,7 @@ impl Binder<'_> {
         let mut targets = Vec::new();
         for column in &insert.columns {
             let (_, name) = split(column)?;
-            let position = Self::position(&table, &name)?;
+            let position = Self::position(&table, &name).map_err(|error| self.at(column.span(), error))?;
             if targets.contains(&position) {
                 let what = format!("column \"{name}\" specified more than once");
                 return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
@@ -266,7 +266,8 @@ impl Binder<'_> {
             Some(ConflictTarget::Columns(columns)) => {
                 let mut wanted = Vec::new();
                 for column in columns {
-                    wanted.push(Self::position(table, &fold(column))?);
+                    let position = Self::position(table, &fold(column));
+                    wanted.push(position.map_err(|error| self.at(column.span, error))?);
                 }
                 wanted.sort_unstable();
                 wanted.dedup();
@@ -341,9 +342,9 @@ impl Binder<'_> {
     /// SET of an UPDATE.
     fn assignments(&mut self, table: &Arc<Table>, list: &[Assignment]) -> Result<Vec<(usize, Expr)>> {
         let mut set: Vec<(usize, Expr)> = Vec::new();
-        let mut add = |binder: &mut Self, name: &ast::ObjectName, value: Result<Typed>, default: bool| {
-            let (_, name) = split(name)?;
-            let position = Self::position(table, &name)?;
+        let mut add = |binder: &mut Self, target: &ast::ObjectName, value: Result<Typed>, default: bool| {
+            let (_, name) = split(target)?;
+            let position = Self::position(table, &name).map_err(|error| binder.at(target.span(), error))?;
             if set.iter().any(|(known, _)| *known == position) {
                 let what = format!("multiple assignments to same column \"{name}\"");
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
@@ -412,7 +413,7 @@ impl Binder<'_> {
             });
             for check in &table.desc.checks {
                 let ast = crate::parse::expression(&check.expression)?;
-                let condition = self.condition(&ast, "CHECK")?;
+                let condition = self.apart(|binder| binder.condition(&ast, "CHECK"))?;
                 let mut reads = false;
                 condition.slots(&mut |slot| {
                     reads |= row.iter().position(|&own| own == slot).is_some_and(|at| touched(&at));

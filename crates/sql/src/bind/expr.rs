@@ -8,8 +8,8 @@ use scaledb_types::cast::{Context, find_cast, no_cast};
 use scaledb_types::func::{common_type, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
-    self, AccessExpr, BinaryOperator, CeilFloorKind, DateTimeField, Expr as Ast, Query, Subscript,
-    UnaryOperator, Value as Literal,
+    self, AccessExpr, BinaryOperator, CeilFloorKind, DateTimeField, Expr as Ast, Query, Spanned as _,
+    Subscript, UnaryOperator, Value as Literal,
 };
 use std::sync::Arc;
 
@@ -214,7 +214,12 @@ impl Binder<'_> {
                 let matched = self.operator("~", Some(value), regex)?;
                 Ok(Typed::new(negate(matched.expr, *negated), Type::BOOL))
             }
-            Ast::Function(function) => self.function(function),
+            Ast::Function(function) => self.function(function).map_err(|error| match error.code() {
+                SqlState::UNDEFINED_FUNCTION | SqlState::AMBIGUOUS_FUNCTION => {
+                    self.at(function.span(), error)
+                }
+                _ => error,
+            }),
             Ast::Extract { field, expr, .. } => {
                 let field = Typed::constant(Value::text(field.to_string().to_lowercase()), Type::TEXT);
                 let value = self.expr(expr)?;
@@ -317,20 +322,22 @@ impl Binder<'_> {
                         | "localtime"
                         | "localtimestamp"
                 );
-                if bare { self.call_typed(&name, Vec::new()) } else { Err(error) }
+                if bare { self.call_typed(&name, Vec::new()) } else { Err(self.at(ident.span, error)) }
             }
+            Err(error) => Err(self.at(ident.span, error)),
             found => found,
         }
     }
 
     fn compound(&mut self, parts: &[ast::Ident]) -> Result<Typed> {
         let names: Vec<String> = parts.iter().map(fold).collect();
-        match &names[..] {
+        let found = match &names[..] {
             [table, column] => self.column(Some((&None, table)), column),
             [schema, table, column] => self.column(Some((&Some(schema.clone()), table)), column),
             [_, schema, table, column] => self.column(Some((&Some(schema.clone()), table)), column),
             _ => Err(unsupported("this qualified name")),
-        }
+        };
+        found.map_err(|error| self.at(parts[0].span, error))
     }
 
     fn literal(&mut self, literal: &Literal) -> Result<Typed> {

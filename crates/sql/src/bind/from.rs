@@ -8,7 +8,9 @@ use crate::plan::expr::Expr;
 use crate::plan::{Node, Slot};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, SqlError, SqlState, Type};
-use sqlparser::ast::{JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor, TableWithJoins};
+use sqlparser::ast::{
+    JoinConstraint, JoinOperator, ObjectName, Spanned as _, TableAlias, TableFactor, TableWithJoins,
+};
 
 /// A table factor that was bound: its tree, and where its tables stand in the scope.
 type Bound = (Tree, std::ops::Range<usize>);
@@ -221,8 +223,8 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn named_table(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Tree> {
-        let (schema, name) = split(name)?;
+    fn named_table(&mut self, object: &ObjectName, alias: Option<&TableAlias>) -> Result<Tree> {
+        let (schema, name) = split(object)?;
         if schema.is_none()
             && let Some(cte) = self.ctes.iter().rev().find(|cte| cte.name == name).cloned()
         {
@@ -241,7 +243,7 @@ impl Binder<'_> {
                 // a view sees neither the query around it nor its parameters
                 let scopes = std::mem::take(&mut self.scopes);
                 let ctes = std::mem::take(&mut self.ctes);
-                let bound = self.deeper(|binder| binder.query(&query));
+                let bound = self.apart(|binder| binder.deeper(|binder| binder.query(&query)));
                 self.scopes = scopes;
                 self.ctes = ctes;
                 let (node, mut columns) = self.slots_of(bound?);
@@ -261,7 +263,10 @@ impl Binder<'_> {
                 let rows = crate::system::Source::Sequence(sequence.oid);
                 Ok(Tree::Leaf(Leaf::other(Node::Virtual { rows, slots: slots.clone() }, slots)))
             }
-            None => self.system_table(schema.as_deref(), &name, alias),
+            None => {
+                let found = self.system_table(schema.as_deref(), &name, alias);
+                found.map_err(|error| self.at(object.span(), error))
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use scaledb_base::TableId;
 use scaledb_catalog::Catalog;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use scope::Scope;
+use sqlparser::tokenizer::Span;
 use std::sync::Arc;
 
 /// The deepest nesting of an expression or query.
@@ -76,6 +77,8 @@ pub(crate) struct CteDef {
 
 /// Binds one statement.
 pub(crate) struct Binder<'b> {
+    /// The statement, for places in it; empty while something from the catalog is bound.
+    pub(crate) text: &'b str,
     pub(crate) catalog: &'b Catalog,
     pub(crate) lookup: &'b dyn Lookup,
     pub(crate) env: &'b Env,
@@ -98,6 +101,23 @@ pub(crate) struct Binder<'b> {
 }
 
 impl<'b> Binder<'b> {
+    /// An error with the place of what it is about, unless it has one.
+    pub(crate) fn at(&self, span: Span, error: SqlError) -> SqlError {
+        let start = span.start;
+        if self.text.is_empty() || start.line == 0 {
+            return error;
+        }
+        error.position(crate::parse::position_of(self.text, start.line, start.column))
+    }
+
+    /// Binds something from the catalog, which has its own text.
+    pub(crate) fn apart<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let text = std::mem::take(&mut self.text);
+        let result = f(self);
+        self.text = text;
+        result
+    }
+
     pub(crate) fn new(
         catalog: &'b Catalog,
         lookup: &'b dyn Lookup,
@@ -105,6 +125,7 @@ impl<'b> Binder<'b> {
         params: Vec<Option<Type>>,
     ) -> Self {
         Self {
+            text: "",
             catalog,
             lookup,
             env,

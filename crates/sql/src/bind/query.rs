@@ -81,7 +81,7 @@ impl Binder<'_> {
                     None => format!("SELECT * FROM \"{name}\""),
                 };
                 let query = crate::parse::query(&text)?;
-                let bound = self.deeper(|binder| binder.query_here(&query))?;
+                let bound = self.apart(|binder| binder.deeper(|binder| binder.query_here(&query)))?;
                 self.with_tail(bound, tail)
             }
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {

@@ -225,8 +225,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         if is_point(&update.source) && !update.moves {
             let _ = self.run(&update.source, &mut |exec| {
                 exec.new_row(update)?;
-                exec.check_row(table, &update.checks, &update.row)?;
                 let row = exec.found(update.target)?;
+                exec.check_update(update, row)?;
                 let done = {
                     let Some(worker) = exec.worker.take() else {
                         return Err(SqlError::internal("a nested write within a scan"));
@@ -261,7 +261,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 return Ok(Flow::Continue(()));
             }
             exec.new_row(update)?;
-            exec.check_row(table, &update.checks, &update.row)?;
+            exec.check_update(update, row)?;
             let old = if needs_old { exec.copy(&update.old) } else { Box::default() };
             let new = exec.copy(&update.row);
             let mut returned = Vec::new();
@@ -498,6 +498,32 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
         }
         Ok(())
+    }
+
+    /// `check_row` of a row that an UPDATE changes.
+    fn check_update(&mut self, update: &Update, row: RowId) -> Result<()> {
+        let table = &*update.table;
+        let checked = self.check_row(table, &update.checks, &update.row);
+        let Err(error) = checked else { return Ok(()) };
+        // the message shows the whole row, of which the statement may have read a part only
+        let schema = &table.info.schema;
+        let is_set = |position: usize| update.set.iter().any(|(column, _)| *column == position);
+        let Some(worker) = self.worker.take() else { return Err(error) };
+        let frame = &mut self.frame;
+        let loaded = worker.update_at(table.info.id, row, &Projection::all(schema), |image| {
+            for (position, &slot) in update.row.iter().enumerate().filter(|&(position, _)| !is_set(position))
+            {
+                if let Ok(value) = codec::load(image.view(), schema, position, table.types[position]) {
+                    frame[slot] = value;
+                }
+            }
+            Ok(())
+        });
+        self.worker = Some(worker);
+        match loaded {
+            Ok(Some(())) => Err(error.detail(self.failing_row(table, &update.row))),
+            _ => Err(error),
+        }
     }
 
     fn failing_row(&self, table: &Table, row: &[Slot]) -> String {

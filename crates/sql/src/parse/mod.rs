@@ -78,6 +78,11 @@ fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {
     Err(utility::syntax_at(text, place_at(text, at)))
 }
 
+/// The number of the character at a line and column, from 1.
+pub(crate) fn position_of(text: &str, line: u64, column: u64) -> u32 {
+    text[..offset_of(text, line, column)].chars().count() as u32 + 1
+}
+
 /// The byte at a line and column.
 fn offset_of(text: &str, line: u64, column: u64) -> usize {
     let mut rest = text;

@@ -6,7 +6,7 @@ use scaledb_catalog::{Catalog, ForeignKeyDesc};
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_types::{Env, Result, SqlError, SqlState, Value};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The session, as far as functions and errors need it.
 pub(crate) trait Host {
@@ -77,7 +77,26 @@ impl Context<'_> {
     /// # Errors
     /// What it refuses.
     pub(crate) fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {
+        if function.name == "pg_sleep" {
+            return self.sleep(args);
+        }
         self.host.call(function, args)
+    }
+
+    /// `pg_sleep(seconds)`. A connection has a thread of its own, so nobody else waits.
+    fn sleep(&self, args: &[Value]) -> Result<Value> {
+        const STEP: Duration = Duration::from_millis(10);
+        let Some(Value::Float8(seconds)) = args.first() else { return Ok(Value::Null) };
+        let length = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        let start = Instant::now();
+        loop {
+            self.check_cancel()?;
+            let rest = length.saturating_sub(start.elapsed());
+            if rest.is_zero() {
+                return Ok(Value::text(""));
+            }
+            scaledb_sync::thread::sleep(rest.min(STEP));
+        }
     }
 
     /// Whether a foreign key waits for the commit.

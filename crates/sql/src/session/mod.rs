@@ -59,7 +59,8 @@ pub struct Session<E: Engine> {
     statements: HashMap<String, prepared::Statement>,
     portals: HashMap<String, Portal>,
     /// Statements of a simple query that wait for the end of a COPY.
-    waiting: VecDeque<String>,
+    /// With each, the characters before it in its query.
+    waiting: VecDeque<(String, u32)>,
     copying: Option<copy::CopyIn>,
     /// The frame of the last run, kept for its memory.
     frame: Vec<Value>,
@@ -181,9 +182,12 @@ impl<E: Engine> Session<E> {
         self.waiting.clear();
         if statements.len() > 1 {
             self.transaction.begin_implicit();
-            self.waiting = statements[1..].iter().map(|text| (*text).to_owned()).collect();
+            let mut places = Places::new(text);
+            let waiting = statements.iter().map(|&part| (part.to_owned(), places.of(part)));
+            self.waiting = waiting.skip(1).collect();
         }
-        let first = self.simple_statement(statements[0], sink);
+        let before = Places::new(text).of(statements[0]);
+        let first = self.simple_statement(statements[0], sink).map_err(|error| error.shift(before));
         self.go_on(first, sink)
     }
 
@@ -199,8 +203,8 @@ impl<E: Engine> Session<E> {
                 }
                 Ok(Step::Done) => {}
             }
-            let Some(text) = self.waiting.pop_front() else { break };
-            result = self.simple_statement(&text, sink);
+            let Some((text, before)) = self.waiting.pop_front() else { break };
+            result = self.simple_statement(&text, sink).map_err(|error| error.shift(before));
         }
         self.end_implicit()?;
         Ok(Step::Done)
@@ -349,5 +353,26 @@ impl<E: Engine> Drop for Session<E> {
             self.state.shared.workers.give(&self.place, worker);
         }
         self.state.shared.workers.leave(&self.place);
+    }
+}
+
+/// Where the statements of a query begin, asked for in their order.
+struct Places<'t> {
+    text: &'t str,
+    bytes: usize,
+    chars: u32,
+}
+
+impl<'t> Places<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, bytes: 0, chars: 0 }
+    }
+
+    /// The characters of the query before one of its parts.
+    fn of(&mut self, part: &str) -> u32 {
+        let start = part.as_ptr().addr() - self.text.as_ptr().addr();
+        self.chars += self.text[self.bytes..start].chars().count() as u32;
+        self.bytes = start;
+        self.chars
     }
 }

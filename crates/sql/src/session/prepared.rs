@@ -94,6 +94,7 @@ impl<E: Engine> Session<E> {
         }
         let ast = parse::statement(text)?;
         let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, types);
+        binder.text = text;
         let (bound, kind) = match &ast {
             Ast::Query(query) => (binder.query(query)?, Kind::Select),
             Ast::Truncate(_) => return Ok(compiled(Action::Truncate(Box::new(ast)), Vec::new(), None)),
@@ -253,11 +254,12 @@ impl<E: Engine> Session<E> {
                 "cannot insert multiple commands into a prepared statement",
             ));
         }
+        let before = statements.first().map_or(0, |&part| super::Places::new(text).of(part));
         let text = statements.pop().unwrap_or("");
         if self.transaction.is_failed() && !ends_transaction(text) {
             self.refuse_failed()?;
         }
-        let compiled = self.compile(text, types)?;
+        let compiled = self.compile(text, types).map_err(|error| error.shift(before))?;
         self.statements.insert(name.to_owned(), Statement { compiled, types: types.into(), by_sql: false });
         Ok(())
     }

@@ -56,8 +56,8 @@ impl<E: Engine> Session<E> {
             Statement::CreateExtension(_) => {
                 return Err(SqlError::unsupported("extensions are not supported"));
             }
-            _ => {
-                return Err(SqlError::unsupported("this statement is not supported")
+            other => {
+                return Err(SqlError::unsupported(format!("{} is not supported", words_of(other)))
                     .hint("docs/internals/sql.md says what is."));
             }
         };
@@ -211,4 +211,13 @@ fn new_name(ident: &Ident) -> String {
         name.pop();
     }
     name
+}
+
+/// The words that a statement begins with: `CREATE FUNCTION`.
+fn words_of(statement: &Statement) -> String {
+    const WORDS: usize = 3;
+    let text = statement.to_string();
+    let is_word = |word: &&str| word.bytes().all(|b| b.is_ascii_uppercase());
+    let words: Vec<&str> = text.split_whitespace().take_while(is_word).take(WORDS).collect();
+    if words.is_empty() { "this statement".to_owned() } else { words.join(" ") }
 }

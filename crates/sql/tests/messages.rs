@@ -1,0 +1,69 @@
+//! What errors say, and where they point.
+
+mod common;
+
+use common::{database, ok, run, session};
+use scaledb_types::SqlError;
+
+fn error(sql: &str) -> SqlError {
+    let db = database();
+    let mut session = session(&db);
+    ok(&mut session, "create table t (id int primary key, a int not null, b text, c int check (c > 0))");
+    ok(&mut session, "insert into t values (1, 2, 'x', 3)");
+    run(&mut session, sql).expect_err(sql)
+}
+
+/// The part of the text that the error points at.
+fn place(sql: &str) -> String {
+    let position = error(sql).fields().position.unwrap_or_else(|| panic!("{sql}: no position")) as usize;
+    sql.chars().skip(position - 1).take_while(|c| c.is_alphanumeric() || "_.".contains(*c)).collect()
+}
+
+#[test]
+fn errors_point_at_what_they_are_about() {
+    for (sql, wanted) in [
+        ("select id, wrong from t", "wrong"),
+        ("select 'ä', t.wrong from t", "t.wrong"),
+        ("select x.id from t", "x.id"),
+        ("select id\nfrom t\nwhere nowhere = 4", "nowhere"),
+        ("select id from absent where id = 4", "absent"),
+        ("select nofunction(id) from t", "nofunction"),
+        ("insert into t (id, wrong) values (1, 2)", "wrong"),
+        ("insert into absent values (1)", "absent"),
+        ("insert into t values (1, 2) on conflict (wrong) do nothing", "wrong"),
+        ("update t set wrong = 1", "wrong"),
+        ("delete from t where wrong = 1", "wrong"),
+        ("select 1; select 'ä'; select wrong", "wrong"),
+        ("select 1; selec 1", "selec"),
+    ] {
+        assert_eq!(place(sql), wanted, "{sql}");
+    }
+}
+
+#[test]
+fn a_row_that_fails_a_check_is_shown_as_a_whole() {
+    for sql in
+        ["update t set c = -1 where id = 1", "update t set c = -1", "update t set c = -1 where b = 'x'"]
+    {
+        let error = error(sql);
+        assert_eq!(error.fields().detail.as_deref(), Some("Failing row contains (1, 2, x, -1)."), "{sql}");
+    }
+    let error = error("update t set a = null");
+    assert_eq!(error.fields().detail.as_deref(), Some("Failing row contains (1, null, x, 3)."));
+}
+
+#[test]
+fn a_statement_that_is_not_supported_is_named() {
+    let message = error("create function f(int) returns int language sql as 'select 1'").to_string();
+    assert!(message.contains("CREATE FUNCTION is not supported"), "{message}");
+}
+
+#[test]
+fn a_sleep_ends_at_the_statement_timeout() {
+    let db = database();
+    let mut session = session(&db);
+    ok(&mut session, "select pg_sleep(0.001)");
+    ok(&mut session, "set statement_timeout = 30");
+    let error = run(&mut session, "select pg_sleep(1000)").unwrap_err();
+    assert_eq!(error.code().to_string(), "57014");
+}
