@@ -27,7 +27,7 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Load TPC-C, run it for ten seconds, and check the database.
+    /// Start a server with TPC-C's tables, run the transactions against it in SQL, and check the database.
     Demo(DemoArgs),
     /// Measure a workload.
     Bench(BenchArgs),
@@ -141,9 +141,21 @@ pub(crate) struct DemoArgs {
     /// Load only 2,000 items and 60 customers per district
     #[arg(long)]
     pub(crate) small: bool,
+    /// End after the check, as without a terminal, instead of leaving the server to other clients
+    #[arg(long)]
+    pub(crate) exit: bool,
     /// Where the random numbers start
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+}
+
+/// How SQL reaches the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SqlBy {
+    /// By sessions in this process
+    Embedded,
+    /// By PostgreSQL's protocol
+    Wire,
 }
 
 impl DemoArgs {
@@ -204,6 +216,13 @@ pub(crate) struct BenchArgs {
     /// The engine
     #[arg(long, value_enum, default_value_t = EngineKind::Acc)]
     pub(crate) engine: EngineKind,
+    /// tpcc, tpcc-np, tpcc-nd: run prepared statements of SQL instead of calls of the engine
+    #[arg(long, value_enum, value_name = "BY")]
+    pub(crate) sql: Option<SqlBy>,
+    /// With --sql wire: a server to measure, such as PostgreSQL, instead of one in this process:
+    /// "host=localhost port=5432 user=postgres". The tables are created; they must not be there
+    #[arg(long, value_name = "PARAMETERS")]
+    pub(crate) connect: Option<String>,
     /// Worker threads [default: the cores]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     pub(crate) threads: Option<u16>,
@@ -330,6 +349,8 @@ impl BenchArgs {
             ("--synchronous", self.synchronous, family != Family::Clock),
             ("--snapshot-reads", self.snapshot_reads, family != Family::Clock),
             ("--directory", self.directory.is_some(), family != Family::Clock),
+            ("--sql", self.sql.is_some(), family == Family::Tpcc),
+            ("--connect", self.connect.is_some(), family == Family::Tpcc),
         ];
         for (option, given, applies) in misplaced {
             if given && !applies {
@@ -337,7 +358,20 @@ impl BenchArgs {
                 return Err(format!("{option} does not apply to {name}; try 'scaledb bench --help'").into());
             }
         }
-        Ok(())
+        if self.connect.is_some() && self.sql != Some(SqlBy::Wire) {
+            return Err("--connect needs --sql wire".into());
+        }
+        // the statements say how they are run; the engine, where it is kept, is opened in memory
+        let of_the_engine = [
+            ("--synchronous", self.synchronous),
+            ("--snapshot-reads", self.snapshot_reads),
+            ("--pin", self.pin),
+            ("--directory", self.directory.is_some()),
+        ];
+        let given = of_the_engine.iter().find(|(_, given)| *given && self.sql.is_some());
+        given.map_or(Ok(()), |(option, _)| {
+            Err(format!("{option} does not apply to --sql; leave it out").into())
+        })
     }
 }
 

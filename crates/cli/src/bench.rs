@@ -1,5 +1,7 @@
 //! `scaledb bench`: one workload, one result.
 
+pub(crate) mod sql;
+
 use crate::args::{BenchArgs, EngineKind, Family, Workload, scale};
 use crate::format::{count, plural, table};
 use crate::progress::Line;
@@ -25,6 +27,7 @@ struct Output<'a> {
     parameters: serde_json::Value,
     synchronous: bool,
     snapshot_reads: bool,
+    sql: Option<String>,
     seed: u64,
     load_seconds: f64,
     report: &'a Report,
@@ -58,6 +61,9 @@ pub(crate) fn run(args: &BenchArgs) -> Result {
         return run_clock(args);
     }
     let finished = match args.engine {
+        _ if args.connect.is_some() => sql::measure_other(args)?,
+        EngineKind::Acc if args.sql.is_some() => sql::measure(args, open_acc(args)?)?,
+        EngineKind::Cicada if args.sql.is_some() => sql::measure(args, open_cicada(args)?)?,
         EngineKind::Acc => measure(args, &open_acc(args)?)?,
         EngineKind::Cicada => measure(args, &open_cicada(args)?)?,
     };
@@ -87,6 +93,7 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
             parameters: parameters.clone(),
             synchronous: args.synchronous,
             snapshot_reads: args.snapshot_reads,
+            sql: args.sql.map(|by| format!("{by:?}").to_lowercase()),
             seed: args.seed,
             load_seconds: *load_seconds,
             report,
@@ -156,12 +163,16 @@ fn drive<E: Engine, L: driver::Workload>(
     Ok(result?)
 }
 
-fn run_tpcc<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
-    let mix = match args.workload {
+fn mix(args: &BenchArgs) -> Mix {
+    match args.workload {
         Workload::TpccNp => Mix::NewOrderPayment,
         Workload::TpccNd => Mix::NewOrderDelivery,
         _ => Mix::Full,
-    };
+    }
+}
+
+fn run_tpcc<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
+    let mix = mix(args);
     let scale = scale(args.warehouses, args.threads(), args.small);
     let (tables, load_seconds) = load(args, engine, |engine| {
         let tables = Arc::new(Tables::create(engine, scale, args.synchronous)?);

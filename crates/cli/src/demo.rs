@@ -1,37 +1,63 @@
-//! `scaledb demo`: TPC-C in half a minute.
+//! `scaledb demo`: a server with TPC-C's tables, and the transactions run against it in SQL.
 
 use crate::args::{DemoArgs, scale};
-use crate::format::{bytes, count, plural};
-use crate::progress::Line;
+use crate::bench::sql::{Run, conditions, connect, fill, parameters};
+use crate::format::plural;
 use crate::{Result, print};
-use scaledb_acc::{Acc, Config};
-use scaledb_engine::Engine;
-use scaledb_sync::Arc;
-use scaledb_workloads::driver::{self, Options, micros_since_2000};
-use scaledb_workloads::tpcc::{self, Mix, Tables, Tpcc};
-use std::time::{Duration, Instant};
+use scaledb_acc::{Acc, Config as EngineConfig};
+use scaledb_server::{Config, Server, Sql, StartError};
+use scaledb_sql::Database;
+use scaledb_workloads::driver::Options;
+use scaledb_workloads::tpcc::Mix;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io::{IsTerminal, Write};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// The port that clients expect.
+const PORT: u16 = 5432;
 
 pub(crate) fn run(args: &DemoArgs) -> Result {
+    let database = Database::open(Acc::open(EngineConfig::default())?)?;
+    let server = start(&database)?;
+    let passed = measure(args, &server);
+    if passed.is_ok() && !args.exit && std::io::stdin().is_terminal() {
+        stay(&server)?;
+    }
+    server.stop();
+    passed
+}
+
+/// A server at the usual port, or at a free one if that is taken.
+fn start(database: &Database<Acc>) -> Result<Server> {
+    let at = |port| {
+        let config =
+            Config { listen: vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))], ..Config::default() };
+        Server::start(config, Sql::new(database.clone()))
+    };
+    match at(PORT) {
+        Err(StartError::Listen { .. }) => Ok(at(0)?),
+        started => Ok(started?),
+    }
+}
+
+fn measure(args: &DemoArgs, server: &Server) -> Result {
     let threads = args.threads();
     let scale = scale(args.warehouses, threads, args.small);
     println!(
-        "TPC-C, full mix: {}, {}",
+        "TPC-C, full mix, in SQL over the wire: {}, {}",
         plural(u64::from(scale.warehouses), "warehouse"),
-        plural(threads as u64, "thread")
+        plural(threads as u64, "connection")
     );
-    let engine = Acc::open(Config::default())?;
-    let start = Instant::now();
-    let tables = Arc::new(Tables::create(&engine, scale, false)?);
-    tpcc::load(&engine, &tables, args.seed, threads, micros_since_2000())?;
-    let stats = engine.stats();
-    let rows: u64 = stats.tables.iter().map(|t| t.tree_entries).sum();
-    println!(
-        "  loaded in {:.1} s: {} index entries, {}",
-        start.elapsed().as_secs_f64(),
-        count(rows),
-        bytes(stats.memory_bytes)
-    );
-    let workload = Tpcc { tables: tables.clone(), mix: Mix::Full, seed: args.seed, snapshot_reads: false };
+    for address in server.addresses() {
+        println!("  a server listens at {address}");
+    }
+    print!("  loading ...");
+    // a line that does not show is no reason to end
+    let _ = std::io::stdout().flush();
+    let mut clients = connect(&parameters(server), threads)?;
+    println!(" {:.1} s", fill(&mut clients, scale, args.seed)?);
     let options = Options {
         threads,
         warmup: Duration::from_secs(1),
@@ -39,14 +65,29 @@ pub(crate) fn run(args: &DemoArgs) -> Result {
         pin: false,
         asynchronous: false,
     };
-    let mut line = Line::new();
-    let (report, _) = driver::run(&engine, &workload, &options, |progress| line.show(progress))?;
-    line.end();
+    let run = Run {
+        name: "acc, SQL over the wire",
+        scale,
+        mix: Mix::Full,
+        seed: args.seed,
+        options,
+        progress: true,
+    };
+    let (report, mut clients) = run.on(clients, None)?;
     println!("\nThroughput");
     print::throughput(&report);
     print::classes(&report);
     print::conflicts(&report);
-    print::tables(&report);
-    let conditions = tpcc::check(&tables, &mut engine.worker()?)?;
-    Ok(print::conditions(&conditions))
+    Ok(print::conditions(&conditions(&mut clients, scale)?))
+}
+
+/// Leaves the server to others, until the user ends it.
+fn stay(server: &Server) -> Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let port = server.addresses().first().map_or(PORT, SocketAddr::port);
+    println!("\nThe server stays. Look at the tables from another terminal:");
+    println!("  psql -h 127.0.0.1 -p {port} -U postgres");
+    println!("Ctrl-C ends it.");
+    signals.forever().next();
+    Ok(())
 }

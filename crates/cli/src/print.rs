@@ -89,6 +89,9 @@ pub(crate) fn tables(report: &Report) {
             ]
         })
         .collect();
+    if rows.is_empty() {
+        return;
+    }
     println!("\nTables and indexes (since the database was opened; {} in all)", bytes(report.memory_bytes));
     let header = ["", "entries", "merged", "merges", "pending", "sync", "repairs", "cleaned", "hash", "tree"];
     print!("{}", table(&header, &rows));

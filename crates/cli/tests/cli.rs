@@ -12,7 +12,7 @@ fn text(bytes: &[u8]) -> String {
 
 #[test]
 fn bad_arguments_are_explained() {
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 18] = [
         (&[], "Usage: scaledb"),
         (&["bench"], "<WORKLOAD>"),
         (&["bench", "tpcd"], "possible values: tpcc"),
@@ -27,6 +27,10 @@ fn bad_arguments_are_explained() {
         (&["bench", "tpcc", "--theta", "0.5"], "--theta does not apply to tpcc"),
         (&["bench", "ycsb-a", "--read-ratio", "5"], "--read-ratio does not apply to ycsb-a"),
         (&["bench", "clock", "--synchronous"], "--synchronous does not apply to clock"),
+        (&["bench", "ycsb-a", "--sql", "wire"], "--sql does not apply to ycsb-a"),
+        (&["bench", "tpcc", "--connect", "host=127.0.0.1"], "--connect needs --sql wire"),
+        (&["bench", "tpcc", "--sql", "embedded", "--pin"], "--pin does not apply to --sql"),
+        (&["bench", "tpcc", "--sql", "wire", "--connect", "host=127.0.0.1 port=1"], "the connection failed"),
     ];
     for (args, message) in cases {
         let output = scaledb(args);
@@ -61,7 +65,9 @@ fn demo_shows_and_checks_everything() {
     let output = scaledb(&["demo", "--small", "--seconds", "1.5", "--threads", "2"]);
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{shown}{}", text(&output.stderr));
-    for part in ["2 warehouses", "conflicts/s", "txn/s", "Stock-Level", "p99.9", "Conflicts", "order_line"] {
+    for part in
+        ["2 warehouses", "listens at 127.0.0.1", "conflicts/s", "txn/s", "Stock-Level", "p99.9", "Conflicts"]
+    {
         assert!(shown.contains(part), "{part} is missing in\n{shown}");
     }
     assert_eq!(shown.matches("  ok  ").count(), 12, "{shown}");
@@ -74,6 +80,8 @@ fn bench_prints_json() {
     for args in [
         &["bench", "tpcc-nd", "--small", "--warehouses", "1"][..],
         &["bench", "tpcc", "--small", "--synchronous", "--snapshot-reads"],
+        &["bench", "tpcc", "--small", "--sql", "embedded"],
+        &["bench", "tpcc-np", "--small", "--sql", "wire"],
         &["bench", "ycsb-16", "--records", "1000"],
         &["bench", "ycsb-read-insert", "--records", "1000", "--read-ratio", "50"],
         &["bench", "smallbank", "--records", "1000"],

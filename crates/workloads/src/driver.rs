@@ -4,6 +4,10 @@
 //! passed what it depends on. A thread does not wait for that; it stands for many clients, and goes on with
 //! the next one's transaction.
 
+mod connected;
+
+pub use connected::{Attempt, ConflictAt, Connected, run_connected};
+
 use crate::cpu::thread_time;
 use crate::report::{Abort as AbortRow, ClassReport, Latency, Report};
 use hdrhistogram::Histogram;
@@ -125,17 +129,20 @@ struct Channel {
     newest: CachePadded<AtomicU64>,
 }
 
-/// A thread's counters of one class.
-struct Counters {
+/// A thread's counters of one class; `K` is what conflicts are told apart by.
+struct Counters<K> {
     commits: u64,
     rollbacks: u64,
     retried: u64,
-    aborts: BTreeMap<(TableId, ConflictKind), u64>,
+    aborts: BTreeMap<K, u64>,
     /// In ticks.
     latency: Histogram<u32>,
 }
 
-impl Counters {
+/// Conflicts of the engine: where, and of what kind.
+type EngineCounters = Counters<(TableId, ConflictKind)>;
+
+impl<K: Ord + Clone> Counters<K> {
     fn new(clock: &Clock) -> Self {
         let longest = clock.ticks(Duration::from_secs(100));
         let latency = Histogram::new_with_bounds(1, longest, 2).expect("the bounds are sound");
@@ -146,7 +153,7 @@ impl Counters {
         self.commits += other.commits;
         self.rollbacks += other.rollbacks;
         self.retried += other.retried;
-        other.aborts.iter().for_each(|(&key, &n)| *self.aborts.entry(key).or_default() += n);
+        other.aborts.iter().for_each(|(key, &n)| *self.aborts.entry(key.clone()).or_default() += n);
         self.latency.add(&other.latency).expect("the bounds are equal");
     }
 }
@@ -193,7 +200,7 @@ pub fn run<E: Engine, L: Workload>(
         conduct(&channels, &handles, options, &mut progress);
         handles.into_iter().map(|handle| handle.join().expect("a worker thread does not panic")).collect()
     });
-    let mut totals: Vec<Counters> = (0..classes).map(|_| Counters::new(&clock)).collect();
+    let mut totals: Vec<EngineCounters> = (0..classes).map(|_| Counters::new(&clock)).collect();
     let (mut clients, mut seconds, mut cpu) = (Vec::new(), 0.0, Some(Duration::ZERO));
     for result in results {
         let Worked { client, counters, measured, cpu: thread_cpu } = result?;
@@ -273,7 +280,7 @@ fn await_durable<E: Engine>(engine: &E, channels: &[Channel]) {
 struct Worked<C> {
     client: C,
     /// Of the measured time.
-    counters: Vec<Counters>,
+    counters: Vec<EngineCounters>,
     measured: Duration,
     /// The processor time in it, where the system tells.
     cpu: Option<Duration>,
@@ -368,7 +375,7 @@ impl<E: Engine, W: Worker, C: Client> Thread<'_, E, W, C> {
         class: usize,
         committed: bool,
         begun: Option<u64>,
-        counters: &mut [Counters],
+        counters: &mut [EngineCounters],
     ) -> Outcome {
         let Some(waiting) = &mut self.unacknowledged else { return Ok(()) };
         if committed {
@@ -398,7 +405,7 @@ impl<E: Engine, W: Worker, C: Client> Thread<'_, E, W, C> {
     /// Runs a prepared transaction until it commits or rolls itself back. Returns the number of retries, and
     /// whether it committed.
     #[inline]
-    fn transact(&mut self, transaction: Transaction, counters: &mut Counters) -> Outcome<(u32, bool)> {
+    fn transact(&mut self, transaction: Transaction, counters: &mut EngineCounters) -> Outcome<(u32, bool)> {
         let mut attempt = 0;
         loop {
             self.worker.begin(transaction.kind)?;
@@ -430,7 +437,7 @@ impl<E: Engine, W: Worker, C: Client> Thread<'_, E, W, C> {
     /// taken or a row missing, and stop for that. It is bound to fail its validation: that is tried, and
     /// if it does not fail, the reason stands.
     #[cold]
-    fn retry(&mut self, abort: Abort, attempt: u32, counters: &mut Counters) -> Outcome {
+    fn retry(&mut self, abort: Abort, attempt: u32, counters: &mut EngineCounters) -> Outcome {
         let conflict = match abort {
             Abort::Database(Error::Conflict(conflict)) => conflict,
             Abort::Inconsistent(_) | Abort::Database(Error::DuplicateKey { .. })
@@ -457,31 +464,36 @@ fn summarize<E: Engine, L: Workload>(
     engine: &E,
     workload: &L,
     clock: &Clock,
-    totals: &[Counters],
+    totals: &[EngineCounters],
 ) -> Vec<ClassReport> {
     let stats = engine.stats();
     let name_of = |table: TableId| {
         let found = stats.tables.iter().find(|t| t.id == Some(table));
         found.map_or_else(|| table.to_string(), |t| t.name.clone())
     };
+    let label = |&(table, kind): &(TableId, ConflictKind)| (kind.name().to_owned(), name_of(table));
     let of_names = workload.classes().iter().zip(totals);
-    of_names
-        .map(|(&name, total)| ClassReport {
-            name: name.to_owned(),
-            commits: total.commits,
-            rollbacks: total.rollbacks,
-            retried: total.retried,
-            conflicts: total.aborts.values().sum(),
-            aborts: total
-                .aborts
-                .iter()
-                .map(|(&(table, kind), &count)| AbortRow {
-                    kind: kind.name().to_owned(),
-                    table: name_of(table),
-                    count,
-                })
-                .collect(),
-            latency: Latency::of(&total.latency, clock),
-        })
-        .collect()
+    of_names.map(|(name, total)| class_report(name, total, clock, label)).collect()
+}
+
+/// The counters of a class as data; `label` tells the kind and the place of a conflict.
+fn class_report<K>(
+    name: &str,
+    total: &Counters<K>,
+    clock: &Clock,
+    label: impl Fn(&K) -> (String, String),
+) -> ClassReport {
+    let abort = |(key, &count)| {
+        let (kind, table) = label(key);
+        AbortRow { kind, table, count }
+    };
+    ClassReport {
+        name: name.to_owned(),
+        commits: total.commits,
+        rollbacks: total.rollbacks,
+        retried: total.retried,
+        conflicts: total.aborts.values().sum(),
+        aborts: total.aborts.iter().map(abort).collect(),
+        latency: Latency::of(&total.latency, clock),
+    }
 }

@@ -66,10 +66,14 @@ const CRATES: &[Crate] = &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-acc", "scaledb-cicada",
         "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb", "scaledb-pgwire",
     ], CHECKERS),
+    row("scaledb-sqlbench", &[
+        "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-types", "scaledb-sql", "scaledb-workloads",
+    ], &["scaledb-acc", "scaledb-server"]),
     row("scaledb-cli", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
         "scaledb-acc", "scaledb-cicada", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb",
         "scaledb-verify", "scaledb-workloads", "scaledb-pgwire", "scaledb-server",
+        "scaledb-sqlbench",
     ], CHECKERS),
     row("xtask", &[], &[]),
 ];

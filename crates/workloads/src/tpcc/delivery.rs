@@ -1,7 +1,7 @@
 //! The Delivery transaction (clause 2.7): all ten districts in one transaction.
 
+use super::input::DeliveryInput;
 use super::keys;
-use super::random::Draw;
 use super::scale::{DISTRICTS, MAX_LINES};
 use super::schema::{Tables, customer, order_line, orders};
 use crate::driver::{Abort, Outcome};
@@ -62,11 +62,10 @@ impl Delivery {
         }
     }
 
-    /// Draws the input (clause 2.7.1).
-    pub fn prepare(&mut self, draw: &mut Draw, w_id: i16, now: i64) {
-        self.w_id = w_id;
-        self.o_carrier_id = draw.rng.within(1, 10) as i16;
-        self.ol_delivery_d = now;
+    /// Takes the input.
+    pub fn enter(&mut self, input: &DeliveryInput) {
+        (self.w_id, self.o_carrier_id, self.ol_delivery_d) =
+            (input.w_id, input.o_carrier_id, input.ol_delivery_d);
     }
 
     /// Runs it up to its commit (clause 2.7.4), step by step for all districts, so that the look-ups of a

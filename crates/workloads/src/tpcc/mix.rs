@@ -5,14 +5,13 @@
 //! Stock-Level), and runs Delivery at once instead of queueing it.
 
 use super::delivery::Delivery;
+use super::input::{Input, Inputs};
 use super::new_order::NewOrder;
 use super::order_status::OrderStatus;
 use super::payment::Payment;
-use super::random::{Constants, Draw};
 use super::schema::Tables;
 use super::stock_level::StockLevel;
 use crate::driver::{Client, Outcome, Transaction, Workload};
-use crate::rng::Rng;
 use scaledb_engine::{TxnKind, Worker};
 use scaledb_sync::Arc;
 
@@ -76,20 +75,10 @@ impl Workload for Tpcc {
         &["New-Order", "Payment", "Order-Status", "Delivery", "Stock-Level"]
     }
 
-    /// Terminal `number` works for the warehouses `number + 1`, `number + 1 + of`, ...: each thread has its
-    /// own if there are enough.
     fn client(&self, number: usize, of: usize) -> Terminal {
         let t = &*self.tables;
-        let warehouses = usize::from(t.scale.warehouses);
-        let first = number % warehouses;
-        let step = of.min(warehouses);
-        // a stream that no other run of this seed used: the terminals of two runs must not agree
-        let rng = Rng::new(self.seed ^ 0x7465_726D_696E_616C, number as u64);
         Terminal {
-            draw: Draw::new(rng, Constants::run(self.seed), t.scale),
-            deck: self.mix.deck(),
-            dealt: 0,
-            homes: (first..warehouses).step_by(step).map(|w| w as i16 + 1).collect(),
+            inputs: Inputs::new(t.scale, self.mix, self.seed, number, of),
             reads: if self.snapshot_reads { TxnKind::Snapshot } else { TxnKind::ReadOnly },
             class: Class::NewOrder,
             new_order: NewOrder::new(t),
@@ -106,11 +95,7 @@ impl Workload for Tpcc {
 #[derive(Clone, Debug)]
 pub struct Terminal {
     tables: Arc<Tables>,
-    draw: Draw,
-    deck: Vec<Class>,
-    /// Cards of the deck that are used up; it is shuffled when all are.
-    dealt: usize,
-    homes: Vec<i16>,
+    inputs: Inputs,
     reads: TxnKind,
     class: Class,
     new_order: NewOrder,
@@ -123,48 +108,34 @@ pub struct Terminal {
 impl Terminal {
     /// The warehouses that it works for.
     pub fn homes(&self) -> &[i16] {
-        &self.homes
-    }
-
-    #[inline]
-    fn deal(&mut self) -> Class {
-        if self.dealt == 0 {
-            self.draw.rng.shuffle(&mut self.deck);
-        }
-        let card = self.deck[self.dealt];
-        self.dealt = (self.dealt + 1) % self.deck.len();
-        card
+        self.inputs.homes()
     }
 }
 
 impl Client for Terminal {
     #[inline]
     fn prepare(&mut self, now: i64) -> Transaction {
-        self.class = self.deal();
-        let w = match *self.homes {
-            [w] => w,
-            ref homes => homes[self.draw.rng.below(homes.len() as u64) as usize],
-        };
-        let draw = &mut self.draw;
-        let kind = match self.class {
-            Class::NewOrder => {
-                self.new_order.prepare(draw, w, now);
+        let input = self.inputs.next(now);
+        self.class = input.class();
+        let kind = match &input {
+            Input::NewOrder(input) => {
+                self.new_order.enter(input);
                 TxnKind::ReadWrite
             }
-            Class::Payment => {
-                self.payment.prepare(draw, w, now);
+            Input::Payment(input) => {
+                self.payment.enter(input);
                 TxnKind::ReadWrite
             }
-            Class::OrderStatus => {
-                self.order_status.prepare(draw, w);
+            Input::OrderStatus(input) => {
+                self.order_status.enter(input);
                 self.reads
             }
-            Class::Delivery => {
-                self.delivery.prepare(draw, w, now);
+            Input::Delivery(input) => {
+                self.delivery.enter(input);
                 TxnKind::ReadWrite
             }
-            Class::StockLevel => {
-                self.stock_level.prepare(draw, w);
+            Input::StockLevel(input) => {
+                self.stock_level.enter(input);
                 self.reads
             }
         };

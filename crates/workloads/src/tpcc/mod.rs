@@ -3,6 +3,7 @@
 pub mod by_name;
 pub mod consistency;
 pub mod delivery;
+pub mod input;
 pub mod keys;
 pub mod load;
 pub mod mix;
@@ -15,6 +16,7 @@ pub mod schema;
 pub mod stock_level;
 
 pub use consistency::{Condition, check};
+pub use input::{Input, Inputs};
 pub use load::load;
 pub use mix::{Class, Mix, Terminal, Tpcc};
 pub use scale::Scale;

@@ -1,7 +1,8 @@
 //! The New-Order transaction (clause 2.4).
 
+use super::input::NewOrderInput;
 use super::keys;
-use super::random::{Draw, is_original};
+use super::random::is_original;
 use super::scale::{DISTRICTS, MAX_LINES};
 use super::schema::{Tables, customer, district, item, new_order, order_line, orders, stock, warehouse};
 use crate::driver::{Abort, Outcome};
@@ -119,22 +120,10 @@ impl NewOrder {
         }
     }
 
-    /// Draws the input (clause 2.4.1).
-    pub fn prepare(&mut self, draw: &mut Draw, w_id: i16, now: i64) {
-        self.w_id = w_id;
-        self.d_id = draw.district();
-        self.c_id = draw.customer();
-        self.o_entry_d = now;
-        self.ol_cnt = draw.rng.within(5, MAX_LINES as u32) as usize;
-        let rollback = draw.rng.percent(1);
-        for line in &mut self.lines[..self.ol_cnt] {
-            line.ol_i_id = draw.item();
-            line.ol_supply_w_id = if draw.rng.percent(1) { draw.other_warehouse(w_id) } else { w_id };
-            line.ol_quantity = draw.rng.within(1, 10) as i16;
-        }
-        if rollback {
-            self.lines[self.ol_cnt - 1].ol_i_id = draw.unused_item();
-        }
+    /// Takes the input.
+    pub fn enter(&mut self, input: &NewOrderInput) {
+        (self.w_id, self.d_id, self.c_id) = (input.w_id, input.d_id, input.c_id);
+        (self.o_entry_d, self.ol_cnt, self.lines) = (input.o_entry_d, input.ol_cnt, input.lines);
     }
 
     /// Runs it up to its commit (clause 2.4.2).

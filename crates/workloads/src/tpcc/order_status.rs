@@ -1,9 +1,9 @@
 //! The Order-Status transaction (clause 2.6).
 
 use super::by_name::NameSearch;
+use super::input::OrderStatusInput;
 use super::keys;
 use super::payment::Who;
-use super::random::Draw;
 use super::scale::MAX_LINES;
 use super::schema::{Tables, customer, order_line, orders};
 use crate::driver::{Abort, Outcome};
@@ -91,11 +91,9 @@ impl OrderStatus {
         }
     }
 
-    /// Draws the input (clause 2.6.1).
-    pub fn prepare(&mut self, draw: &mut Draw, w_id: i16) {
-        self.w_id = w_id;
-        self.d_id = draw.district();
-        self.customer = Who::draw(draw);
+    /// Takes the input.
+    pub fn enter(&mut self, input: &OrderStatusInput) {
+        (self.w_id, self.d_id, self.customer) = (input.w_id, input.d_id, input.customer);
     }
 
     /// Runs it up to its commit (clause 2.6.2).

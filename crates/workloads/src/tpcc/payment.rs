@@ -1,6 +1,7 @@
 //! The Payment transaction (clause 2.5).
 
 use super::by_name::NameSearch;
+use super::input::PaymentInput;
 use super::keys;
 use super::random::{Draw, trimmed};
 use super::schema::{Tables, customer, district, history, warehouse};
@@ -99,17 +100,11 @@ impl Payment {
         }
     }
 
-    /// Draws the input (clause 2.5.1).
-    pub fn prepare(&mut self, draw: &mut Draw, w_id: i16, now: i64) {
-        self.w_id = w_id;
-        self.d_id = draw.district();
-        (self.c_w_id, self.c_d_id) = (w_id, self.d_id);
-        if draw.rng.percent(15) && draw.has_remote() {
-            (self.c_w_id, self.c_d_id) = (draw.other_warehouse(w_id), draw.district());
-        }
-        self.customer = Who::draw(draw);
-        self.h_amount = draw.rng.within(1_00, 5_000_00) as i32;
-        self.h_date = now;
+    /// Takes the input.
+    pub fn enter(&mut self, input: &PaymentInput) {
+        (self.w_id, self.d_id) = (input.w_id, input.d_id);
+        (self.c_w_id, self.c_d_id, self.customer) = (input.c_w_id, input.c_d_id, input.customer);
+        (self.h_amount, self.h_date) = (input.h_amount, input.h_date);
     }
 
     /// Runs it up to its commit (clause 2.5.2).

@@ -1,7 +1,7 @@
 //! The Stock-Level transaction (clause 2.8).
 
+use super::input::StockLevelInput;
 use super::keys;
-use super::random::Draw;
 use super::schema::{Tables, district, order_line, stock};
 use crate::driver::{Abort, Outcome};
 use scaledb_engine::{Order, Range, Worker};
@@ -49,11 +49,9 @@ impl StockLevel {
         }
     }
 
-    /// Draws the input (clause 2.8.1).
-    pub fn prepare(&mut self, draw: &mut Draw, w_id: i16) {
-        self.w_id = w_id;
-        self.d_id = draw.district();
-        self.threshold = i64::from(draw.rng.within(10, 20));
+    /// Takes the input.
+    pub fn enter(&mut self, input: &StockLevelInput) {
+        (self.w_id, self.d_id, self.threshold) = (input.w_id, input.d_id, input.threshold);
     }
 
     /// Runs it up to its commit (clause 2.8.2).

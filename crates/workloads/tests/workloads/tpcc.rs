@@ -5,6 +5,7 @@ use scaledb_engine::{Engine, Worker};
 use scaledb_row::Datum;
 use scaledb_verify::reference::Reference;
 use scaledb_workloads::driver::{Abort, Client, Workload};
+use scaledb_workloads::tpcc::input::{NewOrderInput, PaymentInput};
 use scaledb_workloads::tpcc::new_order::{Line, NewOrder};
 use scaledb_workloads::tpcc::order_status::OrderStatus;
 use scaledb_workloads::tpcc::payment::{Payment, Who};
@@ -428,14 +429,14 @@ fn inputs_follow_the_specified_distribution() {
     let (mut lines, mut remote_lines, mut rollbacks, mut remote, mut named) = (0, 0, 0, 0, 0);
     let n = 50_000;
     for _ in 0..n {
-        new_order.prepare(&mut draw, 3, NOW);
+        new_order.enter(&NewOrderInput::draw(&mut draw, 3, NOW));
         let entered = &new_order.lines[..new_order.ol_cnt];
         lines += entered.len();
         remote_lines += entered.iter().filter(|l| l.ol_supply_w_id != 3).count();
         rollbacks += usize::from(entered[entered.len() - 1].ol_i_id == 100_001);
         assert!(entered[..entered.len() - 1].iter().all(|l| (1..=100_000).contains(&l.ol_i_id)));
         assert!((1..=3_000).contains(&new_order.c_id) && (1..=10).contains(&new_order.d_id));
-        payment.prepare(&mut draw, 3, NOW);
+        payment.enter(&PaymentInput::draw(&mut draw, 3, NOW));
         assert!((100..=500_000).contains(&payment.h_amount));
         remote += usize::from(payment.c_w_id != 3);
         named += usize::from(matches!(payment.customer, Who::Name(_)));

@@ -1,0 +1,24 @@
+//! Benchmarks through SQL: the same statements in process, and over the wire to any server that speaks PostgreSQL's
+//! protocol.
+//!
+//! ```text
+//!   tpcc/ ── transactions, loader, conditions, written against ──► Client
+//!                                                         ┌───────────┴───────────┐
+//!                                              Embedded: a session       Wire: a connection
+//!                                              of scaledb-sql            by rust-postgres
+//! ```
+//!
+//! Values travel in the protocol's binary format on both ways, so that both run the same code of the database.
+
+mod client;
+mod embedded;
+mod rows;
+pub mod tpcc;
+mod values;
+mod wire;
+
+pub use client::{Client, Failure};
+pub use embedded::Embedded;
+pub use rows::Rows;
+pub use values::Param;
+pub use wire::Wire;
