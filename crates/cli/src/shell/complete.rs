@@ -128,10 +128,10 @@ impl Completer {
                 found
             }
             "h" | "help" => {
-                let typed = typed[from + space..].trim_start();
-                let start = from + space + typed.len().min(1).max(1);
+                let topic = typed[from + space..].trim_start();
+                let start = typed.len() - topic.len();
                 let names =
-                    help::names().filter(|name| name.to_lowercase().starts_with(&typed.to_lowercase()));
+                    help::names().filter(|name| name.to_lowercase().starts_with(&topic.to_lowercase()));
                 return (start, names.map(str::to_owned).collect());
             }
             "x" => of(&["on", "off", "auto"]),
@@ -286,12 +286,13 @@ mod tests {
         let mut names: Vec<&String> = named.keys().collect();
         names.sort();
         assert_eq!(names, ["a", "accounts"]);
-        assert_eq!(tables_named("select 1 from accounts as b", &relations).contains_key("b"), true);
+        assert!(tables_named("select 1 from accounts as b", &relations).contains_key("b"));
     }
 
     #[test]
     fn words_are_found_behind_wide_characters() {
-        assert_eq!(word_start("select 'ü'"), 10 + 1 - 1 + 1 - 1);
+        assert_eq!(word_start("select ü"), 7);
+        assert_eq!(word_start("select ·x"), 9);
         assert_eq!(word_before("select * from "), "from");
     }
 }

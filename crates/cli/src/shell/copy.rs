@@ -4,7 +4,7 @@ use super::command::fail;
 use super::connection::CopyData;
 use super::input::Input;
 use super::printer::CopySource;
-use super::shell::{Done, Lines, Redirect, Shell};
+use super::repl::{Done, Lines, Redirect, Shell};
 use super::variables;
 use scaledb_sql::lex::{Kind, Lexer, Token, text_of};
 use std::fs::File;

@@ -1,8 +1,8 @@
 //! `\d` and its kin: questions to the system catalogs, which a PostgreSQL server would answer, too.
 
 use super::command::fail;
+use super::repl::{Done, Shell};
 use super::rows::Rows;
-use super::shell::{Done, Shell};
 use super::table;
 use super::variables::literal;
 use std::fmt::Write;

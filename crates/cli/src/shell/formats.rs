@@ -80,7 +80,7 @@ pub(crate) fn end(out: &mut dyn Write, settings: &Settings, rows: usize) -> io::
     match settings.format {
         Format::Json if rows == 0 => writeln!(out, "]"),
         Format::Json => writeln!(out, "\n]"),
-        Format::Unaligned if !settings.tuples_only && (settings.expanded != Expanded::On || rows == 0) => {
+        Format::Unaligned if !settings.tuples_only && settings.expanded != Expanded::On => {
             writeln!(out, "({})", table::count(rows))
         }
         _ => Ok(()),

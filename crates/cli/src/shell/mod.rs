@@ -1,7 +1,7 @@
 //! `scaledb shell`: SQL at a terminal, or from a script.
 //!
 //! ```text
-//!  input.rs, editor.rs ─► scanner.rs ─► shell.rs ─┬─► connection.rs: local.rs, remote/
+//!  input.rs, editor.rs ─► scanner.rs ─► repl.rs ──┬─► connection.rs: local.rs, remote/
 //!      lines               statements             │        │ columns, rows, tag
 //!                          \commands ─► command.rs┘        ▼
 //!                                                 printer.rs ─► table.rs, formats.rs, report.rs
@@ -24,11 +24,11 @@ mod interrupt;
 mod local;
 mod printer;
 mod remote;
+mod repl;
 mod report;
 mod rows;
 mod scanner;
 mod settings;
-mod shell;
 mod table;
 mod variables;
 
@@ -41,8 +41,8 @@ use input::{Input, Reader};
 use interrupt::Interrupt;
 use local::Local;
 use remote::Remote;
+use repl::{Done, Outcome, Shell};
 use settings::{Expanded, Format, Settings};
-use shell::{Done, Outcome, Shell};
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};

@@ -89,7 +89,7 @@ impl Scanner {
                     return None;
                 }
                 Kind::Semicolon if self.depth == 0 => {
-                    let statement = self.text[..token.start].trim().to_owned();
+                    let statement = bare(&self.text[..token.start]).to_owned();
                     self.cut(0, token.end);
                     return Some(Piece::Statement(statement));
                 }
@@ -141,7 +141,7 @@ impl Scanner {
 
     /// Takes the statement as if it were complete.
     pub(crate) fn take(&mut self) -> String {
-        let statement = self.statement().to_owned();
+        let statement = bare(&self.text).to_owned();
         self.clear();
         statement
     }
@@ -155,6 +155,14 @@ impl Scanner {
     /// Forgets what was not complete.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
+    }
+}
+
+/// A statement without the comments before it: places of errors are counted from its first word.
+fn bare(text: &str) -> &str {
+    match Lexer::new(text).next() {
+        Some(first) => text[first.start..].trim(),
+        None => "",
     }
 }
 
@@ -218,6 +226,14 @@ mod tests {
             assert_eq!(scanner.next(), None, "{text}");
             assert_eq!(scanner.within(), within, "{text}");
         }
+    }
+
+    #[test]
+    fn comments_before_a_statement_are_left_out() {
+        let mut scanner = Scanner::default();
+        scanner.push("-- a\n/* b */ select -- c\n1;\n-- d\n");
+        assert_eq!(pieces(&mut scanner), [statement("select -- c\n1")]);
+        assert_eq!(scanner.take(), "");
     }
 
     #[test]

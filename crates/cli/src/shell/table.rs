@@ -141,13 +141,18 @@ fn lines(
     loop {
         let last = rest.len().saturating_sub(1);
         for (column, cell) in rest.iter_mut().enumerate() {
-            let (text, more) = match cell.take() {
-                None => ("", None),
-                Some(text) => text.split_once('\n').map_or((text, None), |(line, more)| (line, Some(more))),
+            out.write_all(if column == 0 { b" " } else { b"| " })?;
+            let Some(whole) = cell.take() else {
+                // its lines are over
+                if column < last {
+                    pad(out, widths[column] + 1)?;
+                }
+                continue;
             };
+            let (text, more) =
+                whole.split_once('\n').map_or((whole, None), |(line, more)| (line, Some(more)));
             *cell = more;
             let room = widths[column].saturating_sub(width(text));
-            out.write_all(if column == 0 { b" " } else { b"| " })?;
             if right(column) {
                 pad(out, room)?;
                 out.write_all(text.as_bytes())?;
@@ -178,45 +183,59 @@ pub(crate) fn expanded(out: &mut dyn Write, rows: &Rows, settings: &Settings) ->
         }
         return writeln!(out);
     }
-    let names: Vec<_> = rows.columns.iter().map(|column| column.name.replace('\n', " ")).collect();
-    let name_width = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let names: Vec<_> = rows.columns.iter().map(|column| shown(&column.name)).collect();
+    let widest = |text: &str| text.split('\n').map(width).max().unwrap_or(0);
+    let name_width = names.iter().map(|name| widest(name)).max().unwrap_or(0);
     let mut value_width = 0;
     for row in 0..rows.len() {
         for column in 0..names.len() {
             let text = shown(rows.get(row, column).unwrap_or(&settings.null));
-            value_width = value_width.max(text.split('\n').map(width).max().unwrap_or(0));
+            value_width = value_width.max(widest(&text));
         }
     }
     for row in 0..rows.len() {
         if !settings.tuples_only {
-            rule(out, row + 1, name_width, value_width)?;
+            rule(out, &format!("-[ RECORD {} ]", row + 1), name_width, value_width)?;
         } else if row > 0 {
-            writeln!(out)?;
+            rule(out, "", name_width, value_width)?;
         }
         for (column, name) in names.iter().enumerate() {
             let text = shown(rows.get(row, column).unwrap_or(&settings.null));
-            let mut parts = text.split('\n').peekable();
-            let mut name = name.as_str();
-            while let Some(part) = parts.next() {
-                out.write_all(name.as_bytes())?;
-                pad(out, name_width - width(name))?;
-                name = "";
-                out.write_all(b" | ")?;
-                out.write_all(part.as_bytes())?;
-                if parts.peek().is_some() {
-                    pad(out, value_width - width(part))?;
-                    out.write_all(b"+")?;
-                }
-                writeln!(out)?;
-            }
+            pair(out, name, &text, name_width, value_width)?;
         }
     }
     writeln!(out)
 }
 
+/// A name and its value, beside each other; both may have several lines.
+fn pair(
+    out: &mut dyn Write,
+    name: &str,
+    value: &str,
+    name_width: usize,
+    value_width: usize,
+) -> io::Result<()> {
+    let (mut names, mut values) = (name.split('\n').peekable(), value.split('\n').peekable());
+    while names.peek().is_some() || values.peek().is_some() {
+        let name = names.next().unwrap_or_default();
+        out.write_all(name.as_bytes())?;
+        pad(out, name_width - width(name))?;
+        out.write_all(if names.peek().is_some() { b"+|" } else { b" |" })?;
+        if let Some(part) = values.next() {
+            write!(out, " {part}")?;
+            if values.peek().is_some() {
+                pad(out, value_width - width(part))?;
+                out.write_all(b"+")?;
+            }
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
 /// `-[ RECORD 1 ]-+----`: the cross stands where the bars are, if the record's number leaves room for it.
-fn rule(out: &mut dyn Write, record: usize, name_width: usize, value_width: usize) -> io::Result<()> {
-    let mut line = format!("-[ RECORD {record} ]");
+fn rule(out: &mut dyn Write, record: &str, name_width: usize, value_width: usize) -> io::Result<()> {
+    let mut line = record.to_owned();
     let cross = name_width + 1;
     while line.len() < cross {
         line.push('-');
