@@ -61,7 +61,7 @@ fn tab_completes_keywords_tables_columns_and_commands() {
     shell.exp_string("CREATE TABLE").unwrap();
     shell.exp_string("scaledb=> ").unwrap();
     // each word by its first letters
-    keys(&mut shell, "sele\t 'rows: ' || count(*) fro\t cust\t c whe\t c.sur\t is null;\r");
+    keys(&mut shell, "sele\t 'rows: ' || count(*) fro\t cust\t c wher\t c.sur\t is null;\r");
     shell.exp_string("rows: 0").unwrap();
     shell.exp_string("scaledb=> ").unwrap();
     keys(&mut shell, "\\conn\t\r");

@@ -77,12 +77,14 @@ impl Connection for Local {
         }
         let Sink { receiver, waiting, failed, .. } = sink;
         self.notices(receiver);
-        match (step, failed) {
-            (_, Some(error)) => Err(Failure::Output(error)),
-            // the statement that seemed complete is not: its commit failed
-            (Err(error), None) => Err(Failure::Report(Box::new(report("ERROR", &error)))),
-            (Ok(_), None) => Ok(waiting.map_or(Ok(()), |tag| receiver.complete(&tag.to_string()))?),
+        if let Some(error) = failed {
+            return Err(Failure::Output(error));
         }
+        // before the error of a statement behind it, if there is one: so does a server
+        if let Some(tag) = waiting {
+            receiver.complete(&tag.to_string())?;
+        }
+        step.map(|_| ()).map_err(|error| Failure::Report(Box::new(report("ERROR", &error))))
     }
 
     fn transaction(&self) -> Transaction {
