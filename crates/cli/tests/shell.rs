@@ -39,8 +39,7 @@ insert into t values (1, 'ann', 1.5), (20, '日本', null), (3, E'two\\nlines', 
 #[test]
 fn tables_are_aligned_as_psql_does() {
     let printed = prints(&["-q"], &format!("{TABLE}select id, n, name from t order by id;\n"));
-    let expected = "\
- id |  n  | name  
+    let expected = " id |  n  | name  
 ----+-----+-------
   1 | 1.5 | ann
   3 | 3.0 | two  +

@@ -5,15 +5,11 @@ use std::path::Path;
 use std::process::Command;
 
 /// How long an answer may take: it bounds a failure, no success waits for it.
-const PATIENCE_MS: u64 = 120_000;
+const PATIENCE_MS: u64 = 60_000;
 
 fn shell(history: &Path) -> PtySession {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scaledb"));
-    command
-        .args(["shell", "--quiet"])
-        .env("SCALEDB_HISTORY", history)
-        .env("TERM", "xterm")
-        .env("USER", "ann");
+    command.args(["shell"]).env("SCALEDB_HISTORY", history).env("TERM", "xterm").env("USER", "ann");
     let mut shell = spawn_command(command, Some(PATIENCE_MS)).unwrap();
     shell.exp_string("scaledb=> ").unwrap();
     shell
