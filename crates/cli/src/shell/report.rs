@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_caret_stands_below_the_character() {
         assert_eq!(at("select x", 8), "LINE 1: select x\n               ^\n");
-        assert_eq!(at("select 1,\n  '日本', x\nfrom t", 20), "LINE 2:   '日本', x\n                  ^\n");
+        assert_eq!(at("select 1,\n  '日本', x\nfrom t", 19), "LINE 2:   '日本', x\n                  ^\n");
         assert_eq!(at("select", 7), "LINE 1: select\n              ^\n");
         assert_eq!(at("", 4_000), "LINE 1: \n        ^\n");
         assert_eq!(at("a", 0), "");

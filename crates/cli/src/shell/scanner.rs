@@ -111,7 +111,7 @@ impl Scanner {
             }
             self.scanned = token.end;
         }
-        if self.statement().is_empty() && Lexer::new(&self.text).next().is_none() {
+        if bare(&self.text).is_empty() {
             self.clear();
         }
         None
@@ -136,13 +136,19 @@ impl Scanner {
 
     /// The statement that is not complete yet.
     pub(crate) fn statement(&self) -> &str {
-        self.text.trim()
+        // lines behind a command are not part of it yet
+        let end = if self.open.is_some() { self.text.len() } else { self.scanned };
+        self.text[..end].trim()
     }
 
     /// Takes the statement as if it were complete.
     pub(crate) fn take(&mut self) -> String {
-        let statement = bare(&self.text).to_owned();
-        self.clear();
+        let statement = bare(self.statement()).to_owned();
+        if self.open.is_some() {
+            self.clear();
+        } else {
+            self.cut(0, self.scanned);
+        }
         statement
     }
 
@@ -245,7 +251,6 @@ mod tests {
         assert_eq!(scanner.next(), None);
         scanner.push("c', 1;\n");
         assert_eq!(scanner.next(), Some(statement("select 'a\nb;\nc', 1")));
-        assert_eq!(scanner.within(), Within::Statement);
         assert_eq!(scanner.next(), None);
         assert_eq!(scanner.within(), Within::Nothing);
     }
