@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::Result;
+use crate::shell::ShellArgs;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_sync::thread::cores;
@@ -33,6 +34,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Be a server for PostgreSQL's clients.
     Serve(ServeArgs),
+    /// Run SQL: in memory, on a directory, or on a server; at a terminal, or from a script.
+    Shell(ShellArgs),
     /// Print what the server's configuration keeps of a password (read from the standard input).
     Password,
     /// Verify a database directory: every checksum, and tables against their indexes.

@@ -1,6 +1,6 @@
 //! The `scaledb` command.
 //!
-//! Exit codes: 0, done; 1, a check of the database failed; 2, wrong arguments or an error.
+//! Exit codes: 0, done; 1, a check of the database failed; 2, wrong arguments or an error. The shell has its own.
 
 mod args;
 mod bench;
@@ -11,6 +11,7 @@ mod password;
 mod print;
 mod progress;
 mod serve;
+mod shell;
 
 use args::{Args, Command};
 use clap::Parser;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Shell(args) => return shell::run(&args),
         Command::Password => password::run(),
         Command::Check(args) => directory::check(&args),
         Command::Backup(args) => directory::backup(&args),

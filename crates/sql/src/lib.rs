@@ -29,4 +29,5 @@ mod workers;
 
 pub use api::{Column, CopyInfo, Description, Executed, Notice, RowSink, Severity, Status, Step, Tag};
 pub use database::Database;
+pub use parse::lex;
 pub use session::{Cancel, Session};

@@ -1,10 +1,10 @@
-//! The lexical structure of SQL, as far as splitting, normalising and the short statements need it.
+//! The lexical structure of SQL, as far as splitting, normalising, the short statements and shells need it.
 //!
 //! It allocates nothing and accepts anything: what is not a token is an operator character.
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// An unquoted word: a keyword or a name.
     Word,
     /// `"a name"`.
@@ -29,39 +29,48 @@ pub(crate) enum Kind {
 
 /// A token: its kind and its place in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) kind: Kind,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct Token {
+    /// What it is.
+    pub kind: Kind,
+    /// The byte that it begins at.
+    pub start: usize,
+    /// The byte behind it.
+    pub end: usize,
 }
 
 impl Token {
     /// The token's text.
-    pub(crate) fn of<'a>(&self, text: &'a str) -> &'a str {
+    pub fn of<'a>(&self, text: &'a str) -> &'a str {
         &text[self.start..self.end]
     }
 
     /// Whether the token is this keyword, given in lower case.
-    pub(crate) fn is(&self, text: &str, word: &str) -> bool {
+    pub fn is(&self, text: &str, word: &str) -> bool {
         self.kind == Kind::Word && self.of(text).eq_ignore_ascii_case(word)
     }
 
     /// Whether the token is this punctuation or operator.
-    pub(crate) fn is_sign(&self, text: &str, sign: &str) -> bool {
+    pub fn is_sign(&self, text: &str, sign: &str) -> bool {
         matches!(self.kind, Kind::Punct | Kind::Operator | Kind::Semicolon) && self.of(text) == sign
     }
 }
 
 /// The tokens of a text, comments and spaces left out.
-#[derive(Clone)]
-pub(crate) struct Lexer<'a> {
+#[derive(Clone, Debug)]
+pub struct Lexer<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Lexer<'a> {
-    pub(crate) fn new(text: &'a str) -> Self {
+    /// The tokens of a text.
+    pub fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
+    }
+
+    /// The tokens from a byte on, which must stand between two tokens.
+    pub fn starting_at(text: &'a str, at: usize) -> Self {
+        Self { text, at }
     }
 
     fn bytes(&self) -> &'a [u8] {
@@ -244,7 +253,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
 }
 
 /// A name as SQL understands it: folded to lower case unless quoted.
-pub(crate) fn name_of(token: Token, text: &str) -> Option<String> {
+pub fn name_of(token: Token, text: &str) -> Option<String> {
     match token.kind {
         Kind::Word => Some(token.of(text).to_lowercase()),
         Kind::Quoted => Some(text[token.start + 1..token.end - 1].replace("\"\"", "\"")),
@@ -253,7 +262,7 @@ pub(crate) fn name_of(token: Token, text: &str) -> Option<String> {
 }
 
 /// The content of a plain text literal.
-pub(crate) fn text_of(token: Token, text: &str) -> Option<String> {
+pub fn text_of(token: Token, text: &str) -> Option<String> {
     match token.kind {
         Kind::Text => Some(text[token.start + 1..token.end - 1].replace("''", "'")),
         Kind::Special if text[token.start..].starts_with(['e', 'E']) => {

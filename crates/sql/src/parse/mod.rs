@@ -1,6 +1,6 @@
 //! From text to syntax trees.
 
-pub(crate) mod lex;
+pub mod lex;
 pub(crate) mod normalize;
 pub(crate) mod utility;
 

@@ -75,6 +75,11 @@ impl Cancel {
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed); // the flag stands alone
     }
+
+    /// Takes a request back that came after the end of its statement: the next one runs.
+    pub fn withdraw(&self) {
+        self.0.store(false, Ordering::Relaxed); // the flag stands alone
+    }
 }
 
 impl<E: Engine> Session<E> {
