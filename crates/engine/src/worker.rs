@@ -133,6 +133,15 @@ pub trait Engine: Send + Sync + 'static {
         let _ = ts;
         Ok(())
     }
+
+    /// Writes a checkpoint, and returns when the next opening starts from it. Does nothing for an engine that keeps
+    /// no files.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`]: the checkpoint before stays in force.
+    fn checkpoint(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// One thread's access to a database: runs one transaction at a time.

@@ -6,7 +6,7 @@ use crate::bind::Lookup;
 use crate::exec::Exec;
 use crate::exec::references::Check;
 use crate::parse::utility::{Isolation, Modes};
-use scaledb_base::TableId;
+use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, Savepoint, TableInfo, TxnKind, Worker};
 use scaledb_types::{Result, SqlError, SqlState};
@@ -256,28 +256,36 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Commits the transaction.
+    /// Commits the transaction, and returns when all that it depends on is durable, unless `synchronous_commit` is
+    /// off.
     ///
     /// # Errors
-    /// 40001 and others: it was rolled back.
+    /// 40001 and others: it was rolled back. 58030: it may be committed, and the disk does not take it.
     pub(super) fn commit(&mut self) -> Result<()> {
-        let result = self.try_commit();
-        if result.is_err() {
-            self.rollback();
-            return result;
-        }
+        let depends_on = match self.try_commit() {
+            Ok(depends_on) => depends_on,
+            Err(error) => {
+                self.rollback();
+                return Err(error);
+            }
+        };
+        // of this transaction: SET LOCAL ends with it
+        let synchronous = self.synchronous;
         self.state.settings.borrow_mut().commit();
+        // the worker is given back before the wait: others can have it meanwhile
         self.finish();
+        let durable = if synchronous { self.state.shared.engine.wait_durable(depends_on) } else { Ok(()) };
         let dropped = std::mem::take(&mut self.transaction.dropped);
         for table in dropped {
             self.empty(table);
         }
-        Ok(())
+        durable.map_err(crate::error::not_durable)
     }
 
-    fn try_commit(&mut self) -> Result<()> {
+    /// The latest commit that the transaction depends on, itself included.
+    fn try_commit(&mut self) -> Result<Timestamp> {
         if !self.transaction.has_begun() {
-            return Ok(());
+            return Ok(Timestamp::ZERO);
         }
         self.check_deferred()?;
         if self.transaction.changed {
@@ -305,7 +313,8 @@ impl<E: Engine> Session<E> {
         let committed = worker.commit();
         drop(raised);
         match committed {
-            Ok(_) => Ok(()),
+            // the tables that it found are those of the last change of the catalog
+            Ok(_) => Ok(worker.depends_on().max(shared.changed_at())),
             Err(error) => {
                 use super::context::Host;
                 Err(self.state.engine_error(error))
@@ -314,7 +323,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Commits a transaction that has changed the catalog.
-    fn commit_change(&mut self) -> Result<()> {
+    fn commit_change(&mut self) -> Result<Timestamp> {
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         let shared = &self.state.shared;
         let closed = shared.gate.close();
@@ -332,12 +341,13 @@ impl<E: Engine> Session<E> {
             use super::context::Host;
             return Err(self.state.engine_error(error));
         }
+        let depends_on = worker.depends_on();
         let catalog = Arc::new(catalog);
-        shared.publish(catalog.clone());
+        shared.publish(catalog.clone(), depends_on);
         drop(closed);
         self.state.use_catalog(catalog);
         self.transaction.created.clear();
-        Ok(())
+        Ok(depends_on)
     }
 
     /// Looks at the foreign keys that wait for the commit.
@@ -394,34 +404,10 @@ impl<E: Engine> Session<E> {
 
     /// Empties a table of the engine that nothing names any more, and keeps it for another one.
     fn empty(&mut self, table: Arc<TableInfo>) {
-        const BATCH: usize = 10_000;
         let shared = self.state.shared.clone();
         let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) else { return };
-        let none = scaledb_row::Projection::existence();
-        let emptied = loop {
-            let deleted = worker.run(TxnKind::ReadWrite, |worker| {
-                let mut rows = Vec::new();
-                let all = scaledb_engine::Range::ALL;
-                worker.scan(table.id, all, scaledb_engine::Order::Forward, &none, |row, _, _| {
-                    rows.push(row);
-                    if rows.len() < BATCH {
-                        std::ops::ControlFlow::Continue(())
-                    } else {
-                        std::ops::ControlFlow::Break(())
-                    }
-                })?;
-                for row in &rows {
-                    worker.delete_at(table.id, *row)?;
-                }
-                Ok(rows.len())
-            });
-            match deleted {
-                Ok(count) if count < BATCH => break true,
-                Ok(_) => {}
-                // its rows stay, and it is not used again
-                Err(_) => break false,
-            }
-        };
+        // if it fails, rows stay, and it is not used again before the next start
+        let emptied = crate::database::empty(&mut worker, table.id).is_ok();
         shared.workers.give(&self.place, worker);
         if emptied {
             shared.keep_spare(table);
