@@ -31,8 +31,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result {
         }
         (EngineKind::Cicada, Some(data)) => {
             let data = data.display();
-            Err(format!("{data}: Cicada keeps its databases in memory only: leave the directory out, or take acc")
-                .into())
+            Err(format!(
+                "{data}: Cicada keeps its databases in memory only: leave the directory out, or take acc"
+            )
+            .into())
         }
     }
 }

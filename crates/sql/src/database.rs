@@ -16,6 +16,10 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+/// What the names of the engine's tables begin with; a number follows. No table that the library makes for an
+/// application should be taken for one of these.
+const PREFIX: char = '#';
+
 /// A database with SQL: an engine, its catalog, and the plans of statements. A handle: clones share it.
 pub struct Database<E: Engine> {
     shared: Arc<Shared<E>>,
@@ -134,7 +138,7 @@ impl<E: Engine> Shared<E> {
         if let Some(info) = spare {
             return Ok(info);
         }
-        let name = format!("t{}", self.new_oid());
+        let name = format!("{PREFIX}{}", self.new_oid());
         for (number, index) in def.indexes.iter_mut().enumerate() {
             index.name = format!("{name}.{number}");
         }
@@ -145,7 +149,7 @@ impl<E: Engine> Shared<E> {
                 Err(scaledb_base::Error::TooManyWorkers { .. }) if self.workers.discard_one() => {}
                 Err(scaledb_base::Error::TableExists(_)) => {
                     // left behind by a transaction of an earlier run
-                    let name = format!("t{}", self.new_oid());
+                    let name = format!("{PREFIX}{}", self.new_oid());
                     for (number, index) in def.indexes.iter_mut().enumerate() {
                         index.name = format!("{name}.{number}");
                     }
@@ -172,7 +176,7 @@ fn left_over<E: Engine>(
     let named: HashSet<&str> = catalog.tables().map(|table| table.engine.as_str()).collect();
     let mut spare = Vec::new();
     for table in engine.stats().tables {
-        let ours = table.name.strip_prefix('t').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        let ours = table.name.strip_prefix(PREFIX).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
         if !ours || named.contains(table.name.as_str()) {
             continue;
         }

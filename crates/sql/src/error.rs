@@ -36,8 +36,7 @@ pub(crate) fn plain(error: Error) -> SqlError {
     SqlError::new(state, error.to_string())
 }
 
-const LOG_HINT: &str =
-    "Nothing can be written until the server is started again; what is durable can be read. See the server's disk.";
+const LOG_HINT: &str = "Nothing can be written until the server is started again; what is durable can be read. See the server's disk.";
 
 /// A commit of which nobody can say whether it is durable.
 pub(crate) fn not_durable(error: Error) -> SqlError {

@@ -141,7 +141,11 @@ impl<W: Worker> Sequences<W> {
     ///
     /// # Errors
     /// The engine's.
-    pub(crate) fn peek<E: Engine<Worker = W>>(&self, shared: &Shared<E>, desc: &SequenceDesc) -> Result<(i64, bool)> {
+    pub(crate) fn peek<E: Engine<Worker = W>>(
+        &self,
+        shared: &Shared<E>,
+        desc: &SequenceDesc,
+    ) -> Result<(i64, bool)> {
         let state = self.state(shared, desc)?;
         let state = state.lock();
         Ok((state.last, state.called))

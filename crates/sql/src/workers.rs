@@ -81,11 +81,8 @@ impl<W: Worker> Workers<W> {
         let found = self.wait();
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         found.ok_or_else(|| {
-            SqlError::new(
-                SqlState::TOO_MANY_CONNECTIONS,
-                "all workers are in transactions of other sessions",
-            )
-            .hint("End transactions that are idle, or use fewer connections.")
+            SqlError::new(SqlState::TOO_MANY_CONNECTIONS, "all workers are in transactions of other sessions")
+                .hint("End transactions that are idle, or use fewer connections.")
         })
     }
 
@@ -120,7 +117,7 @@ impl<W: Worker> Workers<W> {
             if Instant::now() > deadline {
                 return None;
             }
-            // a session that ends inside of a transaction gives its worker back unseen
+            // the time is for the deadline: who gives a worker back wakes somebody
             idle = self.returned.wait_timeout(idle, Duration::from_millis(100));
             if let Some(worker) = idle.pop() {
                 return Some(worker);

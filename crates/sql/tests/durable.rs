@@ -241,7 +241,10 @@ const WAITING: &[&[&str]] = &[
     &["begin", "delete from t where id = 2", "commit"],
     &["create table u (id int primary key)"],
     &["select nextval('s')"],
-    &["set synchronous_commit = off", "begin; set local synchronous_commit = on; insert into t values (11, 0); commit"],
+    &[
+        "set synchronous_commit = off",
+        "begin; set local synchronous_commit = on; insert into t values (11, 0); commit",
+    ],
     // what it reads was committed and is not durable yet
     &["select * from t"],
     &["begin read only", "select n from t where id = 3", "commit"],

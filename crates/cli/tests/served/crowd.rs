@@ -53,7 +53,8 @@ fn three_hundred_clients_have_transactions_at_once() {
             });
         }
     });
-    let sum = |sql: &str, client: &mut postgres::Client| -> i64 { client.query_one(sql, &[]).expect(sql).get(0) };
+    let sum =
+        |sql: &str, client: &mut postgres::Client| -> i64 { client.query_one(sql, &[]).expect(sql).get(0) };
     assert_eq!(sum("select sum(n) from counters", &mut first), i64::from(CLIENTS * ROUNDS));
     assert_eq!(sum("select count(distinct id) from entries", &mut first), i64::from(CLIENTS * ROUNDS));
     // while all of them hold their connections, a checkpoint finds the workers that it needs

@@ -115,7 +115,8 @@ fn check(client: &mut Client, told: &mut [Told]) {
         told.number = last;
     }
     for number in 1..=told[3].number {
-        let n: i32 = client.query_one(&format!("select n from made_{number} where id = 1"), &[]).expect("it").get(0);
+        let n: i32 =
+            client.query_one(&format!("select n from made_{number} where id = 1"), &[]).expect("it").get(0);
         assert_eq!(i64::from(n), number + 1);
     }
     let failed = client.execute("insert into done values (0, 1)", &[]).expect_err("the key is taken");

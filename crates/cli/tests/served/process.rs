@@ -26,7 +26,8 @@ impl Server {
         let mut child = command.spawn().expect("the server starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("it says something");
-        let address = line.trim().strip_prefix("listening at ").expect("it listens").parse().expect("an address");
+        let address =
+            line.trim().strip_prefix("listening at ").expect("it listens").parse().expect("an address");
         Self { child, address }
     }
 
