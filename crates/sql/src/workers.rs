@@ -76,7 +76,7 @@ impl<W: Worker> Workers<W> {
         if let Some(worker) = self.make(engine)? {
             return Ok(worker);
         }
-        // before places are looked at: who gives a worker back behind that look sees it
+        // before places are looked at, under their locks: who gives a worker back behind that look sees it
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let found = self.wait();
         self.waiting.fetch_sub(1, Ordering::Relaxed);

@@ -8,10 +8,11 @@ use scaledb_acc::{Acc, Config, Durability};
 use scaledb_log::LogOptions;
 use scaledb_log::disk::{Disk, File};
 use scaledb_sql::Database;
+use scaledb_sync::lock::{Condvar, Mutex};
 use scaledb_verify::disk::{Call, Fault, SimDisk, When};
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, mpsc};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 fn open(disk: impl Disk) -> Database<Acc> {
     let log = LogOptions { segment_bytes: 64 << 10, ..LogOptions::default() };
@@ -169,23 +170,55 @@ fn tables_of_transactions_that_were_cut_short_are_used_again() {
     assert_eq!(tables(&db), before);
 }
 
+/// Something that is so, or not yet.
+#[derive(Clone)]
+struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    fn new(open: bool) -> Self {
+        Self(Arc::new((Mutex::new(open), Condvar::new())))
+    }
+
+    fn set(&self, open: bool) {
+        *self.0.0.lock() = open;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until it is open, or for so long. Whether it is.
+    fn wait(&self, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
+        let mut open = self.0.0.lock();
+        while !*open && Instant::now() < deadline {
+            open = self.0.1.wait_timeout(open, Duration::from_millis(10));
+        }
+        *open
+    }
+}
+
+impl std::fmt::Debug for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Gate")
+    }
+}
+
+const FOREVER: Duration = Duration::from_secs(600);
+
 /// A disk whose syncs wait while it is shut.
 #[derive(Clone, Debug)]
-struct Valve(SimDisk, Arc<(Mutex<bool>, Condvar)>);
+struct Valve(SimDisk, Gate);
 
 impl Valve {
     fn new(disk: SimDisk) -> Self {
-        Self(disk, Arc::default())
+        Self(disk, Gate::new(true))
     }
 
     fn shut(&self, shut: bool) {
-        *self.1.0.lock().expect("no panic") = shut;
-        self.1.1.notify_all();
+        self.1.set(!shut);
     }
 }
 
 #[derive(Debug)]
-struct ValveFile(Box<dyn File>, Arc<(Mutex<bool>, Condvar)>);
+struct ValveFile(Box<dyn File>, Gate);
 
 impl Disk for Valve {
     fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
@@ -225,8 +258,7 @@ impl File for ValveFile {
         self.0.write_at(from, offset)
     }
     fn sync(&self) -> io::Result<()> {
-        let shut = self.1.0.lock().expect("no panic");
-        drop(self.1.1.wait_while(shut, |shut| *shut).expect("no panic"));
+        assert!(self.1.wait(FOREVER), "the valve is opened again");
         self.0.sync()
     }
     fn set_len(&self, len: u64) -> io::Result<()> {
@@ -263,21 +295,21 @@ fn nothing_is_answered_before_it_is_durable() {
         ok(s, "set synchronous_commit = off");
         ok(s, "update t set n = 5 where id = 3");
         assert_eq!(text(s, "select n from t where id = 3"), "5");
-        std::thread::scope(|scope| {
-            let (done, is_done) = mpsc::channel();
-            let db = &db;
+        let done = Gate::new(false);
+        scaledb_sync::thread::scope(|scope| {
+            let (db, answered) = (&db, done.clone());
             scope.spawn(move || {
                 let s = &mut session(db);
                 for step in *steps {
                     ok(s, step);
                 }
-                done.send(()).expect("the test listens");
+                answered.set(true);
             });
-            let early = is_done.recv_timeout(Duration::from_millis(100));
+            let early = done.wait(Duration::from_millis(100));
             valve.shut(false);
-            assert!(early.is_err(), "answered before it was durable: {steps:?}");
-            is_done.recv().expect("an answer");
+            assert!(!early, "answered before it was durable: {steps:?}");
         });
+        assert!(done.wait(Duration::ZERO), "no answer: {steps:?}");
     }
 }
 
