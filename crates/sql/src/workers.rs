@@ -99,7 +99,7 @@ impl<W: Worker> Workers<W> {
                 }
             }
         }
-        self.made.fetch_sub(1, Ordering::Relaxed);
+        self.made.fetch_sub(1, Ordering::Relaxed); // a count
         Ok(None)
     }
 
