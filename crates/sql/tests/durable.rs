@@ -34,7 +34,7 @@ const STORY: &[&str] = &[
     "begin; update accounts set balance = balance - 3 where id = 1; update accounts set balance = balance + 3 \
      where id = 2; commit",
     "create view rich as select owner, sum(balance) as sum from accounts group by owner",
-    "create sequence tickets start 100 increment 5",
+    "create sequence tickets increment 5 start 100",
     "alter table accounts add column opened date default '2024-02-29'",
     "insert into accounts (owner, note) values (1, 'later')",
     "create unique index one_note on accounts (note)",
