@@ -74,5 +74,5 @@ fn a_disk_whose_syncs_fail_stops_writes_alone() {
 
 #[test]
 fn a_full_disk_stops_writes_alone() {
-    a_failed_disk(("IOFAULT_FULL", "40"));
+    a_failed_disk(("IOFAULT_FULL", "200"));
 }

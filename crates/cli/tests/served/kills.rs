@@ -51,7 +51,7 @@ fn work(client: &mut Client, kind: usize, number: i64, random: &mut SmallRng) ->
         // single statements, by the extended protocol
         _ => client
             .execute(
-                "with moved as (select $2::bigint as number) insert into done (client, number) select $1, number \
+                "with moved as (select $2::bigint as number) insert into done (client, number) select $1::int, number \
                  from moved",
                 &[&kind_id, &number],
             )
