@@ -44,6 +44,8 @@ pub(crate) struct Shared<E: Engine> {
     version: AtomicU64,
     /// The commit that made `current`, as raw timestamp: who uses its tables depends on it.
     changed_at: AtomicU64,
+    /// Commits, counted under raised flags; only for an engine that orders transactions at their begin.
+    pub(crate) commits: Option<AtomicU64>,
     next_oid: AtomicU32,
     next_session: AtomicU32,
     /// Empty tables of the engine that no descriptor names.
@@ -69,6 +71,7 @@ impl<E: Engine> Database<E> {
             gate: Gate::default(),
             version: AtomicU64::new(catalog.version),
             changed_at: AtomicU64::new(0),
+            commits: engine.orders_at_begin().then(|| AtomicU64::new(0)),
             next_oid: AtomicU32::new(catalog.max_oid().max(used) + 1),
             next_session: AtomicU32::new(1),
             current: Mutex::new(Arc::new(catalog)),
@@ -103,6 +106,13 @@ impl<E: Engine> Shared<E> {
     pub(crate) fn changed_at(&self) -> Timestamp {
         // pairs with the store in `publish`
         Timestamp::from_raw(self.changed_at.load(Ordering::Acquire))
+    }
+
+    /// How many commits there were, where they are counted.
+    #[inline]
+    pub(crate) fn commits(&self) -> u64 {
+        // pairs with the lowering of flags: who has closed the gate sees all
+        self.commits.as_ref().map_or(0, |commits| commits.load(Ordering::Acquire))
     }
 
     /// The catalog.

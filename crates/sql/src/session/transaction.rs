@@ -9,6 +9,7 @@ use crate::parse::utility::{Isolation, Modes};
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, Savepoint, TableInfo, TxnKind, Worker};
+use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 
@@ -45,6 +46,8 @@ pub(super) struct Transaction {
     defaults: Modes,
     /// The engine's transaction has begun, with this version of the catalog.
     version: Option<u64>,
+    /// Commits of others before it began, where they are counted.
+    commits: u64,
     /// Tables that it has used: oid and the engine's table.
     touched: Vec<(u32, TableId)>,
     savepoints: Vec<Mark>,
@@ -195,6 +198,8 @@ impl<E: Engine> Session<E> {
             Some(worker) => worker,
             None => shared.workers.take(&self.place, &shared.engine)?,
         };
+        // first: a commit between the two is counted
+        self.transaction.commits = shared.commits();
         let begun = worker.begin(kind);
         self.worker = Some(worker);
         begun.map_err(crate::error::plain)?;
@@ -311,6 +316,10 @@ impl<E: Engine> Session<E> {
             }
         }
         let committed = worker.commit();
+        if let Some(commits) = &shared.commits {
+            // before the flag goes down: see `commits`
+            commits.fetch_add(1, Ordering::Release);
+        }
         drop(raised);
         match committed {
             // the tables that it found are those of the last change of the catalog
@@ -327,10 +336,13 @@ impl<E: Engine> Session<E> {
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         let shared = &self.state.shared;
         let closed = shared.gate.close();
-        if self.transaction.version != Some(shared.version()) {
+        // a row that was committed since the begin may have a later timestamp: it would stay in the old table
+        let overtaken = self.transaction.commits != shared.commits();
+        if overtaken || self.transaction.version != Some(shared.version()) {
+            let what = if overtaken { "transactions" } else { "change of the catalog" };
             return Err(SqlError::new(
                 SqlState::SERIALIZATION_FAILURE,
-                "could not serialize access due to concurrent change of the catalog",
+                format!("could not serialize access due to concurrent {what}"),
             )
             .hint("The transaction might succeed if retried."));
         }
