@@ -280,6 +280,9 @@ fn beside<A: Send, B>(threaded: bool, a: impl FnOnce() -> A + Send, b: impl FnOn
     (a(), b())
 }
 
+/// The most threads of a checkpoint: each is a worker, and a database full of sessions has few to spare.
+const CHECKPOINT_THREADS: usize = 8;
+
 /// Writes checkpoints, one at a time; in the background when the log has grown.
 pub(crate) struct Checkpointer {
     shared: Arc<Shared>,
@@ -299,7 +302,7 @@ struct Stop {
 /// The pace of a checkpoint that uses this share of all processors.
 fn pace(share: f64) -> Pace {
     let processors = (share * thread::cores() as f64).max(0.01);
-    let threads = processors.ceil() as usize;
+    let threads = (processors.ceil() as usize).min(CHECKPOINT_THREADS);
     Pace { threads, duty: (processors / threads as f64).min(1.0) }
 }
 
@@ -340,7 +343,7 @@ impl Checkpointer {
     /// Writes a checkpoint now, with all speed.
     pub(crate) fn write(&self) -> Result<()> {
         let _one = self.at_work.lock();
-        let pace = Pace { threads: thread::cores(), duty: 1.0 };
+        let pace = Pace { threads: thread::cores().min(CHECKPOINT_THREADS), duty: 1.0 };
         checkpoint::write(&self.shared, &self.log, pace, &self.stop.flag).map(|_| ())
     }
 }

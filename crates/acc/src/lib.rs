@@ -177,4 +177,8 @@ impl Engine for Acc {
     fn wait_durable(&self, ts: Timestamp) -> Result<()> {
         self.shared.log().map_or(Ok(()), |log| log.wait(ts).map_err(durable::failed))
     }
+
+    fn checkpoint(&self) -> Result<()> {
+        Self::checkpoint(self)
+    }
 }

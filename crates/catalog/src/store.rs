@@ -164,6 +164,22 @@ impl Store {
         Ok(())
     }
 
+    /// The greatest oid that a sequence has had: its value outlives it.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn max_sequence_oid<W: Worker>(&self, worker: &mut W) -> Result<u32> {
+        let oid = Projection::all(&self.sequences.schema);
+        let mut greatest = 0;
+        worker.run(TxnKind::ReadOnly, |w| {
+            w.scan(self.sequences.id, Range::ALL, Order::Backward, &oid, |_, _, row| {
+                greatest = row.i64(0);
+                ControlFlow::Break(())
+            })
+        })?;
+        Ok(u32::try_from(greatest).unwrap_or(0))
+    }
+
     /// How far a sequence got, in a transaction of its own.
     ///
     /// # Errors

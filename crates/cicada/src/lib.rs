@@ -96,6 +96,10 @@ impl Engine for Cicada {
         self.shared.stats()
     }
 
+    fn orders_at_begin(&self) -> bool {
+        true
+    }
+
     fn name(&self) -> &'static str {
         "cicada"
     }

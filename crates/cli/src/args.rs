@@ -119,6 +119,9 @@ pub(crate) struct ServeArgs {
     /// Serve metrics for Prometheus at this address and port
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// The engine of the database [default: acc]
+    #[arg(long, value_enum)]
+    pub(crate) engine: Option<EngineKind>,
     /// Keep the database in this directory [default: in memory only]
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) data: Option<PathBuf>,

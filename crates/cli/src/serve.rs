@@ -1,29 +1,65 @@
 //! `scaledb serve`: a server for PostgreSQL's clients.
 
 use crate::Result;
-use crate::args::ServeArgs;
-use scaledb_acc::{Acc, Durability};
+use crate::args::{EngineKind as Choice, ServeArgs};
+use scaledb_acc::{Acc, Durability, Recovered};
+use scaledb_cicada::Cicada;
+use scaledb_engine::Engine;
 use scaledb_log::disk::RealDisk;
-use scaledb_server::{Config, Server, Sql};
+use scaledb_server::{Config, EngineKind, Server, Sql};
+use scaledb_sql::Database;
 use scaledb_sync::Arc;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 const PORT: u16 = 5432;
 
 pub(crate) fn run(args: &ServeArgs) -> Result {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(args.log).with_target(false).init();
     let config = config(args)?;
-    let mut engine = scaledb_acc::Config::default();
-    if let Some(mebibytes) = args.memory {
-        engine.memory_budget = mebibytes.saturating_mul(1 << 20);
+    let memory = args.memory.map_or(u64::MAX, |mebibytes| mebibytes.saturating_mul(1 << 20));
+    match (config.engine, &config.data) {
+        (EngineKind::Acc, data) => {
+            let database = Database::open(acc(data.as_deref(), memory)?)?;
+            serve(config, database)
+        }
+        (EngineKind::Cicada, None) => {
+            let engine = scaledb_cicada::Config { memory_budget: memory, ..Default::default() };
+            serve(config, Database::open(Cicada::open(engine)?)?)
+        }
+        (EngineKind::Cicada, Some(data)) => {
+            let data = data.display();
+            Err(format!(
+                "{data}: Cicada keeps its databases in memory only: leave the directory out, or take acc"
+            )
+            .into())
+        }
     }
-    if let Some(directory) = &args.data {
+}
+
+/// The database of a directory, or an empty one.
+fn acc(data: Option<&Path>, memory: u64) -> Result<Acc> {
+    let mut config = scaledb_acc::Config { memory_budget: memory, ..Default::default() };
+    if let Some(directory) = data {
         let disk = RealDisk::open(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        engine.durability = Some(Durability::new(Arc::new(disk)));
+        config.durability = Some(Durability::new(Arc::new(disk)));
     }
-    let database = scaledb_sql::Database::open(Acc::open(engine)?)?;
+    let engine = Acc::open(config)?;
+    if let Some(directory) = data {
+        let Recovered { rows, transactions, load_time, replay_time, rebuild_time, .. } = engine.recovered();
+        let time = *load_time + *replay_time + *rebuild_time;
+        let directory = directory.display();
+        tracing::info!(%directory, rows, transactions, ?time, "opened: rows of the checkpoint, transactions behind it");
+    }
+    Ok(engine)
+}
+
+fn serve<E: Engine>(config: Config, database: Database<E>) -> Result
+where
+    Database<E>: Send + Sync,
+{
     // taken before there are clients: a signal from here on ends in order
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let server = Server::start(config, Sql::new(database))?;
@@ -60,6 +96,12 @@ fn config(args: &ServeArgs) -> Result<Config> {
         };
         config.listen = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
     }
+    config.engine = match args.engine {
+        Some(Choice::Acc) => EngineKind::Acc,
+        Some(Choice::Cicada) => EngineKind::Cicada,
+        None => config.engine,
+    };
+    config.data = args.data.clone().or(config.data);
     config.socket = args.socket.clone().or(config.socket);
     config.metrics = args.metrics.or(config.metrics);
     config.max_connections = args.max_connections.unwrap_or(config.max_connections);

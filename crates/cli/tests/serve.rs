@@ -47,6 +47,28 @@ fn a_server_answers_and_ends_in_order() {
 }
 
 #[test]
+fn cicada_is_served_from_memory_and_not_from_a_directory() {
+    let output =
+        scaledb().args(["serve", "--engine", "cicada", "--data", "there", "--port", "0"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("memory only"));
+    let mut server = scaledb();
+    server.args(["serve", "--engine", "cicada", "--port", "0", "--log", "error"]).stdout(Stdio::piped());
+    let mut server = server.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let mut stream = TcpStream::connect(line.trim().strip_prefix("listening at ").unwrap()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(b"\0\0\0\x12\0\x03\0\0user\0ann\0\0").unwrap();
+    assert!(tags(&mut stream).starts_with('R'));
+    stream.write_all(b"Q\0\0\0\x3acreate table t (id int primary key); select id from t\0").unwrap();
+    let tags = tags(&mut stream);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    assert_eq!(tags, "CTCZ");
+}
+
+#[test]
 fn a_server_that_others_could_reach_needs_rules() {
     let output = scaledb().args(["serve", "--port", "0", "--listen", "0.0.0.0"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));

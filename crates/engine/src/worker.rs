@@ -118,6 +118,13 @@ pub trait Engine: Send + Sync + 'static {
     /// A name for reports.
     fn name(&self) -> &'static str;
 
+    /// Whether a transaction's place in the serial order is that of its begin. Then one that began earlier may
+    /// commit behind one that began later, and come before it without a conflict: a change of a table's
+    /// definition has to look for that by itself.
+    fn orders_at_begin(&self) -> bool {
+        false
+    }
+
     /// The durable horizon: every commit before it survives a crash. Always behind all commits for an
     /// engine that keeps no log. One load: fit for polling.
     fn durable(&self) -> Timestamp {
@@ -131,6 +138,15 @@ pub trait Engine: Send + Sync + 'static {
     /// again.
     fn wait_durable(&self, ts: Timestamp) -> Result<()> {
         let _ = ts;
+        Ok(())
+    }
+
+    /// Writes a checkpoint, and returns when the next opening starts from it. Does nothing for an engine that keeps
+    /// no files.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`]: the checkpoint before stays in force.
+    fn checkpoint(&self) -> Result<()> {
         Ok(())
     }
 }

@@ -30,6 +30,10 @@ use std::time::Duration;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
+    /// The engine of the database.
+    pub engine: EngineKind,
+    /// The directory that the database is kept in; in memory only without one.
+    pub data: Option<PathBuf>,
     /// TCP addresses to listen at.
     pub listen: Vec<SocketAddr>,
     /// The directory of a Unix socket `.s.PGSQL.<port>`.
@@ -67,6 +71,17 @@ pub struct Config {
     pub rules: Vec<Rule>,
 }
 
+/// The engines that a server can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineKind {
+    /// ACC.
+    #[default]
+    Acc,
+    /// Cicada: in memory only.
+    Cicada,
+}
+
 /// Files of a certificate, in PEM.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,6 +95,8 @@ pub struct TlsFiles {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            engine: EngineKind::default(),
+            data: None,
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 5432))],
             socket: None,
             metrics: None,
@@ -148,6 +165,7 @@ impl Config {
         let mut config: Self = toml::from_str(&text)
             .map_err(|error| StartError::Parse { path: path.to_owned(), error: Box::new(error) })?;
         let directory = path.parent().unwrap_or(Path::new(""));
+        config.data = config.data.map(|data| directory.join(data));
         if let Some(tls) = &mut config.tls {
             tls.certificate = directory.join(&tls.certificate);
             tls.key = directory.join(&tls.key);
@@ -204,11 +222,12 @@ mod tests {
     fn a_configuration_is_read() {
         let verifier = Verifier::of("secret").unwrap();
         let text = format!(
-            "listen = ['0.0.0.0:1']\nstatement_timeout = 1.5\n[users]\nann = '{verifier}'\n\
+            "engine = 'cicada'\ndata = 'd'\nlisten = ['0.0.0.0:1']\nstatement_timeout = 1.5\n[users]\nann = '{verifier}'\n\
              [[rule]]\nover = 'tls'\naddress = '10.0.0.0/8'\nusers = ['ann']\nmethod = 'scram'\n"
         );
         let config = parse(&text).unwrap();
         assert_eq!(config.statement_timeout, Duration::from_millis(1_500));
+        assert_eq!((config.engine, config.data.as_deref()), (EngineKind::Cicada, Some(Path::new("d"))));
         assert!(config.users["ann"].fits("secret"));
         assert_eq!(config.rules_in_force().unwrap().len(), 1);
     }
@@ -217,6 +236,7 @@ mod tests {
     fn what_is_misspelt_is_not_passed_over() {
         for text in [
             "lisen = []",
+            "engine = 'acid'",
             "[[rule]]\nmethod = 'trusted'",
             "[[rule]]\nover = 'tls'",
             "[users]\nann = 'secret'",

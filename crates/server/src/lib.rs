@@ -24,7 +24,7 @@ mod sql;
 mod stream;
 mod tls;
 
-pub use config::{Config, StartError, TlsFiles};
+pub use config::{Config, EngineKind, StartError, TlsFiles};
 pub use control::{Canceller, Timeouts};
 pub use door::{NewSession, Sessions};
 pub use guard::Limited;

@@ -81,6 +81,11 @@ where
             stats.conflicts.iter().sum(),
         );
         each("scaledb_rollbacks", "Transactions that were rolled back", stats.rollbacks);
+        if let Some(log) = stats.log {
+            each("scaledb_log_bytes", "Bytes written to the log", log.bytes);
+            each("scaledb_log_groups", "Groups of transactions written to the log", log.groups);
+            each("scaledb_log_transactions", "Transactions written to the log", log.transactions);
+        }
         each("scaledb_memory_bytes", "Memory of rows and indexes", stats.memory_bytes);
     }
 }
@@ -416,6 +421,10 @@ impl RowSink for Sink<'_, '_> {
     fn complete(&mut self, tag: &scaledb_sql::Tag) {
         self.next_statement();
         self.waiting = Some(Tag::new(tag.words, tag.rows));
+    }
+
+    fn take_back_complete(&mut self) {
+        self.waiting = None;
     }
 
     fn empty(&mut self) {

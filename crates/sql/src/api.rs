@@ -97,6 +97,9 @@ pub trait RowSink {
     /// A statement of a simple query is complete; for an extended one, [`Executed`] says so.
     fn complete(&mut self, tag: &Tag);
 
+    /// The last statement's completion was not the truth: the commit behind it has failed.
+    fn take_back_complete(&mut self) {}
+
     /// A simple query had no statement.
     fn empty(&mut self);
 

@@ -5,12 +5,20 @@ use crate::plan::cache::Plans;
 use crate::sequence::Sequences;
 use crate::session::Session;
 use crate::workers::Workers;
+use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::{Catalog, Store};
-use scaledb_engine::{Engine, TableDef, TableInfo};
+use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
+use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Result, SqlError};
+use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// What the names of the engine's tables begin with; a number follows. No table that the library makes for an
+/// application should be taken for one of these.
+const PREFIX: char = '#';
 
 /// A database with SQL: an engine, its catalog, and the plans of statements. A handle: clones share it.
 pub struct Database<E: Engine> {
@@ -27,13 +35,17 @@ impl<E: Engine> Clone for Database<E> {
 pub(crate) struct Shared<E: Engine> {
     // first: workers end before their engine
     pub(crate) workers: Workers<E::Worker>,
-    pub(crate) sequences: Sequences,
+    pub(crate) sequences: Sequences<E::Worker>,
     pub(crate) plans: Plans,
     pub(crate) store: Store,
     pub(crate) gate: Gate,
     current: Mutex<Arc<Catalog>>,
     /// The version of `current`: read at each begin, written by DDL only.
     version: AtomicU64,
+    /// The commit that made `current`, as raw timestamp: who uses its tables depends on it.
+    changed_at: AtomicU64,
+    /// Commits, counted under raised flags; only for an engine that orders transactions at their begin.
+    pub(crate) commits: Option<AtomicU64>,
     next_oid: AtomicU32,
     next_session: AtomicU32,
     /// Empty tables of the engine that no descriptor names.
@@ -48,17 +60,22 @@ impl<E: Engine> Database<E> {
     /// The engine's, as SQL errors.
     pub fn open(engine: E) -> Result<Self> {
         let (store, catalog) = Store::open(&engine).map_err(|e| SqlError::internal(e.to_string()))?;
+        let mut worker = engine.worker().map_err(crate::error::plain)?;
+        let used = store.max_sequence_oid(&mut worker).map_err(|e| SqlError::internal(e.to_string()))?;
+        let spare = left_over(&engine, &mut worker, &catalog)?;
         let shared = Shared {
             workers: Workers::new(),
-            sequences: Sequences::default(),
+            sequences: Sequences::new(worker),
             plans: Plans::default(),
             store,
             gate: Gate::default(),
             version: AtomicU64::new(catalog.version),
-            next_oid: AtomicU32::new(catalog.max_oid() + 1),
+            changed_at: AtomicU64::new(0),
+            commits: engine.orders_at_begin().then(|| AtomicU64::new(0)),
+            next_oid: AtomicU32::new(catalog.max_oid().max(used) + 1),
             next_session: AtomicU32::new(1),
             current: Mutex::new(Arc::new(catalog)),
-            spare: Mutex::new(Vec::new()),
+            spare: Mutex::new(spare),
             engine,
         };
         Ok(Self { shared: Arc::new(shared) })
@@ -84,15 +101,31 @@ impl<E: Engine> Shared<E> {
         self.version.load(Ordering::SeqCst)
     }
 
+    /// The commit that the present catalog is of; [`Timestamp::ZERO`] if it was there at the start.
+    #[inline]
+    pub(crate) fn changed_at(&self) -> Timestamp {
+        // pairs with the store in `publish`
+        Timestamp::from_raw(self.changed_at.load(Ordering::Acquire))
+    }
+
+    /// How many commits there were, where they are counted.
+    #[inline]
+    pub(crate) fn commits(&self) -> u64 {
+        // pairs with the lowering of flags: who has closed the gate sees all
+        self.commits.as_ref().map_or(0, |commits| commits.load(Ordering::Acquire))
+    }
+
     /// The catalog.
     pub(crate) fn catalog(&self) -> Arc<Catalog> {
         self.current.lock().clone()
     }
 
     /// Puts a new catalog in force. The gate is closed.
-    pub(crate) fn publish(&self, catalog: Arc<Catalog>) {
+    pub(crate) fn publish(&self, catalog: Arc<Catalog>, changed_at: Timestamp) {
         let version = catalog.version;
         *self.current.lock() = catalog;
+        // before the version: who has seen the new catalog sees this
+        self.changed_at.store(changed_at.raw(), Ordering::Release);
         self.version.store(version, Ordering::SeqCst);
         self.plans.clear();
     }
@@ -115,7 +148,7 @@ impl<E: Engine> Shared<E> {
         if let Some(info) = spare {
             return Ok(info);
         }
-        let name = format!("t{}", self.new_oid());
+        let name = format!("{PREFIX}{}", self.new_oid());
         for (number, index) in def.indexes.iter_mut().enumerate() {
             index.name = format!("{name}.{number}");
         }
@@ -126,7 +159,7 @@ impl<E: Engine> Shared<E> {
                 Err(scaledb_base::Error::TooManyWorkers { .. }) if self.workers.discard_one() => {}
                 Err(scaledb_base::Error::TableExists(_)) => {
                     // left behind by a transaction of an earlier run
-                    let name = format!("t{}", self.new_oid());
+                    let name = format!("{PREFIX}{}", self.new_oid());
                     for (number, index) in def.indexes.iter_mut().enumerate() {
                         index.name = format!("{name}.{number}");
                     }
@@ -140,6 +173,53 @@ impl<E: Engine> Shared<E> {
     /// Keeps an emptied table of the engine for the next one of its shape.
     pub(crate) fn keep_spare(&self, table: Arc<TableInfo>) {
         self.spare.lock().push(table);
+    }
+}
+
+/// Tables of the engine that no descriptor names, emptied: those of transactions that did not commit before the
+/// database was closed or killed, and those whose emptying was cut short.
+fn left_over<E: Engine>(
+    engine: &E,
+    worker: &mut E::Worker,
+    catalog: &Catalog,
+) -> Result<Vec<Arc<TableInfo>>> {
+    let named: HashSet<&str> = catalog.tables().map(|table| table.engine.as_str()).collect();
+    let mut spare = Vec::new();
+    for table in engine.stats().tables {
+        let ours = table.name.strip_prefix(PREFIX).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        if !ours || named.contains(table.name.as_str()) {
+            continue;
+        }
+        if let Some(info) = engine.table(&table.name) {
+            empty(worker, info.id).map_err(crate::error::plain)?;
+            spare.push(info);
+        }
+    }
+    Ok(spare)
+}
+
+/// Deletes all rows of a table of the engine, some thousands in a transaction.
+///
+/// # Errors
+/// The engine's: some of its rows are left.
+pub(crate) fn empty<W: Worker>(worker: &mut W, table: TableId) -> scaledb_base::Result<()> {
+    const BATCH: usize = 10_000;
+    let none = Projection::existence();
+    loop {
+        let deleted = worker.run(TxnKind::ReadWrite, |worker| {
+            let mut rows = Vec::new();
+            worker.scan(table, Range::ALL, Order::Forward, &none, |row, _, _| {
+                rows.push(row);
+                if rows.len() < BATCH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })?;
+            for row in &rows {
+                worker.delete_at(table, *row)?;
+            }
+            Ok(rows.len())
+        })?;
+        if deleted < BATCH {
+            return Ok(());
+        }
     }
 }
 

@@ -26,9 +26,34 @@ pub(crate) fn plain(error: Error) -> SqlError {
         Error::NullValue(_) => SqlState::NOT_NULL_VIOLATION,
         Error::OutOfRange(_) => SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
         Error::NoSuchTable(_) => SqlState::UNDEFINED_TABLE,
+        Error::LogFailed(why) => {
+            return SqlError::new(SqlState::IO_ERROR, format!("the log cannot be written: {why}"))
+                .detail("Nothing of this transaction is kept.")
+                .hint(LOG_HINT);
+        }
         _ => SqlState::INTERNAL_ERROR,
     };
     SqlError::new(state, error.to_string())
+}
+
+const LOG_HINT: &str = "Nothing can be written until the server is started again; what is durable can be read. See the server's disk.";
+
+/// A commit of which nobody can say whether it is durable.
+pub(crate) fn not_durable(error: Error) -> SqlError {
+    let Error::LogFailed(why) = error else { return plain(error) };
+    SqlError::new(SqlState::IO_ERROR, format!("could not make the transaction durable: {why}"))
+        .detail(
+            "It, or one that it has read from, is committed in memory only; whether it is kept shows when the server \
+             is started again.",
+        )
+        .hint(LOG_HINT)
+}
+
+/// Why a checkpoint was not written.
+pub(crate) fn checkpoint(error: Error) -> SqlError {
+    let Error::LogFailed(why) = error else { return plain(error) };
+    SqlError::new(SqlState::IO_ERROR, format!("the checkpoint could not be written: {why}"))
+        .detail("The one before is in force, and the log behind it; nothing is lost.")
 }
 
 /// What a statement collided with: the table or index, and the key, if they are known.

@@ -1,18 +1,24 @@
 //! Sequences: values are given outside of transactions.
 //!
-//! A sequence gives values from memory, and notes in the engine how far it may go before it must note again. So a
-//! value costs a lock, and after a crash some are skipped.
+//! A sequence gives values from memory, and notes in the engine how far it may go before it must note again. No value
+//! is given before its note is durable, whatever becomes of the transaction that asked: a client may have used the
+//! value elsewhere. So a value costs a lock, and after a crash some are skipped. A sequence from which many are taken
+//! notes further ahead, so that loading rows does not wait for the disk at every 32nd.
 
 use crate::database::Shared;
 use scaledb_catalog::{SequenceDesc, SequenceValue};
-use scaledb_engine::Engine;
+use scaledb_engine::{Engine, Worker};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-/// Values that are given between two notes.
-const AHEAD: i64 = 32;
+/// Values that are given between two notes: at first, and of a sequence in demand.
+const AHEAD: (i64, i64) = (32, 8192);
+
+/// Who notes again within this time notes twice as far ahead.
+const SOON: Duration = Duration::from_secs(1);
 
 /// A sequence in memory.
 #[derive(Debug)]
@@ -22,49 +28,83 @@ struct State {
     called: bool,
     /// Values that may be given before the next note.
     left: i64,
+    /// How many the last note was for, and when it was made.
+    noted: Option<(i64, Instant)>,
+}
+
+impl State {
+    fn new(value: SequenceValue) -> Self {
+        Self { last: value.last, called: value.called, left: 0, noted: None }
+    }
+
+    /// How many values the next note is for.
+    fn ahead(&self) -> i64 {
+        match self.noted {
+            Some((count, when)) if when.elapsed() < SOON => (count * 2).clamp(AHEAD.0, AHEAD.1),
+            _ => AHEAD.0,
+        }
+    }
 }
 
 /// The sequences of a database that have been used.
-#[derive(Debug, Default)]
-pub(crate) struct Sequences(Mutex<HashMap<u32, Arc<Mutex<State>>>>);
+#[derive(Debug)]
+pub(crate) struct Sequences<W> {
+    states: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
+    /// Reads and writes notes. Its own: the transactions that ask for values hold the others.
+    worker: Mutex<W>,
+}
 
-impl Sequences {
-    fn state<E: Engine>(&self, shared: &Shared<E>, desc: &SequenceDesc) -> Result<Arc<Mutex<State>>> {
-        if let Some(state) = self.0.lock().get(&desc.oid) {
+impl<W: Worker> Sequences<W> {
+    pub(crate) fn new(worker: W) -> Self {
+        Self { states: Mutex::new(HashMap::new()), worker: Mutex::new(worker) }
+    }
+
+    fn state<E: Engine<Worker = W>>(
+        &self,
+        shared: &Shared<E>,
+        desc: &SequenceDesc,
+    ) -> Result<Arc<Mutex<State>>> {
+        if let Some(state) = self.states.lock().get(&desc.oid) {
             return Ok(state.clone());
         }
-        let place = shared.workers.place();
-        let mut worker = shared.workers.take(&place, &shared.engine)?;
-        let noted = shared.store.sequence(&mut worker, desc.oid);
-        shared.workers.give(&place, worker);
-        shared.workers.leave(&place);
-        let noted = noted.map_err(store_error)?.unwrap_or(SequenceValue { last: desc.start, called: false });
-        let state = State { last: noted.last, called: noted.called, left: 0 };
-        let mut all = self.0.lock();
+        let noted = shared.store.sequence(&mut *self.worker.lock(), desc.oid).map_err(store_error)?;
+        let state = State::new(noted.unwrap_or(SequenceValue { last: desc.start, called: false }));
+        let mut all = self.states.lock();
         Ok(all.entry(desc.oid).or_insert_with(|| Arc::new(Mutex::new(state))).clone())
+    }
+
+    /// Writes a note, and waits until it is durable.
+    fn note<E: Engine<Worker = W>>(&self, shared: &Shared<E>, oid: u32, value: SequenceValue) -> Result<()> {
+        let depends_on = {
+            let mut worker = self.worker.lock();
+            shared.store.set_sequence(&mut *worker, oid, value).map_err(store_error)?;
+            worker.depends_on()
+        };
+        shared.engine.wait_durable(depends_on).map_err(crate::error::not_durable)
     }
 
     /// The next value.
     ///
     /// # Errors
     /// 2200H at the end.
-    pub(crate) fn next<E: Engine>(&self, shared: &Shared<E>, desc: &SequenceDesc) -> Result<i64> {
+    pub(crate) fn next<E: Engine<Worker = W>>(&self, shared: &Shared<E>, desc: &SequenceDesc) -> Result<i64> {
         let state = self.state(shared, desc)?;
         let mut state = state.lock();
         let next = if state.called { step(desc, state.last)? } else { state.last };
         if state.left == 0 {
             // as far as the values ahead go
             let mut far = next;
-            let mut count = 1;
-            while count < AHEAD
+            let (mut count, ahead) = (1, state.ahead());
+            while count < ahead
                 && let Some(further) = far.checked_add(desc.increment)
                 && (desc.min..=desc.max).contains(&further)
             {
                 far = further;
                 count += 1;
             }
-            note(shared, desc.oid, SequenceValue { last: far, called: true })?;
+            self.note(shared, desc.oid, SequenceValue { last: far, called: true })?;
             state.left = count;
+            state.noted = Some((ahead, Instant::now()));
         }
         state.left -= 1;
         state.last = next;
@@ -76,7 +116,7 @@ impl Sequences {
     ///
     /// # Errors
     /// 22003.
-    pub(crate) fn set<E: Engine>(
+    pub(crate) fn set<E: Engine<Worker = W>>(
         &self,
         shared: &Shared<E>,
         desc: &SequenceDesc,
@@ -91,8 +131,9 @@ impl Sequences {
         }
         let state = self.state(shared, desc)?;
         let mut state = state.lock();
-        note(shared, desc.oid, SequenceValue { last: value, called })?;
-        *state = State { last: value, called, left: 0 };
+        let value = SequenceValue { last: value, called };
+        self.note(shared, desc.oid, value)?;
+        *state = State::new(value);
         Ok(())
     }
 
@@ -100,7 +141,11 @@ impl Sequences {
     ///
     /// # Errors
     /// The engine's.
-    pub(crate) fn peek<E: Engine>(&self, shared: &Shared<E>, desc: &SequenceDesc) -> Result<(i64, bool)> {
+    pub(crate) fn peek<E: Engine<Worker = W>>(
+        &self,
+        shared: &Shared<E>,
+        desc: &SequenceDesc,
+    ) -> Result<(i64, bool)> {
         let state = self.state(shared, desc)?;
         let state = state.lock();
         Ok((state.last, state.called))
@@ -117,15 +162,6 @@ fn step(desc: &SequenceDesc, last: i64) -> Result<i64> {
             Err(SqlError::new(SqlState::new(b"2200H"), what))
         }
     }
-}
-
-fn note<E: Engine>(shared: &Shared<E>, oid: u32, value: SequenceValue) -> Result<()> {
-    let place = shared.workers.place();
-    let mut worker = shared.workers.take(&place, &shared.engine)?;
-    let noted = shared.store.set_sequence(&mut worker, oid, value);
-    shared.workers.give(&place, worker);
-    shared.workers.leave(&place);
-    noted.map_err(store_error)
 }
 
 /// An error of the catalog's store.

@@ -2,10 +2,12 @@
 //!
 //! An engine has a bounded number of workers, and a database may have more sessions. A session keeps its
 //! worker between transactions in a place where others find it: taking it from there and putting it back
-//! costs an uncontended lock.
+//! costs an uncontended lock. Who finds none waits, and is handed the next one that is given back.
 
 use scaledb_base::Error;
+use scaledb_base::limits::MAX_WORKERS;
 use scaledb_engine::{Engine, Worker};
+use scaledb_sync::atomic::{AtomicUsize, Ordering};
 use scaledb_sync::lock::{Condvar, Mutex};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
@@ -18,6 +20,10 @@ pub(crate) struct Place<W>(Mutex<Option<W>>);
 /// The longest wait for a worker of another session.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Sessions leave so many workers to what else needs them: checkpoints, new tables, sequences, the engine's
+/// background. Without that, a database full of sessions would never write a checkpoint.
+const SPARED: usize = 16;
+
 /// The workers of a database.
 #[derive(Debug)]
 pub(crate) struct Workers<W> {
@@ -25,11 +31,21 @@ pub(crate) struct Workers<W> {
     /// Workers of sessions that have ended.
     idle: Mutex<Vec<W>>,
     returned: Condvar,
+    /// Sessions that wait for a worker.
+    waiting: AtomicUsize,
+    /// Workers that there are.
+    made: AtomicUsize,
 }
 
 impl<W: Worker> Workers<W> {
     pub(crate) fn new() -> Self {
-        Self { places: Mutex::new(Vec::new()), idle: Mutex::new(Vec::new()), returned: Condvar::new() }
+        Self {
+            places: Mutex::new(Vec::new()),
+            idle: Mutex::new(Vec::new()),
+            returned: Condvar::new(),
+            waiting: AtomicUsize::new(0),
+            made: AtomicUsize::new(0),
+        }
     }
 
     /// A place for a new session.
@@ -54,29 +70,58 @@ impl<W: Worker> Workers<W> {
 
     #[cold]
     fn find<E: Engine<Worker = W>>(&self, engine: &E) -> Result<W> {
-        let mut deadline = None;
-        loop {
-            if let Some(worker) = self.idle.lock().pop() {
-                return Ok(worker);
-            }
+        if let Some(worker) = self.idle.lock().pop() {
+            return Ok(worker);
+        }
+        if let Some(worker) = self.make(engine)? {
+            return Ok(worker);
+        }
+        // before places are looked at, under their locks: who gives a worker back behind that look sees it
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let found = self.wait();
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        found.ok_or_else(|| {
+            SqlError::new(SqlState::TOO_MANY_CONNECTIONS, "all workers are in transactions of other sessions")
+                .hint("End transactions that are idle, or use fewer connections.")
+        })
+    }
+
+    /// A new worker, if there may be one more.
+    fn make<E: Engine<Worker = W>>(&self, engine: &E) -> Result<Option<W>> {
+        // counts; the engine has the last word
+        if self.made.fetch_add(1, Ordering::Relaxed) < MAX_WORKERS - SPARED {
             match engine.worker() {
-                Ok(worker) => return Ok(worker),
+                Ok(worker) => return Ok(Some(worker)),
                 Err(Error::TooManyWorkers { .. }) => {}
-                Err(error) => return Err(crate::error::plain(error)),
+                Err(error) => {
+                    self.made.fetch_sub(1, Ordering::Relaxed);
+                    return Err(crate::error::plain(error));
+                }
             }
+        }
+        self.made.fetch_sub(1, Ordering::Relaxed); // a count
+        Ok(None)
+    }
+
+    /// Waits for a worker that another session gives back.
+    fn wait(&self) -> Option<W> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
             if let Some(worker) = self.steal() {
-                return Ok(worker);
+                return Some(worker);
             }
-            let now = Instant::now();
-            if now > *deadline.get_or_insert(now + PATIENCE) {
-                return Err(SqlError::new(
-                    SqlState::TOO_MANY_CONNECTIONS,
-                    "all workers are in transactions of other sessions",
-                )
-                .hint("End transactions that are idle, or use fewer connections."));
+            let mut idle = self.idle.lock();
+            if let Some(worker) = idle.pop() {
+                return Some(worker);
             }
-            let guard = self.idle.lock();
-            drop(self.returned.wait_timeout(guard, Duration::from_millis(1)));
+            if Instant::now() > deadline {
+                return None;
+            }
+            // the time is for the deadline: who gives a worker back wakes somebody
+            idle = self.returned.wait_timeout(idle, Duration::from_millis(100));
+            if let Some(worker) = idle.pop() {
+                return Some(worker);
+            }
         }
     }
 
@@ -88,20 +133,36 @@ impl<W: Worker> Workers<W> {
     /// Ends an idle worker, to make room for one that the engine needs. False if there is none.
     pub(crate) fn discard_one(&self) -> bool {
         let idle = self.idle.lock().pop();
-        idle.or_else(|| self.steal()).is_some()
+        let discarded = idle.or_else(|| self.steal()).is_some();
+        if discarded {
+            self.made.fetch_sub(1, Ordering::Relaxed); // a count
+        }
+        discarded
     }
 
     /// Puts a worker back after a transaction.
     #[inline]
     pub(crate) fn give(&self, place: &Place<W>, worker: W) {
         *place.0.lock() = Some(worker);
+        // behind the place's lock: who has looked there and found nothing is counted
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.hand_over(place);
+        }
+    }
+
+    /// Gives the session's worker to one that waits.
+    #[cold]
+    fn hand_over(&self, place: &Place<W>) {
+        // the lock is released before the other is taken
+        let worker = place.0.lock().take();
+        if let Some(worker) = worker {
+            self.idle.lock().push(worker);
+            self.returned.notify_one();
+        }
     }
 
     /// A session ends: its worker goes to others.
     pub(crate) fn leave(&self, place: &Place<W>) {
-        if let Some(worker) = place.0.lock().take() {
-            self.idle.lock().push(worker);
-            self.returned.notify_all();
-        }
+        self.hand_over(place);
     }
 }

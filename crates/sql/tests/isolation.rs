@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{code, database, failure, ok, session, text};
+use common::{code, failure, ok, session, text};
+use scaledb_engine::Engine;
+use scaledb_sql::Database;
 
-#[test]
-fn write_skew_is_refused() {
-    let db = database();
+fn write_skew_is_refused<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(
         a,
@@ -23,9 +23,7 @@ fn write_skew_is_refused() {
     assert_eq!(text(a, "select count(*) from duty where on_call"), "1");
 }
 
-#[test]
-fn a_lost_update_is_refused_and_says_where() {
-    let db = database();
+fn a_lost_update_is_refused_and_says_where<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, "create table t (id int primary key, n int); insert into t values (7, 0)");
     ok(a, "begin");
@@ -40,9 +38,7 @@ fn a_lost_update_is_refused_and_says_where() {
     assert!(error.fields().hint.is_some());
 }
 
-#[test]
-fn a_phantom_is_refused() {
-    let db = database();
+fn a_phantom_is_refused<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, "create table t (id int primary key, kind int); create index by_kind on t (kind)");
     for s in [&mut *a, &mut *b] {
@@ -54,9 +50,7 @@ fn a_phantom_is_refused() {
     assert_eq!(code(b, "commit"), "40001");
 }
 
-#[test]
-fn a_read_only_transaction_sees_one_state() {
-    let db = database();
+fn a_read_only_transaction_sees_one_state<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, "create table t (id int primary key, n int); insert into t values (1, 0), (2, 0)");
     ok(b, "begin read only");
@@ -78,9 +72,7 @@ fn a_read_only_transaction_sees_one_state() {
     ok(b, "rollback");
 }
 
-#[test]
-fn two_upserts_of_a_new_key_do_not_both_insert() {
-    let db = database();
+fn two_upserts_of_a_new_key_do_not_both_insert<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, "create table t (id int primary key, n int)");
     let upsert = "insert into t values (1, 1) on conflict (id) do update set n = t.n + 1";
@@ -94,9 +86,7 @@ fn two_upserts_of_a_new_key_do_not_both_insert() {
     assert_eq!(text(a, "select n from t"), "2");
 }
 
-#[test]
-fn a_row_that_is_referred_to_cannot_vanish() {
-    let db = database();
+fn a_row_that_is_referred_to_cannot_vanish<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, "create table p (id int primary key); create table c (id int primary key, p int references p)");
     ok(a, "insert into p values (1)");
@@ -113,9 +103,7 @@ fn a_row_that_is_referred_to_cannot_vanish() {
     assert_eq!(code(b, "insert into c values (2, 2)"), "23503");
 }
 
-#[test]
-fn statements_alone_are_run_again_after_a_conflict() {
-    let db = database();
+fn statements_alone_are_run_again_after_a_conflict<E: Engine>(db: Database<E>) {
     ok(&mut session(&db), "create table t (id int primary key, n int); insert into t values (1, 0)");
     scaledb_sync::thread::scope(|scope| {
         for _ in 0..4 {
@@ -130,9 +118,7 @@ fn statements_alone_are_run_again_after_a_conflict() {
     assert_eq!(text(&mut session(&db), "select n from t"), "1000");
 }
 
-#[test]
-fn a_write_to_a_table_that_is_being_changed_is_not_lost() {
-    let db = database();
+fn a_write_to_a_table_that_is_being_changed_is_not_lost<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, "create table t (id int primary key, n int); insert into t values (1, 1)");
     ok(b, "begin; insert into t values (2, 2)");
@@ -147,13 +133,23 @@ fn a_write_to_a_table_that_is_being_changed_is_not_lost() {
     assert_eq!(text(a, "select count(*) from t"), "3");
 }
 
-#[test]
-fn more_sessions_than_workers_take_turns() {
-    let db = database();
+fn more_sessions_than_workers_take_turns<E: Engine>(db: Database<E>) {
     let mut all: Vec<_> = (0..200).map(|_| session(&db)).collect();
     ok(&mut all[0], "create table t (id int primary key)");
     for (id, s) in all.iter_mut().enumerate() {
         ok(s, &format!("insert into t values ({id})"));
     }
     assert_eq!(text(&mut all[0], "select count(*) from t"), "200");
+}
+
+on_each_engine! {
+    write_skew_is_refused,
+    a_lost_update_is_refused_and_says_where,
+    a_phantom_is_refused,
+    a_read_only_transaction_sees_one_state,
+    two_upserts_of_a_new_key_do_not_both_insert,
+    a_row_that_is_referred_to_cannot_vanish,
+    statements_alone_are_run_again_after_a_conflict,
+    a_write_to_a_table_that_is_being_changed_is_not_lost,
+    more_sessions_than_workers_take_turns,
 }

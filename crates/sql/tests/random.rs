@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{database, ok, run, session};
+use common::{acc, ok, run, session};
 use proptest::prelude::*;
 
 const WORDS: &[&str] = &[
@@ -80,7 +80,7 @@ proptest! {
 
     #[test]
     fn no_text_stops_a_session(words in proptest::collection::vec(0..WORDS.len(), 1..25), noise in ".{0,12}") {
-        let db = database();
+        let db = acc();
         let s = &mut session(&db);
         ok(s, "create table t (id int primary key, n int); create table u (id int primary key, t int references t)");
         ok(s, "insert into t values (1, 1), (2, 2); insert into u values (1, 1)");

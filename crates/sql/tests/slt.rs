@@ -3,10 +3,12 @@
 
 mod common;
 
-use common::{database, run, session};
+use common::{run, session};
+use scaledb_engine::Engine;
+use scaledb_sql::{Database, Session};
 
 /// One statement of a file, and what is expected of it.
-fn check(name: &str, block: &str, s: &mut scaledb_sql::Session<scaledb_acc::Acc>) -> Result<(), String> {
+fn check<E: Engine>(name: &str, block: &str, s: &mut Session<E>) -> Result<(), String> {
     let (head, body) = block.split_once('\n').expect("a statement");
     if head == "query" {
         let (sql, wanted) = body.split_once("\n----").expect("an answer");
@@ -35,6 +37,15 @@ fn check(name: &str, block: &str, s: &mut scaledb_sql::Session<scaledb_acc::Acc>
 
 #[test]
 fn answers_are_those_of_postgresql() {
+    answers(common::acc);
+}
+
+#[test]
+fn answers_are_those_of_postgresql_on_cicada_too() {
+    answers(common::cicada);
+}
+
+fn answers<E: Engine>(database: fn() -> Database<E>) {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/slt");
     let mut failed = Vec::new();
     let mut count = 0;

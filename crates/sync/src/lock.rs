@@ -41,6 +41,11 @@ impl Condvar {
         Self(imp::Condvar::new())
     }
 
+    /// Wakes one waiter.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
     /// Wakes all waiters.
     pub fn notify_all(&self) {
         self.0.notify_all();

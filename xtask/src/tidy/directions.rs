@@ -49,7 +49,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-sql", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
         "scaledb-catalog",
-    ], CHECKERS),
+    ], &["scaledb-acc", "scaledb-cicada", "scaledb-log", "scaledb-verify"]),
     row("scaledb", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
         "scaledb-acc", "scaledb-cicada", "scaledb-types", "scaledb-catalog", "scaledb-sql",

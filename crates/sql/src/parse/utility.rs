@@ -126,6 +126,7 @@ pub(crate) enum Utility {
         moves: bool,
     },
     Close(Option<String>),
+    Checkpoint,
     Explain {
         analyze: bool,
         verbose: bool,
@@ -176,7 +177,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "explain" => explain,
         "vacuum" => |at| at.rest_as(Utility::Nothing("VACUUM")),
         "analyze" | "analyse" => |at| at.rest_as(Utility::Nothing("ANALYZE")),
-        "checkpoint" => |at| at.rest_as(Utility::Nothing("CHECKPOINT")),
+        "checkpoint" => |at| at.rest_as(Utility::Checkpoint),
         "reindex" => |at| at.rest_as(Utility::Nothing("REINDEX")),
         "cluster" => |at| at.rest_as(Utility::Nothing("CLUSTER")),
         "lock" => |at| at.rest_as(Utility::Nothing("LOCK TABLE")),

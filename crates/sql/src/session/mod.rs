@@ -47,6 +47,8 @@ pub struct Session<E: Engine> {
     /// What the settings were when `env` was derived from them.
     env_generation: u64,
     settings_key: Arc<str>,
+    /// `synchronous_commit`: commits are answered when they are durable.
+    synchronous: bool,
     worker: Option<E::Worker>,
     place: Arc<Place<E::Worker>>,
     flag: Arc<Flag>,
@@ -92,6 +94,7 @@ impl<E: Engine> Session<E> {
             env: Env::default(),
             env_generation: u64::MAX,
             settings_key: Arc::from(""),
+            synchronous: true,
             worker: None,
             place,
             flag,
@@ -169,6 +172,7 @@ impl<E: Engine> Session<E> {
         self.env_generation = generation;
         self.state.refresh(&mut self.env);
         let settings = self.state.settings.borrow();
+        self.synchronous = settings.get("synchronous_commit").ok() != Some("off");
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         let parts = ["search_path", "timezone", "datestyle", "intervalstyle"].map(get);
         self.settings_key = Arc::from(parts.join("\n").as_str());
@@ -211,7 +215,10 @@ impl<E: Engine> Session<E> {
             let Some((text, before)) = self.waiting.pop_front() else { break };
             result = self.simple_statement(&text, sink).map_err(|error| error.shift(before));
         }
-        self.end_implicit()?;
+        if let Err(error) = self.end_implicit() {
+            sink.take_back_complete();
+            return Err(error);
+        }
         Ok(Step::Done)
     }
 

@@ -333,7 +333,13 @@ fn check(known: &Known, value: &str) -> Result<String> {
             Ok(value.trim().to_owned())
         }
         Takes::OneOf(words) => {
-            let word = words.iter().find(|word| **word == lower).ok_or_else(|| invalid(known, value))?;
+            // PostgreSQL takes the words of a Boolean where "on" and "off" are among the choices
+            let wanted = match lower.as_str() {
+                "true" | "yes" | "1" => "on",
+                "false" | "no" | "0" => "off",
+                other => other,
+            };
+            let word = words.iter().find(|word| **word == wanted).ok_or_else(|| invalid(known, value))?;
             Ok((*word).to_owned())
         }
         Takes::Anything if known.name == "client_encoding" => match lower.replace(['-', '_'], "").as_str() {

@@ -6,9 +6,10 @@ use crate::bind::Lookup;
 use crate::exec::Exec;
 use crate::exec::references::Check;
 use crate::parse::utility::{Isolation, Modes};
-use scaledb_base::TableId;
+use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, Savepoint, TableInfo, TxnKind, Worker};
+use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 
@@ -45,6 +46,8 @@ pub(super) struct Transaction {
     defaults: Modes,
     /// The engine's transaction has begun, with this version of the catalog.
     version: Option<u64>,
+    /// Commits of others before it began, where they are counted.
+    commits: u64,
     /// Tables that it has used: oid and the engine's table.
     touched: Vec<(u32, TableId)>,
     savepoints: Vec<Mark>,
@@ -195,6 +198,8 @@ impl<E: Engine> Session<E> {
             Some(worker) => worker,
             None => shared.workers.take(&self.place, &shared.engine)?,
         };
+        // first: a commit between the two is counted
+        self.transaction.commits = shared.commits();
         let begun = worker.begin(kind);
         self.worker = Some(worker);
         begun.map_err(crate::error::plain)?;
@@ -256,28 +261,36 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Commits the transaction.
+    /// Commits the transaction, and returns when all that it depends on is durable, unless `synchronous_commit` is
+    /// off.
     ///
     /// # Errors
-    /// 40001 and others: it was rolled back.
+    /// 40001 and others: it was rolled back. 58030: it may be committed, and the disk does not take it.
     pub(super) fn commit(&mut self) -> Result<()> {
-        let result = self.try_commit();
-        if result.is_err() {
-            self.rollback();
-            return result;
-        }
+        let depends_on = match self.try_commit() {
+            Ok(depends_on) => depends_on,
+            Err(error) => {
+                self.rollback();
+                return Err(error);
+            }
+        };
+        // of this transaction: SET LOCAL ends with it
+        let synchronous = self.synchronous;
         self.state.settings.borrow_mut().commit();
+        // the worker is given back before the wait: others can have it meanwhile
         self.finish();
+        let durable = if synchronous { self.state.shared.engine.wait_durable(depends_on) } else { Ok(()) };
         let dropped = std::mem::take(&mut self.transaction.dropped);
         for table in dropped {
             self.empty(table);
         }
-        Ok(())
+        durable.map_err(crate::error::not_durable)
     }
 
-    fn try_commit(&mut self) -> Result<()> {
+    /// The latest commit that the transaction depends on, itself included.
+    fn try_commit(&mut self) -> Result<Timestamp> {
         if !self.transaction.has_begun() {
-            return Ok(());
+            return Ok(Timestamp::ZERO);
         }
         self.check_deferred()?;
         if self.transaction.changed {
@@ -303,9 +316,14 @@ impl<E: Engine> Session<E> {
             }
         }
         let committed = worker.commit();
+        if let Some(commits) = &shared.commits {
+            // before the flag goes down: see `commits`
+            commits.fetch_add(1, Ordering::Release);
+        }
         drop(raised);
         match committed {
-            Ok(_) => Ok(()),
+            // the tables that it found are those of the last change of the catalog
+            Ok(_) => Ok(worker.depends_on().max(shared.changed_at())),
             Err(error) => {
                 use super::context::Host;
                 Err(self.state.engine_error(error))
@@ -314,14 +332,17 @@ impl<E: Engine> Session<E> {
     }
 
     /// Commits a transaction that has changed the catalog.
-    fn commit_change(&mut self) -> Result<()> {
+    fn commit_change(&mut self) -> Result<Timestamp> {
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         let shared = &self.state.shared;
         let closed = shared.gate.close();
-        if self.transaction.version != Some(shared.version()) {
+        // a row that was committed since the begin may have a later timestamp: it would stay in the old table
+        let overtaken = self.transaction.commits != shared.commits();
+        if overtaken || self.transaction.version != Some(shared.version()) {
+            let what = if overtaken { "transactions" } else { "change of the catalog" };
             return Err(SqlError::new(
                 SqlState::SERIALIZATION_FAILURE,
-                "could not serialize access due to concurrent change of the catalog",
+                format!("could not serialize access due to concurrent {what}"),
             )
             .hint("The transaction might succeed if retried."));
         }
@@ -332,12 +353,13 @@ impl<E: Engine> Session<E> {
             use super::context::Host;
             return Err(self.state.engine_error(error));
         }
+        let depends_on = worker.depends_on();
         let catalog = Arc::new(catalog);
-        shared.publish(catalog.clone());
+        shared.publish(catalog.clone(), depends_on);
         drop(closed);
         self.state.use_catalog(catalog);
         self.transaction.created.clear();
-        Ok(())
+        Ok(depends_on)
     }
 
     /// Looks at the foreign keys that wait for the commit.
@@ -394,34 +416,10 @@ impl<E: Engine> Session<E> {
 
     /// Empties a table of the engine that nothing names any more, and keeps it for another one.
     fn empty(&mut self, table: Arc<TableInfo>) {
-        const BATCH: usize = 10_000;
         let shared = self.state.shared.clone();
         let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) else { return };
-        let none = scaledb_row::Projection::existence();
-        let emptied = loop {
-            let deleted = worker.run(TxnKind::ReadWrite, |worker| {
-                let mut rows = Vec::new();
-                let all = scaledb_engine::Range::ALL;
-                worker.scan(table.id, all, scaledb_engine::Order::Forward, &none, |row, _, _| {
-                    rows.push(row);
-                    if rows.len() < BATCH {
-                        std::ops::ControlFlow::Continue(())
-                    } else {
-                        std::ops::ControlFlow::Break(())
-                    }
-                })?;
-                for row in &rows {
-                    worker.delete_at(table.id, *row)?;
-                }
-                Ok(rows.len())
-            });
-            match deleted {
-                Ok(count) if count < BATCH => break true,
-                Ok(_) => {}
-                // its rows stay, and it is not used again
-                Err(_) => break false,
-            }
-        };
+        // if it fails, rows stay, and it is not used again before the next start
+        let emptied = crate::database::empty(&mut worker, table.id).is_ok();
         shared.workers.give(&self.place, worker);
         if emptied {
             shared.keep_spare(table);

@@ -201,6 +201,10 @@ impl<E: Engine> Session<E> {
             Utility::Explain { analyze, text, json, .. } => {
                 self.explain(text, *analyze, *json, columns.unwrap_or_default(), sink)?
             }
+            Utility::Checkpoint => {
+                self.state.shared.engine.checkpoint().map_err(crate::error::checkpoint)?;
+                Tag::plain("CHECKPOINT")
+            }
             Utility::Nothing(words) => Tag::plain(words),
             _ => return Err(SqlError::internal("a statement of another kind")),
         })

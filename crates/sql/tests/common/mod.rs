@@ -1,8 +1,10 @@
-//! A database in memory, and a sink that keeps rows as text.
+//! Databases on each engine, and a sink that keeps rows as text.
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
-use scaledb_acc::{Acc, Config};
+use scaledb_acc::Acc;
+use scaledb_cicada::Cicada;
+use scaledb_engine::Engine;
 use scaledb_sql::{Column, CopyInfo, Database, RowSink, Session, Tag};
 use scaledb_types::{Env, Result, SqlError, Type, Value};
 
@@ -61,27 +63,47 @@ impl RowSink for Rows {
     }
 }
 
-pub fn database() -> Database<Acc> {
-    Database::open(Acc::open(Config::default()).expect("an engine")).expect("a database")
+/// An empty database in memory on ACC.
+pub fn acc() -> Database<Acc> {
+    Database::open(Acc::open(scaledb_acc::Config::default()).expect("an engine")).expect("a database")
 }
 
-pub fn session(db: &Database<Acc>) -> Session<Acc> {
+/// An empty database in memory on Cicada.
+pub fn cicada() -> Database<Cicada> {
+    let engine = Cicada::open(scaledb_cicada::Config::default()).expect("an engine");
+    Database::open(engine).expect("a database")
+}
+
+/// Makes tests of functions that take an empty database: one for each engine.
+#[macro_export]
+macro_rules! on_each_engine {
+    ($($test:ident),* $(,)?) => {
+        mod acc {
+            $(#[test] fn $test() { super::$test(super::common::acc()) })*
+        }
+        mod cicada {
+            $(#[test] fn $test() { super::$test(super::common::cicada()) })*
+        }
+    };
+}
+
+pub fn session<E: Engine>(db: &Database<E>) -> Session<E> {
     db.session("postgres", "postgres")
 }
 
-pub fn run(session: &mut Session<Acc>, sql: &str) -> Result<Rows> {
+pub fn run<E: Engine>(session: &mut Session<E>, sql: &str) -> Result<Rows> {
     let mut rows = Rows::default();
     session.simple(sql, &mut rows)?;
     Ok(rows)
 }
 
 /// Runs what must succeed.
-pub fn ok(session: &mut Session<Acc>, sql: &str) -> Rows {
+pub fn ok<E: Engine>(session: &mut Session<E>, sql: &str) -> Rows {
     run(session, sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"))
 }
 
 /// Rows as text: columns by `|`, rows by spaces.
-pub fn text(session: &mut Session<Acc>, sql: &str) -> String {
+pub fn text<E: Engine>(session: &mut Session<E>, sql: &str) -> String {
     let rows = ok(session, sql).rows;
     let row = |row: &Vec<Option<String>>| {
         let values = row.iter().map(|value| value.as_deref().unwrap_or("NULL"));
@@ -91,13 +113,13 @@ pub fn text(session: &mut Session<Acc>, sql: &str) -> String {
 }
 
 /// Runs what must fail; the SQLSTATE.
-pub fn code(session: &mut Session<Acc>, sql: &str) -> String {
+pub fn code<E: Engine>(session: &mut Session<E>, sql: &str) -> String {
     match run(session, sql) {
         Ok(rows) => panic!("{sql}: succeeded with {:?}", rows.rows),
         Err(error) => error.code().as_str().to_owned(),
     }
 }
 
-pub fn failure(session: &mut Session<Acc>, sql: &str) -> SqlError {
+pub fn failure<E: Engine>(session: &mut Session<E>, sql: &str) -> SqlError {
     run(session, sql).expect_err(sql)
 }

@@ -1,0 +1,69 @@
+//! A server in a process of its own.
+
+use postgres::error::SqlState;
+use postgres::{Client, Config, NoTls};
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+pub(crate) fn scaledb() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_scaledb"))
+}
+
+/// A running server. Dropped, it is killed.
+pub(crate) struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    /// Starts a server and waits until it listens.
+    pub(crate) fn start(data: &Path, environment: &[(&str, &str)]) -> Self {
+        let mut command = scaledb();
+        command.args(["serve", "--port", "0", "--log", "error", "--max-connections", "400", "--data"]);
+        command.arg(data).envs(environment.iter().copied()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the server starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("it says something");
+        let address =
+            line.trim().strip_prefix("listening at ").expect("it listens").parse().expect("an address");
+        Self { child, address }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        connect(self.address)
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it dies");
+    }
+
+    pub(crate) fn is_up(&mut self) -> bool {
+        self.child.try_wait().expect("it can be asked").is_none()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // one that was killed is gone already
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn connect(address: SocketAddr) -> Client {
+    let mut config = Config::new();
+    config.host(&address.ip().to_string()).port(address.port()).user("ann").dbname("bank");
+    config.connect(NoTls).expect("the server lets clients in")
+}
+
+/// Whether the transaction is to be run again.
+pub(crate) fn is_conflict(error: &postgres::Error) -> bool {
+    error.code() == Some(&SqlState::T_R_SERIALIZATION_FAILURE)
+}

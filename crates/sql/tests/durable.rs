@@ -1,0 +1,359 @@
+//! Databases that survive: what was answered is there after a loss of power at any operation of the disk, and nothing
+//! is answered before.
+
+mod common;
+
+use common::{code, failure, ok, run, session, text};
+use scaledb_acc::{Acc, Config, Durability};
+use scaledb_log::LogOptions;
+use scaledb_log::disk::{Disk, File};
+use scaledb_sql::Database;
+use scaledb_sync::lock::{Condvar, Mutex};
+use scaledb_verify::disk::{Call, Fault, SimDisk, When};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn open(disk: impl Disk) -> Database<Acc> {
+    let log = LogOptions { segment_bytes: 64 << 10, ..LogOptions::default() };
+    let durability =
+        Durability { log, recovery_threads: 1, checkpoint_bytes: 0, ..Durability::new(Arc::new(disk)) };
+    let config =
+        Config { indexlet_slots: 64, phantomlet_cells: 4, durability: Some(durability), ..Config::default() };
+    Database::open(Acc::open(config).expect("the directory opens")).expect("the catalog is read")
+}
+
+/// A life of a database: each line is answered before the next is sent.
+const STORY: &[&str] = &[
+    "create table owners (id int primary key, name text not null)",
+    "create table accounts (id serial primary key, owner int references owners on delete cascade, \
+     balance numeric(12, 2) default 10 check (balance >= 0), note text)",
+    "create index by_owner on accounts (owner, balance desc)",
+    "insert into owners values (1, 'ann'), (2, 'bob')",
+    "insert into accounts (owner) values (1), (2), (2)",
+    "begin; update accounts set balance = balance - 3 where id = 1; update accounts set balance = balance + 3 \
+     where id = 2; commit",
+    "create view rich as select owner, sum(balance) as sum from accounts group by owner",
+    "create sequence tickets increment 5 start 100",
+    "alter table accounts add column opened date default '2024-02-29'",
+    "insert into accounts (owner, note) values (1, 'later')",
+    "create unique index one_note on accounts (note)",
+    "create table gone (id int primary key, rest text)",
+    "insert into gone select i, repeat('x', 100) from generate_series(1, 50) i",
+    "checkpoint",
+    "drop table gone",
+    "delete from owners where id = 2",
+    "create table again (id int primary key, rest text)",
+    "insert into again values (1, 'new')",
+    "alter table accounts rename column note to remark",
+    "truncate again",
+    "insert into accounts (owner, remark) values (1, 'last')",
+];
+
+/// What of a database can be seen.
+const LOOK: &[&str] = &[
+    "select table_name, column_name, data_type, is_nullable from information_schema.columns where table_schema = \
+     'public' order by 1, 2",
+    "select relname, relkind from pg_class where relnamespace = 'public'::regnamespace order by 1",
+    "select conname, contype from pg_constraint order by 1",
+    "select * from owners order by id",
+    "select * from accounts order by id",
+    "select id from accounts where owner = 1 order by owner, balance desc, id",
+    "select * from rich order by owner",
+    "select count(*), min(rest) from gone",
+    "select * from again",
+];
+
+fn look(db: &Database<Acc>) -> String {
+    let s = &mut session(db);
+    ok(s, "set synchronous_commit = off");
+    let answer = |sql: &&str| match run(s, sql) {
+        Ok(rows) => format!("{:?}", rows.rows),
+        Err(error) => error.code().as_str().to_owned(),
+    };
+    LOOK.iter().map(answer).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_loss_of_power_at_any_operation_loses_nothing_that_was_answered() {
+    let disk = SimDisk::new(7);
+    let db = open(disk.clone());
+    let (mut states, mut answered) = (vec![look(&db)], vec![disk.operations()]);
+    let s = &mut session(&db);
+    for sql in STORY {
+        ok(s, sql);
+        // first: what is looked at may be written later
+        answered.push(disk.operations());
+        states.push(look(&db));
+    }
+    assert!(states.last().is_some_and(|last| last.contains("2024-02-29") && last.contains("last")));
+    let end = answered[answered.len() - 1];
+    for at in answered[0]..=end {
+        for image in [disk.image(at, at as u64), disk.killed(at)] {
+            let db = open(image);
+            let found = look(&db);
+            let least = answered.iter().filter(|&&operations| operations <= at).count() - 1;
+            assert!(
+                states[least..].contains(&found),
+                "after operation {at}, {least} statements were answered, and found was\n{found}\ninstead of\n{}",
+                states[least]
+            );
+            // it goes on: keys are checked, and no serial number comes twice
+            let s = &mut session(&db);
+            if found.contains("accounts") {
+                ok(s, "insert into accounts (owner) select id from owners");
+                assert_eq!(code(s, "insert into accounts (owner) values (77)"), "23503");
+            }
+            ok(s, "create table fresh (id serial primary key); insert into fresh default values");
+            assert_eq!(text(s, "select id from fresh"), "1");
+        }
+    }
+}
+
+#[test]
+fn a_sequence_gives_no_value_twice_whatever_becomes_of_who_asked() {
+    let disk = SimDisk::new(8);
+    let db = open(disk.clone());
+    let s = &mut session(&db);
+    ok(s, "create sequence s");
+    ok(s, "set synchronous_commit = off");
+    let mut given = Vec::new();
+    for round in 0..120 {
+        // the value has left the server before its transaction ends, and that rolls back
+        ok(s, "begin");
+        let value: i64 = text(s, "select nextval('s')").parse().expect("a number");
+        given.push((disk.operations(), value));
+        ok(s, if round % 2 == 0 { "rollback" } else { "commit" });
+    }
+    ok(s, "select setval('s', 5000)");
+    given.push((disk.operations(), 5000));
+    for at in given.iter().map(|(operations, _)| *operations) {
+        let db = open(disk.image(at, at as u64));
+        let next: i64 = text(&mut session(&db), "select nextval('s')").parse().expect("a number");
+        let before = given.iter().filter(|(operations, _)| *operations <= at);
+        let last = before.map(|(_, value)| *value).max().expect("one at least");
+        assert!(next > last, "{next} was given after {last}");
+    }
+}
+
+#[test]
+fn a_new_sequence_does_not_go_on_where_a_dropped_one_was() {
+    let disk = SimDisk::new(9);
+    let db = open(disk.clone());
+    let s = &mut session(&db);
+    ok(s, "create sequence old; select nextval('old')");
+    assert_eq!(text(s, "select nextval('old')"), "2");
+    ok(s, "drop sequence old");
+    let db = open(disk.killed(disk.operations()));
+    let s = &mut session(&db);
+    ok(s, "create sequence new");
+    assert_eq!(text(s, "select nextval('new')"), "1");
+}
+
+#[test]
+fn tables_of_transactions_that_were_cut_short_are_used_again() {
+    let disk = SimDisk::new(10);
+    let db = open(disk.clone());
+    let s = &mut session(&db);
+    ok(s, "create table kept (id int primary key); insert into kept values (1)");
+    ok(s, "begin; create table lost (id int primary key, n int); insert into lost values (1, 1)");
+    let db = open(disk.killed(disk.operations()));
+    let tables = |db: &Database<Acc>| {
+        use scaledb_engine::Engine;
+        db.engine().stats().tables.len()
+    };
+    let before = tables(&db);
+    let s = &mut session(&db);
+    assert_eq!(code(s, "select * from lost"), "42P01");
+    ok(s, "create table found (a int primary key, b int)");
+    assert_eq!(text(s, "select count(*) from found"), "0");
+    assert_eq!(tables(&db), before);
+}
+
+/// Something that is so, or not yet.
+#[derive(Clone)]
+struct Gate(Arc<(Mutex<bool>, Condvar)>);
+
+impl Gate {
+    fn new(open: bool) -> Self {
+        Self(Arc::new((Mutex::new(open), Condvar::new())))
+    }
+
+    fn set(&self, open: bool) {
+        *self.0.0.lock() = open;
+        self.0.1.notify_all();
+    }
+
+    /// Waits until it is open, or for so long. Whether it is.
+    fn wait(&self, time: Duration) -> bool {
+        let deadline = Instant::now() + time;
+        let mut open = self.0.0.lock();
+        while !*open && Instant::now() < deadline {
+            open = self.0.1.wait_timeout(open, Duration::from_millis(10));
+        }
+        *open
+    }
+}
+
+impl std::fmt::Debug for Gate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Gate")
+    }
+}
+
+const FOREVER: Duration = Duration::from_secs(600);
+
+/// A disk whose syncs wait while it is shut.
+#[derive(Clone, Debug)]
+struct Valve(SimDisk, Gate);
+
+impl Valve {
+    fn new(disk: SimDisk) -> Self {
+        Self(disk, Gate::new(true))
+    }
+
+    fn shut(&self, shut: bool) {
+        self.1.set(!shut);
+    }
+}
+
+#[derive(Debug)]
+struct ValveFile(Box<dyn File>, Gate);
+
+impl Disk for Valve {
+    fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
+        Ok(Box::new(ValveFile(self.0.create(name)?, self.1.clone())))
+    }
+    fn open(&self, name: &str) -> io::Result<Box<dyn File>> {
+        Ok(Box::new(ValveFile(self.0.open(name)?, self.1.clone())))
+    }
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.0.list()
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.0.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.0.remove(name)
+    }
+    fn sync_names(&self) -> io::Result<()> {
+        self.0.sync_names()
+    }
+    fn lock(&self, name: &str) -> io::Result<Box<dyn Send + Sync>> {
+        self.0.lock(name)
+    }
+    fn describe(&self) -> String {
+        self.0.describe()
+    }
+}
+
+impl File for ValveFile {
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+    fn read_at(&self, to: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_at(to, offset)
+    }
+    fn write_at(&self, from: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_at(from, offset)
+    }
+    fn sync(&self) -> io::Result<()> {
+        assert!(self.1.wait(FOREVER), "the valve is opened again");
+        self.0.sync()
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+}
+
+/// Each of these is answered when it is durable, and not before.
+const WAITING: &[&[&str]] = &[
+    &["insert into t values (10, 0)"],
+    &["begin; update t set n = n + 1 where id = 1; commit"],
+    &["begin", "delete from t where id = 2", "commit"],
+    &["create table u (id int primary key)"],
+    &["select nextval('s')"],
+    &[
+        "set synchronous_commit = off",
+        "begin; set local synchronous_commit = on; insert into t values (11, 0); commit",
+    ],
+    // what it reads was committed and is not durable yet
+    &["select * from t"],
+    &["begin read only", "select n from t where id = 3", "commit"],
+];
+
+#[test]
+fn nothing_is_answered_before_it_is_durable() {
+    for steps in WAITING {
+        let valve = Valve::new(SimDisk::new(11));
+        let db = open(valve.clone());
+        let s = &mut session(&db);
+        ok(s, "create table t (id int primary key, n int); insert into t values (1, 0), (2, 0), (3, 0)");
+        ok(s, "create sequence s");
+        valve.shut(true);
+        // does not wait, and is what the readers read
+        ok(s, "set synchronous_commit = off");
+        ok(s, "update t set n = 5 where id = 3");
+        assert_eq!(text(s, "select n from t where id = 3"), "5");
+        let done = Gate::new(false);
+        scaledb_sync::thread::scope(|scope| {
+            let (db, answered) = (&db, done.clone());
+            scope.spawn(move || {
+                let s = &mut session(db);
+                for step in *steps {
+                    ok(s, step);
+                }
+                answered.set(true);
+            });
+            let early = done.wait(Duration::from_millis(100));
+            valve.shut(false);
+            assert!(!early, "answered before it was durable: {steps:?}");
+        });
+        assert!(done.wait(Duration::ZERO), "no answer: {steps:?}");
+    }
+}
+
+#[test]
+fn what_is_durable_already_is_read_while_the_disk_hangs() {
+    let valve = Valve::new(SimDisk::new(12));
+    let db = open(valve.clone());
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, n int); insert into t values (1, 0)");
+    valve.shut(true);
+    assert_eq!(text(s, "select n from t where id = 1"), "0");
+    ok(s, "begin; insert into t values (2, 0); rollback");
+    valve.shut(false);
+}
+
+#[test]
+fn a_failed_disk_refuses_writes_and_lets_reads_go_on() {
+    let disk = SimDisk::new(13);
+    let db = open(disk.clone());
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, n int); insert into t values (1, 0), (2, 0)");
+    ok(s, "create sequence s");
+    disk.inject(When::Always(Call::Sync), Fault::Error);
+    disk.inject(When::Always(Call::Write), Fault::Error);
+    let unknown = failure(s, "update t set n = 1 where id = 2");
+    assert_eq!(unknown.code().as_str(), "58030");
+    assert!(unknown.fields().detail.as_deref().is_some_and(|detail| detail.contains("whether it is kept")));
+    // refused before anything has happened
+    for sql in ["insert into t values (3, 0)", "create table u (id int primary key)", "select nextval('s')"] {
+        assert_eq!(code(s, sql), "58030", "{sql}");
+    }
+    ok(s, "begin; insert into t values (4, 0)");
+    assert_eq!(code(s, "commit"), "58030");
+    assert_eq!(code(s, "checkpoint"), "58030");
+    // reads: of what is durable, and with the risk known, of all
+    assert_eq!(text(s, "select n from t where id = 1"), "0");
+    assert_eq!(code(s, "select n from t where id = 2"), "58030");
+    ok(s, "set synchronous_commit = off");
+    assert_eq!(text(s, "select n from t where id = 2"), "1");
+    assert_eq!(text(s, "select id from t order by id"), "1 2");
+    drop(db);
+    disk.heal();
+    let db = open(disk.killed(disk.operations()));
+    let s = &mut session(&db);
+    assert_eq!(text(s, "select count(*) from t"), "2");
+    ok(s, "insert into t values (3, 0)");
+}
