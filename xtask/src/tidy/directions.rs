@@ -71,6 +71,10 @@ const CRATES: &[Crate] = &[
         "scaledb-acc", "scaledb-cicada", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb",
         "scaledb-verify", "scaledb-workloads", "scaledb-pgwire", "scaledb-server",
     ], CHECKERS),
+    row("scaledb-fuzzing", &[
+        "scaledb-sync", "scaledb-base", "scaledb-types", "scaledb-log", "scaledb-acc", "scaledb-sql", "scaledb-pgwire",
+        "scaledb-server", "scaledb-verify",
+    ], &[]),
     row("xtask", &[], &[]),
 ];
 
