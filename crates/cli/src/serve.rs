@@ -24,6 +24,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result {
         engine.durability = Some(Durability::new(Arc::new(disk)));
     }
     let database = scaledb_sql::Database::open(Acc::open(engine)?)?;
+    database.set_max_query_memory(config.max_query_memory);
     // taken before there are clients: a signal from here on ends in order
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let server = Server::start(config, Sql::new(database))?;
