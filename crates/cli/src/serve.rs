@@ -60,6 +60,7 @@ fn serve<E: Engine>(config: Config, database: Database<E>) -> Result
 where
     Database<E>: Send + Sync,
 {
+    database.set_max_query_memory(config.max_query_memory);
     // taken before there are clients: a signal from here on ends in order
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let server = Server::start(config, Sql::new(database))?;

@@ -46,6 +46,8 @@ pub struct Config {
     pub max_unauthenticated: usize,
     /// Bytes of one message of a client at most.
     pub max_message_bytes: usize,
+    /// Bytes that the statements of all sessions may use together for sorts, groups, joins, cursors and bound values.
+    pub max_query_memory: usize,
     /// How long a client may take to prove who it is.
     #[serde(with = "seconds")]
     pub authentication_timeout: Duration,
@@ -103,6 +105,7 @@ impl Default for Config {
             max_connections: 1_000,
             max_unauthenticated: 200,
             max_message_bytes: 64 << 20,
+            max_query_memory: 4 << 30,
             authentication_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(60),
             statement_timeout: Duration::ZERO,

@@ -1,6 +1,7 @@
 //! What the sessions of a database share.
 
 use crate::gate::Gate;
+use crate::memory::Budget;
 use crate::plan::cache::Plans;
 use crate::sequence::Sequences;
 use crate::session::Session;
@@ -39,6 +40,8 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) plans: Plans,
     pub(crate) store: Store,
     pub(crate) gate: Gate,
+    /// What statements use, and what sessions keep of them.
+    pub(crate) memory: Arc<Budget>,
     current: Mutex<Arc<Catalog>>,
     /// The version of `current`: read at each begin, written by DDL only.
     version: AtomicU64,
@@ -69,6 +72,7 @@ impl<E: Engine> Database<E> {
             plans: Plans::default(),
             store,
             gate: Gate::default(),
+            memory: Arc::default(),
             version: AtomicU64::new(catalog.version),
             changed_at: AtomicU64::new(0),
             commits: engine.orders_at_begin().then(|| AtomicU64::new(0)),
@@ -86,6 +90,17 @@ impl<E: Engine> Database<E> {
         // a statistic: only uniqueness matters
         let id = self.shared.next_session.fetch_add(1, Ordering::Relaxed);
         Session::new(self.shared.clone(), id, user, database)
+    }
+
+    /// Limits the memory of the statements of all sessions together: of sorts, groups and joins, of cursors, bound
+    /// values and prepared statements. 4 GiB, unless this is called.
+    pub fn set_max_query_memory(&self, bytes: usize) {
+        self.shared.memory.set_limit(bytes);
+    }
+
+    /// Bytes that statements use of it.
+    pub fn query_memory(&self) -> usize {
+        self.shared.memory.used()
     }
 
     /// The engine.

@@ -2,7 +2,8 @@
 
 use crate::plan::expr::Expr;
 use scaledb_types::func::{Call, Fast, Resolved, Volatility};
-use scaledb_types::{Array, Base, Cast, Env, Function, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Array, Base, Cast, Env, Function, Result, SqlError, Type, Value};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A function of values.
@@ -342,46 +343,47 @@ impl SetCall {
     }
 }
 
-/// The most rows that a function returns.
-const MAX_ROWS: usize = 50_000_000;
-
 impl SetFn {
-    /// The rows of a call, handed to `f` until it breaks.
+    /// Hands the rows of a call to `next` until that breaks.
     ///
     /// # Errors
-    /// 22023.
-    pub(crate) fn rows(&self, env: &Env, args: &[Value]) -> Result<Vec<Vec<Value>>> {
+    /// 22023, and those of `next`.
+    pub(crate) fn rows(
+        &self,
+        env: &Env,
+        args: &[Value],
+        next: &mut dyn FnMut(Vec<Value>) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        let done = Ok(ControlFlow::Continue(()));
         match self {
-            Self::One => Ok(vec![args.to_vec()]),
-            Self::Keywords => Ok(Vec::new()),
+            Self::One => return next(args.to_vec()),
+            Self::Keywords => {}
             Self::Unnest => {
-                let arrays: Vec<&[Value]> = args
-                    .iter()
-                    .map(|arg| match arg {
-                        Value::Array(array) => array.values(),
-                        _ => &[],
-                    })
-                    .collect();
+                let mut arrays: Vec<&[Value]> = Vec::with_capacity(args.len());
+                for arg in args {
+                    arrays.push(if let Value::Array(array) = arg { array.values() } else { &[] });
+                }
                 let length = arrays.iter().map(|array| array.len()).max().unwrap_or(0);
-                let row =
-                    |at: usize| arrays.iter().map(move |array| array.get(at).cloned().unwrap_or_default());
-                Ok((0..length).map(|at| row(at).collect()).collect())
+                for at in 0..length {
+                    let row = arrays.iter().map(|array| array.get(at).cloned().unwrap_or_default());
+                    if next(row.collect())?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
             }
             Self::Subscripts => {
-                let (Value::Array(array), Some(number)) = (&args[0], args[1].as_i64()) else {
-                    return Ok(Vec::new());
-                };
-                let Some(dimension) =
-                    usize::try_from(number - 1).ok().and_then(|n| array.dimensions().get(n))
-                else {
-                    return Ok(Vec::new());
-                };
-                let last = dimension.lower + dimension.len;
-                Ok((dimension.lower..last).map(|at| vec![Value::Int4(at)]).collect())
+                let (Value::Array(array), Some(number)) = (&args[0], args[1].as_i64()) else { return done };
+                let number = number.checked_sub(1).and_then(|number| usize::try_from(number).ok());
+                let Some(dimension) = number.and_then(|n| array.dimensions().get(n)) else { return done };
+                for at in dimension.lower..dimension.lower + dimension.len {
+                    if next(vec![Value::Int4(at)])?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
             }
             Self::Series(add, ty) => {
                 if args.iter().any(Value::is_null) {
-                    return Ok(Vec::new());
+                    return done;
                 }
                 let one = match ty.base {
                     Base::Int4 => Value::Int4(1),
@@ -389,34 +391,29 @@ impl SetFn {
                     _ => Value::Numeric(1i64.into()),
                 };
                 let step = args.get(2).unwrap_or(&one);
-                let next = add.call(env, &[args[0].clone(), step.clone()])?;
-                let up = match next.cmp(&args[0]) {
+                let second = add.call(env, &[args[0].clone(), step.clone()])?;
+                let up = match second.cmp(&args[0]) {
                     std::cmp::Ordering::Greater => true,
                     std::cmp::Ordering::Less => false,
                     std::cmp::Ordering::Equal => {
                         return Err(SqlError::invalid_parameter("step size cannot equal zero"));
                     }
                 };
-                let mut rows = Vec::new();
                 let mut at = args[0].clone();
                 while if up { at <= args[1] } else { at >= args[1] } {
-                    if rows.len() >= MAX_ROWS {
-                        return Err(SqlError::new(
-                            SqlState::PROGRAM_LIMIT_EXCEEDED,
-                            "the series is too long",
-                        ));
+                    let following = add.call(env, &[at.clone(), step.clone()]);
+                    if next(vec![at])?.is_break() {
+                        return Ok(ControlFlow::Break(()));
                     }
-                    let next = add.call(env, &[at.clone(), step.clone()]);
-                    rows.push(vec![at]);
-                    match next {
-                        Ok(next) => at = next,
+                    match following {
+                        Ok(following) => at = following,
                         // the series ends where the type does
                         Err(_) => break,
                     }
                 }
-                Ok(rows)
             }
         }
+        done
     }
 }
 

@@ -20,6 +20,7 @@ mod error;
 mod exec;
 mod functions;
 mod gate;
+mod memory;
 mod parse;
 mod plan;
 mod sequence;

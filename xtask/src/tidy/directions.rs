@@ -75,6 +75,10 @@ const CRATES: &[Crate] = &[
         "scaledb-verify", "scaledb-workloads", "scaledb-pgwire", "scaledb-server",
         "scaledb-sqlbench",
     ], CHECKERS),
+    row("scaledb-fuzzing", &[
+        "scaledb-sync", "scaledb-base", "scaledb-types", "scaledb-log", "scaledb-acc", "scaledb-sql", "scaledb-pgwire",
+        "scaledb-server", "scaledb-verify",
+    ], &[]),
     row("xtask", &[], &[]),
 ];
 

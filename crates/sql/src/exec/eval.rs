@@ -1,6 +1,6 @@
 //! Expressions at work.
 
-use super::Exec;
+use super::{Exec, weight};
 use crate::plan::expr::{Compare, Expr, Test};
 use scaledb_engine::Worker;
 use scaledb_types::{Array, Result, SqlError, Value};
@@ -182,7 +182,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     #[inline]
     fn call(&mut self, function: &crate::functions::ScalarFn, args: &[Expr]) -> Result<Value> {
         let env = self.context.env;
-        match args {
+        let value = match args {
             [one] => {
                 let one = self.eval(one)?;
                 function.call(env, &[one])
@@ -198,7 +198,15 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 function.call(env, &values)
             }
+        }?;
+        // large values are made by functions: those that rows and clients bring have limits of their own
+        match &value {
+            Value::Text(text) => self.memory.admit(text.len())?,
+            Value::Bytea(bytes) => self.memory.admit(bytes.len())?,
+            Value::Array(_) => self.memory.admit(weight(&value))?,
+            _ => {}
         }
+        Ok(value)
     }
 
     /// The truth of a condition: NULL is false.

@@ -13,6 +13,7 @@ pub(crate) mod sort;
 pub(crate) mod subquery;
 pub(crate) mod window;
 
+use crate::memory::Memory;
 use crate::plan::{Node, Slot};
 use crate::session::context::Context;
 use scaledb_engine::{RowId, Worker};
@@ -43,7 +44,7 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) kept: Vec<Option<Rows>>,
     /// Common table expressions that are in scope.
     pub(crate) ctes: Vec<Option<Rows>>,
-    pub(crate) memory: Memory,
+    pub(crate) memory: Memory<'a>,
     /// Rows written by the statement at hand.
     pub(crate) affected: u64,
     /// Foreign keys to be checked when the statement is done.
@@ -52,43 +53,6 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) deferred: Vec<references::Check>,
     /// Rows until the next look at the cancel flag.
     ticks: u32,
-}
-
-/// The memory that a run may use.
-#[derive(Debug)]
-pub(crate) struct Memory {
-    used: usize,
-    limit: usize,
-}
-
-impl Memory {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self { used: 0, limit }
-    }
-
-    /// Takes memory.
-    ///
-    /// # Errors
-    /// 53200.
-    #[inline]
-    pub(crate) fn take(&mut self, bytes: usize) -> Result<()> {
-        self.used += bytes;
-        if self.used > self.limit { Err(self.exhausted()) } else { Ok(()) }
-    }
-
-    /// Gives memory back.
-    pub(crate) fn give(&mut self, bytes: usize) {
-        self.used = self.used.saturating_sub(bytes);
-    }
-
-    #[cold]
-    fn exhausted(&self) -> SqlError {
-        SqlError::new(
-            SqlState::OUT_OF_MEMORY,
-            format!("the statement needs more than {} kB for sorting, grouping or joining", self.limit >> 10),
-        )
-        .hint("Raise work_mem, add an index that gives the order, or restrict the rows.")
-    }
 }
 
 /// Bytes that a kept value takes.
@@ -128,7 +92,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             rows: vec![None; scans],
             kept: vec![None; keeps],
             ctes: vec![None; keeps],
-            memory: Memory::new(context.memory_limit),
+            memory: Memory::new(context.budget, context.memory_limit),
             affected: 0,
             after: Vec::new(),
             deferred: Vec::new(),
@@ -205,20 +169,18 @@ impl<'a, W: Worker> Exec<'a, W> {
                 Ok(Flow::Continue(()))
             }
             Node::Function { call, slots, ordinality } => {
-                let rows = self.set_call(call)?;
-                for (number, row) in rows.into_iter().enumerate() {
-                    self.tick()?;
+                let mut number = 0;
+                self.set_call(call, &mut |exec, row| {
+                    exec.tick()?;
+                    number += 1;
                     for (&slot, value) in slots.iter().zip(row) {
-                        self.frame[slot] = value;
+                        exec.frame[slot] = value;
                     }
                     if let Some(slot) = ordinality {
-                        self.frame[*slot] = Value::Int8(number as i64 + 1);
+                        exec.frame[*slot] = Value::Int8(number);
                     }
-                    if next(self)?.is_break() {
-                        return Ok(Flow::Break(()));
-                    }
-                }
-                Ok(Flow::Continue(()))
+                    next(exec)
+                })
             }
             Node::Filter { input, predicate } => self.run(input, &mut |exec| {
                 if exec.eval(predicate)?.is_true() { next(exec) } else { Ok(Flow::Continue(())) }
@@ -322,7 +284,11 @@ impl<'a, W: Worker> Exec<'a, W> {
             first.iter().filter(|row| !distinct || seen.insert((*row).clone())).cloned().collect();
         while !fresh.is_empty() {
             self.context.check_cancel()?;
-            all.extend(fresh.iter().cloned());
+            for row in &fresh {
+                // once as it was found, once among all
+                self.memory.take(row_weight(row))?;
+                all.push(row.clone());
+            }
             self.ctes[cte.number] = Some(Rc::new(fresh));
             let found = self.collect(node, slots)?;
             fresh = found.iter().filter(|row| !distinct || seen.insert((*row).clone())).cloned().collect();

@@ -136,8 +136,14 @@ impl<'a, W: Worker> Exec<'a, W> {
             let row = exec.copy(&left.1);
             let count = counts.get_mut(&row);
             let wanted = match (kind, count) {
-                (SetKind::Intersect, count) => count.is_some() && given.insert(row.clone()),
-                (SetKind::Except, count) => count.is_none() && given.insert(row.clone()),
+                (SetKind::Intersect | SetKind::Except, count) => {
+                    let fresh = count.is_some() == (kind == SetKind::Intersect) && !given.contains(&row);
+                    if fresh {
+                        exec.memory.take(row_weight(&row))?;
+                        given.insert(row.clone());
+                    }
+                    fresh
+                }
                 (SetKind::IntersectAll, Some(count)) if *count > 0 => {
                     *count -= 1;
                     true

@@ -70,14 +70,17 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// The rows of a set-returning function.
-    pub(super) fn set_call(&mut self, call: &crate::functions::SetCall) -> Result<Vec<Vec<Value>>> {
+    pub(super) fn set_call(
+        &mut self,
+        call: &crate::functions::SetCall,
+        next: &mut dyn FnMut(&mut Self, Vec<Value>) -> Result<Flow>,
+    ) -> Result<Flow> {
         let mut args = Vec::with_capacity(call.args().len());
         for arg in call.args() {
             args.push(self.eval(arg)?);
         }
-        let rows = call.function.rows(self.context.env, &args)?;
-        self.memory.take(rows.len() * size_of::<Vec<Value>>())?;
-        Ok(rows)
+        let env = self.context.env;
+        call.function.rows(env, &args, &mut |row| next(self, row))
     }
 
     fn has_row(&mut self, sub: &Subquery) -> Result<bool> {

@@ -14,6 +14,16 @@ struct Keys {
     args: Vec<Value>,
 }
 
+impl Keys {
+    /// Bytes, those of the result and of three numbers per row included.
+    fn weight(&self) -> usize {
+        let values = [&self.partition, &self.order, &self.args];
+        values.iter().map(|values| row_weight(values)).sum::<usize>()
+            + size_of::<Value>()
+            + 3 * size_of::<usize>()
+    }
+}
+
 impl<'a, W: Worker> Exec<'a, W> {
     /// Computes window functions over the rows of an input.
     pub(super) fn window(
@@ -38,7 +48,9 @@ impl<'a, W: Worker> Exec<'a, W> {
                     }
                     _ => Vec::new(),
                 };
-                keys.push(Keys { partition, order, args });
+                let key = Keys { partition, order, args };
+                exec.memory.take(key.weight())?;
+                keys.push(key);
             }
             Ok(Flow::Continue(()))
         })?;

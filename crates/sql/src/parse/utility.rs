@@ -664,8 +664,11 @@ fn copy(at: &mut Cursor<'_>) -> Result<Utility> {
 }
 
 fn no_files() -> SqlError {
-    SqlError::unsupported("COPY to or from a file of the server is not supported")
-        .hint("COPY FROM STDIN and COPY TO STDOUT read and write at the client; so does psql's \\copy.")
+    SqlError::new(
+        SqlState::INSUFFICIENT_PRIVILEGE,
+        "COPY to or from a file or program of the server is not allowed",
+    )
+    .hint("COPY FROM STDIN and COPY TO STDOUT read and write at the client; so does psql's \\copy.")
 }
 
 /// The text of a parenthesis.

@@ -1,6 +1,7 @@
 //! What a running statement is given by its session.
 
 use crate::functions::SessionFn;
+use crate::memory::Budget;
 use crate::plan::ForeignKey;
 use scaledb_catalog::{Catalog, ForeignKeyDesc};
 use scaledb_sync::atomic::{AtomicBool, Ordering};
@@ -38,6 +39,8 @@ pub(crate) struct ConstraintModes {
 /// What a running statement is given by its session.
 pub(crate) struct Context<'a> {
     pub(crate) env: &'a Env,
+    /// What all statements may use together.
+    pub(crate) budget: &'a Arc<Budget>,
     /// Bytes for sorts, groups and kept rows.
     pub(crate) memory_limit: usize,
     pub(crate) cancel: &'a AtomicBool,

@@ -4,8 +4,9 @@
 //! count as memory of the query.
 
 use super::Session;
-use super::run::{Target, replay};
+use super::run::{Kept, Target, replay};
 use crate::api::{Description, Executed, RowSink, Tag};
+use crate::memory::Reservation;
 use crate::parse::utility::Motion;
 use crate::plan::cache::{Action, Compiled};
 use scaledb_engine::Engine;
@@ -17,7 +18,9 @@ pub(super) struct Portal {
     compiled: Arc<Compiled>,
     params: Vec<Value>,
     /// Its rows, if they are kept.
-    rows: Option<Vec<Box<[Value]>>>,
+    rows: Option<Kept>,
+    /// The memory of its parameters, if that is much or it is kept under a name.
+    _reserved: Option<Reservation>,
     /// The row that it is on: rows before it were returned.
     at: usize,
     done: bool,
@@ -26,8 +29,8 @@ pub(super) struct Portal {
 }
 
 impl Portal {
-    pub(super) fn new(compiled: Arc<Compiled>, params: Vec<Value>) -> Self {
-        Self { compiled, params, rows: None, at: 0, done: false, hold: false }
+    pub(super) fn new(compiled: Arc<Compiled>, params: Vec<Value>, reserved: Option<Reservation>) -> Self {
+        Self { compiled, params, _reserved: reserved, rows: None, at: 0, done: false, hold: false }
     }
 
     /// The memory of its parameters.
@@ -37,11 +40,28 @@ impl Portal {
     }
 }
 
+/// Portals, cursors included, that a session may have.
+const MAX_PORTALS: usize = 1_000;
+/// What a portal takes besides its values.
+pub(super) const PORTAL: usize = 256;
+
 fn missing(name: &str) -> SqlError {
     SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
 }
 
 impl<E: Engine> Session<E> {
+    /// Whether there is room for one more portal.
+    ///
+    /// # Errors
+    /// 53400.
+    pub(super) fn admit_portal(&self, name: &str) -> Result<()> {
+        if self.portals.len() < MAX_PORTALS || self.portals.contains_key(name) {
+            return Ok(());
+        }
+        let what = format!("a session has at most {MAX_PORTALS} portals and cursors");
+        Err(SqlError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, what).hint("Close some of them."))
+    }
+
     pub(super) fn portal_description(&mut self, name: &str) -> Result<Description> {
         let portal = self.portals.get(name).ok_or_else(|| missing(name))?;
         Ok(Description { parameters: Vec::new(), columns: portal.compiled.columns.clone() })
@@ -102,14 +122,14 @@ impl<E: Engine> Session<E> {
         };
         if portal.rows.is_none() {
             self.start_statement();
-            let mut rows = Vec::new();
+            let mut rows = Kept::default();
             let params = std::mem::take(&mut portal.params);
             let run = self.run_plan(&portal.compiled, &params, false, Target::Keep(&mut rows));
             portal.params = params;
             run?;
             portal.rows = Some(rows);
         }
-        let rows = portal.rows.as_deref().unwrap_or_default();
+        let rows = portal.rows.as_ref().map_or(&[][..], |kept| &kept.rows);
         let left = rows.len() - portal.at;
         let count =
             if max_rows == 0 { left } else { left.min(usize::try_from(max_rows).unwrap_or(usize::MAX)) };
@@ -133,6 +153,7 @@ impl<E: Engine> Session<E> {
             let what = format!("cursor \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_CURSOR, what));
         }
+        self.admit_portal(&name)?;
         let compiled = self.compile(text, &[])?;
         let Action::Plan(plan) = &compiled.action else {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, "a cursor needs a query"));
@@ -141,10 +162,12 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, "a cursor needs a query that does not write"));
         }
         self.start_statement();
-        let mut rows = Vec::new();
+        let mut rows = Kept::default();
         let alone = self.transaction.is_alone();
         self.run_plan(&compiled, &[], alone, Target::Keep(&mut rows))?;
-        let portal = Portal { rows: Some(rows), hold, ..Portal::new(compiled.clone(), Vec::new()) };
+        let reserved = Reservation::new(&self.state.shared.memory, PORTAL + name.len())?;
+        let portal =
+            Portal { rows: Some(rows), hold, ..Portal::new(compiled.clone(), Vec::new(), Some(reserved)) };
         self.portals.insert(name, portal);
         Ok(Tag::plain("DECLARE CURSOR"))
     }
@@ -166,7 +189,7 @@ impl<E: Engine> Session<E> {
         let portal = self.portals.get_mut(name).ok_or_else(|| {
             SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
         })?;
-        let rows = portal.rows.as_deref().unwrap_or_default();
+        let rows = portal.rows.as_ref().map_or(&[][..], |kept| &kept.rows);
         let end = rows.len() as i64;
         // the cursor is on row `at`: 0 before the first, end + 1 behind the last
         let at = portal.at as i64;

@@ -1,10 +1,12 @@
 //! Compiling statements, and those that have names.
 
 use super::Session;
-use super::cursor::Portal;
+use super::cursor::{PORTAL, Portal};
 use super::run::Target;
 use crate::api::{Column, Description, Executed, RowSink, Step, Tag};
 use crate::bind::Binder;
+use crate::exec::weight;
+use crate::memory::Reservation;
 use crate::parse::{self, normalize, utility};
 use crate::plan::Kind;
 use crate::plan::cache::{Action, Compiled, Key};
@@ -21,10 +23,20 @@ pub(super) struct Statement {
     pub(super) types: Box<[u32]>,
     /// Made by PREPARE rather than by the protocol.
     pub(super) by_sql: bool,
+    /// The memory of the statement.
+    _reserved: Option<Arc<Reservation>>,
 }
 
 /// Statements that a session keeps besides those of the database.
 const MAX_CACHED: usize = 1_000;
+/// Statements with names that a session may have.
+const MAX_STATEMENTS: usize = 10_000;
+/// What a compiled statement takes per byte of its text: its tree, and its plan.
+const BYTES_PER_BYTE: usize = 16;
+/// What a statement takes at least.
+const STATEMENT: usize = 1_024;
+/// The longest text whose plan is cached, and the largest values of the unnamed portal that are not worth counting.
+const SHORT: usize = 16 << 10;
 
 impl<E: Engine> Session<E> {
     /// The compiled statement of a text: from a cache, or compiled now.
@@ -49,7 +61,8 @@ impl<E: Engine> Session<E> {
             .map(|&oid| if oid == 0 { Ok(None) } else { parameter_type(oid).map(Some) })
             .collect::<Result<_>>()?;
         let compiled = Arc::new(parse::with_stack(text, || self.compile_text(text, known))?);
-        if !private && matches!(compiled.action, Action::Plan(_)) {
+        // a cache counts plans, so that each must be small
+        if !private && text.len() <= SHORT && matches!(compiled.action, Action::Plan(_)) {
             if self.cache.len() >= MAX_CACHED {
                 self.cache.clear();
             }
@@ -247,6 +260,11 @@ impl<E: Engine> Session<E> {
             let what = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_PREPARED_STATEMENT, what));
         }
+        if self.statements.len() >= MAX_STATEMENTS && !name.is_empty() {
+            let what = format!("a session has at most {MAX_STATEMENTS} prepared statements");
+            let error = SqlError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, what);
+            return Err(error.hint("DEALLOCATE some of them."));
+        }
         let mut statements = parse::lex::split(text);
         if statements.len() > 1 {
             return Err(SqlError::new(
@@ -260,7 +278,14 @@ impl<E: Engine> Session<E> {
             self.refuse_failed()?;
         }
         let compiled = self.compile(text, types).map_err(|error| error.shift(before))?;
-        self.statements.insert(name.to_owned(), Statement { compiled, types: types.into(), by_sql: false });
+        let weight = STATEMENT + name.len() + size_of_val(types) + text.len() * BYTES_PER_BYTE;
+        let reserved = if name.is_empty() && weight <= SHORT {
+            None
+        } else {
+            Some(Arc::new(Reservation::new(&self.state.shared.memory, weight)?))
+        };
+        let statement = Statement { compiled, types: types.into(), by_sql: false, _reserved: reserved };
+        self.statements.insert(name.to_owned(), statement);
         Ok(())
     }
 
@@ -325,6 +350,7 @@ impl<E: Engine> Session<E> {
             );
             return Err(SqlError::new(SqlState::PROTOCOL_VIOLATION, what));
         }
+        self.admit_portal(portal)?;
         // the unnamed portal's memory is used again
         let mut params = match self.portals.remove(portal) {
             Some(old) if portal.is_empty() => old.into_params(),
@@ -354,7 +380,14 @@ impl<E: Engine> Session<E> {
                 }
             });
         }
-        self.portals.insert(portal.to_owned(), Portal::new(compiled, params));
+        // not what the client has sent: a message is bounded, and values may take more than their text
+        let weight = PORTAL + portal.len() + params.iter().map(weight).sum::<usize>();
+        let reserved = if portal.is_empty() && weight <= SHORT {
+            None
+        } else {
+            Some(Reservation::new(&self.state.shared.memory, weight)?)
+        };
+        self.portals.insert(portal.to_owned(), Portal::new(compiled, params, reserved));
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use super::Session;
 use super::context::Context;
 use crate::api::{Column, RowSink, Tag};
 use crate::exec::{Exec, Flow};
+use crate::memory::Reservation;
 use crate::plan::cache::{Action, Compiled};
 use crate::plan::expr::Expr;
 use crate::plan::{Kind, Plan};
@@ -15,26 +16,34 @@ use std::time::{Duration, Instant};
 /// How often a statement is run again after conflicts before the client hears of it.
 const ATTEMPTS: u32 = 100;
 
+/// Rows that outlive their run.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) rows: Vec<Box<[Value]>>,
+    /// Their memory.
+    _reserved: Option<Reservation>,
+}
+
 /// Where the rows of a run go.
 pub(super) enum Target<'s> {
     Sink(&'s mut dyn RowSink),
     /// They are kept: a cursor, a portal that is read in parts.
-    Keep(&'s mut Vec<Box<[Value]>>),
+    Keep(&'s mut Kept),
 }
 
 impl Target<'_> {
     fn mark(&mut self) {
         match self {
             Self::Sink(sink) => sink.mark(),
-            Self::Keep(rows) => rows.clear(),
+            Self::Keep(kept) => **kept = Kept::default(),
         }
     }
 
     fn rewind(&mut self) -> bool {
         match self {
             Self::Sink(sink) => sink.rewind(),
-            Self::Keep(rows) => {
-                rows.clear();
+            Self::Keep(kept) => {
+                **kept = Kept::default();
                 true
             }
         }
@@ -49,6 +58,7 @@ impl<E: Engine> Session<E> {
         let deadline = (timeout > 0).then(|| Instant::now() + Duration::from_millis(timeout));
         Context {
             env: &self.env,
+            budget: &self.state.shared.memory,
             memory_limit: (settings.amount("work_mem") as usize) << 10,
             cancel: &self.cancel,
             deadline,
@@ -72,6 +82,11 @@ impl<E: Engine> Session<E> {
         alone: bool,
         mut target: Target<'_>,
     ) -> Result<u64> {
+        // a text without Bind has no values, whatever it names
+        if params.len() < compiled.params.len() {
+            let what = format!("there is no parameter ${}", params.len() + 1);
+            return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, what));
+        }
         let mut compiled = compiled.clone();
         if alone {
             target.mark();
@@ -181,6 +196,7 @@ fn emit<W: Worker>(
     target: &mut Target<'_>,
 ) -> Result<u64> {
     let mut rows = 0u64;
+    let mut weight = 0;
     let _ = exec.run(&plan.root, &mut |exec| {
         rows += 1;
         match target {
@@ -190,12 +206,17 @@ fn emit<W: Worker>(
                 for expr in &plan.output {
                     row.push(exec.eval(expr)?);
                 }
-                exec.memory.take(crate::exec::row_weight(&row))?;
-                kept.push(row.into());
+                let bytes = crate::exec::row_weight(&row);
+                exec.memory.take(bytes)?;
+                weight += bytes;
+                kept.rows.push(row.into());
             }
         }
         Ok(Flow::Continue(()))
     })?;
+    if let Target::Keep(kept) = target {
+        kept._reserved = Some(exec.memory.keep(weight)?);
+    }
     Ok(if plan.kind == Kind::Select { rows } else { exec.affected })
 }
 

@@ -327,9 +327,9 @@ impl<E: Engine> Session<E> {
     /// The value of an expression without columns.
     fn constant(&mut self, text: &str, ty: Type) -> Result<Value> {
         let compiled = self.compile(&format!("SELECT ({text})::{ty}"), &[])?;
-        let mut rows = Vec::new();
-        self.run_plan(&compiled, &[], false, super::run::Target::Keep(&mut rows))?;
-        rows.pop().and_then(|row| row.into_vec().pop()).ok_or_else(|| SqlError::internal("no value"))
+        let mut kept = super::run::Kept::default();
+        self.run_plan(&compiled, &[], false, super::run::Target::Keep(&mut kept))?;
+        kept.rows.pop().and_then(|row| row.into_vec().pop()).ok_or_else(|| SqlError::internal("no value"))
     }
 
     /// EXPLAIN.
@@ -348,7 +348,7 @@ impl<E: Engine> Session<E> {
         let mut lines = crate::plan::explain::explain(plan);
         if analyze {
             let begin = std::time::Instant::now();
-            let mut rows = Vec::new();
+            let mut rows = super::run::Kept::default();
             let count = self.run_plan(&compiled, &[], false, super::run::Target::Keep(&mut rows))?;
             lines.push(format!("Rows: {count}"));
             lines.push(format!("Execution Time: {:.3} ms", begin.elapsed().as_secs_f64() * 1_000.0));

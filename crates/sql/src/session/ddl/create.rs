@@ -123,7 +123,7 @@ impl<E: Engine> Session<E> {
         let target = format!("\"{}\".\"{}\"", desc.schema, desc.name.replace('"', "\"\""));
         self.put(Relation::Table(Arc::new(desc)))?;
         let insert = self.compile(&format!("INSERT INTO {target} {text}"), &[])?;
-        let mut rows = Vec::new();
+        let mut rows = super::super::run::Kept::default();
         let count = self.run_plan(&insert, &[], false, super::super::run::Target::Keep(&mut rows))?;
         Ok(Tag::rows("SELECT", count))
     }
