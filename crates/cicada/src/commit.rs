@@ -284,10 +284,11 @@ impl Ctx<'_> {
                 self.lose_to_existing(table, sorted[at])?;
             }
             if !taken.is_empty() {
+                taken.sort_unstable();
                 let mut at = 0;
                 sorted.retain(|_| {
                     at += 1;
-                    !taken.contains(&(at - 1))
+                    taken.binary_search(&(at - 1)).is_err()
                 });
             }
             if rules.on(Rule::GuardLeaves) {
@@ -301,8 +302,10 @@ impl Ctx<'_> {
 
     /// The tree has another record for the key of one of ours: ours was never found by anybody.
     fn lose_to_existing(&mut self, table: &Table, raw: u64) -> Result<()> {
-        let ours = |w: &crate::txn::Write| w.record.is_some_and(|record| record.raw() == raw);
-        let number = self.txn.writes.iter().position(ours).expect("a record of this commit");
+        // SAFETY: a record of this commit.
+        let record = unsafe { Record::from_raw(raw) };
+        let hash = self.shared.hasher.hash(record.key());
+        let number = self.txn.creator_of(hash, record).expect("a record of this commit");
         let (record, version) = (self.txn.writes[number].record, self.txn.held[number].version);
         self.txn.writes[number].record = None;
         if let (Some(record), Some(version)) = (record, version) {
@@ -424,9 +427,7 @@ impl Ctx<'_> {
         for Absent { table, hash, key } in &self.txn.absents {
             let (table, key) = (self.shared.tables.get(*table)?, &self.txn.keys[key.clone()]);
             let Some(record) = table.find(self.local, *hash, key) else { continue };
-            let own = self.txn.writes.iter().zip(&self.txn.held);
-            let own = |record| own.clone().any(|(w, held)| w.record == Some(record) && held.created);
-            if !record.is_obsolete() && !own(record) {
+            if !record.is_obsolete() && self.txn.creator_of(*hash, record).is_none() {
                 return Err(conflict(ConflictKind::AbsentAppeared, table, record));
             }
         }

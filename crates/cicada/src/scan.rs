@@ -320,8 +320,9 @@ impl Ctx<'_> {
 
     /// Whether a record is new by this commit.
     fn is_own_record(&self, raw: u64) -> bool {
-        let mut writes = self.txn.writes.iter().zip(&self.txn.held);
-        writes.any(|(write, held)| held.created && write.record.is_some_and(|r| r.raw() == raw))
+        // SAFETY: the tree held it in this activity.
+        let record = unsafe { Record::from_raw(raw) };
+        self.txn.creator_of(self.shared.hasher.hash(record.key()), record).is_some()
     }
 
     /// Puts new records of one table, which stand sorted, into its tree. Calls `existing` with the position

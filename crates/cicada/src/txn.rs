@@ -203,6 +203,16 @@ impl Txn {
         self.own.find(record.raw(), |n| self.writes.get(n).is_some_and(|w| w.record == Some(record)))
     }
 
+    /// The write that has made a record in this commit, and not only found it. `hash` is the key's: such a write
+    /// stands where its key was, or, if the table has grown since, where its record is.
+    pub(crate) fn creator_of(&self, hash: u64, record: Record) -> Option<usize> {
+        let made = |n: usize| {
+            let held = self.held.get(n).is_some_and(|held| held.created);
+            held && self.writes.get(n).is_some_and(|w| w.record == Some(record))
+        };
+        self.own.find(hash, made).or_else(|| self.own.find(record.raw(), made))
+    }
+
     /// The insert of a key that had no record.
     #[inline]
     pub(crate) fn insert_of(&self, table: TableId, hash: u64, key: &[u8]) -> Option<usize> {
