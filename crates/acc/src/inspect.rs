@@ -1,9 +1,9 @@
 //! Cross-checks of a database that nobody else uses: tables against their indexes.
 
-use crate::recovery::inconsistent;
 use crate::shared::Shared;
 use crate::table::{Points, RecordEntry, Table};
 use scaledb_base::{Result, Timestamp};
+use scaledb_durability::inconsistent;
 use scaledb_index::btree::{Entry, LeafRead, Position};
 use scaledb_keys::KeyBuf;
 use scaledb_memory::Local;
