@@ -48,9 +48,8 @@ mod worker;
 mod write;
 
 pub use config::Config;
-pub use inspect::Inspected;
 pub use rules::{Rule, Rules};
-pub use scaledb_durability::{Durability, Progress, Recovered};
+pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
 pub use worker::AccWorker;
 
 use background::Background;

@@ -105,6 +105,8 @@ pub(crate) struct Txn {
     pub(crate) kind: TxnKind,
     /// The timestamp; for a snapshot the boundary: everything before is seen.
     pub(crate) ts: u64,
+    /// The latest commit that a check met in a scanned range, beside what was read.
+    pub(crate) latest: u64,
     pub(crate) reads: Vec<Read>,
     pub(crate) absents: Vec<Absent>,
     pub(crate) ranges: Vec<RangeRead>,
@@ -135,6 +137,7 @@ impl Txn {
             serial: 0,
             kind: TxnKind::ReadWrite,
             ts: 0,
+            latest: 0,
             reads: Vec::new(),
             absents: Vec::new(),
             ranges: Vec::new(),
@@ -158,6 +161,7 @@ impl Txn {
     pub(crate) fn clear(&mut self) {
         const KEPT: usize = 1 << 16;
         self.running = false;
+        self.latest = 0;
         self.reads.clear();
         self.absents.clear();
         self.ranges.clear();

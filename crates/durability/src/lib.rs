@@ -21,5 +21,5 @@ pub use checkpointer::{Checkpointer, Pace, Pacer};
 pub use error::{directory_error, failed, inconsistent};
 pub use opening::{Directory, Restore, Routed};
 pub use parallel::in_parallel;
-pub use settings::{Durability, Progress, Recovered, log_stats};
+pub use settings::{Durability, Inspected, Progress, Recovered, log_stats};
 pub use staged::Staged;

@@ -74,6 +74,19 @@ pub struct Recovered {
     pub rebuild_time: Duration,
 }
 
+/// What was compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inspected {
+    /// Tables, without indexes.
+    pub tables: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Secondary indexes.
+    pub indexes: u64,
+    /// Their entries.
+    pub entries: u64,
+}
+
 /// The log's figures, as an engine reports them.
 pub fn log_stats(log: &scaledb_log::LogStats) -> scaledb_engine::LogStats {
     scaledb_engine::LogStats {
