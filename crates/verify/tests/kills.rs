@@ -40,7 +40,7 @@ const THREADS: usize = 3;
 const ENGINE: &str = "SCALEDB_KILL_ENGINE";
 
 /// An engine that is killed.
-trait Subject: Engine {
+trait Subject: Engine + Sized {
     const NAME: &str;
     fn open(durability: Durability) -> Result<Self>;
 }
@@ -123,7 +123,7 @@ fn child() {
 }
 
 fn run_child<E: Subject>(directory: &Path) {
-    let engine: Arc<E> = Arc::new(open(directory).expect("the directory opens"));
+    let engine: E = open(directory).expect("the directory opens");
     let (tables, acknowledged) = tables(&engine).expect("tables");
     let tables = Arc::new(tables);
     let last = numbers(&engine, acknowledged).expect("no gap");
@@ -131,7 +131,7 @@ fn run_child<E: Subject>(directory: &Path) {
     let workload = Tpcc { tables, mix: Mix::Full, seed: std::process::id().into(), snapshot_reads: false };
     thread::scope(|scope| {
         for (thread, &last) in last.iter().enumerate() {
-            let (engine, workload) = (&*engine, &workload);
+            let (engine, workload) = (&engine, &workload);
             scope.spawn(move || terminal(engine, workload, acknowledged, thread, last));
         }
     });

@@ -17,7 +17,7 @@ pub(crate) struct Setup {
 }
 
 /// An engine that keeps its databases in directories.
-pub(crate) trait Subject: Engine {
+pub(crate) trait Subject: Engine + Sized {
     /// Opens a directory, with the smallest sizes, and nothing done in the background.
     fn open_on(disk: &SimDisk, setup: Setup) -> Result<Self>;
     fn log(&self) -> &Arc<Log>;
