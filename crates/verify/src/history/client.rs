@@ -662,9 +662,10 @@ impl Client {
                     })?;
                 }
                 if self.committed.len() == before {
-                    return Err(Error::BadDefinition(
-                        format!("alone, and yet a hundred conflicts, the last {}", self.last).into(),
-                    ));
+                    return Err(Error::BadDefinition(format!(
+                        "alone, and yet a hundred conflicts, the last {}",
+                        self.last
+                    )));
                 }
             }
         }

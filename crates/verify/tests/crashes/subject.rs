@@ -55,9 +55,9 @@ impl Subject for Cicada {
     fn open_on(disk: &SimDisk, setup: Setup) -> Result<Self> {
         Self::open(scaledb_cicada::Config {
             clock: Some(Source::Counter),
-            clocks: if setup.seed % 3 == 0 { Clocks::Loose } else { Clocks::Synchronized },
+            clocks: if setup.seed.is_multiple_of(3) { Clocks::Loose } else { Clocks::Synchronized },
             quiescence: std::time::Duration::ZERO,
-            inline_words: if setup.seed % 2 == 0 { 27 } else { 0 },
+            inline_words: if setup.seed.is_multiple_of(2) { 27 } else { 0 },
             guards: 4,
             background: false,
             durability: Some(durability(disk, setup.sync)),
