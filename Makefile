@@ -92,7 +92,7 @@ else
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test mutations
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test log_crashes without_a_guard
 	$(CARGO) test --locked -p scaledb-log --features mutations --test guards
-	$(CARGO) test --locked -p scaledb-cicada --features mutations --test mutations
+	$(CARGO) test --locked -p scaledb-cicada --features mutations --test mutations --test recovery
 endif
 
 .PHONY: test-crash

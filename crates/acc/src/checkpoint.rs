@@ -12,11 +12,11 @@
 //! The checkpoint counts when the log is durable up to the latest timestamp that the walk has met, deletes
 //! included: what it shows of a transaction, the log then has all of.
 
-use crate::durable::failed;
 use crate::shared::Shared;
 use crate::table::{Points, Table};
 use scaledb_base::limits::MAX_GROUPS;
-use scaledb_base::{Error, Result, Timestamp};
+use scaledb_base::{Result, Timestamp};
+use scaledb_durability::{Pace, Pacer, failed, in_parallel};
 use scaledb_index::btree::{LeafRead, Position};
 use scaledb_log::{CheckpointWriter, Log, PartWriter};
 use scaledb_memory::Local;
@@ -24,16 +24,6 @@ use scaledb_storage::{Presence, Record, Word};
 use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, thread};
-use std::time::{Duration, Instant};
-
-/// How fast a checkpoint may go.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
-    /// Threads that walk tables.
-    pub(crate) threads: usize,
-    /// The part of the time, 0 to 1, that each of them works.
-    pub(crate) duty: f64,
-}
 
 /// What one thread carries from table to table.
 struct Walker<'a> {
@@ -45,15 +35,13 @@ struct Walker<'a> {
     newest: Timestamp,
     /// Of keys and rows.
     bytes: u64,
-    duty: f64,
-    since: Instant,
-    stop: &'a AtomicBool,
+    pacer: Pacer<'a>,
 }
 
 /// Writes a checkpoint and waits until it is in force. Returns its size in bytes, about.
 ///
 /// # Errors
-/// [`Error::LogFailed`]; [`Error::TooManyWorkers`]. The checkpoint before stays in force.
+/// The log has failed; too many workers. The checkpoint before stays in force.
 pub(crate) fn write(shared: &Arc<Shared>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {
     // the clock before the pins: who pins later commits later
     let now = shared.clock.now_fenced();
@@ -63,7 +51,7 @@ pub(crate) fn write(shared: &Arc<Shared>, log: &Arc<Log>, pace: Pace, stop: &Ato
     let next = AtomicUsize::new(0);
     let newest = Mutex::new(begin);
     let walk = || -> Result<u64> {
-        let mut walker = Walker::new(shared, &checkpoint, pace.duty, stop)?;
+        let mut walker = Walker::new(shared, &checkpoint, pace, stop)?;
         // each table goes to one thread
         while let Some(&table) = tables.get(next.fetch_add(1, Ordering::Relaxed)) {
             walker.table(shared.tables.get(table)?)?;
@@ -79,22 +67,8 @@ pub(crate) fn write(shared: &Arc<Shared>, log: &Arc<Log>, pace: Pace, stop: &Ato
     Ok(bytes.iter().sum())
 }
 
-/// Runs `f` in so many threads; the first error wins.
-pub(crate) fn in_parallel<R: Send>(threads: usize, f: impl Fn(usize) -> Result<R> + Sync) -> Result<Vec<R>> {
-    #[cfg(not(any(loom, shuttle)))]
-    if threads > 1 {
-        return thread::scope(|scope| {
-            let f = &f;
-            let running: Vec<_> = (0..threads).map(|i| scope.spawn(move || f(i))).collect();
-            let done = running.into_iter().map(|thread| thread.join());
-            done.map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-        });
-    }
-    (0..threads).map(f).collect()
-}
-
 impl<'a> Walker<'a> {
-    fn new(shared: &Shared, checkpoint: &CheckpointWriter, duty: f64, stop: &'a AtomicBool) -> Result<Self> {
+    fn new(shared: &Shared, checkpoint: &CheckpointWriter, pace: Pace, stop: &'a AtomicBool) -> Result<Self> {
         Ok(Self {
             local: shared.domain.register()?,
             part: checkpoint.part().map_err(failed)?,
@@ -102,9 +76,7 @@ impl<'a> Walker<'a> {
             leaf: LeafRead::new(),
             newest: Timestamp::ZERO,
             bytes: 0,
-            duty,
-            since: Instant::now(),
-            stop,
+            pacer: Pacer::new(pace, stop),
         })
     }
 
@@ -190,18 +162,9 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Keeps to the pace: after some milliseconds of work, rests in proportion.
+    /// Between two leaves.
     fn pause(&mut self) -> Result<()> {
-        const STINT: Duration = Duration::from_millis(2);
-        // a flag
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(Error::Directory("the database is being closed".to_owned()));
-        }
-        let worked = self.since.elapsed();
-        if worked >= STINT && self.duty < 1.0 {
-            thread::sleep(worked.mul_f64(1.0 / self.duty - 1.0));
-            self.since = Instant::now();
-        }
+        self.pacer.pause()?;
         self.local.collect();
         Ok(())
     }

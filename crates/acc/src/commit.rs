@@ -40,7 +40,7 @@ impl Ctx<'_> {
         let shared = self.shared;
         if let Some(log) = self.log.as_mut() {
             // before anything is locked: may wait for the disk, and fails if the log has
-            log.reserve(redo::about(self.txn)).map_err(crate::durable::failed)?;
+            log.reserve(redo::about(self.txn)).map_err(scaledb_durability::failed)?;
         }
         if !self.state.privileged {
             shared.contention.give_way(&shared.clock);

@@ -1,7 +1,7 @@
 //! How a database is opened.
 
-use crate::durable::Durability;
 use crate::rules::Rules;
+use scaledb_durability::Durability;
 use scaledb_sync::clock::Source;
 use std::time::Duration;
 

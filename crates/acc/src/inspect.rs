@@ -1,27 +1,14 @@
 //! Cross-checks of a database that nobody else uses: tables against their indexes.
 
-use crate::recovery::inconsistent;
 use crate::shared::Shared;
 use crate::table::{Points, RecordEntry, Table};
 use scaledb_base::{Result, Timestamp};
+use scaledb_durability::{Inspected, inconsistent};
 use scaledb_index::btree::{Entry, LeafRead, Position};
 use scaledb_keys::KeyBuf;
 use scaledb_memory::Local;
 use scaledb_row::RowRef;
 use scaledb_storage::Record;
-
-/// What was compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Inspected {
-    /// Tables, without indexes.
-    pub tables: u64,
-    /// Rows.
-    pub rows: u64,
-    /// Secondary indexes.
-    pub indexes: u64,
-    /// Their entries.
-    pub entries: u64,
-}
 
 /// Compares every table with its indexes. `local` is active, and no transaction runs.
 pub(crate) fn inspect(shared: &Shared, local: &Local) -> Result<Inspected> {

@@ -15,7 +15,7 @@
 //!  snapshot.rs   read-only transactions without validation
 //!  contention.rs backoff and priority           tune.rs     the merge batch
 //!  background.rs chores, and the thread that does them for idle workers
-//!  redo.rs       what a commit tells the log     durable.rs  opening a directory; checkpoints when due
+//!  redo.rs       what a commit tells the log     durable.rs  opening a directory
 //!  checkpoint.rs all rows to files               recovery.rs rows and log back, rebuild.rs the indexes
 //! ```
 //!
@@ -48,17 +48,17 @@ mod worker;
 mod write;
 
 pub use config::Config;
-pub use durable::{Durability, Progress, Recovered};
-pub use inspect::Inspected;
 pub use rules::{Rule, Rules};
+pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
 pub use worker::AccWorker;
 
 use background::Background;
-use durable::Checkpointer;
 use scaledb_base::{Result, Timestamp};
+use scaledb_durability::{Checkpointer, failed};
 use scaledb_engine::{Engine, Stats, TableDef, TableInfo};
 use scaledb_log::Log;
 use scaledb_sync::Arc;
+use scaledb_sync::atomic::AtomicBool;
 use shared::Shared;
 
 /// A database with the ACC engine, in memory and, if it has a directory, on disk.
@@ -94,7 +94,9 @@ impl Acc {
         };
         let checkpointer = match (&durability, shared.log()) {
             (Some(durability), Some(log)) => {
-                Some(Checkpointer::start(&shared, log, durability, recovered.log_bytes))
+                let (ours, its_log) = (shared.clone(), log.clone());
+                let write = move |pace, stop: &AtomicBool| checkpoint::write(&ours, &its_log, pace, stop);
+                Some(Checkpointer::start(log, durability, recovered.log_bytes, write))
             }
             _ => None,
         };
@@ -175,7 +177,7 @@ impl Engine for Acc {
     }
 
     fn wait_durable(&self, ts: Timestamp) -> Result<()> {
-        self.shared.log().map_or(Ok(()), |log| log.wait(ts).map_err(durable::failed))
+        self.shared.log().map_or(Ok(()), |log| log.wait(ts).map_err(failed))
     }
 
     fn checkpoint(&self) -> Result<()> {

@@ -1,9 +1,10 @@
 //! After recovery: the range indexes and the secondary indexes, in bulk, several tables at a time.
 
-use crate::recovery::{Recovery, inconsistent};
+use crate::recovery::Recovery;
 use crate::shared::Shared;
 use crate::table::{Points, RecordEntry, Table};
 use scaledb_base::{Error, Result, TableId};
+use scaledb_durability::inconsistent;
 use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted as Put;
 use scaledb_keys::{Direction, KeyBuf, KeyReader};
@@ -34,7 +35,7 @@ fn sort(records: &mut [Headed]) {
 
 impl Recovery<'_> {
     /// Builds what is missing of a table and of its indexes. Returns the entries that were inserted in trees.
-    pub(crate) fn rebuild(&self, local: &mut Local, table: &Table) -> Result<u64> {
+    pub(crate) fn rebuild_table(&self, local: &mut Local, table: &Table) -> Result<u64> {
         local.enter();
         let result = self.rebuild_active(local, table);
         local.exit();
@@ -118,13 +119,13 @@ fn load(local: &mut Local, table: &Table, sorted: &[Headed]) -> Result<u64> {
 }
 
 /// The base tables, those with the most rows first, so that no large one is left for the end.
-pub(crate) fn by_size<'a>(shared: &'a Shared, local: &Local) -> Vec<&'a Table> {
+pub(crate) fn by_size(shared: &Shared, local: &Local) -> Vec<TableId> {
     let rows = |table: &Table| match &table.points {
         Points::Hash(hashed) => hashed.len(local),
         Points::Indexlet(_) => usize::MAX,
     };
     let mut tables: Vec<_> =
-        shared.tables.iter().filter(|t| t.index_of.is_none()).map(|t| (rows(t), t)).collect();
+        shared.tables.iter().filter(|t| t.index_of.is_none()).map(|t| (rows(t), t.id)).collect();
     tables.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
     tables.into_iter().map(|(_, table)| table).collect()
 }

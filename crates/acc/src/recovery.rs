@@ -1,11 +1,6 @@
 //! Opening a database directory: the rows of its checkpoint, then the log, in the order of timestamps.
 //!
-//! ```text
-//!  checkpoint ── blocks of rows, by several threads ──► records
-//!  log ── batch: transactions in the order of their timestamps
-//!           └─ by hash of the key, to one thread each ──► the same records, one key in one thread
-//!  rebuild.rs: trees and secondary indexes, from the records
-//! ```
+//! How the threads share it is `scaledb_durability`'s; `rebuild.rs` builds trees and secondary indexes.
 //!
 //! The checkpoint is not of one moment: a row may be newer than the checkpoint's begin, or belong to a
 //! transaction that also wrote rows that are not there. Each row carries the timestamps of its conflict
@@ -13,54 +8,17 @@
 
 use crate::shared::Shared;
 use crate::table::{Points, RecordEntry, Table};
-use hashbrown::HashTable;
 use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES};
 use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_durability::{Restore, Routed, Staged, directory_error, inconsistent};
 use scaledb_engine::CatalogEntry;
 use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted as Put;
-use scaledb_log::{Batch, Block, LogError, LoggedTransaction, Op};
+use scaledb_log::{Block, Op};
 use scaledb_memory::Local;
 use scaledb_row::GroupSet;
 use scaledb_storage::{Overflow, Record, Word};
-use scaledb_sync::lock::Mutex;
 use std::collections::HashMap;
-
-/// Shards of the keys of a table that has no hash index.
-const SHARDS: usize = if scaledb_sync::MODEL { 2 } else { 64 };
-
-/// What recovery finds wrong in files whose checksums are right.
-pub(crate) fn inconsistent(what: String) -> Error {
-    Error::Directory(format!("the database directory is inconsistent: {what}"))
-}
-
-pub(crate) fn directory_error(error: LogError) -> Error {
-    match error {
-        LogError::Locked { .. } => Error::DirectoryInUse(error.to_string()),
-        error => Error::Directory(error.to_string()),
-    }
-}
-
-/// The records of a table whose keys are in no hash index: needed while the log is replayed.
-pub(crate) struct Staged {
-    shards: Box<[Mutex<HashTable<u64>>]>,
-}
-
-impl Staged {
-    fn new() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Mutex::new(HashTable::new())).collect() }
-    }
-
-    fn shard(&self, hash: u64) -> &Mutex<HashTable<u64>> {
-        &self.shards[(hash >> 32) as usize % SHARDS]
-    }
-
-    pub(crate) fn for_each(&self, mut f: impl FnMut(u64)) {
-        for shard in &self.shards {
-            shard.lock().iter().for_each(|&raw| f(raw));
-        }
-    }
-}
 
 /// A database on its way from files into memory.
 pub(crate) struct Recovery<'a> {
@@ -78,47 +36,19 @@ pub(crate) struct Applier {
     orphans: HashMap<(TableId, Box<[u8]>), Timestamp>,
 }
 
-impl Applier {
-    pub(crate) fn new(local: Local) -> Self {
-        Self { local, row: Vec::new(), orphans: HashMap::new() }
+impl Restore for Recovery<'_> {
+    type Applier = Applier;
+
+    fn applier(&self) -> Result<Applier> {
+        Ok(Applier { local: self.shared.domain.register()?, row: Vec::new(), orphans: HashMap::new() })
     }
 
-    /// At the end of the log.
-    ///
-    /// # Errors
-    /// An update of a row that never was.
-    pub(crate) fn finish(&self) -> Result<()> {
-        match self.orphans.iter().next() {
-            None => Ok(()),
-            Some(((table, _), ts)) => {
-                Err(inconsistent(format!("a row of table {table} that does not exist is updated at {ts:?}")))
-            }
-        }
-    }
-}
-
-/// An operation on its way to the thread of its key.
-pub(crate) struct Routed<'a> {
-    ts: Timestamp,
-    hash: u64,
-    op: Op<'a>,
-}
-
-/// A part of a batch, routed: one list for each thread, in the order of timestamps.
-pub(crate) type Routes<'a> = Vec<Vec<Routed<'a>>>;
-
-impl<'a> Recovery<'a> {
-    pub(crate) fn new(shared: &'a Shared) -> Self {
-        Self { shared, staged: Vec::new() }
-    }
-
-    /// Makes the tables of a catalog entry, unless they are there.
-    pub(crate) fn apply_catalog(&mut self, local: &mut Local, entry: CatalogEntry) -> Result<()> {
+    fn catalog(&mut self, entry: CatalogEntry) -> Result<()> {
         let CatalogEntry::CreateTable { id, def } = entry;
         if id.index() < self.shared.tables.len() {
             return Ok(());
         }
-        let info = self.shared.create_recovered(local, def)?;
+        let info = self.shared.create_recovered(&mut self.shared.domain.register()?, def)?;
         if info.id != id {
             return Err(inconsistent(format!(
                 "table {} has id {} in the log and is {}",
@@ -128,9 +58,56 @@ impl<'a> Recovery<'a> {
         for table in self.staged.len()..self.shared.tables.len() {
             let table = self.shared.tables.get(TableId(table as u32))?;
             let hashed = matches!(table.points, Points::Hash(_)) || table.index_of.is_some();
-            self.staged.push((!hashed).then(Staged::new));
+            self.staged.push((!hashed).then(Staged::default));
         }
         Ok(())
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.shared.hasher.hash(key)
+    }
+
+    fn load(&self, applier: &mut Applier, block: &Block<'_>) -> Result<u64> {
+        applier.local.enter();
+        let loaded = self.load_block(applier, block);
+        applier.local.exit();
+        loaded
+    }
+
+    fn apply(&self, applier: &mut Applier, routed: &[Routed<'_>]) -> Result<()> {
+        // what is retired here is freed when this activity, and those of the other threads, are over
+        applier.local.enter();
+        let result = routed.iter().try_for_each(|routed| self.apply_op(applier, routed));
+        applier.local.exit();
+        applier.local.collect();
+        result
+    }
+
+    fn applied(&self, applier: &mut Applier) -> Result<()> {
+        match applier.orphans.iter().next() {
+            None => Ok(()),
+            Some(((table, _), ts)) => {
+                Err(inconsistent(format!("a row of table {table} that does not exist is updated at {ts:?}")))
+            }
+        }
+    }
+
+    fn tables(&self) -> Result<Vec<TableId>> {
+        let mut local = self.shared.domain.register()?;
+        local.enter();
+        let tables = crate::rebuild::by_size(self.shared, &local);
+        local.exit();
+        Ok(tables)
+    }
+
+    fn rebuild(&self, applier: &mut Applier, table: TableId) -> Result<u64> {
+        self.rebuild_table(&mut applier.local, self.shared.tables.get(table)?)
+    }
+}
+
+impl<'a> Recovery<'a> {
+    pub(crate) fn new(shared: &'a Shared) -> Self {
+        Self { shared, staged: Vec::new() }
     }
 
     fn base_table(&self, id: TableId) -> Result<&'a Table> {
@@ -146,7 +123,7 @@ impl<'a> Recovery<'a> {
         let eq = |raw: u64| unsafe { RecordEntry::key(raw) } == key;
         let raw = match (&table.points, &self.staged[table.id.index()]) {
             (Points::Hash(hashed), _) => hashed.get(local, hash, eq),
-            (_, Some(staged)) => staged.shard(hash).lock().find(hash, |&raw| eq(raw)).copied(),
+            (_, Some(staged)) => staged.find(hash, eq),
             (_, None) => None,
         };
         // SAFETY: as above.
@@ -155,7 +132,7 @@ impl<'a> Recovery<'a> {
 
     /// Adds a record whose key is not there.
     fn add(&self, local: &mut Local, table: &Table, hash: u64, record: Record) -> Result<()> {
-        let hasher = |&raw: &u64| {
+        let hasher = |raw: u64| {
             // SAFETY: as in `find`.
             self.shared.hasher.hash(unsafe { RecordEntry::key(raw) })
         };
@@ -172,7 +149,7 @@ impl<'a> Recovery<'a> {
                 }
             }
             (_, Some(staged)) => {
-                staged.shard(hash).lock().insert_unique(hash, record.raw(), hasher);
+                staged.insert(hash, record.raw(), hasher);
                 Ok(())
             }
             (_, None) => Err(inconsistent(format!("rows of {}", table.name))),
@@ -184,19 +161,15 @@ impl<'a> Recovery<'a> {
             (Points::Hash(hashed), _) => {
                 hashed.remove(local, hash, record.raw());
             }
-            (_, Some(staged)) => {
-                if let Ok(entry) = staged.shard(hash).lock().find_entry(hash, |&raw| raw == record.raw()) {
-                    entry.remove();
-                }
-            }
+            (_, Some(staged)) => staged.remove(hash, record.raw()),
             (_, None) => {}
         }
         // SAFETY: it has just left the only structure that held it.
         unsafe { record.retire(local) };
     }
 
-    /// The rows of a block of the checkpoint.
-    pub(crate) fn load_block(&self, applier: &mut Applier, block: &Block<'_>) -> Result<u64> {
+    /// The rows of a block of the checkpoint. The applier is active.
+    fn load_block(&self, applier: &mut Applier, block: &Block<'_>) -> Result<u64> {
         let table = self.base_table(block.table())?;
         let layout = table.schema.layout();
         let Applier { local, row, .. } = applier;
@@ -224,49 +197,6 @@ impl<'a> Recovery<'a> {
             rows += 1;
         }
         Ok(rows)
-    }
-
-    /// Sends the operations of some transactions to the threads of their keys.
-    pub(crate) fn route<'b>(
-        &self,
-        transactions: &[LoggedTransaction<'b>],
-        threads: usize,
-    ) -> Result<Routes<'b>> {
-        let mut routes: Routes<'b> = (0..threads).map(|_| Vec::new()).collect();
-        for transaction in transactions {
-            for op in transaction.ops() {
-                let op = op.map_err(directory_error)?;
-                let key = match &op {
-                    Op::Insert { key, .. } | Op::Update { key, .. } | Op::Delete { key, .. } => key,
-                    Op::Catalog { .. } => continue,
-                };
-                let hash = self.shared.hasher.hash(key);
-                routes[hash as usize % threads].push(Routed { ts: transaction.ts, hash, op });
-            }
-        }
-        Ok(routes)
-    }
-
-    /// Makes the tables that a batch creates, before its rows are applied.
-    pub(crate) fn apply_catalogs(&mut self, local: &mut Local, batch: &Batch) -> Result<()> {
-        for transaction in batch.transactions() {
-            for op in transaction.ops() {
-                if let Op::Catalog { entry } = op.map_err(directory_error)? {
-                    self.apply_catalog(local, CatalogEntry::from_bytes(entry)?)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Applies what was routed to one thread.
-    pub(crate) fn apply(&self, applier: &mut Applier, routed: &[Routed<'_>]) -> Result<()> {
-        // what is retired here is freed when this activity, and those of the other threads, are over
-        applier.local.enter();
-        let result = routed.iter().try_for_each(|routed| self.apply_op(applier, routed));
-        applier.local.exit();
-        applier.local.collect();
-        result
     }
 
     fn apply_op(&self, applier: &mut Applier, routed: &Routed<'_>) -> Result<()> {

@@ -115,16 +115,7 @@ impl Shared {
     ) -> Result<(std::sync::Arc<TableInfo>, Timestamp)> {
         self.create(local, def, |local, entry| {
             let Some(log) = self.log() else { return Ok(Timestamp::ZERO) };
-            let bytes = entry.to_bytes();
-            let mut writer = log.writer(local.id());
-            writer.reserve(bytes.len()).map_err(crate::durable::failed)?;
-            writer.begin(self.clock.now());
-            let ts = Timestamp::new(self.clock.now_fenced(), local.id());
-            let mut append = writer.append(ts);
-            append.catalog(&bytes);
-            append.finish();
-            writer.end();
-            Ok(ts)
+            scaledb_durability::log_table(log, &self.clock, local.id(), entry)
         })
     }
 

@@ -2,22 +2,13 @@
 
 use crate::shared::Shared;
 use crate::table::{Points, Table};
-use scaledb_engine::{LogStats, Stats, TableStats};
+use scaledb_durability::log_stats;
+use scaledb_engine::{Stats, TableStats};
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 
 fn load(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed) // a statistic
-}
-
-fn log_stats(log: &scaledb_log::LogStats) -> LogStats {
-    LogStats {
-        bytes: log.bytes,
-        groups: log.groups,
-        transactions: log.transactions,
-        sync_p50_us: log.sync_times.quantile(0.5).as_micros() as u64,
-        sync_p99_us: log.sync_times.quantile(0.99).as_micros() as u64,
-    }
 }
 
 impl Shared {

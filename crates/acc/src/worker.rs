@@ -302,7 +302,7 @@ impl Worker for AccWorker {
 
     fn wait_durable(&self) -> Result<()> {
         let Some(log) = self.shared.log() else { return Ok(()) };
-        log.wait(self.state.depends_on).map_err(crate::durable::failed)
+        log.wait(self.state.depends_on).map_err(scaledb_durability::failed)
     }
 
     fn rollback(&mut self) {

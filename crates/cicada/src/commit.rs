@@ -1,11 +1,12 @@
 //! The commit (sections 3.4 and 3.5), step by step:
 //!
 //! ```text
+//!  L   tell the log; a later timestamp if it is too late    if there is a log
 //!  V1  sort the write_set by contention, check early    if transactions have conflicted lately
 //!  V2  install pending versions                         new keys: records, hash index, tree
 //!  V3  raise the read timestamps of what was read       records, keys without one, leaves
 //!  V4  check that what was read is what is visible now, that nobody later has read what is overwritten
-//!  V5  settle: pending versions become committed, or aborted
+//!  V5  settle: pending versions become committed, or aborted; log
 //! ```
 //!
 //! Between V3 and V4, and between V2 and V4, lies Dekker's argument again: a reader raises the read timestamp
@@ -14,16 +15,19 @@
 //!
 //! There is no deadlock: who waits (for a pending version) waits for a smaller timestamp.
 
+use crate::clock::LAST_TICK;
 use crate::gc::{Item, UNSTAMPED, remove};
 use crate::guard::raise;
 use crate::read::conflict;
 use crate::record::{Installed, Record, Stuck, Visible};
+use crate::redo;
 use crate::rules::Rule;
 use crate::table::{RecordEntry, Table};
 use crate::txn::{Absent, Held, Op, Read};
 use crate::version::{Status, Version};
-use crate::worker::Ctx;
+use crate::worker::{Ctx, clock_used_up};
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
+use scaledb_durability::failed;
 use scaledb_engine::TxnKind;
 use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted;
@@ -41,19 +45,68 @@ impl Ctx<'_> {
     pub(crate) fn commit(&mut self) -> Result<Timestamp> {
         let ts = Timestamp::from_raw(self.txn.ts);
         if matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+            self.state.depends_on = Timestamp::from_raw(self.txn.ts.saturating_sub(1));
             return Ok(ts);
         }
         self.note_nothings();
         if self.txn.is_read_only() {
             self.raise_reads()?;
-            return self.check(true).map(|()| ts);
+            self.check(true)?;
+            self.state.depends_on = self.latest_read();
+            return Ok(ts);
         }
+        self.enter_log()?;
         let result = self.validate();
+        let ts = Timestamp::from_raw(self.txn.ts);
         match result {
-            Ok(()) => self.settle(),
+            Ok(()) => {
+                self.settle();
+                self.state.depends_on = ts;
+            }
             Err(_) => self.abort(),
         }
+        if let Some(log) = self.log.as_mut() {
+            if result.is_ok() {
+                redo::append(log, self.shared, self.txn, ts);
+            }
+            log.end();
+        }
         result.map(|()| ts)
+    }
+
+    /// Tells the log that a commit with this transaction's timestamp is on its way. If the log may have promised a
+    /// horizon beyond it, the transaction is postponed: it takes a later timestamp. That is as if it had
+    /// begun then, and read in advance what V4 now finds to be still visible, or not.
+    fn enter_log(&mut self) -> Result<()> {
+        let Some(log) = self.log.as_mut() else { return Ok(()) };
+        // may wait for the disk, and fails if the log has
+        log.reserve(redo::about(self.txn)).map_err(failed)?;
+        let (shared, id) = (self.shared, self.local.id());
+        loop {
+            if log.begin_at(Timestamp::from_raw(self.txn.ts).ticks()) {
+                return Ok(());
+            }
+            let ticks = self.state.clock.advance(shared.clock.now_fenced()).max(log.passed());
+            if ticks >= LAST_TICK {
+                log.end();
+                return Err(clock_used_up());
+            }
+            shared.horizon.postpone(id, ticks);
+            self.state.clock.used(ticks);
+            self.txn.ts = Timestamp::new(ticks, id).raw();
+            // what was above the old timestamp may be below the new one
+            self.txn.reads.iter_mut().for_each(|read| read.later = 0);
+        }
+    }
+
+    /// The latest commit that the transaction has seen.
+    fn latest_read(&self) -> Timestamp {
+        if self.log.is_none() {
+            return Timestamp::ZERO;
+        }
+        // SAFETY: seen in this transaction.
+        let reads = self.txn.reads.iter().map(|read| unsafe { read.record.wts_of(read.seen) });
+        Timestamp::from_raw(reads.fold(self.txn.latest, u64::max))
     }
 
     /// An insert that was deleted again has found its key absent, and that is all that is left of it.
@@ -284,10 +337,11 @@ impl Ctx<'_> {
                 self.lose_to_existing(table, sorted[at])?;
             }
             if !taken.is_empty() {
+                taken.sort_unstable();
                 let mut at = 0;
                 sorted.retain(|_| {
                     at += 1;
-                    !taken.contains(&(at - 1))
+                    taken.binary_search(&(at - 1)).is_err()
                 });
             }
             if rules.on(Rule::GuardLeaves) {
@@ -301,8 +355,10 @@ impl Ctx<'_> {
 
     /// The tree has another record for the key of one of ours: ours was never found by anybody.
     fn lose_to_existing(&mut self, table: &Table, raw: u64) -> Result<()> {
-        let ours = |w: &crate::txn::Write| w.record.is_some_and(|record| record.raw() == raw);
-        let number = self.txn.writes.iter().position(ours).expect("a record of this commit");
+        // SAFETY: a record of this commit.
+        let record = unsafe { Record::from_raw(raw) };
+        let hash = self.shared.hasher.hash(record.key());
+        let number = self.txn.creator_of(hash, record).expect("a record of this commit");
         let (record, version) = (self.txn.writes[number].record, self.txn.held[number].version);
         self.txn.writes[number].record = None;
         if let (Some(record), Some(version)) = (record, version) {
@@ -424,9 +480,7 @@ impl Ctx<'_> {
         for Absent { table, hash, key } in &self.txn.absents {
             let (table, key) = (self.shared.tables.get(*table)?, &self.txn.keys[key.clone()]);
             let Some(record) = table.find(self.local, *hash, key) else { continue };
-            let own = self.txn.writes.iter().zip(&self.txn.held);
-            let own = |record| own.clone().any(|(w, held)| w.record == Some(record) && held.created);
-            if !record.is_obsolete() && !own(record) {
+            if !record.is_obsolete() && self.txn.creator_of(*hash, record).is_none() {
                 return Err(conflict(ConflictKind::AbsentAppeared, table, record));
             }
         }

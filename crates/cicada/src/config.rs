@@ -1,6 +1,7 @@
 //! How a database is opened.
 
 use crate::rules::Rules;
+use scaledb_durability::Durability;
 use scaledb_sync::clock::Source;
 use std::time::Duration;
 
@@ -54,6 +55,8 @@ pub struct Config {
     /// A background thread reclaims for idle workers and regulates the backoff. Without it, that is done
     /// only by workers as they run transactions.
     pub background: bool,
+    /// Where the database is kept on disk; `None`: in memory only.
+    pub durability: Option<Durability>,
     /// Protocol rules in force: all, except in tests.
     pub rules: Rules,
 }
@@ -72,6 +75,7 @@ impl Default for Config {
             inline_words: 27,
             guards: if model { 4 } else { 4096 },
             background: !model,
+            durability: None,
             rules: Rules::default(),
         }
     }

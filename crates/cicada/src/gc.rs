@@ -77,7 +77,12 @@ fn clean_item(shared: &Shared, local: &mut Local, item: Item, min_rts: u64) -> O
             record.unlock_items(true);
             None
         }
-        Some((newest, wts)) if wts < min_rts && record.make_obsolete(newest) => {
+        // who finds no record waits for no delete to be durable, so that it must be before the record goes
+        Some((newest, wts))
+            if wts < min_rts
+                && shared.log().is_none_or(|log| wts < log.durable().raw())
+                && record.make_obsolete(newest) =>
+        {
             remove(shared, local, record, item.table, newest);
             None
         }

@@ -119,6 +119,12 @@ impl Horizon {
         ticks
     }
 
+    /// A transaction takes a later timestamp than it began with. What it announced stays: a lower bound.
+    pub(crate) fn postpone(&self, id: WorkerId, ticks: u64) {
+        // read by those who want to be later than all that was given out, once the transaction has ended
+        self.slot(id).clock.store(ticks, Ordering::Release);
+    }
+
     /// First half of the begin of a snapshot.
     pub(crate) fn announce_snapshot(&self, id: WorkerId) {
         let slot = self.slot(id);

@@ -15,22 +15,30 @@
 //!  clock.rs      a worker's clock                   horizon.rs       min_wts, min_rts, epochs
 //!  contention.rs the backoff                        shared.rs        all of a database
 //!  background.rs chores for idle workers            rules.rs         switches for tests
+//!  redo.rs       what a commit tells the log        durable.rs       opening a directory
+//!  checkpoint.rs all rows to files                  recovery.rs, rebuild.rs  rows and log back, the indexes
 //! ```
 //!
 //! The order in which commits take effect is that of their timestamps; unless it is told otherwise
 //! ([`Consistency`]), it agrees with real time.
 
 mod background;
+mod checkpoint;
 mod clock;
 mod commit;
 mod config;
 mod contention;
+mod durable;
 mod gc;
 mod guard;
 mod horizon;
+mod inspect;
 mod own;
 mod read;
+mod rebuild;
 mod record;
+mod recovery;
+mod redo;
 mod rules;
 mod scan;
 mod shared;
@@ -43,36 +51,92 @@ mod write;
 
 pub use config::{Clocks, Config, Consistency};
 pub use rules::{Rule, Rules};
+pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
 pub use worker::CicadaWorker;
 
 use background::Background;
-use scaledb_base::Result;
+use scaledb_base::{Result, Timestamp};
+use scaledb_durability::{Checkpointer, failed};
 use scaledb_engine::{Engine, Stats, TableDef, TableInfo};
+use scaledb_log::Log;
 use scaledb_sync::Arc;
+use scaledb_sync::atomic::AtomicBool;
 use shared::Shared;
 
-/// A database with the Cicada engine, in memory.
+/// A database with the Cicada engine, in memory and, if it has a directory, on disk.
 pub struct Cicada {
-    // first: the thread ends before the rest goes
+    // first: the threads end before the rest goes
     _background: Option<Background>,
+    checkpointer: Option<Checkpointer>,
+    recovered: Recovered,
     shared: Arc<Shared>,
 }
 
 impl Cicada {
-    /// An empty database.
+    /// The database of the configuration's directory, as it was acknowledged; without one, an empty database.
     ///
     /// # Errors
-    /// None at present; opening will fail when there is something to read.
+    /// [`Error::Directory`](scaledb_base::Error::Directory): the directory cannot be read, is damaged, in use, or
+    /// another engine's. [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
     pub fn open(config: Config) -> Result<Self> {
-        let (background, reserve) = (config.background, config.reserve);
-        let shared = Arc::new(Shared::new(config));
-        shared.domain.reserve(reserve);
+        let (background, durability) = (config.background, config.durability.clone());
+        let (shared, recovered) = match &durability {
+            Some(durability) => durable::open(config, durability)?,
+            None => {
+                let reserve = config.reserve;
+                let shared = Arc::new(Shared::new(config, 0));
+                shared.domain.reserve(reserve);
+                (shared, Recovered::default())
+            }
+        };
         let background = if background {
             Some(Background::start(shared.clone(), shared.domain.register()?))
         } else {
             None
         };
-        Ok(Self { _background: background, shared })
+        let checkpointer = match (&durability, shared.log()) {
+            (Some(durability), Some(log)) => {
+                let (ours, its_log) = (shared.clone(), log.clone());
+                let write = move |pace, stop: &AtomicBool| checkpoint::write(&ours, &its_log, pace, stop);
+                Some(Checkpointer::start(log, durability, recovered.log_bytes, write))
+            }
+            _ => None,
+        };
+        Ok(Self { _background: background, checkpointer, recovered, shared })
+    }
+
+    /// Reads a directory into memory, compares its tables with their indexes, and leaves the directory as it is:
+    /// what `scaledb check` does behind the check of all checksums.
+    ///
+    /// # Errors
+    /// As [`Cicada::open`], and whatever does not fit together.
+    pub fn inspect(config: Config) -> Result<(Recovered, Inspected)> {
+        let Some(durability) = config.durability.clone() else { return Ok(Default::default()) };
+        let (shared, recovered) = durable::read(config, &durability)?;
+        let mut local = shared.domain.register()?;
+        local.enter();
+        let inspected = inspect::inspect(&shared, &local);
+        local.exit();
+        Ok((recovered, inspected?))
+    }
+
+    /// What opening the directory found.
+    pub fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+
+    /// The redo log; `None` for a database in memory only.
+    pub fn log(&self) -> Option<&Arc<Log>> {
+        self.shared.log()
+    }
+
+    /// Writes a checkpoint with all speed, and returns when it is in force: the next opening starts from it, and
+    /// the log before it is gone. Does nothing for a database in memory only.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`](scaledb_base::Error::LogFailed): the checkpoint before stays in force.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.checkpointer.as_ref().map_or(Ok(()), Checkpointer::write)
     }
 }
 
@@ -102,5 +166,14 @@ impl Engine for Cicada {
 
     fn name(&self) -> &'static str {
         "cicada"
+    }
+
+    #[inline]
+    fn durable(&self) -> Timestamp {
+        self.shared.log().map_or(Timestamp::MAX, |log| log.durable())
+    }
+
+    fn wait_durable(&self, ts: Timestamp) -> Result<()> {
+        self.shared.log().map_or(Ok(()), |log| log.wait(ts).map_err(failed))
     }
 }

@@ -199,6 +199,16 @@ impl Record {
         }
     }
 
+    /// The timestamp of the commit that made what was seen of this record; 0: none did.
+    ///
+    /// # Safety
+    /// `seen` is [`Record::NOTHING`], [`Record::OBSOLETE`], or a valid version of this record.
+    #[inline]
+    pub(crate) unsafe fn wts_of(self, seen: u64) -> u64 {
+        // SAFETY: the caller's promise.
+        if seen <= Self::OBSOLETE { 0 } else { unsafe { Version::from_raw(seen) }.wts() }
+    }
+
     /// The place for an inlined version.
     fn inline(self) -> Option<Version> {
         // SAFETY: `create` made one there, if the capacity is not 0; it lives as long as the record.

@@ -258,11 +258,12 @@ impl Ctx<'_> {
             let mut leaf = std::mem::take(&mut self.txn.leaf);
             let result = self.scan_again(table, tree, number, raise, &mut leaf);
             self.txn.leaf = leaf;
-            result?;
+            self.txn.latest = self.txn.latest.max(result?);
         }
         Ok(())
     }
 
+    /// Returns the latest commit that took a row out of the range, of those that were not read.
     fn scan_again(
         &self,
         table: &Table,
@@ -270,7 +271,8 @@ impl Ctx<'_> {
         number: usize,
         raising: bool,
         leaf: &mut LeafRead,
-    ) -> Result<()> {
+    ) -> Result<u64> {
+        let mut latest = 0;
         let read = &self.txn.ranges[number];
         let keys = &self.txn.keys;
         let range = Range { start: &keys[read.low.clone()], end: read.high.clone().map(|h| &keys[h]) };
@@ -288,19 +290,19 @@ impl Ctx<'_> {
                 if !was_seen(seen, &mut cursor, raw) && !self.is_own_record(raw) {
                     // SAFETY: the tree held it in this activity.
                     let record = unsafe { Record::from_raw(raw) };
-                    self.check_newcomer(table, record, raising)?;
+                    latest = latest.max(self.check_newcomer(table, record, raising)?);
                 }
             }
             mark_end(Order::Forward, leaf, &mut mark);
             if !open_next(self.local, tree, range, Order::Forward, leaf) {
-                return Ok(());
+                return Ok(latest);
             }
         }
     }
 
     /// A record that came to a leaf after it was scanned: it must be absent at this transaction's timestamp,
-    /// and stay so.
-    fn check_newcomer(&self, table: &Table, record: Record, raising: bool) -> Result<()> {
+    /// and stay so. Returns the commit that took its row away.
+    fn check_newcomer(&self, table: &Table, record: Record, raising: bool) -> Result<u64> {
         let phantom = || conflict(ConflictKind::RangePhantom, table, record);
         let visible = self.see(table, record)?;
         if visible.live {
@@ -315,13 +317,15 @@ impl Ctx<'_> {
                 return Err(phantom());
             }
         }
-        Ok(())
+        // SAFETY: seen in this transaction.
+        Ok(unsafe { record.wts_of(visible.version) })
     }
 
     /// Whether a record is new by this commit.
     fn is_own_record(&self, raw: u64) -> bool {
-        let mut writes = self.txn.writes.iter().zip(&self.txn.held);
-        writes.any(|(write, held)| held.created && write.record.is_some_and(|r| r.raw() == raw))
+        // SAFETY: the tree held it in this activity.
+        let record = unsafe { Record::from_raw(raw) };
+        self.txn.creator_of(self.shared.hasher.hash(record.key()), record).is_some()
     }
 
     /// Puts new records of one table, which stand sorted, into its tree. Calls `existing` with the position

@@ -7,7 +7,9 @@ use crate::horizon::Horizon;
 use crate::table::{IndexOf, Parts, TABLES, Table, Tables};
 use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
 use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp};
-use scaledb_engine::{IndexInfo, TableDef, TableInfo, TableOptions};
+use scaledb_durability::{failed, log_table};
+use scaledb_engine::{CatalogEntry, IndexInfo, TableDef, TableInfo, TableOptions};
+use scaledb_log::Log;
 use scaledb_memory::{Domain, Local};
 use scaledb_storage::KeyHasher;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +17,7 @@ use scaledb_sync::clock::Clock;
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, CachePadded};
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 pub(crate) struct Shared {
     pub(crate) config: Config,
@@ -22,7 +25,9 @@ pub(crate) struct Shared {
     pub(crate) domain: Arc<Domain>,
     pub(crate) hasher: KeyHasher,
     pub(crate) tables: Tables,
-    names: Mutex<HashMap<String, std::sync::Arc<TableInfo>>>,
+    catalog: Mutex<Catalog>,
+    /// The redo log; unset for a database in memory only, and while a directory is being read.
+    log: OnceLock<Arc<Log>>,
     pub(crate) horizon: Horizon,
     /// The clean-up queues of the workers.
     pub(crate) lanes: Box<[CachePadded<Mutex<Queue>>]>,
@@ -30,12 +35,28 @@ pub(crate) struct Shared {
     pub(crate) generation: Arc<CachePadded<AtomicU64>>,
     /// Up to this generation, leaves need not know where they came from.
     needed_after: CachePadded<AtomicU64>,
-    /// The next value of `needed_after`, once every timestamp has passed the second.
-    next_needed: Mutex<(u64, u64)>,
+    next_needed: Mutex<NextNeeded>,
     pub(crate) contention: Contention,
     pub(crate) counters: Box<[CachePadded<Counters>]>,
     /// `Config::quiescence`, in ticks.
     pub(crate) quiescence: u64,
+}
+
+/// What exists, by name; and how it came to be, for the next checkpoint.
+#[derive(Default)]
+struct Catalog {
+    names: HashMap<String, std::sync::Arc<TableInfo>>,
+    entries: Vec<CatalogEntry>,
+}
+
+/// The next value of `needed_after`.
+#[derive(Default)]
+struct NextNeeded {
+    generation: u64,
+    /// When `min_wts` has passed it, all who ran when the generation was read have ended.
+    ticks: u64,
+    /// They have, and it is their timestamps, which a commit may have postponed, that are waited for.
+    ended: bool,
 }
 
 /// Counters of one worker; it alone writes them.
@@ -58,22 +79,24 @@ fn seed() -> u64 {
 }
 
 impl Shared {
-    pub(crate) fn new(config: Config) -> Self {
+    /// An empty database whose clock starts after `after`, in ticks.
+    pub(crate) fn new(config: Config, after: u64) -> Self {
         let clock = Arc::new(match config.clock {
-            Some(source) => Clock::with_source(source, 0),
-            None => Clock::new(0),
+            Some(source) => Clock::with_source(source, after),
+            None => Clock::new(after),
         });
         let workers = if scaledb_sync::MODEL { 6 } else { MAX_WORKERS };
         Self {
             domain: Domain::new(clock.clone(), config.memory_budget),
             hasher: KeyHasher::new(if scaledb_sync::MODEL { 7 } else { seed() }),
             tables: Tables::new(),
-            names: Mutex::new(HashMap::new()),
+            catalog: Mutex::new(Catalog::default()),
+            log: OnceLock::new(),
             horizon: Horizon::new(config.rules),
             lanes: (0..workers).map(|_| CachePadded(Mutex::new(Queue::new()))).collect(),
             generation: Arc::new(CachePadded(AtomicU64::new(0))),
             needed_after: CachePadded(AtomicU64::new(0)),
-            next_needed: Mutex::new((0, 0)),
+            next_needed: Mutex::new(NextNeeded::default()),
             contention: Contention::new(&clock),
             counters: (0..MAX_WORKERS).map(|_| CachePadded(Counters::default())).collect(),
             quiescence: clock.ticks(config.quiescence),
@@ -88,12 +111,17 @@ impl Shared {
             return;
         }
         let mut next = self.next_needed.lock();
-        if self.horizon.min_wts() > Timestamp::start_of(next.1 + 1).raw() {
-            // every scan that met a leaf before that generation has a timestamp that no inserter is below
-            self.needed_after.fetch_max(next.0, Ordering::SeqCst);
-            let generation = self.generation.load(Ordering::SeqCst);
-            *next = (generation, self.horizon.latest());
+        if self.horizon.min_wts() <= Timestamp::start_of(next.ticks + 1).raw() {
+            return;
         }
+        if !next.ended {
+            (next.ticks, next.ended) = (self.horizon.latest(), true);
+            return;
+        }
+        // every scan that met a leaf before that generation has a timestamp that no inserter is below
+        self.needed_after.fetch_max(next.generation, Ordering::SeqCst);
+        let generation = self.generation.load(Ordering::SeqCst);
+        *next = NextNeeded { generation, ticks: self.horizon.latest(), ended: false };
     }
 
     /// The generation up to which leaves may forget where they came from.
@@ -102,9 +130,52 @@ impl Shared {
         self.needed_after.load(Ordering::SeqCst)
     }
 
-    /// Creates a table and its indexes.
+    /// The redo log, if there is one.
+    #[inline]
+    pub(crate) fn log(&self) -> Option<&Arc<Log>> {
+        self.log.get()
+    }
+
+    /// From here on, everything is logged.
+    pub(crate) fn start_logging(&self, log: Arc<Log>) {
+        let _ = self.log.set(log);
+    }
+
+    /// All that a checkpoint says of tables, and the ids of the base tables. Waits for a table that is being
+    /// created: one that is not in the result has a timestamp after the call.
+    pub(crate) fn catalog(&self) -> (Vec<u8>, Vec<TableId>) {
+        let catalog = self.catalog.lock();
+        let ids = catalog.entries.iter().map(|CatalogEntry::CreateTable { id, .. }| *id);
+        (CatalogEntry::all_to_bytes(&catalog.entries), ids.collect())
+    }
+
+    /// Creates a table and its indexes, durably. It is durable before anybody can use it: a transaction that
+    /// began before may use it, and postpones its own timestamp when it sees how far the log is.
     pub(crate) fn create_table(&self, local: &mut Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
-        let mut names = self.names.lock();
+        self.create(local, def, |local, entry| {
+            let Some(log) = self.log() else { return Ok(()) };
+            let ts = log_table(log, &self.clock, local.id(), entry)?;
+            log.wait(ts).map_err(failed)
+        })
+    }
+
+    /// Creates a table that the log, or a checkpoint, tells of.
+    pub(crate) fn create_recovered(
+        &self,
+        local: &mut Local,
+        def: TableDef,
+    ) -> Result<std::sync::Arc<TableInfo>> {
+        self.create(local, def, |_, _| Ok(()))
+    }
+
+    fn create(
+        &self,
+        local: &mut Local,
+        def: TableDef,
+        log: impl FnOnce(&mut Local, &CatalogEntry) -> Result<()>,
+    ) -> Result<std::sync::Arc<TableInfo>> {
+        let mut catalog = self.catalog.lock();
+        let names = &catalog.names;
         let first = self.tables.len();
         let count = 1 + def.indexes.len();
         if def.indexes.len() > MAX_INDEXES {
@@ -132,6 +203,7 @@ impl Shared {
             });
         }
         let id = TableId(first as u32);
+        let entry = CatalogEntry::CreateTable { id, def: def.clone() };
         let info = std::sync::Arc::new(TableInfo { id, name: def.name.clone(), schema: def.schema, indexes });
         let make = |local: &mut Local, id, name: &str, index_of, indexes, options: &TableOptions| {
             let (info, name, guards) = (info.clone(), name.to_owned(), self.config.guards);
@@ -143,12 +215,14 @@ impl Shared {
             let of = IndexOf { base: id, key: index.key.clone(), unique: index.unique };
             tables.push(make(local, index.id, &index.name, Some(of), Vec::new(), &def.options)?);
         }
+        log(local, &entry)?;
         self.tables.add(tables);
-        names.insert(def.name, info.clone());
+        catalog.entries.push(entry);
+        catalog.names.insert(def.name, info.clone());
         Ok(info)
     }
 
     pub(crate) fn table_info(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
-        self.names.lock().get(name).cloned()
+        self.catalog.lock().names.get(name).cloned()
     }
 }

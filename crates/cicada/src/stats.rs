@@ -2,6 +2,7 @@
 
 use crate::shared::{Counters, Shared};
 use crate::table::Table;
+use scaledb_durability::log_stats;
 use scaledb_engine::{Stats, TableStats};
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +28,7 @@ impl Shared {
         let mut stats = Stats {
             memory_bytes: self.domain.used(),
             backoff_ns: self.clock.duration(self.contention.limit()).as_nanos() as u64,
+            log: self.log().map(|log| log_stats(&log.stats())),
             ..Stats::default()
         };
         for counters in &self.counters {

@@ -105,6 +105,8 @@ pub(crate) struct Txn {
     pub(crate) kind: TxnKind,
     /// The timestamp; for a snapshot the boundary: everything before is seen.
     pub(crate) ts: u64,
+    /// The latest commit that a check met in a scanned range, beside what was read.
+    pub(crate) latest: u64,
     pub(crate) reads: Vec<Read>,
     pub(crate) absents: Vec<Absent>,
     pub(crate) ranges: Vec<RangeRead>,
@@ -135,6 +137,7 @@ impl Txn {
             serial: 0,
             kind: TxnKind::ReadWrite,
             ts: 0,
+            latest: 0,
             reads: Vec::new(),
             absents: Vec::new(),
             ranges: Vec::new(),
@@ -158,6 +161,7 @@ impl Txn {
     pub(crate) fn clear(&mut self) {
         const KEPT: usize = 1 << 16;
         self.running = false;
+        self.latest = 0;
         self.reads.clear();
         self.absents.clear();
         self.ranges.clear();
@@ -201,6 +205,16 @@ impl Txn {
     #[inline]
     pub(crate) fn write_of(&self, record: Record) -> Option<usize> {
         self.own.find(record.raw(), |n| self.writes.get(n).is_some_and(|w| w.record == Some(record)))
+    }
+
+    /// The write that has made a record in this commit, and not only found it. `hash` is the key's: such a write
+    /// stands where its key was, or, if the table has grown since, where its record is.
+    pub(crate) fn creator_of(&self, hash: u64, record: Record) -> Option<usize> {
+        let made = |n: usize| {
+            let held = self.held.get(n).is_some_and(|held| held.created);
+            held && self.writes.get(n).is_some_and(|w| w.record == Some(record))
+        };
+        self.own.find(hash, made).or_else(|| self.own.find(record.raw(), made))
     }
 
     /// The insert of a key that had no record.

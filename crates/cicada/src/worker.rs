@@ -8,7 +8,9 @@ use crate::shared::{Counters, Shared, count};
 use crate::table::Table;
 use crate::txn::Txn;
 use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_durability::failed;
 use scaledb_engine::{Order, Range, RowId, Savepoint, TxnKind, Worker};
+use scaledb_log::Writer;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::Arc;
@@ -25,6 +27,8 @@ const COLLECT: u32 = if scaledb_sync::MODEL { 1 } else { 16 };
 /// One thread's access to a [`Cicada`](crate::Cicada) database.
 pub struct CicadaWorker {
     shared: Arc<Shared>,
+    /// `None` without a log. Before `local`: it ends while the worker's id is still its own.
+    log: Option<Writer>,
     local: Local,
     txn: Box<Txn>,
     state: State,
@@ -32,9 +36,11 @@ pub struct CicadaWorker {
 
 /// What a worker keeps between transactions.
 pub(crate) struct State {
-    clock: WorkerClock,
+    pub(crate) clock: WorkerClock,
     /// The next transaction's serial.
     serial: u64,
+    /// What the last committed transaction depends on.
+    pub(crate) depends_on: Timestamp,
     /// Commits since the last conflict.
     pub(crate) calm: u32,
     /// Versions that the running transaction has promoted.
@@ -55,9 +61,15 @@ pub(crate) struct State {
 /// A worker at work: its own parts and the shared ones, borrowed apart.
 pub(crate) struct Ctx<'a> {
     pub(crate) shared: &'a Shared,
+    pub(crate) log: &'a mut Option<Writer>,
     pub(crate) local: &'a mut Local,
     pub(crate) txn: &'a mut Txn,
     pub(crate) state: &'a mut State,
+}
+
+#[cold]
+pub(crate) fn clock_used_up() -> Error {
+    Error::BadDefinition("the 54 bits of the clock are used up".into())
 }
 
 impl Ctx<'_> {
@@ -73,7 +85,7 @@ impl Ctx<'_> {
         let now = shared.clock.now_fenced();
         let least = self.state.clock.advance(now);
         if least >= LAST_TICK {
-            return Err(Error::BadDefinition("the 54 bits of the clock are used up".into()));
+            return Err(clock_used_up());
         }
         shared.horizon.announce(id, least);
         self.local.enter_at(now);
@@ -195,6 +207,7 @@ impl CicadaWorker {
         let state = State {
             clock: WorkerClock::new(shared.config.clocks, now, shared.horizon.clock_of(id), times),
             serial: now << 7 | id.index() as u64,
+            depends_on: Timestamp::ZERO,
             calm: 0,
             promotions: 0,
             min_rts: 0,
@@ -206,7 +219,8 @@ impl CicadaWorker {
             synchronize: shared.clock.ticks(SYNCHRONIZE),
             random: id.index() as u64 + 1,
         };
-        Self { shared, local, txn: Box::new(Txn::new()), state }
+        let log = shared.log().map(|log| log.writer(id));
+        Self { shared, log, local, txn: Box::new(Txn::new()), state }
     }
 
     /// This worker's next transactions come after the one with this timestamp, whoever ran it: what
@@ -217,7 +231,13 @@ impl CicadaWorker {
 
     #[inline]
     pub(crate) fn ctx(&mut self) -> Ctx<'_> {
-        Ctx { shared: &self.shared, local: &mut self.local, txn: &mut self.txn, state: &mut self.state }
+        Ctx {
+            shared: &self.shared,
+            log: &mut self.log,
+            local: &mut self.local,
+            txn: &mut self.txn,
+            state: &mut self.state,
+        }
     }
 
     /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
@@ -408,6 +428,16 @@ impl Worker for CicadaWorker {
             ctx.wait_for_clock(*ts, now);
         }
         result
+    }
+
+    #[inline]
+    fn depends_on(&self) -> Timestamp {
+        self.state.depends_on
+    }
+
+    fn wait_durable(&self) -> Result<()> {
+        let Some(log) = self.shared.log() else { return Ok(()) };
+        log.wait(self.state.depends_on).map_err(failed)
     }
 
     fn rollback(&mut self) {

@@ -116,13 +116,19 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
 }
 
 fn open_acc(args: &BenchArgs) -> Result<Acc> {
-    let mut config = Config { reserve: args.reserve << 20, ..Config::default() };
-    if let Some(directory) = &args.directory {
-        let disk = RealDisk::open(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        let checkpoint_bytes = args.checkpoint << 20;
-        config.durability = Some(Durability { checkpoint_bytes, ..Durability::new(Arc::new(disk)) });
-    }
-    let engine = Acc::open(config)?;
+    let config = Config { reserve: args.reserve << 20, durability: durability(args)?, ..Config::default() };
+    empty(Acc::open(config)?)
+}
+
+/// How the benchmark's directory is kept, if there is one.
+fn durability(args: &BenchArgs) -> Result<Option<Durability>> {
+    let Some(directory) = &args.directory else { return Ok(None) };
+    let disk = RealDisk::open(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let checkpoint_bytes = args.checkpoint << 20;
+    Ok(Some(Durability { checkpoint_bytes, ..Durability::new(Arc::new(disk)) }))
+}
+
+fn empty<E: Engine>(engine: E) -> Result<E> {
     if engine.stats().tables.is_empty() {
         return Ok(engine);
     }
@@ -130,11 +136,8 @@ fn open_acc(args: &BenchArgs) -> Result<Acc> {
 }
 
 fn open_cicada(args: &BenchArgs) -> Result<Cicada> {
-    if args.directory.is_some() {
-        return Err("--directory: Cicada keeps its databases in memory only".into());
-    }
-    let config = scaledb_cicada::Config { reserve: args.reserve << 20, ..scaledb_cicada::Config::default() };
-    Ok(Cicada::open(config)?)
+    let (reserve, durability) = (args.reserve << 20, durability(args)?);
+    empty(Cicada::open(scaledb_cicada::Config { reserve, durability, ..Default::default() })?)
 }
 
 /// Fills a database, and tells how long that took.

@@ -12,6 +12,8 @@
 //! - *the ticks that this commit's `begin` stored*: they are at or below its commit_ts, so H is.
 //! - *something older*: the worker drew its commit_ts behind a fence after that store, and step 2 read behind a
 //!   fence after `now`; so `now` was read before the worker read the clock, and H ≤ now ≤ commit_ts.
+//!   (Or it had its timestamp before, and `begin_at` has compared it with `passed`, which step 1 wrote: behind
+//!   its store, as step 2 is behind that of step 1. It did not see `now`, or now ≤ commit_ts.)
 //! - *something newer*: then the read, an Acquire, has seen the append, and step 3 takes it.
 //!
 //! Steps 1, 2 and 3 in any other order are wrong; `tests/loom_horizon.rs` finds that out.
@@ -26,7 +28,7 @@ use crate::segments::Prepared;
 use crate::stats::add;
 use crate::writer::NONE;
 use scaledb_base::Timestamp;
-use scaledb_sync::atomic::Ordering;
+use scaledb_sync::atomic::{Ordering, fence};
 use scaledb_sync::hint;
 use std::time::Instant;
 
@@ -126,6 +128,9 @@ impl Shared {
     fn gather(&self, flusher: &mut Flusher) -> Timestamp {
         flusher.group.clear();
         let now = self.clock.now_fenced();
+        self.passed.fetch_max(now, Ordering::SeqCst);
+        // pairs with the fence in `begin_at`: who does not see it is seen below
+        fence(Ordering::SeqCst);
         let mut ticks = now;
         let mut patience = PATIENCE;
         let used = self.used.load(Ordering::SeqCst);

@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) used: AtomicUsize,
     /// Raw: all commits below are on disk. It never falls, and is written by whoever holds `flusher`.
     pub(crate) durable: CachePadded<AtomicU64>,
+    /// In ticks: horizons up to here may have been promised. Written by whoever holds `flusher`.
+    pub(crate) passed: CachePadded<AtomicU64>,
     /// Set once `waiting.stopped` is.
     pub(crate) stopped: CachePadded<AtomicBool>,
     pub(crate) waiting: CachePadded<Mutex<Waiting>>,
@@ -80,6 +82,7 @@ impl Shared {
             slots: (0..workers).map(|_| CachePadded(Slot::new())).collect(),
             used: AtomicUsize::new(0),
             durable: CachePadded(AtomicU64::new(parts.durable.raw())),
+            passed: CachePadded(AtomicU64::new(parts.durable.ticks())),
             stopped: CachePadded(AtomicBool::new(false)),
             waiting: CachePadded(Mutex::new(Waiting::default())),
             work: Condvar::new(),

@@ -5,6 +5,8 @@
 pub enum Rule {
     /// The horizon stays behind commits that are on their way.
     InFlight,
+    /// A commit whose timestamp was drawn before it began is refused once a horizon beyond may be promised.
+    Passed,
     /// After a failure nothing is written any more.
     FailForEver,
     /// Groups and blocks have their checksums.

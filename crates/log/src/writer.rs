@@ -10,10 +10,11 @@
 use crate::error::Result;
 use crate::log::Shared;
 use crate::record::{CATALOG, DELETE, INSERT, RECORD_HEADER, SPLIT, UPDATE};
+use crate::rules::Rule;
 use scaledb_base::limits::MAX_KEY_BYTES;
 use scaledb_base::{TableId, Timestamp, WorkerId};
 use scaledb_sync::Arc;
-use scaledb_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use scaledb_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use scaledb_sync::lock::{Mutex, MutexGuard};
 use std::fmt;
 
@@ -110,6 +111,23 @@ impl Writer {
         // Release: a flusher that reads this has read past the `end` of the commit before, and must see its
         // append. The fence before the clock of the commit (C4) orders it before the timestamp.
         self.slot().in_flight.store(ticks, Ordering::Release);
+    }
+
+    /// [`Writer::begin`] for a transaction that has drawn its timestamp before. False: a horizon beyond it may have
+    /// been promised, so that it comes too late; it needs another timestamp, of [`Writer::passed`] ticks or
+    /// more, and this again.
+    #[inline]
+    pub fn begin_at(&self, ticks: u64) -> bool {
+        self.begin(ticks);
+        // pairs with the fence of the flusher: it sees the store above, or its `now` is seen below
+        fence(Ordering::SeqCst);
+        self.passed() <= ticks || !Rule::Passed.holds()
+    }
+
+    /// Timestamps with these ticks or more are not too late, as far as is known.
+    #[inline]
+    pub fn passed(&self) -> u64 {
+        self.shared.passed.load(Ordering::SeqCst)
     }
 
     /// Starts the record of a transaction. To be called between [`Writer::begin`] and [`Writer::end`].

@@ -94,6 +94,32 @@ fn a_second_flush_takes_what_the_first_left() {
     commits_beside_flushes(&[1], 2, 2);
 }
 
+/// A commit whose timestamp was drawn long before it began, or is drawn again.
+#[test]
+fn a_commit_that_had_its_timestamp_before_is_on_disk_or_refused() {
+    check(3, || {
+        let disk = MemDisk::new();
+        let Running { log, clock } = start(&disk);
+        let mut writer = log.writer(WorkerId(0));
+        let mut ticks = clock.now_fenced();
+        let thread = thread::spawn(move || {
+            while !writer.begin_at(ticks) {
+                ticks = writer.passed();
+            }
+            let ts = Timestamp::new(ticks, WorkerId(0));
+            let mut append = writer.append(ts);
+            append.catalog(b"");
+            append.finish();
+            writer.end();
+            std::mem::forget(writer); // fewer steps to interleave
+            ts
+        });
+        let seen = flush(&log, &disk);
+        assert_covered(thread.join().unwrap(), &seen);
+        std::mem::forget(log);
+    });
+}
+
 #[test]
 fn who_waits_is_answered() {
     check(2, || {

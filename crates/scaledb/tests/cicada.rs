@@ -1,7 +1,8 @@
 //! The library on the Cicada engine: the same calls, the same answers.
 
 use scaledb::{Access, Database, Error, KeyColumn, Row, Table, TxnKind, Type};
-use scaledb_cicada::{Cicada, Clocks, Config};
+use scaledb_cicada::{Cicada, Clocks, Config, Durability};
+use scaledb_log::disk::RealDisk;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 
@@ -137,4 +138,44 @@ fn transfers_keep_the_total() {
         });
         assert_eq!(total(TxnKind::ReadWrite), TOTAL);
     }
+}
+
+#[test]
+fn a_directory_is_there_again_and_the_other_engine_is_refused() {
+    let path = std::env::temp_dir().join(format!("scaledb-cicada-{}", std::process::id()));
+    std::fs::remove_dir_all(&path).ok();
+    let open = || {
+        let disk = RealDisk::open(&path).unwrap();
+        let durability = Some(Durability::new(std::sync::Arc::new(disk)));
+        Cicada::open(Config { durability, ..Config::default() }).map(Database::with_engine)
+    };
+    let db = open().unwrap();
+    let t = db
+        .create_table(
+            Table::build("t")
+                .column("id", Type::Int8)
+                .column("n", Type::Int8)
+                .primary_key(["id"])
+                .index("by_n", ["n"]),
+        )
+        .unwrap();
+    for id in 0..100 {
+        db.run(|txn| txn.insert(&t, (id, -id))).unwrap();
+    }
+    // a commit returns when it is durable
+    assert!(db.stats().log.is_some_and(|log| log.transactions >= 100));
+    assert!(matches!(open(), Err(Error::DirectoryInUse(_))));
+    drop((db, t));
+    let Err(Error::Directory(what)) = Database::open_directory(&path).map(|_| ()) else {
+        panic!("ACC opened a directory of Cicada");
+    };
+    assert!(what.contains("acc") && what.contains("cicada"), "{what}");
+    let db = open().unwrap();
+    let t = db.table("t").unwrap();
+    assert_eq!(db.run(|txn| txn.count(&t)).unwrap(), 100);
+    let by_n = t.index("by_n").unwrap();
+    let first = db.run(|txn| Ok(txn.scan(&by_n).first()?.map(|row| row.get::<i64>("id")))).unwrap();
+    assert_eq!(first.unwrap().unwrap(), 99);
+    drop((db, t));
+    std::fs::remove_dir_all(&path).unwrap();
 }

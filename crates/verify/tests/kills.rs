@@ -13,8 +13,9 @@
 #![cfg(not(any(loom, shuttle)))]
 
 use rand::{Rng, SeedableRng, rngs::SmallRng};
-use scaledb_acc::{Acc, Config, Durability};
+use scaledb_acc::{Acc, Durability};
 use scaledb_base::{Error, Result, TableId};
+use scaledb_cicada::Cicada;
 use scaledb_engine::{Engine, Order, Range, TableDef, TxnKind, Worker};
 use scaledb_keys::{Direction, KeyReader};
 use scaledb_log::LogOptions;
@@ -35,7 +36,32 @@ use std::time::{Duration, Instant};
 const DIRECTORY: &str = "SCALEDB_KILL_CHILD";
 const THREADS: usize = 3;
 
-fn open(path: &Path) -> Result<Acc> {
+/// Tells the child its engine.
+const ENGINE: &str = "SCALEDB_KILL_ENGINE";
+
+/// An engine that is killed.
+trait Subject: Engine + Sized {
+    const NAME: &str;
+    fn open(durability: Durability) -> Result<Self>;
+}
+
+impl Subject for Acc {
+    const NAME: &str = "acc";
+
+    fn open(durability: Durability) -> Result<Self> {
+        Self::open(scaledb_acc::Config { durability: Some(durability), ..Default::default() })
+    }
+}
+
+impl Subject for Cicada {
+    const NAME: &str = "cicada";
+
+    fn open(durability: Durability) -> Result<Self> {
+        Self::open(scaledb_cicada::Config { durability: Some(durability), ..Default::default() })
+    }
+}
+
+fn open<E: Subject>(path: &Path) -> Result<E> {
     let disk = RealDisk::open(path).map_err(|error| Error::Directory(error.to_string()))?;
     let sync = std::env::var_os("SCALEDB_NO_SYNC").is_none();
     let log = LogOptions { segment_bytes: 4 << 20, sync, ..LogOptions::default() };
@@ -45,11 +71,11 @@ fn open(path: &Path) -> Result<Acc> {
         checkpoint_share: 0.3,
         ..Durability::new(Arc::new(disk))
     };
-    Acc::open(Config { durability: Some(durability), ..Config::default() })
+    E::open(durability)
 }
 
 /// The tables of TPC-C, and the one of acknowledgements.
-fn tables(engine: &Acc) -> Result<(Tables, TableId)> {
+fn tables<E: Engine>(engine: &E) -> Result<(Tables, TableId)> {
     let scale = Scale { warehouses: 2, items: 1_000, customers: 30 };
     let tables = Tables::create(engine, scale, false)?;
     if let Some(acknowledged) = engine.table("acknowledged") {
@@ -64,7 +90,7 @@ fn tables(engine: &Acc) -> Result<(Tables, TableId)> {
 }
 
 /// The highest number of each thread. Fails if one is missing.
-fn numbers(engine: &Acc, table: TableId) -> Result<[i64; THREADS]> {
+fn numbers<E: Engine>(engine: &E, table: TableId) -> Result<[i64; THREADS]> {
     let mut highest = [0; THREADS];
     let mut gap = None;
     let mut worker = engine.worker()?;
@@ -90,7 +116,14 @@ fn numbers(engine: &Acc, table: TableId) -> Result<[i64; THREADS]> {
 #[test]
 fn child() {
     let Some(directory) = std::env::var_os(DIRECTORY) else { return };
-    let engine = Arc::new(open(Path::new(&directory)).expect("the directory opens"));
+    match std::env::var(ENGINE).as_deref() {
+        Ok(Cicada::NAME) => run_child::<Cicada>(Path::new(&directory)),
+        _ => run_child::<Acc>(Path::new(&directory)),
+    }
+}
+
+fn run_child<E: Subject>(directory: &Path) {
+    let engine: E = open(directory).expect("the directory opens");
     let (tables, acknowledged) = tables(&engine).expect("tables");
     let tables = Arc::new(tables);
     let last = numbers(&engine, acknowledged).expect("no gap");
@@ -98,14 +131,14 @@ fn child() {
     let workload = Tpcc { tables, mix: Mix::Full, seed: std::process::id().into(), snapshot_reads: false };
     thread::scope(|scope| {
         for (thread, &last) in last.iter().enumerate() {
-            let (engine, workload) = (&*engine, &workload);
+            let (engine, workload) = (&engine, &workload);
             scope.spawn(move || terminal(engine, workload, acknowledged, thread, last));
         }
     });
 }
 
 /// One thread of the child: ends when the log fails, and never otherwise.
-fn terminal(engine: &Acc, workload: &Tpcc, table: TableId, thread: usize, last: i64) {
+fn terminal<E: Engine>(engine: &E, workload: &Tpcc, table: TableId, thread: usize, last: i64) {
     let mut worker = engine.worker().expect("a worker");
     let mut client = workload.client(thread, THREADS);
     let schema = engine.table("acknowledged").expect("the table").schema.clone();
@@ -167,10 +200,10 @@ fn power(what: &str) {
     }
 }
 
-fn start(directory: &Path) -> Running {
+fn start(directory: &Path, engine: &str) -> Running {
     let mut command = Command::new(std::env::current_exe().expect("this test"));
     command.args(["child", "--exact", "--nocapture", "--test-threads=1"]);
-    command.env(DIRECTORY, directory).stdout(Stdio::piped());
+    command.env(DIRECTORY, directory).env(ENGINE, engine).stdout(Stdio::piped());
     if let Some(library) = std::env::var_os("SCALEDB_KILL_PRELOAD") {
         command.env("LD_PRELOAD", library);
     }
@@ -212,16 +245,25 @@ fn await_checkpoint(directory: &Path, patience: Duration) {
 
 #[test]
 fn a_killed_process_loses_nothing_that_it_acknowledged() {
+    kill_again_and_again::<Acc>();
+}
+
+#[test]
+fn a_killed_process_with_cicada_loses_nothing_that_it_acknowledged() {
+    kill_again_and_again::<Cicada>();
+}
+
+fn kill_again_and_again<E: Subject>() {
     if std::env::var_os(DIRECTORY).is_some() {
         return;
     }
     let kills = std::env::var("SCALEDB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let base = std::env::var_os("SCALEDB_KILL_DIRECTORY").map_or_else(std::env::temp_dir, PathBuf::from);
-    let directory = base.join(format!("scaledb-kills-{}", std::process::id()));
+    let directory = base.join(format!("scaledb-kills-{}-{}", E::NAME, std::process::id()));
     let mut random = SmallRng::seed_from_u64(std::process::id().into());
     let mut sum = 0;
     for kill in 0..kills {
-        let mut running = start(&directory);
+        let mut running = start(&directory, E::NAME);
         // a fault may keep it from opening its directory, or end it
         let faulty = std::env::var_os("SCALEDB_KILL_PRELOAD").is_some();
         let patience = Duration::from_secs(if faulty { 10 } else { 120 });
@@ -241,7 +283,7 @@ fn a_killed_process_loses_nothing_that_it_acknowledged() {
         running.child.wait().expect("the child dies");
         let told = running.told.join().expect("the listener ends");
         power("restore");
-        let engine = open(&directory).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
+        let engine: E = open(&directory).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
         let (tables, acknowledged) = tables(&engine).expect("tables");
         let found = numbers(&engine, acknowledged).unwrap_or_else(|error| panic!("kill {kill}: {error}"));
         for thread in 0..THREADS {

@@ -34,13 +34,14 @@ const CRATES: &[Crate] = &[
     row("scaledb-storage", &["scaledb-sync", "scaledb-base", "scaledb-row", "scaledb-memory"], &["scaledb-keys"]),
     row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
+    row("scaledb-durability", &["scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log"], &[]),
     row("scaledb-acc", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
-        "scaledb-storage", "scaledb-engine", "scaledb-log",
+        "scaledb-storage", "scaledb-engine", "scaledb-log", "scaledb-durability",
     ], CHECKERS),
     row("scaledb-cicada", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
-        "scaledb-storage", "scaledb-engine", "scaledb-log",
+        "scaledb-storage", "scaledb-engine", "scaledb-log", "scaledb-durability",
     ], CHECKERS),
     row("scaledb-types", &["scaledb-base"], &[]),
     row("scaledb-catalog", &[

@@ -9,23 +9,27 @@
 #![cfg(not(any(loom, shuttle)))]
 
 mod story;
+mod subject;
 
 use scaledb_acc::Acc;
 use scaledb_base::Error;
-use scaledb_engine::{Engine, TxnKind, Worker};
+use scaledb_cicada::Cicada;
+use scaledb_engine::{TxnKind, Worker};
 use scaledb_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use scaledb_sync::thread;
 use scaledb_verify::disk::{Fault, SimDisk, When};
 use scaledb_verify::history::Table;
 use std::time::Instant;
-use story::{KINDS, Life, Past, Random, config};
+use story::{KINDS, Life, Past, Random};
+use subject::{Setup, Subject};
 
 /// One story with its crashes. Returns how many there were.
-fn story(seed: u64, sync: bool) -> Result<usize, String> {
+fn story<E: Subject>(seed: u64, sync: bool) -> Result<usize, String> {
+    let setup = Setup { seed, sync };
     let random = &mut Random(seed);
     let disk = SimDisk::new(seed);
     let tell = |error: scaledb_base::Error| format!("seed {seed}: {error}");
-    let engine = Acc::open(config(&disk, sync)).map_err(tell)?;
+    let engine = E::open_on(&disk, setup).map_err(tell)?;
     let steps = 40 + random.next(60);
     let mut life = Life::new(&engine, &disk, Past::default());
     life.live(&engine, &disk, random, steps, 0).map_err(tell)?;
@@ -40,25 +44,25 @@ fn story(seed: u64, sync: bool) -> Result<usize, String> {
             crashes += 1;
             let place =
                 |what: String| format!("seed {seed}, crash after operation {at}, luck {luck}: {what}");
-            crash(&life, image, at, random, &mut crashes, sync).map_err(place)?;
+            crash::<E>(&life, image, at, random, &mut crashes, setup).map_err(place)?;
         }
     }
     Ok(crashes)
 }
 
 /// Opens what a crash has left, judges it and, sometimes, lives on and crashes again.
-fn crash(
+fn crash<E: Subject>(
     life: &Life,
     image: SimDisk,
     at: usize,
     random: &mut Random,
     crashes: &mut usize,
-    sync: bool,
+    setup: Setup,
 ) -> Result<(), String> {
     let again = random.next(24) == 0;
     let image = if again { image.recording() } else { image };
     let tell = |error: scaledb_base::Error| error.to_string();
-    let engine = Acc::open(config(&image, sync)).map_err(tell)?;
+    let engine = E::open_on(&image, setup).map_err(tell)?;
     let past = life.judge(&engine, at)?;
     if !again {
         return Ok(());
@@ -69,8 +73,7 @@ fn crash(
     for at in 0..image.crash_points() {
         let third = image.image(at, random.next(u64::MAX));
         *crashes += 1;
-        let engine =
-            Acc::open(config(&third, sync)).map_err(|e| format!("second life, operation {at}: {e}"))?;
+        let engine = E::open_on(&third, setup).map_err(|e| format!("second life, operation {at}: {e}"))?;
         let tell = |what: String| format!("second life (opened at {opened:?}), operation {at}: {what}");
         second.judge(&engine, at).map_err(tell)?;
     }
@@ -78,14 +81,14 @@ fn crash(
 }
 
 /// So many crash points, by all processors.
-fn stories(least: usize, sync: bool) -> Result<(usize, u64), String> {
+fn stories<E: Subject>(least: usize, sync: bool) -> Result<(usize, u64), String> {
     let (done, seed) = (AtomicUsize::new(0), AtomicU64::new(1));
     let result: Result<(), String> = thread::scope(|scope| {
         let work = || {
             // counters
             while done.load(Ordering::Relaxed) < least {
                 let seed = seed.fetch_add(1, Ordering::Relaxed);
-                done.fetch_add(story(seed, sync)?, Ordering::Relaxed);
+                done.fetch_add(story::<E>(seed, sync)?, Ordering::Relaxed);
             }
             Ok(())
         };
@@ -96,11 +99,10 @@ fn stories(least: usize, sync: bool) -> Result<(usize, u64), String> {
     result.map(|()| done)
 }
 
-#[test]
-fn a_crash_loses_nothing_that_was_acknowledged() {
-    let least = std::env::var("SCALEDB_CRASH_POINTS").ok().and_then(|n| n.parse().ok()).unwrap_or(100_000);
+fn crash_everywhere<E: Subject>(points: usize) {
+    let asked = std::env::var("SCALEDB_CRASH_POINTS").ok().and_then(|n| n.parse().ok());
     let start = Instant::now();
-    match stories(least, true) {
+    match stories::<E>(asked.unwrap_or(points), true) {
         Ok((crashes, stories)) => {
             println!("{crashes} crash points of {stories} stories in {:.1} s", start.elapsed().as_secs_f64());
         }
@@ -109,23 +111,35 @@ fn a_crash_loses_nothing_that_was_acknowledged() {
 }
 
 #[test]
+fn a_crash_loses_nothing_that_was_acknowledged() {
+    crash_everywhere::<Acc>(100_000);
+}
+
+#[test]
+fn a_crash_of_cicada_loses_nothing_that_was_acknowledged() {
+    crash_everywhere::<Cicada>(50_000);
+}
+
+#[test]
 fn without_sync_something_is_lost() {
-    assert!(stories(20_000, false).is_err(), "the test does not notice a log that never syncs");
+    assert!(stories::<Acc>(20_000, false).is_err(), "the test does not notice a log that never syncs");
+    assert!(stories::<Cicada>(20_000, false).is_err(), "the test does not notice a log that never syncs");
 }
 
 /// A story whose disk fails at one operation. False: there is no such operation.
-fn failing(seed: u64, operation: usize, fault: Fault) -> Result<bool, String> {
+fn failing<E: Subject>(seed: u64, operation: usize, fault: Fault) -> Result<bool, String> {
+    let setup = Setup { seed, sync: true };
     let random = &mut Random(seed);
     let disk = SimDisk::new(seed);
     let fail = |what: &str| format!("seed {seed}, {fault:?} at operation {operation}: {what}");
     disk.inject(When::Operation(operation), fault);
     let before = disk.operations();
-    let engine = match Acc::open(config(&disk, true)) {
+    let engine = match E::open_on(&disk, setup) {
         Ok(engine) => engine,
         // it must open when the disk works again
         Err(_) => {
             disk.heal();
-            return Acc::open(config(&disk, true)).map(|_| true).map_err(|error| fail(&error.to_string()));
+            return E::open_on(&disk, setup).map(|_| true).map_err(|error| fail(&error.to_string()));
         }
     };
     let mut life = Life::new(&engine, &disk, Past::default());
@@ -133,7 +147,7 @@ fn failing(seed: u64, operation: usize, fault: Fault) -> Result<bool, String> {
     if disk.operations() - before <= operation {
         return Ok(false);
     }
-    if engine.log().is_some_and(|log| log.failure().is_some()) {
+    if engine.log().failure().is_some() {
         refuses_writes(&engine).map_err(|what| fail(&what))?;
         if !matches!(result, Err(Error::LogFailed(_))) {
             return Err(fail(&format!("nobody was told: {result:?}")));
@@ -142,14 +156,14 @@ fn failing(seed: u64, operation: usize, fault: Fault) -> Result<bool, String> {
     let last = disk.crash_points() - 1;
     drop(engine);
     for image in [disk.killed(last), disk.image(last, seed), disk.image(last, seed + 1)] {
-        let engine = Acc::open(config(&image, true)).map_err(|error| fail(&error.to_string()))?;
+        let engine = E::open_on(&image, setup).map_err(|error| fail(&error.to_string()))?;
         life.judge(&engine, last).map_err(|what| fail(&what))?;
     }
     Ok(true)
 }
 
 /// After the log has failed: no write commits, and reads go on.
-fn refuses_writes(engine: &Acc) -> Result<(), String> {
+fn refuses_writes<E: Subject>(engine: &E) -> Result<(), String> {
     let Some(table) = Table::open(engine, "t0", KINDS[0]) else { return Ok(()) };
     let durable = engine.durable();
     let mut worker = engine.worker().map_err(|e| e.to_string())?;
@@ -170,13 +184,12 @@ fn refuses_writes(engine: &Acc) -> Result<(), String> {
     Ok(())
 }
 
-#[test]
-fn a_failing_disk_stops_writes_and_loses_nothing_that_was_acknowledged() {
+fn fail_everywhere<E: Subject>() {
     let (mut failures, mut seed) = (0, 1);
     while failures < 2_000 {
         for fault in [Fault::Error, Fault::Full, Fault::Short(700)] {
             for operation in 0.. {
-                match failing(seed, operation, fault) {
+                match failing::<E>(seed, operation, fault) {
                     Ok(true) => failures += 1,
                     Ok(false) => break,
                     Err(what) => panic!("{what}"),
@@ -186,4 +199,14 @@ fn a_failing_disk_stops_writes_and_loses_nothing_that_was_acknowledged() {
         seed += 1;
     }
     println!("{failures} failures of {} stories", seed - 1);
+}
+
+#[test]
+fn a_failing_disk_stops_writes_and_loses_nothing_that_was_acknowledged() {
+    fail_everywhere::<Acc>();
+}
+
+#[test]
+fn a_failing_disk_stops_writes_of_cicada_and_loses_nothing_that_was_acknowledged() {
+    fail_everywhere::<Cicada>();
 }

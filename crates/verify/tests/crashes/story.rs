@@ -2,13 +2,11 @@
 //! one thread, so that it is the same for one seed; the log is flushed by the story. And the judge, who says whether
 //! what opens after it is as it must be.
 
-use scaledb_acc::{Acc, AccWorker, Config, Durability};
+use crate::subject::Subject;
 use scaledb_base::{Error, Result, Timestamp};
-use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
-use scaledb_log::LogOptions;
+use scaledb_engine::{Access, Order, Range, TxnKind, Worker};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicU64;
-use scaledb_sync::clock::Source;
 use scaledb_verify::disk::SimDisk;
 use scaledb_verify::history::{Bounds, Client, Columns, Keys, Kind, Mix, Model, Pair, Table, Transaction};
 use std::ops::ControlFlow;
@@ -26,25 +24,6 @@ pub(crate) const KINDS: [Kind; 4] = [
 
 fn mix() -> Mix {
     Mix { snapshots: 0, deferrable: 0, yields: 0, scan: 4, get: 6, run: 0, ..Mix::ALL }
-}
-
-/// The smallest sizes: many groups, segments and leaves in few transactions.
-pub(crate) fn config(disk: &SimDisk, sync: bool) -> Config {
-    let log = LogOptions { manual: true, segment_bytes: 24 << 10, sync, ..LogOptions::default() };
-    let durability = Durability {
-        log,
-        recovery_threads: 1,
-        checkpoint_bytes: 0,
-        ..Durability::new(Arc::new(disk.clone()))
-    };
-    Config {
-        clock: Some(Source::Counter),
-        indexlet_slots: 64,
-        phantomlet_cells: 4,
-        background: false,
-        durability: Some(durability),
-        ..Config::default()
-    }
 }
 
 /// A generator small enough to be written down here; stories must not change with a library.
@@ -91,13 +70,13 @@ pub(crate) struct Life {
 }
 
 /// The tables that exist.
-fn tables(engine: &Acc) -> Vec<Table> {
+fn tables<E: Subject>(engine: &E) -> Vec<Table> {
     (0..).map_while(|i| Table::open(engine, &format!("t{i}"), KINDS[i % KINDS.len()])).collect()
 }
 
 impl Life {
     /// The life of a database that has just been opened.
-    pub(crate) fn new(engine: &Acc, disk: &SimDisk, past: Past) -> Self {
+    pub(crate) fn new<E: Subject>(engine: &E, disk: &SimDisk, past: Past) -> Self {
         // while the directory was opened, what was promised before held
         let before = Promise { operations: 0, durable: past.promised, tables: past.tables };
         let existing = tables(engine).len();
@@ -106,7 +85,7 @@ impl Life {
         life
     }
 
-    fn promise(&mut self, engine: &Acc, disk: &SimDisk) {
+    fn promise<E: Subject>(&mut self, engine: &E, disk: &SimDisk) {
         self.promises.push(Promise {
             operations: disk.operations(),
             durable: engine.durable(),
@@ -118,9 +97,9 @@ impl Life {
     ///
     /// # Errors
     /// The engine's; what was committed before is noted all the same.
-    pub(crate) fn live(
+    pub(crate) fn live<E: Subject>(
         &mut self,
-        engine: &Acc,
+        engine: &E,
         disk: &SimDisk,
         random: &mut Random,
         steps: u64,
@@ -137,17 +116,17 @@ impl Life {
     }
 
     /// Notes what clients have committed.
-    fn meet(&mut self, clients: Vec<(Client, AccWorker)>) {
+    fn meet<W>(&mut self, clients: Vec<(Client, W)>) {
         let committed = clients.into_iter().flat_map(|(client, _)| client.committed);
         self.committed.extend(committed.filter(|t| t.events.iter().any(|event| event.writes())));
         // one that rolled its writes back may have the timestamp of what it read
         self.committed.sort_by_key(|transaction| (transaction.ts, transaction.commit));
     }
 
-    fn step(
+    fn step<E: Subject>(
         &mut self,
-        engine: &Acc,
-        clients: &mut Vec<(Client, AccWorker)>,
+        engine: &E,
+        clients: &mut Vec<(Client, E::Worker)>,
         random: &mut Random,
         number: usize,
     ) -> Result<()> {
@@ -161,8 +140,7 @@ impl Life {
         } else if what < 6 {
             engine.checkpoint()?;
         } else if what < 30 {
-            let log = engine.log().expect("a durable engine");
-            log.flush_once().map_err(|error| Error::LogFailed(error.to_string()))?;
+            engine.log().flush_once().map_err(|error| Error::LogFailed(error.to_string()))?;
         } else {
             if clients.is_empty() {
                 let tables = Arc::new(tables(engine));
@@ -188,7 +166,11 @@ impl Life {
     }
 
     /// Compares what opened after a crash with what must be there. Says what is wrong.
-    pub(crate) fn judge(&self, engine: &Acc, operations: usize) -> std::result::Result<Past, String> {
+    pub(crate) fn judge<E: Subject>(
+        &self,
+        engine: &E,
+        operations: usize,
+    ) -> std::result::Result<Past, String> {
         let horizon = engine.durable();
         let promised = self.promises.iter().rev().find(|promise| promise.operations <= operations);
         let promised = *promised.ok_or("no promise")?;
