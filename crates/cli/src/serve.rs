@@ -20,40 +20,40 @@ pub(crate) fn run(args: &ServeArgs) -> Result {
     tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(args.log).with_target(false).init();
     let config = config(args)?;
     let memory = args.memory.map_or(u64::MAX, |mebibytes| mebibytes.saturating_mul(1 << 20));
-    match (config.engine, &config.data) {
-        (EngineKind::Acc, data) => {
-            let database = Database::open(acc(data.as_deref(), memory)?)?;
-            serve(config, database)
+    let durability = config.data.as_deref().map(durability).transpose()?;
+    match config.engine {
+        EngineKind::Acc => {
+            let settings =
+                scaledb_acc::Config { memory_budget: memory, durability, ..scaledb_acc::Config::default() };
+            let engine = Acc::open(settings)?;
+            tell(&config, engine.recovered());
+            serve(config, Database::open(engine)?)
         }
-        (EngineKind::Cicada, None) => {
-            let engine = scaledb_cicada::Config { memory_budget: memory, ..Default::default() };
-            serve(config, Database::open(Cicada::open(engine)?)?)
-        }
-        (EngineKind::Cicada, Some(data)) => {
-            let data = data.display();
-            Err(format!(
-                "{data}: Cicada keeps its databases in memory only: leave the directory out, or take acc"
-            )
-            .into())
+        EngineKind::Cicada => {
+            let settings = scaledb_cicada::Config {
+                memory_budget: memory,
+                durability,
+                ..scaledb_cicada::Config::default()
+            };
+            let engine = Cicada::open(settings)?;
+            tell(&config, engine.recovered());
+            serve(config, Database::open(engine)?)
         }
     }
 }
 
-/// The database of a directory, or an empty one.
-fn acc(data: Option<&Path>, memory: u64) -> Result<Acc> {
-    let mut config = scaledb_acc::Config { memory_budget: memory, ..Default::default() };
-    if let Some(directory) = data {
-        let disk = RealDisk::open(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        config.durability = Some(Durability::new(Arc::new(disk)));
-    }
-    let engine = Acc::open(config)?;
-    if let Some(directory) = data {
-        let Recovered { rows, transactions, load_time, replay_time, rebuild_time, .. } = engine.recovered();
-        let time = *load_time + *replay_time + *rebuild_time;
-        let directory = directory.display();
-        tracing::info!(%directory, rows, transactions, ?time, "opened: rows of the checkpoint, transactions behind it");
-    }
-    Ok(engine)
+fn durability(directory: &Path) -> Result<Durability> {
+    let disk = RealDisk::open(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    Ok(Durability::new(Arc::new(disk)))
+}
+
+/// What opening the directory found, for the operator.
+fn tell(config: &Config, recovered: &Recovered) {
+    let Some(directory) = &config.data else { return };
+    let Recovered { rows, transactions, load_time, replay_time, rebuild_time, .. } = recovered;
+    let time = *load_time + *replay_time + *rebuild_time;
+    let directory = directory.display();
+    tracing::info!(%directory, rows, transactions, ?time, "opened: rows of the checkpoint, transactions behind it");
 }
 
 fn serve<E: Engine>(config: Config, database: Database<E>) -> Result

@@ -80,7 +80,7 @@ pub enum EngineKind {
     /// ACC.
     #[default]
     Acc,
-    /// Cicada: in memory only.
+    /// Cicada.
     Cicada,
 }
 

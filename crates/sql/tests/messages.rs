@@ -2,11 +2,11 @@
 
 mod common;
 
-use common::{database, ok, run, session};
+use common::{acc, ok, run, session};
 use scaledb_types::SqlError;
 
 fn error(sql: &str) -> SqlError {
-    let db = database();
+    let db = acc();
     let mut session = session(&db);
     ok(&mut session, "create table t (id int primary key, a int not null, b text, c int check (c > 0))");
     ok(&mut session, "insert into t values (1, 2, 'x', 3)");
@@ -60,7 +60,7 @@ fn a_statement_that_is_not_supported_is_named() {
 
 #[test]
 fn a_sleep_ends_at_the_statement_timeout() {
-    let db = database();
+    let db = acc();
     let mut session = session(&db);
     ok(&mut session, "select pg_sleep(0.001)");
     ok(&mut session, "set statement_timeout = 30");

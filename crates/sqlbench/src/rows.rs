@@ -124,13 +124,13 @@ mod tests {
             rows.push(value.map(|value| move |out: &mut Vec<u8>| out.extend(value.to_be_bytes())));
         };
         rows.begin(3);
-        [None, Some(7), None].map(|value| put(&mut rows, value));
+        [None, Some(7), None].into_iter().for_each(|value| put(&mut rows, value));
         rows.mark();
         rows.begin(3);
-        [Some(1), Some(2), Some(3)].map(|value| put(&mut rows, value));
+        [Some(1), Some(2), Some(3)].into_iter().for_each(|value| put(&mut rows, value));
         rows.rewind();
         rows.begin(3);
-        [None, None, Some(-9)].map(|value| put(&mut rows, value));
+        [None, None, Some(-9)].into_iter().for_each(|value| put(&mut rows, value));
         assert_eq!(rows.len(), 2);
         let seen: Vec<_> = (0..6).map(|i| rows.int_or_null(i / 3, i % 3).unwrap()).collect();
         assert_eq!(seen, [None, Some(7), None, None, None, Some(-9)]);

@@ -131,11 +131,20 @@ fn check(client: &mut Client, told: &mut [Told]) {
 
 #[test]
 fn a_killed_server_loses_nothing_that_it_answered() {
+    kill_again_and_again("acc");
+}
+
+#[test]
+fn a_killed_server_with_the_other_engine_loses_nothing_that_it_answered() {
+    kill_again_and_again("cicada");
+}
+
+fn kill_again_and_again(engine: &str) {
     let kills = std::env::var("SCALEDB_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(4);
     let directory = tempfile::tempdir().expect("a directory");
     let mut random = SmallRng::seed_from_u64(std::process::id().into());
     let mut told: Vec<Told> = (0..CLIENTS).map(|_| Told { number: 0, ticket: 0 }).collect();
-    let mut server = Server::start(directory.path(), &[]);
+    let mut server = Server::start_engine(engine, directory.path(), &[]);
     set_up(&server);
     for kill in 0..kills {
         let (enough, seed) = (random.random_range(40..300), random.random());
@@ -163,7 +172,7 @@ fn a_killed_server_loses_nothing_that_it_answered() {
             thread::sleep(Duration::from_millis(random.random_range(0..30)));
             server.kill();
         });
-        server = Server::start(directory.path(), &[]);
+        server = Server::start_engine(engine, directory.path(), &[]);
         check(&mut server.client(), &mut told);
     }
 }

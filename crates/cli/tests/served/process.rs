@@ -20,9 +20,14 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server and waits until it listens.
     pub(crate) fn start(data: &Path, environment: &[(&str, &str)]) -> Self {
+        Self::start_engine("acc", data, environment)
+    }
+
+    pub(crate) fn start_engine(engine: &str, data: &Path, environment: &[(&str, &str)]) -> Self {
         let mut command = scaledb();
-        command.args(["serve", "--port", "0", "--log", "error", "--max-connections", "400", "--data"]);
-        command.arg(data).envs(environment.iter().copied()).stdout(Stdio::piped());
+        command.args(["serve", "--port", "0", "--log", "error", "--max-connections", "400"]);
+        command.args(["--engine", engine, "--data"]).arg(data);
+        command.envs(environment.iter().copied()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("the server starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("it says something");

@@ -123,7 +123,7 @@ impl<C: Client> Loader<'_, C> {
         for i in 1..=self.scale.items {
             let image = self.rng.within(1, 10_000);
             let (name, price, data) =
-                (self.text(14, 24), Money(self.rng.within(1_00, 100_00).into()), self.data());
+                (self.text(14, 24), Money(self.rng.within(100, 10_000).into()), self.data());
             copy.row(format_args!("{i}\t{image}\t{name}\t{price}\t{data}"));
             copy.send(self.client, false)?;
         }
@@ -223,7 +223,7 @@ impl<C: Client> Loader<'_, C> {
             }
             for number in 1..=count {
                 let item = self.rng.within(1, self.scale.items);
-                let amount = Money(if delivered { 0 } else { self.rng.within(1, 9_999_99).into() });
+                let amount = Money(if delivered { 0 } else { self.rng.within(1, 999_999).into() });
                 let (date, info) = (if delivered { now } else { "\\N" }, self.text(24, 24));
                 lines.row(format_args!("{w}\t{d}\t{o}\t{number}\t{item}\t{w}\t{date}\t5\t{amount}\t{info}"));
             }
