@@ -93,6 +93,7 @@ else
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test log_crashes without_a_guard
 	$(CARGO) test --locked -p scaledb-log --features mutations --test guards
 	$(CARGO) test --locked -p scaledb-cicada --features mutations --test mutations --test recovery
+	$(CARGO) test --locked -p scaledb-fuzzing --features mutations
 endif
 
 .PHONY: test-crash

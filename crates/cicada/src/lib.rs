@@ -164,6 +164,10 @@ impl Engine for Cicada {
         true
     }
 
+    fn checkpoint(&self) -> Result<()> {
+        Self::checkpoint(self)
+    }
+
     fn name(&self) -> &'static str {
         "cicada"
     }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{code, database, ok, run, session, text};
+use common::{acc, code, ok, run, session, text};
 use scaledb_acc::Acc;
 use scaledb_sql::Session;
 
@@ -19,7 +19,7 @@ fn outcome(session: &mut Session<Acc>, statements: &[&str]) -> String {
 }
 
 fn three(setup: &str) -> (Session<Acc>, Session<Acc>, Session<Acc>) {
-    let db = database();
+    let db = acc();
     let mut all = (session(&db), session(&db), session(&db));
     ok(&mut all.0, setup);
     all

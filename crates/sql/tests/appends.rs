@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{database, ok, run, session};
+use common::{acc, ok, run, session};
 use scaledb_acc::Acc;
 use scaledb_sql::{Database, Session};
 use scaledb_sync::Arc;
@@ -105,7 +105,7 @@ fn client(db: &Database<Acc>, form: Form, number: u64, ticks: &AtomicU64) -> Vec
 }
 
 fn history(form: Form) -> Vec<Transaction> {
-    let db = database();
+    let db = acc();
     ok(
         &mut session(&db),
         "create table elements (value int8 primary key, list int, place int);

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{code, database, ok, run, session, text};
+use common::{acc, code, ok, run, session, text};
 use scaledb_acc::Acc;
 use scaledb_sql::Session;
 
@@ -21,7 +21,7 @@ fn outcome(session: &mut Session<Acc>, sql: &str) -> String {
 
 /// `sql`, run on a thread with the stack that a client's thread has.
 fn on_a_clients_thread(sql: String) -> String {
-    let thread = scaledb_sync::thread::spawn(move || outcome(&mut session(&database()), &sql));
+    let thread = scaledb_sync::thread::spawn(move || outcome(&mut session(&acc()), &sql));
     thread.join().expect("it neither panics nor overflows its stack")
 }
 
@@ -84,7 +84,7 @@ fn long_chains_are_answered_or_refused() {
 
 #[test]
 fn long_lists_are_answered() {
-    let db = database();
+    let db = acc();
     let s = &mut session(&db);
     ok(s, "create table t (id int primary key); insert into t values (7)");
     let list = (0..100_000).map(|n| n.to_string()).collect::<Vec<_>>().join(",");
@@ -99,7 +99,7 @@ fn long_lists_are_answered() {
 
 #[test]
 fn values_that_are_too_large_are_refused() {
-    let db = database();
+    let db = acc();
     let s = &mut session(&db);
     for (sql, expected) in [
         ("select repeat('x', 2147483647)", &["54000"][..]),
@@ -141,7 +141,7 @@ fn values_that_are_too_large_are_refused() {
 
 #[test]
 fn results_that_are_too_large_to_keep_are_refused() {
-    let db = database();
+    let db = acc();
     let s = &mut session(&db);
     ok(s, "set work_mem = '4MB'");
     for sql in [
@@ -174,7 +174,7 @@ fn results_that_are_too_large_to_keep_are_refused() {
 
 #[test]
 fn files_and_programs_of_the_server_are_out_of_reach() {
-    let db = database();
+    let db = acc();
     let s = &mut session(&db);
     ok(s, "create table t (x text)");
     for sql in [
@@ -202,7 +202,7 @@ fn files_and_programs_of_the_server_are_out_of_reach() {
 
 #[test]
 fn a_parameter_without_a_value_is_an_error() {
-    let db = database();
+    let db = acc();
     let s = &mut session(&db);
     ok(s, "create table t (id int primary key)");
     for sql in [
@@ -222,7 +222,7 @@ fn a_parameter_without_a_value_is_an_error() {
 
 #[test]
 fn a_session_hoards_no_statements_and_portals() {
-    let db = database();
+    let db = acc();
     let s = &mut session(&db);
     let mut prepared = 0;
     let error = loop {
@@ -247,7 +247,7 @@ fn a_session_hoards_no_statements_and_portals() {
 
 #[test]
 fn what_sessions_keep_has_a_limit_together() {
-    let db = database();
+    let db = acc();
     db.set_max_query_memory(64 << 20);
     {
         let (a, b) = (&mut session(&db), &mut session(&db));

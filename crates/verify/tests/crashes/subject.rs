@@ -21,7 +21,6 @@ pub(crate) trait Subject: Engine + Sized {
     /// Opens a directory, with the smallest sizes, and nothing done in the background.
     fn open_on(disk: &SimDisk, setup: Setup) -> Result<Self>;
     fn log(&self) -> &Arc<Log>;
-    fn checkpoint(&self) -> Result<()>;
 }
 
 /// Many groups and segments in few transactions.
@@ -45,10 +44,6 @@ impl Subject for Acc {
     fn log(&self) -> &Arc<Log> {
         self.log().expect("a directory")
     }
-
-    fn checkpoint(&self) -> Result<()> {
-        self.checkpoint()
-    }
 }
 
 impl Subject for Cicada {
@@ -67,9 +62,5 @@ impl Subject for Cicada {
 
     fn log(&self) -> &Arc<Log> {
         self.log().expect("a directory")
-    }
-
-    fn checkpoint(&self) -> Result<()> {
-        self.checkpoint()
     }
 }
