@@ -56,6 +56,25 @@ fn deep_nesting_is_refused_in_order() {
     }
 }
 
+/// The parser tries again what it has misread: with each level of nesting that must not double.
+#[test]
+fn nested_calls_are_answered_and_nested_mistakes_refused() {
+    let nested = |open: &str, inner: &str, close: &str| {
+        format!("select {}{inner}{}", open.repeat(100), close.repeat(100))
+    };
+    assert_eq!(on_a_clients_thread(nested("abs(", "1", ")")), "ok");
+    assert_eq!(on_a_clients_thread(nested("coalesce(null, ", "1", ")")), "ok");
+    for sql in [
+        nested("array[", "1", ""),
+        nested("cast(", "1 2", " as int)"),
+        nested("case when true then ", "1 2", " end"),
+        nested("abs(", "1 2", ")"),
+    ] {
+        let code = on_a_clients_thread(sql);
+        assert!(["42601", "54001"].contains(&code.as_str()), "{code}");
+    }
+}
+
 #[test]
 fn long_chains_are_answered_or_refused() {
     let chain = |link: &str| format!("select 1 {}", link.repeat(DEPTH));

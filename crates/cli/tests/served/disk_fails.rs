@@ -30,7 +30,7 @@ fn a_failed_disk(fault: (&str, &str)) {
     let data = directory.path().join("data");
     let preload = library.to_str().expect("a plain path");
     // the library sees system calls, and io_uring makes none
-    let environment = [("LD_PRELOAD", preload), ("SCALEDB_IO", "calls"), ("IOFAULT_PATH", "/log-"), fault];
+    let environment = [("LD_PRELOAD", preload), ("SCALEDB_IO", "cached"), ("IOFAULT_PATH", "/log-"), fault];
     let mut server = Server::start(&data, &environment);
     let mut client = server.client();
     client.batch_execute("create table t (id int primary key, n int)").expect("a table");

@@ -1,12 +1,12 @@
 //! From text to syntax trees.
 
+mod dialect;
 pub mod lex;
 pub(crate) mod normalize;
 pub(crate) mod utility;
 
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{Expr, Query, Statement};
-use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::{Parser, ParserError};
 
 /// The nesting that the parser goes along with.
@@ -33,7 +33,8 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
         let what = format!("a statement has at most {MAX_BYTES} bytes");
         return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
     }
-    let mut parser = parser(text)?;
+    let dialect = dialect::Bounded::new(text);
+    let mut parser = parser(&dialect, text)?;
     let statement = parser.parse_statement().map_err(|error| error_of(error, text))?;
     expect_end(&parser, text)?;
     Ok(statement)
@@ -44,7 +45,8 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
 /// # Errors
 /// 42601.
 pub(crate) fn query(text: &str) -> Result<Box<Query>> {
-    let mut parser = parser(text)?;
+    let dialect = dialect::Bounded::new(text);
+    let mut parser = parser(&dialect, text)?;
     let query = parser.parse_query().map_err(|error| error_of(error, text))?;
     expect_end(&parser, text)?;
     Ok(query)
@@ -55,15 +57,15 @@ pub(crate) fn query(text: &str) -> Result<Box<Query>> {
 /// # Errors
 /// 42601.
 pub(crate) fn expression(text: &str) -> Result<Expr> {
-    let mut parser = parser(text)?;
+    let dialect = dialect::Bounded::new(text);
+    let mut parser = parser(&dialect, text)?;
     let expr = parser.parse_expr().map_err(|error| error_of(error, text))?;
     expect_end(&parser, text)?;
     Ok(expr)
 }
 
-fn parser(text: &str) -> Result<Parser<'static>> {
-    const DIALECT: PostgreSqlDialect = PostgreSqlDialect {};
-    Parser::new(&DIALECT)
+fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
+    Parser::new(dialect)
         .with_recursion_limit(MAX_NESTING)
         .try_with_sql(text)
         .map_err(|error| error_of(error, text))

@@ -1,0 +1,119 @@
+//! PostgreSQL's dialect, with a bound on how often the parser may try.
+//!
+//! The parser goes back where an expression may be one of several things, and tries again. Nested, that doubles with
+//! each level: `abs(abs(...))`, or a mistake inside of thirty casts, takes minutes. A statement that is taken as it
+//! seems calls [`Dialect::parse_prefix`] about once for each operand; one that needs much more is refused.
+
+use sqlparser::ast::Expr;
+use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use std::any::TypeId;
+use std::cell::Cell;
+
+const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
+
+/// The dialect of one parse.
+#[derive(Debug)]
+pub(super) struct Bounded {
+    /// How many expressions may still be begun.
+    left: Cell<u64>,
+}
+
+impl Bounded {
+    pub(super) fn new(text: &str) -> Self {
+        const FOR_ALL: u64 = 10_000;
+        const PER_BYTE: u64 = 16;
+        Self { left: Cell::new(FOR_ALL + PER_BYTE * text.len() as u64) }
+    }
+}
+
+/// As PostgreSQL's.
+macro_rules! same {
+    ($($name:ident),* $(,)?) => {
+        $(fn $name(&self) -> bool {
+            POSTGRES.$name()
+        })*
+    };
+}
+
+impl Dialect for Bounded {
+    fn dialect(&self) -> TypeId {
+        POSTGRES.dialect()
+    }
+
+    fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(1));
+        (left == 0).then_some(Err(ParserError::RecursionLimitExceeded))
+    }
+
+    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
+        POSTGRES.identifier_quote_style(identifier)
+    }
+
+    fn is_delimited_identifier_start(&self, ch: char) -> bool {
+        POSTGRES.is_delimited_identifier_start(ch)
+    }
+
+    fn is_identifier_start(&self, ch: char) -> bool {
+        POSTGRES.is_identifier_start(ch)
+    }
+
+    fn is_identifier_part(&self, ch: char) -> bool {
+        POSTGRES.is_identifier_part(ch)
+    }
+
+    fn is_reserved_for_identifier(&self, kw: Keyword) -> bool {
+        POSTGRES.is_reserved_for_identifier(kw)
+    }
+
+    fn is_custom_operator_part(&self, ch: char) -> bool {
+        POSTGRES.is_custom_operator_part(ch)
+    }
+
+    fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
+        POSTGRES.get_next_precedence(parser)
+    }
+
+    fn prec_value(&self, prec: Precedence) -> u8 {
+        POSTGRES.prec_value(prec)
+    }
+
+    /// Names of arguments are identifiers: an expression there would be parsed twice, on each level of nested calls.
+    fn supports_named_fn_args_with_expr_name(&self) -> bool {
+        false
+    }
+
+    same! {
+        supports_unicode_string_literal,
+        supports_filter_during_aggregation,
+        supports_group_by_expr,
+        allow_extract_custom,
+        allow_extract_single_quotes,
+        supports_create_index_with_clause,
+        supports_explain_with_utility_options,
+        supports_listen_notify,
+        supports_factorial_operator,
+        supports_bitwise_shift_operators,
+        supports_comment_on,
+        supports_load_extension,
+        supports_named_fn_args_with_colon_operator,
+        supports_empty_projections,
+        supports_nested_comments,
+        supports_string_escape_constant,
+        supports_numeric_literal_underscores,
+        supports_array_typedef_with_brackets,
+        supports_geometric_types,
+        supports_set_names,
+        supports_alter_column_type_using,
+        supports_notnull_operator,
+        supports_interval_options,
+        supports_insert_table_alias,
+        supports_create_table_like_parenthesized,
+        supports_select_wildcard_with_alias,
+        supports_comma_separated_trim,
+        supports_xml_expressions,
+        supports_comment_optimizer_hint,
+    }
+}
