@@ -17,7 +17,7 @@ RUNS = [
     ("tpcc", 1, ["--warehouses", "1", "--reserve", "3000"]),
     ("tpcc", 2, ["--warehouses", "2", "--reserve", "3000"]),
     ("tpcc", 2, ["--warehouses", "1", "--reserve", "3000"]),
-    ("tpcc", 2, ["--warehouses", "2", "--synchronous", "--reserve", "3000"]),
+    ("tpcc", 2, ["--warehouses", "2", "--index-updates", "synchronous", "--reserve", "3000"]),
     ("tpcc-np", 2, ["--warehouses", "2", "--reserve", "3000"]),
     ("tpcc-nd", 2, ["--warehouses", "2", "--reserve", "3000"]),
     ("tpcc-nd", 2, ["--warehouses", "1", "--reserve", "3000"]),
@@ -26,9 +26,9 @@ RUNS = [
     ("ycsb-1", 1, ["--reserve", "3000"]),
     ("ycsb-1", 2, ["--reserve", "3000"]),
     ("ycsb-read-insert", 1, ["--read-ratio", "50", "--reserve", "12000"]),
-    ("ycsb-read-insert", 1, ["--read-ratio", "50", "--synchronous", "--reserve", "12000"]),
+    ("ycsb-read-insert", 1, ["--read-ratio", "50", "--index-updates", "synchronous", "--reserve", "12000"]),
     ("ycsb-read-insert", 2, ["--read-ratio", "50", "--reserve", "12000"]),
-    ("ycsb-read-insert", 2, ["--read-ratio", "50", "--synchronous", "--reserve", "12000"]),
+    ("ycsb-read-insert", 2, ["--read-ratio", "50", "--index-updates", "synchronous", "--reserve", "12000"]),
     ("smallbank", 2, ["--reserve", "3000"]),
 ]
 

@@ -7,6 +7,7 @@ use crate::redo;
 use crate::rules::Rule;
 use crate::shared::Shared;
 use crate::table::{Points, RecordEntry, Table};
+use crate::tune::{Timer, times_posts};
 use crate::txn::{Held, Op};
 use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
@@ -15,7 +16,7 @@ use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted;
 use scaledb_row::GroupSet;
 use scaledb_storage::{Overflow, Record, Stuck, Word};
-use scaledb_sync::atomic::Ordering;
+use scaledb_sync::atomic::{Ordering, fence};
 use scaledb_sync::hint::Backoff;
 
 /// What an attempt to claim an existing record came to.
@@ -308,10 +309,11 @@ impl Ctx<'_> {
         let eq = |raw: u64| unsafe { RecordEntry::key(raw) } == placeholder.key();
         // SAFETY: as above.
         let record = |raw: u64| unsafe { Record::from_raw(raw) };
+        let at_commit = table.inserts_at_commit(self.local)?;
         match &table.points {
             Points::Hash(hashed) => match hashed.insert(self.local, hash, placeholder.raw(), eq)? {
                 Inserted::New => {
-                    if !table.is_synchronous() || table.tree.is_none() {
+                    if !at_commit {
                         return Ok(None);
                     }
                     let inserted = self.insert_in_tree(shared, table, number, placeholder);
@@ -327,7 +329,7 @@ impl Ctx<'_> {
                 Inserted::Full => Err(self.shared_out_of_memory()),
             },
             Points::Indexlet(indexlet) => {
-                if !table.is_synchronous() {
+                if !at_commit {
                     let mut inserted = indexlet.insert(self.local, hash, placeholder.raw(), eq);
                     if inserted == Inserted::Full {
                         // early merge, then the synchronous fallback
@@ -337,7 +339,9 @@ impl Ctx<'_> {
                     match inserted {
                         Inserted::New => {
                             // claimed in the indexlet: now the tree must not have the key, as it had not
-                            // when the insert was executed
+                            // when the insert was executed. One of two who claim in both orders sees the other:
+                            // each claim is visible to all before the look that follows it
+                            fence(Ordering::SeqCst);
                             let leaf = self.txn.writes[number].leaf;
                             if let (Some(_), false) = (leaf, shared.config.rules.on(Rule::LookInTree)) {
                                 self.txn.held[number].leaf = leaf;
@@ -366,6 +370,7 @@ impl Ctx<'_> {
                 if let Some(existing) = self.insert_in_tree(shared, table, number, placeholder)? {
                     return Ok(Some(existing));
                 }
+                fence(Ordering::SeqCst); // as above
                 if indexlet.get(self.local, hash, eq).is_some() {
                     self.txn.held[number].in_tree = false;
                     self.remove_from_tree(shared, table, placeholder);
@@ -383,7 +388,7 @@ impl Ctx<'_> {
         Error::OutOfMemory { budget: self.local.domain().budget() }
     }
 
-    /// Inserts a placeholder into the tree itself: synchronous tables, and full indexlets.
+    /// Inserts a placeholder into the tree itself: at commit, or because its indexlet is full.
     fn insert_in_tree(
         &mut self,
         shared: &Shared,
@@ -393,6 +398,7 @@ impl Ctx<'_> {
     ) -> Result<Option<Record>> {
         let tree = table.tree()?;
         let mut existing = None;
+        let timer = table.of_me(self.local)?.way.is_sampled().then(|| Timer::start(&shared.clock));
         // SAFETY: a record stays valid until it has left the tree and everybody who was active then has gone.
         let stats = unsafe {
             tree.insert_batch(self.local, shared.needed_after(), &[placeholder.raw()], |_, raw| {
@@ -401,6 +407,9 @@ impl Ctx<'_> {
         };
         let mine = table.of_me(self.local)?;
         count(&mine.counters.node_locks, stats.locks);
+        if let Some(timer) = timer {
+            mine.way.inserted(table.tuning.updates, timer.ticks(&shared.clock));
+        }
         if existing.is_none() {
             count(&mine.counters.synchronous, 1);
             self.txn.held[number].in_tree = true;
@@ -453,6 +462,7 @@ impl Ctx<'_> {
         if !shared.config.rules.on(Rule::Post) {
             return Ok(());
         }
+        let timer = times_posts(self.state.until_chores).then(|| Timer::start(&shared.clock));
         for number in 0..self.txn.writes.len() {
             let (write, held) = (&self.txn.writes[number], &self.txn.held[number]);
             if !held.created || held.in_tree {
@@ -483,6 +493,13 @@ impl Ctx<'_> {
             count(&table.of_me(self.local)?.counters.posted, n);
             table.phantomlet.post(cell, self.local.id(), n);
             self.txn.posted += 1;
+        }
+        if let Some(timer) = timer {
+            let ticks = timer.ticks(&shared.clock);
+            let entries = self.txn.posts.iter().map(|&(_, _, n)| n).sum::<u64>();
+            for &(table, ..) in &self.txn.posts {
+                shared.tables.get(table)?.of_me(self.local)?.way.posted(entries, ticks);
+            }
         }
         Ok(())
     }

@@ -5,6 +5,19 @@ use scaledb_durability::Durability;
 use scaledb_sync::clock::Source;
 use std::time::Duration;
 
+/// How new keys get into the range indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum IndexUpdates {
+    /// Each worker measures for each index what it costs to insert at commit, and what to collect and merge, and does
+    /// what costs less: at commit while the index is its own or few others are in its way, else in batches.
+    #[default]
+    Measured,
+    /// In batches, by the merge.
+    Collected,
+    /// By turns, so that both meet: for tests.
+    Alternating,
+}
+
 /// Settings of an [`Acc`](crate::Acc) database. The default suits most uses.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -22,8 +35,8 @@ pub struct Config {
     pub indexlet_slots: usize,
     /// Cells of an index's phantomlet.
     pub phantomlet_cells: usize,
-    /// All tables are synchronous, whatever their options: for comparison.
-    pub synchronous: bool,
+    /// How tables without a merge batch of their own are kept.
+    pub index_updates: IndexUpdates,
     /// A background thread merges for idle workers, removes deleted records and regulates the backoff.
     /// Without it, that is done only by workers as they run transactions.
     pub background: bool,
@@ -43,7 +56,7 @@ impl Default for Config {
             merge_epoch: Duration::from_millis(10),
             indexlet_slots: if model { 32 } else { 16 << 10 },
             phantomlet_cells: if model { 4 } else { 512 },
-            synchronous: false,
+            index_updates: if model { IndexUpdates::Alternating } else { IndexUpdates::Measured },
             background: !model,
             durability: None,
             rules: Rules::default(),

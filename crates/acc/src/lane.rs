@@ -1,6 +1,7 @@
 //! A worker's lane: what others must know of its commits and its unmerged entries.
 
 use crate::pending::PendingList;
+use crate::tune::Way;
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_TABLES;
 use scaledb_storage::{Record, Version};
@@ -188,6 +189,7 @@ impl Drop for LaneGuard<'_> {
 pub(crate) struct WorkerTable {
     pub(crate) list: PendingList,
     pub(crate) counters: TableCounters,
+    pub(crate) way: Way,
     /// Row numbers for tables without a primary key: the next one, and the end of the block.
     pub(crate) next_row: AtomicU64,
     pub(crate) end_of_rows: AtomicU64,

@@ -47,7 +47,7 @@ mod txn;
 mod worker;
 mod write;
 
-pub use config::Config;
+pub use config::{Config, IndexUpdates};
 pub use rules::{Rule, Rules};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
 pub use worker::AccWorker;

@@ -6,6 +6,7 @@ use crate::lane::{Lane, LaneGuard, count};
 use crate::rules::Rule;
 use crate::shared::Shared;
 use crate::table::{Points, Table};
+use crate::tune::Timer;
 use crate::worker::Ctx;
 use scaledb_base::{Result, TableId, WorkerId};
 use scaledb_index::phantomlet::CellId;
@@ -38,6 +39,7 @@ pub(crate) fn merge(
         return Ok(());
     };
     let (list, counters) = (&theirs.list, &theirs.counters);
+    let timer = Timer::start(&shared.clock);
     let (start, end) = (list.start(), list.tail());
     let mut entries: Vec<Entry> = Vec::with_capacity((end - start) as usize);
     let mut cells = Vec::new();
@@ -108,6 +110,9 @@ pub(crate) fn merge(
     count(&counters.merges, 1);
     count(&counters.merged, entries.len() as u64);
     crate::tune::after_merge(table, entries.len() as u64);
+    if local.id() == worker {
+        theirs.way.merged(table.tuning.updates, entries.len() as u64, timer.ticks(&shared.clock));
+    }
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use scaledb_row::{Projection, RowRef};
 use scaledb_storage::{Presence, Record, Word};
 
 /// Where a row was found.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// A record, whether live or not.
     Record(Record),

@@ -120,6 +120,18 @@ pub(crate) fn read_entries(local: &Local, tree: &Tree, range: Range<'_>, leaf: &
     )
 }
 
+/// The records of other candidates with the key of candidate `number`: what a worker has in the tree and
+/// another in its list, until one of them takes its own back.
+fn same_key(candidates: &[Candidate], number: usize) -> impl Iterator<Item = Record> {
+    let key = candidates[number].record_key();
+    let same = move |c: &&Candidate| c.record_key() == key;
+    let before = candidates[..number].iter().rev().take_while(same);
+    before.chain(candidates[number + 1..].iter().take_while(same)).filter_map(|c| match c.0 {
+        Place::Record(record) => Some(record),
+        Place::Own(_) => None,
+    })
+}
+
 /// Whether a record is among those that a scan saw; they stand in key order, and so do the calls, mostly.
 fn was_seen(seen: &[u64], cursor: &mut usize, raw: u64) -> bool {
     match seen[*cursor..].iter().position(|&s| s == raw) {
@@ -309,6 +321,7 @@ impl Ctx<'_> {
         for candidate in candidates.iter().take(AHEAD) {
             candidate.prefetch();
         }
+        let mut found_again = None;
         for (number, &candidate) in candidates.iter().enumerate() {
             if let Some(ahead) = candidates.get(number + AHEAD) {
                 ahead.prefetch();
@@ -329,12 +342,18 @@ impl Ctx<'_> {
                         let key = candidate.record_key();
                         let hash = self.shared.hasher.hash(key);
                         match table.find(self.local, hash, key, &mut self.txn.finger).record {
+                            // a placeholder that was taken back for a record whose turn comes, or came
+                            Some(record) if same_key(candidates, number).any(|c| c == record) => break None,
+                            Some(record) if found_again == Some(Place::Record(record)) => break None,
                             Some(record) => place = Place::Record(record),
                             None => break None,
                         }
                     }
                 }
             };
+            if place != candidate.0 {
+                found_again = Some(place);
+            }
             let Some((row, words)) = found else { continue };
             let home = base.unwrap_or(table);
             let layout = home.schema.layout();

@@ -175,7 +175,8 @@ impl Shared {
                 indexes,
                 options,
                 epoch_ticks: self.clock.ticks(epoch),
-                batch: if self.config.synchronous { Some(0) } else { options.merge_batch },
+                batch: options.merge_batch,
+                updates: self.config.index_updates,
                 indexlet_slots: self.config.indexlet_slots,
                 cells: self.config.phantomlet_cells,
             };

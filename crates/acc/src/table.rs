@@ -6,8 +6,10 @@
 //! deletes one entry and inserts another. There is no second protocol for indexes, and no stale entry to
 //! recognise.
 
+use crate::config::IndexUpdates;
 use crate::lane::{TABLES, TableCounters, WorkerTable};
 use crate::pending::PendingList;
+use crate::tune::Way;
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_base::{Error, Result, TableId, WorkerId};
 use scaledb_engine::{Access, TableInfo, TableOptions};
@@ -86,6 +88,7 @@ pub(crate) struct Tuning {
     pub(crate) epoch_ticks: u64,
     /// The user chose the batch.
     pub(crate) fixed: bool,
+    pub(crate) updates: IndexUpdates,
     /// Pending entries that scans of other lanes or this one had to look at since the last merge.
     pub(crate) visited: CachePadded<AtomicU64>,
     /// Scanned leaves that needed a repair, ever.
@@ -107,6 +110,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) options: &'a TableOptions,
     pub(crate) epoch_ticks: u64,
     pub(crate) batch: Option<u32>,
+    pub(crate) updates: IndexUpdates,
     pub(crate) indexlet_slots: usize,
     pub(crate) cells: usize,
 }
@@ -150,6 +154,7 @@ impl Table {
                 batch: AtomicU32::new(parts.batch.unwrap_or(crate::tune::FIRST_BATCH)),
                 epoch_ticks: parts.epoch_ticks,
                 fixed: parts.batch.is_some(),
+                updates: if parts.batch.is_some() { IndexUpdates::Collected } else { parts.updates },
                 visited: CachePadded(AtomicU64::new(0)),
                 repairs: AtomicU64::new(0),
             },
@@ -165,10 +170,16 @@ impl Table {
         self.tree.as_ref().ok_or(Error::NotOrdered(self.id))
     }
 
-    /// Whether commits insert into the tree themselves.
+    /// Whether this worker's commits insert into the tree themselves, for now.
     #[inline]
-    pub(crate) fn is_synchronous(&self) -> bool {
-        self.tuning.batch.load(Ordering::Relaxed) == 0 // a setting
+    pub(crate) fn inserts_at_commit(&self, local: &mut Local) -> Result<bool> {
+        if self.tree.is_none() {
+            return Ok(false);
+        }
+        if self.tuning.fixed {
+            return Ok(self.tuning.batch.load(Ordering::Relaxed) == 0); // a setting
+        }
+        Ok(self.of_me(local)?.way.is_at_commit())
     }
 
     /// Looks a key up: indexlet, then tree; or the hash index alone.
@@ -249,6 +260,7 @@ impl Table {
         let mine = Box::new(WorkerTable {
             list: PendingList::new(local, self.phantomlet.cells())?,
             counters: TableCounters::default(),
+            way: Way::default(),
             next_row: AtomicU64::new(0),
             end_of_rows: AtomicU64::new(0),
         });

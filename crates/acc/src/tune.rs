@@ -7,9 +7,15 @@
 //! some 200 ns. So the batch doubles while scans look at each entry less than once before it is merged,
 //! and halves when they do so more than four times. The epoch bounds the time that entries wait when
 //! writes are rare.
+//!
+//! And whether to collect at all. An entry that is inserted at commit is handled once, a collected one
+//! twice; but who inserts alone takes every lock and cache line for itself. Which is cheaper depends on the
+//! machine, on how many others insert, and where: so each worker measures both, for each index ([`Way`]).
 
+use crate::config::IndexUpdates;
 use crate::table::Table;
-use scaledb_sync::atomic::Ordering;
+use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use scaledb_sync::clock::Clock;
 
 /// The batch of a new table.
 pub(crate) const FIRST_BATCH: u32 = if scaledb_sync::MODEL { 2 } else { 128 };
@@ -35,5 +41,149 @@ pub(crate) fn after_merge(table: &Table, entries: u64) {
     };
     if next != batch {
         tuning.batch.store(next, Ordering::Relaxed); // a hint
+    }
+}
+
+/// One in so many inserts at commit is timed, and one in so many posts.
+const SAMPLED: u64 = 8;
+/// Measurements that make a window.
+const INSERTS: u64 = 32;
+const MERGES: u64 = 4;
+/// Windows until the other way is tried again, at first; doubled whenever that turns out to be dearer.
+const PATIENCE: u64 = 8;
+const GREATEST_PATIENCE: u64 = 256;
+/// Clock ticks are counted in sixteenths: an entry of a merge takes few of them.
+const SCALE: u64 = 16;
+
+/// How a worker gets its new keys into an index, and what that costs.
+///
+/// Written by the worker alone, within its commits: plain loads and stores.
+#[derive(Default)]
+pub(crate) struct Way {
+    at_commit: AtomicBool,
+    inserts: AtomicU64,
+    /// What the post of an entry costs, of late.
+    post: AtomicU64,
+    /// The running window: measurements, the sum of the costs of an entry, and the greatest, which is left out:
+    /// the thread may have been interrupted.
+    measured: AtomicU64,
+    sum: AtomicU64,
+    greatest: AtomicU64,
+    /// What an entry costs in the way that was found to be cheaper.
+    cost: AtomicU64,
+    on_trial: AtomicBool,
+    until_trial: AtomicU64,
+    patience: AtomicU64,
+}
+
+/// Measures a stretch of a commit, in clock ticks, less what reading the clock takes.
+pub(crate) struct Timer {
+    begin: u64,
+    reading: u64,
+}
+
+impl Timer {
+    pub(crate) fn start(clock: &Clock) -> Self {
+        let before = clock.now();
+        let begin = clock.now();
+        Self { begin, reading: begin.saturating_sub(before) }
+    }
+
+    pub(crate) fn ticks(self, clock: &Clock) -> u64 {
+        clock.now().saturating_sub(self.begin + self.reading)
+    }
+}
+
+/// Whether the posts of the worker's commit of this number are to be timed.
+#[inline]
+pub(crate) fn times_posts(commit: u32) -> bool {
+    u64::from(commit).is_multiple_of(SAMPLED)
+}
+
+fn get(field: &AtomicU64) -> u64 {
+    field.load(Ordering::Relaxed) // the worker's own
+}
+
+fn set(field: &AtomicU64, value: u64) {
+    field.store(value, Ordering::Relaxed); // the worker's own
+}
+
+impl Way {
+    #[inline]
+    pub(crate) fn is_at_commit(&self) -> bool {
+        self.at_commit.load(Ordering::Relaxed) // the worker's own
+    }
+
+    /// Whether the coming insert at commit is to be timed.
+    #[inline]
+    pub(crate) fn is_sampled(&self) -> bool {
+        set(&self.inserts, get(&self.inserts) + 1);
+        self.is_at_commit() && (scaledb_sync::MODEL || get(&self.inserts).is_multiple_of(SAMPLED))
+    }
+
+    /// After a timed insert at commit.
+    pub(crate) fn inserted(&self, updates: IndexUpdates, ticks: u64) {
+        self.measured(updates, INSERTS, ticks * SCALE);
+    }
+
+    /// After C3 of a commit that posted `entries`.
+    pub(crate) fn posted(&self, entries: u64, ticks: u64) {
+        let (old, new) = (get(&self.post), ticks * SCALE / entries.max(1));
+        // one that was interrupted counts little
+        let new = if old == 0 { new } else { new.min(4 * old) };
+        set(&self.post, (7 * old + new) / 8);
+    }
+
+    /// After a merge of the worker's own.
+    pub(crate) fn merged(&self, updates: IndexUpdates, entries: u64, ticks: u64) {
+        // what is left from before, or of an epoch that is over, says little
+        let whole = entries >= u64::from(LEAST_BATCH) || updates == IndexUpdates::Alternating;
+        if whole && !self.is_at_commit() {
+            self.measured(updates, MERGES, ticks * SCALE / entries.max(1) + get(&self.post));
+        }
+    }
+
+    fn measured(&self, updates: IndexUpdates, window: u64, cost: u64) {
+        match updates {
+            IndexUpdates::Collected => {}
+            IndexUpdates::Alternating => self.turn(),
+            IndexUpdates::Measured => {
+                set(&self.measured, get(&self.measured) + 1);
+                set(&self.sum, get(&self.sum) + cost);
+                set(&self.greatest, get(&self.greatest).max(cost));
+                if get(&self.measured) == window {
+                    self.judge((get(&self.sum) - get(&self.greatest)) / (window - 1));
+                    [&self.measured, &self.sum, &self.greatest].iter().for_each(|field| set(field, 0));
+                }
+            }
+        }
+    }
+
+    /// At the end of a window in which an entry took `cost`.
+    fn judge(&self, cost: u64) {
+        let trial = self.on_trial.load(Ordering::Relaxed); // the worker's own
+        if trial && cost >= get(&self.cost) {
+            set(&self.patience, (get(&self.patience) * 2).min(GREATEST_PATIENCE));
+            set(&self.until_trial, get(&self.patience));
+            self.on_trial.store(false, Ordering::Relaxed); // the worker's own
+            self.turn();
+            return;
+        }
+        set(&self.cost, cost);
+        if trial || get(&self.patience) == 0 {
+            set(&self.patience, PATIENCE);
+            // nothing is known of the other way in the beginning
+            set(&self.until_trial, if trial { PATIENCE } else { 1 });
+        }
+        set(&self.until_trial, get(&self.until_trial) - 1);
+        let again = get(&self.until_trial) == 0;
+        self.on_trial.store(again, Ordering::Relaxed); // the worker's own
+        if again {
+            self.turn();
+        }
+    }
+
+    fn turn(&self) {
+        self.at_commit.store(!self.is_at_commit(), Ordering::Relaxed); // the worker's own
     }
 }

@@ -7,6 +7,7 @@ use scaledb_base::limits::MAX_WORKERS;
 use scaledb_sync::thread::cores;
 use scaledb_workloads::driver::Options;
 use scaledb_workloads::tpcc::Scale;
+use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -265,9 +266,9 @@ pub(crate) struct BenchArgs {
     /// smallbank: customers in the hot spot [default: 100]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) hot_customers: Option<u32>,
-    /// Update range indexes at each commit, for comparison
-    #[arg(long)]
-    pub(crate) synchronous: bool,
+    /// How new keys get into the range indexes of acc [default: measured]
+    #[arg(long, value_enum)]
+    pub(crate) index_updates: Option<IndexUpdates>,
     /// Read-only transactions read a recent snapshot instead of the current state
     #[arg(long)]
     pub(crate) snapshot_reads: bool,
@@ -295,6 +296,19 @@ pub(crate) struct BenchArgs {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// See `scaledb_acc::IndexUpdates`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum IndexUpdates {
+    /// Whatever each worker finds to be cheaper
+    #[default]
+    Measured,
+    /// In batches
+    Collected,
+    /// At each commit
+    Synchronous,
 }
 
 /// Families of workloads, for options that belong to one.
@@ -352,7 +366,7 @@ impl BenchArgs {
             ("--read-ratio", self.read_ratio.is_some(), has_ratio),
             ("--hot", self.hot.is_some(), family == Family::SmallBank),
             ("--hot-customers", self.hot_customers.is_some(), family == Family::SmallBank),
-            ("--synchronous", self.synchronous, family != Family::Clock),
+            ("--index-updates", self.index_updates.is_some(), family != Family::Clock),
             ("--snapshot-reads", self.snapshot_reads, family != Family::Clock),
             ("--directory", self.directory.is_some(), family != Family::Clock),
             ("--sql", self.sql.is_some(), family == Family::Tpcc),
@@ -364,12 +378,15 @@ impl BenchArgs {
                 return Err(format!("{option} does not apply to {name}; try 'scaledb bench --help'").into());
             }
         }
+        if self.index_updates.is_some() && self.engine == EngineKind::Cicada {
+            return Err("--index-updates does not apply to cicada; leave it out".into());
+        }
         if self.connect.is_some() && self.sql != Some(SqlBy::Wire) {
             return Err("--connect needs --sql wire".into());
         }
         // the statements say how they are run; the engine, where it is kept, is opened in memory
         let of_the_engine = [
-            ("--synchronous", self.synchronous),
+            ("--index-updates", self.index_updates.is_some()),
             ("--snapshot-reads", self.snapshot_reads),
             ("--pin", self.pin),
             ("--directory", self.directory.is_some()),

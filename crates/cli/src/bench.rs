@@ -2,7 +2,7 @@
 
 pub(crate) mod sql;
 
-use crate::args::{BenchArgs, EngineKind, Family, Workload, scale};
+use crate::args::{BenchArgs, EngineKind, Family, IndexUpdates, Workload, scale};
 use crate::format::{count, plural, table};
 use crate::progress::Line;
 use crate::{Result, print};
@@ -25,7 +25,7 @@ use std::time::Instant;
 struct Output<'a> {
     workload: String,
     parameters: serde_json::Value,
-    synchronous: bool,
+    index_updates: IndexUpdates,
     snapshot_reads: bool,
     sql: Option<String>,
     seed: u64,
@@ -91,7 +91,7 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
         let output = Output {
             workload: args.workload.name(),
             parameters: parameters.clone(),
-            synchronous: args.synchronous,
+            index_updates: args.index_updates.unwrap_or_default(),
             snapshot_reads: args.snapshot_reads,
             sql: args.sql.map(|by| format!("{by:?}").to_lowercase()),
             seed: args.seed,
@@ -115,8 +115,17 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
     Ok(passed)
 }
 
+/// Whether the tables are synchronous ones.
+fn synchronous(args: &BenchArgs) -> bool {
+    args.index_updates == Some(IndexUpdates::Synchronous)
+}
+
 fn open_acc(args: &BenchArgs) -> Result<Acc> {
-    let config = Config { reserve: args.reserve << 20, durability: durability(args)?, ..Config::default() };
+    let mut config =
+        Config { reserve: args.reserve << 20, durability: durability(args)?, ..Config::default() };
+    if args.index_updates == Some(IndexUpdates::Collected) {
+        config.index_updates = scaledb_acc::IndexUpdates::Collected;
+    }
     empty(Acc::open(config)?)
 }
 
@@ -178,7 +187,7 @@ fn run_tpcc<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     let mix = mix(args);
     let scale = scale(args.warehouses, args.threads(), args.small);
     let (tables, load_seconds) = load(args, engine, |engine| {
-        let tables = Arc::new(Tables::create(engine, scale, args.synchronous)?);
+        let tables = Arc::new(Tables::create(engine, scale, synchronous(args))?);
         tpcc::load(engine, &tables, args.seed, args.threads(), micros_since_2000())?;
         Ok(tables)
     })?;
@@ -213,7 +222,7 @@ fn ycsb_config(args: &BenchArgs) -> Result<ycsb::Config> {
 fn run_ycsb<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     let config = ycsb_config(args)?;
     let (table, load_seconds) = load(args, engine, |engine| {
-        let table = ycsb::Table::create(engine, config.fields, args.synchronous)?;
+        let table = ycsb::Table::create(engine, config.fields, synchronous(args))?;
         table.load(engine, config.records, args.threads())?;
         Ok(table)
     })?;
@@ -236,7 +245,7 @@ fn run_smallbank<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
         hot_percent: args.hot.map_or(default.hot_percent, u32::from),
     };
     let (tables, load_seconds) = load(args, engine, |engine| {
-        let tables = Arc::new(smallbank::Tables::create(engine, args.synchronous)?);
+        let tables = Arc::new(smallbank::Tables::create(engine, synchronous(args))?);
         tables.load(engine, config.customers, args.seed, args.threads())?;
         Ok(tables)
     })?;

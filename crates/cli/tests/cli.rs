@@ -26,7 +26,7 @@ fn bad_arguments_are_explained() {
         (&["bench", "ycsb-16", "--read-ratio", "101"], "101 is not in 0..=100"),
         (&["bench", "tpcc", "--theta", "0.5"], "--theta does not apply to tpcc"),
         (&["bench", "ycsb-a", "--read-ratio", "5"], "--read-ratio does not apply to ycsb-a"),
-        (&["bench", "clock", "--synchronous"], "--synchronous does not apply to clock"),
+        (&["bench", "clock", "--index-updates", "collected"], "--index-updates does not apply to clock"),
         (&["bench", "ycsb-a", "--sql", "wire"], "--sql does not apply to ycsb-a"),
         (&["bench", "tpcc", "--connect", "host=127.0.0.1"], "--connect needs --sql wire"),
         (&["bench", "tpcc", "--sql", "embedded", "--pin"], "--pin does not apply to --sql"),
@@ -79,7 +79,7 @@ fn demo_shows_and_checks_everything() {
 fn bench_prints_json() {
     for args in [
         &["bench", "tpcc-nd", "--small", "--warehouses", "1"][..],
-        &["bench", "tpcc", "--small", "--synchronous", "--snapshot-reads"],
+        &["bench", "tpcc", "--small", "--index-updates", "synchronous", "--snapshot-reads"],
         &["bench", "tpcc", "--small", "--sql", "embedded"],
         &["bench", "tpcc-np", "--small", "--sql", "wire"],
         &["bench", "ycsb-16", "--records", "1000"],

@@ -4,7 +4,7 @@
 //! `SCALEDB_SEED` begins with another seed. A failure prints the plan that it happened with.
 #![cfg(not(any(loom, shuttle)))]
 
-use scaledb_acc::{Acc, Config};
+use scaledb_acc::{Acc, Config, IndexUpdates};
 use scaledb_engine::Access;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::{Arc, thread};
@@ -95,13 +95,17 @@ fn all_kinds() -> Vec<Kind> {
 /// Settings under which rare paths are common.
 fn configs() -> Vec<Config> {
     let small = Config { indexlet_slots: 16, phantomlet_cells: 2, ..Config::default() };
-    vec![
+    let mut configs = vec![
         Config { merge_epoch: Duration::from_micros(50), ..small.clone() },
         Config { background: false, merge_epoch: Duration::from_secs(1), ..small.clone() },
         Config { indexlet_slots: 256, phantomlet_cells: 4, ..small.clone() },
         Config { phantomlet_cells: 1, merge_epoch: Duration::from_micros(500), background: false, ..small },
-        Config::default(),
-    ]
+    ];
+    let by_turns = |c: &Config| Config { index_updates: IndexUpdates::Alternating, ..c.clone() };
+    configs.extend(configs.iter().map(by_turns).collect::<Vec<_>>());
+    configs.push(Config::default());
+    // nine: no divisor in common with the kinds of tables and the numbers of threads
+    configs
 }
 
 fn plan(seed: u64, tables: Vec<Kind>, keys: Keys, rows: i32, mix: Mix) -> Plan {

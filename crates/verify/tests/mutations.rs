@@ -7,7 +7,7 @@
 //! given back. `SCALEDB_SOAK_SECONDS` is the patience for one rule.
 #![cfg(not(any(loom, shuttle)))]
 
-use scaledb_acc::{Acc, Config, Rule, Rules};
+use scaledb_acc::{Acc, Config, IndexUpdates, Rule, Rules};
 use scaledb_engine::Access;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::{Arc, thread};
@@ -32,7 +32,15 @@ fn with_batch(kind: Kind, batch: u32) -> Kind {
 
 /// Short histories of many kinds, taken in turn.
 fn scenario(seed: u64) -> (Config, Plan) {
-    let small = Config { indexlet_slots: 16, phantomlet_cells: 2, background: false, ..Config::default() };
+    // the rules are about entries that are collected
+    let index_updates = IndexUpdates::Collected;
+    let small = Config {
+        indexlet_slots: 16,
+        phantomlet_cells: 2,
+        background: false,
+        index_updates,
+        ..Config::default()
+    };
     let many = Mix { snapshots: 250, deferrable: 0, yields: 25, ..Mix::ALL };
     let short = Mix { operations: 4, savepoint: 2, yields: 15, ..Mix::ALL };
     let churn = Mix { yields: 25, ..Mix::CHURN };

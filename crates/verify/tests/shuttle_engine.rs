@@ -76,37 +76,43 @@ const QUIET: Mix =
 /// Slots of the indexlets, and a program for each seed.
 type Programs = (usize, fn(u64) -> Plan);
 
-const BOTH: [Kind; 2] = [ORDERED, HASHED];
+/// The last two update their indexes at commit and in batches by turns.
+const KINDS: [Kind; 4] = [ORDERED, HASHED, Kind::new(Access::Ordered, None), Kind::new(Access::Hashed, None)];
 
 const INSERTS: Programs = (32, |seed| {
     let mix = Mix { insert: 40, scan: 40, get: 5, update: 3, delete: 5, ..QUIET };
-    small(seed, ORDERED.plain(), 6, mix)
+    small(seed, KINDS[2 * (seed as usize % 2)].plain(), 6, mix)
 });
 
 const SPLITS: Programs = (32, |seed| {
     let mix = Mix { insert: 40, scan: 40, run: 20, get: 5, update: 0, delete: 10, ..QUIET };
-    small(seed, BOTH[seed as usize % 2].plain(), 40, mix)
+    small(seed, KINDS[seed as usize % 4].plain(), 40, mix)
 });
 
 const DELETES: Programs = (32, |seed| {
     let mix = Mix { insert: 40, delete: 40, replace: 20, get: 20, scan: 10, ..QUIET };
-    small(seed, BOTH[seed as usize % 2].plain(), 3, mix)
+    small(seed, KINDS[seed as usize % 4].plain(), 3, mix)
 });
 
 const FULL: Programs = (2, |seed| {
     let mix = Mix { insert: 50, delete: 30, replace: 20, get: 20, scan: 10, ..QUIET };
-    let kinds = [ORDERED, Kind { merge_batch: Some(0), ..ORDERED }, Kind { merge_batch: Some(0), ..HASHED }];
-    small(seed, kinds[seed as usize % 3].plain(), 4, mix)
+    let kinds = [
+        ORDERED,
+        Kind { merge_batch: Some(0), ..ORDERED },
+        Kind { merge_batch: Some(0), ..HASHED },
+        KINDS[2],
+    ];
+    small(seed, kinds[seed as usize % 4].plain(), 4, mix)
 });
 
 const INDEXES: Programs = (32, |seed| {
     let mix = Mix { move_entry: 40, get_unique: 20, scan: 20, ..QUIET };
-    small(seed, BOTH[seed as usize % 2], 3, mix)
+    small(seed, KINDS[seed as usize % 4], 3, mix)
 });
 
 const SNAPSHOTS: Programs = (32, |seed| {
     let mix = Mix { snapshots: 350, deferrable: 300, update: 60, delete: 20, insert: 20, ..QUIET };
-    small(seed, BOTH[seed as usize % 2].plain(), 3, mix)
+    small(seed, KINDS[seed as usize % 4].plain(), 3, mix)
 });
 
 const LENGTHS: Programs = (32, |seed| {
