@@ -13,7 +13,7 @@
 //!  merge.rs      M1 to M6                       shared.rs   all of a database
 //!  cleanup.rs    deleted records, old versions  rules.rs    switches for tests
 //!  snapshot.rs   read-only transactions without validation
-//!  contention.rs backoff and priority           tune.rs     the merge batch
+//!  contention.rs backoff and priority           tune.rs     the merge batch, and whether to merge
 //!  background.rs chores, and the thread that does them for idle workers
 //!  redo.rs       what a commit tells the log     durable.rs  opening a directory
 //!  checkpoint.rs all rows to files               recovery.rs rows and log back, rebuild.rs the indexes
