@@ -1,7 +1,7 @@
 //! The database.
 
 use crate::builder::Definition;
-use crate::options::{CommitMode, Options};
+use crate::options::{CommitMode, FromOptions, Options};
 use crate::pool::Pool;
 use crate::session::{Core, Session};
 use crate::table::{Table, Token};
@@ -51,8 +51,7 @@ impl Database {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn open(options: Options) -> Result<Self> {
-        let (config, mode) = options.into_parts();
-        Ok(Self::with_engine_and_mode(Acc::open(config)?, mode))
+        Self::with_options(options)
     }
 
     /// The database in a directory, which is created if it does not exist. What it acknowledged before is there
@@ -95,6 +94,28 @@ impl Database {
     /// Never: nothing in the default settings can fail.
     pub fn in_memory() -> Self {
         Self::open(Options::new()).expect("the default settings are valid")
+    }
+}
+
+impl<E: FromOptions> Database<E> {
+    /// A new database, or the one in the directory, on either engine; `docs/engines.md` says which one to take. A
+    /// directory belongs to the engine that made it.
+    ///
+    /// ```
+    /// use scaledb::engine::Cicada;
+    /// use scaledb::{Database, Options, Table, Type};
+    /// let db = Database::<Cicada>::with_options(Options::new().memory_budget(256 << 20))?;
+    /// let t = db.create_table(Table::build("t").column("id", Type::Int8).primary_key(["id"]))?;
+    /// db.run(|txn| txn.insert(&t, 1))?;
+    /// # Ok::<(), scaledb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Directory`]: it cannot be read or written, is damaged, in use, or another
+    /// engine's.
+    pub fn with_options(options: Options) -> Result<Self> {
+        let mode = options.mode();
+        Ok(Self::with_engine_and_mode(E::from_options(options)?, mode))
     }
 }
 

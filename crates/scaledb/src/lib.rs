@@ -155,7 +155,9 @@ mod guide {}
 
 /// What engines are made of and driven with: for [`Session::worker`], and for engines of one's own.
 pub mod engine {
+    pub use crate::options::FromOptions;
     pub use scaledb_acc::{Acc, AccWorker, Config};
+    pub use scaledb_cicada::{Cicada, CicadaWorker};
     pub use scaledb_engine::{
         Engine, IndexDef, IndexInfo, Order, Range, RowId, Savepoint, TableInfo, TableStats, Worker,
     };

@@ -1,7 +1,9 @@
 //! How a database is opened.
 
-use scaledb_acc::{Config, Durability, Progress};
+use scaledb_acc::{Acc, Config, Durability, Progress};
 use scaledb_base::{Error, Result};
+use scaledb_cicada::Cicada;
+use scaledb_engine::Engine;
 use scaledb_log::disk::RealDisk;
 use std::path::Path;
 use std::sync::Arc;
@@ -101,8 +103,40 @@ impl Options {
         self.durability(|durability| durability.progress = Some(tell))
     }
 
-    pub(crate) fn into_parts(self) -> (Config, CommitMode) {
-        (self.config, self.mode)
+    pub(crate) fn mode(&self) -> CommitMode {
+        self.mode
+    }
+}
+
+/// An engine that is opened with [`Options`]: see
+/// [`Database::with_options`](crate::Database::with_options).
+pub trait FromOptions: Engine + Sized {
+    /// Opens it. What it has no use for is ignored.
+    ///
+    /// # Errors
+    /// As [`Database::open`](crate::Database::open).
+    fn from_options(options: Options) -> Result<Self>;
+}
+
+impl FromOptions for Acc {
+    fn from_options(options: Options) -> Result<Self> {
+        Self::open(options.config)
+    }
+}
+
+/// It has no merges, hence no use for [`Options::merge_epoch`].
+impl FromOptions for Cicada {
+    fn from_options(options: Options) -> Result<Self> {
+        let Config { memory_budget, reserve, clock, background, durability, .. } = options.config;
+        let default = scaledb_cicada::Config::default();
+        Self::open(scaledb_cicada::Config {
+            memory_budget,
+            reserve,
+            clock,
+            background,
+            durability,
+            ..default
+        })
     }
 }
 

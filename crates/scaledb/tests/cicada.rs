@@ -1,8 +1,7 @@
 //! The library on the Cicada engine: the same calls, the same answers.
 
-use scaledb::{Access, Database, Error, KeyColumn, Row, Table, TxnKind, Type};
-use scaledb_cicada::{Cicada, Clocks, Config, Durability};
-use scaledb_log::disk::RealDisk;
+use scaledb::{Access, Database, Error, KeyColumn, Options, Row, Table, TxnKind, Type};
+use scaledb_cicada::{Cicada, Clocks, Config};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 
@@ -144,11 +143,7 @@ fn transfers_keep_the_total() {
 fn a_directory_is_there_again_and_the_other_engine_is_refused() {
     let path = std::env::temp_dir().join(format!("scaledb-cicada-{}", std::process::id()));
     std::fs::remove_dir_all(&path).ok();
-    let open = || {
-        let disk = RealDisk::open(&path).unwrap();
-        let durability = Some(Durability::new(std::sync::Arc::new(disk)));
-        Cicada::open(Config { durability, ..Config::default() }).map(Database::with_engine)
-    };
+    let open = || Options::new().directory(&path).and_then(Database::<Cicada>::with_options);
     let db = open().unwrap();
     let t = db
         .create_table(
