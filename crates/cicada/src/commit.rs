@@ -23,6 +23,7 @@ use crate::record::{Installed, Record, Stuck, Visible};
 use crate::redo;
 use crate::rules::Rule;
 use crate::table::{RecordEntry, Table};
+use crate::techniques::Technique;
 use crate::txn::{Absent, Held, Op, Read};
 use crate::version::{Status, Version};
 use crate::worker::{Ctx, clock_used_up};
@@ -123,7 +124,7 @@ impl Ctx<'_> {
         self.txn.held.clear();
         self.txn.held.resize(writes, Held::default());
         self.sort_by_contention();
-        if self.state.calm < CALM {
+        if self.state.calm < CALM && self.shared.config.techniques.on(Technique::CheckEarly) {
             self.check_reads(false)?;
         }
         self.install()?;
@@ -133,7 +134,8 @@ impl Ctx<'_> {
 
     /// V1: the numbers of the writes to records that exist, those first that were written last.
     fn sort_by_contention(&mut self) {
-        let contended = self.state.calm < CALM;
+        let sorts = self.shared.config.techniques.on(Technique::SortByContention);
+        let contended = self.state.calm < CALM && sorts;
         let txn = &mut *self.txn;
         txn.order.clear();
         for (number, write) in txn.writes.iter().enumerate() {

@@ -1,6 +1,7 @@
 //! How a database is opened.
 
 use crate::rules::Rules;
+use crate::techniques::Techniques;
 use scaledb_durability::Durability;
 use scaledb_sync::clock::Source;
 use std::time::Duration;
@@ -57,6 +58,10 @@ pub struct Config {
     pub background: bool,
     /// Where the database is kept on disk; `None`: in memory only.
     pub durability: Option<Durability>,
+    /// The longest pause after a conflict; `None`: whatever serves the throughput best (section 3.9).
+    pub backoff: Option<Duration>,
+    /// Techniques in use: all, except to measure them.
+    pub techniques: Techniques,
     /// Protocol rules in force: all, except in tests.
     pub rules: Rules,
 }
@@ -76,6 +81,8 @@ impl Default for Config {
             guards: if model { 4 } else { 4096 },
             background: !model,
             durability: None,
+            backoff: None,
+            techniques: Techniques::default(),
             rules: Rules::default(),
         }
     }

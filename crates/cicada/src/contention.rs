@@ -17,6 +17,8 @@ pub(crate) struct Contention {
     climb: Mutex<Climb>,
     step: u64,
     most: u64,
+    /// The limit is given, and never moves.
+    fixed: bool,
 }
 
 /// The last step of the hill climbing.
@@ -29,10 +31,11 @@ struct Climb {
 }
 
 impl Contention {
-    pub(crate) fn new(clock: &Clock) -> Self {
+    pub(crate) fn new(clock: &Clock, fixed: Option<Duration>) -> Self {
         let climb = Climb { commits: 0, at: clock.now(), throughput: 0.0, limit: 0, random: 1 };
         Self {
-            limit: CachePadded(AtomicU64::new(0)),
+            limit: CachePadded(AtomicU64::new(fixed.map_or(0, |limit| clock.ticks(limit)))),
+            fixed: fixed.is_some(),
             climb: Mutex::new(climb),
             step: clock.ticks(Duration::from_nanos(500)),
             most: clock.ticks(Duration::from_millis(1)),
@@ -47,6 +50,9 @@ impl Contention {
     /// One step: further in the same direction if the throughput grew with the last step, else back; at
     /// random if it does not say.
     pub(crate) fn climb(&self, commits: u64, now: u64) {
+        if self.fixed {
+            return;
+        }
         let mut climb = self.climb.lock();
         let elapsed = now.saturating_sub(climb.at);
         if elapsed == 0 {
@@ -69,7 +75,8 @@ impl Contention {
         /// Attempts after which the limit begins to double.
         const PATIENCE: u32 = 8;
         *random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let limit = self.limit().max(self.step / 4) << attempt.saturating_sub(PATIENCE).min(6);
+        let least = if self.fixed { 0 } else { self.step / 4 };
+        let limit = self.limit().max(least) << attempt.saturating_sub(PATIENCE).min(6);
         let wait = ((u128::from(*random >> 32) * u128::from(limit)) >> 32) as u64;
         let end = clock.now() + wait;
         let mut spins = 0u32;
@@ -89,7 +96,7 @@ mod tests {
     #[test]
     fn the_limit_climbs_to_where_the_throughput_is_best() {
         let clock = Clock::with_source(Source::Counter, 0);
-        let contention = Contention::new(&clock);
+        let contention = Contention::new(&clock, None);
         let best = contention.step * 20;
         let (mut commits, mut now) = (0, clock.now());
         for _ in 0..2000 {

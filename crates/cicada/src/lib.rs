@@ -14,7 +14,7 @@
 //!  gc.rs         superseded versions, gone records  version.rs       one version
 //!  clock.rs      a worker's clock                   horizon.rs       min_wts, min_rts, epochs
 //!  contention.rs the backoff                        shared.rs        all of a database
-//!  background.rs chores for idle workers            rules.rs         switches for tests
+//!  background.rs chores for idle workers            rules.rs, techniques.rs  switches for tests and figures
 //!  redo.rs       what a commit tells the log        durable.rs       opening a directory
 //!  checkpoint.rs all rows to files                  recovery.rs, rebuild.rs  rows and log back, the indexes
 //! ```
@@ -44,6 +44,7 @@ mod scan;
 mod shared;
 mod stats;
 mod table;
+mod techniques;
 mod txn;
 mod version;
 mod worker;
@@ -52,6 +53,7 @@ mod write;
 pub use config::{Clocks, Config, Consistency};
 pub use rules::{Rule, Rules};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
+pub use techniques::{Technique, Techniques};
 pub use worker::CicadaWorker;
 
 use background::Background;

@@ -3,6 +3,7 @@
 
 use crate::record::{Record, Visible};
 use crate::table::Table;
+use crate::techniques::Technique;
 use crate::txn::{Absent, Op, Place, Read, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
@@ -51,7 +52,12 @@ impl Ctx<'_> {
     /// What the transaction sees of a record.
     #[inline]
     pub(crate) fn see(&self, table: &Table, record: Record) -> Result<Visible> {
-        record.visible::<true>(self.txn.ts, 0).map_err(|_| conflict(ConflictKind::ReadLocked, table, record))
+        let visible = if self.shared.config.techniques.on(Technique::WaitForPending) {
+            record.visible::<true>(self.txn.ts, 0)
+        } else {
+            record.visible::<false>(self.txn.ts, 0)
+        };
+        visible.map_err(|_| conflict(ConflictKind::ReadLocked, table, record))
     }
 
     /// Remembers what was seen of a record. An obsolete one is a matter of chance: the next attempt finds

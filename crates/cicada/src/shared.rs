@@ -97,7 +97,7 @@ impl Shared {
             generation: Arc::new(CachePadded(AtomicU64::new(0))),
             needed_after: CachePadded(AtomicU64::new(0)),
             next_needed: Mutex::new(NextNeeded::default()),
-            contention: Contention::new(&clock),
+            contention: Contention::new(&clock, config.backoff),
             counters: (0..MAX_WORKERS).map(|_| CachePadded(Counters::default())).collect(),
             quiescence: clock.ticks(config.quiescence),
             clock,

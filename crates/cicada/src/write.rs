@@ -5,6 +5,7 @@ use crate::read::{Row, conflict};
 use crate::record::{Record, Visible};
 use crate::rules::Rule;
 use crate::table::Table;
+use crate::techniques::Technique;
 use crate::txn::{Op, Place, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
@@ -133,7 +134,8 @@ impl Ctx<'_> {
         // SAFETY: seen in this transaction.
         let rts = unsafe { record.rts_of(visible.version) };
         // a hint: the commit looks again
-        if visible.outdated || rts.load(Ordering::Relaxed) > self.txn.ts {
+        let outdated = visible.outdated && self.shared.config.techniques.on(Technique::LatestOnly);
+        if outdated || rts.load(Ordering::Relaxed) > self.txn.ts {
             return Err(conflict(ConflictKind::WriteChanged, table, record));
         }
         Ok(())

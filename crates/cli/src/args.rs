@@ -204,6 +204,8 @@ pub(crate) enum Workload {
     Smallbank,
     /// How often threads can read each kind of clock
     Clock,
+    /// How old the state is that a snapshot shows, beside threads that write
+    Staleness,
 }
 
 /// The engines.
@@ -248,9 +250,12 @@ pub(crate) struct BenchArgs {
     /// ycsb, smallbank: records, customers [default: 1000000]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=MAX_RECORDS))]
     pub(crate) records: Option<u32>,
-    /// ycsb: fields of 100 bytes in a record [default: 1; ycsb-read-insert: 10]
+    /// ycsb: fields of a record [default: 1; ycsb-read-insert: 10]
     #[arg(long, value_parser = clap::value_parser!(u8).range(1..=60))]
     pub(crate) fields: Option<u8>,
+    /// ycsb: bytes of a field [default: 100]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u16).range(8..=8_000))]
+    pub(crate) field_bytes: Option<u16>,
     /// ycsb: Zipf skew, 0 is uniform [default: 0.99]
     #[arg(long, value_parser = theta)]
     pub(crate) theta: Option<f64>,
@@ -269,6 +274,9 @@ pub(crate) struct BenchArgs {
     /// How new keys get into the range indexes of acc [default: measured]
     #[arg(long, value_enum)]
     pub(crate) index_updates: Option<IndexUpdates>,
+    /// How Cicada is set up
+    #[command(flatten)]
+    pub(crate) cicada: CicadaArgs,
     /// Read-only transactions read a recent snapshot instead of the current state
     #[arg(long)]
     pub(crate) snapshot_reads: bool,
@@ -298,6 +306,59 @@ pub(crate) struct BenchArgs {
     pub(crate) json: bool,
 }
 
+/// Settings of Cicada that its figures vary.
+#[derive(Debug, Default, PartialEq, Eq, ClapArgs)]
+#[command(next_help_heading = "Options of --engine cicada")]
+pub(crate) struct CicadaArgs {
+    /// Inline rows of up to this many bytes; 0: none [default: 216]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) inline_bytes: Option<usize>,
+    /// Microseconds between two looks of a worker for what it may reclaim [default: 10]
+    #[arg(long, value_name = "MICROSECONDS")]
+    pub(crate) quiescence: Option<u64>,
+    /// Longest pause after a conflict, in nanoseconds [default: what serves the throughput]
+    #[arg(long, value_name = "NANOSECONDS")]
+    pub(crate) backoff: Option<u64>,
+    /// A technique to do without
+    #[cfg(feature = "ablations")]
+    #[arg(long, value_enum)]
+    pub(crate) without: Option<Technique>,
+}
+
+/// See `scaledb_cicada::Technique`.
+#[cfg(feature = "ablations")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Technique {
+    /// Wait for pending versions
+    Wait,
+    /// Write the latest version only
+    Latest,
+    /// Install contended writes first
+    Sort,
+    /// Check reads before anything is installed
+    Precheck,
+}
+
+impl CicadaArgs {
+    pub(crate) fn config(&self) -> scaledb_cicada::Config {
+        let mut config = scaledb_cicada::Config::default();
+        config.inline_words = self.inline_bytes.map_or(config.inline_words, |bytes| bytes / 8);
+        config.quiescence = self.quiescence.map_or(config.quiescence, Duration::from_micros);
+        config.backoff = self.backoff.map(Duration::from_nanos);
+        #[cfg(feature = "ablations")]
+        if let Some(technique) = self.without {
+            use scaledb_cicada::Technique as Of;
+            config.techniques = scaledb_cicada::Techniques::without(match technique {
+                Technique::Wait => Of::WaitForPending,
+                Technique::Latest => Of::LatestOnly,
+                Technique::Sort => Of::SortByContention,
+                Technique::Precheck => Of::CheckEarly,
+            });
+        }
+        config
+    }
+}
+
 /// See `scaledb_acc::IndexUpdates`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -318,6 +379,7 @@ pub(crate) enum Family {
     Ycsb,
     SmallBank,
     Clock,
+    Staleness,
 }
 
 impl Workload {
@@ -326,6 +388,7 @@ impl Workload {
             Self::Tpcc | Self::TpccNp | Self::TpccNd => Family::Tpcc,
             Self::Smallbank => Family::SmallBank,
             Self::Clock => Family::Clock,
+            Self::Staleness => Family::Staleness,
             _ => Family::Ycsb,
         }
     }
@@ -356,19 +419,21 @@ impl BenchArgs {
         let family = self.workload.family();
         let has_ratio =
             matches!(self.workload, Workload::Ycsb16 | Workload::Ycsb1 | Workload::YcsbReadInsert);
+        let runs_transactions = !matches!(family, Family::Clock | Family::Staleness);
         let misplaced = [
             ("--warehouses", self.warehouses.is_some(), family == Family::Tpcc),
             ("--small", self.small, family == Family::Tpcc),
             ("--records", self.records.is_some(), matches!(family, Family::Ycsb | Family::SmallBank)),
             ("--fields", self.fields.is_some(), family == Family::Ycsb),
+            ("--field-bytes", self.field_bytes.is_some(), family == Family::Ycsb),
             ("--theta", self.theta.is_some(), family == Family::Ycsb),
             ("--requests", self.requests.is_some(), family == Family::Ycsb),
             ("--read-ratio", self.read_ratio.is_some(), has_ratio),
             ("--hot", self.hot.is_some(), family == Family::SmallBank),
             ("--hot-customers", self.hot_customers.is_some(), family == Family::SmallBank),
-            ("--index-updates", self.index_updates.is_some(), family != Family::Clock),
-            ("--snapshot-reads", self.snapshot_reads, family != Family::Clock),
-            ("--directory", self.directory.is_some(), family != Family::Clock),
+            ("--index-updates", self.index_updates.is_some(), runs_transactions),
+            ("--snapshot-reads", self.snapshot_reads, runs_transactions),
+            ("--directory", self.directory.is_some(), runs_transactions),
             ("--sql", self.sql.is_some(), family == Family::Tpcc),
             ("--connect", self.connect.is_some(), family == Family::Tpcc),
         ];
@@ -377,6 +442,9 @@ impl BenchArgs {
                 let name = self.workload.name();
                 return Err(format!("{option} does not apply to {name}; try 'scaledb bench --help'").into());
             }
+        }
+        if self.cicada != CicadaArgs::default() && self.engine != EngineKind::Cicada {
+            return Err("--inline-bytes, --quiescence, --backoff and --without need --engine cicada".into());
         }
         if self.index_updates.is_some() && self.engine == EngineKind::Cicada {
             return Err("--index-updates does not apply to cicada; leave it out".into());

@@ -1,6 +1,7 @@
 //! `scaledb bench`: one workload, one result.
 
 pub(crate) mod sql;
+mod staleness;
 
 use crate::args::{BenchArgs, EngineKind, Family, IndexUpdates, Workload, scale};
 use crate::format::{count, plural, table};
@@ -60,6 +61,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result {
     if args.workload.family() == Family::Clock {
         return run_clock(args);
     }
+    if args.workload.family() == Family::Staleness {
+        return match args.engine {
+            EngineKind::Acc => staleness::run(args, &open_acc(args)?),
+            EngineKind::Cicada => staleness::run(args, &open_cicada(args)?),
+        };
+    }
     let finished = match args.engine {
         _ if args.connect.is_some() => sql::measure_other(args)?,
         EngineKind::Acc if args.sql.is_some() => sql::measure(args, open_acc(args)?)?,
@@ -75,7 +82,7 @@ fn measure<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     match args.workload.family() {
         Family::Ycsb => run_ycsb(args, engine),
         Family::SmallBank => run_smallbank(args, engine),
-        Family::Tpcc | Family::Clock => run_tpcc(args, engine),
+        Family::Tpcc | Family::Clock | Family::Staleness => run_tpcc(args, engine),
     }
 }
 
@@ -146,7 +153,7 @@ fn empty<E: Engine>(engine: E) -> Result<E> {
 
 fn open_cicada(args: &BenchArgs) -> Result<Cicada> {
     let (reserve, durability) = (args.reserve << 20, durability(args)?);
-    empty(Cicada::open(scaledb_cicada::Config { reserve, durability, ..Default::default() })?)
+    empty(Cicada::open(scaledb_cicada::Config { reserve, durability, ..args.cicada.config() })?)
 }
 
 /// Fills a database, and tells how long that took.
@@ -213,6 +220,7 @@ fn ycsb_config(args: &BenchArgs) -> Result<ycsb::Config> {
     };
     config.records = args.records.map_or(config.records, u64::from);
     config.fields = args.fields.map_or(config.fields, usize::from);
+    config.field_bytes = args.field_bytes.map_or(config.field_bytes, usize::from);
     config.theta = args.theta.unwrap_or(config.theta);
     config.requests = args.requests.map_or(config.requests, usize::from);
     config.snapshot_reads = args.snapshot_reads;
@@ -222,7 +230,7 @@ fn ycsb_config(args: &BenchArgs) -> Result<ycsb::Config> {
 fn run_ycsb<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     let config = ycsb_config(args)?;
     let (table, load_seconds) = load(args, engine, |engine| {
-        let table = ycsb::Table::create(engine, config.fields, synchronous(args))?;
+        let table = ycsb::Table::create(engine, &config, synchronous(args))?;
         table.load(engine, config.records, args.threads())?;
         Ok(table)
     })?;

@@ -494,6 +494,6 @@ fn class_report<K>(
         retried: total.retried,
         conflicts: total.aborts.values().sum(),
         aborts: total.aborts.iter().map(abort).collect(),
-        latency: Latency::of(&total.latency, clock),
+        latency: Latency::of(&total.latency, clock.ticks_per_second()),
     }
 }

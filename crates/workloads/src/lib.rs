@@ -13,6 +13,7 @@ pub mod load;
 pub mod report;
 pub mod rng;
 pub mod smallbank;
+pub mod staleness;
 pub mod tpcc;
 pub mod ycsb;
 pub mod zipf;

@@ -2,7 +2,6 @@
 
 use hdrhistogram::Histogram;
 use scaledb_engine::{LogStats, Stats, TableStats};
-use scaledb_sync::clock::Clock;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -128,8 +127,8 @@ pub struct TableReport {
 }
 
 impl Latency {
-    pub(crate) fn of(histogram: &Histogram<u32>, clock: &Clock) -> Self {
-        let micros = |ticks: f64| ticks / clock.ticks_per_second() * 1e6;
+    pub(crate) fn of(histogram: &Histogram<u32>, ticks_per_second: f64) -> Self {
+        let micros = |ticks: f64| ticks / ticks_per_second * 1e6;
         let at = |q: f64| micros(histogram.value_at_quantile(q) as f64);
         Self {
             count: histogram.len(),

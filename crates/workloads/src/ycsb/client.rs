@@ -1,6 +1,6 @@
 //! One thread's requests.
 
-use super::{Config, FIELD_BYTES, Keys, Table, field_of, key, value_of};
+use super::{Config, Keys, Table, fill, key, value_of};
 use crate::driver::{Abort, Client, Outcome, Transaction, Workload};
 use crate::rng::Rng;
 use crate::zipf::{Scramble, Zipf};
@@ -59,6 +59,7 @@ impl Workload for Ycsb {
             requests: Vec::with_capacity(self.config.requests),
             keys: Vec::with_capacity(self.config.requests),
             row: RowBuf::new(&self.table.info.schema),
+            field: vec![0; self.config.field_bytes.max(8)],
             one: (0..fields).map(|field| self.table.project(Some(field))).collect(),
             all: self.table.project(None),
             first_insert: self.config.records + number as u64 * INTERVAL,
@@ -95,6 +96,8 @@ pub struct Session {
     requests: Vec<(Request, u32)>,
     keys: Vec<[u8; 8]>,
     row: RowBuf,
+    /// A field that is written.
+    field: Vec<u8>,
     /// Each field.
     one: Vec<Projection>,
     /// All fields.
@@ -143,12 +146,14 @@ impl Session {
         whole(worker.get(self.table.id, &self.keys[i], &self.all, |_, row| is_whole(row, fields))?)
     }
 
-    fn write<W: Worker>(&self, worker: &mut W, i: usize, field: usize, value: Option<u64>) -> Outcome {
+    fn write<W: Worker>(&mut self, worker: &mut W, i: usize, field: usize, value: Option<u64>) -> Outcome {
         let column = 1 + field;
+        let image = &mut self.field;
         let written = worker.update(self.table.id, &self.keys[i], &self.one[field], |row| {
             let value = value.or_else(|| value_of(row.view().bytes(column)).map(|v| v.wrapping_add(1)));
             if let Some(value) = value {
-                row.set_bytes(column, &field_of(value));
+                fill(image, value);
+                row.set_bytes(column, image);
             }
             Ok(value.is_some())
         })?;
@@ -181,7 +186,6 @@ fn whole(found: Option<bool>) -> Outcome {
 fn is_whole(row: RowRef<'_>, fields: usize) -> bool {
     (1..=fields).all(|column| {
         let field = row.bytes(column);
-        debug_assert_eq!(field.len(), FIELD_BYTES);
         value_of(field).is_some()
     })
 }

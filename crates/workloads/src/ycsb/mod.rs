@@ -1,6 +1,6 @@
 //! YCSB: workloads A to F, and the variants that papers on transactions use.
 //!
-//! One table: a key, and fields of 100 bytes. A field is one 8-byte number, repeated, so that a torn read
+//! One table: a key, and fields of 100 bytes, or another number. A field is one 8-byte number, repeated, so that a torn read
 //! shows; a read-modify-write adds 1 to it, so that lost and doubled updates show in the sum.
 
 pub mod check;
@@ -16,7 +16,7 @@ use scaledb_row::{Column, ColumnType, KeyPart, Projection, RowBuf, Schema};
 use scaledb_sync::Arc;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a field.
+/// Bytes of a field, unless a workload says otherwise.
 pub const FIELD_BYTES: usize = 100;
 /// Records of one unit of loading.
 const RECORDS_PER_UNIT: u64 = 50_000;
@@ -39,6 +39,8 @@ pub struct Config {
     pub records: u64,
     /// Fields of a record.
     pub fields: usize,
+    /// Bytes of a field, 8 at the least.
+    pub field_bytes: usize,
     /// Requests of a transaction.
     pub requests: usize,
     /// Skew: 0 is uniform.
@@ -63,6 +65,7 @@ impl Config {
         Self {
             records: 1_000_000,
             fields: 1,
+            field_bytes: FIELD_BYTES,
             requests: 1,
             theta: 0.99,
             update: 0,
@@ -120,10 +123,11 @@ impl Table {
     ///
     /// # Errors
     /// Those of [`Engine::create_table`].
-    pub fn create<E: Engine>(engine: &E, fields: usize, synchronous: bool) -> Result<Self> {
-        let field = |i| Column::new(&format!("field{i}"), ColumnType::Fixed(FIELD_BYTES as u16));
+    pub fn create<E: Engine>(engine: &E, config: &Config, synchronous: bool) -> Result<Self> {
+        let bytes = config.field_bytes.max(8) as u16;
+        let field = |i| Column::new(&format!("field{i}"), ColumnType::Fixed(bytes));
         let mut columns = vec![Column::new("ycsb_key", ColumnType::Int8)];
-        columns.extend((0..fields).map(field));
+        columns.extend((0..config.fields).map(field));
         let options =
             TableOptions { access: ACCESS, merge_batch: synchronous.then_some(0), ..TableOptions::default() };
         let def = TableDef::new("usertable", Schema::new(columns, &[KeyPart::asc(0)])?).options(options);
@@ -163,17 +167,15 @@ pub(crate) fn key(record: u64) -> [u8; 8] {
     (record ^ 1 << 63).to_be_bytes()
 }
 
-/// A field that holds `value`.
+/// Makes a field hold `value`.
 #[inline]
-pub(crate) fn field_of(value: u64) -> [u8; FIELD_BYTES] {
-    let mut field = [0; FIELD_BYTES];
+pub(crate) fn fill(field: &mut [u8], value: u64) {
     field.chunks_mut(8).for_each(|chunk| chunk.copy_from_slice(&value.to_le_bytes()[..chunk.len()]));
-    field
 }
 
 /// The value of a field; `None` if it is torn.
 #[inline]
 pub(crate) fn value_of(field: &[u8]) -> Option<u64> {
     let word = |at: usize| u64::from_le_bytes(field[at..at + 8].try_into().expect("8 bytes"));
-    (word(0) == word(FIELD_BYTES / 8 * 8 - 8)).then(|| word(0))
+    (word(0) == word(field.len() / 8 * 8 - 8)).then(|| word(0))
 }

@@ -11,7 +11,7 @@ use scaledb_workloads::ycsb::{self, Config, Ycsb};
 
 fn ycsb(config: Config, ms: u64) -> (Reference, ycsb::Table, Report, Done) {
     let engine = Reference::new();
-    let table = ycsb::Table::create(&engine, config.fields, false).unwrap();
+    let table = ycsb::Table::create(&engine, &config, false).unwrap();
     table.load(&engine, config.records, 2).unwrap();
     let workload = Ycsb::new(config, table.clone(), 1);
     let (report, sessions) = run(&engine, &workload, &options(2, ms), |_| {}).unwrap();
@@ -67,7 +67,7 @@ fn ycsb_check_finds_lost_updates_lost_records_and_torn_fields() {
 fn sessions_insert_in_intervals_of_their_own() {
     let engine = Reference::new();
     let config = Config { records: 10, ..Config::read_insert(0) };
-    let table = ycsb::Table::create(&engine, 10, true).unwrap();
+    let table = ycsb::Table::create(&engine, &Config { fields: 10, ..Config::reads() }, true).unwrap();
     table.load(&engine, 10, 1).unwrap();
     let workload = Ycsb::new(config.clone(), table.clone(), 1);
     let mut worker = engine.worker().unwrap();
