@@ -10,7 +10,7 @@ use crate::shared::Shared;
 use crate::table::{Points, RecordEntry, Table};
 use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES};
 use scaledb_base::{Error, Result, TableId, Timestamp};
-use scaledb_durability::{Restore, Routed, Staged, directory_error, inconsistent};
+use scaledb_durability::{Orphans, Restore, Routed, Staged, directory_error, inconsistent};
 use scaledb_engine::CatalogEntry;
 use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted as Put;
@@ -18,7 +18,6 @@ use scaledb_log::{Block, Op};
 use scaledb_memory::Local;
 use scaledb_row::GroupSet;
 use scaledb_storage::{Overflow, Record, Word};
-use std::collections::HashMap;
 
 /// A database on its way from files into memory.
 pub(crate) struct Recovery<'a> {
@@ -31,16 +30,14 @@ pub(crate) struct Recovery<'a> {
 pub(crate) struct Applier {
     pub(crate) local: Local,
     row: Vec<u64>,
-    /// Rows that were updated before anything said that they exist: a checkpoint that did not see them
-    /// any more is followed by their delete.
-    orphans: HashMap<(TableId, Box<[u8]>), Timestamp>,
+    orphans: Orphans,
 }
 
 impl Restore for Recovery<'_> {
     type Applier = Applier;
 
     fn applier(&self) -> Result<Applier> {
-        Ok(Applier { local: self.shared.domain.register()?, row: Vec::new(), orphans: HashMap::new() })
+        Ok(Applier { local: self.shared.domain.register()?, row: Vec::new(), orphans: Orphans::default() })
     }
 
     fn catalog(&mut self, entry: CatalogEntry) -> Result<()> {
@@ -84,12 +81,7 @@ impl Restore for Recovery<'_> {
     }
 
     fn applied(&self, applier: &mut Applier) -> Result<()> {
-        match applier.orphans.iter().next() {
-            None => Ok(()),
-            Some(((table, _), ts)) => {
-                Err(inconsistent(format!("a row of table {table} that does not exist is updated at {ts:?}")))
-            }
-        }
+        applier.orphans.check()
     }
 
     fn tables(&self) -> Result<Vec<TableId>> {
@@ -222,7 +214,7 @@ impl<'a> Recovery<'a> {
                         self.add(&mut applier.local, table, hash, record)?;
                     }
                 }
-                applier.adopt(table.id, key);
+                applier.orphans.explain(table.id, key);
             }
             Op::Delete { table, key } => {
                 let table = self.base_table(table)?;
@@ -231,13 +223,13 @@ impl<'a> Recovery<'a> {
                 {
                     self.remove(&mut applier.local, table, hash, record);
                 }
-                applier.adopt(table.id, key);
+                applier.orphans.explain(table.id, key);
             }
             Op::Update { table, key, columns } => {
                 let table = self.base_table(table)?;
                 let layout = table.schema.layout();
                 let Some(record) = self.find(&applier.local, table, hash, key) else {
-                    applier.orphans.insert((table.id, key.into()), ts);
+                    applier.orphans.add(table.id, key, ts);
                     return Ok(());
                 };
                 let groups = (0..layout.groups())
@@ -254,15 +246,6 @@ impl<'a> Recovery<'a> {
             Op::Catalog { .. } => {}
         }
         Ok(())
-    }
-}
-
-impl Applier {
-    /// The row is known to be, or not to be: updates of it that came before are explained.
-    fn adopt(&mut self, table: TableId, key: &[u8]) {
-        if !self.orphans.is_empty() {
-            self.orphans.remove(&(table, key.into()));
-        }
     }
 }
 

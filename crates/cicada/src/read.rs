@@ -9,7 +9,7 @@ use crate::version::Version;
 use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
 use scaledb_engine::{RowId, TxnKind};
-use scaledb_row::{Projection, RowRef};
+use scaledb_row::{ColumnSet, Projection, RowRef};
 
 /// Versions that one transaction promotes at the most.
 const PROMOTIONS: u32 = 4;
@@ -111,6 +111,7 @@ impl Ctx<'_> {
             hash: 0,
             key: 0..0,
             image,
+            dirty: ColumnSet::EMPTY,
             base: None,
         };
         // a transaction that has no room for more writes goes without

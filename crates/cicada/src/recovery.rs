@@ -10,12 +10,13 @@ use crate::table::{RecordEntry, Table};
 use crate::version::{Status, Version};
 use scaledb_base::limits::MAX_KEY_BYTES;
 use scaledb_base::{Error, Result, TableId, Timestamp};
-use scaledb_durability::{Restore, Routed, Staged, directory_error, inconsistent};
+use scaledb_durability::{Orphans, Restore, Routed, Staged, directory_error, inconsistent};
 use scaledb_engine::CatalogEntry;
 use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted;
 use scaledb_log::{Block, Op};
 use scaledb_memory::Local;
+use scaledb_row::GroupSet;
 use scaledb_sync::atomic::Ordering;
 
 /// A database on its way from files into memory.
@@ -29,13 +30,14 @@ pub(crate) struct Recovery<'a> {
 pub(crate) struct Applier {
     pub(crate) local: Local,
     row: Vec<u64>,
+    orphans: Orphans,
 }
 
 impl Restore for Recovery<'_> {
     type Applier = Applier;
 
     fn applier(&self) -> Result<Applier> {
-        Ok(Applier { local: self.shared.domain.register()?, row: Vec::new() })
+        Ok(Applier { local: self.shared.domain.register()?, row: Vec::new(), orphans: Orphans::default() })
     }
 
     fn catalog(&mut self, entry: CatalogEntry) -> Result<()> {
@@ -78,8 +80,8 @@ impl Restore for Recovery<'_> {
         result
     }
 
-    fn applied(&self, _applier: &mut Applier) -> Result<()> {
-        Ok(())
+    fn applied(&self, applier: &mut Applier) -> Result<()> {
+        applier.orphans.check()
     }
 
     fn tables(&self) -> Result<Vec<TableId>> {
@@ -169,11 +171,10 @@ impl<'a> Recovery<'a> {
         row: &[u8],
         ts: u64,
     ) -> Result<bool> {
-        let malformed = || inconsistent(format!("a row of table {} does not fit its columns", table.name));
-        let Applier { local, row: words } = applier;
-        table.schema.layout().decode_row(row, words).map_err(|_| malformed())?;
+        let Applier { local, row: words, .. } = applier;
+        table.schema.layout().decode_row(row, words).map_err(|_| malformed(table))?;
         if key.len() > MAX_KEY_BYTES {
-            return Err(malformed());
+            return Err(malformed(table));
         }
         if let Some(record) = self.find(local, table, hash, key) {
             // SAFETY: the only version, which this thread alone touches.
@@ -212,11 +213,38 @@ impl<'a> Recovery<'a> {
         Ok(rows)
     }
 
+    /// The row as it is after an update of some columns, unless a later one is there.
+    fn update(
+        &self,
+        applier: &mut Applier,
+        (hash, key): (u64, &[u8]),
+        table: &Table,
+        columns: &[u8],
+        ts: Timestamp,
+    ) -> Result<()> {
+        let Some(record) = self.find(&applier.local, table, hash, key) else {
+            applier.orphans.add(table.id, key, ts);
+            return Ok(());
+        };
+        if wts(record) >= ts {
+            return Ok(());
+        }
+        let (layout, row) = (table.schema.layout(), &mut applier.row);
+        row.clear();
+        // SAFETY: the only version, which this thread alone touches.
+        row.extend_from_slice(unsafe { Version::from_raw(record.latest().load(Ordering::SeqCst)).row() });
+        let all = (0..layout.groups()).fold(GroupSet::default(), GroupSet::with);
+        layout.decode_columns(columns, all, row).map_err(|_| malformed(table))?;
+        set(&mut applier.local, record, ts.raw(), row)
+    }
+
     fn apply_op(&self, applier: &mut Applier, routed: &Routed<'_>) -> Result<()> {
         let (ts, hash) = (routed.ts, routed.hash);
         match routed.op {
             Op::Insert { table, key, row } => {
-                self.put(applier, self.base_table(table)?, (hash, key), row, ts.raw()).map(|_| ())
+                self.put(applier, self.base_table(table)?, (hash, key), row, ts.raw())?;
+                applier.orphans.explain(table, key);
+                Ok(())
             }
             Op::Delete { table, key } => {
                 let table = self.base_table(table)?;
@@ -225,14 +253,19 @@ impl<'a> Recovery<'a> {
                 {
                     self.remove(&mut applier.local, table, hash, record);
                 }
+                applier.orphans.explain(table.id, key);
                 Ok(())
             }
-            Op::Update { table, .. } => {
-                Err(inconsistent(format!("columns of a row of table {table}: Cicada logs whole rows")))
+            Op::Update { table, key, columns } => {
+                self.update(applier, (hash, key), self.base_table(table)?, columns, ts)
             }
             Op::Catalog { .. } => Ok(()),
         }
     }
+}
+
+fn malformed(table: &Table) -> Error {
+    inconsistent(format!("a row of table {} does not fit its columns", table.name))
 }
 
 /// The timestamp of a record's only version.

@@ -7,6 +7,7 @@ use scaledb_base::limits::MAX_WRITES;
 use scaledb_base::{Error, Result, TableId};
 use scaledb_engine::{RowId, TxnKind};
 use scaledb_index::btree::{LeafRead, LeafStamp};
+use scaledb_row::ColumnSet;
 use std::ops::Range;
 
 /// Where a row was found.
@@ -75,6 +76,8 @@ pub(crate) struct Write {
     pub(crate) key: Range<usize>,
     /// The row, in `Txn::images`.
     pub(crate) image: Range<usize>,
+    /// The columns that differ from the version before; all of an insert's. For the log.
+    pub(crate) dirty: ColumnSet,
     /// For an index entry of a row that this transaction writes: that row's number in the write_set.
     pub(crate) base: Option<usize>,
 }

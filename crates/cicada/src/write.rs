@@ -109,11 +109,12 @@ impl Ctx<'_> {
                 }
             };
             let write = self.txn.rewrite(number);
-            (write.op, write.image, write.base) = (op, image, base);
+            (write.op, write.image, write.dirty, write.base) = (op, image, ColumnSet::ALL, base);
             return Ok(number);
         }
         let key = if record.is_some() { 0..0 } else { self.txn.keep_key(key) };
-        self.txn.push_write(Write { table: table.id, op: Op::Insert, record, hash, key, image, base })
+        let dirty = ColumnSet::ALL;
+        self.txn.push_write(Write { table: table.id, op: Op::Insert, record, hash, key, image, dirty, base })
     }
 
     /// Fails if the record is live; else that it is not was read.
@@ -187,12 +188,14 @@ impl Ctx<'_> {
         let number = match (row, place) {
             (Row::Own(number), _) | (_, Place::Own(number)) => {
                 let old = self.txn.writes[number].image.clone();
-                self.txn.rewrite(number).image = image;
+                let write = self.txn.rewrite(number);
+                (write.image, write.dirty) = (image, write.dirty.union(dirty));
                 self.move_entries(table, number, dirty, &OldRow::Image(old)).map(|()| number)
             }
             (Row::Version(version), Place::Record(record)) => {
                 let (record, op) = (Some(record), Op::Update);
-                let write = Write { table: table.id, op, record, hash: 0, key: 0..0, image, base: None };
+                let (table_id, base) = (table.id, None);
+                let write = Write { table: table_id, op, record, hash: 0, key: 0..0, image, dirty, base };
                 self.txn
                     .push_write(write)
                     .and_then(|n| self.move_entries(table, n, dirty, &OldRow::Version(version)).map(|()| n))
@@ -328,8 +331,16 @@ impl Ctx<'_> {
             }
             (Row::Version(_), Place::Record(record)) => {
                 let (record, op) = (Some(record), Op::Delete);
-                let write =
-                    Write { table: table.id, op, record, hash: 0, key: 0..0, image: 0..0, base: None };
+                let write = Write {
+                    table: table.id,
+                    op,
+                    record,
+                    hash: 0,
+                    key: 0..0,
+                    image: 0..0,
+                    dirty: ColumnSet::ALL,
+                    base: None,
+                };
                 self.txn.push_write(write)?;
             }
         }
