@@ -10,7 +10,7 @@ use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::{
     self, ColumnDef, ColumnOption, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint,
-    Ident, ReferentialAction, TableConstraint,
+    Ident, NullsDistinctOption, ReferentialAction, TableConstraint,
 };
 use std::sync::Arc;
 
@@ -57,6 +57,9 @@ impl<E: Engine> Session<E> {
                 self.primary_key(desc, key.name.as_ref(), columns)
             }
             TableConstraint::Unique(key) => {
+                if matches!(key.nulls_distinct, NullsDistinctOption::NotDistinct) {
+                    return Err(SqlError::unsupported("NULLS NOT DISTINCT is not supported"));
+                }
                 let columns =
                     key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
                 self.unique(desc, key.name.as_ref(), columns)
