@@ -73,7 +73,7 @@ bench-compare: setup ## The structures beside those of other crates
 	cd bench/compare && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/compare" $(CARGO) run --release --locked
 
 .PHONY: test
-test: tidy test-unit test-mutations test-crash test-examples test-loom test-shuttle test-miri ## Every test
+test: tidy test-unit test-clients test-mutations test-crash test-examples test-loom test-shuttle test-miri ## Every test
 	@echo "make test: all passed"
 
 .PHONY: tidy
@@ -106,6 +106,12 @@ test-crash: setup ## Kills, power cuts and failing system calls under a process 
 	binary=$$($(CARGO) test --locked -p scaledb-verify --test kills --no-run --message-format=json \
 		| sed -n 's/.*"executable":"\([^"]*kills-[^"]*\)".*/\1/p')
 	tests/crash/run.sh "$$binary"
+
+.PHONY: test-clients
+test-clients: setup ## psql, pgbench, and the drivers of Python, Node, Go, Java and Rust against a server
+	@# the binary that the unit tests have built
+	$(CARGO) test --workspace --locked --no-run --quiet
+	SCALEDB="$$CARGO_TARGET_DIR/debug/scaledb" tests/clients/run.sh
 
 .PHONY: test-examples
 test-examples: setup ## Runs each example

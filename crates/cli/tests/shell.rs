@@ -129,17 +129,17 @@ create view v as select id from t;
  public | v        | view     | ann
 (4 rows)
 
-                    Table \"public.t\"
- Column |     Type      | Collation | Nullable | Default 
---------+---------------+-----------+----------+---------
+                     Table \"public.t\"
+ Column |     Type      | Collation | Nullable |  Default  
+--------+---------------+-----------+----------+-----------
  id     | integer       |           | not null | 
- name   | text          |           | not null | 'x'
+ name   | text          |           | not null | 'x'::text
  n      | numeric(10,2) |           |          | 
 Indexes:
     \"t_pkey\" PRIMARY KEY, btree (id)
     \"t_name\" btree (name DESC, n)
 Check constraints:
-    \"t_n_check\" CHECK ((n > 0))
+    \"t_n_check\" CHECK (n > 0)
 Referenced by:
     TABLE \"u\" CONSTRAINT \"u_t_fkey\" FOREIGN KEY (t) REFERENCES t(id)
 

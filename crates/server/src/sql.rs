@@ -335,6 +335,7 @@ fn report(error: SqlError) -> Box<Report> {
         detail: fields.detail.clone(),
         hint: fields.hint.clone(),
         position: fields.position,
+        context: fields.context.clone(),
         schema: fields.schema.clone(),
         table: fields.table.clone(),
         column: fields.column.clone(),
@@ -398,11 +399,22 @@ impl RowSink for Sink<'_, '_> {
             row.value(|out| {
                 match format {
                     Format::Text => value.write_text(ty, env, out),
+                    // rows of a cursor hold the name already
+                    Format::Binary if matches!(value, Value::Text(_)) && ty.is_oid() => {
+                        let what =
+                            format!("the binary format of {} from a cursor is not supported", ty.sql_name());
+                        return Err(SqlError::unsupported(what));
+                    }
                     Format::Binary => value.write_binary(ty, out),
                 }
                 Ok(())
             })
         })
+    }
+
+    fn named(&mut self, env: &Env, ty: Type, oid: &Value, name: &Value) -> scaledb_types::Result<()> {
+        let text = format_of(&self.formats, self.column) == Format::Text;
+        self.value(env, ty, if text { name } else { oid })
     }
 
     fn text(&mut self, _: &Env, _: Type, text: &str) -> scaledb_types::Result<()> {

@@ -88,6 +88,15 @@ pub trait RowSink {
         self.value(env, ty, &Value::text(text))
     }
 
+    /// The next value of the row, if it is the oid of something that has a name: `name` is its text.
+    ///
+    /// # Errors
+    /// The sink's; they end the statement.
+    fn named(&mut self, env: &Env, ty: Type, oid: &Value, name: &Value) -> Result<()> {
+        let _ = oid;
+        self.value(env, ty, name)
+    }
+
     /// The row is complete.
     ///
     /// # Errors

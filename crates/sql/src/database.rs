@@ -1,5 +1,6 @@
 //! What the sessions of a database share.
 
+use crate::activity::Sessions;
 use crate::gate::Gate;
 use crate::memory::Budget;
 use crate::plan::cache::Plans;
@@ -51,6 +52,7 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) commits: Option<AtomicU64>,
     next_oid: AtomicU32,
     next_session: AtomicU32,
+    pub(crate) sessions: Sessions,
     /// Empty tables of the engine that no descriptor names.
     spare: Mutex<Vec<Arc<TableInfo>>>,
     pub(crate) engine: E,
@@ -78,6 +80,7 @@ impl<E: Engine> Database<E> {
             commits: engine.orders_at_begin().then(|| AtomicU64::new(0)),
             next_oid: AtomicU32::new(catalog.max_oid().max(used) + 1),
             next_session: AtomicU32::new(1),
+            sessions: Sessions::default(),
             current: Mutex::new(Arc::new(catalog)),
             spare: Mutex::new(spare),
             engine,

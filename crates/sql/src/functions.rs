@@ -255,6 +255,10 @@ const SESSION: &[Signature] = &[
     ("pg_total_relation_size", &[Type::REGCLASS], Type::INT8),
     ("pg_table_size", &[Type::REGCLASS], Type::INT8),
     ("pg_indexes_size", &[Type::REGCLASS], Type::INT8),
+    ("getdatabaseencoding", &[], Type::NAME),
+    ("pg_tablespace_location", &[Type::OID], Type::TEXT),
+    ("pg_collation_is_visible", &[Type::OID], Type::BOOL),
+    ("pg_database_size", &[ANY], Type::INT8),
     ("pg_encoding_to_char", &[Type::INT4], Type::NAME),
     ("pg_char_to_encoding", &[Type::TEXT], Type::INT4),
     ("obj_description", &[Type::OID], Type::TEXT),
@@ -288,6 +292,16 @@ impl SessionFn {
         Self { name: "cast", result: to, cast: Some((from, to)) }
     }
 
+    /// The name of what an oid means, for a result.
+    pub(crate) fn name_of(ty: Type) -> Self {
+        Self { name: "cast", result: ty, cast: Some((ty, Type::TEXT)) }
+    }
+
+    /// Whether it is such a name.
+    pub(crate) fn is_name(&self) -> bool {
+        self.cast.is_some_and(|(from, to)| from == self.result && to == Type::TEXT)
+    }
+
     pub(crate) fn result(&self) -> Type {
         self.result
     }
@@ -310,9 +324,16 @@ pub(crate) enum SetFn {
     Series(ScalarFn, Type),
     Unnest,
     Subscripts,
+    /// The elements of an array, and their numbers from 1.
+    Expand,
     Keywords,
     /// One row with the value.
     One,
+}
+
+/// Whether a name is that of a function that returns a set.
+pub(crate) fn returns_set(name: &str) -> bool {
+    ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "pg_get_keywords"].contains(&name)
 }
 
 /// A call of one.
@@ -331,12 +352,22 @@ impl SetCall {
         &self.args
     }
 
+    /// The call with other arguments.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(crate) fn map_args(self, f: &mut dyn FnMut(Expr) -> Result<Expr>) -> Result<Self> {
+        let args = self.args.into_iter().map(f).collect::<Result<_>>()?;
+        Ok(Self { function: self.function, args })
+    }
+
     /// The name for EXPLAIN.
     pub(crate) fn name(&self) -> &'static str {
         match self.function {
             SetFn::Series(..) => "generate_series",
             SetFn::Unnest => "unnest",
             SetFn::Subscripts => "generate_subscripts",
+            SetFn::Expand => "_pg_expandarray",
             SetFn::Keywords => "pg_get_keywords",
             SetFn::One => "function",
         }
@@ -367,6 +398,15 @@ impl SetFn {
                 for at in 0..length {
                     let row = arrays.iter().map(|array| array.get(at).cloned().unwrap_or_default());
                     if next(row.collect())?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
+            Self::Expand => {
+                let Value::Array(array) = &args[0] else { return done };
+                for (at, value) in array.values().iter().enumerate() {
+                    let number = Value::Int4(i32::try_from(at + 1).unwrap_or(i32::MAX));
+                    if next(vec![value.clone(), number])?.is_break() {
                         return Ok(ControlFlow::Break(()));
                     }
                 }

@@ -13,6 +13,7 @@
 //! Every transaction is strictly serializable. A conflict is 40001 with what it was about; a statement outside of a
 //! transaction block is run again by the session.
 
+mod activity;
 mod api;
 mod bind;
 mod database;

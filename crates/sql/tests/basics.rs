@@ -144,3 +144,15 @@ on_each_engine! {
     deep_expressions_answer_an_error_and_do_not_overflow_the_stack,
     copy_goes_in_and_out,
 }
+
+#[test]
+fn sessions_see_each_other() {
+    let db = common::acc();
+    let one = &mut session(&db);
+    let two = session(&db);
+    ok(one, "set application_name = 'counter'");
+    let sql = "select pid, application_name, state from pg_stat_activity order by pid";
+    assert_eq!(text(one, sql), format!("{}|counter|NULL {}||NULL", one.id(), two.id()));
+    drop(two);
+    assert_eq!(text(one, sql), format!("{}|counter|NULL", one.id()));
+}

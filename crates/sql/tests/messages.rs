@@ -59,6 +59,26 @@ fn a_statement_that_is_not_supported_is_named() {
 }
 
 #[test]
+fn statements_that_the_parser_does_not_know_are_named() {
+    for (sql, wanted) in [
+        ("do $$ begin null; end $$", "DO is not supported"),
+        ("create unlogged table u (a int)", "CREATE UNLOGGED TABLE is not supported"),
+        ("create or replace procedure p() language sql as 'select 1'", "CREATE PROCEDURE is not supported"),
+        ("alter sequence s restart", "ALTER SEQUENCE is not supported"),
+        ("prepare transaction 'x'", "PREPARE TRANSACTION is not supported"),
+        ("create index on t (a) where a > 0", "partial indexes are not supported"),
+        ("create index on t using gin (b)", "indexes of type gin are not supported"),
+        ("create table u (a int, unique nulls not distinct (a))", "NULLS NOT DISTINCT is not supported"),
+        ("create unique index on t (a) nulls not distinct", "NULLS NOT DISTINCT is not supported"),
+        ("select * from t tablesample bernoulli (10)", "TABLESAMPLE is not supported"),
+        ("drop function f(int)", "DROP FUNCTION is not supported"),
+    ] {
+        let error = error(sql);
+        assert_eq!((error.code().as_str(), error.message()), ("0A000", wanted), "{sql}");
+    }
+}
+
+#[test]
 fn a_sleep_ends_at_the_statement_timeout() {
     let db = acc();
     let mut session = session(&db);

@@ -188,6 +188,8 @@ pub struct Fields {
     pub hint: Option<String>,
     /// Where in the statement: a count of characters, from 1.
     pub position: Option<u32>,
+    /// What was being done: "COPY t, line 3".
+    pub context: Option<String>,
     /// The schema of the table.
     pub schema: Option<String>,
     /// The table.
@@ -220,6 +222,7 @@ impl SqlError {
             detail: None,
             hint: None,
             position: None,
+            context: None,
             schema: None,
             table: None,
             column: None,
@@ -275,6 +278,13 @@ impl SqlError {
         if let Some(position) = &mut self.0.position {
             *position += characters;
         }
+        self
+    }
+
+    /// With what was being done.
+    #[must_use]
+    pub fn context(mut self, context: impl Into<String>) -> Self {
+        self.0.context = Some(context.into());
         self
     }
 

@@ -11,4 +11,13 @@ create view psql_v as select id, name from psql_d where price > 1;
 \dn
 \d psql_nowhere
 drop view psql_v;
-drop table psql_d;
+create table psql_o (id bigint generated always as identity, owner int references psql_d on delete cascade, tag text unique, check (owner > 0));
+\d psql_o
+\d psql_d
+\d psql_o_id_seq
+\d psql_o_tag_key
+\df psql_*
+\dT psql_*
+\dp psql_none
+\dx psql_none
+drop table psql_o, psql_d;

@@ -282,16 +282,7 @@ impl Binder<'_> {
             // text compares by bytes whatever the collation
             Ast::Collate { expr, .. } => self.bind_nested(expr),
             Ast::Array(array) => self.array(&array.elem),
-            Ast::CompoundFieldAccess { root, access_chain } => {
-                let mut value = self.expr(root)?;
-                for access in access_chain {
-                    value = match access {
-                        AccessExpr::Subscript(subscript) => self.subscript(value, subscript)?,
-                        AccessExpr::Dot(_) => return Err(unsupported("a field of a composite value")),
-                    };
-                }
-                Ok(value)
-            }
+            Ast::CompoundFieldAccess { root, access_chain } => self.accesses(root, access_chain),
             Ast::Prefixed { value, .. } => self.bind_nested(value),
             Ast::Tuple(parts) if parts.len() == 1 => self.bind_nested(&parts[0]),
             Ast::Tuple(_) => Err(unsupported("a row value here")),
@@ -703,6 +694,66 @@ impl Binder<'_> {
         Ok(Typed::new(Expr::Array(element, exprs), ty))
     }
 
+    /// `t.c[1]`, `(f(x)).c`: elements of arrays and fields of rows.
+    fn accesses(&mut self, root: &Ast, chain: &[AccessExpr]) -> Result<Typed> {
+        let mut chain = chain.iter().peekable();
+        let mut value = match root {
+            // the name of a column goes on behind the first word
+            Ast::Identifier(first) => {
+                let mut parts = vec![first.clone()];
+                while let Some(AccessExpr::Dot(Ast::Identifier(part))) = chain.peek() {
+                    parts.push(part.clone());
+                    chain.next();
+                }
+                if parts.len() == 1 { self.identifier(first)? } else { self.compound(&parts)? }
+            }
+            other => self.expr(other)?,
+        };
+        for access in chain {
+            value = match access {
+                AccessExpr::Subscript(subscript) => self.subscript(value, subscript)?,
+                AccessExpr::Dot(Ast::Identifier(name)) => self.field(&value, &fold(name))?,
+                AccessExpr::Dot(_) => return Err(unsupported("this field of a composite value")),
+            };
+        }
+        Ok(value)
+    }
+
+    /// A field of a row.
+    fn field(&mut self, value: &Typed, name: &str) -> Result<Typed> {
+        let row = match value.expr {
+            Expr::Slot(slot) => self.composites.get(&slot),
+            _ => None,
+        };
+        let Some(row) = row else {
+            return Err(if value.ty.base == Base::Record {
+                unsupported("a field of this composite value")
+            } else {
+                let what = format!(
+                    "column notation .{name} applied to type {}, which is not a composite type",
+                    value.ty.sql_name()
+                );
+                SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
+            });
+        };
+        let found = row.iter().find(|(field, ..)| *field == name);
+        let Some((_, slot, ty)) = found else {
+            let what = format!("could not identify column \"{name}\" in record data type");
+            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what));
+        };
+        let (slot, ty) = (*slot, *ty);
+        self.used[slot] = true;
+        // queries inside of the row's read what they read of it
+        if let Expr::Slot(row) = value.expr {
+            for scope in self.scopes.iter_mut().filter(|scope| scope.outer.contains(&row)) {
+                if !scope.outer.contains(&slot) {
+                    scope.outer.push(slot);
+                }
+            }
+        }
+        Ok(Typed::new(Expr::Slot(slot), ty))
+    }
+
     fn subscript(&mut self, value: Typed, subscript: &Subscript) -> Result<Typed> {
         let integer = |binder: &mut Self, ast: &Ast| {
             let typed = binder.expr(ast)?;
@@ -898,6 +949,11 @@ fn operator_name(op: &BinaryOperator) -> Result<String> {
         return Ok(parts.last().cloned().unwrap_or_default());
     }
     Ok(op.to_string())
+}
+
+/// Types of oids that print as names, but for `regtype`: types know their names.
+pub(crate) fn is_named(ty: Type) -> bool {
+    is_reg(ty) && ty.base != Base::Regtype
 }
 
 /// Types of names of things, which the catalog knows.

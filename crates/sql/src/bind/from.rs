@@ -153,6 +153,7 @@ impl Binder<'_> {
     fn factor(&mut self, factor: &TableFactor) -> Result<Bound> {
         let first = self.scope().tables.len();
         let tree = match factor {
+            TableFactor::Table { sample: Some(_), .. } => return Err(unsupported("TABLESAMPLE")),
             TableFactor::Table { name, alias, args: None, .. } => self.named_table(name, alias.as_ref())?,
             TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {
                 self.table_function(name, &args.args, alias.as_ref(), *with_ordinality)?
@@ -176,7 +177,8 @@ impl Binder<'_> {
                 }
                 let (bound, outer) = bound?;
                 let (node, columns) = self.slots_of(bound);
-                let slots: Vec<Slot> = columns.iter().map(|column| column.slot).collect();
+                let mut slots: Vec<Slot> = Vec::new();
+                columns.iter().for_each(|column| self.carry(column.slot, &mut slots));
                 self.add_table(None, alias.as_ref(), "", columns)?;
                 Tree::Leaf(Leaf::lateral(node, slots, outer))
             }

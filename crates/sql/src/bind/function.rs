@@ -5,7 +5,7 @@ use super::query::sort_key;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetCall, SetFn};
 use crate::plan::expr::{Ask, Expr};
-use crate::plan::{Aggregate, SortKey, WindowFn};
+use crate::plan::{Aggregate, SetItem, SortKey, WindowFn};
 use scaledb_types::cast::Context;
 use scaledb_types::func::{resolve_function, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -65,7 +65,44 @@ impl Binder<'_> {
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
         let args = self.args(list)?;
+        if functions::returns_set(&name) {
+            return self.set_in_list(&name, args);
+        }
         self.call_typed(&name, args)
+    }
+
+    /// A set-returning function in a select list.
+    fn set_in_list(&mut self, name: &str, args: Vec<Typed>) -> Result<Typed> {
+        let scope = self.scope();
+        if scope.grouping.as_ref().is_some_and(|grouping| grouping.inside) {
+            let what = "aggregate function calls cannot contain set-returning function calls";
+            return Err(SqlError::unsupported(what)
+                .hint("You might be able to move the set-returning function into a LATERAL FROM item."));
+        }
+        if scope.sets.is_none() {
+            let clause = if scope.clause.is_empty() { "this clause" } else { scope.clause };
+            return Err(SqlError::unsupported(format!(
+                "set-returning functions are not allowed in {clause}"
+            )));
+        }
+        let (call, columns) = self.set_call(name, args)?;
+        call.args().iter().for_each(|arg| self.mark(arg));
+        let slots = self.new_slots(columns.len());
+        slots.iter().for_each(|&slot| self.used[slot] = true);
+        let types: Vec<Type> = columns.iter().map(|(_, ty)| *ty).collect();
+        let (row, typed) = if let [ty] = types[..] {
+            (None, Typed::new(Expr::Slot(slots[0]), ty))
+        } else {
+            let row = self.slot();
+            self.used[row] = true;
+            let fields = columns.into_iter().zip(&slots).map(|((name, ty), &slot)| (name, slot, ty));
+            self.composites.insert(row, fields.collect());
+            (Some(row), Typed::new(Expr::Slot(row), Type::RECORD))
+        };
+        if let Some(sets) = &mut self.scope().sets {
+            sets.push(SetItem { call, slots, types, row });
+        }
+        Ok(typed)
     }
 
     fn args(&mut self, list: &[FunctionArg]) -> Result<Vec<Typed>> {
@@ -333,6 +370,17 @@ impl Binder<'_> {
                     });
                 }
                 Ok((SetCall::new(SetFn::Subscripts, exprs), vec![(own(), Type::INT4)]))
+            }
+            ("_pg_expandarray", 1) => {
+                let Some(arg) = args.into_iter().next() else {
+                    return Err(SqlError::internal("an argument"));
+                };
+                let Some(element) = arg.ty.element() else {
+                    let what = format!("function _pg_expandarray({}) does not exist", arg.ty.sql_name());
+                    return Err(SqlError::new(SqlState::UNDEFINED_FUNCTION, what));
+                };
+                let columns = vec![("x".to_owned(), element), ("n".to_owned(), Type::INT4)];
+                Ok((SetCall::new(SetFn::Expand, vec![arg.expr]), columns))
             }
             ("pg_get_keywords", 0) => {
                 let columns = [

@@ -15,6 +15,7 @@ use scaledb_catalog::Catalog;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use scope::Scope;
 use sqlparser::tokenizer::Span;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The deepest nesting of an expression or query.
@@ -89,6 +90,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) keeps: usize,
     /// Which slots are read.
     pub(crate) used: Vec<bool>,
+    /// The fields of rows that are values: by the slot of the row, their names, slots and types.
+    pub(crate) composites: HashMap<Slot, Vec<(String, Slot, Type)>>,
     /// Tables in scope, the innermost query last.
     pub(crate) scopes: Vec<Scope>,
     pub(crate) ctes: Vec<CteDef>,
@@ -134,6 +137,7 @@ impl<'b> Binder<'b> {
             scans: 0,
             keeps: 0,
             used: Vec::new(),
+            composites: HashMap::new(),
             scopes: Vec::new(),
             ctes: Vec::new(),
             tables: Vec::new(),

@@ -5,7 +5,7 @@ use super::scope::{Grouping, Scope, ScopeColumn};
 use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
 use crate::plan::access::{Planner, Wish};
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Cte, Node, SetKind, Slot, SortKey, Window};
+use crate::plan::{Aggregate, Cte, Node, SetItem, SetKind, Slot, SortKey, Window};
 use scaledb_types::cast::Context;
 use scaledb_types::func::common_type;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -345,13 +345,21 @@ impl Binder<'_> {
         }
         self.scope().grouping = Some(Grouping::default());
         self.scope().windows = Some(Vec::new());
+        self.scope().sets = Some(Vec::new());
         let mut output = self.projection(&select.projection)?;
+        let sets = self.scope().sets.take();
         let having = match &select.having {
             Some(having) => Some(self.condition(having, "HAVING")?),
             None => None,
         };
+        self.scope().sets = sets;
         let order = self.order(tail.order, &output)?;
+        let mut sets = self.scope().sets.take().unwrap_or_default();
         let groups = self.group_by(&select.group_by, &output)?;
+        let made = |slot: Slot| sets.iter().any(|set| set.row == Some(slot) || set.slots.contains(&slot));
+        if groups.iter().any(|group| matches!(group, Expr::Slot(slot) if made(*slot))) {
+            return Err(unsupported("a set-returning function in GROUP BY"));
+        }
         let distinct_on = match &select.distinct {
             Some(Distinct::On(list)) => Some(self.distinct_on(list, &output)?),
             _ => None,
@@ -386,6 +394,9 @@ impl Binder<'_> {
                 key.expr = keys.rewrite(std::mem::replace(&mut key.expr, Expr::Const(Value::Null)))?;
             }
             having = having.map(|having| keys.rewrite(having)).transpose()?;
+            for set in &mut sets {
+                set.call = set.call.clone().map_args(&mut |arg| keys.rewrite(arg))?;
+            }
             let keys = keys.keys;
             node = Node::Aggregate { input: Box::new(node), keys, aggregates };
         }
@@ -393,8 +404,11 @@ impl Binder<'_> {
             node = Node::Filter { input: Box::new(node), predicate };
         }
         if !windows.is_empty() {
-            node = self.window_node(node, windows, &output, &order);
+            node = self.window_node(node, windows, &output, &order, &sets);
             sorted = false;
+        }
+        if !sets.is_empty() {
+            node = Node::Sets { input: Box::new(node), sets };
         }
         if distinct {
             // the order is that of the columns that are made distinct
@@ -411,7 +425,7 @@ impl Binder<'_> {
         }
         if !sorted && !order.is_empty() {
             let mut carry = Vec::new();
-            output.iter().for_each(|output| output.expr.slots(&mut |slot| carry.push(slot)));
+            output.iter().for_each(|output| output.expr.slots(&mut |slot| self.carry(slot, &mut carry)));
             for on in distinct_on.iter().flatten() {
                 on.slots(&mut |slot| carry.push(slot));
             }
@@ -429,6 +443,7 @@ impl Binder<'_> {
         windows: Vec<Window>,
         output: &[Output],
         order: &[SortKey],
+        sets: &[SetItem],
     ) -> Node {
         let mut carry: Vec<Slot> = Vec::new();
         let own: Vec<Slot> = windows.iter().map(|window| window.slot).collect();
@@ -439,7 +454,14 @@ impl Binder<'_> {
         };
         output.iter().for_each(|output| output.expr.slots(&mut add));
         order.iter().for_each(|key| key.expr.slots(&mut add));
+        sets.iter().flat_map(|set| set.call.args()).for_each(|arg| arg.slots(&mut add));
         Node::Window { input: Box::new(input), windows, carry }
+    }
+
+    /// What must be carried so that a slot can be read: itself, and the fields of the row that it holds.
+    pub(crate) fn carry(&self, slot: Slot, carry: &mut Vec<Slot>) {
+        carry.push(slot);
+        carry.extend(self.composites.get(&slot).into_iter().flatten().map(|(_, field, _)| *field));
     }
 
     /// Binds a select list.
@@ -720,7 +742,13 @@ fn name_of(ast: &Ast) -> String {
             name => name.to_owned(),
         },
         Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => name_of(inner),
-        Ast::CompoundFieldAccess { root, .. } => name_of(root),
+        Ast::CompoundFieldAccess { root, access_chain } => {
+            let fields = access_chain.iter().rev().filter_map(|access| match access {
+                ast::AccessExpr::Dot(Ast::Identifier(name)) => Some(fold(name)),
+                _ => None,
+            });
+            fields.into_iter().next().unwrap_or_else(|| name_of(root))
+        }
         Ast::Case { else_result, .. } => match else_result.as_deref().map(name_of).as_deref() {
             Some("?column?") | None => "case".to_owned(),
             Some(name) => name.to_owned(),

@@ -41,6 +41,8 @@ pub(crate) struct Scope {
     pub(crate) grouping: Option<Grouping>,
     /// Where window functions go.
     pub(crate) windows: Option<Vec<crate::plan::Window>>,
+    /// Where calls of set-returning functions go; `None` where they must not be.
+    pub(crate) sets: Option<Vec<crate::plan::SetItem>>,
     /// Slots of enclosing queries that this one reads.
     pub(crate) outer: Vec<Slot>,
     /// What a condition is called in messages.

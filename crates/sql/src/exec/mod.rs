@@ -9,6 +9,7 @@ pub(crate) mod join;
 pub(crate) mod modify;
 pub(crate) mod references;
 pub(crate) mod scan;
+pub(crate) mod sets;
 pub(crate) mod sort;
 pub(crate) mod subquery;
 pub(crate) mod window;
@@ -236,6 +237,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 self.replay(&rows, slots, next)
             }
             Node::Modify(modify) => self.modify(modify, next),
+            Node::Sets { input, sets } => self.sets(input, sets, next),
             Node::Window { input, windows, carry } => self.window(input, windows, carry, next),
         }
     }
@@ -282,8 +284,15 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut all: Vec<Box<[Value]>> = Vec::new();
         let mut fresh: Vec<Box<[Value]>> =
             first.iter().filter(|row| !distinct || seen.insert((*row).clone())).cloned().collect();
+        // what is kept within the recursive part is of one round: the rows that it reads change
+        let lasting: Vec<bool> = self.kept.iter().map(Option::is_some).collect();
         while !fresh.is_empty() {
             self.context.check_cancel()?;
+            for (kept, lasts) in self.kept.iter_mut().zip(&lasting) {
+                if !lasts {
+                    *kept = None;
+                }
+            }
             for row in &fresh {
                 // once as it was found, once among all
                 self.memory.take(row_weight(row))?;

@@ -4,7 +4,8 @@
 //! each level: `abs(abs(...))`, or a mistake inside of thirty casts, takes minutes. A statement that is taken as it
 //! seems calls [`Dialect::parse_prefix`] about once for each operand; one that needs much more is refused.
 
-use sqlparser::ast::Expr;
+use super::sequence;
+use sqlparser::ast::{ColumnOption, Expr, Statement};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -46,6 +47,43 @@ impl Dialect for Bounded {
         let left = self.left.get();
         self.left.set(left.saturating_sub(1));
         (left == 0).then_some(Err(ParserError::RecursionLimitExceeded))
+    }
+
+    /// `a IS DISTINCT FROM b` ends where `b` does: the parser would take all that follows, `OR c` as well.
+    fn parse_infix(&self, parser: &mut Parser<'_>, left: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+        use Keyword::{DISTINCT, FROM, IS, NOT};
+        let first = parser.peek_token();
+        let equal = parser.parse_keywords(&[IS, NOT, DISTINCT, FROM]);
+        if !equal && !parser.parse_keywords(&[IS, DISTINCT, FROM]) {
+            return None;
+        }
+        // tests do not chain; were they to, each would copy all before it
+        if is_test(left) {
+            return Some(parser.expected("an operand in parentheses", first));
+        }
+        let right = match parser.parse_subexpr(self.prec_value(Precedence::Is)) {
+            Ok(right) => Box::new(right),
+            Err(error) => return Some(Err(error)),
+        };
+        let left = Box::new(left.clone());
+        Some(Ok(match equal {
+            true => Expr::IsNotDistinctFrom(left, right),
+            false => Expr::IsDistinctFrom(left, right),
+        }))
+    }
+
+    fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
+        if parser.peek_keyword(Keyword::TABLE) {
+            return Some(parser.parse_query().map(Statement::Query));
+        }
+        sequence::create(parser)
+    }
+
+    fn parse_column_option(
+        &self,
+        parser: &mut Parser<'_>,
+    ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
+        Ok(sequence::identity(parser).map(|option| option.map(Some)))
     }
 
     fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
@@ -116,4 +154,21 @@ impl Dialect for Bounded {
         supports_xml_expressions,
         supports_comment_optimizer_hint,
     }
+}
+
+/// Whether an expression is `x IS ..`.
+fn is_test(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::IsDistinctFrom(..)
+            | Expr::IsNotDistinctFrom(..)
+            | Expr::IsNull(_)
+            | Expr::IsNotNull(_)
+            | Expr::IsTrue(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotUnknown(_)
+    )
 }

@@ -3,6 +3,8 @@
 mod dialect;
 pub mod lex;
 pub(crate) mod normalize;
+mod sequence;
+mod unknown;
 pub(crate) mod utility;
 
 use scaledb_types::{Result, SqlError, SqlState};
@@ -35,9 +37,13 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
     }
     let dialect = dialect::Bounded::new(text);
     let mut parser = parser(&dialect, text)?;
-    let statement = parser.parse_statement().map_err(|error| error_of(error, text))?;
-    expect_end(&parser, text)?;
-    Ok(statement)
+    let statement = match parser.parse_statement().map_err(|error| error_of(error, text)) {
+        Ok(statement) => expect_end(&parser, text).map(|()| statement),
+        Err(error) => Err(error),
+    };
+    statement.map_err(|error| {
+        unknown::named(text).filter(|_| error.code() == SqlState::SYNTAX_ERROR).unwrap_or(error)
+    })
 }
 
 /// Parses a query that the catalog or a plan made.
@@ -114,15 +120,9 @@ fn error_of(error: ParserError, text: &str) -> SqlError {
     match place {
         Some((line, column)) => {
             let at = offset_of(text, line, column);
-            let mut error = utility::syntax_at(text, place_at(text, at));
-            if let Some((what, _)) = message.rsplit_once(" at Line: ") {
-                error = error.detail(format!("{what}."));
-            }
-            error
+            utility::syntax_at(text, place_at(text, at))
         }
-        None if message.contains("found: EOF") => {
-            utility::syntax_at(text, None).detail(format!("{message}."))
-        }
+        None if message.contains("found: EOF") => utility::syntax_at(text, None),
         None => SqlError::new(SqlState::SYNTAX_ERROR, "syntax error").detail(format!("{message}.")),
     }
 }

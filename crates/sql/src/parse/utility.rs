@@ -411,7 +411,26 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
     if at.accept("local") {
         return Ok(Utility::Set { local, name, value: None });
     }
+    if at.accept("interval") {
+        let text = value(at)?;
+        if at.accept("hour") && at.accept("to") {
+            at.expect("minute")?;
+        }
+        let hours = hours_of(&text).ok_or_else(|| {
+            SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, "a time zone interval is of hours and minutes")
+        })?;
+        return Ok(Utility::Set { local, name, value: Some(hours.to_string()) });
+    }
     Ok(Utility::Set { local, name, value: values(at)? })
+}
+
+/// The hours in `+05:30`.
+fn hours_of(text: &str) -> Option<f64> {
+    let (hours, minutes) = text.split_once(':').unwrap_or((text, "0"));
+    let size = hours.trim_start_matches(['+', '-']).parse::<u32>().ok()?;
+    let minutes: u32 = minutes.parse().ok()?;
+    let size = f64::from(size) + f64::from(minutes) / 60.0;
+    Some(if hours.starts_with('-') { -size } else { size })
 }
 
 fn constraint_name(at: &mut Cursor<'_>) -> Result<String> {
@@ -463,6 +482,9 @@ fn show(at: &mut Cursor<'_>) -> Result<Utility> {
 
 fn prepare(at: &mut Cursor<'_>) -> Result<Utility> {
     let name = at.name()?;
+    if name == "transaction" && at.ahead.is_some_and(|token| token.kind == Kind::Text) {
+        return Err(SqlError::unsupported("PREPARE TRANSACTION is not supported"));
+    }
     let mut types = Vec::new();
     if at.accept_sign("(") {
         types = pieces(at)?;

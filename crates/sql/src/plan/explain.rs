@@ -110,6 +110,10 @@ fn node(at: &Node, depth: usize, lines: &mut Vec<String>) {
             line(depth, format!("{word} on {}", table.desc.name), lines);
             node(source, depth + 1, lines);
         }
+        Node::Sets { input, .. } => {
+            line(depth, "ProjectSet".to_owned(), lines);
+            node(input, depth + 1, lines);
+        }
         Node::Window { input, .. } => {
             line(depth, "WindowAgg".to_owned(), lines);
             node(input, depth + 1, lines);

@@ -276,12 +276,28 @@ pub(crate) enum Node {
     },
     /// INSERT, UPDATE or DELETE with RETURNING, in WITH or at the top.
     Modify(Box<Modify>),
+    /// Calls of set-returning functions in a select list: as many rows as the longest has.
+    Sets {
+        input: Box<Node>,
+        sets: Vec<SetItem>,
+    },
     /// A window function: see `exec::window`.
     Window {
         input: Box<Node>,
         windows: Vec<Window>,
         carry: Vec<Slot>,
     },
+}
+
+/// A call of a set-returning function in a select list.
+#[derive(Clone, Debug)]
+pub(crate) struct SetItem {
+    pub(crate) call: crate::functions::SetCall,
+    /// The slots of its columns, and their types.
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) types: Vec<Type>,
+    /// The slot of the row as one value, if it has several columns.
+    pub(crate) row: Option<Slot>,
 }
 
 /// `row_number()` and its like over a partition.

@@ -74,6 +74,10 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             Modify::Update(update) => prepare(&mut update.source, used, true),
             Modify::Delete(delete) => prepare(&mut delete.source, used, true),
         },
+        Node::Sets { input, sets } => {
+            let own = sets.iter().flat_map(|set| set.call.args()).any(Expr::needs_worker);
+            prepare(input, used, reads || own);
+        }
         Node::Window { input, windows, .. } => {
             let own = windows.iter().any(|window| {
                 window.partition.iter().any(Expr::needs_worker) || window.order.iter().any(key_reads)

@@ -1,5 +1,6 @@
 //! What a running statement is given by its session.
 
+use crate::activity::Known;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
 use crate::plan::ForeignKey;
@@ -21,6 +22,8 @@ pub(crate) trait Host {
     fn catalog(&self) -> &Catalog;
     /// All settings.
     fn settings(&self) -> Vec<(String, String)>;
+    /// All sessions of the database.
+    fn sessions(&self) -> Vec<(u32, Known)>;
     /// User and database.
     fn names(&self) -> (&str, &str);
     /// The last value of a sequence, and whether it was given.

@@ -17,7 +17,6 @@ pub(super) struct CopyIn {
     insert: Arc<Compiled>,
     decoder: Decoder,
     types: Vec<Type>,
-    names: Vec<String>,
     table: String,
     rows: u64,
     /// Whether the statement is committed at its end.
@@ -115,9 +114,9 @@ impl<E: Engine> Session<E> {
         let info = CopyInfo { binary: copy.format == CopyFormat::Binary, columns: names.len() };
         let not_null: Vec<bool> = names.iter().map(|name| copy.force_not_null.contains(name)).collect();
         let null: Vec<bool> = names.iter().map(|name| copy.force_null.contains(name)).collect();
-        let decoder = Decoder::new(copy, not_null, null);
+        let decoder = Decoder::new(copy, names, not_null, null);
         let table = desc.name.clone();
-        self.copying = Some(CopyIn { insert, decoder, types, names, table, rows: 0, alone });
+        self.copying = Some(CopyIn { insert, decoder, types, table, rows: 0, alone });
         Ok(Executed::CopyIn(info))
     }
 
@@ -161,7 +160,7 @@ impl<E: Engine> Session<E> {
                 Ok(true) => {}
                 Ok(false) => break,
                 Err(error) => {
-                    result = Err(copying.place(error));
+                    result = Err(error.context(copying.decoder.place(&copying.table, true)));
                     break;
                 }
             }
@@ -172,7 +171,9 @@ impl<E: Engine> Session<E> {
             frame = std::mem::take(&mut exec.frame);
             drop(exec);
             if let Err(error) = inserted {
-                result = Err(copying.place(error));
+                // as PostgreSQL has it: a unique index names the line only
+                let whole = error.code() != SqlState::UNIQUE_VIOLATION;
+                result = Err(error.context(copying.decoder.place(&copying.table, whole)));
                 break;
             }
             copying.rows += 1;
@@ -188,21 +189,6 @@ impl<E: Engine> Session<E> {
         self.worker = Some(worker);
         self.transaction.deferred.append(&mut deferred);
         result
-    }
-}
-
-impl CopyIn {
-    /// The error with the place in the data where it happened.
-    fn place(&self, error: SqlError) -> SqlError {
-        if error.fields().detail.is_some() {
-            return error;
-        }
-        let column = self.decoder.column().and_then(|at| self.names.get(at));
-        let place = match column {
-            Some(column) => format!("COPY {}, row {}, column {column}.", self.table, self.rows + 1),
-            None => format!("COPY {}, row {}.", self.table, self.rows + 1),
-        };
-        error.detail(place)
     }
 }
 

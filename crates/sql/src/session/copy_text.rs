@@ -7,6 +7,8 @@ use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
 /// A row in a COPY has at most this many bytes.
 const MAX_ROW: usize = 64 << 20;
+/// Characters of the data that an error shows.
+const MAX_SHOWN: usize = 100;
 
 fn bad(message: impl Into<String>) -> SqlError {
     SqlError::new(SqlState::BAD_COPY_FILE_FORMAT, message.into())
@@ -31,10 +33,19 @@ pub(super) struct Decoder {
     ended: bool,
     column: Option<usize>,
     field: Vec<u8>,
+    names: Vec<String>,
+    /// The row at hand, and the number of its line.
+    row: std::ops::Range<usize>,
+    line: u64,
 }
 
 impl Decoder {
-    pub(super) fn new(copy: &Copy, force_not_null: Vec<bool>, force_null: Vec<bool>) -> Self {
+    pub(super) fn new(
+        copy: &Copy,
+        names: Vec<String>,
+        force_not_null: Vec<bool>,
+        force_null: Vec<bool>,
+    ) -> Self {
         Self {
             format: copy.format,
             delimiter: copy.delimiter,
@@ -52,12 +63,33 @@ impl Decoder {
             ended: false,
             column: None,
             field: Vec::new(),
+            names,
+            row: 0..0,
+            line: 0,
         }
     }
 
-    /// The column that an error was about.
-    pub(super) fn column(&self) -> Option<usize> {
-        self.column
+    /// Where the row at hand is, for an error about it: with the value if it is about one, or with the whole row.
+    #[cold]
+    pub(super) fn place(&self, table: &str, whole: bool) -> String {
+        let mut place = format!("COPY {table}, line {}", self.line);
+        let content = match self.column.and_then(|at| self.names.get(at)) {
+            Some(name) => {
+                place.push_str(&format!(", column {name}"));
+                self.field.as_slice()
+            }
+            None if whole => &self.buffer[self.row.clone()],
+            None => return place,
+        };
+        if self.format != CopyFormat::Binary {
+            let text = String::from_utf8_lossy(content);
+            let mut shown: String = text.chars().take(MAX_SHOWN).collect();
+            if shown.len() < text.len() {
+                shown.push_str("...");
+            }
+            place.push_str(&format!(": \"{shown}\""));
+        }
+        place
     }
 
     /// Adds data.
@@ -96,6 +128,7 @@ impl Decoder {
             None => return None,
         };
         let start = self.at;
+        self.line += 1;
         self.at += length + usize::from(found.is_some());
         let mut stop = start + length;
         if stop > start && self.buffer[stop - 1] == b'\r' {
@@ -112,6 +145,7 @@ impl Decoder {
             self.started = true;
         }
         let Some(line) = self.line(end) else { return Ok(false) };
+        self.row = line.clone();
         if &self.buffer[line.clone()] == b"\\." {
             self.ended = true;
             return Ok(false);
@@ -120,7 +154,7 @@ impl Decoder {
         for (number, &ty) in types.iter().enumerate() {
             self.column = Some(number);
             if at > line.end {
-                return Err(bad(format!("missing data for column number {}", number + 1)));
+                return Err(self.missing(number));
             }
             let mut stop = at;
             while stop < line.end && self.buffer[stop] != self.delimiter {
@@ -155,6 +189,7 @@ impl Decoder {
                 self.ended = true;
                 return Ok(false);
             }
+            self.row = line.clone();
             return self.csv_fields(line, types, env, out);
         }
     }
@@ -168,6 +203,9 @@ impl Decoder {
             if self.quoted && b == self.escape && self.escape != self.quote {
                 at += 2;
                 continue;
+            }
+            if b == b'\n' {
+                self.line += 1;
             }
             if b == self.quote {
                 self.quoted = !self.quoted;
@@ -187,7 +225,15 @@ impl Decoder {
             return Err(bad("unterminated CSV quoted field"));
         }
         self.at = self.buffer.len();
+        self.line += 1;
         Ok(Some(start..self.buffer.len()))
+    }
+
+    /// A row with too few columns.
+    #[cold]
+    fn missing(&mut self, number: usize) -> SqlError {
+        self.column = None;
+        bad(format!("missing data for column \"{}\"", self.names[number]))
     }
 
     fn csv_fields(
@@ -202,7 +248,7 @@ impl Decoder {
         for (number, &ty) in types.iter().enumerate() {
             self.column = Some(number);
             if !more {
-                return Err(bad(format!("missing data for column number {}", number + 1)));
+                return Err(self.missing(number));
             }
             self.field.clear();
             let mut was_quoted = false;
@@ -271,8 +317,10 @@ impl Decoder {
             self.started = true;
         }
         let mut at = self.at;
+        // the end of the data ends the rows, too: not every client sends the trailer
         let Some(count) = self.bytes::<2>(&mut at).map(i16::from_be_bytes) else {
-            return if end { Err(bad("unexpected EOF in COPY data")) } else { Ok(false) };
+            let part = end && at < self.buffer.len();
+            return if part { Err(bad("unexpected EOF in COPY data")) } else { Ok(false) };
         };
         if count == -1 {
             self.ended = true;
@@ -299,6 +347,7 @@ impl Decoder {
             places.push(Some(at..at + length));
             at += length;
         }
+        self.line += 1;
         for (number, (place, &ty)) in places.into_iter().zip(types).enumerate() {
             self.column = Some(number);
             out.push(match place {

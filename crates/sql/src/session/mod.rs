@@ -88,6 +88,7 @@ impl<E: Engine> Session<E> {
     pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
         let place = shared.workers.place();
         let flag = shared.gate.flag();
+        shared.sessions.enter(id, user, database);
         let version = shared.version();
         let mut session = Self {
             state: State::new(shared, id, user, database),
@@ -176,6 +177,7 @@ impl<E: Engine> Session<E> {
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         let parts = ["search_path", "timezone", "datestyle", "intervalstyle"].map(get);
         self.settings_key = Arc::from(parts.join("\n").as_str());
+        self.state.shared.sessions.call(self.state.id, &get("application_name"));
     }
 
     /// Runs a text of one statement or more, as the simple query protocol does.
@@ -365,6 +367,7 @@ impl<E: Engine> Drop for Session<E> {
             self.state.shared.workers.give(&self.place, worker);
         }
         self.state.shared.workers.leave(&self.place);
+        self.state.shared.sessions.leave(self.state.id);
     }
 }
 

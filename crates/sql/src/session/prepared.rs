@@ -124,6 +124,14 @@ impl<E: Engine> Session<E> {
                 output.ty = Type::TEXT;
             }
         }
+        for output in &mut bound.output {
+            if crate::bind::expr::is_named(output.ty) {
+                let name = crate::functions::SessionFn::name_of(output.ty);
+                binder.mark(&output.expr);
+                let oid = std::mem::replace(&mut output.expr, crate::plan::expr::Expr::Const(Value::Null));
+                output.expr = crate::plan::expr::Expr::Session(Box::new((name, vec![oid])));
+            }
+        }
         let columns: Vec<Column> = bound
             .output
             .iter()

@@ -232,6 +232,11 @@ fn emit_row<W: Worker>(
         let env = exec.context.env;
         match expr {
             Expr::Slot(slot) => sink.value(env, column.ty, &exec.frame[*slot])?,
+            Expr::Session(call) if call.0.is_name() => {
+                let oid = exec.eval(&call.1[0])?;
+                let name = exec.context.call(&call.0, std::slice::from_ref(&oid))?;
+                sink.named(env, column.ty, &oid, &name)?;
+            }
             other => {
                 let value = exec.eval(other)?;
                 sink.value(env, column.ty, &value)?;

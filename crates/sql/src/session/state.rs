@@ -365,6 +365,10 @@ impl<E: Engine> Host for State<E> {
         self.settings.borrow().all()
     }
 
+    fn sessions(&self) -> Vec<(u32, crate::activity::Known)> {
+        self.shared.sessions.all()
+    }
+
     fn names(&self) -> (&str, &str) {
         (&self.user, &self.database)
     }

@@ -1,6 +1,6 @@
 //! Functions that read the catalog.
 
-use super::rows::{OWNER, SCHEMAS, schema_oid};
+use super::rows::{ARRAY_FUNCTIONS, DATABASE_OWNER, OWNER, SCHEMAS, schema_oid};
 use crate::functions::SessionFn;
 use crate::session::context::Host;
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Relation, TableDesc};
@@ -10,7 +10,7 @@ use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 const VERSION: &str = concat!("PostgreSQL 15.0 (ScaleDB ", env!("CARGO_PKG_VERSION"), ")");
 
 /// A name in quotes if it needs them.
-fn quoted(name: &str) -> String {
+pub(super) fn quoted(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
@@ -42,12 +42,20 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
                     || function.name != "pg_table_is_visible",
             ),
         },
-        "pg_get_userbyid" => Value::text(if oid == Some(OWNER) { user } else { "unknown" }),
+        "pg_get_userbyid" => match oid {
+            None => Value::Null,
+            Some(OWNER) => Value::text(user),
+            Some(DATABASE_OWNER) => Value::text("pg_database_owner"),
+            Some(oid) => Value::from(format!("unknown (OID={oid})")),
+        },
         "pg_get_expr" => args[0].clone(),
         "pg_get_indexdef" => {
             let table = oid.and_then(|oid| Some((index_table(catalog, oid)?, oid)));
             match (table, args.get(1).and_then(Value::as_i64).unwrap_or(0)) {
-                (Some((table, oid)), 0) => index_definition(table, oid).map_or(Value::Null, Value::from),
+                (Some((table, oid)), 0) => {
+                    let pretty = args.get(2).is_some_and(Value::is_true) && table.schema == "public";
+                    index_definition(table, oid, !pretty).map_or(Value::Null, Value::from)
+                }
                 (Some((table, oid)), column) => {
                     index_column(table, oid, column).map_or(Value::Null, Value::from)
                 }
@@ -55,7 +63,8 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
             }
         }
         "pg_get_constraintdef" => {
-            oid.and_then(|oid| constraint_definition(catalog, oid)).map_or(Value::Null, Value::from)
+            let pretty = args.get(1).is_some_and(Value::is_true);
+            oid.and_then(|oid| constraint_definition(catalog, oid, pretty)).map_or(Value::Null, Value::from)
         }
         "pg_get_viewdef" => match oid.and_then(|oid| catalog.get(oid)) {
             Some(Relation::View(view)) => Value::text(format!("{};", view.query)),
@@ -64,8 +73,10 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
         "pg_get_serial_sequence" => serial_sequence(catalog, text, args.get(1).and_then(Value::as_str))?,
         "pg_relation_is_publishable" => Value::Bool(true),
         "pg_partition_ancestors" => args[0].clone(),
-        "pg_relation_size" | "pg_total_relation_size" | "pg_table_size" | "pg_indexes_size" => Value::Int8(0),
-        "pg_encoding_to_char" => Value::text("UTF8"),
+        "pg_encoding_to_char" | "getdatabaseencoding" => Value::text("UTF8"),
+        // tables are not in files of their own
+        "pg_tablespace_location" => Value::text(""),
+        "pg_collation_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
         "pg_char_to_encoding" => Value::Int4(6),
         "to_regclass" => match text {
             Some(text) => find_relation(catalog, text).map_or(Value::Null, Value::Oid),
@@ -108,12 +119,13 @@ fn index_table(catalog: &Catalog, oid: u32) -> Option<&TableDesc> {
 }
 
 /// The relation of a name as text: perhaps quoted, perhaps with a schema.
-fn find_relation(catalog: &Catalog, text: &str) -> Option<u32> {
+pub(super) fn find_relation(catalog: &Catalog, text: &str) -> Option<u32> {
     use crate::parse::lex::{Lexer, name_of};
     let names: Vec<String> = Lexer::new(text).filter_map(|token| name_of(token, text)).collect();
     let (schema, name) = match &names[..] {
         [name] => (None, name),
-        [schema, name] => (Some(schema.as_str()), name),
+        // a database before them is ignored, as in statements
+        [schema, name] | [_, schema, name] => (Some(schema.as_str()), name),
         _ => return None,
     };
     let in_schema = |schema: &str| {
@@ -149,7 +161,18 @@ fn cast(host: &dyn Host, function: &SessionFn, value: &Value) -> Result<Value> {
                 0 => undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{text}\" does not exist")),
                 oid => Ok(Value::Oid(oid)),
             },
-            Base::Regrole => Ok(Value::Oid(OWNER)),
+            Base::Regrole if text == host.names().0 => Ok(Value::Oid(OWNER)),
+            Base::Regrole if text == "pg_database_owner" => Ok(Value::Oid(DATABASE_OWNER)),
+            Base::Regrole => undefined(SqlState::UNDEFINED_OBJECT, format!("role \"{text}\" does not exist")),
+            Base::Regproc => {
+                let name = text.strip_prefix("pg_catalog.").unwrap_or(text);
+                match ARRAY_FUNCTIONS.iter().find(|(_, function)| *function == name) {
+                    Some((oid, _)) => Ok(Value::Oid(*oid)),
+                    None => {
+                        undefined(SqlState::UNDEFINED_FUNCTION, format!("function \"{text}\" does not exist"))
+                    }
+                }
+            }
             _ => Ok(Value::Oid(0)),
         };
     }
@@ -158,6 +181,7 @@ fn cast(host: &dyn Host, function: &SessionFn, value: &Value) -> Result<Value> {
         Base::Regclass => match name_of(catalog, *oid) {
             Some((schema, name)) if schema == "information_schema" => format!("{schema}.{}", quoted(&name)),
             Some((_, name)) => quoted(&name),
+            None if *oid == 0 => "-".to_owned(),
             None => oid.to_string(),
         },
         Base::Regtype => match Type::from_oid(*oid) {
@@ -169,7 +193,13 @@ fn cast(host: &dyn Host, function: &SessionFn, value: &Value) -> Result<Value> {
             .iter()
             .find(|(_, known)| known == oid)
             .map_or(oid.to_string(), |(name, _)| (*name).to_owned()),
-        Base::Regrole => quoted(host.names().0),
+        Base::Regrole if *oid == OWNER => quoted(host.names().0),
+        Base::Regrole if *oid == DATABASE_OWNER => "pg_database_owner".to_owned(),
+        Base::Regproc => match ARRAY_FUNCTIONS.iter().find(|(known, _)| known == oid) {
+            Some((_, name)) => (*name).to_owned(),
+            None if *oid == 0 => "-".to_owned(),
+            None => oid.to_string(),
+        },
         _ if *oid == 0 => "-".to_owned(),
         _ => oid.to_string(),
     }))
@@ -184,7 +214,7 @@ fn columns_of(table: &TableDesc, oid: u32) -> Option<(&str, bool, &[scaledb_cata
 }
 
 /// CREATE INDEX of an index.
-pub(super) fn index_definition(table: &TableDesc, oid: u32) -> Option<String> {
+pub(super) fn index_definition(table: &TableDesc, oid: u32, with_schema: bool) -> Option<String> {
     let (name, unique, columns) = columns_of(table, oid)?;
     let columns: Vec<String> = columns
         .iter()
@@ -200,7 +230,8 @@ pub(super) fn index_definition(table: &TableDesc, oid: u32) -> Option<String> {
         })
         .collect();
     let unique = if unique { "UNIQUE " } else { "" };
-    let table = format!("{}.{}", quoted(&table.schema), quoted(&table.name));
+    let schema = if with_schema { format!("{}.", quoted(&table.schema)) } else { String::new() };
+    let table = format!("{schema}{}", quoted(&table.name));
     Some(format!("CREATE {unique}INDEX {} ON {table} USING btree ({})", quoted(name), columns.join(", ")))
 }
 
@@ -215,7 +246,7 @@ fn names(table: &TableDesc, columns: impl Iterator<Item = i16>) -> String {
 }
 
 /// A constraint as ALTER TABLE ADD takes it.
-pub(super) fn constraint_definition(catalog: &Catalog, oid: u32) -> Option<String> {
+fn constraint_definition(catalog: &Catalog, oid: u32, pretty: bool) -> Option<String> {
     for table in catalog.tables() {
         if let Some(key) = table.primary_key.as_ref().filter(|key| key.oid == oid) {
             return Some(format!("PRIMARY KEY ({})", names(table, key.columns.iter().map(|c| c.attnum))));
@@ -224,7 +255,12 @@ pub(super) fn constraint_definition(catalog: &Catalog, oid: u32) -> Option<Strin
             return Some(format!("UNIQUE ({})", names(table, index.columns.iter().map(|c| c.attnum))));
         }
         if let Some(check) = table.checks.iter().find(|check| check.oid == oid) {
-            return Some(format!("CHECK (({}))", check.expression));
+            let expression = &check.expression;
+            return Some(if pretty {
+                format!("CHECK ({expression})")
+            } else {
+                format!("CHECK (({expression}))")
+            });
         }
         if let Some(key) = table.foreign_keys.iter().find(|key| key.oid == oid) {
             return Some(foreign_key(catalog, table, key));

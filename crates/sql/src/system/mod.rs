@@ -1,6 +1,8 @@
 //! The system catalogs, as tables that the planner reads: computed from the catalog of the transaction.
 
 pub(crate) mod functions;
+mod information;
+mod printed;
 mod rows;
 mod tables;
 

@@ -1,6 +1,8 @@
 //! The rows of the system catalogs.
 
 use super::functions::index_definition;
+use super::information;
+use super::printed::printed_default;
 use crate::session::context::Context;
 use crate::session::state::column_type;
 use scaledb_catalog::{Action, Catalog, Identity, Relation, TableDesc};
@@ -10,20 +12,27 @@ use std::sync::Arc;
 /// Oids of the schemas.
 pub(super) const SCHEMAS: [(&str, u32); 3] =
     [("pg_catalog", 11), ("information_schema", 13_500), ("public", 2_200)];
-/// The only role.
+/// The only role that logs in.
 pub(super) const OWNER: u32 = 10;
+/// The role whose member is the owner of the database; it owns the schema `public`.
+pub(super) const DATABASE_OWNER: u32 = 6_171;
+/// The functions that read and write arrays: clients recognize the types of arrays by them.
+pub(super) const ARRAY_FUNCTIONS: [(u32, &str); 4] =
+    [(750, "array_in"), (751, "array_out"), (2_400, "array_recv"), (2_401, "array_send")];
 const DATABASE: u32 = 5;
+/// The catalog of relations, among the catalogs.
+const PG_CLASS: u32 = 1_259;
 const HEAP: u32 = 2;
 const BTREE: u32 = 403;
 
 /// A row under construction: columns that are not named take what their type has for nothing.
-struct Row {
+pub(super) struct Row {
     columns: &'static [(&'static str, Type)],
     values: Vec<Value>,
 }
 
 impl Row {
-    fn new(table: &str) -> Self {
+    pub(super) fn new(table: &str) -> Self {
         let columns = super::find(None, table).or_else(|| super::find(Some("information_schema"), table));
         let columns = columns.map_or(&[][..], |(_, columns)| columns);
         let values = columns
@@ -43,38 +52,38 @@ impl Row {
         Self { columns, values }
     }
 
-    fn set(mut self, name: &str, value: Value) -> Self {
+    pub(super) fn set(mut self, name: &str, value: Value) -> Self {
         if let Some(at) = self.columns.iter().position(|(column, _)| *column == name) {
             self.values[at] = value;
         }
         self
     }
 
-    fn text(self, name: &str, value: &str) -> Self {
+    pub(super) fn text(self, name: &str, value: &str) -> Self {
         self.set(name, Value::text(value))
     }
 
-    fn oid(self, name: &str, value: u32) -> Self {
+    pub(super) fn oid(self, name: &str, value: u32) -> Self {
         self.set(name, Value::Oid(value))
     }
 
-    fn int2(self, name: &str, value: usize) -> Self {
+    pub(super) fn int2(self, name: &str, value: usize) -> Self {
         self.set(name, Value::Int2(value as i16))
     }
 
-    fn int4(self, name: &str, value: i32) -> Self {
+    pub(super) fn int4(self, name: &str, value: i32) -> Self {
         self.set(name, Value::Int4(value))
     }
 
-    fn letter(self, name: &str, value: u8) -> Self {
+    pub(super) fn letter(self, name: &str, value: u8) -> Self {
         self.set(name, Value::Char(value))
     }
 
-    fn flag(self, name: &str, value: bool) -> Self {
+    pub(super) fn flag(self, name: &str, value: bool) -> Self {
         self.set(name, Value::Bool(value))
     }
 
-    fn yes(self, name: &str, value: bool) -> Self {
+    pub(super) fn yes(self, name: &str, value: bool) -> Self {
         self.text(name, if value { "YES" } else { "NO" })
     }
 }
@@ -107,7 +116,8 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
         "pg_namespace" => SCHEMAS
             .iter()
             .map(|(schema, oid)| {
-                Row::new(name).oid("oid", *oid).text("nspname", schema).oid("nspowner", OWNER)
+                let owner = if *schema == "public" { DATABASE_OWNER } else { OWNER };
+                Row::new(name).oid("oid", *oid).text("nspname", schema).oid("nspowner", owner)
             })
             .collect(),
         "pg_attribute" => attributes(catalog)?,
@@ -120,7 +130,8 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                 table.columns.iter().filter_map(|column| {
                     let default = column.default.as_ref()?;
                     let row = Row::new(name).oid("oid", table.oid).oid("adrelid", table.oid);
-                    Some(row.int2("adnum", column.attnum as usize).text("adbin", default))
+                    let printed = printed_default(catalog, column, default);
+                    Some(row.int2("adnum", column.attnum as usize).text("adbin", &printed))
                 })
             })
             .collect(),
@@ -148,6 +159,11 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                 .oid("oid", OWNER)
                 .text("rolname", user)
                 .int4("rolconnlimit", -1),
+            Row::new(name)
+                .flag("rolinherit", true)
+                .oid("oid", DATABASE_OWNER)
+                .text("rolname", "pg_database_owner")
+                .int4("rolconnlimit", -1),
         ],
         "pg_user" => vec![
             Row::new(name)
@@ -156,6 +172,54 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                 .flag("usecreatedb", true)
                 .flag("usesuper", true),
         ],
+        "pg_statio_all_tables" => catalog
+            .tables()
+            .map(|table| {
+                let row = Row::new(name).oid("relid", table.oid);
+                row.text("schemaname", &table.schema).text("relname", &table.name)
+            })
+            .collect(),
+        "pg_depend" => catalog
+            .relations()
+            .filter_map(|relation| {
+                let Relation::Sequence(sequence) = relation else { return None };
+                let (table, attnum) = sequence.owned_by?;
+                let column = catalog.table(table).and_then(|t| t.position(attnum).map(|at| &t.columns[at]));
+                let identity = column.is_some_and(|column| column.identity.is_some());
+                Some(
+                    Row::new(name)
+                        .oid("classid", PG_CLASS)
+                        .oid("objid", sequence.oid)
+                        .oid("refclassid", PG_CLASS)
+                        .oid("refobjid", table)
+                        .int4("refobjsubid", i32::from(attnum))
+                        .letter("deptype", if identity { b'i' } else { b'a' }),
+                )
+            })
+            .collect(),
+        "pg_proc" => ARRAY_FUNCTIONS
+            .iter()
+            .map(|(oid, function)| {
+                let row = Row::new(name).oid("oid", *oid).text("proname", function).oid("pronamespace", 11);
+                row.oid("proowner", OWNER).letter("prokind", b'f')
+            })
+            .collect(),
+        "pg_stat_activity" => context
+            .host
+            .sessions()
+            .into_iter()
+            .map(|(id, session)| {
+                Row::new(name)
+                    .oid("datid", DATABASE)
+                    .text("datname", &session.database)
+                    .int4("pid", id as i32)
+                    .oid("usesysid", OWNER)
+                    .text("usename", &session.user)
+                    .text("application_name", &session.application)
+                    .set("backend_start", Value::Timestamptz(session.begun))
+                    .text("backend_type", "client backend")
+            })
+            .collect(),
         "pg_settings" => context
             .host
             .settings()
@@ -196,7 +260,7 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                         .text("schemaname", &table.schema)
                         .text("tablename", &table.name)
                         .text("indexname", index)
-                        .text("indexdef", &index_definition(table, oid).unwrap_or_default())
+                        .text("indexdef", &index_definition(table, oid, true).unwrap_or_default())
                 })
             })
             .collect(),
@@ -232,7 +296,7 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                     .yes("is_typed", false)
             })
             .collect(),
-        "columns" => columns(catalog, database)?,
+        "columns" => information::columns(catalog, database)?,
         "schemata" => SCHEMAS
             .iter()
             .map(|(schema, _)| {
@@ -240,8 +304,10 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                 row.text("schema_name", schema).text("schema_owner", user)
             })
             .collect(),
-        "table_constraints" => table_constraints(catalog, database),
-        "key_column_usage" => key_columns(catalog, database),
+        "table_constraints" => information::table_constraints(catalog, database),
+        "key_column_usage" => information::key_columns(catalog, database),
+        "constraint_column_usage" => information::constraint_columns(catalog, database),
+        "referential_constraints" => information::referential(catalog, database),
         _ => Vec::new(),
     };
     Ok(rows.into_iter().map(|row| row.values).collect())
@@ -405,6 +471,10 @@ fn types(catalog: &Catalog) -> Vec<Row> {
                     .flag("typisdefined", true)
                     .letter("typdelim", b',')
                     .oid("typelem", element.map_or(0, Type::oid))
+                    .oid("typinput", if ty.array { ARRAY_FUNCTIONS[0].0 } else { 0 })
+                    .oid("typoutput", if ty.array { ARRAY_FUNCTIONS[1].0 } else { 0 })
+                    .oid("typreceive", if ty.array { ARRAY_FUNCTIONS[2].0 } else { 0 })
+                    .oid("typsend", if ty.array { ARRAY_FUNCTIONS[3].0 } else { 0 })
                     .oid("typarray", if ty.array { 0 } else { array.map_or(0, Type::oid) })
                     .letter("typalign", b'i')
                     .letter("typstorage", if ty.len() < 0 { b'x' } else { b'p' })
@@ -572,134 +642,4 @@ fn sequences(context: &Context<'_>, name: &'static str, database: &str, user: &s
                 .yes("cycle_option", sequence.cycle)
         })
         .collect()
-}
-
-fn columns(catalog: &Catalog, database: &str) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for table in catalog.tables() {
-        for (number, column) in table.columns.iter().enumerate() {
-            let ty = column_type(column)?;
-            let numeric = match ty.base {
-                _ if ty.array => None,
-                Base::Int2 => Some((16, 2, Some(0))),
-                Base::Int4 => Some((32, 2, Some(0))),
-                Base::Int8 => Some((64, 2, Some(0))),
-                Base::Float4 => Some((24, 2, None)),
-                Base::Float8 => Some((53, 2, None)),
-                Base::Numeric => ty.precision_scale().map(|(precision, scale)| (precision, 10, Some(scale))),
-                _ => None,
-            };
-            let option = |value: Option<i32>| value.map_or(Value::Null, Value::Int4);
-            let time = matches!(ty.base, Base::Time | Base::Timestamp | Base::Timestamptz | Base::Interval);
-            let precision = match ty.base {
-                Base::Date => Some(0),
-                _ if time => Some(if ty.typmod >= 0 { ty.typmod & 7 } else { 6 }),
-                _ => None,
-            };
-            let default = column.default.as_ref().filter(|_| column.identity.is_none());
-            rows.push(
-                Row::new("columns")
-                    .text("table_catalog", database)
-                    .text("table_schema", &table.schema)
-                    .text("table_name", &table.name)
-                    .text("column_name", &column.name)
-                    .int4("ordinal_position", number as i32 + 1)
-                    .set("column_default", default.map_or(Value::Null, Value::text))
-                    .yes("is_nullable", !column.not_null)
-                    .text("data_type", &if ty.array { "ARRAY".to_owned() } else { ty.sql_name() })
-                    .set("character_maximum_length", option(ty.char_length().map(|n| n as i32)))
-                    .set("character_octet_length", option(ty.char_length().map(|n| n as i32 * 4)))
-                    .set("numeric_precision", option(numeric.map(|n| n.0)))
-                    .set("numeric_precision_radix", option(numeric.map(|n| n.1)))
-                    .set("numeric_scale", option(numeric.and_then(|n| n.2)))
-                    .set("datetime_precision", option(precision))
-                    .text("udt_catalog", database)
-                    .text("udt_schema", "pg_catalog")
-                    .text("udt_name", &ty.name())
-                    .yes("is_identity", column.identity.is_some())
-                    .set(
-                        "identity_generation",
-                        match column.identity {
-                            None => Value::Null,
-                            Some(Identity::Always) => Value::text("ALWAYS"),
-                            Some(Identity::ByDefault) => Value::text("BY DEFAULT"),
-                        },
-                    )
-                    .text("is_generated", "NEVER")
-                    .yes("is_updatable", true),
-            );
-        }
-    }
-    Ok(rows)
-}
-
-/// Constraints of a table: name, kind, columns, deferrable, deferred.
-type Listed<'t> = (&'t str, &'static str, Vec<i16>, bool, bool);
-
-fn listed(table: &TableDesc) -> Vec<Listed<'_>> {
-    let numbers = |columns: &[scaledb_catalog::KeyColumn]| columns.iter().map(|c| c.attnum).collect();
-    let mut found: Vec<Listed<'_>> = Vec::new();
-    if let Some(key) = &table.primary_key {
-        found.push((&key.name, "PRIMARY KEY", numbers(&key.columns), false, false));
-    }
-    for index in table.indexes.iter().filter(|index| index.constraint) {
-        found.push((&index.name, "UNIQUE", numbers(&index.columns), false, false));
-    }
-    for key in &table.foreign_keys {
-        found.push((&key.name, "FOREIGN KEY", key.columns.clone(), key.deferrable, key.deferred));
-    }
-    for check in &table.checks {
-        found.push((&check.name, "CHECK", Vec::new(), false, false));
-    }
-    found
-}
-
-fn table_constraints(catalog: &Catalog, database: &str) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for table in catalog.tables() {
-        for (name, kind, _, deferrable, deferred) in listed(table) {
-            rows.push(
-                Row::new("table_constraints")
-                    .text("constraint_catalog", database)
-                    .text("constraint_schema", &table.schema)
-                    .text("constraint_name", name)
-                    .text("table_catalog", database)
-                    .text("table_schema", &table.schema)
-                    .text("table_name", &table.name)
-                    .text("constraint_type", kind)
-                    .yes("is_deferrable", deferrable)
-                    .yes("initially_deferred", deferred)
-                    .yes("enforced", true),
-            );
-        }
-    }
-    rows
-}
-
-fn key_columns(catalog: &Catalog, database: &str) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for table in catalog.tables() {
-        for (name, kind, columns, ..) in listed(table) {
-            for (number, attnum) in columns.into_iter().enumerate() {
-                let at = number as i32 + 1;
-                let foreign = kind == "FOREIGN KEY";
-                rows.push(
-                    Row::new("key_column_usage")
-                        .text("constraint_catalog", database)
-                        .text("constraint_schema", &table.schema)
-                        .text("constraint_name", name)
-                        .text("table_catalog", database)
-                        .text("table_schema", &table.schema)
-                        .text("table_name", &table.name)
-                        .text("column_name", table.column_name(attnum))
-                        .int4("ordinal_position", at)
-                        .set(
-                            "position_in_unique_constraint",
-                            if foreign { Value::Int4(at) } else { Value::Null },
-                        ),
-                );
-            }
-        }
-    }
-    rows
 }

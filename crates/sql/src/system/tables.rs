@@ -215,6 +215,46 @@ pub(super) const TABLES: &[Table] = &[
         ("opcowner", Type::OID), ("opcfamily", Type::OID), ("opcintype", Type::OID), ("opcdefault", Type::BOOL),
         ("opckeytype", Type::OID),
     ] },
+    Table { schema: "pg_catalog", name: "pg_auth_members", oid: 1261, columns: &[
+        ("roleid", Type::OID), ("member", Type::OID), ("grantor", Type::OID), ("admin_option", Type::BOOL),
+    ] },
+    Table { schema: "pg_catalog", name: "pg_shdescription", oid: 2396, columns: &[
+        ("objoid", Type::OID), ("classoid", Type::OID), ("description", Type::TEXT),
+    ] },
+    Table { schema: "pg_catalog", name: "pg_event_trigger", oid: 3466, columns: &[
+        ("oid", Type::OID), ("evtname", Type::NAME), ("evtevent", Type::NAME), ("evtowner", Type::OID),
+        ("evtfoid", Type::OID), ("evtenabled", Type::CHAR), ("evttags", TEXTS),
+    ] },
+    Table { schema: "pg_catalog", name: "pg_db_role_setting", oid: 2964, columns: &[
+        ("setdatabase", Type::OID), ("setrole", Type::OID), ("setconfig", TEXTS),
+    ] },
+    Table { schema: "pg_catalog", name: "pg_default_acl", oid: 826, columns: &[
+        ("oid", Type::OID), ("defaclrole", Type::OID), ("defaclnamespace", Type::OID),
+        ("defaclobjtype", Type::CHAR), ("defaclacl", TEXTS),
+    ] },
+    Table { schema: "pg_catalog", name: "pg_foreign_data_wrapper", oid: 2328, columns: &[
+        ("oid", Type::OID), ("fdwname", Type::NAME), ("fdwowner", Type::OID), ("fdwhandler", Type::REGPROC),
+        ("fdwvalidator", Type::REGPROC), ("fdwacl", TEXTS), ("fdwoptions", TEXTS),
+    ] },
+    Table { schema: "pg_catalog", name: "pg_largeobject_metadata", oid: 2995, columns: &[
+        ("oid", Type::OID), ("lomowner", Type::OID), ("lomacl", TEXTS),
+    ] },
+    Table { schema: "pg_catalog", name: "pg_subscription", oid: 6100, columns: &[
+        ("oid", Type::OID), ("subdbid", Type::OID), ("subname", Type::NAME), ("subowner", Type::OID),
+        ("subenabled", Type::BOOL), ("subconninfo", Type::TEXT), ("subpublications", TEXTS),
+    ] },
+    // what a session does at the moment is not told: NULL
+    Table { schema: "pg_catalog", name: "pg_stat_activity", oid: 12009, columns: &[
+        ("datid", Type::OID), ("datname", Type::NAME), ("pid", Type::INT4),
+        ("usesysid", Type::OID), ("usename", Type::NAME), ("application_name", Type::TEXT),
+        ("client_addr", Type::TEXT), ("client_hostname", Type::TEXT),
+        ("backend_start", Type::TIMESTAMPTZ), ("xact_start", Type::TIMESTAMPTZ), ("query_start", Type::TIMESTAMPTZ),
+        ("state_change", Type::TIMESTAMPTZ), ("wait_event_type", Type::TEXT), ("wait_event", Type::TEXT),
+        ("state", Type::TEXT), ("query", Type::TEXT), ("backend_type", Type::TEXT),
+    ] },
+    Table { schema: "pg_catalog", name: "pg_statio_all_tables", oid: 12008, columns: &[
+        ("relid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME),
+    ] },
     Table { schema: "information_schema", name: "tables", oid: 13000, columns: &[
         ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),
         ("table_type", Type::TEXT), ("self_referencing_column_name", Type::NAME),
@@ -255,5 +295,16 @@ pub(super) const TABLES: &[Table] = &[
         ("sequence_catalog", Type::NAME), ("sequence_schema", Type::NAME), ("sequence_name", Type::NAME),
         ("data_type", Type::TEXT), ("start_value", Type::TEXT), ("minimum_value", Type::TEXT),
         ("maximum_value", Type::TEXT), ("increment", Type::TEXT), ("cycle_option", Type::TEXT),
+    ] },
+    Table { schema: "information_schema", name: "constraint_column_usage", oid: 13007, columns: &[
+        ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),
+        ("column_name", Type::NAME), ("constraint_catalog", Type::NAME), ("constraint_schema", Type::NAME),
+        ("constraint_name", Type::NAME),
+    ] },
+    Table { schema: "information_schema", name: "referential_constraints", oid: 13008, columns: &[
+        ("constraint_catalog", Type::NAME), ("constraint_schema", Type::NAME), ("constraint_name", Type::NAME),
+        ("unique_constraint_catalog", Type::NAME), ("unique_constraint_schema", Type::NAME),
+        ("unique_constraint_name", Type::NAME), ("match_option", Type::TEXT), ("update_rule", Type::TEXT),
+        ("delete_rule", Type::TEXT),
     ] },
 ];

@@ -10,7 +10,7 @@ use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::{
     self, ColumnDef, ColumnOption, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint,
-    Ident, ReferentialAction, TableConstraint,
+    Ident, NullsDistinctOption, ReferentialAction, TableConstraint,
 };
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl<E: Engine> Session<E> {
                     self.unique(desc, name, vec![key])?;
                 }
                 ColumnOption::Check(check) => {
-                    self.check(desc, name.or(check.name.as_ref()), &check.expr, Some(&own))?;
+                    self.check(desc, name.or(check.name.as_ref()), &check.expr)?;
                 }
                 ColumnOption::ForeignKey(key) => {
                     let mut key = key.clone();
@@ -57,11 +57,14 @@ impl<E: Engine> Session<E> {
                 self.primary_key(desc, key.name.as_ref(), columns)
             }
             TableConstraint::Unique(key) => {
+                if matches!(key.nulls_distinct, NullsDistinctOption::NotDistinct) {
+                    return Err(SqlError::unsupported("NULLS NOT DISTINCT is not supported"));
+                }
                 let columns =
                     key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
                 self.unique(desc, key.name.as_ref(), columns)
             }
-            TableConstraint::Check(check) => self.check(desc, check.name.as_ref(), &check.expr, None),
+            TableConstraint::Check(check) => self.check(desc, check.name.as_ref(), &check.expr),
             TableConstraint::ForeignKey(key) => self.foreign_key(desc, key),
             _ => Err(SqlError::unsupported("this kind of constraint is not supported")),
         }
@@ -121,19 +124,18 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    fn check(
-        &mut self,
-        desc: &mut TableDesc,
-        name: Option<&Ident>,
-        expr: &ast::Expr,
-        column: Option<&str>,
-    ) -> Result<()> {
+    fn check(&mut self, desc: &mut TableDesc, name: Option<&Ident>, expr: &ast::Expr) -> Result<()> {
+        let expression = expr.to_string();
         let table = desc.name.clone();
-        let mut parts = vec![table.as_str()];
-        parts.extend(column);
+        let mut parts = vec![table];
+        // a check of one column has its name
+        if let [column] = &mentioned(desc, &expression)[..] {
+            parts.push(column.clone());
+        }
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         let name = self.constraint_name(desc, name, &parts, "check")?;
         let oid = self.state.shared.new_oid();
-        desc.checks.push(CheckDesc { oid, name, expression: expr.to_string() });
+        desc.checks.push(CheckDesc { oid, name, expression });
         Ok(())
     }
 
@@ -323,4 +325,16 @@ fn no_duplicates(desc: &TableDesc, columns: &[KeyColumn]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The columns that an expression names.
+fn mentioned(desc: &TableDesc, expression: &str) -> Vec<String> {
+    use crate::parse::lex::{Lexer, name_of};
+    let mut found: Vec<String> = Vec::new();
+    for name in Lexer::new(expression).filter_map(|token| name_of(token, expression)) {
+        if desc.column(&name).is_some() && !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
 }

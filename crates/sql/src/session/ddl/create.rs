@@ -286,8 +286,16 @@ impl<E: Engine> Session<E> {
         if create.predicate.is_some() {
             return Err(SqlError::unsupported("partial indexes are not supported"));
         }
-        if let Some(ast::IndexType::Custom(name)) = &create.using {
-            return Err(SqlError::unsupported(format!("indexes of type {name} are not supported")));
+        match &create.using {
+            // what hash indexes do, ordered ones do, too
+            None | Some(ast::IndexType::BTree | ast::IndexType::Hash) => {}
+            Some(other) => {
+                let name = other.to_string().to_lowercase();
+                return Err(SqlError::unsupported(format!("indexes of type {name} are not supported")));
+            }
+        }
+        if create.nulls_distinct == Some(false) {
+            return Err(SqlError::unsupported("NULLS NOT DISTINCT is not supported"));
         }
         self.begin_change()?;
         let table = self.lookup_table(&create.table_name)?;

@@ -58,7 +58,7 @@ impl<E: Engine> Session<E> {
             }
             other => {
                 return Err(SqlError::unsupported(format!("{} is not supported", words_of(other)))
-                    .hint("docs/internals/sql.md says what is."));
+                    .hint("docs/compatibility.md says what is."));
             }
         };
         Ok(tag)

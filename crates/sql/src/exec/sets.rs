@@ -1,0 +1,89 @@
+//! Set-returning functions in select lists.
+
+use super::{Exec, Flow, Next, row_weight};
+use crate::plan::{Node, SetItem};
+use scaledb_engine::Worker;
+use scaledb_types::{Env, Result, Type, Value};
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// For each row, the rows of the functions side by side; NULL where one has ended before the others.
+    pub(super) fn sets(&mut self, input: &Node, sets: &[SetItem], next: Next<'_, 'a, W>) -> Result<Flow> {
+        self.run(input, &mut |exec| {
+            if let [set] = sets {
+                return exec.set_call(&set.call, &mut |exec, row| {
+                    exec.tick()?;
+                    exec.put_set(set, Some(&row));
+                    next(exec)
+                });
+            }
+            let mut lists: Vec<Vec<Vec<Value>>> = Vec::with_capacity(sets.len());
+            let mut weight = 0;
+            for set in sets {
+                let mut rows = Vec::new();
+                let _ = exec.set_call(&set.call, &mut |exec, row| {
+                    exec.tick()?;
+                    let bytes = row_weight(&row);
+                    exec.memory.take(bytes)?;
+                    weight += bytes;
+                    rows.push(row);
+                    Ok(Flow::Continue(()))
+                })?;
+                lists.push(rows);
+            }
+            let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+            let mut flow = Flow::Continue(());
+            for at in 0..longest {
+                for (set, rows) in sets.iter().zip(&lists) {
+                    exec.put_set(set, rows.get(at).map(Vec::as_slice));
+                }
+                flow = next(exec)?;
+                if flow.is_break() {
+                    break;
+                }
+            }
+            exec.memory.give(weight);
+            Ok(flow)
+        })
+    }
+
+    fn put_set(&mut self, set: &SetItem, row: Option<&[Value]>) {
+        if let Some(slot) = set.row {
+            let text = row.map_or(Value::Null, |row| record_text(self.context.env, &set.types, row));
+            self.frame[slot] = text;
+        }
+        for (at, &slot) in set.slots.iter().enumerate() {
+            self.frame[slot] = row.and_then(|row| row.get(at)).cloned().unwrap_or_default();
+        }
+    }
+}
+
+/// A row as the text of a record: `(1,"a b",)`.
+fn record_text(env: &Env, types: &[Type], row: &[Value]) -> Value {
+    let mut out = vec![b'('];
+    let mut field = Vec::new();
+    for (number, (value, &ty)) in row.iter().zip(types).enumerate() {
+        if number > 0 {
+            out.push(b',');
+        }
+        if value.is_null() {
+            continue;
+        }
+        field.clear();
+        value.write_text(ty, env, &mut field);
+        let special = |byte: &u8| b"(),\"\\".contains(byte) || byte.is_ascii_whitespace();
+        if !field.is_empty() && !field.iter().any(special) {
+            out.extend_from_slice(&field);
+            continue;
+        }
+        out.push(b'"');
+        for &byte in &field {
+            if byte == b'"' || byte == b'\\' {
+                out.push(byte);
+            }
+            out.push(byte);
+        }
+        out.push(b'"');
+    }
+    out.push(b')');
+    Value::text(String::from_utf8_lossy(&out))
+}

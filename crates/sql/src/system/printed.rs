@@ -1,0 +1,64 @@
+//! Expressions of the catalog as PostgreSQL prints them.
+
+use super::functions::quoted;
+use crate::bind::expr::literal_text;
+use crate::session::state::column_type;
+use scaledb_catalog::{Catalog, ColumnDesc};
+use scaledb_types::Type;
+use sqlparser::ast::{DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
+
+/// The default of a column: a literal with its type, a sequence by the name that finds it.
+pub(super) fn printed_default(catalog: &Catalog, column: &ColumnDesc, text: &str) -> String {
+    let Ok(expr) = crate::parse::expression(text) else { return text.to_owned() };
+    match &expr {
+        Expr::Value(value) => {
+            let ty = column_type(column).map_or_else(|_| "text".to_owned(), type_name);
+            match (&value.value, literal_text(&value.value)) {
+                (_, Some(literal)) => format!("'{}'::{ty}", literal.replace('\'', "''")),
+                (Value::Null, _) => format!("NULL::{ty}"),
+                _ => text.to_owned(),
+            }
+        }
+        Expr::Function(function) => match (sequence(function), function.name.to_string().as_str()) {
+            (Some(name), "nextval") => format!("nextval('{}'::regclass)", found_by(catalog, &name)),
+            _ => text.to_owned(),
+        },
+        _ => text.to_owned(),
+    }
+}
+
+/// A type as casts name it: without its length.
+fn type_name(ty: Type) -> String {
+    match ty.plain().sql_name().as_str() {
+        "character" => "bpchar".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// The argument of `nextval('..'::regclass)` or `nextval('..')`.
+fn sequence(function: &sqlparser::ast::Function) -> Option<String> {
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = &list.args[..] else { return None };
+    let literal = match argument {
+        Expr::Cast { expr, data_type: DataType::Regclass, .. } => expr,
+        Expr::Cast { expr, data_type: DataType::Custom(name, _), .. }
+            if name.to_string().eq_ignore_ascii_case("regclass") =>
+        {
+            expr
+        }
+        other => other,
+    };
+    let Expr::Value(value) = literal else { return None };
+    literal_text(&value.value).map(str::to_owned)
+}
+
+/// A name without its schema, if it is found so.
+fn found_by(catalog: &Catalog, name: &str) -> String {
+    let found = super::functions::find_relation(catalog, name).and_then(|oid| catalog.get(oid));
+    let shown = match found {
+        Some(relation) if relation.schema() == "public" => quoted(relation.name()),
+        Some(relation) => format!("{}.{}", quoted(relation.schema()), quoted(relation.name())),
+        None => name.to_owned(),
+    };
+    shown.replace('\'', "''")
+}
