@@ -40,6 +40,7 @@ pub(crate) struct Compiled {
 /// A session's hold on a compiled statement. Each run takes another one: its owners are counted in memory of the
 /// session, not in the statement's, which all sessions read.
 #[derive(Clone, Debug)]
+#[expect(clippy::redundant_allocation, reason = "the second count is the point")]
 pub(crate) struct Held(Arc<Arc<Compiled>>);
 
 impl Held {
