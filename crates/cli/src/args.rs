@@ -202,6 +202,10 @@ pub(crate) enum Workload {
     YcsbReadInsert,
     /// SmallBank: six short transactions, a hot spot
     Smallbank,
+    /// SQL: prepared selects of one row by its key, each a transaction
+    PointSelect,
+    /// SQL: prepared updates of one row by its key, each a transaction
+    PointUpdate,
     /// How often threads can read each kind of clock
     Clock,
     /// How old the state is that a snapshot shows, beside threads that write
@@ -225,7 +229,8 @@ pub(crate) struct BenchArgs {
     /// The engine
     #[arg(long, value_enum, default_value_t = EngineKind::Acc)]
     pub(crate) engine: EngineKind,
-    /// tpcc, tpcc-np, tpcc-nd: run prepared statements of SQL instead of calls of the engine
+    /// tpcc, tpcc-np, tpcc-nd: run prepared statements of SQL instead of calls of the engine; point-select,
+    /// point-update: how SQL is run [default: embedded]
     #[arg(long, value_enum, value_name = "BY")]
     pub(crate) sql: Option<SqlBy>,
     /// With --sql wire: a server to measure, such as PostgreSQL, instead of one in this process:
@@ -247,7 +252,7 @@ pub(crate) struct BenchArgs {
     /// tpcc: load only 2,000 items and 60 customers per district
     #[arg(long)]
     pub(crate) small: bool,
-    /// ycsb, smallbank: records, customers [default: 1000000]
+    /// ycsb, smallbank, point-...: records, customers [default: 1000000; point-...: 100000]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=MAX_RECORDS))]
     pub(crate) records: Option<u32>,
     /// ycsb: fields of a record [default: 1; ycsb-read-insert: 10]
@@ -378,6 +383,7 @@ pub(crate) enum Family {
     Tpcc,
     Ycsb,
     SmallBank,
+    Point,
     Clock,
     Staleness,
 }
@@ -387,6 +393,7 @@ impl Workload {
         match self {
             Self::Tpcc | Self::TpccNp | Self::TpccNd => Family::Tpcc,
             Self::Smallbank => Family::SmallBank,
+            Self::PointSelect | Self::PointUpdate => Family::Point,
             Self::Clock => Family::Clock,
             Self::Staleness => Family::Staleness,
             _ => Family::Ycsb,
@@ -399,7 +406,22 @@ impl Workload {
     }
 }
 
+impl Family {
+    fn has_records(self) -> bool {
+        matches!(self, Self::Ycsb | Self::SmallBank | Self::Point)
+    }
+
+    fn has_sql(self) -> bool {
+        matches!(self, Self::Tpcc | Self::Point)
+    }
+}
+
 impl BenchArgs {
+    /// How SQL reaches the database, if the workload is run in SQL.
+    pub(crate) fn sql(&self) -> Option<SqlBy> {
+        self.sql.or((self.workload.family() == Family::Point).then_some(SqlBy::Embedded))
+    }
+
     pub(crate) fn threads(&self) -> usize {
         self.threads.map_or(cores(), usize::from)
     }
@@ -423,7 +445,7 @@ impl BenchArgs {
         let misplaced = [
             ("--warehouses", self.warehouses.is_some(), family == Family::Tpcc),
             ("--small", self.small, family == Family::Tpcc),
-            ("--records", self.records.is_some(), matches!(family, Family::Ycsb | Family::SmallBank)),
+            ("--records", self.records.is_some(), family.has_records()),
             ("--fields", self.fields.is_some(), family == Family::Ycsb),
             ("--field-bytes", self.field_bytes.is_some(), family == Family::Ycsb),
             ("--theta", self.theta.is_some(), family == Family::Ycsb),
@@ -434,8 +456,8 @@ impl BenchArgs {
             ("--index-updates", self.index_updates.is_some(), runs_transactions),
             ("--snapshot-reads", self.snapshot_reads, runs_transactions),
             ("--directory", self.directory.is_some(), runs_transactions),
-            ("--sql", self.sql.is_some(), family == Family::Tpcc),
-            ("--connect", self.connect.is_some(), family == Family::Tpcc),
+            ("--sql", self.sql.is_some(), family.has_sql()),
+            ("--connect", self.connect.is_some(), family.has_sql()),
         ];
         for (option, given, applies) in misplaced {
             if given && !applies {
@@ -449,7 +471,7 @@ impl BenchArgs {
         if self.index_updates.is_some() && self.engine == EngineKind::Cicada {
             return Err("--index-updates does not apply to cicada; leave it out".into());
         }
-        if self.connect.is_some() && self.sql != Some(SqlBy::Wire) {
+        if self.connect.is_some() && self.sql() != Some(SqlBy::Wire) {
             return Err("--connect needs --sql wire".into());
         }
         // the statements say how they are run; the engine, where it is kept, is opened in memory
@@ -459,7 +481,7 @@ impl BenchArgs {
             ("--pin", self.pin),
             ("--directory", self.directory.is_some()),
         ];
-        let given = of_the_engine.iter().find(|(_, given)| *given && self.sql.is_some());
+        let given = of_the_engine.iter().find(|(_, given)| *given && self.sql().is_some());
         given.map_or(Ok(()), |(option, _)| {
             Err(format!("{option} does not apply to --sql; leave it out").into())
         })

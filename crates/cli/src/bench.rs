@@ -69,8 +69,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result {
     }
     let finished = match args.engine {
         _ if args.connect.is_some() => sql::measure_other(args)?,
-        EngineKind::Acc if args.sql.is_some() => sql::measure(args, open_acc(args)?)?,
-        EngineKind::Cicada if args.sql.is_some() => sql::measure(args, open_cicada(args)?)?,
+        EngineKind::Acc if args.sql().is_some() => sql::measure(args, open_acc(args)?)?,
+        EngineKind::Cicada if args.sql().is_some() => sql::measure(args, open_cicada(args)?)?,
         EngineKind::Acc => measure(args, &open_acc(args)?)?,
         EngineKind::Cicada => measure(args, &open_cicada(args)?)?,
     };
@@ -82,7 +82,7 @@ fn measure<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     match args.workload.family() {
         Family::Ycsb => run_ycsb(args, engine),
         Family::SmallBank => run_smallbank(args, engine),
-        Family::Tpcc | Family::Clock | Family::Staleness => run_tpcc(args, engine),
+        Family::Tpcc | Family::Point | Family::Clock | Family::Staleness => run_tpcc(args, engine),
     }
 }
 
@@ -100,7 +100,7 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
             parameters: parameters.clone(),
             index_updates: args.index_updates.unwrap_or_default(),
             snapshot_reads: args.snapshot_reads,
-            sql: args.sql.map(|by| format!("{by:?}").to_lowercase()),
+            sql: args.sql().map(|by| format!("{by:?}").to_lowercase()),
             seed: args.seed,
             load_seconds: *load_seconds,
             report,

@@ -55,6 +55,8 @@ fn help_names_every_workload() {
         "ycsb-1",
         "ycsb-read-insert",
         "smallbank",
+        "point-select",
+        "point-update",
         "clock",
     ];
     assert!(workloads.iter().all(|w| help.contains(&format!("- {w}:"))), "{help}");

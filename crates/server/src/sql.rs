@@ -64,7 +64,7 @@ where
                 session,
                 unnamed: Formats::new(),
                 named: HashMap::new(),
-                settings_may_differ: true,
+                settings_generation: None,
             },
             pid,
             parameters: parameters.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
@@ -105,8 +105,8 @@ pub struct SqlSession<E: Engine> {
     unnamed: Formats,
     /// Those of named portals, where they are not all text.
     named: HashMap<Box<str>, Formats>,
-    /// A statement ran that changes settings.
-    settings_may_differ: bool,
+    /// The settings' generation when time limits were derived from them.
+    settings_generation: Option<u64>,
 }
 
 impl<E: Engine> SqlSession<E> {
@@ -136,14 +136,8 @@ impl<E: Engine> SqlSession<E> {
     fn finish(&mut self, last: Option<Tag>, reply: &mut Reply<'_>) {
         self.aside(reply);
         if let Some(tag) = last {
-            self.note(tag);
             reply.complete(tag);
         }
-    }
-
-    fn note(&mut self, tag: Tag) {
-        self.settings_may_differ |=
-            matches!(tag.words, "SET" | "RESET" | "DISCARD ALL" | "ROLLBACK" | "SELECT");
     }
 
     fn timeout(&self, name: &str) -> Duration {
@@ -153,9 +147,11 @@ impl<E: Engine> SqlSession<E> {
 
 impl<E: Engine> Limited for SqlSession<E> {
     fn new_timeouts(&mut self) -> Option<Timeouts> {
-        if !std::mem::take(&mut self.settings_may_differ) {
+        let generation = Some(self.session.settings_generation());
+        if self.settings_generation == generation {
             return None;
         }
+        self.settings_generation = generation;
         Some(Timeouts {
             statement: self.timeout(STATEMENT_TIMEOUT),
             idle_in_transaction: self.timeout(IDLE_TIMEOUT),
@@ -176,7 +172,6 @@ impl<E: Engine> Backend for SqlSession<E> {
         let mut sink = Sink::new(reply, Formats::new());
         let done = self.session.simple(sql, &mut sink);
         let last = sink.waiting;
-        self.settings_may_differ = true;
         self.finish(last, reply);
         done.map(step).map_err(report)
     }
@@ -211,8 +206,9 @@ impl<E: Engine> Backend for SqlSession<E> {
     }
 
     fn describe_portal(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()> {
-        let description = self.session.describe_portal(name).map_err(report)?;
-        describe(description.columns.as_deref(), &self.formats(name), reply);
+        let formats = self.formats(name);
+        let columns = self.session.describe_portal(name).map_err(report)?;
+        describe(columns, &formats, reply);
         Ok(())
     }
 

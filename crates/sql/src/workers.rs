@@ -2,7 +2,8 @@
 //!
 //! An engine has a bounded number of workers, and a database may have more sessions. A session keeps its
 //! worker between transactions in a place where others find it: taking it from there and putting it back
-//! costs an uncontended lock. Who finds none waits, and is handed the next one that is given back.
+//! costs an uncontended lock. Who finds none waits, and is handed the next one that is given back. Workers are boxed:
+//! they move several times in each transaction.
 
 use scaledb_base::Error;
 use scaledb_base::limits::MAX_WORKERS;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Where a session leaves its worker between transactions.
 #[derive(Debug)]
-pub(crate) struct Place<W>(Mutex<Option<W>>);
+pub(crate) struct Place<W>(Mutex<Option<Box<W>>>);
 
 /// The longest wait for a worker of another session.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,7 +30,7 @@ const SPARED: usize = 16;
 pub(crate) struct Workers<W> {
     places: Mutex<Vec<Arc<Place<W>>>>,
     /// Workers of sessions that have ended.
-    idle: Mutex<Vec<W>>,
+    idle: Mutex<Vec<Box<W>>>,
     returned: Condvar,
     /// Sessions that wait for a worker.
     waiting: AtomicUsize,
@@ -62,14 +63,14 @@ impl<W: Worker> Workers<W> {
     /// # Errors
     /// 53300 if all are at work for too long.
     #[inline]
-    pub(crate) fn take<E: Engine<Worker = W>>(&self, place: &Place<W>, engine: &E) -> Result<W> {
+    pub(crate) fn take<E: Engine<Worker = W>>(&self, place: &Place<W>, engine: &E) -> Result<Box<W>> {
         // the lock is released before others' places are looked at, and this one among them
         let own = place.0.lock().take();
         own.map_or_else(|| self.find(engine), Ok)
     }
 
     #[cold]
-    fn find<E: Engine<Worker = W>>(&self, engine: &E) -> Result<W> {
+    fn find<E: Engine<Worker = W>>(&self, engine: &E) -> Result<Box<W>> {
         if let Some(worker) = self.idle.lock().pop() {
             return Ok(worker);
         }
@@ -87,11 +88,11 @@ impl<W: Worker> Workers<W> {
     }
 
     /// A new worker, if there may be one more.
-    fn make<E: Engine<Worker = W>>(&self, engine: &E) -> Result<Option<W>> {
+    fn make<E: Engine<Worker = W>>(&self, engine: &E) -> Result<Option<Box<W>>> {
         // counts; the engine has the last word
         if self.made.fetch_add(1, Ordering::Relaxed) < MAX_WORKERS - SPARED {
             match engine.worker() {
-                Ok(worker) => return Ok(Some(worker)),
+                Ok(worker) => return Ok(Some(Box::new(worker))),
                 Err(Error::TooManyWorkers { .. }) => {}
                 Err(error) => {
                     self.made.fetch_sub(1, Ordering::Relaxed);
@@ -104,7 +105,7 @@ impl<W: Worker> Workers<W> {
     }
 
     /// Waits for a worker that another session gives back.
-    fn wait(&self) -> Option<W> {
+    fn wait(&self) -> Option<Box<W>> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(worker) = self.steal() {
@@ -125,7 +126,7 @@ impl<W: Worker> Workers<W> {
         }
     }
 
-    fn steal(&self) -> Option<W> {
+    fn steal(&self) -> Option<Box<W>> {
         let places: Vec<_> = self.places.lock().clone();
         places.iter().find_map(|place| place.0.lock().take())
     }
@@ -142,7 +143,7 @@ impl<W: Worker> Workers<W> {
 
     /// Puts a worker back after a transaction.
     #[inline]
-    pub(crate) fn give(&self, place: &Place<W>, worker: W) {
+    pub(crate) fn give(&self, place: &Place<W>, worker: Box<W>) {
         *place.0.lock() = Some(worker);
         // behind the place's lock: who has looked there and found nothing is counted
         if self.waiting.load(Ordering::Relaxed) > 0 {

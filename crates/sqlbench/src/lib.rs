@@ -11,7 +11,9 @@
 //! Values travel in the protocol's binary format on both ways, so that both run the same code of the database.
 
 mod client;
+mod conflict;
 mod embedded;
+pub mod point;
 mod rows;
 pub mod tpcc;
 mod values;

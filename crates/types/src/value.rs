@@ -16,7 +16,7 @@ pub type Text = smol_str::SmolStr;
 /// [`Type::is_oid`]). `==`, [`Ord`] and [`std::hash::Hash`] are those of grouping and of btree operator classes:
 /// NULL equals NULL and is greatest, NaN equals NaN and is greater than every number, -0 equals 0, numeric 1.0
 /// equals 1.00. Values of different variants have an order too, which means nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub enum Value {
     /// No value.
     #[default]
@@ -81,6 +81,18 @@ impl Value {
     #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Self::Null)
+    }
+
+    /// Makes it NULL: at less cost than an assignment for values that own nothing.
+    #[inline]
+    pub fn take_null(&mut self) {
+        match self {
+            Self::Null => {}
+            Self::Bool(_) | Self::Int2(_) | Self::Int4(_) | Self::Int8(_) | Self::Timestamp(_) => {
+                std::mem::forget(std::mem::take(self));
+            }
+            _ => *self = Self::Null,
+        }
     }
 
     /// Whether it is true: what WHERE asks, to which NULL is false.
@@ -159,6 +171,48 @@ impl Value {
             Self::Jsonb(_) => Base::Jsonb,
         };
         ty.base == base
+    }
+}
+
+impl Clone for Value {
+    /// The short ones, which most are, where the call stands.
+    #[inline]
+    fn clone(&self) -> Self {
+        match self {
+            Self::Null => Self::Null,
+            Self::Int2(v) => Self::Int2(*v),
+            Self::Int4(v) => Self::Int4(*v),
+            Self::Int8(v) => Self::Int8(*v),
+            other => other.clone_any(),
+        }
+    }
+}
+
+impl Value {
+    #[inline(never)]
+    fn clone_any(&self) -> Self {
+        match self {
+            Self::Null => Self::Null,
+            Self::Bool(v) => Self::Bool(*v),
+            Self::Int2(v) => Self::Int2(*v),
+            Self::Int4(v) => Self::Int4(*v),
+            Self::Int8(v) => Self::Int8(*v),
+            Self::Float4(v) => Self::Float4(*v),
+            Self::Float8(v) => Self::Float8(*v),
+            Self::Numeric(v) => Self::Numeric(v.clone()),
+            Self::Text(v) => Self::Text(v.clone()),
+            Self::Char(v) => Self::Char(*v),
+            Self::Bytea(v) => Self::Bytea(v.clone()),
+            Self::Date(v) => Self::Date(*v),
+            Self::Time(v) => Self::Time(*v),
+            Self::Timestamp(v) => Self::Timestamp(*v),
+            Self::Timestamptz(v) => Self::Timestamptz(*v),
+            Self::Interval(v) => Self::Interval(*v),
+            Self::Uuid(v) => Self::Uuid(*v),
+            Self::Jsonb(v) => Self::Jsonb(v.clone()),
+            Self::Oid(v) => Self::Oid(*v),
+            Self::Array(v) => Self::Array(v.clone()),
+        }
     }
 }
 

@@ -1,12 +1,13 @@
-//! `scaledb bench tpcc --sql`: TPC-C by prepared statements, in process, or over the wire to any server.
+//! `scaledb bench` in SQL: TPC-C and single statements, prepared, in process, or over the wire to any server.
 
 use super::{Check, Finished, mix};
 use crate::Result;
-use crate::args::{BenchArgs, SqlBy, scale};
+use crate::args::{BenchArgs, SqlBy, Workload, scale};
 use crate::progress::Line;
 use scaledb_engine::{Engine, Stats};
 use scaledb_server::{Config, Server, Sql};
 use scaledb_sql::{Database, Session};
+use scaledb_sqlbench::point::{self, Points, Statement};
 use scaledb_sqlbench::tpcc::{CLASSES, Terminal, check, create, load};
 use scaledb_sqlbench::{Client, Embedded, Rows, Wire};
 use scaledb_workloads::driver::{Options, run_connected};
@@ -15,6 +16,9 @@ use scaledb_workloads::tpcc::{Condition, Inputs, Mix, Scale};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
+/// Rows of the table of single statements, unless another number is given: as many as pgbench has at scale 1.
+const RECORDS: u32 = 100_000;
+
 /// Measures a database on an engine of this process.
 pub(super) fn measure<E: Engine>(args: &BenchArgs, engine: E) -> Result<Finished>
 where
@@ -22,7 +26,7 @@ where
     Session<E>: Send,
 {
     let database = Database::open(engine)?;
-    if args.sql == Some(SqlBy::Embedded) {
+    if args.sql() == Some(SqlBy::Embedded) {
         let clients = (0..args.threads()).map(|_| Embedded::new(&database)).collect();
         let name = format!("{}, SQL in process", database.engine().name());
         return drive(args, &name, clients, Some(&|| database.engine().stats()));
@@ -115,6 +119,19 @@ pub(crate) fn conditions<C: Client>(clients: &mut [C], scale: Scale) -> Result<V
 fn drive<C: Client>(
     args: &BenchArgs,
     name: &str,
+    clients: Vec<C>,
+    stats: Option<&dyn Fn() -> Stats>,
+) -> Result<Finished> {
+    match args.workload {
+        Workload::PointSelect => drive_points(args, name, clients, Statement::Select, stats),
+        Workload::PointUpdate => drive_points(args, name, clients, Statement::Update, stats),
+        _ => drive_tpcc(args, name, clients, stats),
+    }
+}
+
+fn drive_tpcc<C: Client>(
+    args: &BenchArgs,
+    name: &str,
     mut clients: Vec<C>,
     stats: Option<&dyn Fn() -> Stats>,
 ) -> Result<Finished> {
@@ -131,4 +148,42 @@ fn drive<C: Client>(
         false => Check::Conditions(conditions(&mut clients, scale)?),
     };
     Ok(Finished { parameters: serde_json::to_value(scale)?, load_seconds, report, check })
+}
+
+fn drive_points<C: Client>(
+    args: &BenchArgs,
+    name: &str,
+    mut clients: Vec<C>,
+    statement: Statement,
+    stats: Option<&dyn Fn() -> Stats>,
+) -> Result<Finished> {
+    let records = args.records.unwrap_or(RECORDS);
+    let start = Instant::now();
+    clients.first_mut().map_or(Ok(()), |client| point::create(client, records))?;
+    let load_seconds = start.elapsed().as_secs_f64();
+    if !args.json {
+        println!("  {name}\n  loaded in {load_seconds:.1} s");
+    }
+    let points = clients.into_iter().enumerate();
+    let points = points.map(|(number, client)| Points::new(client, statement, records, args.seed, number));
+    let points = points.collect::<std::result::Result<Vec<_>, _>>()?;
+    let mut line = Line::new();
+    let result = run_connected(name, &point::CLASSES, points, &args.options(), stats, |progress| {
+        if !args.json {
+            line.show(progress);
+        }
+    });
+    line.end();
+    let (mut report, points) = result?;
+    // the engine's tables have names of their own
+    report.tables.clear();
+    let brought: i64 = points.iter().map(Points::brought).sum();
+    let check = match points.into_iter().next() {
+        Some(first) if !args.no_check => match point::total(&mut first.into_client())? {
+            total if total == brought => Check::Passed,
+            total => Check::Failed(format!("the balances add up to {total}, not {brought}")),
+        },
+        _ => Check::NotMade,
+    };
+    Ok(Finished { parameters: serde_json::json!({ "records": records }), load_seconds, report, check })
 }

@@ -534,6 +534,8 @@ impl Binder<'_> {
             old,
             row,
             set,
+            columns,
+            copies: Vec::new(),
             moves,
             projection,
             checks,

@@ -18,6 +18,7 @@ use crate::memory::Memory;
 use crate::plan::{Node, Slot};
 use crate::session::context::Context;
 use scaledb_engine::{RowId, Worker};
+use scaledb_row::RowBuf;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -31,6 +32,39 @@ pub(crate) type Next<'n, 'a, W> = &'n mut dyn FnMut(&mut Exec<'a, W>) -> Result<
 /// Rows that are kept.
 pub(crate) type Rows = Rc<Vec<Box<[Value]>>>;
 
+/// What a run works in, empty between runs: kept for its memory.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// NULL everywhere between runs; as long as the longest that was wanted.
+    frame: Vec<Value>,
+    /// Slots of the last run.
+    slots: usize,
+    rows: Vec<Option<RowId>>,
+    buffer: Option<RowBuf>,
+}
+
+/// Slots that are kept at most.
+const LONG_FRAME: usize = 1_024;
+
+/// Words of the longest row whose memory is kept.
+const LONG_ROW: usize = 1_024;
+
+impl Scratch {
+    /// Lets go of values, which may be large.
+    pub(crate) fn clear(&mut self) {
+        if self.frame.len() > LONG_FRAME {
+            self.frame = Vec::new();
+        }
+        for value in self.frame.iter_mut().take(self.slots) {
+            value.take_null();
+        }
+        self.rows.clear();
+        if self.buffer.as_ref().is_some_and(|row| row.words().len() > LONG_ROW) {
+            self.buffer = None;
+        }
+    }
+}
+
 /// A run of a statement.
 pub(crate) struct Exec<'a, W> {
     /// The engine's worker; absent while a scan of it runs.
@@ -39,8 +73,12 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) context: &'a Context<'a>,
     pub(crate) params: &'a [Value],
     pub(crate) frame: Vec<Value>,
+    /// How many slots of the frame are the run's.
+    slots: usize,
     /// The names of the rows that scans are at.
     pub(crate) rows: Vec<Option<RowId>>,
+    /// A row to be inserted, kept for its memory.
+    pub(crate) buffer: Option<RowBuf>,
     /// What is computed once in a run.
     pub(crate) kept: Vec<Option<Rows>>,
     /// Common table expressions that are in scope.
@@ -81,16 +119,21 @@ impl<'a, W: Worker> Exec<'a, W> {
         context: &'a Context<'a>,
         params: &'a [Value],
         (slots, scans, keeps): (usize, usize, usize),
-        frame: Vec<Value>,
+        scratch: Scratch,
     ) -> Self {
-        let mut frame = frame;
-        frame.resize(slots, Value::Null);
+        let Scratch { mut frame, mut rows, buffer, .. } = scratch;
+        if frame.len() < slots {
+            frame.resize(slots, Value::Null);
+        }
+        rows.resize(scans, None);
         Self {
             worker: Some(worker),
             context,
             params,
             frame,
-            rows: vec![None; scans],
+            slots,
+            rows,
+            buffer,
             kept: vec![None; keeps],
             ctes: vec![None; keeps],
             memory: Memory::new(context.budget, context.memory_limit),
@@ -99,6 +142,11 @@ impl<'a, W: Worker> Exec<'a, W> {
             deferred: Vec::new(),
             ticks: 0,
         }
+    }
+
+    /// The end of the run.
+    pub(crate) fn into_scratch(self) -> Scratch {
+        Scratch { frame: self.frame, slots: self.slots, rows: self.rows, buffer: self.buffer }
     }
 
     /// The engine's worker.

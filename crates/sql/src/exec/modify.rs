@@ -52,15 +52,21 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     fn insert(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
-        let conflict = insert.conflict.as_ref();
-        let uniques = insert.table.desc.indexes.iter().filter(|index| index.unique).count()
-            + usize::from(insert.table.desc.primary_key.is_some());
-        let mut state = Inserting {
-            insert,
-            buffer: RowBuf::new(&insert.table.info.schema),
-            touched: HashSet::new(),
-            first_looks: uniques > 1 && conflict.is_some_and(|conflict| conflict.index.is_some()),
+        let chooses = insert.conflict.as_ref().is_some_and(|conflict| conflict.index.is_some());
+        let uniques = || {
+            insert.table.desc.indexes.iter().filter(|index| index.unique).count()
+                + usize::from(insert.table.desc.primary_key.is_some())
         };
+        let buffer = self.buffer.take().unwrap_or_else(|| RowBuf::new(&insert.table.info.schema));
+        let first_looks = chooses && uniques() > 1;
+        let mut state = Inserting { insert, buffer, touched: HashSet::new(), first_looks };
+        self.insert_rows(&mut state, next)?;
+        self.buffer = Some(state.buffer);
+        Ok(())
+    }
+
+    fn insert_rows(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
+        let insert = state.insert;
         if insert.reads {
             let mut rows: Vec<Box<[Value]>> = Vec::new();
             let _ = self.run(&insert.source, &mut |exec| {
@@ -77,7 +83,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 for (&slot, value) in insert.row.iter().zip(row) {
                     self.frame[slot] = value;
                 }
-                self.insert_row(&mut state, next)?;
+                self.insert_row(state, next)?;
             }
             return Ok(());
         }
@@ -86,7 +92,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let value = exec.eval(value)?;
                 exec.frame[slot] = value;
             }
-            exec.insert_row(&mut state, next)?;
+            exec.insert_row(state, next)?;
             Ok(Flow::Continue(()))
         })?;
         Ok(())
@@ -219,7 +225,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     fn update(&mut self, update: &Update, next: Next<'_, 'a, W>) -> Result<()> {
         let table = &*update.table;
-        let columns: Vec<usize> = update.set.iter().map(|(column, _)| *column).collect();
+        let columns = &update.columns;
         let needs_old =
             update.moves || !update.checks.referred.is_empty() || !update.checks.references.is_empty();
         if is_point(&update.source) && !update.moves {
@@ -233,7 +239,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     };
                     let frame = &exec.frame;
                     let done = worker.update_at(table.info.id, row, &update.projection, |image| {
-                        for &column in &columns {
+                        for &column in columns {
                             codec::set(image, table, column, &frame[update.row[column]])?;
                         }
                         Ok(())
@@ -275,11 +281,11 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut moved: Vec<&Change> = Vec::new();
         for change in &changes {
             self.tick()?;
-            if update.moves && self.moves(table, &columns, &change.old, &change.new) {
+            if update.moves && self.moves(table, columns, &change.old, &change.new) {
                 self.delete_row(table, change.row)?;
                 moved.push(change);
             } else {
-                self.update_row(table, change.row, &columns, &update.projection, &change.new)?;
+                self.update_row(table, change.row, columns, &update.projection, &change.new)?;
             }
         }
         // keys that rows leave and others take
@@ -310,7 +316,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Computes the new row of an UPDATE into its slots.
     fn new_row(&mut self, update: &Update) -> Result<()> {
-        for (&new, &old) in update.row.iter().zip(&update.old) {
+        for &(new, old) in &update.copies {
             self.frame[new] = self.frame[old].clone();
         }
         for (column, value) in &update.set {
@@ -455,11 +461,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         next: Next<'_, 'a, W>,
     ) -> Result<()> {
         let Some(returning) = returning else { return Ok(()) };
-        let mut values = Vec::with_capacity(returning.len());
-        for expr in returning {
-            values.push(self.eval(expr)?);
-        }
-        for (&slot, value) in slots.iter().zip(values) {
+        // the slots are theirs alone: no other of the expressions reads them
+        for (expr, &slot) in returning.iter().zip(slots) {
+            let value = self.eval(expr)?;
             self.frame[slot] = value;
         }
         let _ = next(self)?;

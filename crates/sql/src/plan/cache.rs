@@ -3,10 +3,14 @@
 use super::Plan;
 use crate::api::Column;
 use crate::parse::utility::Utility;
+use hashbrown::HashTable;
+use rapidhash::fast::RandomState;
 use scaledb_sync::lock::Mutex;
 use scaledb_types::Type;
 use sqlparser::ast::Statement;
 use std::collections::HashMap;
+use std::hash::BuildHasher;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// What a statement is.
@@ -33,6 +37,27 @@ pub(crate) struct Compiled {
     pub(crate) version: u64,
 }
 
+/// A session's hold on a compiled statement. Each run takes another one: its owners are counted in memory of the
+/// session, not in the statement's, which all sessions read.
+#[derive(Clone, Debug)]
+#[expect(clippy::redundant_allocation, reason = "the second count is the point")]
+pub(crate) struct Held(Arc<Arc<Compiled>>);
+
+impl Held {
+    pub(crate) fn new(compiled: Arc<Compiled>) -> Self {
+        Self(Arc::new(compiled))
+    }
+}
+
+impl Deref for Held {
+    type Target = Compiled;
+
+    #[inline]
+    fn deref(&self) -> &Compiled {
+        &self.0
+    }
+}
+
 /// What makes a compiled statement the one that is looked for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
@@ -42,6 +67,49 @@ pub(crate) struct Key {
     pub(crate) types: Box<[u32]>,
     /// What of the session's settings matters to plans.
     pub(crate) settings: Arc<str>,
+}
+
+/// A statement of a session, with the types of parameters that were given.
+struct Entry {
+    types: Box<[u32]>,
+    held: Held,
+}
+
+/// Statements that a session keeps; all are dropped when there are more.
+const MAX_OWN: usize = 1_000;
+
+/// The compiled statements of one session, for one version of the catalog and one state of its settings: those of the
+/// database, found without its lock, and without a copy of the text.
+#[derive(Default)]
+pub(crate) struct OwnPlans {
+    entries: HashTable<Entry>,
+    hasher: RandomState,
+}
+
+impl OwnPlans {
+    /// The statement.
+    #[inline]
+    pub(crate) fn get(&self, text: &str, types: &[u32]) -> Option<&Held> {
+        let hash = self.hasher.hash_one((text, types));
+        let same = |entry: &Entry| *entry.held.text == *text && *entry.types == *types;
+        self.entries.find(hash, same).map(|entry| &entry.held)
+    }
+
+    /// Keeps a statement.
+    pub(crate) fn put(&mut self, types: &[u32], held: Held) {
+        if self.entries.len() >= MAX_OWN {
+            self.entries.clear();
+        }
+        let Self { entries, hasher } = self;
+        let hash = |entry: &Entry| hasher.hash_one((&*entry.held.text, &*entry.types));
+        let entry = Entry { types: types.into(), held };
+        entries.insert_unique(hash(&entry), entry, hash);
+    }
+
+    /// The catalog or the settings have changed.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+    }
 }
 
 /// Statements that a database keeps; all are dropped when there are more.

@@ -416,6 +416,10 @@ pub(crate) struct Update {
     /// The new row's slots, by column.
     pub(crate) row: Vec<Slot>,
     pub(crate) set: Vec<(usize, Expr)>,
+    /// The columns that are set.
+    pub(crate) columns: Vec<usize>,
+    /// What the new row takes over: its slots, and those of the old row, where these are loaded.
+    pub(crate) copies: Vec<(Slot, Slot)>,
     /// Whether a column of the primary key is set: rows are then deleted and inserted.
     pub(crate) moves: bool,
     /// Columns whose old values are needed (all, if rows move or constraints or RETURNING ask).

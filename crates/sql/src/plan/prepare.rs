@@ -71,7 +71,12 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
                 prepare(&mut insert.source, used, reads);
             }
             // what is done with a row that was found may read; the changes themselves come later
-            Modify::Update(update) => prepare(&mut update.source, used, true),
+            Modify::Update(update) => {
+                let rows = update.row.iter().copied().zip(update.old.iter().copied());
+                let kept = rows.enumerate().filter(|(column, _)| !update.columns.contains(column));
+                update.copies = kept.map(|(_, pair)| pair).filter(|(_, old)| used[*old]).collect();
+                prepare(&mut update.source, used, true);
+            }
             Modify::Delete(delete) => prepare(&mut delete.source, used, true),
         },
         Node::Sets { input, sets } => {

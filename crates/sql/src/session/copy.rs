@@ -6,15 +6,14 @@ use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
 use crate::exec::{Exec, Flow};
 use crate::parse::utility::{Copy, CopyFormat, CopySource};
-use crate::plan::cache::{Action, Compiled};
+use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
-use std::sync::Arc;
 
 /// A COPY FROM STDIN at work.
 pub(super) struct CopyIn {
     /// INSERT of one row, with a parameter for each column.
-    insert: Arc<Compiled>,
+    insert: Held,
     decoder: Decoder,
     types: Vec<Type>,
     table: String,
@@ -149,7 +148,7 @@ impl<E: Engine> Session<E> {
         self.ensure_begun()?;
         self.transaction.touch(&plan.tables);
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
-        let mut frame = std::mem::take(&mut self.frame);
+        let mut scratch = std::mem::take(&mut self.scratch);
         let mut deferred = Vec::new();
         let context = self.context();
         let mut result = Ok(());
@@ -165,11 +164,10 @@ impl<E: Engine> Session<E> {
                 }
             }
             let shape = (plan.slots, plan.scans, plan.keeps);
-            let mut exec = Exec::new(&mut worker, &context, &values, shape, std::mem::take(&mut frame));
+            let mut exec = Exec::new(&mut *worker, &context, &values, shape, std::mem::take(&mut scratch));
             let inserted = exec.run(&plan.root, &mut |_| Ok(Flow::Continue(())));
             deferred.append(&mut exec.deferred);
-            frame = std::mem::take(&mut exec.frame);
-            drop(exec);
+            scratch = exec.into_scratch();
             if let Err(error) = inserted {
                 // as PostgreSQL has it: a unique index names the line only
                 let whole = error.code() != SqlState::UNIQUE_VIOLATION;
@@ -184,8 +182,8 @@ impl<E: Engine> Session<E> {
                 break;
             }
         }
-        frame.clear();
-        self.frame = frame;
+        scratch.clear();
+        self.scratch = scratch;
         self.worker = Some(worker);
         self.transaction.deferred.append(&mut deferred);
         result

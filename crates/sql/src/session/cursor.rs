@@ -5,17 +5,16 @@
 
 use super::Session;
 use super::run::{Kept, Target, replay};
-use crate::api::{Description, Executed, RowSink, Tag};
+use crate::api::{Column, Executed, RowSink, Tag};
 use crate::memory::Reservation;
 use crate::parse::utility::Motion;
-use crate::plan::cache::{Action, Compiled};
+use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Value};
-use std::sync::Arc;
 
 /// A statement with its parameters, and how far it got.
 pub(super) struct Portal {
-    compiled: Arc<Compiled>,
+    compiled: Held,
     params: Vec<Value>,
     /// Its rows, if they are kept.
     rows: Option<Kept>,
@@ -29,7 +28,7 @@ pub(super) struct Portal {
 }
 
 impl Portal {
-    pub(super) fn new(compiled: Arc<Compiled>, params: Vec<Value>, reserved: Option<Reservation>) -> Self {
+    pub(super) fn new(compiled: Held, params: Vec<Value>, reserved: Option<Reservation>) -> Self {
         Self { compiled, params, _reserved: reserved, rows: None, at: 0, done: false, hold: false }
     }
 
@@ -50,21 +49,50 @@ fn missing(name: &str) -> SqlError {
 }
 
 impl<E: Engine> Session<E> {
+    pub(super) fn portal(&self, name: &str) -> Option<&Portal> {
+        if name.is_empty() { self.unnamed.as_ref() } else { self.portals.get(name) }
+    }
+
+    pub(super) fn take_portal(&mut self, name: &str) -> Option<Portal> {
+        if name.is_empty() { self.unnamed.take() } else { self.portals.remove(name) }
+    }
+
+    pub(super) fn put_portal(&mut self, name: &str, portal: Portal) {
+        if name.is_empty() {
+            self.unnamed = Some(portal);
+        } else {
+            self.portals.insert(name.to_owned(), portal);
+        }
+    }
+
+    pub(super) fn clear_portals(&mut self) {
+        self.unnamed = None;
+        self.portals.clear();
+    }
+
+    /// The end of a transaction: portals end with it, unless they are to outlive it.
+    pub(super) fn end_portals(&mut self) {
+        self.unnamed = None;
+        if !self.portals.is_empty() {
+            self.portals.retain(|_, portal| portal.hold);
+        }
+    }
+
     /// Whether there is room for one more portal.
     ///
     /// # Errors
     /// 53400.
     pub(super) fn admit_portal(&self, name: &str) -> Result<()> {
-        if self.portals.len() < MAX_PORTALS || self.portals.contains_key(name) {
+        if self.portals.len() < MAX_PORTALS || name.is_empty() || self.portals.contains_key(name) {
             return Ok(());
         }
         let what = format!("a session has at most {MAX_PORTALS} portals and cursors");
         Err(SqlError::new(SqlState::CONFIGURATION_LIMIT_EXCEEDED, what).hint("Close some of them."))
     }
 
-    pub(super) fn portal_description(&mut self, name: &str) -> Result<Description> {
-        let portal = self.portals.get(name).ok_or_else(|| missing(name))?;
-        Ok(Description { parameters: Vec::new(), columns: portal.compiled.columns.clone() })
+    pub(super) fn portal_columns(&self, name: &str) -> Result<Option<&[Column]>> {
+        let portal = self.portal(name).ok_or_else(|| missing(name))?;
+        Ok(portal.compiled.columns.as_deref())
     }
 
     pub(super) fn execute_portal(
@@ -75,12 +103,12 @@ impl<E: Engine> Session<E> {
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
         // taken out while it runs, for the end of a transaction closes portals
-        let mut portal = self.portals.remove(name).ok_or_else(|| missing(name))?;
+        let mut portal = self.take_portal(name).ok_or_else(|| missing(name))?;
         let result = self.execute_taken(&mut portal, max_rows, last, sink);
         if result.is_ok()
             && (self.transaction.in_block() || self.transaction.is_implicit() || name.is_empty())
         {
-            self.portals.insert(name.to_owned(), portal);
+            self.put_portal(name, portal);
         }
         result
     }
@@ -111,10 +139,7 @@ impl<E: Engine> Session<E> {
         let alone = self.transaction.is_alone();
         if !in_parts && portal.rows.is_none() {
             portal.done = true;
-            let params = std::mem::take(&mut portal.params);
-            let result = self.run_compiled(&portal.compiled.clone(), &params, alone, sink);
-            portal.params = params;
-            return result;
+            return self.run_compiled(&portal.compiled, &portal.params, alone, sink);
         }
         self.refuse_failed()?;
         let Action::Plan(plan) = &portal.compiled.action else {
@@ -123,10 +148,7 @@ impl<E: Engine> Session<E> {
         if portal.rows.is_none() {
             self.start_statement();
             let mut rows = Kept::default();
-            let params = std::mem::take(&mut portal.params);
-            let run = self.run_plan(&portal.compiled, &params, false, Target::Keep(&mut rows));
-            portal.params = params;
-            run?;
+            self.run_plan(&portal.compiled, &portal.params, false, Target::Keep(&mut rows))?;
             portal.rows = Some(rows);
         }
         let rows = portal.rows.as_ref().map_or(&[][..], |kept| &kept.rows);
@@ -173,7 +195,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// The columns of a cursor.
-    pub(super) fn cursor_columns(&self, name: &str) -> Option<Vec<crate::api::Column>> {
+    pub(super) fn cursor_columns(&self, name: &str) -> Option<Vec<Column>> {
         self.portals.get(name).and_then(|portal| portal.compiled.columns.clone())
     }
 

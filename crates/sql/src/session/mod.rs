@@ -22,19 +22,22 @@ pub(crate) mod state;
 mod transaction;
 mod utility;
 
-use crate::api::{Description, Executed, Notice, RowSink, Status, Step};
+use crate::api::{Column, Description, Executed, Notice, RowSink, Status, Step};
 use crate::database::Shared;
+use crate::exec::Scratch;
 use crate::gate::Flag;
-use crate::plan::cache::{Compiled, Key};
+use crate::plan::cache::OwnPlans;
 use crate::workers::Place;
 use context::ConstraintModes;
 use cursor::Portal;
+use rapidhash::fast::RandomState;
 use scaledb_engine::{Engine, Worker};
 use scaledb_sync::atomic::{AtomicBool, Ordering};
-use scaledb_types::{Env, Result, SqlError, SqlState, Value};
+use scaledb_types::{Env, Result, SqlError, SqlState};
 use state::State;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 use transaction::Transaction;
 
 /// A connection's access to a database: settings, a transaction, prepared statements, portals.
@@ -49,23 +52,29 @@ pub struct Session<E: Engine> {
     settings_key: Arc<str>,
     /// `synchronous_commit`: commits are answered when they are durable.
     synchronous: bool,
-    worker: Option<E::Worker>,
+    /// `statement_timeout`, if there is one.
+    statement_timeout: Option<Duration>,
+    /// `work_mem`, in bytes.
+    work_mem: usize,
+    worker: Option<Box<E::Worker>>,
     place: Arc<Place<E::Worker>>,
     flag: Arc<Flag>,
     transaction: Transaction,
     constraints: ConstraintModes,
     cancel: Arc<AtomicBool>,
-    /// Compiled statements of this session: those of the shared cache, without its lock.
-    cache: HashMap<Key, Arc<Compiled>>,
+    cache: OwnPlans,
     cache_version: u64,
-    statements: HashMap<String, prepared::Statement>,
+    statements: HashMap<String, prepared::Statement, RandomState>,
+    /// Those with names.
     portals: HashMap<String, Portal>,
+    /// The portal without a name: the one that most statements run in.
+    unnamed: Option<Portal>,
     /// Statements of a simple query that wait for the end of a COPY.
     /// With each, the characters before it in its query.
     waiting: VecDeque<(String, u32)>,
     copying: Option<copy::CopyIn>,
-    /// The frame of the last run, kept for its memory.
-    frame: Vec<Value>,
+    /// What the last run worked in, kept for its memory.
+    scratch: Scratch,
 }
 
 /// Cancels the statement that a session runs, from another thread.
@@ -96,19 +105,22 @@ impl<E: Engine> Session<E> {
             env_generation: u64::MAX,
             settings_key: Arc::from(""),
             synchronous: true,
+            statement_timeout: None,
+            work_mem: 0,
             worker: None,
             place,
             flag,
             transaction: Transaction::default(),
             constraints: ConstraintModes::default(),
             cancel: Arc::new(AtomicBool::new(false)),
-            cache: HashMap::new(),
+            cache: OwnPlans::default(),
             cache_version: version,
-            statements: HashMap::new(),
+            statements: HashMap::default(),
             portals: HashMap::new(),
+            unnamed: None,
             waiting: VecDeque::new(),
             copying: None,
-            frame: Vec::new(),
+            scratch: Scratch::default(),
         };
         session.refresh();
         session
@@ -139,6 +151,11 @@ impl<E: Engine> Session<E> {
         self.state.settings.borrow_mut().take_changed()
     }
 
+    /// A number that changes when a setting does.
+    pub fn settings_generation(&self) -> u64 {
+        self.state.settings.borrow().generation
+    }
+
     /// The value of a setting, if there is one of this name.
     pub fn setting(&self, name: &str) -> Option<String> {
         self.state.settings.borrow().get(name).ok().map(str::to_owned)
@@ -165,18 +182,29 @@ impl<E: Engine> Session<E> {
     }
 
     /// Derives what depends on settings, if they have changed.
+    #[inline]
     fn refresh(&mut self) {
-        let generation = self.state.settings.borrow().generation;
-        if self.env_generation == generation {
-            return;
+        if self.env_generation != self.state.settings.borrow().generation {
+            self.derive();
         }
-        self.env_generation = generation;
+    }
+
+    #[cold]
+    fn derive(&mut self) {
         self.state.refresh(&mut self.env);
         let settings = self.state.settings.borrow();
+        self.env_generation = settings.generation;
         self.synchronous = settings.get("synchronous_commit").ok() != Some("off");
+        let timeout = settings.amount("statement_timeout");
+        self.statement_timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
+        self.work_mem = (settings.amount("work_mem") as usize) << 10;
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         let parts = ["search_path", "timezone", "datestyle", "intervalstyle"].map(get);
-        self.settings_key = Arc::from(parts.join("\n").as_str());
+        let key = parts.join("\n");
+        if *self.settings_key != *key {
+            self.settings_key = Arc::from(key);
+            self.cache.clear();
+        }
         self.state.shared.sessions.call(self.state.id, &get("application_name"));
     }
 
@@ -259,13 +287,15 @@ impl<E: Engine> Session<E> {
         self.noting(result)
     }
 
-    /// What a portal returns.
+    /// The columns that a portal returns; none if it returns no rows.
     ///
     /// # Errors
     /// 34000.
-    pub fn describe_portal(&mut self, name: &str) -> Result<Description> {
-        let result = self.portal_description(name);
-        self.noting(result)
+    pub fn describe_portal(&mut self, name: &str) -> Result<Option<&[Column]>> {
+        if self.portal(name).is_none() {
+            self.fail();
+        }
+        self.portal_columns(name)
     }
 
     /// Runs a portal, or goes on with it: at most `max_rows` rows, all if that is zero. `last` says that the
@@ -291,7 +321,7 @@ impl<E: Engine> Session<E> {
 
     /// Closes a portal; one that does not exist is closed already.
     pub fn close_portal(&mut self, name: &str) {
-        self.portals.remove(name);
+        let _ = self.take_portal(name);
     }
 
     /// The end of a series of extended messages: commits what is not in a transaction block.
@@ -352,7 +382,7 @@ impl<E: Engine> Session<E> {
         self.rollback();
         self.transaction = Transaction::default();
         self.statements.clear();
-        self.portals.clear();
+        self.clear_portals();
         self.state.settings.borrow_mut().reset_all();
         self.state.settings.borrow_mut().commit();
         self.refresh();

@@ -9,7 +9,7 @@ use crate::exec::weight;
 use crate::memory::Reservation;
 use crate::parse::{self, normalize, utility};
 use crate::plan::Kind;
-use crate::plan::cache::{Action, Compiled, Key};
+use crate::plan::cache::{Action, Compiled, Held, Key};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement as Ast;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// A statement that was prepared under a name.
 #[derive(Clone)]
 pub(super) struct Statement {
-    pub(super) compiled: Arc<Compiled>,
+    pub(super) compiled: Held,
     /// The types that were given for its parameters.
     pub(super) types: Box<[u32]>,
     /// Made by PREPARE rather than by the protocol.
@@ -27,8 +27,6 @@ pub(super) struct Statement {
     _reserved: Option<Arc<Reservation>>,
 }
 
-/// Statements that a session keeps besides those of the database.
-const MAX_CACHED: usize = 1_000;
 /// Statements with names that a session may have.
 const MAX_STATEMENTS: usize = 10_000;
 /// What a compiled statement takes per byte of its text: its tree, and its plan.
@@ -40,36 +38,36 @@ const SHORT: usize = 16 << 10;
 
 impl<E: Engine> Session<E> {
     /// The compiled statement of a text: from a cache, or compiled now.
-    pub(super) fn compile(&mut self, text: &str, types: &[u32]) -> Result<Arc<Compiled>> {
+    pub(super) fn compile(&mut self, text: &str, types: &[u32]) -> Result<Held> {
         self.refresh();
         self.use_newest_catalog();
         let version = self.state.catalog.version;
         // what the transaction has changed is for it alone
         let private = self.transaction.changed;
+        if !private
+            && let Some(held) = self.cache.get(text, types)
+            && held.version == version
+        {
+            return Ok(held.clone());
+        }
         let key = Key { text: Arc::from(text), types: types.into(), settings: self.settings_key.clone() };
-        if !private {
-            if let Some(compiled) = self.cache.get(&key).filter(|compiled| compiled.version == version) {
-                return Ok(compiled.clone());
-            }
-            if let Some(compiled) = self.state.shared.plans.get(&key, version) {
-                self.cache.insert(key, compiled.clone());
-                return Ok(compiled);
-            }
+        if !private && let Some(compiled) = self.state.shared.plans.get(&key, version) {
+            let held = Held::new(compiled);
+            self.cache.put(types, held.clone());
+            return Ok(held);
         }
         let known: Vec<Option<Type>> = types
             .iter()
             .map(|&oid| if oid == 0 { Ok(None) } else { parameter_type(oid).map(Some) })
             .collect::<Result<_>>()?;
         let compiled = Arc::new(parse::with_stack(text, || self.compile_text(text, known))?);
+        let held = Held::new(compiled.clone());
         // a cache counts plans, so that each must be small
-        if !private && text.len() <= SHORT && matches!(compiled.action, Action::Plan(_)) {
-            if self.cache.len() >= MAX_CACHED {
-                self.cache.clear();
-            }
-            self.cache.insert(key.clone(), compiled.clone());
-            self.state.shared.plans.put(key, compiled.clone());
+        if !private && text.len() <= SHORT && is_lasting(&compiled.action) {
+            self.cache.put(types, held.clone());
+            self.state.shared.plans.put(key, compiled);
         }
-        Ok(compiled)
+        Ok(held)
     }
 
     /// Outside of a transaction, the catalog is the newest.
@@ -148,7 +146,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// The statement compiled anew, if the catalog has changed since.
-    pub(super) fn fresh(&mut self, compiled: &Arc<Compiled>) -> Result<Option<Arc<Compiled>>> {
+    pub(super) fn fresh(&mut self, compiled: &Held) -> Result<Option<Held>> {
         self.refresh();
         self.use_newest_catalog();
         if compiled.version == self.state.catalog.version && !self.transaction.changed
@@ -165,7 +163,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Compiles one statement of a simple query: with its literals taken out, if that works.
-    fn compile_simple(&mut self, text: &str) -> Result<(Arc<Compiled>, Vec<Value>)> {
+    fn compile_simple(&mut self, text: &str) -> Result<(Held, Vec<Value>)> {
         self.refresh();
         if let Some(found) = normalize::normalize(text, &self.env) {
             let types: Vec<u32> =
@@ -217,7 +215,7 @@ impl<E: Engine> Session<E> {
     /// Runs a compiled statement to its end.
     pub(super) fn run_compiled(
         &mut self,
-        compiled: &Arc<Compiled>,
+        compiled: &Held,
         params: &[Value],
         alone: bool,
         sink: &mut dyn RowSink,
@@ -297,8 +295,8 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    pub(super) fn statement(&self, name: &str) -> Result<Statement> {
-        self.statements.get(name).cloned().ok_or_else(|| {
+    pub(super) fn statement(&self, name: &str) -> Result<&Statement> {
+        self.statements.get(name).ok_or_else(|| {
             let what = if name.is_empty() {
                 "unnamed prepared statement does not exist".to_owned()
             } else {
@@ -309,14 +307,20 @@ impl<E: Engine> Session<E> {
     }
 
     /// The statement, compiled for the catalog of today.
-    pub(super) fn current(&mut self, name: &str) -> Result<Arc<Compiled>> {
-        let statement = self.statement(name)?;
-        let Action::Plan(_) = &statement.compiled.action else { return Ok(statement.compiled) };
+    pub(super) fn current(&mut self, name: &str) -> Result<Held> {
         self.refresh();
         self.use_newest_catalog();
-        if statement.compiled.version == self.state.catalog.version && !self.transaction.changed {
-            return Ok(statement.compiled);
+        let statement = self.statement(name)?;
+        let same = statement.compiled.version == self.state.catalog.version && !self.transaction.changed;
+        if same || !matches!(statement.compiled.action, Action::Plan(_)) {
+            return Ok(statement.compiled.clone());
         }
+        self.compile_again(name)
+    }
+
+    #[cold]
+    fn compile_again(&mut self, name: &str) -> Result<Held> {
+        let statement = self.statement(name)?.clone();
         let fresh = self.compile(&statement.compiled.text.clone(), &statement.types)?;
         if fresh.columns != statement.compiled.columns {
             return Err(SqlError::unsupported("cached plan must not change result type"));
@@ -359,16 +363,13 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::PROTOCOL_VIOLATION, what));
         }
         self.admit_portal(portal)?;
+        if !portal.is_empty() && self.portals.contains_key(portal) {
+            let what = format!("cursor \"{portal}\" already exists");
+            return Err(SqlError::new(SqlState::DUPLICATE_CURSOR, what));
+        }
         // the unnamed portal's memory is used again
-        let mut params = match self.portals.remove(portal) {
-            Some(old) if portal.is_empty() => old.into_params(),
-            Some(old) => {
-                self.portals.insert(portal.to_owned(), old);
-                let what = format!("cursor \"{portal}\" already exists");
-                return Err(SqlError::new(SqlState::DUPLICATE_CURSOR, what));
-            }
-            None => Vec::new(),
-        };
+        let old = if portal.is_empty() { self.unnamed.take() } else { None };
+        let mut params = old.map_or_else(Vec::new, Portal::into_params);
         for (number, (value, &ty)) in values.iter().zip(&compiled.params).enumerate() {
             let format = match formats {
                 [] => 0,
@@ -395,7 +396,7 @@ impl<E: Engine> Session<E> {
         } else {
             Some(Reservation::new(&self.state.shared.memory, weight)?)
         };
-        self.portals.insert(portal.to_owned(), Portal::new(compiled, params, reserved));
+        self.put_portal(portal, Portal::new(compiled, params, reserved));
         Ok(())
     }
 
@@ -409,6 +410,15 @@ impl<E: Engine> Session<E> {
         }
         Value::parse(text, ty, &self.env)
     }
+}
+
+/// Whether a statement means the same when it comes again, so that it may be kept.
+fn is_lasting(action: &Action) -> bool {
+    use utility::Utility;
+    let simple = |utility: &Utility| {
+        matches!(utility, Utility::Begin(_) | Utility::Commit { .. } | Utility::Rollback { .. })
+    };
+    matches!(action, Action::Plan(_)) || matches!(action, Action::Utility(utility) if simple(utility))
 }
 
 /// Whether a statement may run in a block that has failed.

@@ -5,13 +5,12 @@ use super::context::Context;
 use crate::api::{Column, RowSink, Tag};
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
-use crate::plan::cache::{Action, Compiled};
+use crate::plan::cache::{Action, Compiled, Held};
 use crate::plan::expr::Expr;
 use crate::plan::{Kind, Plan};
 use scaledb_engine::{Engine, Worker};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How often a statement is run again after conflicts before the client hears of it.
 const ATTEMPTS: u32 = 100;
@@ -53,22 +52,20 @@ impl Target<'_> {
 impl<E: Engine> Session<E> {
     /// What running statements see of the session.
     pub(super) fn context(&self) -> Context<'_> {
-        let settings = self.state.settings.borrow();
-        let timeout = settings.amount("statement_timeout");
-        let deadline = (timeout > 0).then(|| Instant::now() + Duration::from_millis(timeout));
         Context {
             env: &self.env,
             budget: &self.state.shared.memory,
-            memory_limit: (settings.amount("work_mem") as usize) << 10,
+            memory_limit: self.work_mem,
             cancel: &self.cancel,
-            deadline,
+            deadline: self.statement_timeout.map(|timeout| Instant::now() + timeout),
             host: &self.state,
             constraints: &self.constraints,
         }
     }
 
-    /// Sets the clocks of the statement.
+    /// Sets the clocks of the statement, and takes note of settings that have changed.
     pub(super) fn start_statement(&mut self) {
+        self.refresh();
         let now = scaledb_types::zone::clock();
         self.env.statement_time = now;
         self.env.transaction_time = *self.transaction.time.get_or_insert(now);
@@ -77,7 +74,7 @@ impl<E: Engine> Session<E> {
     /// Runs a plan. `alone` if the statement is committed here: it is then run again after a conflict.
     pub(super) fn run_plan(
         &mut self,
-        compiled: &Arc<Compiled>,
+        compiled: &Held,
         params: &[Value],
         alone: bool,
         mut target: Target<'_>,
@@ -87,13 +84,14 @@ impl<E: Engine> Session<E> {
             let what = format!("there is no parameter ${}", params.len() + 1);
             return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, what));
         }
-        let mut compiled = compiled.clone();
+        let mut fresh: Option<Held> = None;
         if alone {
             target.mark();
         }
         let mut attempt = 0;
         loop {
-            let result = self.attempt(&compiled, params, alone, &mut target);
+            let compiled = fresh.as_ref().unwrap_or(compiled);
+            let result = self.attempt(compiled, params, alone, &mut target);
             let error = match result {
                 Ok(affected) => return Ok(affected),
                 Err(error) => error,
@@ -111,15 +109,15 @@ impl<E: Engine> Session<E> {
                 worker.back_off(attempt);
                 shared.workers.give(&self.place, worker);
             }
-            if let Some(fresh) = self.fresh(&compiled)? {
-                compiled = fresh;
+            if let Some(newer) = self.fresh(compiled)? {
+                fresh = Some(newer);
             }
         }
     }
 
     fn attempt(
         &mut self,
-        compiled: &Arc<Compiled>,
+        compiled: &Compiled,
         params: &[Value],
         alone: bool,
         target: &mut Target<'_>,
@@ -139,8 +137,7 @@ impl<E: Engine> Session<E> {
         }
         self.ensure_begun()?;
         self.transaction.touch(&plan.tables);
-        let no_columns = Vec::new();
-        let columns = compiled.columns.as_ref().unwrap_or(&no_columns);
+        let columns = compiled.columns.as_deref().unwrap_or_default();
         let affected = self.execute_plan(plan, columns, params, target)?;
         if alone {
             self.commit()?;
@@ -157,9 +154,10 @@ impl<E: Engine> Session<E> {
         target: &mut Target<'_>,
     ) -> Result<u64> {
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
-        let frame = std::mem::take(&mut self.frame);
+        let scratch = std::mem::take(&mut self.scratch);
         let context = self.context();
-        let mut exec = Exec::new(&mut worker, &context, params, (plan.slots, plan.scans, plan.keeps), frame);
+        let mut exec =
+            Exec::new(&mut *worker, &context, params, (plan.slots, plan.scans, plan.keeps), scratch);
         let result = if plan.depth > 64 {
             // evaluation goes as deep as expressions nest
             stacker::maybe_grow(plan.depth << 13, plan.depth << 14, || emit(&mut exec, plan, columns, target))
@@ -167,12 +165,12 @@ impl<E: Engine> Session<E> {
             emit(&mut exec, plan, columns, target)
         };
         let deferred = std::mem::take(&mut exec.deferred);
-        let mut frame = std::mem::take(&mut exec.frame);
-        drop(exec);
+        self.scratch = exec.into_scratch();
+        self.scratch.clear();
         self.worker = Some(worker);
-        frame.clear();
-        self.frame = frame;
-        self.transaction.deferred.extend(deferred);
+        if !deferred.is_empty() {
+            self.transaction.deferred.extend(deferred);
+        }
         result
     }
 

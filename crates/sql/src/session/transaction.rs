@@ -3,8 +3,8 @@
 use super::Session;
 use crate::api::{Severity, Status};
 use crate::bind::Lookup;
-use crate::exec::Exec;
 use crate::exec::references::Check;
+use crate::exec::{Exec, Scratch};
 use crate::parse::utility::{Isolation, Modes};
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::Catalog;
@@ -370,7 +370,8 @@ impl<E: Engine> Session<E> {
         let checks = std::mem::take(&mut self.transaction.deferred);
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
         let context = self.context();
-        let result = Exec::new(&mut worker, &context, &[], (0, 0, 0), Vec::new()).check_deferred(&checks);
+        let result =
+            Exec::new(&mut *worker, &context, &[], (0, 0, 0), Scratch::default()).check_deferred(&checks);
         self.worker = Some(worker);
         result
     }
@@ -407,7 +408,7 @@ impl<E: Engine> Session<E> {
         transaction.time = None;
         self.constraints.all = None;
         self.constraints.named.clear();
-        self.portals.retain(|_, portal| portal.hold);
+        self.end_portals();
         if let Some(worker) = self.worker.take() {
             self.state.shared.workers.give(&self.place, worker);
         }
@@ -419,7 +420,7 @@ impl<E: Engine> Session<E> {
         let shared = self.state.shared.clone();
         let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) else { return };
         // if it fails, rows stay, and it is not used again before the next start
-        let emptied = crate::database::empty(&mut worker, table.id).is_ok();
+        let emptied = crate::database::empty(&mut *worker, table.id).is_ok();
         shared.workers.give(&self.place, worker);
         if emptied {
             shared.keep_spare(table);

@@ -151,7 +151,7 @@ impl<E: Engine> Session<E> {
                         ));
                     }
                     self.statements.clear();
-                    self.portals.clear();
+                    self.clear_portals();
                     self.state.settings.borrow_mut().reset_all();
                     self.refresh();
                     Tag::plain("DISCARD ALL")
@@ -188,7 +188,7 @@ impl<E: Engine> Session<E> {
             Utility::Fetch { name, motion, moves } => self.fetch(name, *motion, *moves, sink)?,
             Utility::Close(name) => {
                 match name {
-                    None => self.portals.clear(),
+                    None => self.clear_portals(),
                     Some(name) => {
                         if self.portals.remove(name).is_none() {
                             let what = format!("cursor \"{name}\" does not exist");

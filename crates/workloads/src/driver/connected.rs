@@ -42,6 +42,10 @@ pub trait Connected: Send {
     /// Why a run ends early.
     type Error: Send;
 
+    /// One of how many transactions has its latency measured (a power of two); those between have the time of the
+    /// one before.
+    const LATENCY_SAMPLE: u64 = 1;
+
     /// Chooses the next transaction and its input; its number among the classes. `now` is the time in microseconds
     /// since 2000.
     fn prepare(&mut self, now: i64) -> usize;
@@ -121,21 +125,26 @@ fn work<C: Connected>(
     let mut measured_from = clock.now();
     let mut cpu_before = crate::cpu::thread_time();
     let mut phase = WARM_UP;
-    let (mut ended, mut conflicts) = (0, 0);
+    let (mut ended, mut conflicts) = (0u64, 0);
+    let mut micros = micros_since_2000();
     loop {
-        let before = clock.now();
         // no data comes with a phase
         let now_phase = channel.phase.load(Ordering::Relaxed);
         if now_phase == MEASURE && phase == WARM_UP {
-            (counters, measured_from, cpu_before) = (fresh(), before, crate::cpu::thread_time());
+            (counters, measured_from, cpu_before) = (fresh(), clock.now(), crate::cpu::thread_time());
         }
         if now_phase == STOP {
-            let measured = clock.duration(before - measured_from);
+            let measured = clock.duration(clock.now() - measured_from);
             let cpu = crate::cpu::thread_time().zip(cpu_before).map(|(after, before)| after - before);
             return Ok(Worked { client, counters, measured, cpu });
         }
         phase = now_phase;
-        let class = client.prepare(micros_since_2000());
+        let sampled = ended & (C::LATENCY_SAMPLE - 1) == 0;
+        let before = sampled.then(|| {
+            micros = micros_since_2000();
+            clock.now()
+        });
+        let class = client.prepare(micros);
         let counters = &mut counters[class];
         let mut attempt = 0;
         let committed = loop {
@@ -156,7 +165,9 @@ fn work<C: Connected>(
         counters.retried += u64::from(attempt > 0);
         counters.commits += u64::from(committed);
         counters.rollbacks += u64::from(!committed);
-        counters.latency.saturating_record(clock.now() - before);
+        if let Some(before) = before {
+            counters.latency.saturating_record(clock.now() - before);
+        }
         ended += 1;
         conflicts += u64::from(attempt);
         // statistics for the progress report

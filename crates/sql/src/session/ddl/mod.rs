@@ -82,7 +82,7 @@ impl<E: Engine> Session<E> {
         }
         let version = self.state.catalog.version;
         let shared = self.state.shared.clone();
-        let worker = self.worker.as_mut().ok_or_else(|| SqlError::internal("no worker"))?;
+        let worker = self.worker.as_deref_mut().ok_or_else(|| SqlError::internal("no worker"))?;
         // two changes of the catalog conflict here
         let committed = shared.store.version(worker).map_err(store_error)?;
         if committed != version {
@@ -110,7 +110,7 @@ impl<E: Engine> Session<E> {
     fn put(&mut self, relation: Relation) -> Result<()> {
         self.begin_change()?;
         let shared = self.state.shared.clone();
-        let worker = self.worker.as_mut().ok_or_else(|| SqlError::internal("no worker"))?;
+        let worker = self.worker.as_deref_mut().ok_or_else(|| SqlError::internal("no worker"))?;
         shared.store.put(worker, &relation).map_err(store_error)?;
         self.edit_catalog(|catalog| catalog.put(relation));
         Ok(())
@@ -120,7 +120,7 @@ impl<E: Engine> Session<E> {
     fn remove(&mut self, oid: u32) -> Result<()> {
         self.begin_change()?;
         let shared = self.state.shared.clone();
-        let worker = self.worker.as_mut().ok_or_else(|| SqlError::internal("no worker"))?;
+        let worker = self.worker.as_deref_mut().ok_or_else(|| SqlError::internal("no worker"))?;
         shared.store.remove(worker, oid).map_err(store_error)?;
         self.edit_catalog(|catalog| {
             catalog.remove(oid);

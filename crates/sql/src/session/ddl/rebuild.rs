@@ -2,7 +2,7 @@
 
 use super::super::Session;
 use crate::bind::Binder;
-use crate::exec::{Exec, codec};
+use crate::exec::{Exec, Scratch, codec};
 use crate::plan::Table;
 use crate::plan::expr::Expr;
 use crate::session::state::engine_def;
@@ -76,7 +76,7 @@ impl<E: Engine> Session<E> {
     ) -> Result<()> {
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
         let context = self.context();
-        let mut exec = Exec::new(&mut worker, &context, &[], (0, 0, 0), Vec::new());
+        let mut exec = Exec::new(&mut *worker, &context, &[], (0, 0, 0), Scratch::default());
         let result = each(&mut exec, table, &mut f);
         drop(exec);
         self.worker = Some(worker);
