@@ -33,6 +33,7 @@ mod table;
 mod variables;
 
 use crate::Result;
+use crate::output::{complain, say};
 use clap::Args;
 use complete::Completer;
 use connection::Connection;
@@ -106,7 +107,7 @@ pub(crate) fn run(args: &ShellArgs) -> ExitCode {
     match start(args) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("error: {error}");
+            complain!("error: {error}\n");
             ExitCode::from(EXIT_LOST)
         }
     }
@@ -119,11 +120,11 @@ fn start(args: &ShellArgs) -> Result<u8> {
     let mut shell = Shell::new(connect(args)?, settings, interrupt);
     let status = if interactive {
         if !args.quiet {
-            println!(
+            say!(
                 "scaledb {}: \\? lists the commands, \\h shows the syntax of SQL.",
                 env!("CARGO_PKG_VERSION")
             );
-            println!("{}\n", shell.connection.borrow().info());
+            say!("{}\n", shell.connection.borrow().info());
         }
         let mut terminal = Terminal::open(Completer::new(shell.connection.clone()))?;
         status(shell.run(&mut terminal))
@@ -132,8 +133,15 @@ fn start(args: &ShellArgs) -> Result<u8> {
     } else {
         files(&mut shell, &args.file)
     };
-    // who read the results may have gone
-    Ok(if shell.out.flush().is_err() && status == 0 { EXIT_FAILURE } else { status })
+    Ok(match shell.out.flush() {
+        Err(error) if status == 0 => unwritten(&error),
+        _ => status,
+    })
+}
+
+/// How the shell ends when results cannot be written. That their reader has gone is no error.
+fn unwritten(error: &io::Error) -> u8 {
+    if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { EXIT_FAILURE }
 }
 
 fn status(outcome: Outcome) -> u8 {
