@@ -80,6 +80,11 @@ where
             "Commits that failed, those run again included",
             stats.conflicts.iter().sum(),
         );
+        each(
+            "scaledb_statements_run_again",
+            "Statements that were run again after a conflict, of which no client has heard",
+            self.0.retries(),
+        );
         each("scaledb_rollbacks", "Transactions that were rolled back", stats.rollbacks);
         if let Some(log) = stats.log {
             each("scaledb_log_bytes", "Bytes written to the log", log.bytes);

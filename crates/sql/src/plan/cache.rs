@@ -3,6 +3,7 @@
 use super::Plan;
 use crate::api::Column;
 use crate::parse::utility::Utility;
+use crate::trace::Number;
 use scaledb_sync::lock::Mutex;
 use scaledb_types::Type;
 use sqlparser::ast::Statement;
@@ -29,6 +30,8 @@ pub(crate) struct Compiled {
     pub(crate) action: Action,
     pub(crate) params: Vec<Type>,
     pub(crate) columns: Option<Vec<Column>>,
+    /// What stands for the text in the trace of transactions.
+    pub(crate) number: Number,
     /// The version of the catalog that it was made for.
     pub(crate) version: u64,
 }
