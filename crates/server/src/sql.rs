@@ -123,6 +123,19 @@ impl<E: Engine> SqlSession<E> {
         }
     }
 
+    /// Refuses formats that are not one for each column of a portal, which goes with its error.
+    fn check_formats(&mut self, portal: &str, formats: usize) -> Result<()> {
+        let description = self.session.describe_portal(portal).map_err(report)?;
+        let columns = description.columns.as_ref().map_or(formats, Vec::len);
+        if columns == formats {
+            return Ok(());
+        }
+        self.session.close_portal(portal);
+        self.session.copy_fail("");
+        let what = format!("bind message has {formats} result formats but query has {columns} columns");
+        Err(Report::error(SqlState::PROTOCOL_VIOLATION, what))
+    }
+
     /// What the statement said beside its result.
     fn aside(&mut self, reply: &mut Reply<'_>) {
         for notice in self.session.take_notices() {
@@ -205,6 +218,9 @@ impl<E: Engine> Backend for SqlSession<E> {
         let values: SmallVec<[Option<&[u8]>; 16]> = bind.values.iter().collect();
         self.session.bind(bind.portal, bind.statement, &formats, &values).map_err(report)?;
         let results: Formats = (0..bind.results.len()).map(|number| bind.results.get(number)).collect();
+        if results.len() > 1 {
+            self.check_formats(bind.portal, results.len())?;
+        }
         if bind.portal.is_empty() {
             self.unnamed = results;
         } else if results.is_empty() {

@@ -2,6 +2,7 @@
 
 use super::names::{data_type, fold, split};
 use super::{Binder, Typed, unsupported};
+use crate::exec::weight;
 use crate::functions::ScalarFn;
 use crate::plan::expr::{Ask, Compare, Expr, Subquery, Test};
 use scaledb_types::cast::{Context, find_cast, no_cast};
@@ -99,10 +100,25 @@ impl Binder<'_> {
         if let Expr::Const(value) = &typed.expr {
             // dates and times depend on the session's zone
             if !function.is_stable() {
-                return Ok(Typed::constant(function.call(self.env, std::slice::from_ref(value))?, to));
+                let result = function.call(self.env, std::slice::from_ref(value))?;
+                if self.is_worth_keeping(&result, to, std::slice::from_ref(value)) {
+                    return Ok(Typed::constant(result, to));
+                }
             }
         }
         Ok(Typed::new(Expr::Call(Box::new((function, vec![typed.expr]))), to))
+    }
+
+    /// Whether a plan may keep a value instead of the constants that it is made of. Plans are cached by their number:
+    /// a short text must not become a large one.
+    fn is_worth_keeping(&self, value: &Value, ty: Type, of: &[Value]) -> bool {
+        const SMALL: usize = 1_024;
+        let bytes = match value {
+            // how many digits it has is not known otherwise
+            Value::Numeric(_) => value.to_text(ty, self.env).map_or(0, |text| text.len()),
+            value => weight(value),
+        };
+        bytes <= SMALL + of.iter().map(weight).sum::<usize>()
     }
 
     /// Assigns an expression to a column.
@@ -551,7 +567,9 @@ impl Binder<'_> {
                     _ => Value::Null,
                 })
                 .collect();
-            if let Ok(value) = function.call(self.env, &values) {
+            if let Ok(value) = function.call(self.env, &values)
+                && self.is_worth_keeping(&value, result, &values)
+            {
                 return Ok(Typed::constant(value, result));
             }
         }
