@@ -117,13 +117,14 @@ impl Trace {
     /// The statement that the transaction with this timestamp ended with, if that is remembered.
     pub(crate) fn statement(&self, ts: Timestamp) -> Option<Arc<str>> {
         let commits = self.workers.get(ts.worker().index())?;
+        // Acquire in this function pairs with the Release in `begin` and `end`
         let begun = commits.begun.load(Ordering::Acquire);
         let mut is_last = true;
         for commit in &commits.last {
             let found = commit.ts.load(Ordering::Acquire);
             if found == ts.raw() {
                 let statement = commit.statement.load(Ordering::Acquire);
-                // else it was overwritten meanwhile
+                // else it was overwritten meanwhile; ordered by the load before it
                 let same = commit.ts.load(Ordering::Relaxed) == found;
                 return if same { self.text(statement) } else { None };
             }
@@ -132,7 +133,7 @@ impl Trace {
         if !is_last {
             return None;
         }
-        // it has not come to the end of its commit, where it leaves its timestamp
+        // it has not come to the end of its commit, where it leaves its timestamp; Acquire pairs with `begin`
         let commit = &commits.last[begun.wrapping_sub(1) as usize % KEPT];
         let statement = commit.statement.load(Ordering::Acquire);
         let state = commit.ts.load(Ordering::Acquire);

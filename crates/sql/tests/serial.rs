@@ -1,11 +1,9 @@
 //! Every interleaving of two or three transactions is one of their orders: sessions in process. The server's tests run
 //! the same over the wire.
 
-#[path = "common/serial.rs"]
-mod scenarios;
-
 mod common;
 
+use common::serial as scenarios;
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
 

@@ -19,9 +19,13 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 fn stuff(client: &mut Raw, bytes: &[u8]) {
     use std::io::Write;
     client.stream.set_write_timeout(Some(Duration::from_millis(300))).expect("a socket");
-    for _ in 0..1_000 {
-        match client.stream.write(bytes) {
-            Ok(_) => {}
+    let mut rest = bytes;
+    for _ in 0..100_000 {
+        if rest.is_empty() {
+            rest = bytes;
+        }
+        match client.stream.write(rest) {
+            Ok(count) => rest = &rest[count..],
             Err(error) => {
                 let full = [ErrorKind::WouldBlock, ErrorKind::TimedOut];
                 assert!(
