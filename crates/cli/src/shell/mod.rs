@@ -64,6 +64,12 @@ pub(crate) struct ShellArgs {
     /// Be a client of a server instead: postgresql://user@host:port/database, or host=... user=...
     #[arg(long, value_name = "CONNINFO", conflicts_with = "directory")]
     pub(crate) connect: Option<String>,
+    /// Encrypt the connection to the server in any case, as sslmode=require does
+    #[arg(long, requires = "connect")]
+    pub(crate) tls: bool,
+    /// Encrypt, and believe only servers that these certificates (PEM) vouch for
+    #[arg(long, value_name = "FILE", requires = "connect")]
+    pub(crate) tls_ca: Option<PathBuf>,
     /// Run this and end; may be repeated
     #[arg(short, long, value_name = "SQL", conflicts_with = "file")]
     pub(crate) command: Vec<String>,
@@ -202,7 +208,7 @@ fn files(shell: &mut Shell, paths: &[PathBuf]) -> u8 {
 
 fn connect(args: &ShellArgs) -> Result<Box<dyn Connection>> {
     match &args.connect {
-        Some(conninfo) => Ok(Box::new(Remote::open(conninfo)?)),
+        Some(conninfo) => Ok(Box::new(Remote::open(conninfo, args.tls, args.tls_ca.as_deref())?)),
         None => Ok(Box::new(Local::open(args.directory.as_deref(), args.memory)?)),
     }
 }

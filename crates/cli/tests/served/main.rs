@@ -7,6 +7,7 @@
 mod crowd;
 mod deaf;
 mod disk_fails;
+mod encrypted;
 mod floods;
 mod hostile;
 mod kills;
