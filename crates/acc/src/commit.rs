@@ -2,7 +2,7 @@
 //! C6 publish; or abort.
 
 use crate::lane::{Deleted, LaneGuard, count};
-use crate::read::conflict;
+use crate::read::{conflict, last_commit};
 use crate::redo;
 use crate::rules::Rule;
 use crate::shared::Shared;
@@ -236,7 +236,9 @@ impl Ctx<'_> {
         while self.try_lock_insert(shared, lane, table, number)?.is_none() {
             if !backoff.wait() {
                 let key = self.txn.keys[self.txn.writes[number].key.clone()].into();
-                return Err(Conflict { kind: ConflictKind::WriteLocked, table: table.id, key }.into());
+                return Err(
+                    Conflict { kind: ConflictKind::WriteLocked, table: table.id, key, with: None }.into()
+                );
             }
         }
         Ok(())
@@ -376,7 +378,8 @@ impl Ctx<'_> {
                     self.remove_from_tree(shared, table, placeholder);
                     make_obsolete(placeholder, table.existence.groups());
                     let key = placeholder.key().into();
-                    return Err(Conflict { kind: ConflictKind::WriteLocked, table: table.id, key }.into());
+                    let kind = ConflictKind::WriteLocked;
+                    return Err(Conflict { kind, table: table.id, key, with: None }.into());
                 }
                 Ok(None)
             }
@@ -451,7 +454,8 @@ impl Ctx<'_> {
             }
             if !before.is_absent() {
                 // it was absent when the insert was executed: run again, that finds the duplicate
-                return Err(conflict(ConflictKind::AbsentAppeared, table, record));
+                let (kind, key) = (ConflictKind::AbsentAppeared, record.key().into());
+                return Err(Conflict { kind, table: table.id, key, with: Some(before.ts()) }.into());
             }
         }
         Ok(Claim::Taken)
@@ -523,17 +527,21 @@ impl Ctx<'_> {
             }
         }
         for absent in 0..self.txn.absents.len() {
-            if !self.absent_is_valid(absent)? {
+            if let Some(record) = self.appeared(absent)? {
                 let absent = &self.txn.absents[absent];
                 let key = self.txn.keys[absent.key.clone()].into();
-                return Err(Conflict { kind: ConflictKind::AbsentAppeared, table: absent.table, key }.into());
+                let with = last_commit(shared.tables.get(absent.table)?, record);
+                let kind = ConflictKind::AbsentAppeared;
+                return Err(Conflict { kind, table: absent.table, key, with }.into());
             }
         }
         for range in 0..self.txn.ranges.len() {
-            if !self.range_is_valid(range)? {
+            if let Some(phantom) = self.phantom(range)? {
                 let range = &self.txn.ranges[range];
                 let key = self.txn.keys[range.low.clone()].into();
-                return Err(Conflict { kind: ConflictKind::RangePhantom, table: range.table, key }.into());
+                let with = last_commit(shared.tables.get(range.table)?, phantom);
+                let kind = ConflictKind::RangePhantom;
+                return Err(Conflict { kind, table: range.table, key, with }.into());
             }
         }
         Ok(())

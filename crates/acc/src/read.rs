@@ -5,7 +5,7 @@ use crate::table::Table;
 use crate::txn::{Absent, Op, Txn};
 use crate::worker::Ctx;
 use scaledb_base::limits::MAX_GROUPS;
-use scaledb_base::{Conflict, ConflictKind, Error, Result};
+use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
 use scaledb_engine::RowId;
 use scaledb_row::{Projection, RowRef};
 use scaledb_storage::{Presence, Record, Word};
@@ -153,7 +153,7 @@ impl Ctx<'_> {
                 Err(()) => {}
             }
         }
-        Err(Conflict { kind: ConflictKind::ReadLocked, table: table.id, key: key.into() }.into())
+        Err(Conflict { kind: ConflictKind::ReadLocked, table: table.id, key: key.into(), with: None }.into())
     }
 
     /// The base row that an index entry stands for; `None` if the entry is absent.
@@ -202,18 +202,19 @@ impl Ctx<'_> {
     }
 
     /// Step C5 for absent reads: the key must be nowhere still, except where this commit put it.
-    pub(crate) fn absent_is_valid(&mut self, absent: usize) -> Result<bool> {
+    /// What is there now.
+    pub(crate) fn appeared(&mut self, absent: usize) -> Result<Option<Record>> {
         if !self.shared.config.rules.on(Rule::ValidateAbsent) {
-            return Ok(true);
+            return Ok(None);
         }
         let Absent { table, hash, key } = &self.txn.absents[absent];
         let (table, hash) = (self.shared.tables.get(*table)?, *hash);
         let found = table.find(self.local, hash, &self.txn.keys[key.clone()], &mut self.txn.finger).record;
-        Ok(found.is_none_or(|record| {
+        Ok(found.filter(|record| {
             let own = |(write, held): (&crate::txn::Write, &crate::txn::Held)| {
-                write.record == Some(record) && held.created
+                write.record == Some(*record) && held.created
             };
-            self.txn.writes.iter().zip(&self.txn.held).any(own)
+            !self.txn.writes.iter().zip(&self.txn.held).any(own)
         }))
     }
 }
@@ -221,7 +222,22 @@ impl Ctx<'_> {
 /// A conflict over a record.
 #[cold]
 pub(crate) fn conflict(kind: ConflictKind, table: &Table, record: Record) -> Error {
-    Conflict { kind, table: table.id, key: record.key().into() }.into()
+    let with = last_commit(table, record);
+    Conflict { kind, table: table.id, key: record.key().into(), with }.into()
+}
+
+/// The last commit that changed a record; `None` while another one is at it: a lock does not tell who holds it.
+#[cold]
+pub(crate) fn last_commit(table: &Table, record: Record) -> Option<Timestamp> {
+    let mut last = None;
+    for group in table.existence.groups().iter() {
+        let word = record.word(group);
+        if word.is_locked() {
+            return None;
+        }
+        last = last.max(Some(word.ts()));
+    }
+    last
 }
 
 /// Keys whose memory one round of prefetches asks for.

@@ -392,7 +392,7 @@ impl Ctx<'_> {
     /// The second scan reads cells and lists again, because a leaf that split in between has successors
     /// whose parts the first scan did not know. It runs after the timestamp was taken, so that it sees the
     /// posts of every commit with a smaller one.
-    pub(crate) fn range_is_valid(&mut self, number: usize) -> Result<bool> {
+    pub(crate) fn phantom(&mut self, number: usize) -> Result<Option<Record>> {
         let rules = self.shared.config.rules;
         let read = &self.txn.ranges[number];
         let table = self.shared.tables.get(read.table)?;
@@ -404,15 +404,15 @@ impl Ctx<'_> {
             });
         let same_leaf = !rules.on(Rule::ValidateLeaves) || tree.is_current(self.local, read.stamp);
         if same_cells && same_leaf {
-            return Ok(true);
+            return Ok(None);
         }
         let mut leaf = std::mem::take(&mut self.txn.leaf);
-        let valid = self.scan_again(table, tree, number, &mut leaf);
+        let phantom = self.scan_again(table, tree, number, &mut leaf);
         self.txn.leaf = leaf;
-        Ok(valid)
+        Ok(phantom)
     }
 
-    fn scan_again(&self, table: &Table, tree: &Tree, number: usize, leaf: &mut LeafRead) -> bool {
+    fn scan_again(&self, table: &Table, tree: &Tree, number: usize, leaf: &mut LeafRead) -> Option<Record> {
         let read = &self.txn.ranges[number];
         // what this commit has posted itself is no phantom
         let own = self.txn.writes.iter().zip(&self.txn.held).filter(|(write, _)| write.table == table.id);
@@ -432,21 +432,24 @@ impl Ctx<'_> {
                 }
             });
             let mut steady = read_entries(self.local, tree, range, leaf);
-            if steady && !leaf.values().iter().all(|&raw| is_known(raw)) {
-                return false;
+            if steady && let Some(&raw) = leaf.values().iter().find(|&&raw| !is_known(raw)) {
+                // SAFETY: the tree held it in this activity.
+                return Some(unsafe { Record::from_raw(raw) });
             }
-            let mut phantom = false;
+            let mut phantom = None;
             if !self.shared.config.rules.on(Rule::RecheckLists) {
                 unmerged.clear();
             }
             for &(cell, owners) in &unmerged {
                 table.for_each_pending(cell, owners, (self.local.id(), own_before), |record| {
                     let key = record.key();
-                    phantom |= range.contains(key) && leaf.covers(key) && !is_known(record.raw());
+                    if range.contains(key) && leaf.covers(key) && !is_known(record.raw()) {
+                        phantom = Some(record);
+                    }
                 });
             }
-            if phantom {
-                return false;
+            if phantom.is_some() {
+                return phantom;
             }
             // an entry that was merged behind our back is in neither: look again
             steady &= unmerged.is_empty() || tree.is_current(self.local, leaf.stamp());
@@ -454,7 +457,7 @@ impl Ctx<'_> {
                 let low = leaf.low().max(range.start).to_vec();
                 tree.open_leaf(self.local, Position::At(&low), leaf);
             } else if !open_next(self.local, tree, range, Order::Forward, leaf) {
-                return true;
+                return None;
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::rules::Rule;
 use crate::shared::{Counters, Shared};
 use crate::table::Table;
 use crate::txn::Txn;
-use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_engine::{Order, Range, RowId, Savepoint, TxnKind, Worker};
 use scaledb_log::Writer;
 use scaledb_memory::Local;
@@ -59,6 +59,13 @@ impl Ctx<'_> {
         &self.shared.counters[self.local.id().index()]
     }
 
+    /// Counts a conflict. Who committed before this transaction began was not in its way.
+    #[cold]
+    fn note(&self, conflict: &mut Conflict) {
+        count(&self.counters().conflicts[conflict.kind as usize], 1);
+        conflict.with = conflict.with.filter(|with| with.ticks() >= self.state.begun);
+    }
+
     /// The end of a transaction, however it went.
     #[inline]
     pub(crate) fn finish(&mut self) {
@@ -109,9 +116,9 @@ impl AccWorker {
         }
         let mut ctx = self.ctx();
         let shared = ctx.shared;
-        let result = shared.tables.get(table).and_then(|table| f(&mut ctx, table));
-        if let Err(Error::Conflict(conflict)) = &result {
-            count(&ctx.counters().conflicts[conflict.kind as usize], 1);
+        let mut result = shared.tables.get(table).and_then(|table| f(&mut ctx, table));
+        if let Err(Error::Conflict(conflict)) = &mut result {
+            ctx.note(conflict);
             ctx.finish();
         }
         result
@@ -285,15 +292,19 @@ impl Worker for AccWorker {
             return Err(Error::TransactionEnded);
         }
         let mut ctx = self.ctx();
-        let result = ctx.commit();
-        match &result {
+        let mut result = ctx.commit();
+        match &mut result {
             Ok(_) => count(&ctx.counters().commits, 1),
-            Err(Error::Conflict(conflict)) => count(&ctx.counters().conflicts[conflict.kind as usize], 1),
+            Err(Error::Conflict(conflict)) => ctx.note(conflict),
             Err(_) => count(&ctx.counters().rollbacks, 1),
         }
         ctx.finish();
         ctx.chores();
         result
+    }
+
+    fn id(&self) -> WorkerId {
+        self.local.id()
     }
 
     fn depends_on(&self) -> Timestamp {

@@ -411,7 +411,7 @@ impl Ctx<'_> {
             return Ok(());
         }
         // the row that we read has this entry; who does not find it has read the row too early
-        Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into() }.into())
+        Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into(), with: None }.into())
     }
 
     /// `delete` of a row and its index entries.

@@ -1,6 +1,7 @@
 //! What can go wrong, as types that callers can match.
 
 use crate::ids::TableId;
+use crate::timestamp::Timestamp;
 use std::fmt;
 
 /// The result of an operation on a database.
@@ -153,6 +154,8 @@ pub struct Conflict {
     pub table: TableId,
     /// The encoded key, or the start of the range.
     pub key: Box<[u8]>,
+    /// The transaction that got in the way, if it has left a trace: one that holds a lock has not.
+    pub with: Option<Timestamp>,
 }
 
 /// The ways in which two transactions collide.

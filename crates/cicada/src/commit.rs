@@ -18,7 +18,7 @@
 use crate::clock::LAST_TICK;
 use crate::gc::{Item, UNSTAMPED, remove};
 use crate::guard::raise;
-use crate::read::conflict;
+use crate::read::{conflict, conflict_with, trace};
 use crate::record::{Installed, Record, Stuck, Visible};
 use crate::redo;
 use crate::rules::Rule;
@@ -219,7 +219,8 @@ impl Ctx<'_> {
         self.txn.held[number].installed = installed != Installed::Not;
         if installed != Installed::Newest {
             let table = self.shared.tables.get(self.txn.writes[number].table)?;
-            return Err(conflict(ConflictKind::WriteChanged, table, record));
+            let ts = record.later(self.txn.ts);
+            return Err(conflict_with(ConflictKind::WriteChanged, table, record, ts));
         }
         Ok(())
     }
@@ -302,9 +303,11 @@ impl Ctx<'_> {
         for (write, held) in self.txn.writes.iter().zip(&self.txn.held) {
             if held.created && write.base.is_some() == entries {
                 let table = self.shared.tables.get(write.table)?;
-                if table.absent.rts(write.hash) > self.txn.ts {
+                let rts = table.absent.rts(write.hash);
+                if rts > self.txn.ts {
                     let key = self.txn.keys[write.key.clone()].into();
-                    return Err(Conflict { kind: ConflictKind::AbsentAppeared, table: table.id, key }.into());
+                    let (kind, with) = (ConflictKind::AbsentAppeared, trace(rts));
+                    return Err(Conflict { kind, table: table.id, key, with }.into());
                 }
             }
         }
@@ -380,7 +383,10 @@ impl Ctx<'_> {
             {
                 let visible = self.see(table, record)?;
                 if visible.live || visible.outdated || visible.version == Record::OBSOLETE {
-                    return Err(conflict(ConflictKind::AbsentAppeared, table, record));
+                    // SAFETY: seen in this transaction.
+                    let seen = unsafe { record.wts_of(visible.version) };
+                    let ts = record.later(self.txn.ts).max(seen);
+                    return Err(conflict_with(ConflictKind::AbsentAppeared, table, record, ts));
                 }
                 let (seen, later) = (visible.version, visible.later);
                 self.txn.reads.push(Read { record, table: table.id, seen, later });
@@ -389,7 +395,8 @@ impl Ctx<'_> {
             }
             if !backoff.wait() {
                 let key = self.txn.keys[key].into();
-                return Err(Conflict { kind: ConflictKind::WriteLocked, table: table.id, key }.into());
+                let kind = ConflictKind::WriteLocked;
+                return Err(Conflict { kind, table: table.id, key, with: None }.into());
             }
         }
     }
@@ -450,26 +457,27 @@ impl Ctx<'_> {
             } else {
                 record.visible::<false>(ts, later)
             };
-            let kind = match look {
+            let (kind, with) = match look {
                 Ok(Visible { version, .. }) if version != seen && rules.on(Rule::CheckReads) => {
-                    ConflictKind::ReadChanged
+                    // SAFETY: seen just now.
+                    (ConflictKind::ReadChanged, unsafe { record.wts_of(version) })
                 }
-                Err(Stuck) => ConflictKind::ReadLocked,
+                Err(Stuck) => (ConflictKind::ReadLocked, 0),
                 Ok(visible) => {
                     self.txn.reads[at].later = visible.later;
                     // SAFETY: seen in this transaction.
                     let rts = unsafe { record.rts_of(seen) };
-                    if !writing
-                        || !rules.on(Rule::CheckWrites)
-                        || rts.load(Ordering::SeqCst) <= ts
-                        || !self.overwrites(record)
-                    {
+                    if !writing || !rules.on(Rule::CheckWrites) {
                         continue;
                     }
-                    ConflictKind::WriteChanged
+                    let rts = rts.load(Ordering::SeqCst);
+                    if rts <= ts || !self.overwrites(record) {
+                        continue;
+                    }
+                    (ConflictKind::WriteChanged, rts)
                 }
             };
-            return Err(conflict(kind, self.shared.tables.get(table)?, record));
+            return Err(conflict_with(kind, self.shared.tables.get(table)?, record, with));
         }
         Ok(())
     }
@@ -483,7 +491,8 @@ impl Ctx<'_> {
             let (table, key) = (self.shared.tables.get(*table)?, &self.txn.keys[key.clone()]);
             let Some(record) = table.find(self.local, *hash, key) else { continue };
             if !record.is_obsolete() && self.txn.creator_of(*hash, record).is_none() {
-                return Err(conflict(ConflictKind::AbsentAppeared, table, record));
+                let ts = record.later(0);
+                return Err(conflict_with(ConflictKind::AbsentAppeared, table, record, ts));
             }
         }
         Ok(())

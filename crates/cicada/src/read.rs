@@ -7,7 +7,7 @@ use crate::techniques::Technique;
 use crate::txn::{Absent, Op, Place, Read, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
-use scaledb_base::{Conflict, ConflictKind, Error, Result};
+use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
 use scaledb_engine::{RowId, TxnKind};
 use scaledb_row::{ColumnSet, Projection, RowRef};
 
@@ -193,10 +193,22 @@ impl Ctx<'_> {
     }
 }
 
-/// A conflict over a record.
+/// A conflict over a record, with nobody in particular.
 #[cold]
 pub(crate) fn conflict(kind: ConflictKind, table: &Table, record: Record) -> Error {
-    Conflict { kind, table: table.id, key: record.key().into() }.into()
+    conflict_with(kind, table, record, 0)
+}
+
+/// A conflict over a record with the transaction that has this timestamp, if it is not 0.
+#[cold]
+pub(crate) fn conflict_with(kind: ConflictKind, table: &Table, record: Record, ts: u64) -> Error {
+    let with = trace(ts);
+    Conflict { kind, table: table.id, key: record.key().into(), with }.into()
+}
+
+/// A timestamp of a version or a guard, if there is one.
+pub(crate) fn trace(ts: u64) -> Option<Timestamp> {
+    (1..=Timestamp::MAX.raw()).contains(&ts).then(|| Timestamp::from_raw(ts))
 }
 
 /// Keys whose memory one round of prefetches asks for.

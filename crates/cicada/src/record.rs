@@ -328,19 +328,26 @@ impl Record {
     /// Whether a version that may count has a larger timestamp.
     #[cold]
     fn has_later(self, ts: u64) -> bool {
+        self.later(ts) > 0
+    }
+
+    /// The timestamp of the newest version that may count, if it is larger; else 0.
+    #[cold]
+    pub(crate) fn later(self, ts: u64) -> u64 {
         let mut at = self.latest().load(Ordering::SeqCst);
         while at > Self::OBSOLETE {
             // SAFETY: reached at a timestamp that clean-up waits for.
             let version = unsafe { Version::from_raw(at) };
-            if version.wts() <= ts {
-                return false;
+            let wts = version.wts();
+            if wts <= ts {
+                return 0;
             }
             if version.status() != Status::Aborted {
-                return true;
+                return wts;
             }
             at = version.next().load(Ordering::SeqCst);
         }
-        false
+        0
     }
 
     /// Notes that a clean-up queue holds one more item of this record.

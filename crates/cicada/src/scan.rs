@@ -5,7 +5,7 @@
 //! the read timestamps of the leaf's part at the commit, which keeps later keys with smaller timestamps out.
 
 use crate::guard::raise;
-use crate::read::conflict;
+use crate::read::{conflict_with, trace};
 use crate::record::Record;
 use crate::rules::Rule;
 use crate::table::{RecordEntry, Table, Tree};
@@ -303,8 +303,12 @@ impl Ctx<'_> {
     /// A record that came to a leaf after it was scanned: it must be absent at this transaction's timestamp,
     /// and stay so. Returns the commit that took its row away.
     fn check_newcomer(&self, table: &Table, record: Record, raising: bool) -> Result<u64> {
-        let phantom = || conflict(ConflictKind::RangePhantom, table, record);
         let visible = self.see(table, record)?;
+        let phantom = || {
+            // SAFETY: seen in this transaction.
+            let seen = unsafe { record.wts_of(visible.version) };
+            conflict_with(ConflictKind::RangePhantom, table, record, seen.max(record.later(self.txn.ts)))
+        };
         if visible.live {
             return Err(phantom());
         }
@@ -357,12 +361,10 @@ impl Ctx<'_> {
             }
             tree.open_leaf(self.local, Position::At(key), &mut leaf);
             open = true;
-            if table.leaves.rts_of_leaf(&leaf, needed_after) > self.txn.ts {
-                late = Some(Error::from(Conflict {
-                    kind: ConflictKind::RangePhantom,
-                    table: table.id,
-                    key: key.into(),
-                }));
+            let rts = table.leaves.rts_of_leaf(&leaf, needed_after);
+            if rts > self.txn.ts {
+                let (kind, with) = (ConflictKind::RangePhantom, trace(rts));
+                late = Some(Error::from(Conflict { kind, table: table.id, key: key.into(), with }));
                 break;
             }
         }

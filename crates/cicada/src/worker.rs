@@ -7,7 +7,7 @@ use crate::rules::Rule;
 use crate::shared::{Counters, Shared, count};
 use crate::table::Table;
 use crate::txn::Txn;
-use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_durability::failed;
 use scaledb_engine::{Order, Range, RowId, Savepoint, TxnKind, Worker};
 use scaledb_log::Writer;
@@ -431,6 +431,10 @@ impl Worker for CicadaWorker {
     }
 
     #[inline]
+    fn id(&self) -> WorkerId {
+        self.local.id()
+    }
+
     fn depends_on(&self) -> Timestamp {
         self.state.depends_on
     }

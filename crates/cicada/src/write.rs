@@ -1,7 +1,7 @@
 //! Buffered writes: what a transaction will do when it commits. All of it stays in the worker's own memory
 //! until then (section 3.6: *deferred index updates*).
 
-use crate::read::{Row, conflict};
+use crate::read::{Row, conflict_with};
 use crate::record::{Record, Visible};
 use crate::rules::Rule;
 use crate::table::Table;
@@ -135,9 +135,11 @@ impl Ctx<'_> {
         // SAFETY: seen in this transaction.
         let rts = unsafe { record.rts_of(visible.version) };
         // a hint: the commit looks again
+        let rts = rts.load(Ordering::Relaxed);
         let outdated = visible.outdated && self.shared.config.techniques.on(Technique::LatestOnly);
-        if outdated || rts.load(Ordering::Relaxed) > self.txn.ts {
-            return Err(conflict(ConflictKind::WriteChanged, table, record));
+        if outdated || rts > self.txn.ts {
+            let ts = if visible.outdated { record.later(self.txn.ts) } else { rts };
+            return Err(conflict_with(ConflictKind::WriteChanged, table, record, ts));
         }
         Ok(())
     }
@@ -278,7 +280,7 @@ impl Ctx<'_> {
             return Ok(());
         }
         // the row that we read has this entry; who does not find it has read two different states
-        Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into() }.into())
+        Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into(), with: None }.into())
     }
 
     /// `delete` of a row and its index entries.

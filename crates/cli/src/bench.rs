@@ -5,6 +5,7 @@ mod staleness;
 
 use crate::args::{BenchArgs, EngineKind, Family, IndexUpdates, Workload, scale};
 use crate::format::{count, plural, table};
+use crate::output::{say, show};
 use crate::progress::Line;
 use crate::{Result, print};
 use scaledb_acc::{Acc, Config, Durability};
@@ -56,7 +57,7 @@ struct Finished {
 pub(crate) fn run(args: &BenchArgs) -> Result {
     args.check()?;
     if !args.json {
-        println!("{}: {}", args.workload.name(), plural(args.threads() as u64, "thread"));
+        say!("{}: {}", args.workload.name(), plural(args.threads() as u64, "thread"));
     }
     if args.workload.family() == Family::Clock {
         return run_clock(args);
@@ -106,7 +107,7 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
             report,
             check,
         };
-        println!("{}", serde_json::to_string_pretty(&output)?);
+        say!("{}", serde_json::to_string_pretty(&output)?);
         return Ok(passed);
     }
     print::throughput(report);
@@ -115,8 +116,8 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
     print::tables(report);
     match check {
         Check::NotMade => {}
-        Check::Passed => println!("\nCheck of the database: ok"),
-        Check::Failed(why) => println!("\nCheck of the database: FAILED: {why}"),
+        Check::Passed => say!("\nCheck of the database: ok"),
+        Check::Failed(why) => say!("\nCheck of the database: FAILED: {why}"),
         Check::Conditions(conditions) => _ = print::conditions(conditions),
     }
     Ok(passed)
@@ -162,7 +163,7 @@ fn load<E: Engine, T>(args: &BenchArgs, engine: &E, fill: impl FnOnce(&E) -> Res
     let filled = fill(engine)?;
     let seconds = start.elapsed().as_secs_f64();
     if !args.json {
-        println!("  loaded in {seconds:.1} s");
+        say!("  loaded in {seconds:.1} s");
     }
     Ok((filled, seconds))
 }
@@ -285,7 +286,7 @@ fn run_clock(args: &BenchArgs) -> Result {
         .map(|&source| counts.iter().map(|&threads| clocks::measure(source, threads, each)).collect())
         .collect();
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&rates.concat())?);
+        say!("{}", serde_json::to_string_pretty(&rates.concat())?);
         return Ok(true);
     }
     let header: Vec<String> = counts.iter().map(|&n| plural(n as u64, "thread")).collect();
@@ -298,6 +299,6 @@ fn run_clock(args: &BenchArgs) -> Result {
             std::iter::once(name).chain(of_source.iter().map(|r| count(r.reads_per_second as u64))).collect()
         })
         .collect();
-    print!("{}", table(&header, &rows));
+    show!("{}", table(&header, &rows));
     Ok(true)
 }

@@ -3,7 +3,8 @@
 use crate::args::{DemoArgs, scale};
 use crate::bench::sql::{Run, conditions, connect, fill, parameters};
 use crate::format::plural;
-use crate::{Result, print};
+use crate::output::{say, show};
+use crate::{Result, output, print};
 use scaledb_acc::{Acc, Config as EngineConfig};
 use scaledb_server::{Config, Server, Sql, StartError};
 use scaledb_sql::Database;
@@ -11,7 +12,7 @@ use scaledb_workloads::driver::Options;
 use scaledb_workloads::tpcc::Mix;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result {
     let database = Database::open(Acc::open(EngineConfig::default())?)?;
     let server = start(&database)?;
     let passed = measure(args, &server);
-    if passed.is_ok() && !args.exit && std::io::stdin().is_terminal() {
+    if passed.is_ok() && !args.exit && !output::is_unread() && std::io::stdin().is_terminal() {
         stay(&server)?;
     }
     server.stop();
@@ -45,19 +46,20 @@ fn start(database: &Database<Acc>) -> Result<Server> {
 fn measure(args: &DemoArgs, server: &Server) -> Result {
     let threads = args.threads();
     let scale = scale(args.warehouses, threads, args.small);
-    println!(
+    say!(
         "TPC-C, full mix, in SQL over the wire: {}, {}",
         plural(u64::from(scale.warehouses), "warehouse"),
         plural(threads as u64, "connection")
     );
     for address in server.addresses() {
-        println!("  a server listens at {address}");
+        say!("  a server listens at {address}");
     }
-    print!("  loading ...");
-    // a line that does not show is no reason to end
-    let _ = std::io::stdout().flush();
+    show!("  loading ...");
     let mut clients = connect(&parameters(server), threads)?;
-    println!(" {:.1} s", fill(&mut clients, scale, args.seed)?);
+    say!(" {:.1} s", fill(&mut clients, scale, args.seed)?);
+    if output::is_unread() {
+        return Ok(true);
+    }
     let options = Options {
         threads,
         warmup: Duration::from_secs(1),
@@ -74,7 +76,7 @@ fn measure(args: &DemoArgs, server: &Server) -> Result {
         progress: true,
     };
     let (report, mut clients) = run.on(clients, None)?;
-    println!("\nThroughput");
+    say!("\nThroughput");
     print::throughput(&report);
     print::classes(&report);
     print::conflicts(&report);
@@ -85,9 +87,9 @@ fn measure(args: &DemoArgs, server: &Server) -> Result {
 fn stay(server: &Server) -> Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let port = server.addresses().first().map_or(PORT, SocketAddr::port);
-    println!("\nThe server stays. Look at the tables from another terminal:");
-    println!("  psql -h 127.0.0.1 -p {port} -U postgres");
-    println!("Ctrl-C ends it.");
+    say!("\nThe server stays. Look at the tables from another terminal:");
+    say!("  psql -h 127.0.0.1 -p {port} -U postgres");
+    say!("Ctrl-C ends it.");
     signals.forever().next();
     Ok(())
 }

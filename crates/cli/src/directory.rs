@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::args::{BackupArgs, CheckArgs, Detail, DumpArgs, LogArgs, LogCommand};
 use crate::format::{bytes, count, plural};
+use crate::output::{say, show};
 use scaledb_acc::{Acc, Config, Durability, Progress, Recovered};
 use scaledb_base::Error;
 use scaledb_cicada::Cicada;
@@ -27,21 +28,19 @@ pub(crate) fn show(progress: &Progress) {
         return;
     }
     let part = |done: u64, all: u64| (done * 100).checked_div(all).map_or(100, |part| part.min(100));
-    print!(
+    show!(
         "\r  rows {:>3} %   log {:>3} %   indexes {:>3} %  ",
         part(progress.rows, progress.all_rows),
         part(progress.log_bytes, progress.all_log_bytes),
         part(progress.tables, progress.all_tables),
     );
-    // a line that does not show is no reason to stop
-    let _ = std::io::stdout().flush();
 }
 
 /// What the reading of a directory found, and how fast it was.
 pub(crate) fn tell(recovered: &Recovered) {
     let time = recovered.load_time + recovered.replay_time + recovered.rebuild_time;
     let all = recovered.rows + recovered.operations;
-    println!(
+    say!(
         "  {} rows and {} transactions ({} operations, {} of log) in {:.2} s: {} records per second",
         count(recovered.rows),
         count(recovered.transactions),
@@ -50,7 +49,7 @@ pub(crate) fn tell(recovered: &Recovered) {
         time.as_secs_f64(),
         count((all as f64 / time.as_secs_f64().max(1e-9)) as u64),
     );
-    println!(
+    say!(
         "  checkpoint {:.2} s, log {:.2} s, indexes {:.2} s ({} entries)",
         recovered.load_time.as_secs_f64(),
         recovered.replay_time.as_secs_f64(),
@@ -61,22 +60,22 @@ pub(crate) fn tell(recovered: &Recovered) {
 
 pub(crate) fn check(args: &CheckArgs) -> Result {
     let disk = existing(&args.directory)?;
-    println!("{}", args.directory.display());
+    say!("{}", args.directory.display());
     let start = Instant::now();
     let report = scaledb_log::check(&disk)?;
-    println!(
+    say!(
         "  database {} of engine {}, opened {}",
         report.database_id,
         report.engine,
         plural(report.incarnation, "time")
     );
-    println!(
+    say!(
         "  checkpoint: {} rows in {}, {}",
         count(report.rows),
         plural(report.parts, "file"),
         bytes(report.checkpoint_bytes)
     );
-    println!(
+    say!(
         "  log: {} transactions in {} and {}, {}",
         count(report.transactions),
         plural(report.groups, "group"),
@@ -84,12 +83,12 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
         bytes(report.log_bytes)
     );
     for problem in &report.problems {
-        println!("  DAMAGED: {problem}");
+        say!("  DAMAGED: {problem}");
     }
     if !report.is_sound() {
         return Ok(false);
     }
-    println!("  all checksums are right ({:.2} s)", start.elapsed().as_secs_f64());
+    say!("  all checksums are right ({:.2} s)", start.elapsed().as_secs_f64());
     let durability = Durability {
         recovery_threads: args.threads.map_or(0, usize::from),
         progress: Some(show),
@@ -98,10 +97,10 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
     match inspect(&report.engine, durability)? {
         Ok((recovered, inspected)) => {
             if std::io::stdout().is_terminal() {
-                println!();
+                say!("");
             }
             tell(&recovered);
-            println!(
+            say!(
                 "  {} with {} rows fit {} with {} entries",
                 plural(inspected.tables, "table"),
                 count(inspected.rows),
@@ -111,11 +110,11 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
             Ok(true)
         }
         Err(Error::DirectoryInUse(_)) => {
-            println!("  in use: indexes were not compared");
+            say!("  in use: indexes were not compared");
             Ok(true)
         }
         Err(error) => {
-            println!("  DAMAGED: {error}");
+            say!("  DAMAGED: {error}");
             Ok(false)
         }
     }
@@ -148,7 +147,7 @@ fn copy(args: &BackupArgs, done: &str) -> Result {
     let to: Arc<dyn Disk> = Arc::new(RealDisk::open(&args.to)?);
     let start = Instant::now();
     let report = scaledb_log::backup(&from, &to)?;
-    println!(
+    say!(
         "{done}: {}, {} in {:.2} s, with all that was committed before {:?}; the copy is verified",
         plural(report.files, "file"),
         bytes(report.bytes),

@@ -1,12 +1,14 @@
 //! The `scaledb` command.
 //!
-//! Exit codes: 0, done; 1, a check of the database failed; 2, wrong arguments or an error. The shell has its own.
+//! Exit codes: 0, done; 1, a check of the database failed; 2, wrong arguments or an error. The shell has its own. That
+//! nobody reads the output to its end is no error.
 
 mod args;
 mod bench;
 mod demo;
 mod directory;
 mod format;
+mod output;
 mod password;
 mod print;
 mod progress;
@@ -32,11 +34,15 @@ fn main() -> ExitCode {
         Command::Restore(args) => directory::restore(&args),
         Command::Log(args) => directory::log(&args),
     };
+    let done = done.and_then(|passed| match output::error() {
+        Some(error) => Err(format!("standard output: {error}").into()),
+        None => Ok(passed),
+    });
     match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("error: {error}");
+            output::complain!("error: {error}\n");
             ExitCode::from(2)
         }
     }

@@ -1,13 +1,13 @@
 //! `scaledb password`: what the server's configuration keeps of a password.
 
 use crate::Result;
+use crate::output::{say, show};
 use scaledb_pgwire::Verifier;
-use std::io::{IsTerminal, Write, stdin, stdout};
+use std::io::{IsTerminal, stdin};
 
 pub(crate) fn run() -> Result {
     if stdin().is_terminal() {
-        print!("Password (it is shown): ");
-        stdout().flush()?;
+        show!("Password (it is shown): ");
     }
     let mut line = String::new();
     stdin().read_line(&mut line)?;
@@ -15,6 +15,6 @@ pub(crate) fn run() -> Result {
     if password.is_empty() {
         return Err("an empty password is none".into());
     }
-    println!("{}", Verifier::of(password)?);
+    say!("{}", Verifier::of(password)?);
     Ok(true)
 }

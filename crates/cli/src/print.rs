@@ -1,13 +1,14 @@
 //! Results for people: tables of at most 100 columns.
 
 use crate::format::{bytes, count, latency, percent, plural, short, table};
+use crate::output::{say, show};
 use scaledb_workloads::report::{ClassReport, Report};
 use scaledb_workloads::tpcc::Condition;
 
 /// Throughput in one line.
 pub(crate) fn throughput(report: &Report) {
     let conflicts: u64 = report.classes.iter().map(|c| c.conflicts).sum();
-    println!(
+    say!(
         "  {} txn/s: {} commits in {:.1} s on {}; {} of all attempts ended in a conflict",
         count(report.commits_per_second as u64),
         count(report.commits()),
@@ -16,12 +17,15 @@ pub(crate) fn throughput(report: &Report) {
         percent(conflicts, conflicts + report.commits()),
     );
     if let Some(rate) = report.commits_per_cpu_second {
-        println!("  {} commits per second of processor time", count(rate as u64));
+        say!("  {} commits per second of processor time", count(rate as u64));
     }
     if let Some(log) = &report.log {
-        println!(
+        say!(
             "  log: {:.0} bytes per writing transaction, {:.0} transactions per write and sync; p50 {} µs, p99 {} µs",
-            log.bytes_per_transaction, log.transactions_per_group, log.sync_p50_us, log.sync_p99_us
+            log.bytes_per_transaction,
+            log.transactions_per_group,
+            log.sync_p50_us,
+            log.sync_p99_us
         );
     }
 }
@@ -40,13 +44,13 @@ pub(crate) fn classes(report: &Report) {
             row
         })
         .collect();
-    println!("\nTransactions (latency from input to commit, retries included)");
-    print!("{}", table(&["", "commits", "rolled back", "p50", "p95", "p99", "p99.9", "max"], &rows));
+    say!("\nTransactions (latency from input to commit, retries included)");
+    show!("{}", table(&["", "commits", "rolled back", "p50", "p95", "p99", "p99.9", "max"], &rows));
 }
 
 /// Conflicts by transaction, table and kind.
 pub(crate) fn conflicts(report: &Report) {
-    println!("\nConflicts");
+    say!("\nConflicts");
     let mut rows = Vec::new();
     for class in active(report) {
         let mut aborts = class.aborts.clone();
@@ -63,10 +67,10 @@ pub(crate) fn conflicts(report: &Report) {
         }
     }
     if rows.is_empty() {
-        println!("  none");
+        say!("  none");
         return;
     }
-    print!("{}", table(&["", "table or index", "kind", "count", "of attempts"], &rows));
+    show!("{}", table(&["", "table or index", "kind", "count", "of attempts"], &rows));
 }
 
 /// What the engine counted for each table and index.
@@ -92,24 +96,24 @@ pub(crate) fn tables(report: &Report) {
     if rows.is_empty() {
         return;
     }
-    println!("\nTables and indexes (since the database was opened; {} in all)", bytes(report.memory_bytes));
+    say!("\nTables and indexes (since the database was opened; {} in all)", bytes(report.memory_bytes));
     let header = ["", "entries", "merged", "merges", "pending", "sync", "repairs", "cleaned", "hash", "tree"];
-    print!("{}", table(&header, &rows));
+    show!("{}", table(&header, &rows));
 }
 
 /// The twelve consistency conditions. Returns whether all hold.
 pub(crate) fn conditions(conditions: &[Condition]) -> bool {
-    println!("\nConsistency (TPC-C clause 3.3.2)");
+    say!("\nConsistency (TPC-C clause 3.3.2)");
     for condition in conditions {
         let mark = if condition.holds() { "ok    " } else { "FAILED" };
-        println!(
+        say!(
             "  {:>2}  {mark}  {:<52}  {:>14} checked",
             condition.number,
             condition.says,
             count(condition.checked)
         );
         if let Some(detail) = &condition.detail {
-            println!("              {} failed, the first at {detail}", count(condition.failed));
+            say!("              {} failed, the first at {detail}", count(condition.failed));
         }
     }
     conditions.iter().all(Condition::holds)

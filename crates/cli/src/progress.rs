@@ -1,8 +1,9 @@
 //! Progress lines: one that is overwritten on a terminal, one per second elsewhere.
 
 use crate::format;
+use crate::output::{say, show};
 use scaledb_workloads::driver::Progress;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// Where progress is shown.
 pub(crate) struct Line {
@@ -30,19 +31,17 @@ impl Line {
             if progress.warming_up { "  (warm-up)" } else { "" },
         );
         if self.terminal {
-            print!("\r{text:<98}");
+            show!("\r{text:<98}");
         } else {
-            println!("{text}");
+            say!("{text}");
         }
-        // a line that does not show is no reason to end the run
-        let _ = std::io::stdout().flush();
         self.shown = true;
     }
 
     /// Leaves the line on a terminal.
     pub(crate) fn end(&self) {
         if self.terminal && self.shown {
-            println!();
+            say!("");
         }
     }
 }

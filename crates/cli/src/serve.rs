@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::args::{EngineKind as Choice, ServeArgs};
+use crate::output::say;
 use scaledb_acc::{Acc, Durability, Recovered};
 use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
@@ -65,13 +66,13 @@ where
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let server = Server::start(config, Sql::new(database))?;
     for address in server.addresses() {
-        println!("listening at {address}");
+        say!("listening at {address}");
     }
     if let Some(path) = server.socket() {
-        println!("listening at {}", path.display());
+        say!("listening at {}", path.display());
     }
     if let Some(address) = server.metrics() {
-        println!("metrics at http://{address}/metrics");
+        say!("metrics at http://{address}/metrics");
     }
     if let Some(signal) = signals.forever().next() {
         tracing::info!(signal, "ending: statements that run may finish");

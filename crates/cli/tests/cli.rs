@@ -110,3 +110,50 @@ fn bench_prints_tables() {
     let shown = text(&output.stdout);
     assert!(shown.contains("1 thread  ") && shown.contains("CLOCK_MONOTONIC"), "{shown}");
 }
+
+/// Runs a command whose output is closed when its first line has come; the status, and what it complains of.
+fn head(args: &[&str]) -> (Option<i32>, String) {
+    use std::io::{BufRead, BufReader};
+    use std::process::Stdio;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scaledb"));
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    let mut out = BufReader::with_capacity(16, child.stdout.take().expect("piped"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("a line");
+    assert!(!line.is_empty());
+    drop(out);
+    let output = child.wait_with_output().expect("it ends");
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let data = tempfile::tempdir().expect("a directory");
+    let data = data.path().to_str().expect("text");
+    assert!(scaledb(&["shell", data, "-c", "create table t (id int primary key)"]).status.success());
+    for args in [
+        &["demo", "--small", "--seconds", "0.3", "--threads", "1"][..],
+        &["bench", "ycsb-f", "--records", "1000", "--seconds", "0.3", "--warmup", "0"],
+        &["bench", "clock", "--seconds", "0.1"],
+        &["check", data],
+        &["log", "dump", data],
+        &["shell", "-c", "select * from generate_series(1, 1000000) g"],
+        &["shell", "--csv", "-c", "select * from generate_series(1, 1000000) g"],
+        &["shell", "-c", "\\?"],
+        &["bench", "--help"],
+    ] {
+        let (status, complaint) = head(args);
+        assert_eq!((status, complaint.as_str()), (Some(0), ""), "{args:?}");
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_one() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scaledb"));
+    command.args(["bench", "clock", "--seconds", "0.1"]).stdout(full);
+    let output = command.output().expect("the binary runs");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("standard output"), "{}", text(&output.stderr));
+}

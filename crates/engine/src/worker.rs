@@ -2,7 +2,7 @@
 
 use crate::def::{TableDef, TableInfo};
 use crate::stats::Stats;
-use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -259,6 +259,10 @@ pub trait Worker: Send {
     /// # Errors
     /// A conflict: nothing happened. [`Error::OutOfMemory`]: likewise. [`Error::TransactionEnded`].
     fn commit(&mut self) -> Result<Timestamp>;
+
+    /// The worker's number, which is in the timestamps of its commits. Another worker may get it when this one is
+    /// dropped.
+    fn id(&self) -> WorkerId;
 
     /// What the last committed transaction depends on: its own commit or, if it wrote nothing, the latest commit
     /// that it saw. Its result may be told to the world when the durable horizon has passed this:

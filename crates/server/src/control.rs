@@ -43,10 +43,13 @@ pub(crate) enum Phase {
     Idle,
     IdleInTransaction,
     Busy,
+    /// A statement waits for the data of the client.
+    Copying,
 }
 
 impl Phase {
-    pub(crate) const ALL: [Self; 4] = [Self::Authenticating, Self::Idle, Self::IdleInTransaction, Self::Busy];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Authenticating, Self::Idle, Self::IdleInTransaction, Self::Busy, Self::Copying];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -54,6 +57,7 @@ impl Phase {
             Self::Idle => "idle",
             Self::IdleInTransaction => "idle in transaction",
             Self::Busy => "active",
+            Self::Copying => "copying",
         }
     }
 }
@@ -117,6 +121,8 @@ pub(crate) struct Control {
     ticks: Arc<Ticks>,
     /// The phase in the low byte, and since when in the others.
     state: AtomicU64,
+    /// When the statement began.
+    begun: AtomicU64,
     /// A [`Cancel`], or 0.
     cancel: AtomicU32,
     /// An [`Ending`], or 0.
@@ -135,6 +141,7 @@ impl Control {
             peer,
             ticks,
             state: AtomicU64::new(pack(Phase::Authenticating, now)),
+            begun: AtomicU64::new(now),
             cancel: AtomicU32::new(0),
             ending: AtomicU32::new(0),
             statement_timeout: AtomicU64::new(0),
@@ -161,6 +168,18 @@ impl Control {
     pub(crate) fn begin(&self) {
         // pairs with `cancel`: who cancels after this cancels this statement
         self.cancel.store(0, Ordering::Release);
+        // pairs with nothing: the watch may see it a turn late
+        self.begun.store(self.ticks.now(), Ordering::Relaxed);
+        self.enter(Phase::Busy);
+    }
+
+    /// The statement waits for data.
+    pub(crate) fn copying(&self) {
+        self.enter(Phase::Copying);
+    }
+
+    /// The data are complete, and the statement goes on.
+    pub(crate) fn copied(&self) {
         self.enter(Phase::Busy);
     }
 
@@ -184,7 +203,7 @@ impl Control {
 
     /// Cancels the statement that runs, if one does.
     pub(crate) fn cancel(&self, why: Cancel) {
-        if self.state().0 != Phase::Busy {
+        if !matches!(self.state().0, Phase::Busy | Phase::Copying) {
             return;
         }
         // pairs with `cancelled`: the reason is there before the flag is up
@@ -229,11 +248,16 @@ impl Control {
                 self.end(Ending::Authentication);
                 self.socket.close(std::net::Shutdown::Both);
             }
-            Phase::IdleInTransaction if over(since, idle) => {
+            // whose data do not come keeps a transaction open, too
+            Phase::IdleInTransaction | Phase::Copying if over(since, idle) => {
                 self.end(Ending::IdleInTransaction);
                 self.socket.close(std::net::Shutdown::Read);
             }
             Phase::Busy if over(since, statement) => self.cancel(Cancel::Timeout),
+            // pairs with nothing: see `begin`
+            Phase::Copying if over(self.begun.load(Ordering::Relaxed), statement) => {
+                self.cancel(Cancel::Timeout);
+            }
             // nobody waits for the answer any more
             Phase::Busy if look_for_gone && over(since, GONE_MILLIS) && self.socket.is_gone() => {
                 self.cancel(Cancel::Gone);

@@ -51,6 +51,14 @@ impl<B: Limited> Guarded<B> {
         report
     }
 
+    /// Notes that the client is to send data.
+    fn step(&self, done: Result<Step>) -> Result<Step> {
+        if let Ok(Step::CopyIn { .. }) = done {
+            self.control.copying();
+        }
+        self.told(done)
+    }
+
     #[inline]
     fn told<T>(&self, done: Result<T>) -> Result<T> {
         done.map_err(|report| self.failed(report))
@@ -66,7 +74,7 @@ impl<B: Limited> Backend for Guarded<B> {
         self.begin();
         Counts::add(&self.control.counts.statements);
         let done = self.session.query(sql, reply);
-        self.told(done)
+        self.step(done)
     }
 
     fn parse(&mut self, name: &str, sql: &str, types: Oids<'_>) -> Result<()> {
@@ -97,7 +105,7 @@ impl<B: Limited> Backend for Guarded<B> {
         self.begin();
         Counts::add(&self.control.counts.statements);
         let done = self.session.execute(portal, rows, last, reply);
-        self.told(done)
+        self.step(done)
     }
 
     fn close_statement(&mut self, name: &str) {
@@ -110,12 +118,14 @@ impl<B: Limited> Backend for Guarded<B> {
 
     fn copy_data(&mut self, data: &[u8]) -> Result<()> {
         let done = self.session.copy_data(data);
+        self.control.copying();
         self.told(done)
     }
 
     fn copy_done(&mut self, reply: &mut Reply<'_>) -> Result<Step> {
+        self.control.copied();
         let done = self.session.copy_done(reply);
-        self.told(done)
+        self.step(done)
     }
 
     fn copy_fail(&mut self) {

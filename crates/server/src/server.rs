@@ -254,7 +254,7 @@ fn watch(registry: &Registry, stopping: &AtomicBool, ticks: &Ticks, authenticati
             control.watch(now, authentication, turn.is_multiple_of(GONE_TURNS));
             if stop {
                 control.end(Ending::Shutdown);
-                if control.state().0 != Phase::Busy {
+                if !matches!(control.state().0, Phase::Busy | Phase::Copying) {
                     control.socket.close(Shutdown::Read);
                 }
             }

@@ -80,6 +80,11 @@ where
             "Commits that failed, those run again included",
             stats.conflicts.iter().sum(),
         );
+        each(
+            "scaledb_statements_run_again",
+            "Statements that were run again after a conflict, of which no client has heard",
+            self.0.retries(),
+        );
         each("scaledb_rollbacks", "Transactions that were rolled back", stats.rollbacks);
         if let Some(log) = stats.log {
             each("scaledb_log_bytes", "Bytes written to the log", log.bytes);
@@ -116,6 +121,19 @@ impl<E: Engine> SqlSession<E> {
         } else {
             self.named.get(portal).cloned().unwrap_or_default()
         }
+    }
+
+    /// Refuses formats that are not one for each column of a portal, which goes with its error.
+    fn check_formats(&mut self, portal: &str, formats: usize) -> Result<()> {
+        let description = self.session.describe_portal(portal).map_err(report)?;
+        let columns = description.map_or(formats, <[_]>::len);
+        if columns == formats {
+            return Ok(());
+        }
+        self.session.close_portal(portal);
+        self.session.copy_fail("");
+        let what = format!("bind message has {formats} result formats but query has {columns} columns");
+        Err(Report::error(SqlState::PROTOCOL_VIOLATION, what))
     }
 
     /// What the statement said beside its result.
@@ -195,6 +213,9 @@ impl<E: Engine> Backend for SqlSession<E> {
         let values: SmallVec<[Option<&[u8]>; 16]> = bind.values.iter().collect();
         self.session.bind(bind.portal, bind.statement, &formats, &values).map_err(report)?;
         let results: Formats = (0..bind.results.len()).map(|number| bind.results.get(number)).collect();
+        if results.len() > 1 {
+            self.check_formats(bind.portal, results.len())?;
+        }
         if bind.portal.is_empty() {
             self.unnamed = results;
         } else if results.is_empty() {

@@ -6,6 +6,7 @@ use crate::memory::Budget;
 use crate::plan::cache::Plans;
 use crate::sequence::Sequences;
 use crate::session::Session;
+use crate::trace::Trace;
 use crate::workers::Workers;
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::{Catalog, Store};
@@ -39,6 +40,9 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) workers: Workers<E::Worker>,
     pub(crate) sequences: Sequences<E::Worker>,
     pub(crate) plans: Plans,
+    pub(crate) trace: Trace,
+    /// Statements that were run again after a conflict.
+    pub(crate) retries: AtomicU64,
     pub(crate) store: Store,
     pub(crate) gate: Gate,
     /// What statements use, and what sessions keep of them.
@@ -72,6 +76,8 @@ impl<E: Engine> Database<E> {
             workers: Workers::new(),
             sequences: Sequences::new(worker),
             plans: Plans::default(),
+            trace: Trace::default(),
+            retries: AtomicU64::new(0),
             store,
             gate: Gate::default(),
             memory: Arc::default(),
@@ -104,6 +110,11 @@ impl<E: Engine> Database<E> {
     /// Bytes that statements use of it.
     pub fn query_memory(&self) -> usize {
         self.shared.memory.used()
+    }
+
+    /// How often statements were run again after conflicts that no client has heard of.
+    pub fn retries(&self) -> u64 {
+        self.shared.retries.load(Ordering::Relaxed) // a statistic
     }
 
     /// The engine.

@@ -5,11 +5,12 @@ use scaledb_base::{Conflict, ConflictKind, Error, TableId};
 use scaledb_keys::{Direction, KeyReader, Nulls};
 use scaledb_types::{Env, SqlError, SqlState, Storage, Stored, Value};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// An error of the engine, without the names of what it is about.
 pub(crate) fn plain(error: Error) -> SqlError {
     let state = match &error {
-        Error::Conflict(conflict) => return conflict_error(conflict, None),
+        Error::Conflict(conflict) => return conflict_error(conflict, None, &Statements::default()),
         Error::DuplicateKey { .. } => SqlState::UNIQUE_VIOLATION,
         Error::ReadOnlyTransaction => {
             return SqlError::new(
@@ -56,8 +57,19 @@ pub(crate) fn checkpoint(error: Error) -> SqlError {
         .detail("The one before is in force, and the log behind it; nothing is lost.")
 }
 
+/// The statements of two transactions that collided, as far as they are known.
+#[derive(Debug, Default)]
+pub(crate) struct Statements {
+    pub(crate) own: Option<Arc<str>>,
+    pub(crate) other: Option<Arc<str>>,
+}
+
 /// What a statement collided with: the table or index, and the key, if they are known.
-pub(crate) fn conflict_error(conflict: &Conflict, place: Option<(String, String)>) -> SqlError {
+pub(crate) fn conflict_error(
+    conflict: &Conflict,
+    place: Option<(String, String)>,
+    statements: &Statements,
+) -> SqlError {
     let what = match conflict.kind {
         ConflictKind::ReadChanged => "what this transaction read was changed by another one",
         ConflictKind::WriteLocked => "another transaction is committing a change to the same row",
@@ -81,8 +93,22 @@ pub(crate) fn conflict_error(conflict: &Conflict, place: Option<(String, String)
         SqlState::SERIALIZATION_FAILURE,
         "could not serialize access due to concurrent transactions",
     )
-    .detail(format!("In {table}{key}: {what}."))
+    .detail(format!("In {table}{key}: {what}.{}", both(conflict, statements)))
     .hint("The transaction might succeed if retried.")
+}
+
+/// The statements of both transactions, each on a line of its own.
+fn both(conflict: &Conflict, statements: &Statements) -> String {
+    let own = match &statements.own {
+        Some(own) => format!("\nThis transaction's statement: {own}"),
+        None => String::new(),
+    };
+    let other = match (&statements.other, conflict.with) {
+        (Some(other), _) => format!("The other transaction's last statement: {other}"),
+        (None, Some(_)) => "The other transaction's statement is not remembered any more.".to_owned(),
+        (None, None) => "The other transaction's statement is not known: it was being committed.".to_owned(),
+    };
+    format!("{own}\n{other}")
 }
 
 /// The name of a table or index of the engine, and a key of it, if it is the table's.

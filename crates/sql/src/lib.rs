@@ -27,6 +27,7 @@ mod plan;
 mod sequence;
 mod session;
 mod system;
+mod trace;
 mod workers;
 
 pub use api::{Column, CopyInfo, Description, Executed, Notice, RowSink, Severity, Status, Step, Tag};

@@ -38,6 +38,60 @@ fn a_lost_update_is_refused_and_says_where<E: Engine>(db: Database<E>) {
     assert!(error.fields().hint.is_some());
 }
 
+/// The line of an error's detail that begins with these words.
+fn line_of(error: &scaledb_types::SqlError, words: &str) -> String {
+    let detail = error.fields().detail.clone().unwrap_or_default();
+    let line = detail.lines().find(|line| line.starts_with(words));
+    line.unwrap_or_else(|| panic!("{words} is not in {detail}")).to_owned()
+}
+
+fn a_conflict_names_both_statements<E: Engine>(db: Database<E>) {
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table t (id int primary key, kind int); create index by_kind on t (kind)");
+    ok(a, "create table u (id int primary key); insert into t values (1, 1), (2, 1)");
+    // a row, in a transaction of several statements
+    ok(b, "begin; update t set kind = 3 where id = 1; insert into u values (1)");
+    ok(a, "begin; insert into u values (2); update t set kind = 2 where id = 1; commit");
+    let error = failure(b, "commit");
+    assert!(line_of(&error, "In table \"t\"").contains("key (id)=(1)"));
+    let own = line_of(&error, "This transaction's statement: ");
+    assert_eq!(own, "This transaction's statement: update t set kind = $1 where id = $2");
+    let other = line_of(&error, "The other transaction's last statement: ");
+    assert_eq!(other, "The other transaction's last statement: update t set kind = $1 where id = $2");
+    if db.engine().orders_at_begin() {
+        // what only reads comes before what begins later, and is not in its way
+        return;
+    }
+    // a phantom in an index
+    ok(b, "begin; insert into u values (1)");
+    assert_eq!(text(b, "select count(*) from t where kind = 7"), "0");
+    ok(a, "insert into t select 100, 7");
+    let error = failure(b, "commit");
+    assert!(line_of(&error, "In table \"t\", index \"by_kind\"").contains("(kind"));
+    assert!(line_of(&error, "This transaction's").ends_with("select count(*) from t where kind = $1"));
+    assert!(line_of(&error, "The other transaction's last").contains("insert into t select"));
+    // what was not there
+    ok(b, "begin; insert into u values (1)");
+    assert_eq!(text(b, "select kind from t where id = 50"), "");
+    ok(a, "insert into t values (50, 5)");
+    let error = failure(b, "commit");
+    assert!(line_of(&error, "In table \"t\", key (id)=(50)").contains("missing"));
+    assert!(line_of(&error, "The other transaction's last").contains("insert into t values ("));
+}
+
+fn what_was_run_again_is_counted<E: Engine>(db: Database<E>) {
+    statements_alone_are_run_again_after_a_conflict(db.clone());
+    let s = &mut session(&db);
+    let sql = "select sum(value) from scaledb_counters where name like 'conflicts: %'";
+    let conflicts: u64 = text(s, sql).parse().expect("a number");
+    let again: u64 = text(s, "select value from scaledb_counters where name = 'statements run again'")
+        .parse()
+        .expect("a number");
+    assert_eq!(again, db.retries());
+    assert!(again <= conflicts, "{again} {conflicts}");
+    assert_eq!(text(s, "select count(*) from scaledb_counters where value < 0"), "0");
+}
+
 fn a_phantom_is_refused<E: Engine>(db: Database<E>) {
     let (a, b) = (&mut session(&db), &mut session(&db));
     ok(a, "create table t (id int primary key, kind int); create index by_kind on t (kind)");
@@ -145,6 +199,8 @@ fn more_sessions_than_workers_take_turns<E: Engine>(db: Database<E>) {
 on_each_engine! {
     write_skew_is_refused,
     a_lost_update_is_refused_and_says_where,
+    a_conflict_names_both_statements,
+    what_was_run_again_is_counted,
     a_phantom_is_refused,
     a_read_only_transaction_sees_one_state,
     two_upserts_of_a_new_key_do_not_both_insert,

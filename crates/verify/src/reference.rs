@@ -441,6 +441,10 @@ impl Worker for ReferenceWorker {
         Ok(())
     }
 
+    fn id(&self) -> WorkerId {
+        self.id
+    }
+
     fn commit(&mut self) -> Result<Timestamp> {
         let mut state = self.state()?;
         state.ticks += 1;

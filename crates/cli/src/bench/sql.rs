@@ -3,6 +3,7 @@
 use super::{Check, Finished, mix};
 use crate::Result;
 use crate::args::{BenchArgs, SqlBy, Workload, scale};
+use crate::output::say;
 use crate::progress::Line;
 use scaledb_engine::{Engine, Stats};
 use scaledb_server::{Config, Server, Sql};
@@ -138,7 +139,7 @@ fn drive_tpcc<C: Client>(
     let scale = scale(args.warehouses, args.threads(), args.small);
     let load_seconds = fill(&mut clients, scale, args.seed)?;
     if !args.json {
-        println!("  {name}\n  loaded in {load_seconds:.1} s");
+        say!("  {name}\n  loaded in {load_seconds:.1} s");
     }
     let (mix, options) = (mix(args), args.options());
     let run = Run { name, scale, mix, seed: args.seed, options, progress: !args.json };

@@ -10,6 +10,7 @@ use super::repl::{Done, Shell};
 use super::scanner::Scanner;
 use super::settings::{Expanded, Format, switch};
 use super::variables;
+use crate::output::complain;
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::path::Path;
@@ -98,7 +99,7 @@ pub(crate) fn run(
         "echo" | "qecho" => print(shell, &echoed(&arguments)),
         "warn" => {
             let _ = shell.out.flush();
-            eprint!("{}", echoed(&arguments));
+            complain!("{}", echoed(&arguments));
             Done::Well
         }
         "e" | "edit" => edit(shell, first, scanner, input),
@@ -161,7 +162,7 @@ fn say(shell: &mut Shell, what: &str) -> Done {
 }
 
 fn written(result: io::Result<()>) -> Done {
-    if result.is_ok() { Done::Well } else { Done::Exit(super::EXIT_FAILURE) }
+    result.map_or_else(|error| Done::Exit(super::unwritten(&error)), |()| Done::Well)
 }
 
 fn echoed(arguments: &[String]) -> String {

@@ -163,7 +163,7 @@ fn show(shell: &mut Shell, rows: &Rows, title: &str, footers: Option<&[String]>)
     let Shell { out, settings, .. } = shell;
     match table::aligned(&mut **out, rows, settings, Some(title), footers) {
         Ok(()) => Done::Well,
-        Err(_) => Done::Exit(super::EXIT_FAILURE),
+        Err(error) => Done::Exit(super::unwritten(&error)),
     }
 }
 

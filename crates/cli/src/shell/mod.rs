@@ -33,6 +33,7 @@ mod table;
 mod variables;
 
 use crate::Result;
+use crate::output::{complain, say};
 use clap::Args;
 use complete::Completer;
 use connection::Connection;
@@ -63,6 +64,12 @@ pub(crate) struct ShellArgs {
     /// Be a client of a server instead: postgresql://user@host:port/database, or host=... user=...
     #[arg(long, value_name = "CONNINFO", conflicts_with = "directory")]
     pub(crate) connect: Option<String>,
+    /// Encrypt the connection to the server in any case, as sslmode=require does
+    #[arg(long, requires = "connect")]
+    pub(crate) tls: bool,
+    /// Encrypt, and believe only servers that these certificates (PEM) vouch for
+    #[arg(long, value_name = "FILE", requires = "connect")]
+    pub(crate) tls_ca: Option<PathBuf>,
     /// Run this and end; may be repeated
     #[arg(short, long, value_name = "SQL", conflicts_with = "file")]
     pub(crate) command: Vec<String>,
@@ -106,7 +113,7 @@ pub(crate) fn run(args: &ShellArgs) -> ExitCode {
     match start(args) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
-            eprintln!("error: {error}");
+            complain!("error: {error}\n");
             ExitCode::from(EXIT_LOST)
         }
     }
@@ -119,11 +126,11 @@ fn start(args: &ShellArgs) -> Result<u8> {
     let mut shell = Shell::new(connect(args)?, settings, interrupt);
     let status = if interactive {
         if !args.quiet {
-            println!(
+            say!(
                 "scaledb {}: \\? lists the commands, \\h shows the syntax of SQL.",
                 env!("CARGO_PKG_VERSION")
             );
-            println!("{}\n", shell.connection.borrow().info());
+            say!("{}\n", shell.connection.borrow().info());
         }
         let mut terminal = Terminal::open(Completer::new(shell.connection.clone()))?;
         status(shell.run(&mut terminal))
@@ -132,8 +139,15 @@ fn start(args: &ShellArgs) -> Result<u8> {
     } else {
         files(&mut shell, &args.file)
     };
-    // who read the results may have gone
-    Ok(if shell.out.flush().is_err() && status == 0 { EXIT_FAILURE } else { status })
+    Ok(match shell.out.flush() {
+        Err(error) if status == 0 => unwritten(&error),
+        _ => status,
+    })
+}
+
+/// How the shell ends when results cannot be written. That their reader has gone is no error.
+fn unwritten(error: &io::Error) -> u8 {
+    if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { EXIT_FAILURE }
 }
 
 fn status(outcome: Outcome) -> u8 {
@@ -194,7 +208,7 @@ fn files(shell: &mut Shell, paths: &[PathBuf]) -> u8 {
 
 fn connect(args: &ShellArgs) -> Result<Box<dyn Connection>> {
     match &args.connect {
-        Some(conninfo) => Ok(Box::new(Remote::open(conninfo)?)),
+        Some(conninfo) => Ok(Box::new(Remote::open(conninfo, args.tls, args.tls_ca.as_deref())?)),
         None => Ok(Box::new(Local::open(args.directory.as_deref(), args.memory)?)),
     }
 }

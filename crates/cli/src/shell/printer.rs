@@ -6,6 +6,7 @@ use super::report;
 use super::rows::Rows;
 use super::settings::{Expanded, Format, Settings};
 use super::table;
+use crate::output::complain;
 use std::io::{self, Write};
 
 /// Rows are written when their text has so many bytes; a statement that meets a conflict before is run again.
@@ -139,7 +140,7 @@ impl Receiver for Printer<'_> {
 
     fn notice(&mut self, notice: &Report) {
         let _ = self.out.flush();
-        eprint!("{}", report::text(notice, self.statement));
+        complain!("{}", report::text(notice, self.statement));
     }
 
     fn copy_out(&mut self, data: &[u8]) -> io::Result<()> {

@@ -10,7 +10,8 @@ use super::rows::Rows;
 use super::scanner::{Piece, Scanner, Within};
 use super::settings::Settings;
 use super::variables;
-use super::{EXIT_FAILURE, EXIT_LOST, EXIT_STOPPED};
+use super::{EXIT_FAILURE, EXIT_LOST, EXIT_STOPPED, unwritten};
+use crate::output::complain;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
@@ -88,8 +89,8 @@ impl Shell {
         // what was typed since the last complete statement
         let mut typed = String::new();
         loop {
-            if self.out.flush().is_err() {
-                return Outcome::Exit(EXIT_FAILURE);
+            if let Err(error) = self.out.flush() {
+                return Outcome::Exit(unwritten(&error));
             }
             let line = match input.line(&self.prompt(scanner.within()), scanner.statement()) {
                 Ok(line) => line,
@@ -227,12 +228,12 @@ impl Shell {
         };
         let elapsed = began.elapsed();
         let mut done = self.finish(result, sql);
-        if self.settings.timing && done != Done::Exit(EXIT_FAILURE) {
+        if self.settings.timing && !matches!(done, Done::Exit(_)) {
             let _ = writeln!(self.out, "Time: {:.3} ms", elapsed.as_secs_f64() * 1_000.0);
         }
         // seen before the next statement runs, which may take long
-        if self.out.flush().is_err() && done == Done::Well {
-            done = Done::Exit(EXIT_FAILURE);
+        if let (Err(error), Done::Well) = (self.out.flush(), done) {
+            done = Done::Exit(unwritten(&error));
         }
         done
     }
@@ -249,9 +250,8 @@ impl Shell {
                 self.complain(&format!("the connection to the server is lost: {why}"));
                 Done::Exit(EXIT_LOST)
             }
-            // who read the results has gone: that is no error
             Err(Failure::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-                Done::Exit(EXIT_FAILURE)
+                Done::Exit(unwritten(&error))
             }
             Err(Failure::Output(error)) => {
                 self.complain(&error.to_string());
@@ -284,14 +284,14 @@ impl Shell {
         // what was printed before it stands before it
         let _ = self.out.flush();
         let place = self.place.as_ref().map_or(String::new(), |place| format!("{place}: "));
-        eprint!("{place}{}", report::text(error, sql));
+        complain!("{place}{}", report::text(error, sql));
     }
 
     /// An error of the shell's own.
     pub(crate) fn complain(&mut self, what: &str) {
         let _ = self.out.flush();
         let place = self.place.as_ref().map_or(String::new(), |place| format!("{place}: "));
-        eprintln!("{place}error: {what}");
+        complain!("{place}error: {what}\n");
     }
 }
 

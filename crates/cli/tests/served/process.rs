@@ -27,7 +27,22 @@ impl Server {
         let mut command = scaledb();
         command.args(["serve", "--port", "0", "--log", "error", "--max-connections", "400"]);
         command.args(["--engine", engine, "--data"]).arg(data);
-        command.envs(environment.iter().copied()).stdout(Stdio::piped());
+        command.envs(environment.iter().copied());
+        Self::spawn(command)
+    }
+
+    /// Starts a server in memory whose configuration has these lines.
+    pub(crate) fn configured(lines: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("scaledb.toml");
+        std::fs::write(&path, lines).expect("a configuration");
+        let mut command = scaledb();
+        command.args(["serve", "--port", "0", "--log", "error", "--config"]).arg(path);
+        Self::spawn(command)
+    }
+
+    fn spawn(mut command: Command) -> Self {
+        command.stdout(Stdio::piped());
         let mut child = command.spawn().expect("the server starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("it says something");
@@ -47,6 +62,15 @@ impl Server {
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it dies");
+    }
+
+    /// What the system says of the process: kilobytes of memory, or a count.
+    pub(crate) fn status(&self, field: &str) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("the server runs");
+        let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        number.unwrap_or_else(|| panic!("no {field} in {status}"))
     }
 
     pub(crate) fn is_up(&mut self) -> bool {

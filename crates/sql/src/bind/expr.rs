@@ -2,16 +2,16 @@
 
 use super::names::{data_type, fold, split};
 use super::{Binder, Typed, unsupported};
+use crate::exec::weight;
 use crate::functions::ScalarFn;
-use crate::plan::expr::{Ask, Compare, Expr, Subquery, Test};
+use crate::plan::expr::{Ask, Compare, Expr, Test};
 use scaledb_types::cast::{Context, find_cast, no_cast};
 use scaledb_types::func::{common_type, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
-    self, AccessExpr, BinaryOperator, CeilFloorKind, DateTimeField, Expr as Ast, Query, Spanned as _,
-    Subscript, UnaryOperator, Value as Literal,
+    self, AccessExpr, BinaryOperator, CeilFloorKind, DateTimeField, Expr as Ast, Spanned as _, Subscript,
+    UnaryOperator, Value as Literal,
 };
-use std::sync::Arc;
 
 impl Binder<'_> {
     /// Binds an expression; a literal whose type is open stays open.
@@ -99,10 +99,25 @@ impl Binder<'_> {
         if let Expr::Const(value) = &typed.expr {
             // dates and times depend on the session's zone
             if !function.is_stable() {
-                return Ok(Typed::constant(function.call(self.env, std::slice::from_ref(value))?, to));
+                let result = function.call(self.env, std::slice::from_ref(value))?;
+                if self.is_worth_keeping(&result, to, std::slice::from_ref(value)) {
+                    return Ok(Typed::constant(result, to));
+                }
             }
         }
         Ok(Typed::new(Expr::Call(Box::new((function, vec![typed.expr]))), to))
+    }
+
+    /// Whether a plan may keep a value instead of the constants that it is made of. Plans are cached by their number:
+    /// a short text must not become a large one.
+    fn is_worth_keeping(&self, value: &Value, ty: Type, of: &[Value]) -> bool {
+        const SMALL: usize = 1_024;
+        let bytes = match value {
+            // how many digits it has is not known otherwise
+            Value::Numeric(_) => value.to_text(ty, self.env).map_or(0, |text| text.len()),
+            value => weight(value),
+        };
+        bytes <= SMALL + of.iter().map(weight).sum::<usize>()
     }
 
     /// Assigns an expression to a column.
@@ -542,7 +557,9 @@ impl Binder<'_> {
                     _ => Value::Null,
                 })
                 .collect();
-            if let Ok(value) = function.call(self.env, &values) {
+            if let Ok(value) = function.call(self.env, &values)
+                && self.is_worth_keeping(&value, result, &values)
+            {
                 return Ok(Typed::constant(value, result));
             }
         }
@@ -790,119 +807,6 @@ impl Binder<'_> {
             Subscript::Slice { .. } => Err(unsupported("a slice with a step")),
         }
     }
-
-    /// `x op ANY (..)`.
-    fn quantified(&mut self, all: bool, left: &Ast, op: &BinaryOperator, right: &Ast) -> Result<Typed> {
-        let name = operator_name(op)?;
-        let query = match right {
-            Ast::Subquery(query) => Some(query),
-            Ast::Nested(inner) => match &**inner {
-                Ast::Subquery(query) => Some(query),
-                _ => None,
-            },
-            _ => None,
-        };
-        if let Some(query) = query {
-            let op = compare_of(&name).ok_or_else(|| unsupported("this operator with a subquery"))?;
-            if all {
-                // all compare so, unless any compares the other way
-                let any = self.any_subquery(left, opposite(op), query)?;
-                return Ok(Typed::new(Expr::Not(Box::new(any)), Type::BOOL));
-            }
-            return Ok(Typed::new(self.any_subquery(left, op, query)?, Type::BOOL));
-        }
-        let left = self.expr(left)?;
-        let mut array = self.expr(right)?;
-        if array.ty.base == Base::Unknown && !array.ty.array {
-            let element = if left.ty.base == Base::Unknown { Type::TEXT } else { left.ty.plain() };
-            let ty = element.to_array().ok_or_else(|| unsupported(format!("an array of {element}")))?;
-            array = self.coerce(array, ty, Context::Implicit)?;
-        }
-        let Some(element) = array.ty.element() else {
-            return Err(SqlError::new(
-                SqlState::WRONG_OBJECT_TYPE,
-                "op ANY/ALL (array) requires array on right side",
-            ));
-        };
-        if let Some(op) = compare_of(&name)
-            && let Ok(common) = common_type(&[left.ty, element], "ANY")
-            && let Some(common_array) = common.plain().to_array()
-        {
-            let left = self.coerce(left, common.plain(), Context::Implicit)?;
-            let array = self.coerce(array, common_array, Context::Implicit)?;
-            return Ok(Typed::new(Expr::Quantified(all, op, Box::new((left.expr, array.expr))), Type::BOOL));
-        }
-        let resolved = resolve_operator(&name, Some(left.ty), element)?;
-        let left = self.coerce(left, resolved.args[0], Context::Implicit)?;
-        let function = ScalarFn::new(resolved);
-        Ok(Typed::new(Expr::QuantifiedCall(all, Box::new((function, left.expr, array.expr))), Type::BOOL))
-    }
-
-    /// `x op ANY (SELECT ..)`, `x IN (SELECT ..)`.
-    fn any_subquery(&mut self, left: &Ast, op: Compare, query: &Query) -> Result<Expr> {
-        let left: Vec<Typed> = match left {
-            Ast::Tuple(parts) => parts.iter().map(|part| self.expr(part)).collect::<Result<_>>()?,
-            one => vec![self.expr(one)?],
-        };
-        let (sub, outer) = self.nested_query(query)?;
-        if sub.output.len() != left.len() {
-            let what = if sub.output.len() > left.len() {
-                "subquery has too many columns"
-            } else {
-                "subquery has too few columns"
-            };
-            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
-        }
-        let mut values = Vec::new();
-        let mut output = Vec::new();
-        for (left, right) in left.into_iter().zip(sub.output) {
-            let (mut both, _) = self.unify(vec![left, Typed::new(right.expr, right.ty)], "IN")?;
-            output.extend(both.pop());
-            values.extend(both.pop());
-        }
-        Ok(self.subquery_of(sub.node, output, Ask::Any(values, op), outer))
-    }
-
-    fn subquery_of(
-        &mut self,
-        node: crate::plan::Node,
-        output: Vec<Expr>,
-        ask: Ask,
-        outer: Vec<usize>,
-    ) -> Expr {
-        output.iter().for_each(|expr| self.mark(expr));
-        let keep = outer.is_empty().then(|| self.keep());
-        // its slots are known to be used by now, as nothing outside of it reads them
-        let mut node = node;
-        let reads = output.iter().any(Expr::needs_worker);
-        crate::plan::prepare::prepare(&mut node, &mut self.used, reads);
-        Expr::Subquery(Arc::new(Subquery { node: Arc::new(node), output, ask, keep, outer }))
-    }
-
-    /// A subquery that answers a question; the types of its columns.
-    pub(crate) fn subquery_expr(&mut self, query: &Query, ask: Ask) -> Result<(Expr, Vec<Type>)> {
-        let (sub, outer) = self.nested_query(query)?;
-        let types: Vec<Type> = sub.output.iter().map(|output| output.ty).collect();
-        let ask = match ask {
-            Ask::Array(_) => match types[..] {
-                [ty] => Ask::Array(ty.plain()),
-                _ => {
-                    return Err(SqlError::new(
-                        SqlState::SYNTAX_ERROR,
-                        "subquery must return only one column",
-                    ));
-                }
-            },
-            other => other,
-        };
-        let output = sub.output.into_iter().map(|output| output.expr).collect();
-        Ok((self.subquery_of(sub.node, output, ask, outer), types))
-    }
-
-    /// Binds a query in the scope of this one; the slots of it that the query reads.
-    fn nested_query(&mut self, query: &Query) -> Result<(super::Bound, Vec<usize>)> {
-        self.deeper(|binder| binder.query_in_scope(query))
-    }
 }
 
 /// The width of a number, among those that compare with each other.
@@ -933,7 +837,7 @@ pub(crate) fn compare_of(name: &str) -> Option<Compare> {
     })
 }
 
-fn opposite(op: Compare) -> Compare {
+pub(super) fn opposite(op: Compare) -> Compare {
     match op {
         Compare::Eq => Compare::Ne,
         Compare::Ne => Compare::Eq,
@@ -944,7 +848,7 @@ fn opposite(op: Compare) -> Compare {
     }
 }
 
-fn operator_name(op: &BinaryOperator) -> Result<String> {
+pub(super) fn operator_name(op: &BinaryOperator) -> Result<String> {
     if let BinaryOperator::PGCustomBinaryOperator(parts) = op {
         return Ok(parts.last().cloned().unwrap_or_default());
     }

@@ -7,6 +7,7 @@ pub(crate) mod function;
 pub(crate) mod names;
 pub(crate) mod query;
 pub(crate) mod scope;
+mod subquery;
 
 use crate::plan::expr::Expr;
 use crate::plan::{ForeignKey, Kind, Node, Plan, Slot, Table};

@@ -3,6 +3,7 @@
 use super::Plan;
 use crate::api::Column;
 use crate::parse::utility::Utility;
+use crate::trace::Number;
 use hashbrown::HashTable;
 use rapidhash::fast::RandomState;
 use scaledb_sync::lock::Mutex;
@@ -33,6 +34,8 @@ pub(crate) struct Compiled {
     pub(crate) action: Action,
     pub(crate) params: Vec<Type>,
     pub(crate) columns: Option<Vec<Column>>,
+    /// What stands for the text in the trace of transactions.
+    pub(crate) number: Number,
     /// The version of the catalog that it was made for.
     pub(crate) version: u64,
 }

@@ -26,6 +26,8 @@ pub(crate) trait Host {
     fn sessions(&self) -> Vec<(u32, Known)>;
     /// User and database.
     fn names(&self) -> (&str, &str);
+    /// What the database has counted: names and values.
+    fn counters(&self) -> Vec<(String, u64)>;
     /// The last value of a sequence, and whether it was given.
     fn sequence(&self, oid: u32) -> Result<(i64, bool)>;
 }

@@ -146,14 +146,17 @@ impl<E: Engine> Session<E> {
         let compiled = copying.insert.clone();
         let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
         self.ensure_begun()?;
-        self.transaction.touch(&plan.tables);
+        self.transaction.touch(&plan.tables, compiled.number);
+        self.transaction.note(compiled.number, true);
+        self.state.running.set(compiled.number);
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut deferred = Vec::new();
         let context = self.context();
-        let mut result = Ok(());
+        // a row may never be complete
+        let mut result = context.check_cancel();
         let mut values = Vec::with_capacity(copying.types.len());
-        loop {
+        while result.is_ok() {
             values.clear();
             match copying.decoder.row(&copying.types, context.env, end, &mut values) {
                 Ok(true) => {}

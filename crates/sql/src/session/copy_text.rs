@@ -26,7 +26,7 @@ pub(super) struct Decoder {
     force_null: Vec<bool>,
     buffer: Vec<u8>,
     at: usize,
-    /// What a csv row was scanned up to, and whether within quotes.
+    /// What a row was scanned up to, and whether, in csv, within quotes.
     scanned: usize,
     quoted: bool,
     started: bool,
@@ -120,13 +120,16 @@ impl Decoder {
 
     /// The next line without its end.
     fn line(&mut self, end: bool) -> Option<std::ops::Range<usize>> {
-        let rest = &self.buffer[self.at..];
-        let found = rest.iter().position(|&b| b == b'\n');
+        // what was looked at before is not looked at again: a line may come in many pieces
+        let from = self.scanned.max(self.at);
+        let found = self.buffer[from..].iter().position(|&b| b == b'\n').map(|ahead| from + ahead - self.at);
+        self.scanned = self.buffer.len();
         let length = match found {
             Some(length) => length,
-            None if end && !rest.is_empty() => rest.len(),
+            None if end && self.at < self.buffer.len() => self.buffer.len() - self.at,
             None => return None,
         };
+        self.scanned = 0;
         let start = self.at;
         self.line += 1;
         self.at += length + usize::from(found.is_some());

@@ -88,8 +88,10 @@ impl<E: Engine> Session<E> {
 
     fn compile_text(&mut self, text: &str, types: Vec<Option<Type>>) -> Result<Compiled> {
         let version = self.state.catalog.version;
+        let number = self.state.shared.trace.number(text);
         let compiled = |action: Action, params: Vec<Type>, columns: Option<Vec<Column>>| Compiled {
             text: Arc::from(text),
+            number,
             action,
             params,
             columns,

@@ -9,6 +9,7 @@ use crate::plan::cache::{Action, Compiled, Held};
 use crate::plan::expr::Expr;
 use crate::plan::{Kind, Plan};
 use scaledb_engine::{Engine, Worker};
+use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::time::Instant;
 
@@ -105,6 +106,7 @@ impl<E: Engine> Session<E> {
                 return Err(error);
             }
             let shared = self.state.shared.clone();
+            shared.retries.fetch_add(1, Ordering::Relaxed); // a statistic
             if let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) {
                 worker.back_off(attempt);
                 shared.workers.give(&self.place, worker);
@@ -136,7 +138,9 @@ impl<E: Engine> Session<E> {
             ));
         }
         self.ensure_begun()?;
-        self.transaction.touch(&plan.tables);
+        self.transaction.touch(&plan.tables, compiled.number);
+        self.transaction.note(compiled.number, plan.writes);
+        self.state.running.set(compiled.number);
         let columns = compiled.columns.as_deref().unwrap_or_default();
         let affected = self.execute_plan(plan, columns, params, target)?;
         if alone {

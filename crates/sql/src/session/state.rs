@@ -5,11 +5,15 @@ use super::settings::Settings;
 use crate::api::{Notice, Severity};
 use crate::bind::{Keys, Lookup};
 use crate::database::Shared;
+use crate::error::Statements;
 use crate::exec::codec;
 use crate::functions::SessionFn;
 use crate::plan::{ForeignKey, IndexColumn, IndexRef, Table};
+use crate::trace::Number;
+use scaledb_base::ConflictKind;
 use scaledb_catalog::{Catalog, KeyColumn, Relation, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_sync::atomic::Ordering;
 use scaledb_types::{DateOrder, Env, IntervalStyle, KeyForm, Result, SqlError, SqlState, Type, Value, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -31,6 +35,8 @@ pub(crate) struct State<E: Engine> {
     /// The last values that this session took of sequences.
     currents: RefCell<HashMap<u32, i64>>,
     last: Cell<Option<u32>>,
+    /// The statement that runs, or was the last to.
+    pub(crate) running: Cell<Number>,
 }
 
 impl<E: Engine> State<E> {
@@ -53,6 +59,7 @@ impl<E: Engine> State<E> {
             keys: RefCell::new(HashMap::new()),
             currents: RefCell::new(HashMap::new()),
             last: Cell::new(None),
+            running: Cell::new(0),
         }
     }
 
@@ -304,18 +311,45 @@ impl<E: Engine> Lookup for State<E> {
     }
 }
 
-impl<E: Engine> Host for State<E> {
-    fn engine_error(&self, error: scaledb_base::Error) -> SqlError {
+impl<E: Engine> State<E> {
+    /// An error of the engine, with the names of what it is about. `own` is the statement of this transaction that
+    /// has used a table.
+    pub(crate) fn explain(&self, error: scaledb_base::Error, own: impl Fn(u32) -> Number) -> SqlError {
         let scaledb_base::Error::Conflict(conflict) = &error else { return crate::error::plain(error) };
         let env = Env::default();
         let tables = self.catalog.tables().filter_map(|desc| self.table(desc.oid).ok());
-        let place = tables
-            .filter(|table| {
-                table.info.id == conflict.table
-                    || table.info.indexes.iter().any(|index| index.id == conflict.table)
-            })
-            .find_map(|table| crate::error::describe(&table, conflict.table, &conflict.key, &env));
-        crate::error::conflict_error(conflict, place)
+        let table = tables.into_iter().find(|table| {
+            table.info.id == conflict.table
+                || table.info.indexes.iter().any(|index| index.id == conflict.table)
+        });
+        let place = table
+            .as_ref()
+            .and_then(|table| crate::error::describe(table, conflict.table, &conflict.key, &env));
+        let trace = &self.shared.trace;
+        let statements = Statements {
+            own: trace.text(own(table.map_or(0, |table| table.desc.oid))),
+            other: conflict.with.and_then(|ts| trace.statement(ts)),
+        };
+        crate::error::conflict_error(conflict, place, &statements)
+    }
+}
+
+impl<E: Engine> Host for State<E> {
+    fn engine_error(&self, error: scaledb_base::Error) -> SqlError {
+        self.explain(error, |_| self.running.get())
+    }
+
+    fn counters(&self) -> Vec<(String, u64)> {
+        let stats = self.shared.engine.stats();
+        let count = |name: &str, value: u64| (name.to_owned(), value);
+        let mut counters = vec![
+            count("transactions committed", stats.commits),
+            count("transactions rolled back", stats.rollbacks),
+            count("statements run again", self.shared.retries.load(Ordering::Relaxed)), // a statistic
+        ];
+        let kinds = ConflictKind::ALL.iter().zip(stats.conflicts);
+        counters.extend(kinds.map(|(kind, value)| count(&format!("conflicts: {}", kind.name()), value)));
+        counters
     }
 
     fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {

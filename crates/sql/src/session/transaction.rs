@@ -6,6 +6,7 @@ use crate::bind::Lookup;
 use crate::exec::references::Check;
 use crate::exec::{Exec, Scratch};
 use crate::parse::utility::{Isolation, Modes};
+use crate::trace::Number;
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, Savepoint, TableInfo, TxnKind, Worker};
@@ -48,8 +49,11 @@ pub(super) struct Transaction {
     version: Option<u64>,
     /// Commits of others before it began, where they are counted.
     commits: u64,
-    /// Tables that it has used: oid and the engine's table.
-    touched: Vec<(u32, TableId)>,
+    /// Tables that it has used: oid, the engine's table, and the last statement that did.
+    touched: Vec<(u32, TableId, Number)>,
+    /// The last statement that wrote, or the last one of all.
+    statement: Number,
+    writes: bool,
     savepoints: Vec<Mark>,
     /// Foreign keys that wait for the commit.
     pub(super) deferred: Vec<Check>,
@@ -105,12 +109,27 @@ impl Transaction {
     }
 
     /// Notes the tables that a statement uses.
-    pub(super) fn touch(&mut self, tables: &[(u32, TableId)]) {
-        for table in tables {
-            if !self.touched.contains(table) {
-                self.touched.push(*table);
+    pub(super) fn touch(&mut self, tables: &[(u32, TableId)], statement: Number) {
+        for &(oid, id) in tables {
+            match self.touched.iter_mut().find(|known| (known.0, known.1) == (oid, id)) {
+                Some(known) => known.2 = statement,
+                None => self.touched.push((oid, id, statement)),
             }
         }
+    }
+
+    /// Notes a statement, for those who meet the transaction.
+    pub(super) fn note(&mut self, statement: Number, writes: bool) {
+        if writes || !self.writes {
+            self.statement = statement;
+            self.writes = writes;
+        }
+    }
+
+    /// The last statement that has used a table, or the transaction's last one.
+    fn statement_on(&self, table: u32) -> Number {
+        let used = self.touched.iter().rev().find(|(oid, ..)| *oid == table);
+        used.map(|(.., statement)| *statement).filter(|statement| *statement > 0).unwrap_or(self.statement)
     }
 
     pub(super) fn set_defaults(&mut self, modes: Modes) {
@@ -301,7 +320,7 @@ impl<E: Engine> Session<E> {
         let raised = shared.gate.enter(&self.flag);
         if self.transaction.version != Some(shared.version()) {
             let current = shared.catalog();
-            for (oid, _) in &self.transaction.touched {
+            for (oid, ..) in &self.transaction.touched {
                 let same = match (self.state.catalog.table(*oid), current.table(*oid)) {
                     (Some(before), Some(now)) => Arc::ptr_eq(before, now),
                     _ => false,
@@ -315,7 +334,10 @@ impl<E: Engine> Session<E> {
                 }
             }
         }
+        let id = worker.id();
+        shared.trace.begin(id, self.transaction.statement);
         let committed = worker.commit();
+        shared.trace.end(id, committed.as_ref().ok().copied());
         if let Some(commits) = &shared.commits {
             // before the flag goes down: see `commits`
             commits.fetch_add(1, Ordering::Release);
@@ -324,10 +346,7 @@ impl<E: Engine> Session<E> {
         match committed {
             // the tables that it found are those of the last change of the catalog
             Ok(_) => Ok(worker.depends_on().max(shared.changed_at())),
-            Err(error) => {
-                use super::context::Host;
-                Err(self.state.engine_error(error))
-            }
+            Err(error) => Err(self.state.explain(error, |table| self.transaction.statement_on(table))),
         }
     }
 
@@ -348,10 +367,13 @@ impl<E: Engine> Session<E> {
         }
         let mut catalog = (*self.state.catalog).clone();
         catalog.version = shared.version() + 1;
-        if let Err(error) = worker.commit() {
+        let id = worker.id();
+        shared.trace.begin(id, self.transaction.statement);
+        let committed = worker.commit();
+        shared.trace.end(id, committed.as_ref().ok().copied());
+        if let Err(error) = committed {
             drop(closed);
-            use super::context::Host;
-            return Err(self.state.engine_error(error));
+            return Err(self.state.explain(error, |table| self.transaction.statement_on(table)));
         }
         let depends_on = worker.depends_on();
         let catalog = Arc::new(catalog);
@@ -402,6 +424,8 @@ impl<E: Engine> Session<E> {
         transaction.modes = Modes::default();
         transaction.version = None;
         transaction.touched.clear();
+        transaction.statement = 0;
+        transaction.writes = false;
         transaction.savepoints.clear();
         transaction.deferred.clear();
         transaction.changed = false;

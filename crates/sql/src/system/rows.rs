@@ -112,6 +112,15 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
     let catalog = context.host.catalog();
     let (user, database) = context.host.names();
     let rows = match name {
+        "scaledb_counters" => {
+            let counters = context.host.counters().into_iter();
+            counters
+                .map(|(counter, value)| {
+                    let value = i64::try_from(value).unwrap_or(i64::MAX);
+                    Row::new(name).text("name", &counter).set("value", Value::Int8(value))
+                })
+                .collect()
+        }
         "pg_class" => classes(catalog)?,
         "pg_namespace" => SCHEMAS
             .iter()

@@ -255,6 +255,9 @@ pub(super) const TABLES: &[Table] = &[
     Table { schema: "pg_catalog", name: "pg_statio_all_tables", oid: 12008, columns: &[
         ("relid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME),
     ] },
+    Table { schema: "pg_catalog", name: "scaledb_counters", oid: 12900, columns: &[
+        ("name", Type::TEXT), ("value", Type::INT8),
+    ] },
     Table { schema: "information_schema", name: "tables", oid: 13000, columns: &[
         ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),
         ("table_type", Type::TEXT), ("self_referencing_column_name", Type::NAME),

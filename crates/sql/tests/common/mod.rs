@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
+pub mod serial;
+
 use scaledb_acc::Acc;
 use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;

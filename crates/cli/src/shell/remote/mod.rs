@@ -3,8 +3,10 @@
 //! The messages are `postgres-protocol`'s. The drivers above it hide what a shell shows: the state of the
 //! transaction, the types of a simple query's columns, notices in their place.
 
+mod password;
 mod socket;
 mod startup;
+mod tls;
 
 use super::connection::{Canceller, Column, Connection, CopyData, Failure, Receiver, Report, Transaction};
 use crate::Result;
@@ -14,7 +16,9 @@ use postgres_protocol::message::frontend;
 use scaledb_sync::Arc;
 use socket::Socket;
 use std::io;
+use std::path::Path;
 use tokio_postgres::Config;
+use tokio_postgres::config::SslMode;
 
 /// Bytes of COPY that may wait to be sent.
 const MAX_WAITING: usize = 64 << 10;
@@ -23,6 +27,7 @@ const MAX_WAITING: usize = 64 << 10;
 pub(crate) struct Remote {
     socket: Socket,
     place: startup::Place,
+    encryption: tls::Encryption,
     database: String,
     user: String,
     transaction: Transaction,
@@ -30,13 +35,15 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// Connects as `conninfo` says: a URL, or `host=... user=...`.
-    pub(crate) fn open(conninfo: &str) -> Result<Self> {
+    /// Connects as `conninfo` says: a URL, or `host=... user=...`. Encrypted in any case if `tls` says so; with a
+    /// file of certificates, the server must be one that they vouch for.
+    pub(crate) fn open(conninfo: &str, tls: bool, authorities: Option<&Path>) -> Result<Self> {
         let config: Config = conninfo.parse().map_err(|error: tokio_postgres::Error| {
             let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
             format!("--connect: {error}{cause}")
         })?;
-        startup::open(&config)
+        let mode = if tls { SslMode::Require } else { config.get_ssl_mode() };
+        startup::open(&config, tls::Encryption::new(mode, authorities)?)
     }
 
     /// Handles what may come at any time. The message, if it is something else.
@@ -155,11 +162,11 @@ impl Connection for Remote {
     }
 
     fn canceller(&self) -> Canceller {
-        let (place, cancel) = (self.place.clone(), self.cancel);
+        let (place, encryption, cancel) = (self.place.clone(), self.encryption.clone(), self.cancel);
         Arc::new(move || {
             // a server that cannot be reached now does not get the request; the user may ask again
             if let Some((process, key)) = cancel {
-                let _ = startup::cancel(&place, process, key);
+                let _ = startup::cancel(&place, &encryption, process, key);
             }
         })
     }

@@ -1,7 +1,8 @@
 //! Where the server is, and how a session with it begins and is cancelled.
 
 use super::socket::Socket;
-use super::{Remote, report};
+use super::tls::Encryption;
+use super::{Remote, password, report};
 use crate::Result;
 use crate::shell::connection::Transaction;
 use bytes::BytesMut;
@@ -16,7 +17,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::Host;
 
 const PORT: u16 = 5432;
 /// How long connecting may take, if the user does not say.
@@ -39,7 +40,7 @@ impl fmt::Display for Place {
 }
 
 /// Bytes to and from a place.
-fn connect(place: &Place) -> io::Result<Box<dyn super::socket::Stream>> {
+fn connect(place: &Place, encryption: &Encryption) -> io::Result<Box<dyn super::socket::Stream>> {
     match place {
         Place::Unix(path) => Ok(Box::new(UnixStream::connect(path)?)),
         Place::Tcp { host, port, patience } => {
@@ -48,7 +49,7 @@ fn connect(place: &Place) -> io::Result<Box<dyn super::socket::Stream>> {
                 match TcpStream::connect_timeout(&address, *patience) {
                     Ok(stream) => {
                         stream.set_nodelay(true)?;
-                        return Ok(Box::new(stream));
+                        return encryption.of(stream, host);
                     }
                     Err(error) => last = error,
                 }
@@ -81,22 +82,18 @@ fn places(config: &Config) -> Vec<Place> {
 }
 
 /// Connects to the first place that answers, and proves who the user is.
-pub(super) fn open(config: &Config) -> Result<Remote> {
-    if config.get_ssl_mode() == SslMode::Require {
-        let what = "sslmode=require: the shell does not speak TLS yet; use psql, or a connection of the same machine";
-        return Err(what.into());
-    }
+pub(super) fn open(config: &Config, encryption: Encryption) -> Result<Remote> {
     let mut last = None;
     for place in places(config) {
-        match connect(&place) {
-            Ok(stream) => return begin(config, place, Socket::new(stream)),
+        match connect(&place, &encryption) {
+            Ok(stream) => return begin(config, place, encryption, Socket::new(stream)),
             Err(error) => last = Some(format!("{place}: {error}")),
         }
     }
     Err(last.unwrap_or_else(|| "--connect names no host".to_owned()).into())
 }
 
-fn begin(config: &Config, place: Place, mut socket: Socket) -> Result<Remote> {
+fn begin(config: &Config, place: Place, encryption: Encryption, mut socket: Socket) -> Result<Remote> {
     let environment = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let user = config.get_user().map(str::to_owned).or_else(|| environment("PGUSER"));
     let user = user.or_else(|| environment("USER")).ok_or("--connect names no user")?;
@@ -114,7 +111,7 @@ fn begin(config: &Config, place: Place, mut socket: Socket) -> Result<Remote> {
     parameters.extend(config.get_options().map(|options| ("options", options)));
     frontend::startup_message(parameters, &mut socket.outgoing)?;
     socket.flush()?;
-    authenticate(&mut socket, password.as_deref())?;
+    authenticate(&mut socket, password, &user)?;
 
     let mut cancel = None;
     loop {
@@ -125,7 +122,7 @@ fn begin(config: &Config, place: Place, mut socket: Socket) -> Result<Remote> {
             _ => {}
         }
     }
-    Ok(Remote { socket, place, database, user, transaction: Transaction::Idle, cancel })
+    Ok(Remote { socket, place, encryption, database, user, transaction: Transaction::Idle, cancel })
 }
 
 fn refusal(report: &crate::shell::connection::Report) -> String {
@@ -133,9 +130,10 @@ fn refusal(report: &crate::shell::connection::Report) -> String {
 }
 
 /// Answers what the server asks for, until it lets the user in.
-fn authenticate(socket: &mut Socket, password: Option<&[u8]>) -> Result<()> {
+fn authenticate(socket: &mut Socket, given: Option<Vec<u8>>, user: &str) -> Result<()> {
     let asked = "the server asks for a password: set PGPASSWORD, or give one in --connect";
-    let password = || password.ok_or(asked);
+    let mut given = given;
+    let mut password = || given.take().or_else(|| password::ask(user)).ok_or(asked);
     let mut scram: Option<ScramSha256> = None;
     let mut proved = false;
     loop {
@@ -153,7 +151,7 @@ fn authenticate(socket: &mut Socket, password: Option<&[u8]>) -> Result<()> {
                 if !offered {
                     return Err("the server offers no way to authenticate that is known here".into());
                 }
-                let exchange = ScramSha256::new(password()?, ChannelBinding::unsupported());
+                let exchange = ScramSha256::new(&password()?, ChannelBinding::unsupported());
                 frontend::sasl_initial_response(SCRAM_SHA_256, exchange.message(), &mut socket.outgoing)?;
                 scram = Some(exchange);
             }
@@ -176,8 +174,8 @@ fn authenticate(socket: &mut Socket, password: Option<&[u8]>) -> Result<()> {
 }
 
 /// Asks the server, by a connection of its own, to cancel what a session runs.
-pub(super) fn cancel(place: &Place, process: i32, key: i32) -> io::Result<()> {
-    let mut stream = connect(place)?;
+pub(super) fn cancel(place: &Place, encryption: &Encryption, process: i32, key: i32) -> io::Result<()> {
+    let mut stream = connect(place, encryption)?;
     let mut request = BytesMut::new();
     frontend::cancel_request(process, key, &mut request);
     stream.write_all(&request)?;

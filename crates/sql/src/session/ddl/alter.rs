@@ -284,7 +284,7 @@ impl<E: Engine> Session<E> {
                 for to in referred.into_iter().filter(|&to| to != oid) {
                     self.renew(to)?;
                 }
-                self.transaction.touch(&[(oid, table.info.id)]);
+                self.transaction.touch(&[(oid, table.info.id)], 0);
                 if not_valid {
                     return Ok(());
                 }

@@ -240,7 +240,7 @@ impl<E: Engine> Session<E> {
             at += 1;
         }
         for table in &tables {
-            self.transaction.touch(&[(table.desc.oid, table.info.id)]);
+            self.transaction.touch(&[(table.desc.oid, table.info.id)], 0);
             let none = Projection::existence();
             let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
             let mut rows = Vec::new();

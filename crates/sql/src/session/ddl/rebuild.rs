@@ -32,7 +32,7 @@ impl<E: Engine> Session<E> {
         self.make_table(&mut desc)?;
         let desc = Arc::new(desc);
         let new = self.state.table_of(&desc)?;
-        self.transaction.touch(&[(old.desc.oid, old.info.id)]);
+        self.transaction.touch(&[(old.desc.oid, old.info.id)], 0);
         self.for_each_row(old, |exec, row| {
             exec.frame.clear();
             exec.frame.extend_from_slice(row);
