@@ -108,9 +108,51 @@ fn clean_record(shared: &Shared, local: &mut Local, deleted: Deleted) -> Option<
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use crate::{Acc, Config};
-    use scaledb_engine::{Engine, TableDef, TxnKind, Worker};
+    use scaledb_engine::{Engine, Order, Range, TableDef, TxnKind, Worker};
     use scaledb_keys::KeyBuf;
     use scaledb_row::{Column, ColumnType, Datum, KeyPart, RowBuf, Schema};
+
+    /// Who has read that a row is deleted has read nothing else when the record leaves the indexes.
+    #[test]
+    fn clean_up_is_no_conflict_for_who_has_read_that_a_row_is_gone() {
+        let merge_epoch = std::time::Duration::ZERO;
+        let db = Acc::open(Config { background: false, merge_epoch, ..Config::default() }).unwrap();
+        let columns = vec![Column::new("id", ColumnType::Int4)];
+        let t =
+            db.create_table(TableDef::new("t", Schema::new(columns, &[KeyPart::asc(0)]).unwrap())).unwrap();
+        let row = |id| RowBuf::from_values(&t.schema, &[Datum::Int4(id)]).unwrap();
+        let all = scaledb_row::Projection::all(&t.schema);
+        let (mut cleaner, mut reader) = (db.worker().unwrap(), db.worker().unwrap());
+        cleaner.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(1)).map(|_| ())).unwrap();
+        assert!(cleaner.run(TxnKind::ReadWrite, |w| w.delete(t.id, &KeyBuf::new().i32(1))).unwrap());
+        // by its key, and in a range
+        for (number, by_key) in [(2, true), (3, false)] {
+            // merges what it has inserted: an unmerged entry keeps deleted rows, too
+            (0..200).for_each(|_| reader.run(TxnKind::ReadWrite, |_| Ok(())).unwrap());
+            reader.begin(TxnKind::ReadWrite).unwrap();
+            if by_key {
+                assert!(reader.get(t.id, &KeyBuf::new().i32(1), &all, |_, _| ()).unwrap().is_none());
+            } else {
+                let mut rows = 0;
+                let count = |_, _: &[u8], _: scaledb_row::RowRef<'_>| {
+                    rows += 1;
+                    std::ops::ControlFlow::Continue(())
+                };
+                reader.scan(t.id, Range::ALL, Order::Forward, &all, count).unwrap();
+                assert_eq!(rows, number - 2);
+            }
+            reader.insert(t.id, &row(number)).unwrap();
+            let mut rounds = 0;
+            while !db.shared.lanes[0].lock().deleted.is_empty() {
+                rounds += 1;
+                assert!(rounds < 10_000_000, "clean-up never comes");
+                cleaner.run(TxnKind::ReadWrite, |_| Ok(())).unwrap();
+            }
+            reader.commit().unwrap();
+            assert!(cleaner.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(1)).map(|_| ())).is_ok());
+            assert!(cleaner.run(TxnKind::ReadWrite, |w| w.delete(t.id, &KeyBuf::new().i32(1))).unwrap());
+        }
+    }
 
     /// A row that two workers delete in turn is in one worker's list: the other's entry would outlive the record.
     #[test]

@@ -512,7 +512,8 @@ impl Ctx<'_> {
     fn validate(&mut self, shared: &Shared) -> Result<()> {
         let rules = shared.config.rules;
         if rules.on(Rule::ValidateReads) {
-            for read in &self.txn.reads {
+            for number in 0..self.txn.reads.len() {
+                let read = &self.txn.reads[number];
                 let now = read.record.word(read.group as usize);
                 if now == read.seen {
                     continue;
@@ -522,8 +523,11 @@ impl Ctx<'_> {
                 {
                     continue;
                 }
-                let table = shared.tables.get(read.table)?;
-                return Err(conflict(ConflictKind::ReadChanged, table, read.record));
+                let (table, record) = (shared.tables.get(read.table)?, read.record);
+                if read.seen.is_absent() && now.is_obsolete() && self.is_still_absent(table, record) {
+                    continue;
+                }
+                return Err(conflict(ConflictKind::ReadChanged, table, record));
             }
         }
         for absent in 0..self.txn.absents.len() {

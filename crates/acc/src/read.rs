@@ -210,12 +210,20 @@ impl Ctx<'_> {
         let Absent { table, hash, key } = &self.txn.absents[absent];
         let (table, hash) = (self.shared.tables.get(*table)?, *hash);
         let found = table.find(self.local, hash, &self.txn.keys[key.clone()], &mut self.txn.finger).record;
-        Ok(found.filter(|record| {
-            let own = |(write, held): (&crate::txn::Write, &crate::txn::Held)| {
-                write.record == Some(*record) && held.created
-            };
-            !self.txn.writes.iter().zip(&self.txn.held).any(own)
-        }))
+        Ok(found.filter(|&record| !self.has_created(record)))
+    }
+
+    fn has_created(&self, record: Record) -> bool {
+        self.txn.writes.iter().zip(&self.txn.held).any(|(w, held)| w.record == Some(record) && held.created)
+    }
+
+    /// Step C5 for a deleted row that was read and has left the indexes since: that is no change, as long as its
+    /// key is nowhere else.
+    #[cold]
+    pub(crate) fn is_still_absent(&mut self, table: &Table, record: Record) -> bool {
+        let hash = self.shared.hasher.hash(record.key());
+        let found = table.find(self.local, hash, record.key(), &mut self.txn.finger).record;
+        found.is_none_or(|now| self.has_created(now))
     }
 }
 

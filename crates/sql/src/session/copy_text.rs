@@ -105,6 +105,8 @@ impl Decoder {
     /// The next row, if it is complete. `end` says that no more data comes.
     pub(super) fn row(&mut self, types: &[Type], env: &Env, end: bool, out: &mut Vec<Value>) -> Result<bool> {
         self.column = None;
+        // the one before is past, and may have left the buffer
+        self.row = self.at..self.at;
         if self.ended {
             return Ok(false);
         }
