@@ -285,7 +285,7 @@ impl Ctx<'_> {
                 table.tuning.repairs.fetch_add(1, Ordering::Relaxed);
             }
         }
-        if self.txn.inserts > 0 {
+        if self.txn.inserts_into(table.id) {
             for (number, write) in self.txn.writes.iter().enumerate() {
                 let own = write.record.is_none() && write.table == table.id && write.op == Op::Insert;
                 if own && within(&self.txn.keys[write.key.clone()]) {

@@ -139,6 +139,8 @@ pub(crate) struct Txn {
     /// All writes by identity, once there are more than [`SCANNED`]; their numbers.
     many: HashTable<u32>,
     pub(crate) inserts: usize,
+    /// The tables with inserts: a scan of another one need not look through the write_set.
+    inserted: Vec<TableId>,
     /// The latest commit that was read.
     pub(crate) latest: Timestamp,
     pub(crate) held: Vec<Held>,
@@ -188,6 +190,7 @@ impl Txn {
             filter: 0,
             many: HashTable::new(),
             inserts: 0,
+            inserted: Vec::new(),
             latest: Timestamp::ZERO,
             held: Vec::new(),
             posts: Vec::new(),
@@ -223,6 +226,7 @@ impl Txn {
             self.many = HashTable::new();
         }
         self.inserts = 0;
+        self.inserted.clear();
         self.latest = Timestamp::ZERO;
         if self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity() > KEPT
         {
@@ -302,6 +306,12 @@ impl Txn {
         self.writes.iter().position(|w| w.record == Some(record))
     }
 
+    /// Whether it may have inserted in a table.
+    #[inline]
+    pub(crate) fn inserts_into(&self, table: TableId) -> bool {
+        self.inserts > 0 && self.inserted.contains(&table)
+    }
+
     /// The insert of a key.
     #[inline]
     pub(crate) fn insert_of(&self, table: TableId, hash: u64, key: &[u8]) -> Option<usize> {
@@ -331,6 +341,9 @@ impl Txn {
             None => {
                 self.filter |= Self::bit(write.hash);
                 self.inserts += 1;
+                if self.inserted.last() != Some(&write.table) && !self.inserted.contains(&write.table) {
+                    self.inserted.push(write.table);
+                }
             }
         }
         self.writes.push(write);

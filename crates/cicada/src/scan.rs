@@ -163,7 +163,7 @@ impl Ctx<'_> {
 
     /// Adds this transaction's own inserts that lie in the interval; keeps the candidates sorted.
     fn add_own(&mut self, table: &Table, low: &[u8], high: Option<&[u8]>, candidates: &mut Vec<Place>) {
-        if self.txn.inserts == 0 {
+        if !self.txn.inserts_into(table.id) {
             return;
         }
         let txn = &*self.txn;

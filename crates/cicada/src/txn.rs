@@ -122,6 +122,8 @@ pub(crate) struct Txn {
     undo: Vec<(usize, Write)>,
     pub(crate) savepoints: Vec<Mark>,
     pub(crate) inserts: usize,
+    /// The tables with inserts: a scan of another one need not look through the write_set.
+    inserted: Vec<TableId>,
     pub(crate) held: Vec<Held>,
     /// The order of installation: numbers of writes to records that exist.
     pub(crate) order: Vec<(u64, u32)>,
@@ -152,6 +154,7 @@ impl Txn {
             undo: Vec::new(),
             savepoints: Vec::new(),
             inserts: 0,
+            inserted: Vec::new(),
             held: Vec::new(),
             order: Vec::new(),
             batch: Vec::new(),
@@ -178,6 +181,7 @@ impl Txn {
         self.held.clear();
         self.order.clear();
         self.inserts = 0;
+        self.inserted.clear();
         if self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity() > KEPT
         {
             self.reads.shrink_to(KEPT / 4);
@@ -233,6 +237,12 @@ impl Txn {
         })
     }
 
+    /// Whether it may have inserted in a table.
+    #[inline]
+    pub(crate) fn inserts_into(&self, table: TableId) -> bool {
+        self.inserts > 0 && self.inserted.contains(&table)
+    }
+
     /// Adds a write. Returns its number.
     ///
     /// # Errors
@@ -245,7 +255,12 @@ impl Txn {
             write.record.map_or(write.hash, Record::raw)
         }
         let number = self.writes.len();
-        self.inserts += usize::from(write.record.is_none());
+        if write.record.is_none() {
+            self.inserts += 1;
+            if self.inserted.last() != Some(&write.table) && !self.inserted.contains(&write.table) {
+                self.inserted.push(write.table);
+            }
+        }
         let (of, writes) = (place(&write), &self.writes);
         // what a rollback took back may still be named: `find` sees that it is gone
         self.own.insert(of, number, |n| writes.get(n).map_or(0, place));
