@@ -466,7 +466,8 @@ impl Ctx<'_> {
         if !shared.config.rules.on(Rule::Post) {
             return Ok(());
         }
-        let timer = times_posts(self.state.until_chores).then(|| Timer::start(&shared.clock));
+        let timed = self.txn.inserts > 0 && times_posts(self.state.until_chores);
+        let timer = timed.then(|| Timer::start(&shared.clock));
         for number in 0..self.txn.writes.len() {
             let (write, held) = (&self.txn.writes[number], &self.txn.held[number]);
             if !held.created || held.in_tree {

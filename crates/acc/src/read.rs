@@ -201,8 +201,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Step C5 for absent reads: the key must be nowhere still, except where this commit put it.
-    /// What is there now.
+    /// Step C5 for absent reads: the record that the key has now, unless this commit put it there. `None`: the read
+    /// still holds.
     pub(crate) fn appeared(&mut self, absent: usize) -> Result<Option<Record>> {
         if !self.shared.config.rules.on(Rule::ValidateAbsent) {
             return Ok(None);
