@@ -443,12 +443,12 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// A record that was read is out of the indexes. If it had no row, its key is what has none.
+    /// A record that was read is out of the indexes. If its row had been deleted, its key is what has none.
     #[cold]
     fn forget_cleaned(&mut self, read: Read) -> Result<()> {
         let table = self.shared.tables.get(read.table)?;
         // SAFETY: seen in this transaction.
-        if unsafe { read.record.is_row(read.seen) } {
+        if !unsafe { read.record.was_deleted(read.seen) } {
             return Err(conflict(ConflictKind::ReadChanged, table, read.record));
         }
         let key = read.record.key();
@@ -458,11 +458,11 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// Whether a record that was seen without a row, and is out of the indexes, has no successor.
+    /// Whether a record whose row was seen to be deleted, and that is out of the indexes, has no successor.
     #[cold]
     fn is_still_absent(&self, read: Read) -> Result<bool> {
         // SAFETY: seen in this transaction.
-        if unsafe { read.record.is_row(read.seen) } {
+        if !unsafe { read.record.was_deleted(read.seen) } {
             return Ok(false);
         }
         let (table, key) = (self.shared.tables.get(read.table)?, read.record.key());

@@ -210,13 +210,14 @@ impl Record {
         if seen <= Self::OBSOLETE { 0 } else { unsafe { Version::from_raw(seen) }.wts() }
     }
 
-    /// Whether what was seen of this record is a row.
+    /// Whether what was seen of this record is that its row was deleted. An insert over such a record keeps it
+    /// (see [`Record::pin`]); so, if it is gone nevertheless, the transaction has nothing of its own there.
     ///
     /// # Safety
     /// As for [`Record::wts_of`].
-    pub(crate) unsafe fn is_row(self, seen: u64) -> bool {
+    pub(crate) unsafe fn was_deleted(self, seen: u64) -> bool {
         // SAFETY: the caller's promise.
-        seen > Self::OBSOLETE && unsafe { Version::from_raw(seen) }.status() == Status::Committed
+        seen > Self::OBSOLETE && unsafe { Version::from_raw(seen) }.status() == Status::Deleted
     }
 
     /// The place for an inlined version.
