@@ -4,107 +4,20 @@
 
 use scaledb_base::Error;
 use scaledb_cicada::{Cicada, CicadaWorker, Clocks, Config, Consistency};
-use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
-use scaledb_verify::history::{Bounds, Change, Columns, Kind, Row, Table};
-use std::ops::ControlFlow;
+use scaledb_engine::{Access, Engine, TxnKind, Worker};
+use scaledb_verify::history::{Change, Kind, Stage, assert_conflict};
 use std::time::Duration;
 
 const KINDS: [Kind; 2] = [Kind::new(Access::Hashed, None), Kind::new(Access::Ordered, None)];
 
-struct Db {
-    engine: Cicada,
-    t: Table,
-}
+type Db = Stage<Cicada>;
 
-impl Db {
-    /// Rows 0, 10 .. 90; `a` is the number divided by ten, `u` the number, and the value 0.
-    fn new(kind: Kind) -> Self {
-        Self::with(kind, Config::default())
-    }
-
-    fn with(kind: Kind, config: Config) -> Self {
-        let engine = Cicada::open(config).unwrap();
-        let t = Table::create(&engine, "t", kind).unwrap();
-        let db = Self { engine, t };
-        let mut w = db.worker();
-        w.begin(TxnKind::ReadWrite).unwrap();
-        for id in (0..100).step_by(10) {
-            db.insert(&mut w, id, id / 10, Some(id)).unwrap();
-        }
-        w.commit().unwrap();
-        db
-    }
-
-    fn worker(&self) -> CicadaWorker {
-        self.engine.worker().unwrap()
-    }
-
-    fn two(&self) -> (CicadaWorker, CicadaWorker) {
-        let (mut a, mut b) = (self.worker(), self.worker());
-        a.begin(TxnKind::ReadWrite).unwrap();
-        b.begin(TxnKind::ReadWrite).unwrap();
-        (a, b)
-    }
-
-    fn insert(&self, w: &mut CicadaWorker, id: i32, a: i32, u: Option<i32>) -> Result<(), Error> {
-        let row = Row { a, u, ..Row::default() };
-        w.insert(self.t.id_of(0), &self.t.row(id, &row, "text")).map(|_| ())
-    }
-
-    fn get(&self, w: &mut CicadaWorker, id: i32) -> Option<i64> {
-        let columns = Columns(Columns::W);
-        w.get(self.t.id_of(0), &self.t.key(id), self.t.projection(columns), |_, row| {
-            self.t.see(row, columns).w
-        })
-        .unwrap()
-    }
-
-    fn change(&self, w: &mut CicadaWorker, id: i32, change: Change) -> Result<Option<i64>, Error> {
-        w.update(self.t.id_of(0), &self.t.key(id), self.t.projection(Columns::ALL), |row| {
-            let before = self.t.see(row.view(), Columns::ALL).w;
-            self.t.apply(row, &change).map(|()| before)
-        })
-    }
-
-    fn set(&self, w: &mut CicadaWorker, id: i32, value: i64) -> Option<i64> {
-        self.change(w, id, Change { w: Some(value), ..Change::default() }).unwrap()
-    }
-
-    fn delete(&self, w: &mut CicadaWorker, id: i32) -> bool {
-        w.delete(self.t.id_of(0), &self.t.key(id)).unwrap()
-    }
-
-    fn scan(&self, w: &mut CicadaWorker, index: u8, low: i32, high: i32) -> Vec<i32> {
-        let (low, high) = self.t.bounds(index, Bounds { low: Some((low, None)), high: Some((high, None)) });
-        let mut ids = Vec::new();
-        let (range, cols) =
-            (Range { start: &low, end: high.as_deref() }, self.t.projection_with_id(Columns::ALL));
-        w.scan(self.t.id_of(index), range, Order::Forward, cols, |_, _, row| {
-            ids.push(self.t.id_of_row(row));
-            ControlFlow::Continue(())
-        })
-        .unwrap();
-        ids
-    }
-
-    /// A transaction of its own.
-    fn alone(&self, f: impl Fn(&Self, &mut CicadaWorker)) {
-        let mut w = self.worker();
-        w.begin(TxnKind::ReadWrite).unwrap();
-        f(self, &mut w);
-        w.commit().unwrap();
-    }
+fn stage(kind: Kind, config: Config) -> Db {
+    Stage::new(Cicada::open(config).unwrap(), kind)
 }
 
 fn for_each_kind(f: impl Fn(Db)) {
-    KINDS.into_iter().for_each(|kind| f(Db::new(kind)));
-}
-
-#[track_caller]
-fn assert_conflict(w: &mut CicadaWorker) {
-    let result = w.commit();
-    assert!(matches!(&result, Err(e) if e.is_conflict()), "{result:?}");
-    assert!(!w.in_transaction());
+    KINDS.into_iter().for_each(|kind| f(stage(kind, Config::default())));
 }
 
 #[test]
@@ -152,7 +65,7 @@ fn for_each_step(f: impl Fn(&Db, u8, &dyn Fn(&Db, &mut CicadaWorker) -> Vec<i32>
             for step in &STEPS[..if index == 0 { 2 } else { 4 }] {
                 let (low, high) = if index == 1 { (1, 2) } else { (10, 20) };
                 let scan = move |db: &Db, w: &mut CicadaWorker| db.scan(w, index, low, high);
-                f(&Db::new(kind), index, &scan, *step);
+                f(&stage(kind, Config::default()), index, &scan, *step);
             }
         }
     }
@@ -262,7 +175,7 @@ fn what_a_rolled_back_write_has_seen_stays_read() {
 fn a_worker_comes_after_what_it_was_told_of() {
     for clocks in [Clocks::Synchronized, Clocks::Loose] {
         let config = Config { clocks, consistency: Consistency::Causal, ..Config::default() };
-        let db = Db::with(KINDS[0], config);
+        let db = stage(KINDS[0], config);
         let (mut a, mut b) = (db.worker(), db.worker());
         for round in 0..100 {
             a.begin(TxnKind::ReadWrite).unwrap();
@@ -278,7 +191,7 @@ fn a_worker_comes_after_what_it_was_told_of() {
 
 #[test]
 fn loose_clocks_are_externally_consistent_if_asked() {
-    let db = Db::with(KINDS[0], Config { clocks: Clocks::Loose, ..Config::default() });
+    let db = stage(KINDS[0], Config { clocks: Clocks::Loose, ..Config::default() });
     let mut workers: Vec<_> = (0..4).map(|_| db.worker()).collect();
     let mut last = None;
     for round in 0..400 {
@@ -400,7 +313,7 @@ fn insert_and_delete_where_a_deleted_row_awaits_its_clean_up() {
 /// Row 10 is deleted, and old enough to be cleaned up, which the worker that deleted it does at the end of its
 /// next transaction: [`clean_up`].
 fn with_deleted_row(kind: Kind) -> (Db, CicadaWorker) {
-    let db = Db::with(kind, Config { background: false, quiescence: Duration::ZERO, ..Config::default() });
+    let db = stage(kind, Config { background: false, quiescence: Duration::ZERO, ..Config::default() });
     let mut deleter = db.worker();
     deleter.begin(TxnKind::ReadWrite).unwrap();
     db.delete(&mut deleter, 10);

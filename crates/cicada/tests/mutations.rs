@@ -3,25 +3,14 @@
 //! ```text
 //! cargo test -p scaledb-cicada --features mutations --test mutations
 //! ```
-//! A rule's hunt runs in a process of its own, for without some rules the engine reads memory that was
-//! given back. `SCALEDB_SOAK_SECONDS` is the patience for one rule.
+//! See [`scaledb_verify::history::hunt`].
 #![cfg(not(any(loom, shuttle)))]
 
 use scaledb_cicada::{Cicada, Clocks, Config, Rule, Rules};
 use scaledb_engine::Access;
-use scaledb_sync::atomic::{AtomicU64, Ordering};
-use scaledb_sync::{Arc, thread};
-use scaledb_verify::history::{Keys, Kind, Mix, Plan, run};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
-
-const CAUGHT: i32 = 77;
-const STUCK: i32 = 78;
-const HUNTED: &str = "SCALEDB_MUTATION";
-
-fn seconds(otherwise: u64) -> u64 {
-    std::env::var("SCALEDB_SOAK_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(otherwise)
-}
+use scaledb_verify::history::hunt::{assert_all_are_needed, assert_nothing_is_found, hunt as hunt_with};
+use scaledb_verify::history::{Keys, Kind, Mix, Plan};
+use std::time::Duration;
 
 const HASHED: Kind = Kind::new(Access::Hashed, None);
 const ORDERED: Kind = Kind::new(Access::Ordered, None);
@@ -64,84 +53,15 @@ fn scenario(seed: u64) -> (Config, Plan) {
     )
 }
 
-/// Not a test of its own: one rule's hunt, when the variable says so.
+/// Not a test of its own: one rule's hunt, in its process.
 #[test]
 fn hunt() {
-    let Ok(name) = std::env::var(HUNTED) else { return };
-    let rule = Rule::ALL.into_iter().find(|r| format!("{r:?}") == name);
-    let rules = rule.map_or(Rules::default(), Rules::without);
-    let (start, limit) = (Instant::now(), Duration::from_secs(seconds(20)));
-    let progress = Arc::new(AtomicU64::new(0));
-    let watched = progress.clone();
-    thread::spawn(move || {
-        let mut last = u64::MAX;
-        // a count, and nothing else
-        while last != watched.load(Ordering::Relaxed) {
-            last = watched.load(Ordering::Relaxed);
-            thread::sleep(Duration::from_secs(5));
-        }
-        println!("history {last} does not end");
-        std::process::exit(STUCK);
-    });
-    let mut seed = 0;
-    while start.elapsed() < limit {
+    hunt_with(|name, seed| {
+        let rule = Rule::ALL.into_iter().find(|r| format!("{r:?}") == name);
+        let rules = rule.map_or(Rules::default(), Rules::without);
         let (config, plan) = scenario(seed);
-        let engine = Cicada::open(Config { rules, ..config }).unwrap();
-        if let Err(violation) = run(&engine, &plan) {
-            println!("history {seed}, after {:.2} s", start.elapsed().as_secs_f64());
-            println!("{violation}");
-            std::process::exit(CAUGHT);
-        }
-        seed += 1;
-        progress.store(seed, Ordering::Relaxed); // a count
-    }
-    println!("{seed} histories, nothing found");
-    std::process::exit(0);
-}
-
-enum Outcome {
-    Caught,
-    Crashed,
-    Stuck,
-    Missed,
-}
-
-fn send_out(name: &str) -> (Outcome, String, f64) {
-    let start = Instant::now();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "hunt", "--nocapture"])
-        .env(HUNTED, name)
-        .env("RUST_BACKTRACE", "0")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut output = child.stdout.take().unwrap();
-    let reader = thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = std::io::Read::read_to_end(&mut output, &mut bytes);
-        String::from_utf8_lossy(&bytes).into_owned()
+        (Cicada::open(Config { rules, ..config }).unwrap(), plan)
     });
-    let limit = Duration::from_secs(seconds(20) * 2 + 20);
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break Some(status);
-        }
-        if start.elapsed() > limit {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            break None;
-        }
-        thread::sleep(Duration::from_millis(20));
-    };
-    let outcome = match status.map(|s| s.code()) {
-        Some(Some(CAUGHT)) => Outcome::Caught,
-        Some(Some(STUCK)) => Outcome::Stuck,
-        Some(Some(0)) => Outcome::Missed,
-        Some(_) => Outcome::Crashed,
-        None => Outcome::Stuck,
-    };
-    (outcome, reader.join().unwrap(), start.elapsed().as_secs_f64())
 }
 
 /// Whether real threads are expected to run into the hole; the others have their turn in
@@ -152,33 +72,10 @@ fn is_expected(rule: Rule) -> bool {
 
 #[test]
 fn every_rule_is_needed() {
-    let only = std::env::var("SCALEDB_RULE").ok();
-    let mut missed = Vec::new();
-    for rule in Rule::ALL {
-        let name = format!("{rule:?}");
-        if only.as_ref().is_some_and(|o| *o != name) {
-            continue;
-        }
-        let (outcome, output, seconds) = send_out(&name);
-        let how = match outcome {
-            Outcome::Caught => "refused",
-            Outcome::Crashed => "crashed",
-            Outcome::Stuck => "stuck",
-            Outcome::Missed => "missed",
-        };
-        println!("without {name:20} {how:8} {seconds:5.1} s");
-        if std::env::var("SCALEDB_VERBOSE").is_ok() {
-            println!("{output}");
-        }
-        if matches!(outcome, Outcome::Missed) && is_expected(rule) {
-            missed.push(name);
-        }
-    }
-    assert!(missed.is_empty(), "not noticed: {missed:?}");
+    assert_all_are_needed(Rule::ALL.into_iter().map(|rule| (format!("{rule:?}"), is_expected(rule))));
 }
 
 #[test]
 fn with_all_rules_the_same_histories_pass() {
-    let (outcome, output, _) = send_out("None");
-    assert!(matches!(outcome, Outcome::Missed), "{output}");
+    assert_nothing_is_found();
 }

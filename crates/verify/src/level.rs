@@ -1,6 +1,6 @@
 //! Whether memory stays level under load.
 
-use std::thread;
+use scaledb_sync::thread;
 use std::time::{Duration, Instant};
 
 /// What a domain takes from the system at a time.

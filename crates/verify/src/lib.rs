@@ -3,6 +3,7 @@
 pub mod appends;
 pub mod disk;
 pub mod history;
+#[cfg(not(any(loom, shuttle)))]
 pub mod level;
 pub mod model;
 pub mod reference;

@@ -4,9 +4,8 @@
 
 use scaledb_acc::{Acc, AccWorker, Config};
 use scaledb_base::Error;
-use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
-use scaledb_verify::history::{Bounds, Change, Columns, Kind, Row, Table};
-use std::ops::ControlFlow;
+use scaledb_engine::{Access, TxnKind, Worker};
+use scaledb_verify::history::{Change, Kind, Stage, assert_conflict};
 
 const KINDS: [Kind; 6] = [
     Kind::new(Access::Hashed, None),
@@ -17,103 +16,21 @@ const KINDS: [Kind; 6] = [
     Kind::new(Access::Ordered, Some(1)),
 ];
 
-struct Db {
-    engine: Acc,
-    t: Table,
+type Db = Stage<Acc>;
+
+fn stage(kind: Kind) -> Db {
+    Stage::new(Acc::open(Config::default()).unwrap(), kind)
 }
 
-impl Db {
-    /// Rows 0, 10 .. 90; `a` is the number divided by ten, `u` the number, and the value 0.
-    fn new(kind: Kind) -> Self {
-        let engine = Acc::open(Config::default()).unwrap();
-        let t = Table::create(&engine, "t", kind).unwrap();
-        let db = Self { engine, t };
-        let mut w = db.worker();
-        w.begin(TxnKind::ReadWrite).unwrap();
-        for id in (0..100).step_by(10) {
-            db.insert(&mut w, id, id / 10, Some(id)).unwrap();
-        }
-        w.commit().unwrap();
-        db
-    }
-
-    fn worker(&self) -> AccWorker {
-        self.engine.worker().unwrap()
-    }
-
-    fn two(&self) -> (AccWorker, AccWorker) {
-        let (mut a, mut b) = (self.worker(), self.worker());
-        a.begin(TxnKind::ReadWrite).unwrap();
-        b.begin(TxnKind::ReadWrite).unwrap();
-        (a, b)
-    }
-
-    fn insert(&self, w: &mut AccWorker, id: i32, a: i32, u: Option<i32>) -> Result<(), Error> {
-        let row = Row { a, u, ..Row::default() };
-        w.insert(self.t.id_of(0), &self.t.row(id, &row, "text")).map(|_| ())
-    }
-
-    fn get(&self, w: &mut AccWorker, id: i32) -> Option<i64> {
-        let columns = Columns(Columns::W);
-        w.get(self.t.id_of(0), &self.t.key(id), self.t.projection(columns), |_, row| {
-            self.t.see(row, columns).w
-        })
-        .unwrap()
-    }
-
-    fn change(&self, w: &mut AccWorker, id: i32, change: Change) -> Result<Option<i64>, Error> {
-        w.update(self.t.id_of(0), &self.t.key(id), self.t.projection(Columns::ALL), |row| {
-            let before = self.t.see(row.view(), Columns::ALL).w;
-            self.t.apply(row, &change).map(|()| before)
-        })
-    }
-
-    fn set(&self, w: &mut AccWorker, id: i32, value: i64) -> Option<i64> {
-        self.change(w, id, Change { w: Some(value), ..Change::default() }).unwrap()
-    }
-
-    fn delete(&self, w: &mut AccWorker, id: i32) -> bool {
-        w.delete(self.t.id_of(0), &self.t.key(id)).unwrap()
-    }
-
-    fn scan(&self, w: &mut AccWorker, index: u8, low: i32, high: i32) -> Vec<i32> {
-        let (low, high) = self.t.bounds(index, Bounds { low: Some((low, None)), high: Some((high, None)) });
-        let mut ids = Vec::new();
-        let (range, cols) =
-            (Range { start: &low, end: high.as_deref() }, self.t.projection_with_id(Columns::ALL));
-        w.scan(self.t.id_of(index), range, Order::Forward, cols, |_, _, row| {
-            ids.push(self.t.id_of_row(row));
-            ControlFlow::Continue(())
-        })
-        .unwrap();
-        ids
-    }
-
-    /// A transaction of its own.
-    fn alone(&self, f: impl Fn(&Self, &mut AccWorker)) {
-        let mut w = self.worker();
-        w.begin(TxnKind::ReadWrite).unwrap();
-        f(self, &mut w);
-        w.commit().unwrap();
-    }
-
-    /// Everything that was committed is in the trees afterwards.
-    fn merge_all(&self) {
-        let mut w = self.worker();
-        w.begin(TxnKind::Deferrable).unwrap();
-        w.commit().unwrap();
-    }
+/// Everything that was committed is in the trees afterwards.
+fn merge_all(db: &Db) {
+    let mut w = db.worker();
+    w.begin(TxnKind::Deferrable).unwrap();
+    w.commit().unwrap();
 }
 
 fn for_each_kind(f: impl Fn(Db)) {
-    KINDS.into_iter().for_each(|kind| f(Db::new(kind)));
-}
-
-#[track_caller]
-fn assert_conflict(w: &mut AccWorker) {
-    let result = w.commit();
-    assert!(matches!(&result, Err(e) if e.is_conflict()), "{result:?}");
-    assert!(!w.in_transaction());
+    KINDS.into_iter().for_each(|kind| f(stage(kind)));
 }
 
 #[test]
@@ -192,7 +109,7 @@ fn phantoms() {
                     if index == 0 && number > 1 {
                         continue;
                     }
-                    let db = Db::new(db.t.kind);
+                    let db = stage(db.t.kind);
                     let mut a = db.worker();
                     a.begin(TxnKind::ReadWrite).unwrap();
                     let (low, high) = if index == 1 { (1, 2) } else { (10, 20) };
@@ -200,7 +117,7 @@ fn phantoms() {
                     db.insert(&mut a, 1000, 55, Some(1000)).unwrap();
                     db.alone(|db, w| step(db, w));
                     if merge {
-                        db.merge_all();
+                        merge_all(&db);
                     }
                     assert_conflict(&mut a);
                 }
@@ -265,7 +182,7 @@ fn a_key_that_went_and_came_back() {
             db.set(&mut a, 0, 1);
             db.alone(|db, w| assert!(db.delete(w, 10)));
             if merge {
-                db.merge_all();
+                merge_all(&db);
             }
             db.alone(|db, w| {
                 db.insert(w, 10, 1, Some(10)).unwrap();
@@ -398,7 +315,7 @@ fn insert_and_delete_where_a_deleted_row_awaits_its_clean_up() {
             db.set(w, 0, 2);
         });
         db.alone(|db, w| db.insert(w, 10, 9, None).unwrap());
-        db.merge_all();
+        merge_all(&db);
         assert_eq!(db.get(&mut s, 10), Some(0));
         db.alone(|db, w| assert_eq!(db.scan(w, 0, 0, 25), [0, 10, 20]));
     });

@@ -1,74 +1,14 @@
 //! Random histories on the ACC engine: threads, replay, real time, final state.
-//!
-//! `SCALEDB_SOAK_SECONDS` runs each test for that long instead, with a new seed for each history, and
-//! `SCALEDB_SEED` begins with another seed. A failure prints the plan that it happened with.
+//! `SCALEDB_SOAK_SECONDS` and `SCALEDB_SEED`: see [`scaledb_verify::history::histories`].
 #![cfg(not(any(loom, shuttle)))]
 
 use scaledb_acc::{Acc, Config, IndexUpdates};
 use scaledb_engine::Access;
-use scaledb_sync::atomic::{AtomicBool, Ordering};
-use scaledb_sync::{Arc, thread};
-use scaledb_verify::history::{Keys, Kind, Mix, Plan, Report, run};
-use std::time::{Duration, Instant};
+use scaledb_verify::history::{Keys, Kind, Mix, Plan, histories};
+use std::time::Duration;
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
-}
-
-/// A history that does not end is a failure too.
-struct Watchdog(Arc<AtomicBool>);
-
-impl Watchdog {
-    fn start(what: String) -> Self {
-        let done = Arc::new(AtomicBool::new(false));
-        let theirs = done.clone();
-        thread::spawn(move || {
-            for _ in 0..600 {
-                thread::sleep(Duration::from_millis(200));
-                // a flag, and nothing else
-                if theirs.load(Ordering::Relaxed) {
-                    return;
-                }
-            }
-            eprintln!("no end after 120 s: {what}");
-            std::process::abort();
-        });
-        Self(done)
-    }
-}
-
-impl Drop for Watchdog {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed); // seen soon enough
-    }
-}
-
-/// Runs histories for some seconds.
-fn histories(name: &str, seconds: f64, configs: &[Config], plan: impl Fn(u64) -> Plan) {
-    let seconds = number("SCALEDB_SOAK_SECONDS").map_or(seconds, |s| s as f64);
-    let first = number("SCALEDB_SEED").unwrap_or(1);
-    let start = Instant::now();
-    let (mut sum, mut histories) = (Report::default(), 0);
-    while start.elapsed().as_secs_f64() < seconds {
-        let plan = plan(first + histories);
-        let config = &configs[histories as usize % configs.len()];
-        let _watchdog = Watchdog::start(format!("{name}: {plan:?}"));
-        let engine = Acc::open(config.clone()).unwrap();
-        match run(&engine, &plan) {
-            Ok(report) => {
-                sum.committed += report.committed;
-                sum.aborted += report.aborted;
-            }
-            Err(violation) => panic!("{name}: {plan:?}\n{config:?}\n{violation}"),
-        }
-        histories += 1;
-    }
-    println!(
-        "{name}: {histories} histories, {} commits, {} aborts, {:.1} s",
-        sum.committed,
-        sum.aborted,
-        start.elapsed().as_secs_f64()
-    );
+fn open(config: Config) -> Acc {
+    Acc::open(config).unwrap()
 }
 
 const HASHED: Kind = Kind::new(Access::Hashed, None);
@@ -115,7 +55,7 @@ fn plan(seed: u64, tables: Vec<Kind>, keys: Keys, rows: i32, mix: Mix) -> Plan {
 
 #[test]
 fn few_keys_of_every_kind_of_table() {
-    histories("few keys", 12.0, &configs(), |seed| {
+    histories("few keys", 12.0, &configs(), open, |seed| {
         let kind = all_kinds()[seed as usize % 7];
         plan(seed, vec![kind], Keys::Uniform(12), 12, Mix::ALL)
     });
@@ -123,14 +63,14 @@ fn few_keys_of_every_kind_of_table() {
 
 #[test]
 fn several_tables_in_one_transaction() {
-    histories("several tables", 12.0, &configs(), |seed| {
+    histories("several tables", 12.0, &configs(), open, |seed| {
         plan(seed, all_kinds(), Keys::Skewed(40), 40, Mix::ALL)
     });
 }
 
 #[test]
 fn leaves_that_split_and_coalesce() {
-    histories("splits", 16.0, &configs(), |seed| {
+    histories("splits", 16.0, &configs(), open, |seed| {
         let kinds = [HASHED, ORDERED, with_batch(ORDERED, 2), with_batch(HASHED, 2), with_batch(ORDERED, 0)];
         plan(seed, vec![kinds[seed as usize % 5].epoch_us(200)], Keys::Uniform(600), 600, Mix::CHURN)
     });
@@ -138,7 +78,7 @@ fn leaves_that_split_and_coalesce() {
 
 #[test]
 fn queues() {
-    histories("queues", 12.0, &configs(), |seed| {
+    histories("queues", 12.0, &configs(), open, |seed| {
         let kinds = [HASHED, ORDERED, with_batch(ORDERED, 2), with_batch(ORDERED, 0)];
         plan(seed, vec![kinds[seed as usize % 4]], Keys::Queue, 200, Mix::CHURN)
     });
@@ -146,7 +86,7 @@ fn queues() {
 
 #[test]
 fn short_transactions_on_hot_keys() {
-    histories("hot", 12.0, &configs(), |seed| {
+    histories("hot", 12.0, &configs(), open, |seed| {
         let kind = all_kinds()[seed as usize % 7];
         plan(seed, vec![kind], Keys::Uniform(4), 4, Mix::SHORT)
     });

@@ -7,6 +7,9 @@
 //!  replay.rs   the map; compares each answer with what it says
 //!  check.rs    order by timestamp, order by real time, replay, final state
 //!  run.rs      one history: database, threads, check
+//!  soak.rs     many of them
+//!  hunt.rs     many of them, on an engine that lacks a rule
+//!  stage.rs    no history: a table for anomalies that are played step by step
 //! ```
 //!
 //! The claim that is checked: there is one serial order, that of the commit timestamps, in which every
@@ -16,8 +19,13 @@
 mod check;
 mod client;
 mod event;
+#[cfg(not(any(loom, shuttle)))]
+pub mod hunt;
 mod replay;
 mod run;
+#[cfg(not(any(loom, shuttle)))]
+mod soak;
+mod stage;
 mod table;
 
 pub use check::{Violation, check};
@@ -25,4 +33,7 @@ pub use client::{Client, Keys, Mix};
 pub use event::{Bounds, Change, Event, Pair, Row, Transaction};
 pub use replay::Model;
 pub use run::{Plan, Report, run};
+#[cfg(not(any(loom, shuttle)))]
+pub use soak::histories;
+pub use stage::{Stage, assert_conflict};
 pub use table::{Columns, Kind, Table, hash_text, text_of};

@@ -1,0 +1,141 @@
+//! Hunts for the hole that an engine without one of its rules has: histories, until a check refuses one.
+//!
+//! A hunt runs in a process of its own, for without some rules an engine reads memory that was given back. The
+//! process is the test binary itself, which must have a test called `hunt` that calls [`hunt`].
+//!
+//! `SCALEDB_SOAK_SECONDS` is the patience for one rule, `SCALEDB_RULE` the only rule to try, and `SCALEDB_VERBOSE`
+//! shows what was found.
+
+use crate::history::run::{Plan, run};
+use scaledb_engine::Engine;
+use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::{Arc, thread};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const CAUGHT: i32 = 77;
+const STUCK: i32 = 78;
+const HUNTED: &str = "SCALEDB_MUTATION";
+
+fn seconds(otherwise: u64) -> u64 {
+    std::env::var("SCALEDB_SOAK_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(otherwise)
+}
+
+/// One rule's hunt, in the process that was started for it; else returns at once. `scenario` makes the engine
+/// without the rule of that name, and the plan, from a number.
+pub fn hunt<E>(scenario: impl Fn(&str, u64) -> (E, Plan))
+where
+    E: Engine,
+    E::Worker: 'static,
+{
+    let Ok(rule) = std::env::var(HUNTED) else { return };
+    let (start, limit) = (Instant::now(), Duration::from_secs(seconds(20)));
+    let progress = Arc::new(AtomicU64::new(0));
+    let watched = progress.clone();
+    thread::spawn(move || {
+        let mut last = u64::MAX;
+        // a count, and nothing else
+        while last != watched.load(Ordering::Relaxed) {
+            last = watched.load(Ordering::Relaxed);
+            thread::sleep(Duration::from_secs(5));
+        }
+        println!("history {last} does not end");
+        std::process::exit(STUCK);
+    });
+    let mut seed = 0;
+    while start.elapsed() < limit {
+        let (engine, plan) = scenario(&rule, seed);
+        if let Err(violation) = run(&engine, &plan) {
+            println!("history {seed}, after {:.2} s", start.elapsed().as_secs_f64());
+            println!("{violation}");
+            std::process::exit(CAUGHT);
+        }
+        seed += 1;
+        progress.store(seed, Ordering::Relaxed); // a count
+    }
+    println!("{seed} histories, nothing found");
+    std::process::exit(0);
+}
+
+enum Outcome {
+    Caught,
+    Crashed,
+    Stuck,
+    Missed,
+}
+
+fn send_out(name: &str) -> (Outcome, String, f64) {
+    let start = Instant::now();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "hunt", "--nocapture"])
+        .env(HUNTED, name)
+        .env("RUST_BACKTRACE", "0")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let reader = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut output, &mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    let limit = Duration::from_secs(seconds(20) * 2 + 20);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break Some(status);
+        }
+        if start.elapsed() > limit {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            break None;
+        }
+        thread::sleep(Duration::from_millis(20));
+    };
+    let outcome = match status.map(|s| s.code()) {
+        Some(Some(CAUGHT)) => Outcome::Caught,
+        Some(Some(STUCK)) => Outcome::Stuck,
+        Some(Some(0)) => Outcome::Missed,
+        Some(_) => Outcome::Crashed,
+        None => Outcome::Stuck,
+    };
+    (outcome, reader.join().unwrap(), start.elapsed().as_secs_f64())
+}
+
+/// Sends out a hunt for each rule, named with whether its hole must be found.
+///
+/// # Panics
+/// If one of those is not found.
+pub fn assert_all_are_needed(rules: impl Iterator<Item = (String, bool)>) {
+    let only = std::env::var("SCALEDB_RULE").ok();
+    let mut missed = Vec::new();
+    for (name, expected) in rules {
+        if only.as_ref().is_some_and(|o| *o != name) {
+            continue;
+        }
+        let (outcome, output, seconds) = send_out(&name);
+        let how = match outcome {
+            Outcome::Caught => "refused",
+            Outcome::Crashed => "crashed",
+            Outcome::Stuck => "stuck",
+            Outcome::Missed => "missed",
+        };
+        println!("without {name:20} {how:8} {seconds:5.1} s");
+        if std::env::var("SCALEDB_VERBOSE").is_ok() {
+            println!("{output}");
+        }
+        if matches!(outcome, Outcome::Missed) && expected {
+            missed.push(name);
+        }
+    }
+    assert!(missed.is_empty(), "not noticed: {missed:?}");
+}
+
+/// Sends out a hunt with all rules in force.
+///
+/// # Panics
+/// If it finds anything.
+pub fn assert_nothing_is_found() {
+    let (outcome, output, _) = send_out("None");
+    assert!(matches!(outcome, Outcome::Missed), "{output}");
+}
