@@ -41,11 +41,7 @@ impl Batch {
 impl<E: Engine> Embedded<E> {
     /// A new session.
     pub fn new(database: &Database<E>) -> Self {
-        Self {
-            session: database.session("bench", "bench"),
-            prepared: Vec::new(),
-            batch: Batch::default(),
-        }
+        Self { session: database.session("bench", "bench"), prepared: Vec::new(), batch: Batch::default() }
     }
 
     /// Runs a named statement; `last` says that a sync stands behind it.
@@ -84,11 +80,12 @@ where
 
     fn ask(&mut self, statement: usize, params: &[Param<'_>]) -> Result<(), Failure> {
         let Batch { asked, ends, bytes } = &mut self.batch;
-        let written = params.iter().zip(&self.prepared[statement].parameters).try_for_each(|(param, &oid)| {
-            let some = param.write(oid, bytes)?;
-            ends.push(some.then_some(bytes.len()));
-            Ok(())
-        });
+        let written =
+            params.iter().zip(&self.prepared[statement].parameters).try_for_each(|(param, &oid)| {
+                let some = param.write(oid, bytes)?;
+                ends.push(some.then_some(bytes.len()));
+                Ok(())
+            });
         asked.push((statement, ends.len()));
         written.inspect_err(|_| self.batch.clear())
     }

@@ -198,6 +198,9 @@ mod tests {
         put(&mut rows, &[Some(6), Some(7)]);
         rows.complete(1);
         let of = |n| (rows.answer(n).len(), rows.answer(n).affected(), rows.answer(n).int(0, 0).ok());
-        assert_eq!([of(0), of(1), of(2), of(3)], [(1, 1, Some(1)), (0, 5, None), (1, 1, Some(6)), (0, 0, None)]);
+        assert_eq!(
+            [of(0), of(1), of(2), of(3)],
+            [(1, 1, Some(1)), (0, 5, None), (1, 1, Some(6)), (0, 0, None)]
+        );
     }
 }

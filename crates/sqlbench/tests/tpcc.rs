@@ -5,8 +5,8 @@ use scaledb_acc::{Acc, Config};
 use scaledb_pgwire::Verifier;
 use scaledb_server::{Rule, Server, Sql, Verdict};
 use scaledb_sql::Database;
-use scaledb_sqlbench::tpcc::{CLASSES, Terminal, check, create, load};
 use scaledb_sqlbench::Param::{self, Cents, Int, Text};
+use scaledb_sqlbench::tpcc::{CLASSES, Terminal, check, create, load};
 use scaledb_sqlbench::{Client, Embedded, Failure, Rows, Wire};
 use scaledb_workloads::driver::{Attempt, Connected, Options, run_connected};
 use scaledb_workloads::tpcc::{Condition, Inputs, Mix, Scale};
@@ -101,10 +101,8 @@ fn connections_prove_who_the_user_is() {
         ..scaledb_server::Config::default()
     };
     config.users.insert("ann".to_owned(), Verifier::of("secret").unwrap());
-    config.rules = vec![
-        Rule { users: vec!["bob".to_owned()], ..Rule::of(Verdict::Password) },
-        Rule::of(Verdict::Scram),
-    ];
+    config.rules =
+        vec![Rule { users: vec!["bob".to_owned()], ..Rule::of(Verdict::Password) }, Rule::of(Verdict::Scram)];
     config.users.insert("bob".to_owned(), Verifier::of("hidden").unwrap());
     let server = Server::start(config, Sql::new(database())).unwrap();
     let port = server.addresses()[0].port();

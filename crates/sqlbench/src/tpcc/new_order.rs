@@ -17,7 +17,10 @@ struct Line {
 }
 
 /// Runs it to its end.
-pub(super) fn execute<C: Client>(context: &mut Context<'_, C>, input: &NewOrderInput) -> Result<End, Failure> {
+pub(super) fn execute<C: Client>(
+    context: &mut Context<'_, C>,
+    input: &NewOrderInput,
+) -> Result<End, Failure> {
     let (w, d, c) = (Int(input.w_id.into()), Int(input.d_id.into()), Int(input.c_id.into()));
     let lines = &input.lines[..input.ol_cnt];
     context.ask(BEGIN, &[])?;
@@ -51,8 +54,7 @@ pub(super) fn execute<C: Client>(context: &mut Context<'_, C>, input: &NewOrderI
         // in cents
         let i_price = item.decimal(0, 0)? / 100;
         // what the terminal shows (clause 2.4.3.3)
-        let _original =
-            is_original(item.text(0, 2)?.as_bytes()) && is_original(stock.text(0, 1)?.as_bytes());
+        let _original = is_original(item.text(0, 2)?.as_bytes()) && is_original(stock.text(0, 1)?.as_bytes());
         let amount = i_price * i64::from(line.ol_quantity);
         sum += amount;
         known.push(Line { amount, dist_info: SmallVec::from_slice(stock.text(0, 2)?.as_bytes()) });

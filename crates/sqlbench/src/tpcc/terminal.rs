@@ -84,12 +84,7 @@ impl<C: Client> Terminal<C> {
         client.prepare(STATEMENTS)?;
         let nothing =
             NewOrderInput { w_id: 0, d_id: 0, c_id: 0, o_entry_d: 0, ol_cnt: 0, lines: Default::default() };
-        Ok(Self {
-            client,
-            inputs,
-            input: Input::NewOrder(nothing),
-            rows: Rows::default(),
-        })
+        Ok(Self { client, inputs, input: Input::NewOrder(nothing), rows: Rows::default() })
     }
 
     /// The connection.

@@ -234,7 +234,9 @@ mod tests {
 
     #[test]
     fn tags_end_in_the_number_of_rows() {
-        for (tag, rows) in [("INSERT 0 1\0", 1), ("SELECT 120\0", 120), ("BEGIN\0", 0), ("UPDATE 0\0", 0), ("", 0)] {
+        for (tag, rows) in
+            [("INSERT 0 1\0", 1), ("SELECT 120\0", 120), ("BEGIN\0", 0), ("UPDATE 0\0", 0), ("", 0)]
+        {
             assert_eq!(affected(tag.as_bytes()), rows, "{tag}");
         }
     }
