@@ -36,18 +36,34 @@ impl Failure {
 
 /// A connection to a database, in process or not.
 pub trait Client: Send {
-    /// Prepares statements, for all of the connection's life: [`run`](Self::run) names them by their place.
+    /// Prepares statements, for all of the connection's life: [`ask`](Self::ask) names them by their place.
     ///
     /// # Errors
     /// The database's.
     fn prepare(&mut self, statements: &[&str]) -> Result<(), Failure>;
 
-    /// Runs a prepared statement. `rows` holds its result, and nothing else, afterwards. Returns the number of rows
-    /// that it returned or changed.
+    /// Adds a prepared statement, named by its place, to the batch.
+    ///
+    /// # Errors
+    /// [`Failure::Refused`] if the parameters do not fit; the batch is empty then.
+    fn ask(&mut self, statement: usize, params: &[Param<'_>]) -> Result<(), Failure>;
+
+    /// Runs the batch, in order, up to the first statement that fails: one round trip, however many they are.
+    /// `rows` holds their answers, and nothing else, afterwards.
     ///
     /// # Errors
     /// The database's.
-    fn run(&mut self, statement: usize, params: &[Param<'_>], rows: &mut Rows) -> Result<u64, Failure>;
+    fn answers(&mut self, rows: &mut Rows) -> Result<(), Failure>;
+
+    /// Runs a prepared statement alone. Returns the number of rows that it returned or changed.
+    ///
+    /// # Errors
+    /// The database's.
+    fn run(&mut self, statement: usize, params: &[Param<'_>], rows: &mut Rows) -> Result<u64, Failure> {
+        self.ask(statement, params)?;
+        self.answers(rows)?;
+        Ok(rows.answer(0).affected())
+    }
 
     /// Runs a statement that is not prepared.
     ///

@@ -12,8 +12,7 @@ use smallvec::SmallVec;
 pub struct Embedded<E: Engine> {
     session: Session<E>,
     prepared: Vec<Prepared>,
-    /// The bytes of parameters.
-    bytes: Vec<u8>,
+    batch: Batch,
 }
 
 struct Prepared {
@@ -21,32 +20,45 @@ struct Prepared {
     parameters: Vec<u32>,
 }
 
+/// Statements that wait to be run.
+#[derive(Default)]
+struct Batch {
+    /// Each statement, and where its last parameter is in `ends`.
+    asked: Vec<(usize, usize)>,
+    /// Where each parameter ends in `bytes`; `None` for NULL.
+    ends: Vec<Option<usize>>,
+    bytes: Vec<u8>,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.asked.clear();
+        self.ends.clear();
+        self.bytes.clear();
+    }
+}
+
 impl<E: Engine> Embedded<E> {
     /// A new session.
     pub fn new(database: &Database<E>) -> Self {
-        Self { session: database.session("bench", "bench"), prepared: Vec::new(), bytes: Vec::new() }
+        Self { session: database.session("bench", "bench"), prepared: Vec::new(), batch: Batch::default() }
     }
 
-    /// Runs a named statement; what it fails with is left behind.
-    fn extended(
-        &mut self,
+    /// Runs a named statement; `last` says that a sync stands behind it.
+    fn execute(
+        session: &mut Session<E>,
         statement: &str,
-        formats: &[i16],
         values: &[Option<&[u8]>],
+        last: bool,
         rows: &mut Rows,
-    ) -> Result<u64, Failure> {
-        rows.clear();
-        let mut run = |session: &mut Session<E>| {
-            session.bind("", statement, formats, values)?;
-            let executed = session.execute("", 0, true, &mut Sink { rows })?;
-            Ok(match executed {
-                Executed::Complete(tag) => tag.rows.unwrap_or(0),
-                Executed::Suspended | Executed::Empty | Executed::CopyIn(_) => 0,
-            })
+    ) -> Result<(), SqlError> {
+        session.bind("", statement, &[1], values)?;
+        let affected = match session.execute("", 0, last, &mut Sink { rows })? {
+            Executed::Complete(tag) => tag.rows.unwrap_or(0),
+            Executed::Suspended | Executed::Empty | Executed::CopyIn(_) => 0,
         };
-        let result = run(&mut self.session);
-        let synced = self.session.sync();
-        result.and_then(|count| synced.map(|()| count)).map_err(failure)
+        rows.complete(affected);
+        Ok(())
     }
 }
 
@@ -66,29 +78,38 @@ where
         Ok(())
     }
 
-    fn run(&mut self, statement: usize, params: &[Param<'_>], rows: &mut Rows) -> Result<u64, Failure> {
-        let prepared = std::mem::take(&mut self.prepared);
-        let mut bytes = std::mem::take(&mut self.bytes);
-        bytes.clear();
-        let Prepared { name, parameters } = &prepared[statement];
-        let mut ends = SmallVec::<[Option<usize>; 16]>::new();
-        let written = params.iter().zip(parameters).try_for_each(|(param, &oid)| {
-            let some = param.write(oid, &mut bytes)?;
-            ends.push(some.then_some(bytes.len()));
-            Ok(())
-        });
-        let result = written.and_then(|()| {
-            let mut start = 0;
+    fn ask(&mut self, statement: usize, params: &[Param<'_>]) -> Result<(), Failure> {
+        let Batch { asked, ends, bytes } = &mut self.batch;
+        let written =
+            params.iter().zip(&self.prepared[statement].parameters).try_for_each(|(param, &oid)| {
+                let some = param.write(oid, bytes)?;
+                ends.push(some.then_some(bytes.len()));
+                Ok(())
+            });
+        asked.push((statement, ends.len()));
+        written.inspect_err(|_| self.batch.clear())
+    }
+
+    fn answers(&mut self, rows: &mut Rows) -> Result<(), Failure> {
+        rows.clear();
+        let Batch { asked, ends, bytes } = &self.batch;
+        let (mut first, mut start) = (0, 0);
+        let count = asked.len();
+        let done = asked.iter().zip(1..).try_for_each(|(&(statement, end), number)| {
             let value = |end: &Option<usize>| {
                 let value = &bytes[start..(*end)?];
                 start += value.len();
                 Some(value)
             };
-            let values: SmallVec<[Option<&[u8]>; 16]> = ends.iter().map(value).collect();
-            self.extended(name, &[1], &values, rows)
+            let values: SmallVec<[Option<&[u8]>; 16]> = ends[first..end].iter().map(value).collect();
+            first = end;
+            let name = &self.prepared[statement].name;
+            Self::execute(&mut self.session, name, &values, number == count, rows)
         });
-        (self.prepared, self.bytes) = (prepared, bytes);
-        result
+        self.batch.clear();
+        // what a statement fails with is left behind
+        let synced = self.session.sync();
+        done.and(synced).map_err(failure)
     }
 
     fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<u64, Failure> {
@@ -97,7 +118,11 @@ where
             self.session.sync().map_err(failure)?;
             return Err(failure(error));
         }
-        self.extended("", &[], &[], rows)
+        rows.clear();
+        let done = Self::execute(&mut self.session, "", &[], true, rows);
+        let synced = self.session.sync();
+        done.and(synced).map_err(failure)?;
+        Ok(rows.answer(0).affected())
     }
 
     fn script(&mut self, sql: &str) -> Result<(), Failure> {

@@ -5,7 +5,7 @@
 //!   tpcc/ ── transactions, loader, conditions, written against ──► Client
 //!                                                         ┌───────────┴───────────┐
 //!                                              Embedded: a session       Wire: a connection
-//!                                              of scaledb-sql            by rust-postgres
+//!                                              of scaledb-sql            of our own
 //! ```
 //!
 //! Values travel in the protocol's binary format on both ways, so that both run the same code of the database.
@@ -21,6 +21,6 @@ mod wire;
 
 pub use client::{Client, Failure};
 pub use embedded::Embedded;
-pub use rows::Rows;
+pub use rows::{Answer, Rows};
 pub use values::Param;
 pub use wire::Wire;

@@ -55,7 +55,7 @@ pub fn create<C: Client>(client: &mut C, records: u32) -> Result<(), Failure> {
 pub fn total<C: Client>(client: &mut C) -> Result<i64, Failure> {
     let mut rows = Rows::default();
     client.query("SELECT sum(balance) FROM account", &mut rows)?;
-    rows.int(0, 0)
+    rows.answer(0).int(0, 0)
 }
 
 /// A client that runs one of the statements again and again.

@@ -2,8 +2,10 @@
 //! conditions see what is broken.
 
 use scaledb_acc::{Acc, Config};
-use scaledb_server::{Server, Sql};
+use scaledb_pgwire::Verifier;
+use scaledb_server::{Rule, Server, Sql, Verdict};
 use scaledb_sql::Database;
+use scaledb_sqlbench::Param::{self, Cents, Int, Text};
 use scaledb_sqlbench::tpcc::{CLASSES, Terminal, check, create, load};
 use scaledb_sqlbench::{Client, Embedded, Failure, Rows, Wire};
 use scaledb_workloads::driver::{Attempt, Connected, Options, run_connected};
@@ -32,7 +34,7 @@ fn assert_consistent<C: Client>(client: &mut C) {
 fn count<C: Client>(client: &mut C, sql: &str) -> i64 {
     let mut rows = Rows::default();
     client.query(sql, &mut rows).unwrap();
-    rows.int(0, 0).unwrap()
+    rows.answer(0).int(0, 0).unwrap()
 }
 
 /// Each terminal runs so many transactions on a thread of its own: the outcome does not depend on time.
@@ -90,6 +92,73 @@ fn connections_keep_the_conditions() {
     let parameters = format!("host=127.0.0.1 port={} user=bench", server.addresses()[0].port());
     run_and_check((0..2).map(|_| Wire::connect(&parameters).unwrap()).collect());
     server.stop();
+}
+
+#[test]
+fn connections_prove_who_the_user_is() {
+    let mut config = scaledb_server::Config {
+        listen: vec![([127, 0, 0, 1], 0).into()],
+        ..scaledb_server::Config::default()
+    };
+    config.users.insert("ann".to_owned(), Verifier::of("secret").unwrap());
+    config.rules =
+        vec![Rule { users: vec!["bob".to_owned()], ..Rule::of(Verdict::Password) }, Rule::of(Verdict::Scram)];
+    config.users.insert("bob".to_owned(), Verifier::of("hidden").unwrap());
+    let server = Server::start(config, Sql::new(database())).unwrap();
+    let port = server.addresses()[0].port();
+    let login = |rest: &str| Wire::connect(&format!("host=127.0.0.1 port={port} {rest}")).map(drop);
+    login("user=ann password=secret").unwrap();
+    login("user=bob password=hidden").unwrap();
+    assert_eq!(login("user=ann password=Secret").unwrap_err().code(), Some("28P01"));
+    assert!(matches!(login("user=ann"), Err(Failure::Connection(_))));
+    assert!(matches!(login(""), Err(Failure::Connection(_))));
+    server.stop();
+}
+
+#[test]
+fn a_batch_ends_at_its_first_error() {
+    let config = scaledb_server::Config {
+        listen: vec![([127, 0, 0, 1], 0).into()],
+        ..scaledb_server::Config::default()
+    };
+    let database = database();
+    let mut embedded = Embedded::new(&database);
+    embedded.script("CREATE TABLE t (k integer PRIMARY KEY, v numeric(12,2) NOT NULL)").unwrap();
+    let server = Server::start(config, Sql::new(database)).unwrap();
+    let parameters = format!("host=127.0.0.1 port={} user=bench", server.addresses()[0].port());
+    let mut wire = Wire::connect(&parameters).unwrap();
+    fails_at_its_first_error(&mut embedded, 0);
+    fails_at_its_first_error(&mut wire, 10);
+    drop(wire);
+    server.stop();
+}
+
+fn fails_at_its_first_error<C: Client>(client: &mut C, base: i64) {
+    const TEXTS: [&str; 5] = [
+        "BEGIN",
+        "INSERT INTO t VALUES ($1, $2)",
+        "UPDATE t SET v = v / $2 WHERE k = $1 RETURNING v",
+        "COMMIT",
+        "ROLLBACK",
+    ];
+    client.prepare(&TEXTS).unwrap();
+    let mut rows = Rows::default();
+    let mut batch = |statements: &[(usize, &[Param<'_>])]| {
+        for (statement, params) in statements {
+            client.ask(*statement, params).unwrap();
+        }
+        let done = client.answers(&mut rows);
+        done.map(|()| (rows.answer(2).affected(), rows.answer(2).decimal(0, 0).ok()))
+    };
+    let row = [Int(base), Cents(600)];
+    let (two, zero) = ([Int(base), Cents(200)], [Int(base), Cents(0)]);
+    let failed = batch(&[(0, &[]), (1, &row), (2, &zero), (3, &[])]);
+    assert_eq!(failed.unwrap_err().code(), Some("22012"));
+    batch(&[(4, &[])]).unwrap();
+    // nothing is left of the batch that failed, and what did not fit its statement was not asked
+    assert_eq!(batch(&[(0, &[]), (1, &row), (2, &two), (3, &[])]).unwrap(), (1, Some(30_000)));
+    assert!(client.ask(1, &[Text("a")]).is_err());
+    assert_eq!(count(client, "SELECT count(*) FROM t"), base / 10 + 1);
 }
 
 #[test]

@@ -69,7 +69,7 @@ const CRATES: &[Crate] = &[
     ], CHECKERS),
     row("scaledb-sqlbench", &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-types", "scaledb-sql", "scaledb-workloads",
-    ], &["scaledb-acc", "scaledb-server"]),
+    ], &["scaledb-acc", "scaledb-pgwire", "scaledb-server"]),
     row("scaledb-cli", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
         "scaledb-acc", "scaledb-cicada", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb",

@@ -46,7 +46,7 @@ pub(super) fn measure_other(args: &BenchArgs) -> Result<Finished> {
     let mut clients = connect(args.connect.as_deref().unwrap_or_default(), args.threads())?;
     let mut rows = Rows::default();
     clients[0].query("SHOW server_version", &mut rows)?;
-    let name = format!("server of version {}, SQL over the wire", rows.text(0, 0)?);
+    let name = format!("server of version {}, SQL over the wire", rows.answer(0).text(0, 0)?);
     drive(args, &name, clients, None)
 }
 

@@ -117,8 +117,8 @@ pub fn check<C: Client>(client: &mut C, scale: Scale) -> Result<Vec<Condition>, 
             "SELECT count(*), count(*) FILTER (WHERE bad), min(w) FILTER (WHERE bad) FROM ({query}) AS compared"
         );
         client.query(&sql, &mut rows)?;
-        let [checked, failed] = [0, 1].map(|column| rows.int(0, column).map(i64::unsigned_abs));
-        let warehouse = rows.int_or_null(0, 2)?;
+        let [checked, failed] = [0, 1].map(|column| rows.answer(0).int(0, column).map(i64::unsigned_abs));
+        let warehouse = rows.answer(0).int_or_null(0, 2)?;
         Ok(Condition {
             number,
             says: says.to_owned(),

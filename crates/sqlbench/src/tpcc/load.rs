@@ -54,7 +54,7 @@ pub fn load<C: Client>(clients: &mut [C], scale: Scale, seed: u64) -> Result<(),
                 scope.spawn(move || {
                     let mut rows = Rows::default();
                     client.query("SELECT localtimestamp::text", &mut rows)?;
-                    let now = rows.text(0, 0)?.to_owned();
+                    let now = rows.answer(0).text(0, 0)?.to_owned();
                     for (number, unit) in units.iter().enumerate().skip(first).step_by(step) {
                         let constants = Constants::load(seed);
                         let rng = Rng::new(seed, number as u64);

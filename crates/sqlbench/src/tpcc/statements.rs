@@ -56,8 +56,8 @@ statements! {
         RETURNING w_name, w_street_1, w_street_2, w_city, w_state, w_zip";
     PAY_DISTRICT = "UPDATE district SET d_ytd = d_ytd + $3 WHERE d_w_id = $1 AND d_id = $2 \
         RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip";
-    CUSTOMERS_BY_NAME = "SELECT c_id FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 \
-        ORDER BY c_first";
+    CUSTOMERS_BY_NAME = "SELECT c_id, c_credit FROM customer \
+        WHERE c_w_id = $1 AND c_d_id = $2 AND c_last = $3 ORDER BY c_first";
     PAY_CUSTOMER = "UPDATE customer SET c_balance = c_balance - $4, c_ytd_payment = c_ytd_payment + $4, \
         c_payment_cnt = c_payment_cnt + 1 WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 \
         RETURNING c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, \
@@ -80,8 +80,7 @@ statements! {
     SET_CARRIER = "UPDATE orders SET o_carrier_id = $4 WHERE o_w_id = $1 AND o_d_id = $2 AND o_id = $3 \
         RETURNING o_c_id";
     SET_DELIVERED = "UPDATE order_line SET ol_delivery_d = $4 \
-        WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3";
-    ORDER_AMOUNT = "SELECT sum(ol_amount) FROM order_line WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3";
+        WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3 RETURNING ol_amount";
     CREDIT_CUSTOMER = "UPDATE customer SET c_balance = c_balance + $4, c_delivery_cnt = c_delivery_cnt + 1 \
         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
 

@@ -1,14 +1,13 @@
 //! A terminal on a connection: chooses transactions, runs them, tells conflicts from errors.
 
-use super::statements::{BEGIN, BEGIN_READ_ONLY, COMMIT, ROLLBACK, STATEMENTS};
+use super::statements::{COMMIT, ROLLBACK, STATEMENTS};
 use super::{delivery, new_order, order_status, payment, stock_level};
 use crate::client::{Client, Failure};
 use crate::conflict::{conflict, given_up};
-use crate::rows::Rows;
+use crate::rows::{Answer, Rows};
 use crate::values::Param;
 use scaledb_workloads::driver::{Attempt, ConflictAt, Connected};
 use scaledb_workloads::tpcc::input::NewOrderInput;
-use scaledb_workloads::tpcc::scale::MAX_LINES;
 use scaledb_workloads::tpcc::{Input, Inputs};
 
 /// The names of the transactions, by the numbers of their classes.
@@ -21,26 +20,50 @@ pub(super) enum End {
     RollBack,
 }
 
-/// What a transaction runs its statements with.
+/// What a transaction runs its statements with: those that do not depend on each other's answers in one batch, with
+/// the transaction's begin or end where that stands beside them.
 pub(super) struct Context<'a, C> {
-    pub(super) client: &'a mut C,
-    pub(super) rows: &'a mut Rows,
+    client: &'a mut C,
+    rows: &'a mut Rows,
+    /// Statements in the batch.
+    asked: usize,
 }
 
 impl<C: Client> Context<'_, C> {
-    /// Runs a prepared statement; how many rows it returned or changed.
-    pub(super) fn run(&mut self, statement: usize, params: &[Param<'_>]) -> Result<u64, Failure> {
-        self.client.run(statement, params, self.rows)
+    /// Adds a prepared statement to the batch; its place there.
+    pub(super) fn ask(&mut self, statement: usize, params: &[Param<'_>]) -> Result<usize, Failure> {
+        self.client.ask(statement, params)?;
+        self.asked += 1;
+        Ok(self.asked - 1)
     }
 
-    /// Runs one that must return or change exactly one row.
-    pub(super) fn one(
-        &mut self,
-        statement: usize,
-        params: &[Param<'_>],
-        otherwise: &'static str,
-    ) -> Result<(), Failure> {
-        if self.run(statement, params)? == 1 { Ok(()) } else { Err(Failure::Inconsistent(otherwise)) }
+    /// Runs the batch.
+    pub(super) fn answers(&mut self) -> Result<(), Failure> {
+        self.asked = 0;
+        self.client.answers(self.rows)
+    }
+
+    /// Runs the batch, and commits.
+    pub(super) fn commit(&mut self) -> Result<(), Failure> {
+        self.ask(COMMIT, &[])?;
+        self.answers()
+    }
+
+    /// Rolls back.
+    pub(super) fn roll_back(&mut self) -> Result<(), Failure> {
+        self.ask(ROLLBACK, &[])?;
+        self.answers()
+    }
+
+    /// What the statement at this place of the batch has answered.
+    pub(super) fn answer(&self, place: usize) -> Answer<'_> {
+        self.rows.answer(place)
+    }
+
+    /// The same of one that must return or change exactly one row.
+    pub(super) fn one(&self, place: usize, otherwise: &'static str) -> Result<Answer<'_>, Failure> {
+        let answer = self.answer(place);
+        if answer.affected() == 1 { Ok(answer) } else { Err(Failure::Inconsistent(otherwise)) }
     }
 }
 
@@ -50,8 +73,6 @@ pub struct Terminal<C> {
     inputs: Inputs,
     input: Input,
     rows: Rows,
-    /// What New-Order keeps of its lines' items.
-    prices: [i64; MAX_LINES],
 }
 
 impl<C: Client> Terminal<C> {
@@ -63,13 +84,7 @@ impl<C: Client> Terminal<C> {
         client.prepare(STATEMENTS)?;
         let nothing =
             NewOrderInput { w_id: 0, d_id: 0, c_id: 0, o_entry_d: 0, ol_cnt: 0, lines: Default::default() };
-        Ok(Self {
-            client,
-            inputs,
-            input: Input::NewOrder(nothing),
-            rows: Rows::default(),
-            prices: [0; MAX_LINES],
-        })
+        Ok(Self { client, inputs, input: Input::NewOrder(nothing), rows: Rows::default() })
     }
 
     /// The connection.
@@ -82,21 +97,14 @@ impl<C: Client> Terminal<C> {
     /// # Errors
     /// Those of its statements, conflicts among them. The connection may be in a transaction then.
     fn transact(&mut self) -> Result<End, Failure> {
-        let begin = match self.input {
-            Input::OrderStatus(_) | Input::StockLevel(_) => BEGIN_READ_ONLY,
-            Input::NewOrder(_) | Input::Payment(_) | Input::Delivery(_) => BEGIN,
-        };
-        let mut context = Context { client: &mut self.client, rows: &mut self.rows };
-        context.run(begin, &[])?;
-        let end = match &self.input {
-            Input::NewOrder(input) => new_order::execute(&mut context, input, &mut self.prices)?,
-            Input::Payment(input) => payment::execute(&mut context, input)?,
-            Input::OrderStatus(input) => order_status::execute(&mut context, input)?,
-            Input::Delivery(input) => delivery::execute(&mut context, input)?,
-            Input::StockLevel(input) => stock_level::execute(&mut context, input)?,
-        };
-        context.run(if end == End::Commit { COMMIT } else { ROLLBACK }, &[])?;
-        Ok(end)
+        let context = &mut Context { client: &mut self.client, rows: &mut self.rows, asked: 0 };
+        match &self.input {
+            Input::NewOrder(input) => new_order::execute(context, input),
+            Input::Payment(input) => payment::execute(context, input),
+            Input::OrderStatus(input) => order_status::execute(context, input),
+            Input::Delivery(input) => delivery::execute(context, input),
+            Input::StockLevel(input) => stock_level::execute(context, input),
+        }
     }
 }
 
@@ -114,7 +122,8 @@ impl<C: Client> Connected for Terminal<C> {
             Ok(End::RollBack) => return Ok(Attempt::RolledBack),
             Err(failure) => failure,
         };
-        // a transaction that reads while others commit may see rows that do not fit together: then it cannot commit
+        // a transaction that reads while others commit may see rows that do not fit together: then it cannot commit;
+        // one that has committed is out of a transaction, which the database only warns of
         if matches!(failure, Failure::Inconsistent(_)) {
             return match self.client.run(COMMIT, &[], &mut self.rows) {
                 Err(refused) => conflict(refused).map(Attempt::Conflict),
