@@ -559,8 +559,9 @@ impl Ctx<'_> {
     /// Whether this commit holds the lock of a record's group.
     #[cold]
     fn holds(&self, record: Record, group: usize) -> bool {
-        let mut writes = self.txn.writes.iter().zip(&self.txn.held);
-        writes.any(|(write, held)| write.record == Some(record) && held.groups.has(group))
+        let number = self.txn.write_of(record);
+        let number = number.or_else(|| self.txn.insert_at(self.shared.hasher.hash(record.key()), record));
+        number.and_then(|number| self.txn.held.get(number)).is_some_and(|held| held.groups.has(group))
     }
 
     /// Before C6: keeps the rows that this commit overwrites, if a snapshot boundary lies between.
