@@ -189,7 +189,7 @@ impl<E: Engine> Session<E> {
         self.scratch = scratch;
         self.worker = Some(worker);
         self.transaction.deferred.append(&mut deferred);
-        result
+        result.map_err(|error| self.unless_stale(error))
     }
 }
 

@@ -244,12 +244,11 @@ impl<E: Engine> Session<E> {
         const ATTEMPTS: u32 = 20;
         let mut attempt = 0;
         loop {
-            let result = f(self).and_then(|tag| {
-                if alone {
-                    self.commit()?;
-                }
-                Ok(Executed::Complete(tag))
-            });
+            let result = match f(self) {
+                Ok(tag) if alone => self.commit().map(|()| Executed::Complete(tag)),
+                Ok(tag) => Ok(Executed::Complete(tag)),
+                Err(error) => Err(self.unless_stale(error)),
+            };
             match result {
                 Err(error) if alone => {
                     self.rollback();

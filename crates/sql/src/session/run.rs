@@ -142,7 +142,10 @@ impl<E: Engine> Session<E> {
         self.transaction.note(compiled.number, plan.writes);
         self.state.running.set(compiled.number);
         let columns = compiled.columns.as_deref().unwrap_or_default();
-        let affected = self.execute_plan(plan, columns, params, target)?;
+        let affected = match self.execute_plan(plan, columns, params, target) {
+            Ok(affected) => affected,
+            Err(error) => return Err(self.unless_stale(error)),
+        };
         if alone {
             self.commit()?;
         }
