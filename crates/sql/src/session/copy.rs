@@ -149,6 +149,7 @@ impl<E: Engine> Session<E> {
         self.transaction.touch(&plan.tables, compiled.number);
         self.transaction.note(compiled.number, true);
         self.state.running.set(compiled.number);
+        self.activity.run(compiled.number);
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut deferred = Vec::new();

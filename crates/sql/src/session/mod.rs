@@ -22,6 +22,7 @@ pub(crate) mod state;
 mod transaction;
 mod utility;
 
+use crate::activity::Activity;
 use crate::api::{Column, Description, Executed, Notice, RowSink, Status, Step};
 use crate::database::Shared;
 use crate::exec::Scratch;
@@ -59,6 +60,7 @@ pub struct Session<E: Engine> {
     worker: Option<Box<E::Worker>>,
     place: Arc<Place<E::Worker>>,
     flag: Arc<Flag>,
+    activity: Arc<Activity>,
     transaction: Transaction,
     constraints: ConstraintModes,
     cancel: Arc<AtomicBool>,
@@ -97,7 +99,7 @@ impl<E: Engine> Session<E> {
     pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
         let place = shared.workers.place();
         let flag = shared.gate.flag();
-        shared.sessions.enter(id, user, database);
+        let activity = shared.sessions.enter(id, user, database);
         let version = shared.version();
         let mut session = Self {
             state: State::new(shared, id, user, database),
@@ -110,6 +112,7 @@ impl<E: Engine> Session<E> {
             worker: None,
             place,
             flag,
+            activity,
             transaction: Transaction::default(),
             constraints: ConstraintModes::default(),
             cancel: Arc::new(AtomicBool::new(false)),
@@ -213,6 +216,12 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// The first statement's that fails; those behind it are not run.
     pub fn simple(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
+        let result = self.simple_statements(text, sink);
+        self.activity.rest(self.status());
+        result
+    }
+
+    fn simple_statements(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
         let statements = crate::parse::lex::split(text);
         if statements.is_empty() {
             sink.empty();
@@ -329,7 +338,9 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// The commit's.
     pub fn sync(&mut self) -> Result<()> {
-        if self.transaction.is_implicit() { self.end_implicit() } else { Ok(()) }
+        let result = if self.transaction.is_implicit() { self.end_implicit() } else { Ok(()) };
+        self.activity.rest(self.status());
+        result
     }
 
     /// An extended message failed: the rest is skipped up to Sync.

@@ -222,6 +222,9 @@ impl<E: Engine> Session<E> {
         alone: bool,
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
+        if !matches!(compiled.action, Action::Plan(_)) {
+            self.activity.run(compiled.number);
+        }
         if let Action::Utility(utility) = &compiled.action {
             return self.utility(utility, compiled.columns.as_deref(), alone, sink);
         }
