@@ -187,3 +187,20 @@ fn a_session_says_what_it_does() {
     two.sync().unwrap();
     assert!(text(one, &sql).starts_with("idle in transaction (aborted)|"));
 }
+
+#[test]
+fn a_client_starts_with_settings_that_there_are() {
+    let db = common::acc();
+    let mut s = session(&db);
+    let mut set = |name: &str, value: &str| match s.set_initial(name, value) {
+        Ok(()) => "ok".to_owned(),
+        Err(error) => error.code().as_str().to_owned(),
+    };
+    assert_eq!(set("extra_float_digits", "2"), "ok");
+    assert_eq!(set("TimeZone", "UTC"), "ok");
+    assert_eq!(set("my.own", "x"), "ok");
+    assert_eq!(set("no_such_setting", "1"), "42704");
+    assert_eq!(set("server_version", "9"), "55P02");
+    assert_eq!(set("extra_float_digits", "x"), "22023");
+    assert_eq!(text(&mut s, "show extra_float_digits"), "2");
+}

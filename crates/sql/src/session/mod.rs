@@ -137,9 +137,9 @@ impl<E: Engine> Session<E> {
     /// Sets what the client asked for when it connected.
     ///
     /// # Errors
-    /// 22023.
+    /// 42704, 55P02, 22023 and others: as SET.
     pub fn set_initial(&mut self, name: &str, value: &str) -> Result<()> {
-        self.state.settings.borrow_mut().init(name, value)?;
+        self.state.settings.borrow_mut().start_with(name, value)?;
         self.refresh();
         Ok(())
     }
