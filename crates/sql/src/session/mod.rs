@@ -27,6 +27,7 @@ use crate::api::{Column, Description, Executed, Notice, RowSink, Status, Step};
 use crate::database::Shared;
 use crate::exec::Scratch;
 use crate::gate::Flag;
+use crate::memory::Reservation;
 use crate::plan::cache::OwnPlans;
 use crate::workers::Place;
 use context::ConstraintModes;
@@ -77,6 +78,8 @@ pub struct Session<E: Engine> {
     copying: Option<copy::CopyIn>,
     /// What the last run worked in, kept for its memory.
     scratch: Scratch,
+    /// A message that is on its way to the session.
+    arriving: Option<Reservation>,
 }
 
 /// Cancels the statement that a session runs, from another thread.
@@ -124,6 +127,7 @@ impl<E: Engine> Session<E> {
             waiting: VecDeque::new(),
             copying: None,
             scratch: Scratch::default(),
+            arriving: None,
         };
         session.refresh();
         session
@@ -141,6 +145,19 @@ impl<E: Engine> Session<E> {
     pub fn set_initial(&mut self, name: &str, value: &str) -> Result<()> {
         self.state.settings.borrow_mut().start_with(name, value)?;
         self.refresh();
+        Ok(())
+    }
+
+    /// A message that is on its way to this session takes so many bytes by now; zero when it has been dealt with. They
+    /// count as memory of statements do.
+    ///
+    /// # Errors
+    /// 53200: there is no room for it.
+    pub fn hold_message(&mut self, bytes: usize) -> Result<()> {
+        self.arriving = None;
+        if bytes > 0 {
+            self.arriving = Some(Reservation::new(&self.state.shared.memory, bytes)?);
+        }
         Ok(())
     }
 
