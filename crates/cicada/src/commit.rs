@@ -182,7 +182,9 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// The record that an index entry stands for; `Err` while it has none. Nothing for rows.
+    /// The record that an index entry stands for; `Err` while it has none. Nothing for rows. (A row that was
+    /// deleted again has none for ever. That its entry is there still comes from reads that do not belong
+    /// together.)
     fn base_record(&self, number: usize) -> std::result::Result<Option<Record>, ()> {
         let write = &self.txn.writes[number];
         match write.base {
@@ -193,7 +195,10 @@ impl Ctx<'_> {
 
     /// Makes the pending version of a write, for its record.
     fn make_version(&mut self, number: usize, record: Record) -> Result<Version> {
-        let base = self.base_record(number).expect("rows come before their entries");
+        let Ok(base) = self.base_record(number) else {
+            let table = self.shared.tables.get(self.txn.writes[number].table)?;
+            return Err(conflict(ConflictKind::ReadChanged, table, record));
+        };
         let write = &self.txn.writes[number];
         let entry;
         let row = match (base, write.op) {
@@ -413,12 +418,12 @@ impl Ctx<'_> {
         let rules = self.shared.config.rules;
         if rules.on(Rule::RaiseReads) {
             let writes = !self.txn.is_read_only();
-            for read in &self.txn.reads {
+            for at in 0..self.txn.reads.len() {
+                let read = self.txn.reads[at];
                 if !writes || !self.overwrites(read.record) {
                     // SAFETY: seen in this transaction.
                     if !raise(unsafe { read.record.rts_of(read.seen) }, self.txn.ts) {
-                        let table = self.shared.tables.get(read.table)?;
-                        return Err(conflict(ConflictKind::ReadChanged, table, read.record));
+                        self.forget_cleaned(read)?;
                     }
                 }
             }
@@ -436,6 +441,34 @@ impl Ctx<'_> {
             fence(Ordering::SeqCst);
         }
         Ok(())
+    }
+
+    /// A record that was read is out of the indexes. If its row had been deleted, its key is what has none.
+    #[cold]
+    fn forget_cleaned(&mut self, read: Read) -> Result<()> {
+        let table = self.shared.tables.get(read.table)?;
+        // SAFETY: seen in this transaction.
+        if !unsafe { read.record.was_deleted(read.seen) } {
+            return Err(conflict(ConflictKind::ReadChanged, table, read.record));
+        }
+        let key = read.record.key();
+        let hash = self.shared.hasher.hash(key);
+        let key = self.txn.keep_key(key);
+        self.txn.absents.push(Absent { table: read.table, hash, key });
+        Ok(())
+    }
+
+    /// Whether a record whose row was seen to be deleted, and that is out of the indexes, has no successor.
+    #[cold]
+    fn is_still_absent(&self, read: Read) -> Result<bool> {
+        // SAFETY: seen in this transaction.
+        if !unsafe { read.record.was_deleted(read.seen) } {
+            return Ok(false);
+        }
+        let (table, key) = (self.shared.tables.get(read.table)?, read.record.key());
+        let hash = self.shared.hasher.hash(key);
+        let found = table.find(self.local, hash, key).filter(|record| !record.is_obsolete());
+        Ok(found.is_none_or(|record| self.txn.creator_of(hash, record).is_some()))
     }
 
     /// V4.
@@ -459,6 +492,9 @@ impl Ctx<'_> {
             };
             let (kind, with) = match look {
                 Ok(Visible { version, .. }) if version != seen && rules.on(Rule::CheckReads) => {
+                    if version == Record::OBSOLETE && self.is_still_absent(self.txn.reads[at])? {
+                        continue;
+                    }
                     // SAFETY: seen just now.
                     (ConflictKind::ReadChanged, unsafe { record.wts_of(version) })
                 }

@@ -6,7 +6,8 @@
 //!
 //! ```text
 //!  items of a record  =  installed versions that replaced one, or that were an insert over an absent
-//!                        row and were aborted, and are not cleaned yet
+//!                        row and were aborted, and are not cleaned yet;
+//!                        transactions that insert over a deleted row, or did until lately
 //! ```
 //! So an item's record is there as long as the item is. Its version may not be, if another item has cut the
 //! chain behind a later one: the record remembers where it was cut last (the paper's `record.min_wts`).
@@ -78,13 +79,18 @@ fn clean_item(shared: &Shared, local: &mut Local, item: Item, min_rts: u64) -> O
             None
         }
         // who finds no record waits for no delete to be durable, so that it must be before the record goes
-        Some((newest, wts))
-            if wts < min_rts
-                && shared.log().is_none_or(|log| wts < log.durable().raw())
-                && record.make_obsolete(newest) =>
-        {
-            remove(shared, local, record, item.table, newest);
-            None
+        Some((newest, wts)) if wts < min_rts && shared.log().is_none_or(|log| wts < log.durable().raw()) => {
+            if !record.close() {
+                record.unlock_items(true);
+                return None;
+            }
+            if record.make_obsolete(newest) {
+                remove(shared, local, record, item.table, newest);
+                return None;
+            }
+            record.reopen();
+            record.unlock_items(false);
+            Some(item)
         }
         Some(_) => {
             record.unlock_items(false);
@@ -113,6 +119,7 @@ fn cut(item: &Item, local: &mut Local) {
 /// If a record has no row and none is coming: its newest version, and that one's timestamp.
 fn absent_since(record: Record) -> Option<(u64, u64)> {
     let newest = record.latest().load(Ordering::SeqCst);
+    debug_assert_ne!(newest, Record::OBSOLETE, "gone, with an item");
     let (mut at, mut since) = (newest, None);
     while at > Record::OBSOLETE {
         // SAFETY: the caller has the clean-up lock.

@@ -3,7 +3,7 @@
 //! ```text
 //!  word 0   shape   key length, capacity of the inlined version (immutable)
 //!       1   latest  the newest version; 0: never one; 1: obsolete
-//!       2   items   lock of the clean-up | number of queued clean-up items
+//!       2   items   lock of the clean-up | number of queued clean-up items and of pins | closed
 //!       3   rts     the read timestamp of "there was nothing"
 //!       4   cut     the timestamp of the last version that a clean-up has cut the chain behind
 //!  bytes    key (immutable), padded to a word
@@ -34,6 +34,7 @@ pub(crate) const FROZEN: u64 = u64::MAX;
 const CAPACITY_AT: u32 = 16;
 const LOCK: u64 = 1;
 const ITEM: u64 = 2;
+const CLOSED: u64 = 1 << 63;
 
 #[repr(C)]
 struct Head {
@@ -209,6 +210,16 @@ impl Record {
         if seen <= Self::OBSOLETE { 0 } else { unsafe { Version::from_raw(seen) }.wts() }
     }
 
+    /// Whether what was seen of this record is that its row was deleted. An insert over such a record keeps it
+    /// (see [`Record::pin`]); so, if it is gone nevertheless, the transaction has nothing of its own there.
+    ///
+    /// # Safety
+    /// As for [`Record::wts_of`].
+    pub(crate) unsafe fn was_deleted(self, seen: u64) -> bool {
+        // SAFETY: the caller's promise.
+        seen > Self::OBSOLETE && unsafe { Version::from_raw(seen) }.status() == Status::Deleted
+    }
+
     /// The place for an inlined version.
     fn inline(self) -> Option<Version> {
         // SAFETY: `create` made one there, if the capacity is not 0; it lives as long as the record.
@@ -357,6 +368,16 @@ impl Record {
         self.head().items.fetch_add(ITEM, Ordering::Relaxed);
     }
 
+    /// Keeps a record whose row was deleted in the indexes until a clean-up item that the caller queues in the
+    /// end.
+    /// False: it is on its way out.
+    pub(crate) fn pin(self) -> bool {
+        let items = &self.head().items;
+        let add = |now| (now & CLOSED == 0).then_some(now + ITEM);
+        // either `close` comes first, or it sees the pin: both change the one word
+        items.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+    }
+
     /// Takes the clean-up lock. False: somebody has it.
     #[inline]
     pub(crate) fn try_lock_items(self) -> bool {
@@ -385,6 +406,17 @@ impl Record {
     pub(crate) fn is_last_item(self) -> bool {
         // others count theirs before the version that they install is settled: see `gc.rs`
         self.head().items.load(Ordering::SeqCst) == LOCK | ITEM
+    }
+
+    /// For the lock's holder: lets nobody pin the record any more. False: others than the caller have items.
+    pub(crate) fn close(self) -> bool {
+        let (items, mine) = (&self.head().items, LOCK | ITEM);
+        items.compare_exchange(mine, mine | CLOSED, Ordering::SeqCst, Ordering::Relaxed).is_ok()
+    }
+
+    /// For who has closed it in vain.
+    pub(crate) fn reopen(self) {
+        self.head().items.fetch_and(!CLOSED, Ordering::Relaxed);
     }
 
     /// Gives the clean-up lock back, and takes one item off the count if it is done.

@@ -122,6 +122,8 @@ pub(crate) struct Txn {
     undo: Vec<(usize, Write)>,
     pub(crate) savepoints: Vec<Mark>,
     pub(crate) inserts: usize,
+    /// Records without a row that are kept for inserts.
+    pub(crate) pins: Vec<(TableId, Record)>,
     /// The tables with inserts: a scan of another one need not look through the write_set.
     inserted: Vec<TableId>,
     pub(crate) held: Vec<Held>,
@@ -154,6 +156,7 @@ impl Txn {
             undo: Vec::new(),
             savepoints: Vec::new(),
             inserts: 0,
+            pins: Vec::new(),
             inserted: Vec::new(),
             held: Vec::new(),
             order: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::clock::{LAST_TICK, LONGEST_STEP, WorkerClock};
 use crate::config::{Clocks, Consistency};
-use crate::gc::clean;
+use crate::gc::{Item, UNSTAMPED, clean};
 use crate::rules::Rule;
 use crate::shared::{Counters, Shared, count};
 use crate::table::Table;
@@ -115,9 +115,21 @@ impl Ctx<'_> {
     /// The end of a transaction, however it went.
     #[inline]
     fn finish(&mut self) {
+        if !self.txn.pins.is_empty() {
+            self.unpin();
+        }
         self.txn.clear();
         self.shared.horizon.end(self.local.id());
         self.local.exit();
+    }
+
+    /// The records that were kept for inserts are left to clean-up.
+    #[cold]
+    fn unpin(&mut self) {
+        let wts = self.txn.ts;
+        let items = self.txn.pins.drain(..);
+        let items = items.map(|(table, record)| Item { record, table, version: None, wts, epoch: UNSTAMPED });
+        self.shared.lanes[self.local.id().index()].lock().extend(items);
     }
 
     /// At the end of a transaction, every some microseconds: what it and earlier ones have superseded is

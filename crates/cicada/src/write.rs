@@ -15,6 +15,7 @@ use scaledb_engine::RowId;
 use scaledb_keys::KeyBuf;
 use scaledb_row::{ColumnSet, Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::atomic::Ordering;
+use scaledb_sync::hint::Backoff;
 
 /// Row numbers that a worker takes from its table at a time.
 const ROW_BLOCK: u64 = 1 << 10;
@@ -89,12 +90,17 @@ impl Ctx<'_> {
         let mut own = self.txn.insert_of(table.id, hash, key);
         let mut record = None;
         if own.is_none() && !table.is_numbered() {
-            // one that is on its way out of the index is as good as none: the commit waits until it is gone
-            record = table.find(self.local, hash, key).filter(|record| !record.is_obsolete());
-            if let Some(record) = record {
-                own = self.txn.write_of(record);
-                if own.is_none() {
-                    self.refuse_live(table, record)?;
+            let mut backoff = Backoff::new();
+            loop {
+                record = table.find(self.local, hash, key);
+                let Some(found) = record else { break };
+                own = self.txn.write_of(found);
+                if own.is_some() || self.keep_absent(table, found)? {
+                    break;
+                }
+                // on its way out of the index
+                if !backoff.wait() {
+                    return Err(conflict_with(ConflictKind::WriteLocked, table, found, 0));
                 }
             }
         }
@@ -117,8 +123,24 @@ impl Ctx<'_> {
         self.txn.push_write(Write { table: table.id, op: Op::Insert, record, hash, key, image, dirty, base })
     }
 
+    /// Fails if the record is live; else that it is not was read, and, if its row was deleted, it stays in the
+    /// indexes for as long as the transaction runs. (One that never had a row leaves them if its first insert
+    /// fails.) False if it is leaving them.
+    fn keep_absent(&mut self, table: &Table, record: Record) -> Result<bool> {
+        if record.is_obsolete() {
+            return Ok(false);
+        }
+        let seen = self.refuse_live(table, record)?.version;
+        let deleted = seen > Record::OBSOLETE;
+        if deleted && record.pin() {
+            self.txn.pins.push((table.id, record));
+            return Ok(true);
+        }
+        Ok(!deleted)
+    }
+
     /// Fails if the record is live; else that it is not was read.
-    fn refuse_live(&mut self, table: &Table, record: Record) -> Result<()> {
+    fn refuse_live(&mut self, table: &Table, record: Record) -> Result<Visible> {
         let visible = self.see(table, record)?;
         self.remember(table, record, &visible)?;
         if visible.live {
@@ -126,7 +148,8 @@ impl Ctx<'_> {
             self.check_so_far()?;
             return Err(Error::DuplicateKey { table: table.id, key: record.key().into() });
         }
-        self.refuse_late_write(table, record, &visible)
+        self.refuse_late_write(table, record, &visible)?;
+        Ok(visible)
     }
 
     /// Early abort (section 3.2): a version that a later transaction has read cannot be overwritten, nor one

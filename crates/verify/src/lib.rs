@@ -3,5 +3,6 @@
 pub mod appends;
 pub mod disk;
 pub mod history;
+pub mod level;
 pub mod model;
 pub mod reference;

@@ -14,16 +14,15 @@ use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, thread};
 use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
+use scaledb_verify::level::assert_stays_level;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A setting from the environment.
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(default)
 }
-
-/// What the domain takes from the system at a time.
-const CHUNK: f64 = (2 << 20) as f64;
 
 /// Texts of up to 96 bytes; the few long ones would take long to reach their greatest number.
 fn text_number(random: &mut SmallRng) -> u64 {
@@ -110,29 +109,18 @@ fn memory_stays(access: Access) {
         })
         .collect();
     thread::sleep(Duration::from_secs(4 + (seconds / 20).min(30)));
-    let (warm, start, mut most) = (engine.memory_bytes(), Instant::now(), 0);
-    let mut minutes = 0;
-    while start.elapsed() < Duration::from_secs(seconds) {
-        thread::sleep(Duration::from_millis(100));
-        let bytes = engine.memory_bytes();
-        most = most.max(bytes);
-        if start.elapsed().as_secs() / 60 > minutes {
-            minutes += 1;
-            println!("{access:?}: minute {minutes}: {bytes} bytes");
-        }
-    }
+    let stays = catch_unwind(AssertUnwindSafe(|| {
+        assert_stays_level(&format!("{access:?}"), Duration::from_secs(seconds), || engine.memory_bytes());
+    }));
     stop.store(true, Ordering::Relaxed); // a flag
     threads.into_iter().for_each(|t| t.join().unwrap());
     let stats = engine.stats();
-    println!("{access:?}: {} commits, {warm} bytes warm, {most} at most", stats.commits);
+    println!("{access:?}: {} commits", stats.commits);
     for table in &stats.tables {
         println!(
             "  {}: {} entries in the tree, {} pending, {} cleaned",
             table.name, table.tree_entries, table.pending, table.cleaned
         );
     }
-    assert!(
-        most as f64 <= warm as f64 * 1.05 + 2.0 * CHUNK,
-        "{access:?}: {warm} bytes after the warm-up, then {most}"
-    );
+    stays.unwrap_or_else(|panic| resume_unwind(panic));
 }
