@@ -37,11 +37,11 @@ pub(crate) struct Seen {
     pub(crate) transaction_start: Option<i64>,
 }
 
-// Relaxed throughout: for people to look at, and nothing is published by it
 impl Activity {
     /// A statement begins; both times are `timestamptz`.
     #[inline]
     pub(crate) fn begin(&self, statement_start: i64, transaction_start: i64) {
+        // for people to look at: nothing is published by it
         self.0.state.store(ACTIVE, Ordering::Relaxed);
         self.0.statement_start.store(statement_start as u64, Ordering::Relaxed);
         self.0.transaction_start.store(transaction_start as u64, Ordering::Relaxed);
@@ -50,7 +50,7 @@ impl Activity {
     /// Which one it is.
     #[inline]
     pub(crate) fn run(&self, statement: Number) {
-        self.0.statement.store(statement, Ordering::Relaxed);
+        self.0.statement.store(statement, Ordering::Relaxed); // as in `begin`
     }
 
     /// It has ended.
@@ -61,10 +61,11 @@ impl Activity {
             Status::InTransaction => IN_TRANSACTION,
             Status::Failed => FAILED,
         };
-        self.0.state.store(state, Ordering::Relaxed);
+        self.0.state.store(state, Ordering::Relaxed); // as in `begin`
     }
 
     pub(crate) fn look(&self) -> Seen {
+        // as in `begin`: the parts may be of two statements
         let state = self.0.state.load(Ordering::Relaxed);
         let time = |time: &AtomicU64| Some(time.load(Ordering::Relaxed) as i64).filter(|time| *time != 0);
         Seen {
