@@ -75,7 +75,7 @@ impl Activity {
                 FAILED => "idle in transaction (aborted)",
                 _ => "idle",
             },
-            statement: self.0.statement.load(Ordering::Relaxed),
+            statement: self.0.statement.load(Ordering::Relaxed), // as in `begin`
             statement_start: time(&self.0.statement_start),
             transaction_start: time(&self.0.transaction_start).filter(|_| state != IDLE),
         }
