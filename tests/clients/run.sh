@@ -186,18 +186,14 @@ run_pgbench() {
             echo "fail pgbench $name $(tail -n 1 "$work/pgbench-$name.log")"
         fi
     }
-    # a commit may be refused (40001), and pgbench -i does not try again: it gets three chances
-    initialize() {
-        pgbench -i "$@" || pgbench -i "$@" || pgbench -i "$@"
-    }
-    try initialize initialize -s 1 -q
+    try initialize pgbench -i -s 1 -q
     for mode in simple extended prepared; do
         try "select_$mode" pgbench -n -S -M $mode -c 4 -j 2 -t 500
         try "tpcb_$mode" pgbench -n -M $mode -c 4 -j 2 -t 100 --max-tries=1000
         try "simple_update_$mode" pgbench -n -N -M $mode -c 4 -j 2 -t 100 --max-tries=1000
     done
-    try initialize_with_foreign_keys initialize -s 1 -q --foreign-keys
-    try initialize_on_the_server initialize -I dtGvp -s 1 -q
+    try initialize_with_foreign_keys pgbench -i -s 1 -q --foreign-keys
+    try initialize_on_the_server pgbench -i -I dtGvp -s 1 -q
 }
 
 # SCRAM and TLS: a server of its own, which lets a user in over TLS only, and only with the password

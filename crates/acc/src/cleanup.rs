@@ -6,6 +6,7 @@ use crate::shared::Shared;
 use scaledb_base::Timestamp;
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_memory::Local;
+use scaledb_row::GroupSet;
 use scaledb_storage::{Record, Word};
 
 /// Records of one lane that one call cleans at the most, so that the lane is soon free again; more if more
@@ -65,18 +66,9 @@ fn clean_record(shared: &Shared, local: &mut Local, deleted: Deleted) -> Option<
     let Deleted { record, ts, .. } = deleted;
     let table = shared.tables.get(deleted.table).ok()?;
     let groups = table.existence.groups();
-    let mut before = [Word(0); MAX_GROUPS];
-    for group in groups.iter() {
-        let word = record.word(group);
-        if word.is_locked() || !record.try_lock(group, word) {
-            // an insert, maybe, that may yet abort
-            for locked in groups.iter().take_while(|&g| g < group) {
-                record.unlock(locked, before[locked]);
-            }
-            return Some(deleted);
-        }
-        before[group] = word;
-    }
+    // an insert, maybe, that may yet abort
+    let Some(before) = try_lock(record, groups) else { return Some(deleted) };
+    // until the record is unlocked, nothing here waits for a transaction: transactions wait for this
     let now = Record::current(&before, table.schema.layout().groups());
     if now != Word::absent(Timestamp::from_raw(ts)) {
         // inserted again, and none of our business any more; or even deleted again
@@ -105,12 +97,31 @@ fn clean_record(shared: &Shared, local: &mut Local, deleted: Deleted) -> Option<
     None
 }
 
+/// Locks all groups of a record. Returns their words before; `None` if one is locked.
+fn try_lock(record: Record, groups: GroupSet) -> Option<[Word; MAX_GROUPS]> {
+    let mut before = [Word(0); MAX_GROUPS];
+    for group in groups.iter() {
+        let word = record.word(group);
+        if word.is_locked() || !record.try_lock_to_clean(group, word) {
+            for locked in groups.iter().take_while(|&g| g < group) {
+                record.unlock(locked, before[locked]);
+            }
+            return None;
+        }
+        before[group] = word;
+    }
+    Some(before)
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use crate::{Acc, Config};
+    use crate::{Acc, AccWorker, Config};
     use scaledb_engine::{Engine, Order, Range, TableDef, TxnKind, Worker};
     use scaledb_keys::KeyBuf;
-    use scaledb_row::{Column, ColumnType, Datum, KeyPart, RowBuf, Schema};
+    use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
+    use scaledb_sync::thread;
+    use std::ops::ControlFlow;
+    use std::time::Duration;
 
     /// Who has read that a row is deleted has read nothing else when the record leaves the indexes.
     #[test]
@@ -151,6 +162,76 @@ mod tests {
             reader.commit().unwrap();
             assert!(cleaner.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(1)).map(|_| ())).is_ok());
             assert!(cleaner.run(TxnKind::ReadWrite, |w| w.delete(t.id, &KeyBuf::new().i32(1))).unwrap());
+        }
+    }
+
+    /// Clean-up whose thread is off its core while it has a record is waited for: there is nobody else to be in
+    /// conflict with.
+    #[test]
+    fn clean_up_that_stands_still_is_no_conflict() {
+        const WAIT: Duration = Duration::from_millis(20);
+        let db = Acc::open(Config { background: false, ..Config::default() }).unwrap();
+        let columns = vec![Column::new("id", ColumnType::Int4), Column::new("n", ColumnType::Int8)];
+        let t =
+            db.create_table(TableDef::new("t", Schema::new(columns, &[KeyPart::asc(0)]).unwrap())).unwrap();
+        let row = |id| RowBuf::from_values(&t.schema, &[Datum::Int4(id), Datum::Int8(0)]).unwrap();
+        let all = Projection::all(&t.schema);
+        let key = |id| KeyBuf::new().i32(id);
+        let (mut deleter, mut worker) = (db.worker().unwrap(), db.worker().unwrap());
+        let scan = |w: &mut AccWorker| {
+            w.scan(t.id, Range::ALL, Order::Forward, &all, |_, _, _| ControlFlow::Continue(()))
+        };
+        // what is done before clean-up takes the record, and what while it has it; on a row that is deleted, and on
+        // one that lives again when clean-up looks
+        type Step<'a> = &'a dyn Fn(&mut AccWorker) -> scaledb_base::Result<()>;
+        let nothing: Step<'_> = &|_| Ok(());
+        let read: Step<'_> = &|w| w.get(t.id, &key(1), &all, |_, _| ()).map(|_| ());
+        let insert: Step<'_> = &|w| w.insert(t.id, &row(1)).map(|_| ());
+        let other: Step<'_> = &|w| w.insert(t.id, &row(2)).map(|_| ());
+        let update: Step<'_> = &|w| {
+            w.update(t.id, &key(1), &all, |row| {
+                row.set_i64(1, 1);
+                Ok(())
+            })
+            .map(|_| ())
+        };
+        let taken_back: Step<'_> = &|w| {
+            w.insert(t.id, &row(1))?;
+            w.delete(t.id, &key(1)).map(|_| ())
+        };
+        let cases: [(&str, bool, Step<'_>, Step<'_>); 9] = [
+            ("a scan", false, nothing, &scan),
+            ("a read", false, nothing, read),
+            ("an insert", false, nothing, insert),
+            ("an insert's commit", false, insert, nothing),
+            ("a commit that has scanned", false, &scan, other),
+            ("an insert that is taken back", false, other, taken_back),
+            ("a read of what lives", true, nothing, read),
+            ("an update's commit", true, update, nothing),
+            ("a commit that has read what lives", true, read, other),
+        ];
+        for (name, lives, before, during) in cases {
+            deleter.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(1)).map(|_| ())).unwrap();
+            assert!(deleter.run(TxnKind::ReadWrite, |w| w.delete(t.id, &key(1))).unwrap());
+            let record = db.shared.lanes[0].lock().deleted.back().unwrap().record;
+            if lives {
+                deleter.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(1)).map(|_| ())).unwrap();
+            }
+            worker.begin(TxnKind::ReadWrite).unwrap();
+            before(&mut worker).unwrap();
+            let groups = scaledb_row::GroupSet::all(t.schema.layout().groups());
+            let words = super::try_lock(record, groups).unwrap();
+            thread::scope(|s| {
+                s.spawn(|| {
+                    thread::sleep(WAIT);
+                    groups.iter().for_each(|group| record.unlock(group, words[group]));
+                });
+                let result = during(&mut worker).and_then(|()| worker.commit().map(|_| ()));
+                assert!(result.is_ok(), "{name}: {result:?}");
+            });
+            for id in [1, 2] {
+                deleter.run(TxnKind::ReadWrite, |w| w.delete(t.id, &key(id))).unwrap();
+            }
         }
     }
 

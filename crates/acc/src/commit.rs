@@ -145,7 +145,7 @@ impl Ctx<'_> {
             let Some(record) = write.record else { continue };
             let table = shared.tables.get(write.table)?;
             for group in write.groups(table.schema.layout()).iter() {
-                let (seen, now) = (write.seen[group], record.word(group));
+                let (seen, now) = (write.seen[group], record.after_clean_up(group));
                 if seen != now {
                     let locked = now.unlocked() == seen;
                     let kind = if locked { ConflictKind::WriteLocked } else { ConflictKind::WriteChanged };
@@ -202,8 +202,12 @@ impl Ctx<'_> {
             let check = self.shared.config.rules.on(Rule::LockUnchanged);
             let before = if write.read.has(group) && check {
                 let seen = write.seen[group];
-                if !record.try_lock(group, seen) {
-                    let now = record.word(group);
+                // clean-up looks at a row that lives again once more, and lets go of it
+                while !record.try_lock(group, seen) {
+                    let now = record.after_clean_up(group);
+                    if now == seen {
+                        continue;
+                    }
                     let kind = if now.unlocked() == seen {
                         ConflictKind::WriteLocked
                     } else {
@@ -515,7 +519,7 @@ impl Ctx<'_> {
         if rules.on(Rule::ValidateReads) {
             for number in 0..self.txn.reads.len() {
                 let read = &self.txn.reads[number];
-                let now = read.record.word(read.group as usize);
+                let now = read.record.after_clean_up(read.group as usize);
                 if now == read.seen {
                     continue;
                 }
@@ -555,8 +559,9 @@ impl Ctx<'_> {
     /// Whether this commit holds the lock of a record's group.
     #[cold]
     fn holds(&self, record: Record, group: usize) -> bool {
-        let mut writes = self.txn.writes.iter().zip(&self.txn.held);
-        writes.any(|(write, held)| write.record == Some(record) && held.groups.has(group))
+        let number = self.txn.write_of(record);
+        let number = number.or_else(|| self.txn.insert_at(self.shared.hasher.hash(record.key()), record));
+        number.and_then(|number| self.txn.held.get(number)).is_some_and(|held| held.groups.has(group))
     }
 
     /// Before C6: keeps the rows that this commit overwrites, if a snapshot boundary lies between.

@@ -210,11 +210,13 @@ impl Ctx<'_> {
         let Absent { table, hash, key } = &self.txn.absents[absent];
         let (table, hash) = (self.shared.tables.get(*table)?, *hash);
         let found = table.find(self.local, hash, &self.txn.keys[key.clone()], &mut self.txn.finger).record;
-        Ok(found.filter(|&record| !self.has_created(record)))
+        Ok(found.filter(|&record| !self.has_created(hash, record)))
     }
 
-    fn has_created(&self, record: Record) -> bool {
-        self.txn.writes.iter().zip(&self.txn.held).any(|(w, held)| w.record == Some(record) && held.created)
+    /// Whether a record is a placeholder that this commit has made; `hash` is that of its key.
+    pub(crate) fn has_created(&self, hash: u64, record: Record) -> bool {
+        let created = |number: usize| self.txn.held.get(number).is_some_and(|held| held.created);
+        self.txn.insert_at(hash, record).is_some_and(created)
     }
 
     /// Step C5 for a deleted row that was read and has left the indexes since: that is no change, as long as its
@@ -223,7 +225,7 @@ impl Ctx<'_> {
     pub(crate) fn is_still_absent(&mut self, table: &Table, record: Record) -> bool {
         let hash = self.shared.hasher.hash(record.key());
         let found = table.find(self.local, hash, record.key(), &mut self.txn.finger).record;
-        found.is_none_or(|now| self.has_created(now))
+        found.is_none_or(|now| self.has_created(hash, now))
     }
 }
 

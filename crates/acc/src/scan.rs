@@ -464,8 +464,9 @@ impl Ctx<'_> {
 
     /// Whether a record is a placeholder that this commit has made.
     fn is_own_placeholder(&self, raw: u64) -> bool {
-        let mut writes = self.txn.writes.iter().zip(&self.txn.held);
-        writes.any(|(write, held)| held.created && write.record.is_some_and(|r| r.raw() == raw))
+        // SAFETY: an index held it in this activity.
+        let record = unsafe { Record::from_raw(raw) };
+        self.has_created(self.shared.hasher.hash(record.key()), record)
     }
 }
 

@@ -328,6 +328,20 @@ impl Txn {
         self.writes.iter().position(is_it)
     }
 
+    /// The insert that this commit has found a record for, a placeholder of its own or the one that the key had; `hash`
+    /// is that of the record's key.
+    pub(crate) fn insert_at(&self, hash: u64, record: Record) -> Option<usize> {
+        if self.inserts == 0 || !self.may_have(hash) {
+            return None;
+        }
+        let is_it = |number: usize| self.writes[number].record == Some(record);
+        if !self.many.is_empty() {
+            let found = self.many.find(spread(hash), |&number| is_it(number as usize));
+            return found.map(|&number| number as usize);
+        }
+        (0..self.writes.len()).find(|&number| is_it(number))
+    }
+
     /// Adds a write. Returns its number.
     ///
     /// # Errors

@@ -255,6 +255,22 @@ impl Worker for AccWorker {
         })
     }
 
+    fn check_so_far(&mut self) -> Result<()> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        if self.is_snapshot() {
+            return Ok(());
+        }
+        let mut ctx = self.ctx();
+        let mut result = ctx.check_so_far();
+        if let Err(Error::Conflict(conflict)) = &mut result {
+            ctx.note(conflict);
+            ctx.finish();
+        }
+        result
+    }
+
     fn savepoint(&mut self) -> Result<Savepoint> {
         if !self.txn.running {
             return Err(Error::TransactionEnded);

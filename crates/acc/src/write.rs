@@ -528,7 +528,7 @@ impl Ctx<'_> {
         let Ok(table) = self.shared.tables.get(id) else { return };
         let found = table.find(self.local, hash, &self.txn.keys[key.clone()], &mut self.txn.finger).record;
         // a deleted record that awaits clean-up; whatever else is there will not pass the commit
-        let deleted = found.filter(|record| record.word(0).is_deleted());
+        let deleted = found.filter(|record| record.after_clean_up(0).is_deleted());
         match deleted {
             Some(record) => {
                 let mut seen = [Word(0); MAX_GROUPS];

@@ -78,6 +78,13 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn read_record(&mut self, table: &Table, record: Record) -> Result<Option<Version>> {
         let visible = self.see(table, record)?;
+        if visible.version == Record::OBSOLETE && self.tracks() {
+            // it became so since the index was asked: as if the index had not had it
+            let hash = self.shared.hasher.hash(record.key());
+            let key = self.txn.keep_key(record.key());
+            self.txn.absents.push(Absent { table: table.id, hash, key });
+            return Ok(None);
+        }
         self.remember(table, record, &visible)?;
         if !visible.live {
             return Ok(None);
@@ -257,6 +264,30 @@ mod tests {
         let inlined = unsafe { Version::from_raw(visible.version) }.is_inlined();
         worker.rollback();
         inlined
+    }
+
+    /// Clean-up may come between the look at the index and that at the record: nobody else is there to be in conflict
+    /// with.
+    #[test]
+    fn a_record_that_is_cleaned_up_while_it_is_read_has_no_row() {
+        let engine = Cicada::open(Config { background: false, ..Config::default() }).unwrap();
+        let schema = Schema::new(vec![Column::new("id", ColumnType::Int8)], &[KeyPart::asc(0)]).unwrap();
+        let table = engine.create_table(TableDef::new("t", schema.clone())).unwrap().id;
+        let row = RowBuf::from_values(&schema, &[Datum::Int8(1)]).unwrap();
+        let key = KeyBuf::new().i64(1);
+        let mut worker = engine.worker().unwrap();
+        worker.run(TxnKind::ReadWrite, |w| w.insert(table, &row).map(|_| ())).unwrap();
+        worker.run(TxnKind::ReadWrite, |w| w.delete(table, &key).map(|_| ())).unwrap();
+        worker.begin(TxnKind::ReadWrite).unwrap();
+        let ctx = &mut worker.ctx();
+        let table = ctx.shared.tables.get(table).unwrap();
+        let record = table.find(ctx.local, ctx.shared.hasher.hash(&key), &key).unwrap();
+        let newest = record.latest().load(scaledb_sync::atomic::Ordering::SeqCst);
+        assert!(record.make_obsolete(newest));
+        assert!(ctx.read_record(table, record).unwrap().is_none());
+        // that the key has no row is what was read
+        assert_eq!((ctx.txn.reads.len(), ctx.txn.absents.len()), (0, 1));
+        worker.commit().unwrap();
     }
 
     #[test]

@@ -392,6 +392,22 @@ impl Worker for CicadaWorker {
         })
     }
 
+    fn check_so_far(&mut self) -> Result<()> {
+        if !self.txn.running {
+            return Err(Error::TransactionEnded);
+        }
+        let mut ctx = self.ctx();
+        // a snapshot has remembered nothing
+        let result = ctx.check_so_far();
+        if let Err(Error::Conflict(conflict)) = &result {
+            count(&ctx.counters().conflicts[conflict.kind as usize]);
+            ctx.state.clock.boost(true);
+            ctx.state.calm = 0;
+            ctx.finish();
+        }
+        result
+    }
+
     fn savepoint(&mut self) -> Result<Savepoint> {
         if !self.txn.running {
             return Err(Error::TransactionEnded);

@@ -242,6 +242,14 @@ pub trait Worker: Send {
     /// As [`Worker::delete`].
     fn delete_at(&mut self, table: TableId, row: RowId) -> Result<bool>;
 
+    /// Whether what the running transaction has read holds together so far. Until it commits it may have read parts
+    /// of several states; an error that it has found in them is one only if this succeeds. [`Worker::insert`] asks
+    /// this by itself before it reports a duplicate.
+    ///
+    /// # Errors
+    /// A conflict, if it cannot commit any more; [`Error::TransactionEnded`].
+    fn check_so_far(&mut self) -> Result<()>;
+
     /// Marks a point to come back to.
     ///
     /// # Errors

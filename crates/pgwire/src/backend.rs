@@ -161,6 +161,17 @@ pub trait Backend {
     /// A request failed before it came here: the transaction fails.
     fn fail(&mut self);
 
+    /// A message on its way here takes so many bytes by now, more than a connection keeps anyway; zero when it has been
+    /// dealt with.
+    ///
+    /// # Errors
+    ///
+    /// There is no room for it: the connection ends.
+    fn hold_message(&mut self, bytes: usize) -> Result<()> {
+        let _ = bytes;
+        Ok(())
+    }
+
     /// Why the connection must end now, if it must. Asked before each message and when the input ends.
     fn interrupted(&mut self) -> Option<Box<Report>> {
         None

@@ -49,6 +49,7 @@ pub fn serve<T: Transport, H: Host>(transport: T, host: &H, limits: &Limits) -> 
         Err(Stop::Gone(error @ (ReadError::Tag(_) | ReadError::Length(_)))) => {
             connection.tell(Report::fatal(SqlState::PROTOCOL_VIOLATION, error.to_string()))
         }
+        Err(Stop::Gone(ReadError::Full(report))) => connection.tell(report.into_fatal()),
         Err(Stop::Fatal(report)) => connection.tell(report),
     };
     connection.channel.close();
@@ -86,7 +87,9 @@ impl<T: Transport> Connection<T> {
             if let Some(report) = session.backend.interrupted() {
                 return Err(report.into_fatal().into());
             }
-            let frame = match inbox.next(channel, |tag| decode::limit(tag, limits)) {
+            let backend = &mut session.backend;
+            let mut room = |bytes| backend.hold_message(bytes);
+            let frame = match inbox.next(channel, |tag| decode::limit(tag, limits), &mut room) {
                 // the server ends a session by closing the way in; the way out is still there
                 Err(ReadError::Closed) if let Some(report) = session.backend.interrupted() => {
                     return Err(report.into_fatal().into());

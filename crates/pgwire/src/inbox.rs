@@ -3,6 +3,7 @@
 //! Memory follows what has arrived, never what a length field announces.
 
 use crate::limits::{KEEP_BYTES, READ_BYTES};
+use crate::report::{Report, Result as Told};
 use std::io::{self, Read};
 use std::ops::Range;
 
@@ -21,6 +22,17 @@ pub(crate) enum ReadError {
     /// A length that no message of its type has.
     #[error("invalid message length {0}")]
     Length(i32),
+    /// There is no room for it.
+    #[error(transparent)]
+    Full(Box<Report>),
+}
+
+/// Asks for the memory that the inbox needs beyond [`KEEP_BYTES`], and gives it back with a zero.
+pub(crate) type Room<'a> = &'a mut dyn FnMut(usize) -> Told<()>;
+
+/// For messages that are small, whatever the client says.
+pub(crate) fn no_room(_: usize) -> Told<()> {
+    Ok(())
 }
 
 /// A message: its body is at `body` in the inbox until the next one is read.
@@ -65,16 +77,17 @@ impl Inbox {
         &mut self,
         from: &mut dyn Read,
         limit: impl FnOnce(u8) -> Option<usize>,
+        room: Room<'_>,
     ) -> Result<Frame, ReadError> {
-        self.trim();
-        self.fill(from, 1)?;
+        self.trim(room)?;
+        self.fill(from, 1, room)?;
         let tag = self.buffer[self.start];
         let limit = limit(tag).ok_or(ReadError::Tag(tag))?;
-        self.fill(from, 5)?;
+        self.fill(from, 5, room)?;
         let length = self.int(1);
         let body = usize::try_from(length).ok().and_then(|length| length.checked_sub(4));
         let body = body.filter(|body| *body <= limit).ok_or(ReadError::Length(length))?;
-        self.fill(from, 5 + body)?;
+        self.fill(from, 5 + body, room)?;
         let at = self.start + 5;
         self.start = at + body;
         Ok(Frame { tag, body: at..at + body })
@@ -86,11 +99,11 @@ impl Inbox {
     ///
     /// See [`ReadError`].
     pub(crate) fn packet(&mut self, from: &mut dyn Read, limit: usize) -> Result<Range<usize>, ReadError> {
-        self.fill(from, 4)?;
+        self.fill(from, 4, &mut no_room)?;
         let length = self.int(0);
         let size = usize::try_from(length).ok().filter(|size| (8..=limit).contains(size));
         let size = size.ok_or(ReadError::Length(length))?;
-        self.fill(from, size)?;
+        self.fill(from, size, &mut no_room)?;
         let at = self.start;
         self.start += size;
         Ok(at + 4..at + size)
@@ -103,7 +116,7 @@ impl Inbox {
     }
 
     /// Reads until there are at least `need` bytes.
-    fn fill(&mut self, from: &mut dyn Read, need: usize) -> Result<(), ReadError> {
+    fn fill(&mut self, from: &mut dyn Read, need: usize, room: Room<'_>) -> Result<(), ReadError> {
         while self.end - self.start < need {
             if self.start + need > self.buffer.len() && self.start > 0 {
                 self.buffer.copy_within(self.start..self.end, 0);
@@ -113,6 +126,9 @@ impl Inbox {
             if self.end == self.buffer.len() {
                 // twice what has arrived: a client that announces much and sends little gets little
                 let size = need.min(2 * self.buffer.len());
+                if size > KEEP_BYTES {
+                    room(size).map_err(ReadError::Full)?;
+                }
                 self.buffer.resize(size, 0);
             }
             match from.read(&mut self.buffer[self.end..]) {
@@ -125,15 +141,17 @@ impl Inbox {
         Ok(())
     }
 
-    fn trim(&mut self) {
+    fn trim(&mut self, room: Room<'_>) -> Result<(), ReadError> {
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
             if self.buffer.len() > KEEP_BYTES {
                 self.buffer.truncate(READ_BYTES);
                 self.buffer.shrink_to_fit();
+                room(0).map_err(ReadError::Full)?;
             }
         }
+        Ok(())
     }
 }
 
@@ -159,7 +177,10 @@ mod tests {
         let mut bytes = b"Q\x3f\xff\xff\xff".to_vec();
         // more than fits the buffer at first, much less than is announced
         bytes.resize(2 * READ_BYTES, b'x');
-        assert!(matches!(inbox.next(&mut &bytes[..], |_| Some(1 << 30)), Err(ReadError::Closed)));
+        assert!(matches!(
+            inbox.next(&mut &bytes[..], |_| Some(1 << 30), &mut no_room),
+            Err(ReadError::Closed)
+        ));
         assert!(inbox.buffer.len() <= 4 * READ_BYTES);
     }
 
@@ -167,11 +188,11 @@ mod tests {
     fn a_message_may_come_byte_by_byte() {
         let mut inbox = Inbox::new();
         let mut from = Drip(b"Q\0\0\0\x06a\0S\0\0\0\x04");
-        let frame = inbox.next(&mut from, |_| Some(100)).unwrap();
+        let frame = inbox.next(&mut from, |_| Some(100), &mut no_room).unwrap();
         assert_eq!((frame.tag, inbox.bytes(&frame.body)), (b'Q', &b"a\0"[..]));
-        let frame = inbox.next(&mut from, |_| Some(100)).unwrap();
+        let frame = inbox.next(&mut from, |_| Some(100), &mut no_room).unwrap();
         assert_eq!((frame.tag, inbox.bytes(&frame.body)), (b'S', &b""[..]));
-        assert!(matches!(inbox.next(&mut from, |_| Some(100)), Err(ReadError::Closed)));
+        assert!(matches!(inbox.next(&mut from, |_| Some(100), &mut no_room), Err(ReadError::Closed)));
     }
 
     #[test]
@@ -183,12 +204,42 @@ mod tests {
         bytes.resize(size + 5, 7);
         bytes.extend_from_slice(b"S\0\0\0\x04");
         let mut from = &bytes[..];
-        let frame = inbox.next(&mut from, |_| Some(size)).unwrap();
+        let frame = inbox.next(&mut from, |_| Some(size), &mut no_room).unwrap();
         assert_eq!(frame.body.len(), size);
         assert!(inbox.bytes(&frame.body).iter().all(|b| *b == 7));
-        assert_eq!(inbox.next(&mut from, |_| Some(size)).unwrap().tag, b'S');
-        inbox.trim();
+        assert_eq!(inbox.next(&mut from, |_| Some(size), &mut no_room).unwrap().tag, b'S');
+        inbox.trim(&mut no_room).unwrap();
         assert_eq!(inbox.buffer.len(), READ_BYTES);
+    }
+
+    /// What a client sends of a message that never ends is counted before it is kept, and until it is gone.
+    #[test]
+    fn memory_is_asked_for_and_given_back() {
+        let size = 3 << 20;
+        let mut bytes = vec![b'd'];
+        bytes.extend_from_slice(&(size as i32 + 4).to_be_bytes());
+        bytes.resize(size + 5, 7);
+        let mut inbox = Inbox::new();
+        let mut held = Vec::new();
+        inbox
+            .next(&mut &bytes[..], |_| Some(size), &mut |bytes| {
+                held.push(bytes);
+                Ok(())
+            })
+            .unwrap();
+        assert!(held.is_sorted() && held.last() == Some(&inbox.buffer.len()), "{held:?}");
+        inbox
+            .trim(&mut |bytes| {
+                held.push(bytes);
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(held.last(), Some(&0));
+        let mut narrow = |bytes| if bytes > 1 << 20 { Err(Report::protocol("full")) } else { Ok(()) };
+        let mut inbox = Inbox::new();
+        let found = inbox.next(&mut &bytes[..], |_| Some(size), &mut narrow);
+        assert!(matches!(found, Err(ReadError::Full(_))));
+        assert!(inbox.buffer.len() <= 1 << 20);
     }
 
     #[test]
@@ -196,7 +247,7 @@ mod tests {
         for length in [-1_i32, 0, 3, 105, i32::MIN, i32::MAX] {
             let mut bytes = vec![b'Q'];
             bytes.extend_from_slice(&length.to_be_bytes());
-            let found = Inbox::new().next(&mut &bytes[..], |_| Some(100));
+            let found = Inbox::new().next(&mut &bytes[..], |_| Some(100), &mut no_room);
             assert!(matches!(found, Err(ReadError::Length(l)) if l == length), "{length}");
             let found = Inbox::new().packet(&mut &bytes[1..], 100);
             assert!(matches!(found, Err(ReadError::Length(_))), "{length}");
@@ -205,6 +256,9 @@ mod tests {
 
     #[test]
     fn an_unknown_type_is_refused_before_its_length() {
-        assert!(matches!(Inbox::new().next(&mut &b"G"[..], |_| None), Err(ReadError::Tag(b'G'))));
+        assert!(matches!(
+            Inbox::new().next(&mut &b"G"[..], |_| None, &mut no_room),
+            Err(ReadError::Tag(b'G'))
+        ));
     }
 }

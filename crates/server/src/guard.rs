@@ -148,6 +148,11 @@ impl<B: Limited> Backend for Guarded<B> {
         self.session.fail();
     }
 
+    fn hold_message(&mut self, bytes: usize) -> Result<()> {
+        let done = self.session.hold_message(bytes);
+        self.told(done)
+    }
+
     #[inline]
     fn interrupted(&mut self) -> Option<Box<Report>> {
         self.control.ending().or_else(|| self.session.interrupted())

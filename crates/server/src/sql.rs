@@ -294,6 +294,10 @@ impl<E: Engine> Backend for SqlSession<E> {
     fn fail(&mut self) {
         self.session.copy_fail("");
     }
+
+    fn hold_message(&mut self, bytes: usize) -> Result<()> {
+        self.session.hold_message(bytes).map_err(report)
+    }
 }
 
 fn copy_in(info: CopyInfo) -> Step {

@@ -1,7 +1,86 @@
 //! Who is connected: what `pg_stat_activity` shows.
 
+use crate::api::Status;
+use crate::trace::Number;
+use scaledb_sync::CachePadded;
+use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+const IDLE: u32 = 0;
+const IN_TRANSACTION: u32 = 1;
+const FAILED: u32 = 2;
+const ACTIVE: u32 = 3;
+
+/// What a session does. It alone writes it, with every statement, so that there is no lock and no clock here: the parts are
+/// read one by one, and may be of two statements.
+#[derive(Debug, Default)]
+pub(crate) struct Activity(CachePadded<Doing>);
+
+#[derive(Debug, Default)]
+struct Doing {
+    state: AtomicU32,
+    statement: AtomicU64,
+    /// As `timestamptz`, its bits.
+    statement_start: AtomicU64,
+    transaction_start: AtomicU64,
+}
+
+/// What a session did at some moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) state: &'static str,
+    /// The statement that runs, or was the last to; 0: none yet.
+    pub(crate) statement: Number,
+    pub(crate) statement_start: Option<i64>,
+    pub(crate) transaction_start: Option<i64>,
+}
+
+impl Activity {
+    /// A statement begins; both times are `timestamptz`.
+    #[inline]
+    pub(crate) fn begin(&self, statement_start: i64, transaction_start: i64) {
+        // for people to look at: nothing is published by it
+        self.0.state.store(ACTIVE, Ordering::Relaxed);
+        self.0.statement_start.store(statement_start as u64, Ordering::Relaxed);
+        self.0.transaction_start.store(transaction_start as u64, Ordering::Relaxed);
+    }
+
+    /// Which one it is.
+    #[inline]
+    pub(crate) fn run(&self, statement: Number) {
+        self.0.statement.store(statement, Ordering::Relaxed); // as in `begin`
+    }
+
+    /// It has ended.
+    #[inline]
+    pub(crate) fn rest(&self, status: Status) {
+        let state = match status {
+            Status::Idle => IDLE,
+            Status::InTransaction => IN_TRANSACTION,
+            Status::Failed => FAILED,
+        };
+        self.0.state.store(state, Ordering::Relaxed); // as in `begin`
+    }
+
+    pub(crate) fn look(&self) -> Seen {
+        // as in `begin`: the parts may be of two statements
+        let state = self.0.state.load(Ordering::Relaxed);
+        let time = |time: &AtomicU64| Some(time.load(Ordering::Relaxed) as i64).filter(|time| *time != 0);
+        Seen {
+            state: match state {
+                ACTIVE => "active",
+                IN_TRANSACTION => "idle in transaction",
+                FAILED => "idle in transaction (aborted)",
+                _ => "idle",
+            },
+            statement: self.0.statement.load(Ordering::Relaxed), // as in `begin`
+            statement_start: time(&self.0.statement_start),
+            transaction_start: time(&self.0.transaction_start).filter(|_| state != IDLE),
+        }
+    }
+}
 
 /// A session, as others see it.
 #[derive(Clone, Debug)]
@@ -11,6 +90,7 @@ pub(crate) struct Known {
     pub(crate) application: String,
     /// When it began, as a `timestamptz`.
     pub(crate) begun: i64,
+    pub(crate) activity: Arc<Activity>,
 }
 
 /// The sessions of a database, by their numbers. Written when a session begins, ends or changes its settings.
@@ -18,14 +98,18 @@ pub(crate) struct Known {
 pub(crate) struct Sessions(Mutex<BTreeMap<u32, Known>>);
 
 impl Sessions {
-    pub(crate) fn enter(&self, id: u32, user: &str, database: &str) {
+    /// A session begins. It says what it does there.
+    pub(crate) fn enter(&self, id: u32, user: &str, database: &str) -> Arc<Activity> {
+        let activity = Arc::<Activity>::default();
         let known = Known {
             user: user.to_owned(),
             database: database.to_owned(),
             application: String::new(),
             begun: scaledb_types::zone::clock(),
+            activity: activity.clone(),
         };
         self.0.lock().insert(id, known);
+        activity
     }
 
     /// Notes what an application calls itself.

@@ -152,7 +152,55 @@ fn sessions_see_each_other() {
     let two = session(&db);
     ok(one, "set application_name = 'counter'");
     let sql = "select pid, application_name, state from pg_stat_activity order by pid";
-    assert_eq!(text(one, sql), format!("{}|counter|NULL {}||NULL", one.id(), two.id()));
+    assert_eq!(text(one, sql), format!("{}|counter|active {}||idle", one.id(), two.id()));
     drop(two);
-    assert_eq!(text(one, sql), format!("{}|counter|NULL", one.id()));
+    assert_eq!(text(one, sql), format!("{}|counter|active", one.id()));
+}
+
+#[test]
+fn a_session_says_what_it_does() {
+    let db = common::acc();
+    let (one, two) = (&mut session(&db), &mut session(&db));
+    ok(one, "create table t (id int primary key)");
+    let sql = format!(
+        "select state, query, xact_start is null, query_start <= now(), xact_start <= query_start \
+         from pg_stat_activity where pid = {}",
+        two.id()
+    );
+    assert_eq!(text(one, &sql), "idle|NULL|t|NULL|NULL");
+    ok(two, "insert into t values (7)");
+    assert_eq!(text(one, &sql), "idle|insert into t values ($1)|t|t|NULL");
+    ok(two, "begin");
+    assert_eq!(text(one, &sql), "idle in transaction|begin|f|t|t");
+    ok(two, "select 1");
+    assert_eq!(text(one, &sql), "idle in transaction|select 1|f|t|t");
+    assert_eq!(code(two, "select 1 / 0"), "22012");
+    assert_eq!(text(one, &sql), "idle in transaction (aborted)|select 1 / $1|f|t|t");
+    ok(two, "rollback");
+    assert_eq!(text(one, &sql), "idle|rollback|t|t|NULL");
+    // a message of the extended protocol that fails
+    two.parse("", "begin", &[]).unwrap();
+    two.bind("", "", &[], &[]).unwrap();
+    two.execute("", 0, false, &mut common::Rows::default()).unwrap();
+    two.sync().unwrap();
+    assert!(two.parse("", "select nothing", &[]).is_err());
+    two.sync().unwrap();
+    assert!(text(one, &sql).starts_with("idle in transaction (aborted)|"));
+}
+
+#[test]
+fn a_client_starts_with_settings_that_there_are() {
+    let db = common::acc();
+    let mut s = session(&db);
+    let mut set = |name: &str, value: &str| match s.set_initial(name, value) {
+        Ok(()) => "ok".to_owned(),
+        Err(error) => error.code().as_str().to_owned(),
+    };
+    assert_eq!(set("extra_float_digits", "2"), "ok");
+    assert_eq!(set("TimeZone", "UTC"), "ok");
+    assert_eq!(set("my.own", "x"), "ok");
+    assert_eq!(set("no_such_setting", "1"), "42704");
+    assert_eq!(set("server_version", "9"), "55P02");
+    assert_eq!(set("extra_float_digits", "x"), "22023");
+    assert_eq!(text(&mut s, "show extra_float_digits"), "2");
 }

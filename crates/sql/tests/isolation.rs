@@ -157,6 +157,71 @@ fn a_row_that_is_referred_to_cannot_vanish<E: Engine>(db: Database<E>) {
     assert_eq!(code(b, "insert into c values (2, 2)"), "23503");
 }
 
+/// What a transaction hears of its last statement and its commit: `ok`, or the first failure.
+fn heard<E: Engine>(session: &mut scaledb_sql::Session<E>, statement: &str) -> String {
+    let result = common::run(session, statement).and_then(|_| common::run(session, "commit"));
+    ok(session, "rollback");
+    result.map_or_else(|error| error.code().as_str().to_owned(), |_| "ok".to_owned())
+}
+
+/// What a transaction has read before its statement fails is not so any more: there is no order in which it reads
+/// that and then fails.
+fn an_error_over_stale_reads_is_a_conflict<E: Engine>(db: Database<E>) {
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table p (id int primary key); create table c (id int primary key, p int references p)");
+    ok(a, "create table d (p int references p deferrable initially deferred)");
+    ok(
+        a,
+        "create table u (id int primary key, n int unique check (n > 0)); insert into u values (1, 1), (2, 2)",
+    );
+    // who reads what was there at its begin may be before the other one, and succeed
+    let before = db.engine().orders_at_begin();
+    let meets_a_conflict = |b: &mut _, statement: &str| {
+        let heard = heard(b, statement);
+        assert!(heard == "40001" || before && heard == "ok", "{statement}: {heard}");
+    };
+    let begin = |b: &mut _, read: &str| {
+        ok(b, "begin");
+        ok(b, read);
+    };
+    // it has seen the row that it refers to
+    for insert in ["insert into c values (1, 1)", "insert into d values (1)"] {
+        ok(a, "insert into p values (1)");
+        begin(b, "select id from p where id = 1");
+        ok(a, "delete from p");
+        meets_a_conflict(b, insert);
+    }
+    // it has seen that no row refers to what it deletes
+    ok(a, "insert into p values (1)");
+    begin(b, "select count(*) from c");
+    ok(a, "insert into c values (1, 1)");
+    meets_a_conflict(b, "delete from p");
+    ok(a, "delete from c; delete from p");
+    // it has seen that it is 2, and would see that it is 4
+    let fails = [
+        "insert into u values (3, 4)",
+        "update u set n = 4 - n where id = 2",
+        "select 1 / (n - 4) from u where id = 2",
+        "insert into c select n, n from u where n = 4",
+        "select (select id from u where n > 0 and (select n from u where id = 2) = 4)",
+    ];
+    for statement in fails {
+        ok(a, "update u set n = id");
+        begin(b, "select n from u where id = 2");
+        ok(a, "update u set n = 4 where id = 2");
+        meets_a_conflict(b, statement);
+    }
+    // and what follows from a state that there is, is an error
+    ok(a, "update u set n = 4 where id = 2");
+    for (statement, state) in fails.iter().zip(["23505", "23514", "22012", "23503", "21000"]) {
+        begin(b, "select n from u where id = 2");
+        ok(a, "insert into p values (100); delete from p");
+        assert_eq!(code(b, statement), state, "{statement}");
+        ok(b, "rollback");
+        assert_eq!(code(b, statement), state, "{statement}");
+    }
+}
+
 fn statements_alone_are_run_again_after_a_conflict<E: Engine>(db: Database<E>) {
     ok(&mut session(&db), "create table t (id int primary key, n int); insert into t values (1, 0)");
     scaledb_sync::thread::scope(|scope| {
@@ -205,6 +270,7 @@ on_each_engine! {
     a_read_only_transaction_sees_one_state,
     two_upserts_of_a_new_key_do_not_both_insert,
     a_row_that_is_referred_to_cannot_vanish,
+    an_error_over_stale_reads_is_a_conflict,
     statements_alone_are_run_again_after_a_conflict,
     a_write_to_a_table_that_is_being_changed_is_not_lost,
     more_sessions_than_workers_take_turns,

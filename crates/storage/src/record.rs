@@ -315,11 +315,22 @@ impl Record {
     /// Locks a group whose word is still `seen`; false if it is not.
     #[inline]
     pub fn try_lock(self, group: usize, seen: Word) -> bool {
+        self.exchange(group, seen, seen.locked())
+    }
+
+    /// [`Record::try_lock`] for clean-up, which waits for nobody until it has unlocked the group again.
+    pub fn try_lock_to_clean(self, group: usize, seen: Word) -> bool {
+        debug_assert!(!seen.is_obsolete());
+        self.exchange(group, seen, seen.cleaned())
+    }
+
+    #[inline]
+    fn exchange(self, group: usize, seen: Word, locked: Word) -> bool {
         debug_assert!(!seen.is_locked());
         let locked = self
             .group_word(group)
             // SeqCst: the lock must be visible to other commits before this one reads the clock
-            .compare_exchange(seen.0, seen.locked().0, Ordering::SeqCst, Ordering::Relaxed)
+            .compare_exchange(seen.0, locked.0, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok();
         if locked {
             // a seqlock's write side: no row word may be written before the lock can be seen; pairs with the
@@ -329,20 +340,40 @@ impl Record {
         locked
     }
 
-    /// Waits a bounded time for the group's lock and takes it. Returns the word before.
+    /// Waits a bounded time for the group's lock, unless clean-up has it, and takes it. Returns the word before.
     ///
     /// # Errors
     /// [`Stuck`].
     pub fn lock(self, group: usize) -> Result<Word, Stuck> {
         let mut backoff = Backoff::new();
         loop {
-            let word = self.word(group);
+            let word = self.after_clean_up(group);
             if !word.is_locked() && self.try_lock(group, word) {
                 return Ok(word);
             }
             if !backoff.wait() {
                 return Err(Stuck);
             }
+        }
+    }
+
+    /// The header word of a group, once clean-up does not hold its lock: it has it for moments, if its thread
+    /// runs, and waits for nobody meanwhile.
+    #[inline]
+    pub fn after_clean_up(self, group: usize) -> Word {
+        let word = self.word(group);
+        if word.is_cleaned() { self.wait_for_clean_up(group) } else { word }
+    }
+
+    #[cold]
+    fn wait_for_clean_up(self, group: usize) -> Word {
+        let mut backoff = Backoff::new();
+        loop {
+            let word = self.word(group);
+            if !word.is_cleaned() {
+                return word;
+            }
+            backoff.wait_forever();
         }
     }
 
@@ -364,7 +395,7 @@ impl Record {
     /// their groups to `seen`: what `out` holds was the row while all these words were current.
     ///
     /// # Errors
-    /// [`Stuck`] when a commit holds a lock for too long.
+    /// [`Stuck`] when a commit holds a lock for too long; clean-up is waited for.
     #[inline]
     pub fn read(
         self,
@@ -378,7 +409,7 @@ impl Record {
         loop {
             let (mut locked, mut absent) = (false, false);
             for group in groups.iter() {
-                let word = self.word(group);
+                let word = self.after_clean_up(group);
                 locked |= word.is_locked();
                 absent |= word.is_absent();
                 seen[group] = word;

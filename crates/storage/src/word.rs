@@ -13,9 +13,12 @@ use std::fmt;
 /// | placeholder of an insert in flight | locked, absent | its commit (to live) or its abort (to obsolete) |
 /// | live | none | a commit that locks it |
 /// | deleted | absent | an insert that locks it (to live), clean-up (to obsolete) |
+/// | cleaned up | locked, obsolete, as before | clean-up: to obsolete, or back to what it was |
 /// | gone | obsolete, absent | nobody: whoever meets it looks the key up again |
 ///
-/// While a word is locked its timestamp is that of the last commit.
+/// While a word is locked its timestamp is that of the last commit. A commit's lock is waited for with patience
+/// that ends, or two commits would wait for each other. Clean-up waits for nobody while it has a lock, and whoever
+/// meets that one waits for it, however long its thread is off its core: nobody else is in the way.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Word(pub u64);
 
@@ -45,7 +48,7 @@ impl Word {
         Timestamp::from_raw(self.0 >> Timestamp::SPARE_BITS)
     }
 
-    /// Whether a commit holds the lock.
+    /// Whether a commit, or clean-up, holds the lock.
     #[inline]
     pub fn is_locked(self) -> bool {
         self.0 & Self::LOCKED != 0
@@ -66,7 +69,13 @@ impl Word {
     /// Whether the record has left the indexes.
     #[inline]
     pub fn is_obsolete(self) -> bool {
-        self.0 & Self::OBSOLETE != 0
+        self.0 & (Self::LOCKED | Self::OBSOLETE) == Self::OBSOLETE
+    }
+
+    /// Whether clean-up holds the lock.
+    #[inline]
+    pub fn is_cleaned(self) -> bool {
+        self.0 & (Self::LOCKED | Self::OBSOLETE) == Self::LOCKED | Self::OBSOLETE
     }
 
     /// The word with the lock.
@@ -76,11 +85,19 @@ impl Word {
         Self(self.0 | Self::LOCKED)
     }
 
+    /// The word with the lock of clean-up.
+    #[inline]
+    #[must_use]
+    pub fn cleaned(self) -> Self {
+        Self(self.0 | Self::LOCKED | Self::OBSOLETE)
+    }
+
     /// The word without the lock.
     #[inline]
     #[must_use]
     pub fn unlocked(self) -> Self {
-        Self(self.0 & !Self::LOCKED)
+        let lock = if self.is_cleaned() { Self::LOCKED | Self::OBSOLETE } else { Self::LOCKED };
+        Self(self.0 & !lock)
     }
 
     /// The word of a record that leaves the indexes, unlocked.

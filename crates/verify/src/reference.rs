@@ -423,6 +423,10 @@ impl Worker for ReferenceWorker {
         Ok(true)
     }
 
+    fn check_so_far(&mut self) -> Result<()> {
+        self.state().map(drop)
+    }
+
     fn savepoint(&mut self) -> Result<Savepoint> {
         drop(self.state()?);
         Ok(Savepoint(self.undo.len() as u64))

@@ -1,5 +1,6 @@
-//! The server around sessions that do nothing but wait: times, limits, cancel requests, its end.
+//! The server around sessions that do nothing but wait: times, limits, cancel requests, its end; and around a database.
 
+mod database;
 mod ends;
 mod garbage;
 mod limits;

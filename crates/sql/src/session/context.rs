@@ -4,6 +4,7 @@ use crate::activity::Known;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
 use crate::plan::ForeignKey;
+use crate::trace::Number;
 use scaledb_catalog::{Catalog, ForeignKeyDesc};
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_types::{Env, Result, SqlError, SqlState, Value};
@@ -24,6 +25,8 @@ pub(crate) trait Host {
     fn settings(&self) -> Vec<(String, String)>;
     /// All sessions of the database.
     fn sessions(&self) -> Vec<(u32, Known)>;
+    /// The text of a statement, if it is remembered.
+    fn statement(&self, number: Number) -> Option<Arc<str>>;
     /// User and database.
     fn names(&self) -> (&str, &str);
     /// What the database has counted: names and values.

@@ -5,6 +5,7 @@ use super::copy_text::{Decoder, Encoder};
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
 use crate::exec::{Exec, Flow};
+use crate::memory::Reservation;
 use crate::parse::utility::{Copy, CopyFormat, CopySource};
 use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
@@ -18,9 +19,14 @@ pub(super) struct CopyIn {
     types: Vec<Type>,
     table: String,
     rows: u64,
+    /// The memory of a row that has not arrived as a whole.
+    part: Option<Reservation>,
     /// Whether the statement is committed at its end.
     alone: bool,
 }
+
+/// Bytes of a row that are not counted: a session takes as much by being there.
+const SMALL: usize = 256 << 10;
 
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
@@ -115,7 +121,7 @@ impl<E: Engine> Session<E> {
         let null: Vec<bool> = names.iter().map(|name| copy.force_null.contains(name)).collect();
         let decoder = Decoder::new(copy, names, not_null, null);
         let table = desc.name.clone();
-        self.copying = Some(CopyIn { insert, decoder, types, table, rows: 0, alone });
+        self.copying = Some(CopyIn { insert, decoder, types, table, rows: 0, part: None, alone });
         Ok(Executed::CopyIn(info))
     }
 
@@ -127,6 +133,11 @@ impl<E: Engine> Session<E> {
         let mut copying = self.copying.take().ok_or_else(Self::no_copy)?;
         copying.decoder.feed(data);
         self.copy_rows(&mut copying, false)?;
+        copying.part = None;
+        let bytes = copying.decoder.buffered();
+        if bytes > SMALL {
+            copying.part = Some(Reservation::new(&self.state.shared.memory, bytes)?);
+        }
         self.copying = Some(copying);
         Ok(())
     }
@@ -149,6 +160,7 @@ impl<E: Engine> Session<E> {
         self.transaction.touch(&plan.tables, compiled.number);
         self.transaction.note(compiled.number, true);
         self.state.running.set(compiled.number);
+        self.activity.run(compiled.number);
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
         let mut scratch = std::mem::take(&mut self.scratch);
         let mut deferred = Vec::new();
@@ -189,7 +201,7 @@ impl<E: Engine> Session<E> {
         self.scratch = scratch;
         self.worker = Some(worker);
         self.transaction.deferred.append(&mut deferred);
-        result
+        result.map_err(|error| self.unless_stale(error))
     }
 }
 

@@ -102,6 +102,11 @@ impl Decoder {
         self.buffer.extend_from_slice(data);
     }
 
+    /// Bytes that wait for the rest of their row.
+    pub(super) fn buffered(&self) -> usize {
+        self.buffer.len() - self.at
+    }
+
     /// The next row, if it is complete. `end` says that no more data comes.
     pub(super) fn row(&mut self, types: &[Type], env: &Env, end: bool, out: &mut Vec<Value>) -> Result<bool> {
         self.column = None;

@@ -22,10 +22,12 @@ pub(crate) mod state;
 mod transaction;
 mod utility;
 
+use crate::activity::Activity;
 use crate::api::{Column, Description, Executed, Notice, RowSink, Status, Step};
 use crate::database::Shared;
 use crate::exec::Scratch;
 use crate::gate::Flag;
+use crate::memory::Reservation;
 use crate::plan::cache::OwnPlans;
 use crate::workers::Place;
 use context::ConstraintModes;
@@ -59,6 +61,7 @@ pub struct Session<E: Engine> {
     worker: Option<Box<E::Worker>>,
     place: Arc<Place<E::Worker>>,
     flag: Arc<Flag>,
+    activity: Arc<Activity>,
     transaction: Transaction,
     constraints: ConstraintModes,
     cancel: Arc<AtomicBool>,
@@ -75,6 +78,8 @@ pub struct Session<E: Engine> {
     copying: Option<copy::CopyIn>,
     /// What the last run worked in, kept for its memory.
     scratch: Scratch,
+    /// A message that is on its way to the session.
+    arriving: Option<Reservation>,
 }
 
 /// Cancels the statement that a session runs, from another thread.
@@ -97,7 +102,7 @@ impl<E: Engine> Session<E> {
     pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
         let place = shared.workers.place();
         let flag = shared.gate.flag();
-        shared.sessions.enter(id, user, database);
+        let activity = shared.sessions.enter(id, user, database);
         let version = shared.version();
         let mut session = Self {
             state: State::new(shared, id, user, database),
@@ -110,6 +115,7 @@ impl<E: Engine> Session<E> {
             worker: None,
             place,
             flag,
+            activity,
             transaction: Transaction::default(),
             constraints: ConstraintModes::default(),
             cancel: Arc::new(AtomicBool::new(false)),
@@ -121,6 +127,7 @@ impl<E: Engine> Session<E> {
             waiting: VecDeque::new(),
             copying: None,
             scratch: Scratch::default(),
+            arriving: None,
         };
         session.refresh();
         session
@@ -134,10 +141,23 @@ impl<E: Engine> Session<E> {
     /// Sets what the client asked for when it connected.
     ///
     /// # Errors
-    /// 22023.
+    /// 42704, 55P02, 22023 and others: as SET.
     pub fn set_initial(&mut self, name: &str, value: &str) -> Result<()> {
-        self.state.settings.borrow_mut().init(name, value)?;
+        self.state.settings.borrow_mut().start_with(name, value)?;
         self.refresh();
+        Ok(())
+    }
+
+    /// A message that is on its way to this session takes so many bytes by now; zero when it has been dealt with. They
+    /// count as memory of statements do.
+    ///
+    /// # Errors
+    /// 53200: there is no room for it.
+    pub fn hold_message(&mut self, bytes: usize) -> Result<()> {
+        self.arriving = None;
+        if bytes > 0 {
+            self.arriving = Some(Reservation::new(&self.state.shared.memory, bytes)?);
+        }
         Ok(())
     }
 
@@ -213,6 +233,12 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// The first statement's that fails; those behind it are not run.
     pub fn simple(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
+        let result = self.simple_statements(text, sink);
+        self.activity.rest(self.status());
+        result
+    }
+
+    fn simple_statements(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
         let statements = crate::parse::lex::split(text);
         if statements.is_empty() {
             sink.empty();
@@ -329,7 +355,9 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// The commit's.
     pub fn sync(&mut self) -> Result<()> {
-        if self.transaction.is_implicit() { self.end_implicit() } else { Ok(()) }
+        let result = if self.transaction.is_implicit() { self.end_implicit() } else { Ok(()) };
+        self.activity.rest(self.status());
+        result
     }
 
     /// An extended message failed: the rest is skipped up to Sync.

@@ -222,6 +222,9 @@ impl<E: Engine> Session<E> {
         alone: bool,
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
+        if !matches!(compiled.action, Action::Plan(_)) {
+            self.activity.run(compiled.number);
+        }
         if let Action::Utility(utility) = &compiled.action {
             return self.utility(utility, compiled.columns.as_deref(), alone, sink);
         }
@@ -244,12 +247,11 @@ impl<E: Engine> Session<E> {
         const ATTEMPTS: u32 = 20;
         let mut attempt = 0;
         loop {
-            let result = f(self).and_then(|tag| {
-                if alone {
-                    self.commit()?;
-                }
-                Ok(Executed::Complete(tag))
-            });
+            let result = match f(self) {
+                Ok(tag) if alone => self.commit().map(|()| Executed::Complete(tag)),
+                Ok(tag) => Ok(Executed::Complete(tag)),
+                Err(error) => Err(self.unless_stale(error)),
+            };
             match result {
                 Err(error) if alone => {
                     self.rollback();

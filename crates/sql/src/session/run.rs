@@ -70,6 +70,7 @@ impl<E: Engine> Session<E> {
         let now = scaledb_types::zone::clock();
         self.env.statement_time = now;
         self.env.transaction_time = *self.transaction.time.get_or_insert(now);
+        self.activity.begin(now, self.env.transaction_time);
     }
 
     /// Runs a plan. `alone` if the statement is committed here: it is then run again after a conflict.
@@ -141,8 +142,12 @@ impl<E: Engine> Session<E> {
         self.transaction.touch(&plan.tables, compiled.number);
         self.transaction.note(compiled.number, plan.writes);
         self.state.running.set(compiled.number);
+        self.activity.run(compiled.number);
         let columns = compiled.columns.as_deref().unwrap_or_default();
-        let affected = self.execute_plan(plan, columns, params, target)?;
+        let affected = match self.execute_plan(plan, columns, params, target) {
+            Ok(affected) => affected,
+            Err(error) => return Err(self.unless_stale(error)),
+        };
         if alone {
             self.commit()?;
         }

@@ -145,7 +145,16 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Sets what the client asks for at its start, or what is fixed for the session.
+    /// Sets what the client asks for at its start.
+    ///
+    /// # Errors
+    /// As [`Settings::set`].
+    pub(crate) fn start_with(&mut self, name: &str, value: &str) -> Result<()> {
+        settable(&name.to_lowercase())?;
+        self.init(name, value)
+    }
+
+    /// Sets what is fixed for the session.
     pub(crate) fn init(&mut self, name: &str, value: &str) -> Result<()> {
         let name = name.to_lowercase();
         let value = match find(&name) {
@@ -185,12 +194,7 @@ impl Settings {
     /// 42704, 22023, 55P02.
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {
         let name = name.to_lowercase();
-        let new = match (find(&name), value) {
-            (Some(known), _) if known.takes == Takes::Nothing => {
-                let what = format!("parameter \"{name}\" cannot be changed");
-                return Err(SqlError::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, what));
-            }
-            (None, _) if !name.contains('.') => return Err(unknown(&name)),
+        let new = match (settable(&name)?, value) {
             (Some(known), Some(value)) => Some(check(known, value)?),
             (None, Some(value)) => Some(value.to_owned()),
             (_, None) => self.initial.get(&name).cloned(),
@@ -295,6 +299,21 @@ impl Settings {
             .map(|name| if name == "$user" { user } else { name })
             .map(str::to_owned)
             .collect()
+    }
+}
+
+/// What is known of a setting that a client may set; nothing of one of its own.
+///
+/// # Errors
+/// 42704, 55P02.
+fn settable(name: &str) -> Result<Option<&'static Known>> {
+    match find(name) {
+        Some(known) if known.takes == Takes::Nothing => {
+            let what = format!("parameter \"{name}\" cannot be changed");
+            Err(SqlError::new(SqlState::CANT_CHANGE_RUNTIME_PARAM, what))
+        }
+        None if !name.contains('.') => Err(unknown(name)),
+        known => Ok(known),
     }
 }
 

@@ -399,6 +399,10 @@ impl<E: Engine> Host for State<E> {
         self.settings.borrow().all()
     }
 
+    fn statement(&self, number: Number) -> Option<Arc<str>> {
+        self.shared.trace.text(number)
+    }
+
     fn sessions(&self) -> Vec<(u32, crate::activity::Known)> {
         self.shared.sessions.all()
     }

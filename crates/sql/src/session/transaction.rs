@@ -395,7 +395,24 @@ impl<E: Engine> Session<E> {
         let result =
             Exec::new(&mut *worker, &context, &[], (0, 0, 0), Scratch::default()).check_deferred(&checks);
         self.worker = Some(worker);
-        result
+        result.map_err(|error| self.unless_stale(error))
+    }
+
+    /// An error over what the transaction has read: a conflict instead, if no one state of the database has all that.
+    /// Else a client would hear of a violation that there is in no order of the transactions.
+    #[cold]
+    pub(super) fn unless_stale(&mut self, error: SqlError) -> SqlError {
+        // cardinality, data, integrity
+        const OVER_DATA: [&str; 3] = ["21", "22", "23"];
+        if !OVER_DATA.iter().any(|class| error.code().as_str().starts_with(class)) {
+            return error;
+        }
+        match self.worker.as_mut().map(|worker| worker.check_so_far()) {
+            Some(Err(stale)) if stale.is_conflict() => {
+                self.state.explain(stale, |table| self.transaction.statement_on(table))
+            }
+            _ => error,
+        }
     }
 
     /// Rolls the transaction back.

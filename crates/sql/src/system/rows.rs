@@ -218,7 +218,8 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
             .sessions()
             .into_iter()
             .map(|(id, session)| {
-                Row::new(name)
+                let seen = session.activity.look();
+                let mut row = Row::new(name)
                     .oid("datid", DATABASE)
                     .text("datname", &session.database)
                     .int4("pid", id as i32)
@@ -226,7 +227,18 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                     .text("usename", &session.user)
                     .text("application_name", &session.application)
                     .set("backend_start", Value::Timestamptz(session.begun))
-                    .text("backend_type", "client backend")
+                    .text("state", seen.state)
+                    .text("backend_type", "client backend");
+                let times = [
+                    ("query_start", seen.statement_start),
+                    ("xact_start", seen.transaction_start),
+                    ("state_change", seen.statement_start.filter(|_| seen.state == "active")),
+                ];
+                for (column, time) in times {
+                    row = time.into_iter().fold(row, |row, time| row.set(column, Value::Timestamptz(time)));
+                }
+                let text = context.host.statement(seen.statement);
+                text.iter().fold(row, |row, text| row.text("query", text))
             })
             .collect(),
         "pg_settings" => context

@@ -243,7 +243,7 @@ pub(super) const TABLES: &[Table] = &[
         ("oid", Type::OID), ("subdbid", Type::OID), ("subname", Type::NAME), ("subowner", Type::OID),
         ("subenabled", Type::BOOL), ("subconninfo", Type::TEXT), ("subpublications", TEXTS),
     ] },
-    // what a session does at the moment is not told: NULL
+    // since when a session is idle is not told: every statement would look at the clock once more for it
     Table { schema: "pg_catalog", name: "pg_stat_activity", oid: 12009, columns: &[
         ("datid", Type::OID), ("datname", Type::NAME), ("pid", Type::INT4),
         ("usesysid", Type::OID), ("usename", Type::NAME), ("application_name", Type::TEXT),

@@ -10,7 +10,8 @@
 //!                bounded indexlet: claim, then look into the other structure; sync insert: claim in the tree
 //!   C3 post    lane lock; for each new index key: leaf -> partition -> cell; append item + owner bit; count+1; seq+1
 //!   C4 ts      take the timestamp
-//!   C5 valid.  records unchanged, not locked by others; absent reads again; each scanned leaf:
+//!   C5 valid.  records unchanged, not locked by others (clean-up is waited for), or absent and cleaned up since;
+//!                absent reads again; each scanned leaf:
 //!                cells (seq, else refine from pending lists), then leaf version (else re-read cells, lists, content)
 //!   C6 install keep old versions that a snapshot needs; write row; unlock with the new word; lane unlocked
 //!   abort      unlock; placeholders obsolete, then unlinked; items and counts taken back

@@ -5,7 +5,7 @@
 //! finds the other and backs out.
 
 use super::rules::{Mutation, PointIndex};
-use super::state::{Db, TableId};
+use super::state::{CLEANER, Db, TableId};
 use super::tx::{Claimed, Effect, Lock, Tx};
 use super::{Protocol, Taker};
 use crate::model::explorer::{Steps, Stop};
@@ -139,14 +139,14 @@ impl Protocol {
 
     /// Locks an existing record to insert there; it must be absent and free.
     fn lock_absent(&self, cx: &mut Taker<'_>, tx: &mut Tx, target: &Target, rec: Rec) -> Steps<()> {
-        let before = cx.step("C2 lock an absent record", |db| {
+        let before = cx.wait("C2 lock an absent record", |db| {
             let word = &mut db.record_mut(rec).word;
             let free = word.locker.is_none() && word.absent && !word.obsolete;
-            free.then(|| {
-                let before = *word;
+            let before = free.then_some(*word);
+            if free {
                 word.locker = Some(tx.me);
-                before
-            })
+            }
+            (word.locker != Some(CLEANER)).then_some(before)
         })?;
         let before = before.ok_or(Stop::Conflict("locked, or a duplicate key"))?;
         tx.locks.push(Lock {

@@ -1,7 +1,7 @@
 //! Clean-up of deletes: once nobody can need the absent record any more, it is unlinked.
 
 use super::rules::Mutation;
-use super::state::{Active, Db, Garbage, Word};
+use super::state::{Active, CLEANER, Db, Garbage, Word};
 use super::{Protocol, Taker};
 use crate::model::explorer::Steps;
 use crate::model::program::Ts;
@@ -65,7 +65,7 @@ impl Protocol {
             let record = db.record_mut(rec);
             let same = record.word == Word { ts, locker: None, absent: true, obsolete: false };
             (same || (self.breaks(Mutation::CleanupNoRecheck) && record.word.locker.is_none())).then(|| {
-                record.word.locker = Some(usize::MAX);
+                record.word.locker = Some(CLEANER);
                 (record.table, record.key)
             })
         })?;

@@ -12,6 +12,8 @@ pub type TableId = usize;
 pub const ROWS: TableId = 0;
 /// The entry records of the secondary index, by (secondary key ++ primary key).
 pub const ENTRIES: TableId = 1;
+/// In the place of the worker: clean-up has the lock. It waits for nobody meanwhile, so that others may wait for it.
+pub const CLEANER: usize = usize::MAX;
 
 /// The record word.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

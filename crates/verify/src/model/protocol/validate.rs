@@ -4,7 +4,7 @@
 //! timestamp, so whatever could matter is visible by now: as a changed or locked word, in a pending list, or in a tree.
 
 use super::rules::Mutation;
-use super::state::{Db, TableId, Word};
+use super::state::{CLEANER, Db, TableId, Word};
 use super::tx::{ScannedLeaf, Tx};
 use super::{Protocol, Taker};
 use crate::model::explorer::{Steps, Stop};
@@ -16,12 +16,22 @@ impl Protocol {
     pub(super) fn validate(&self, cx: &mut Taker<'_>, tx: &Tx) -> Steps<()> {
         if !self.breaks(Mutation::NoReadValidation) {
             for &(rec, seen) in &tx.read_set {
-                let ok = cx.wait("C5 record unchanged?", |db| {
-                    let foreign = db.record(rec).word.locker.is_some_and(|locker| locker != tx.me);
-                    let waits = foreign && self.breaks(Mutation::ValidationWaits);
-                    (!waits).then(|| self.unchanged(db, tx, rec, seen))
+                let now = cx.wait("C5 record unchanged?", |db| {
+                    let locker = db.record(rec).word.locker.filter(|&locker| locker != tx.me);
+                    let waits =
+                        locker == Some(CLEANER) || locker.is_some() && self.breaks(Mutation::ValidationWaits);
+                    let now = db.record(rec);
+                    let cleaned = (seen.absent && now.word.obsolete).then_some((now.table, now.key));
+                    (!waits).then(|| (self.unchanged(db, tx, rec, seen), cleaned))
                 })?;
-                ok.then_some(()).ok_or(Stop::Conflict("a record that was read has changed or is locked"))?;
+                match now {
+                    (true, _) => {}
+                    // the key must not be elsewhere by now
+                    (false, Some((table, key))) => self.validate_absent(cx, tx, table, key)?,
+                    (false, None) => {
+                        return Err(Stop::Conflict("a record that was read has changed or is locked"));
+                    }
+                }
             }
         }
         if !self.breaks(Mutation::NoAbsentValidation) {

@@ -1,0 +1,110 @@
+//! With a database behind the server: what of a connection counts as its memory, and what a client may start with.
+
+use crate::naps::eventually;
+use postgres::{Client, Config as Parameters, NoTls};
+use scaledb_acc::Acc;
+use scaledb_server::{Config, Server, Sql};
+use scaledb_sql::Database;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+const LOGIN: &[u8] = b"\0\0\0\x12\0\x03\0\0user\0ann\0\0";
+const KIB: usize = 1 << 10;
+
+fn start() -> (Server, Database<Acc>) {
+    let database = Database::open(Acc::open(scaledb_acc::Config::default()).unwrap()).unwrap();
+    let config = Config { listen: vec![([127, 0, 0, 1], 0).into()], ..Config::default() };
+    (Server::start(config, Sql::new(database.clone())).unwrap(), database)
+}
+
+fn parameters(address: SocketAddr) -> Parameters {
+    let mut parameters = Client::configure();
+    parameters.host("127.0.0.1").port(address.port()).user("ann");
+    parameters
+}
+
+/// A client that has logged in, with the first bytes of a query of so many bytes.
+fn begin_query(address: SocketAddr, first: usize, all: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(LOGIN).unwrap();
+    let mut greeting = Vec::new();
+    while !greeting.ends_with(b"Z\0\0\0\x05I") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        greeting.push(byte[0]);
+    }
+    let mut message = vec![b'Q'];
+    message.extend_from_slice(&(all as u32 - 1).to_be_bytes());
+    message.extend_from_slice(b"select 1 --");
+    message.resize(first, b'x');
+    stream.write_all(&message).unwrap();
+    stream
+}
+
+#[test]
+fn unfinished_messages_are_counted_and_do_not_swell_the_server() {
+    let (server, database) = start();
+    let address = server.addresses()[0];
+    database.set_max_query_memory(KIB << 10);
+    // the buffer is full, and as large as the message from here on
+    let mut large = begin_query(address, 512 * KIB, 600 * KIB);
+    eventually(|| database.query_memory() == 600 * KIB);
+    // as much as a connection has anyway is no matter
+    let small = begin_query(address, 200 * KIB, 60 << 20);
+    for _ in 0..3 {
+        let mut refused = begin_query(address, 256 * KIB, 60 << 20);
+        let mut answer = Vec::new();
+        refused.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.contains("SFATAL\0") && answer.contains("C53200\0"), "{answer}");
+    }
+    eventually(|| server.connections() == 2);
+    // the first one ends its message, and is answered
+    large.write_all(&[vec![b'x'; 88 * KIB - 1], vec![0]].concat()).unwrap();
+    let mut answer = vec![0; 5];
+    large.read_exact(&mut answer).unwrap();
+    assert_eq!(answer[0], b'T');
+    eventually(|| database.query_memory() == 0);
+    // what a client that goes has held is free again
+    let held = begin_query(address, 512 * KIB, 60 << 20);
+    eventually(|| database.query_memory() == 1024 * KIB);
+    drop((held, small, large));
+    eventually(|| database.query_memory() == 0 && server.connections() == 0);
+    server.stop();
+}
+
+#[test]
+fn a_row_of_copy_that_never_ends_is_counted() {
+    let (server, database) = start();
+    database.set_max_query_memory(KIB << 10);
+    let mut client = parameters(server.addresses()[0]).connect(NoTls).unwrap();
+    client.batch_execute("create table t (name text)").unwrap();
+    let mut rows = client.copy_in("copy t from stdin").unwrap();
+    let piece = vec![b'x'; 64 * KIB];
+    // the client hears of an error at the end, or sooner
+    for _ in 0..64 {
+        let _ = rows.write_all(&piece).and_then(|()| rows.flush());
+        assert!(database.query_memory() <= KIB << 10);
+    }
+    let error = rows.finish().unwrap_err();
+    assert_eq!(error.code().map(|code| code.code()), Some("53200"), "{error}");
+    eventually(|| database.query_memory() == 0);
+    client.batch_execute("insert into t values ('x')").unwrap();
+    server.stop();
+}
+
+#[test]
+fn settings_that_there_are_not_are_refused_at_the_start() {
+    let (server, _) = start();
+    let with = |options: &str| {
+        let client = parameters(server.addresses()[0]).options(options).connect(NoTls);
+        client.err().map(|error| error.code().map(|code| code.code().to_owned()))
+    };
+    assert_eq!(with("-c no_such_setting=1"), Some(Some("42704".to_owned())));
+    assert_eq!(with("--server-version=9"), Some(Some("55P02".to_owned())));
+    assert_eq!(with("-c statement_timeout=soon"), Some(Some("22023".to_owned())));
+    assert_eq!(with("-c statement_timeout=1min -c geqo=off -c my.own=x --search-path=public"), None);
+    server.stop();
+}
