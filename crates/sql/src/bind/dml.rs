@@ -133,7 +133,9 @@ impl Binder<'_> {
                         reads = rows.iter().flatten().any(Expr::needs_worker);
                     }
                 }
-                _ => {
+                body => {
+                    let plain = query.with.is_none() && query.order_by.is_none();
+                    self.leaves_open = plain && matches!(body, SetExpr::Select(s) if s.distinct.is_none());
                     let bound = self.deeper(|binder| binder.query(query))?;
                     self.check_width(bound.output.len(), targets.len(), named)?;
                     let output: Vec<Output> = bound.output;
@@ -446,7 +448,7 @@ impl Binder<'_> {
 
     fn returning(&mut self, items: Option<&[SelectItem]>) -> Result<Returning> {
         let Some(items) = items else { return Ok((None, Vec::new(), Vec::new())) };
-        let mut output = self.projection(items)?;
+        let mut output = self.projection(items, true)?;
         let slots = self.new_slots(output.len());
         let mut exprs = Vec::with_capacity(output.len());
         for (output, &slot) in output.iter_mut().zip(&slots) {

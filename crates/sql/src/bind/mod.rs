@@ -102,6 +102,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) deepest: usize,
     /// Whether WITH contains statements that write.
     pub(crate) writes: bool,
+    /// The next SELECT leaves the types of its literals and parameters open: columns that they are for decide.
+    pub(crate) leaves_open: bool,
 }
 
 impl<'b> Binder<'b> {
@@ -145,6 +147,7 @@ impl<'b> Binder<'b> {
             depth: 0,
             deepest: 0,
             writes: false,
+            leaves_open: false,
         }
     }
 

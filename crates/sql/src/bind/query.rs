@@ -337,6 +337,7 @@ impl Binder<'_> {
 
     fn select(&mut self, select: &Select, tail: Tail<'_>) -> Result<Bound> {
         refuse(select)?;
+        let decided = !std::mem::take(&mut self.leaves_open);
         let tree = self.from(&select.from)?;
         let input: HashSet<Slot> = self.scope().slots().collect();
         let mut conditions = Vec::new();
@@ -346,7 +347,7 @@ impl Binder<'_> {
         self.scope().grouping = Some(Grouping::default());
         self.scope().windows = Some(Vec::new());
         self.scope().sets = Some(Vec::new());
-        let mut output = self.projection(&select.projection)?;
+        let mut output = self.projection(&select.projection, decided)?;
         let sets = self.scope().sets.take();
         let having = match &select.having {
             Some(having) => Some(self.condition(having, "HAVING")?),
@@ -464,8 +465,9 @@ impl Binder<'_> {
         carry.extend(self.composites.get(&slot).into_iter().flatten().map(|(_, field, _)| *field));
     }
 
-    /// Binds a select list.
-    pub(crate) fn projection(&mut self, items: &[SelectItem]) -> Result<Vec<Output>> {
+    /// Binds a select list. What has no type of its own is text if that is to be `decided`.
+    pub(crate) fn projection(&mut self, items: &[SelectItem], decided: bool) -> Result<Vec<Output>> {
+        let bind = if decided { Self::expr_decided } else { Self::expr };
         let mut output = Vec::new();
         for item in items {
             match item {
@@ -494,11 +496,11 @@ impl Binder<'_> {
                     self.expand(&table.columns, false, &mut output);
                 }
                 SelectItem::UnnamedExpr(ast) => {
-                    let typed = self.expr_decided(ast)?;
+                    let typed = bind(self, ast)?;
                     output.push(self.output(name_of(ast), typed));
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
-                    let typed = self.expr_decided(expr)?;
+                    let typed = bind(self, expr)?;
                     output.push(self.output(fold(alias), typed));
                 }
                 _ => return Err(unsupported("this item of a select list")),
