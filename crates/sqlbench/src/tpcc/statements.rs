@@ -63,10 +63,9 @@ statements! {
         RETURNING c_first, c_middle, c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, \
         c_credit, c_credit_lim, c_discount, c_balance";
     NOTE_BAD_CREDIT = "UPDATE customer SET c_data = left($4::text || c_data, 500) \
-        WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 AND c_credit = 'BC' RETURNING left(c_data, 200)";
+        WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3 RETURNING left(c_data, 200)";
     INSERT_HISTORY = "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
-        SELECT $1, $2, $3, $4, $5, $6, $7, w_name || '    ' || d_name FROM warehouse JOIN district ON d_w_id = w_id \
-        WHERE w_id = $5 AND d_id = $4";
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
     CUSTOMER_BALANCE = "SELECT c_balance, c_first, c_middle, c_last FROM customer \
         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
