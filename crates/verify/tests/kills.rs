@@ -253,6 +253,9 @@ fn a_killed_process_with_cicada_loses_nothing_that_it_acknowledged() {
     kill_again_and_again::<Cicada>();
 }
 
+/// After so many kills the next process begins with an empty directory.
+const ONE_DATABASE: u32 = 25;
+
 fn kill_again_and_again<E: Subject>() {
     if std::env::var_os(DIRECTORY).is_some() {
         return;
@@ -263,6 +266,11 @@ fn kill_again_and_again<E: Subject>() {
     let mut random = SmallRng::seed_from_u64(std::process::id().into());
     let mut sum = 0;
     for kill in 0..kills {
+        // the orders of many lives take longer and longer to recover and to check
+        if kill > 0 && kill % ONE_DATABASE == 0 {
+            println!("{}: {kill} kills", E::NAME);
+            std::fs::remove_dir_all(&directory).expect("the directory can be removed");
+        }
         let mut running = start(&directory, E::NAME);
         // a fault may keep it from opening its directory, or end it
         let faulty = std::env::var_os("SCALEDB_KILL_PRELOAD").is_some();
