@@ -1,8 +1,8 @@
 //! The ACC engine: asynchronous concurrency control (ScaleDB section 4.2, as corrected by this project).
 //!
 //! A commit touches what it truly shares with others: its own records. New keys go into a hash structure
-//! and a pending list; each worker merges its own into the B+ trees later, sorted, in batches, or inserts at commit where that is cheaper. Point reads
-//! are current; scans repair what has not been merged, and validate.
+//! and a pending list; each worker merges its own into the B+ trees later, sorted, in batches, or inserts at
+//! commit where that is cheaper. Point reads are current; scans repair what has not been merged, and validate.
 //!
 //! ```text
 //!  worker.rs   the engine interface

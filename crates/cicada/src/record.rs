@@ -368,9 +368,8 @@ impl Record {
         self.head().items.fetch_add(ITEM, Ordering::Relaxed);
     }
 
-    /// Keeps a record whose row was deleted in the indexes until a clean-up item that the caller queues in the
-    /// end.
-    /// False: it is on its way out.
+    /// Keeps a record whose row was deleted in the indexes, until a clean-up item of the caller's is done. False: it
+    /// is on its way out.
     pub(crate) fn pin(self) -> bool {
         let items = &self.head().items;
         let add = |now| (now & CLOSED == 0).then_some(now + ITEM);
