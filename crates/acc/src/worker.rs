@@ -108,15 +108,23 @@ impl AccWorker {
         }
     }
 
-    /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
+    /// Runs one operation of the transaction on a table.
     #[inline]
     fn operate<R>(&mut self, table: TableId, f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>) -> Result<R> {
+        self.step(|ctx| {
+            let shared = ctx.shared;
+            shared.tables.get(table).and_then(|table| f(ctx, table))
+        })
+    }
+
+    /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
+    #[inline]
+    fn step<R>(&mut self, f: impl FnOnce(&mut Ctx<'_>) -> Result<R>) -> Result<R> {
         if !self.txn.running {
             return Err(Error::TransactionEnded);
         }
         let mut ctx = self.ctx();
-        let shared = ctx.shared;
-        let mut result = shared.tables.get(table).and_then(|table| f(&mut ctx, table));
+        let mut result = f(&mut ctx);
         if let Err(Error::Conflict(conflict)) = &mut result {
             ctx.note(conflict);
             ctx.finish();
@@ -256,19 +264,9 @@ impl Worker for AccWorker {
     }
 
     fn check_so_far(&mut self) -> Result<()> {
-        if !self.txn.running {
-            return Err(Error::TransactionEnded);
-        }
-        if self.is_snapshot() {
-            return Ok(());
-        }
-        let mut ctx = self.ctx();
-        let mut result = ctx.check_so_far();
-        if let Err(Error::Conflict(conflict)) = &mut result {
-            ctx.note(conflict);
-            ctx.finish();
-        }
-        result
+        // what a snapshot reads holds together
+        let snapshot = self.is_snapshot();
+        self.step(|ctx| if snapshot { Ok(()) } else { ctx.check_so_far() })
     }
 
     fn savepoint(&mut self) -> Result<Savepoint> {

@@ -452,9 +452,7 @@ impl Ctx<'_> {
             return Err(conflict(ConflictKind::ReadChanged, table, read.record));
         }
         let key = read.record.key();
-        let hash = self.shared.hasher.hash(key);
-        let key = self.txn.keep_key(key);
-        self.txn.absents.push(Absent { table: read.table, hash, key });
+        self.note_absent(table, self.shared.hasher.hash(key), key);
         Ok(())
     }
 

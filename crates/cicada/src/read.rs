@@ -41,12 +41,18 @@ impl Ctx<'_> {
             Some(record) if !record.is_obsolete() => Some(Place::Record(record)),
             _ => {
                 if self.tracks() {
-                    let key = self.txn.keep_key(key);
-                    self.txn.absents.push(Absent { table: table.id, hash, key });
+                    self.note_absent(table, hash, key);
                 }
                 None
             }
         }
+    }
+
+    /// Remembers that a key has no record.
+    #[inline]
+    pub(crate) fn note_absent(&mut self, table: &Table, hash: u64, key: &[u8]) {
+        let key = self.txn.keep_key(key);
+        self.txn.absents.push(Absent { table: table.id, hash, key });
     }
 
     /// What the transaction sees of a record.
@@ -80,9 +86,7 @@ impl Ctx<'_> {
         let visible = self.see(table, record)?;
         if visible.version == Record::OBSOLETE && self.tracks() {
             // it became so since the index was asked: as if the index had not had it
-            let hash = self.shared.hasher.hash(record.key());
-            let key = self.txn.keep_key(record.key());
-            self.txn.absents.push(Absent { table: table.id, hash, key });
+            self.note_absent(table, self.shared.hasher.hash(record.key()), record.key());
             return Ok(None);
         }
         self.remember(table, record, &visible)?;
@@ -248,7 +252,7 @@ mod tests {
     use super::*;
     use crate::{Cicada, CicadaWorker, Config};
     use scaledb_base::TableId;
-    use scaledb_engine::{Engine, TableDef, Worker};
+    use scaledb_engine::{Access, Engine, TableDef, TableOptions, Worker};
     use scaledb_keys::KeyBuf;
     use scaledb_row::{Column, ColumnType, Datum, KeyPart, RowBuf, Schema};
     use std::time::Duration;
@@ -288,6 +292,33 @@ mod tests {
         // that the key has no row is what was read
         assert_eq!((ctx.txn.reads.len(), ctx.txn.absents.len()), (0, 1));
         worker.commit().unwrap();
+    }
+
+    /// A record that never had a row leaves the index when its insert fails, and takes along what another transaction
+    /// has inserted over it: that one must not commit what it has seen without its own row.
+    #[test]
+    fn who_has_lost_an_insert_conflicts() {
+        let engine = Cicada::open(Config { background: false, ..Config::default() }).unwrap();
+        let schema = Schema::new(vec![Column::new("id", ColumnType::Int8)], &[KeyPart::asc(0)]).unwrap();
+        let options = TableOptions { access: Access::HashOnly, ..TableOptions::default() };
+        let table = engine.create_table(TableDef::new("t", schema.clone()).options(options)).unwrap().id;
+        let row = |id| RowBuf::from_values(&schema, &[Datum::Int8(id)]).unwrap();
+        let key = KeyBuf::new().i64(1);
+        let mut worker = engine.worker().unwrap();
+        worker.begin(TxnKind::ReadWrite).unwrap();
+        let ctx = &mut worker.ctx();
+        let index = ctx.shared.tables.get(table).unwrap().hash.as_ref().unwrap();
+        let record = Record::create(ctx.local, &key, 0).unwrap();
+        assert!(index.insert(ctx.local, ctx.shared.hasher.hash(&key), record.raw(), |_| false).is_ok());
+        let savepoint = worker.savepoint().unwrap();
+        worker.insert(table, &row(1)).unwrap();
+        let ctx = &mut worker.ctx();
+        assert!(record.make_obsolete(Record::NOTHING));
+        crate::gc::remove(ctx.shared, ctx.local, record, table, Record::NOTHING);
+        assert!(!worker.delete(table, &key).unwrap(), "its own row is not found");
+        worker.rollback_to(savepoint).unwrap();
+        worker.insert(table, &row(2)).unwrap();
+        assert!(worker.commit().is_err_and(|error| error.is_conflict()));
     }
 
     #[test]

@@ -252,15 +252,23 @@ impl CicadaWorker {
         }
     }
 
-    /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
+    /// Runs one operation of the transaction on a table.
     #[inline]
     fn operate<R>(&mut self, table: TableId, f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>) -> Result<R> {
+        self.step(|ctx| {
+            let shared = ctx.shared;
+            shared.tables.get(table).and_then(|table| f(ctx, table))
+        })
+    }
+
+    /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
+    #[inline]
+    fn step<R>(&mut self, f: impl FnOnce(&mut Ctx<'_>) -> Result<R>) -> Result<R> {
         if !self.txn.running {
             return Err(Error::TransactionEnded);
         }
         let mut ctx = self.ctx();
-        let shared = ctx.shared;
-        let result = shared.tables.get(table).and_then(|table| f(&mut ctx, table));
+        let result = f(&mut ctx);
         if let Err(Error::Conflict(conflict)) = &result {
             count(&ctx.counters().conflicts[conflict.kind as usize]);
             ctx.state.clock.boost(true);
@@ -393,19 +401,8 @@ impl Worker for CicadaWorker {
     }
 
     fn check_so_far(&mut self) -> Result<()> {
-        if !self.txn.running {
-            return Err(Error::TransactionEnded);
-        }
-        let mut ctx = self.ctx();
         // a snapshot has remembered nothing
-        let result = ctx.check_so_far();
-        if let Err(Error::Conflict(conflict)) = &result {
-            count(&ctx.counters().conflicts[conflict.kind as usize]);
-            ctx.state.clock.boost(true);
-            ctx.state.calm = 0;
-            ctx.finish();
-        }
-        result
+        self.step(|ctx| ctx.check_so_far())
     }
 
     fn savepoint(&mut self) -> Result<Savepoint> {

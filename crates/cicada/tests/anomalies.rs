@@ -353,10 +353,7 @@ fn an_insert_keeps_the_record_of_a_deleted_row() {
 fn what_was_read_to_be_deleted_is_cleaned_up_without_a_conflict() {
     for kind in KINDS {
         let (db, mut deleter) = with_deleted_row(kind);
-        let mut earlier = db.worker();
-        earlier.begin(TxnKind::ReadWrite).unwrap();
-        let mut w = db.worker();
-        w.begin(TxnKind::ReadWrite).unwrap();
+        let (mut earlier, mut w) = db.two();
         assert_eq!((db.get(&mut w, 10), db.scan(&mut w, 1, 1, 3)), (None, vec![20]));
         assert!(clean_up(&db, &mut deleter) > 0, "{kind:?}");
         db.set(&mut w, 0, 1);
@@ -371,10 +368,7 @@ fn what_was_read_to_be_deleted_is_cleaned_up_without_a_conflict() {
 fn what_was_read_to_be_deleted_and_cleaned_up_does_not_come_back() {
     for kind in KINDS {
         let (db, mut deleter) = with_deleted_row(kind);
-        let mut earlier = db.worker();
-        earlier.begin(TxnKind::ReadWrite).unwrap();
-        let mut w = db.worker();
-        w.begin(TxnKind::ReadWrite).unwrap();
+        let (mut earlier, mut w) = db.two();
         assert_eq!(db.get(&mut w, 10), None);
         assert!(clean_up(&db, &mut deleter) > 0, "{kind:?}");
         db.insert(&mut earlier, 10, 1, Some(10)).unwrap();

@@ -3,7 +3,7 @@
 use crate::backend::Host;
 use crate::channel::{Channel, Tls, Transport};
 use crate::decode::utf8;
-use crate::inbox::{Inbox, ReadError, no_room};
+use crate::inbox::{Inbox, ReadError, uncounted};
 use crate::limits::MAX_AUTH_BYTES;
 use crate::outbox::Outbox;
 use crate::report::{Report, SqlState};
@@ -109,7 +109,7 @@ fn password_message<'a, T: Transport>(
     channel: &mut Channel<T>,
     inbox: &'a mut Inbox,
 ) -> Result<&'a [u8], Stop> {
-    let frame = inbox.next(channel, |tag| (tag == b'p').then_some(MAX_AUTH_BYTES), &mut no_room).map_err(
+    let frame = inbox.next(channel, |tag| (tag == b'p').then_some(MAX_AUTH_BYTES), &mut uncounted).map_err(
         |error| match error {
             ReadError::Tag(tag) => protocol(&format!("expected password response, got message type {tag}")),
             ReadError::Length(_) => protocol("invalid password packet size"),

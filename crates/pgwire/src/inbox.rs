@@ -31,7 +31,7 @@ pub(crate) enum ReadError {
 pub(crate) type Room<'a> = &'a mut dyn FnMut(usize) -> Told<()>;
 
 /// For messages that are small, whatever the client says.
-pub(crate) fn no_room(_: usize) -> Told<()> {
+pub(crate) fn uncounted(_: usize) -> Told<()> {
     Ok(())
 }
 
@@ -99,11 +99,11 @@ impl Inbox {
     ///
     /// See [`ReadError`].
     pub(crate) fn packet(&mut self, from: &mut dyn Read, limit: usize) -> Result<Range<usize>, ReadError> {
-        self.fill(from, 4, &mut no_room)?;
+        self.fill(from, 4, &mut uncounted)?;
         let length = self.int(0);
         let size = usize::try_from(length).ok().filter(|size| (8..=limit).contains(size));
         let size = size.ok_or(ReadError::Length(length))?;
-        self.fill(from, size, &mut no_room)?;
+        self.fill(from, size, &mut uncounted)?;
         let at = self.start;
         self.start += size;
         Ok(at + 4..at + size)
@@ -178,7 +178,7 @@ mod tests {
         // more than fits the buffer at first, much less than is announced
         bytes.resize(2 * READ_BYTES, b'x');
         assert!(matches!(
-            inbox.next(&mut &bytes[..], |_| Some(1 << 30), &mut no_room),
+            inbox.next(&mut &bytes[..], |_| Some(1 << 30), &mut uncounted),
             Err(ReadError::Closed)
         ));
         assert!(inbox.buffer.len() <= 4 * READ_BYTES);
@@ -188,11 +188,11 @@ mod tests {
     fn a_message_may_come_byte_by_byte() {
         let mut inbox = Inbox::new();
         let mut from = Drip(b"Q\0\0\0\x06a\0S\0\0\0\x04");
-        let frame = inbox.next(&mut from, |_| Some(100), &mut no_room).unwrap();
+        let frame = inbox.next(&mut from, |_| Some(100), &mut uncounted).unwrap();
         assert_eq!((frame.tag, inbox.bytes(&frame.body)), (b'Q', &b"a\0"[..]));
-        let frame = inbox.next(&mut from, |_| Some(100), &mut no_room).unwrap();
+        let frame = inbox.next(&mut from, |_| Some(100), &mut uncounted).unwrap();
         assert_eq!((frame.tag, inbox.bytes(&frame.body)), (b'S', &b""[..]));
-        assert!(matches!(inbox.next(&mut from, |_| Some(100), &mut no_room), Err(ReadError::Closed)));
+        assert!(matches!(inbox.next(&mut from, |_| Some(100), &mut uncounted), Err(ReadError::Closed)));
     }
 
     #[test]
@@ -204,11 +204,11 @@ mod tests {
         bytes.resize(size + 5, 7);
         bytes.extend_from_slice(b"S\0\0\0\x04");
         let mut from = &bytes[..];
-        let frame = inbox.next(&mut from, |_| Some(size), &mut no_room).unwrap();
+        let frame = inbox.next(&mut from, |_| Some(size), &mut uncounted).unwrap();
         assert_eq!(frame.body.len(), size);
         assert!(inbox.bytes(&frame.body).iter().all(|b| *b == 7));
-        assert_eq!(inbox.next(&mut from, |_| Some(size), &mut no_room).unwrap().tag, b'S');
-        inbox.trim(&mut no_room).unwrap();
+        assert_eq!(inbox.next(&mut from, |_| Some(size), &mut uncounted).unwrap().tag, b'S');
+        inbox.trim(&mut uncounted).unwrap();
         assert_eq!(inbox.buffer.len(), READ_BYTES);
     }
 
@@ -247,7 +247,7 @@ mod tests {
         for length in [-1_i32, 0, 3, 105, i32::MIN, i32::MAX] {
             let mut bytes = vec![b'Q'];
             bytes.extend_from_slice(&length.to_be_bytes());
-            let found = Inbox::new().next(&mut &bytes[..], |_| Some(100), &mut no_room);
+            let found = Inbox::new().next(&mut &bytes[..], |_| Some(100), &mut uncounted);
             assert!(matches!(found, Err(ReadError::Length(l)) if l == length), "{length}");
             let found = Inbox::new().packet(&mut &bytes[1..], 100);
             assert!(matches!(found, Err(ReadError::Length(_))), "{length}");
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn an_unknown_type_is_refused_before_its_length() {
         assert!(matches!(
-            Inbox::new().next(&mut &b"G"[..], |_| None, &mut no_room),
+            Inbox::new().next(&mut &b"G"[..], |_| None, &mut uncounted),
             Err(ReadError::Tag(b'G'))
         ));
     }

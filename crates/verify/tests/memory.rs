@@ -14,8 +14,7 @@ use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, thread};
 use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
-use scaledb_verify::level::assert_stays_level;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use scaledb_verify::level::stays_level;
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -109,9 +108,8 @@ fn memory_stays(access: Access) {
         })
         .collect();
     thread::sleep(Duration::from_secs(4 + (seconds / 20).min(30)));
-    let stays = catch_unwind(AssertUnwindSafe(|| {
-        assert_stays_level(&format!("{access:?}"), Duration::from_secs(seconds), || engine.memory_bytes());
-    }));
+    let window = Duration::from_secs(seconds);
+    let stays = stays_level(&format!("{access:?}"), window, || engine.memory_bytes());
     stop.store(true, Ordering::Relaxed); // a flag
     threads.into_iter().for_each(|t| t.join().unwrap());
     let stats = engine.stats();
@@ -122,5 +120,5 @@ fn memory_stays(access: Access) {
             table.name, table.tree_entries, table.pending, table.cleaned
         );
     }
-    stays.unwrap_or_else(|panic| resume_unwind(panic));
+    stays.unwrap();
 }
