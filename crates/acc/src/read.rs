@@ -5,7 +5,7 @@ use crate::table::Table;
 use crate::txn::{Absent, Op, Txn};
 use crate::worker::Ctx;
 use scaledb_base::limits::MAX_GROUPS;
-use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
+use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
 use scaledb_engine::RowId;
 use scaledb_row::{Projection, RowRef};
 use scaledb_storage::{Presence, Record, Word};
@@ -256,21 +256,16 @@ const ROUND: usize = 32;
 impl Ctx<'_> {
     /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
     /// for all records, so that the misses overlap.
-    pub(crate) fn prefetch<'k>(
-        &mut self,
-        table: &Table,
-        keys: impl Iterator<Item = &'k [u8]>,
-        cols: &Projection,
-    ) {
-        let mut round = smallvec::SmallVec::<[(u64, &[u8]); ROUND]>::new();
-        for key in keys.take(ROUND) {
-            let hash = self.shared.hasher.hash(key);
+    pub(crate) fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
+        let shared = self.shared;
+        let mut round = smallvec::SmallVec::<[(&Table, u64, u64); ROUND]>::new();
+        for (table, key, cols) in rows.take(ROUND) {
+            let Ok(table) = shared.tables.get(table) else { continue };
+            let hash = shared.hasher.hash(key);
             table.prefetch(self.local, hash);
-            round.push((hash, key));
+            round.push((table, hash, Record::lines(table.schema.layout().groups(), key.len(), cols)));
         }
-        let key_len = round.first().map_or(0, |(_, key)| key.len());
-        let lines = Record::lines(table.schema.layout().groups(), key_len, cols);
-        for &(hash, _) in &round {
+        for (table, hash, lines) in round {
             table.prefetch_record(self.local, hash, lines);
         }
     }

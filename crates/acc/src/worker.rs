@@ -192,13 +192,9 @@ impl Worker for AccWorker {
         self.operate(table, |ctx, table| ctx.get(table, key, cols, f))
     }
 
-    fn prefetch<'k>(&mut self, table: TableId, keys: impl Iterator<Item = &'k [u8]>, cols: &Projection) {
-        if !self.txn.running {
-            return;
-        }
-        let mut ctx = self.ctx();
-        if let Ok(table) = ctx.shared.tables.get(table) {
-            ctx.prefetch(table, keys, cols);
+    fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
+        if self.txn.running {
+            self.ctx().prefetch(rows);
         }
     }
 

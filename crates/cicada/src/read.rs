@@ -7,7 +7,7 @@ use crate::techniques::Technique;
 use crate::txn::{Absent, Op, Place, Read, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
-use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
+use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
 use scaledb_engine::{RowId, TxnKind};
 use scaledb_row::{ColumnSet, Projection, RowRef};
 
@@ -228,20 +228,17 @@ const ROUND: usize = 32;
 impl Ctx<'_> {
     /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
     /// for all records, so that the misses overlap.
-    pub(crate) fn prefetch<'k>(
-        &mut self,
-        table: &Table,
-        keys: impl Iterator<Item = &'k [u8]>,
-        _cols: &Projection,
-    ) {
-        let mut hashes = [0; ROUND];
-        let mut count = 0;
-        for key in keys.take(ROUND) {
-            hashes[count] = self.shared.hasher.hash(key);
-            table.prefetch(self.local, hashes[count], key);
-            count += 1;
+    pub(crate) fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
+        let shared = self.shared;
+        let mut round = [const { None }; ROUND];
+        for ((table, key, _), place) in rows.zip(&mut round) {
+            if let Ok(table) = shared.tables.get(table) {
+                let hash = shared.hasher.hash(key);
+                table.prefetch(self.local, hash, key);
+                *place = Some((table, hash));
+            }
         }
-        for &hash in &hashes[..count] {
+        for (table, hash) in round.into_iter().flatten() {
             table.prefetch_record(self.local, hash);
         }
     }

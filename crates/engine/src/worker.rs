@@ -178,9 +178,9 @@ pub trait Worker: Send {
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
     ) -> Result<Option<R>>;
 
-    /// Asks for the memory of rows of which the columns of `cols` will be accessed soon; several look-ups
-    /// then overlap. A hint: nothing is read in the sense of the transaction.
-    fn prefetch<'k>(&mut self, table: TableId, keys: impl Iterator<Item = &'k [u8]>, cols: &Projection);
+    /// Asks for the memory of rows, each given by its table or unique index, its key and the columns that will be
+    /// accessed soon; the look-ups then overlap. A hint: nothing is read in the sense of the transaction.
+    fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>);
 
     /// Hands the rows of `range` to `f` in key order until it breaks. `f` gets the row, its key in the
     /// scanned table or index, and the columns of `cols`. The transaction depends on the keys up to the

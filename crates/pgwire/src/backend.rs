@@ -112,6 +112,17 @@ pub trait Backend {
     /// There is no such statement, the portal's name is taken, or a value is not one of its type.
     fn bind(&mut self, bind: &Bind<'_>) -> Result<()>;
 
+    /// Whether [`look_ahead`](Self::look_ahead) has any use now.
+    fn looks_ahead(&self) -> bool {
+        false
+    }
+
+    /// Portals that will be made, if nothing comes between: a hint, to fetch memory. None needs to be looked at; those
+    /// that are not taken from the iterator are shown again.
+    fn look_ahead<'a>(&mut self, binds: impl Iterator<Item = Bind<'a>>) {
+        let _ = binds;
+    }
+
     /// Tells a portal's columns, or that it has none.
     ///
     /// # Errors

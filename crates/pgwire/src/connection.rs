@@ -96,6 +96,10 @@ impl<T: Transport> Connection<T> {
                 }
                 frame => frame?,
             };
+            // one statement runs at once; of a batch, the rows of the others are asked for meanwhile
+            if frame.tag == b'B' && session.backend.looks_ahead() {
+                session.look_ahead(inbox.ahead());
+            }
             let last = inbox.peek() == Some(b'S');
             let body = inbox.bytes(&frame.body);
             match session.message(frame.tag, body, last, &mut Reply::new(out, channel))? {

@@ -48,11 +48,13 @@ pub(crate) struct Inbox {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
+    /// Messages that begin before this have been shown by [`ahead`](Self::ahead).
+    shown: usize,
 }
 
 impl Inbox {
     pub(crate) fn new() -> Self {
-        Self { buffer: vec![0; READ_BYTES], start: 0, end: 0 }
+        Self { buffer: vec![0; READ_BYTES], start: 0, end: 0, shown: 0 }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -93,6 +95,13 @@ impl Inbox {
         Ok(Frame { tag, body: at..at + body })
     }
 
+    /// The messages behind the last one, as far as they have arrived whole, unless they were shown already.
+    pub(crate) fn ahead(&mut self) -> Ahead<'_> {
+        let left = if self.shown > self.start { &[][..] } else { &self.buffer[self.start..self.end] };
+        self.shown = self.shown.max(self.start);
+        Ahead { left, shown: &mut self.shown }
+    }
+
     /// The next packet of the start-up phase, which has no tag: a length and at least four bytes.
     ///
     /// # Errors
@@ -121,6 +130,7 @@ impl Inbox {
             if self.start + need > self.buffer.len() && self.start > 0 {
                 self.buffer.copy_within(self.start..self.end, 0);
                 self.end -= self.start;
+                self.shown = self.shown.saturating_sub(self.start);
                 self.start = 0;
             }
             if self.end == self.buffer.len() {
@@ -145,6 +155,7 @@ impl Inbox {
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
+            self.shown = 0;
             if self.buffer.len() > KEEP_BYTES {
                 self.buffer.truncate(READ_BYTES);
                 self.buffer.shrink_to_fit();
@@ -152,6 +163,27 @@ impl Inbox {
             }
         }
         Ok(())
+    }
+}
+
+/// Messages that have arrived and are not read yet: types and bodies.
+pub(crate) struct Ahead<'a> {
+    left: &'a [u8],
+    shown: &'a mut usize,
+}
+
+impl<'a> Iterator for Ahead<'a> {
+    type Item = (u8, &'a [u8]);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let (&tag, rest) = self.left.split_first()?;
+        let length = u32::from_be_bytes(*rest.first_chunk()?);
+        let (message, left) = rest.split_at_checked(usize::try_from(length).ok()?)?;
+        let body = message.get(4..)?;
+        self.left = left;
+        *self.shown += 1 + message.len();
+        Some((tag, body))
     }
 }
 
@@ -193,6 +225,36 @@ mod tests {
         let frame = inbox.next(&mut from, |_| Some(100), &mut uncounted).unwrap();
         assert_eq!((frame.tag, inbox.bytes(&frame.body)), (b'S', &b""[..]));
         assert!(matches!(inbox.next(&mut from, |_| Some(100), &mut uncounted), Err(ReadError::Closed)));
+    }
+
+    #[test]
+    fn messages_behind_are_shown_once_and_whole() {
+        let bodies = [b"one", b"two", b"six", b"ten"];
+        let message = |body: &[u8; 3]| [b"B\0\0\0\x07", &body[..]].concat();
+        let batch: Vec<u8> = bodies.iter().flat_map(|body| message(body)).collect();
+        for cut in 8..batch.len() {
+            let mut inbox = Inbox::new();
+            let (first, mut second) = batch.split_at(cut);
+            inbox.next(&mut &first[..], |_| Some(100), &mut uncounted).unwrap();
+            let mut shown: Vec<Vec<u8>> = inbox.ahead().take(1).map(|(_, body)| body.to_vec()).collect();
+            assert_eq!(shown.len(), usize::from(cut >= 16));
+            // those that were left come when the one that was shown has been read
+            assert!(shown.is_empty() || inbox.ahead().next().is_none());
+            for _ in 0..3 {
+                inbox.next(&mut second, |_| Some(100), &mut uncounted).unwrap();
+                shown.extend(inbox.ahead().map(|(_, body)| body.to_vec()));
+            }
+            let order = shown.iter().map(|body| bodies.iter().position(|b| body == b).unwrap());
+            assert!(order.is_sorted_by(|a, b| a < b), "{shown:?}");
+            assert!(cut < 24 || shown.len() >= 2, "{cut}: {shown:?}");
+        }
+        // lengths that no message has, and what is not there yet
+        for bytes in [&b"B\0\0\0\x03abc"[..], b"B\xff\xff\xff\xffabc", b"B\0\0\0\x09abc", b"B\0\0", b"B"] {
+            let mut inbox = Inbox::new();
+            let all = [b"S\0\0\0\x04", bytes].concat();
+            inbox.next(&mut &all[..], |_| Some(100), &mut uncounted).unwrap();
+            assert!(inbox.ahead().next().is_none(), "{bytes:?}");
+        }
     }
 
     #[test]

@@ -88,6 +88,21 @@ impl<B: Backend> Session<B> {
         }
     }
 
+    /// Shows messages that will come.
+    pub(crate) fn look_ahead<'a>(&mut self, messages: impl Iterator<Item = (u8, &'a [u8])>) {
+        if self.skipping || self.copy.is_some() {
+            return;
+        }
+        let binds = messages.filter_map(|(tag, body)| match tag {
+            b'B' => match request(tag, body) {
+                Ok(Request::Bind(bind)) => Some(bind),
+                _ => None,
+            },
+            _ => None,
+        });
+        self.backend.look_ahead(binds);
+    }
+
     fn request(&mut self, request: Request<'_>, last: bool, reply: &mut Reply<'_>) -> Result<Next, Stop> {
         match request {
             Request::Bind(bind) => {

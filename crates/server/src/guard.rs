@@ -95,6 +95,14 @@ impl<B: Limited> Backend for Guarded<B> {
         self.told(done)
     }
 
+    fn looks_ahead(&self) -> bool {
+        self.session.looks_ahead()
+    }
+
+    fn look_ahead<'a>(&mut self, binds: impl Iterator<Item = Bind<'a>>) {
+        self.session.look_ahead(binds);
+    }
+
     fn describe_portal(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()> {
         self.begin();
         let done = self.session.describe_portal(name, reply);

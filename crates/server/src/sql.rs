@@ -207,7 +207,6 @@ impl<E: Engine> Backend for SqlSession<E> {
     }
 
     fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
-        let code = |format| i16::from(format == Format::Binary);
         let formats: SmallVec<[i16; 16]> =
             (0..bind.formats.len()).map(|number| code(bind.formats.get(number))).collect();
         let values: SmallVec<[Option<&[u8]>; 16]> = bind.values.iter().collect();
@@ -224,6 +223,20 @@ impl<E: Engine> Backend for SqlSession<E> {
             self.named.insert(bind.portal.into(), results);
         }
         Ok(())
+    }
+
+    fn looks_ahead(&self) -> bool {
+        self.session.looks_ahead()
+    }
+
+    fn look_ahead<'a>(&mut self, binds: impl Iterator<Item = Bind<'a>>) {
+        for bind in binds {
+            let values = bind.iter().map(|(format, value)| (code(format), value));
+            if !self.session.foresee(bind.statement, values) {
+                break;
+            }
+        }
+        self.session.prefetch();
     }
 
     fn describe_portal(&mut self, name: &str, reply: &mut Reply<'_>) -> Result<()> {
@@ -298,6 +311,11 @@ impl<E: Engine> Backend for SqlSession<E> {
     fn hold_message(&mut self, bytes: usize) -> Result<()> {
         self.session.hold_message(bytes).map_err(report)
     }
+}
+
+/// A format as the session numbers them.
+fn code(format: Format) -> i16 {
+    i16::from(format == Format::Binary)
 }
 
 fn copy_in(info: CopyInfo) -> Step {

@@ -297,7 +297,7 @@ impl Worker for ReferenceWorker {
         Ok(Some(f(self.name(row, info.id), RowRef::new(info.schema.layout(), &words))))
     }
 
-    fn prefetch<'k>(&mut self, _: TableId, _: impl Iterator<Item = &'k [u8]>, _: &Projection) {}
+    fn prefetch<'k>(&mut self, _: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {}
 
     fn scan(
         &mut self,

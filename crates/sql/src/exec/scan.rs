@@ -13,6 +13,9 @@ use std::ops::ControlFlow;
 /// Rows of the first batch, and of the largest.
 const BATCH: (usize, usize) = (8, 512);
 
+/// Rows whose memory is asked for at once.
+const AHEAD: usize = 32;
+
 /// Encoded bounds: the first key, and the key behind the last.
 type Bounds = (KeyBuf, Option<KeyBuf>);
 
@@ -35,9 +38,13 @@ impl<'a, W: Worker> Exec<'a, W> {
                     let Some(key) = key else { return Ok(Flow::Continue(())) };
                     return self.point(scan, *index, &key, next);
                 }
-                for key in self.keys(scan, key)? {
-                    if self.point(scan, *index, &key, next)?.is_break() {
-                        return Ok(Flow::Break(()));
+                for keys in self.keys(scan, key)?.chunks(AHEAD) {
+                    let rows = keys.iter().map(|key| (*index, &key[..], &scan.projection));
+                    self.worker()?.prefetch(rows);
+                    for key in keys {
+                        if self.point(scan, *index, key, next)?.is_break() {
+                            return Ok(Flow::Break(()));
+                        }
                     }
                 }
                 Ok(Flow::Continue(()))

@@ -1,6 +1,7 @@
 //! Compiled statements, by their text.
 
 use super::Plan;
+use super::point::PointKey;
 use crate::api::Column;
 use crate::parse::utility::Utility;
 use crate::trace::Number;
@@ -34,6 +35,8 @@ pub(crate) struct Compiled {
     pub(crate) action: Action,
     pub(crate) params: Vec<Type>,
     pub(crate) columns: Option<Vec<Column>>,
+    /// The row that it is about, if it is about one.
+    pub(crate) point: Option<PointKey>,
     /// What stands for the text in the trace of transactions.
     pub(crate) number: Number,
     /// The version of the catalog that it was made for.

@@ -9,6 +9,7 @@ pub(crate) mod access;
 pub(crate) mod cache;
 pub(crate) mod explain;
 pub(crate) mod expr;
+pub(crate) mod point;
 pub(crate) mod prepare;
 
 use expr::Expr;

@@ -4,12 +4,14 @@
 //!  simple(text)   parse, bind, execute, sync         copy_data, copy_done
 //!       └──────────────────┬───────────────────────────────┘
 //!   prepared.rs  text ─► compiled statement (cached)
+//!   ahead.rs     what will run soon ─► the memory of its rows
 //!   run.rs       compiled statement ─► rows, again after a conflict
 //!   transaction.rs  begin, commit, rollback, savepoints, DDL
 //!   utility.rs   statements without a plan          copy.rs  COPY
 //!   state.rs     names, settings, catalog           context.rs  what running statements see
 //! ```
 
+mod ahead;
 pub(crate) mod context;
 mod copy;
 mod copy_text;
@@ -28,12 +30,13 @@ use crate::database::Shared;
 use crate::exec::Scratch;
 use crate::gate::Flag;
 use crate::memory::Reservation;
-use crate::plan::cache::OwnPlans;
+use crate::plan::cache::{Held, OwnPlans};
 use crate::workers::Place;
 use context::ConstraintModes;
 use cursor::Portal;
 use rapidhash::fast::RandomState;
 use scaledb_engine::{Engine, Worker};
+use scaledb_keys::KeyBuf;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_types::{Env, Result, SqlError, SqlState};
 use state::State;
@@ -78,6 +81,8 @@ pub struct Session<E: Engine> {
     copying: Option<copy::CopyIn>,
     /// What the last run worked in, kept for its memory.
     scratch: Scratch,
+    /// Statements that will run soon, each with the key of its row.
+    foreseen: Vec<(Held, KeyBuf)>,
     /// A message that is on its way to the session.
     arriving: Option<Reservation>,
 }
@@ -127,6 +132,7 @@ impl<E: Engine> Session<E> {
             waiting: VecDeque::new(),
             copying: None,
             scratch: Scratch::default(),
+            foreseen: Vec::new(),
             arriving: None,
         };
         session.refresh();

@@ -10,6 +10,7 @@ use crate::memory::Reservation;
 use crate::parse::{self, normalize, utility};
 use crate::plan::Kind;
 use crate::plan::cache::{Action, Compiled, Held, Key};
+use crate::plan::point::PointKey;
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement as Ast;
@@ -92,6 +93,10 @@ impl<E: Engine> Session<E> {
         let compiled = |action: Action, params: Vec<Type>, columns: Option<Vec<Column>>| Compiled {
             text: Arc::from(text),
             number,
+            point: match &action {
+                Action::Plan(plan) => PointKey::of(&plan.root, &params),
+                _ => None,
+            },
             action,
             params,
             columns,

@@ -1,6 +1,7 @@
 //! Bytes to and from a server, cut into messages.
 
 use crate::client::Failure;
+use rustix::event::{PollFd, PollFlags, poll};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -78,7 +79,11 @@ impl Socket {
             let free = &mut self.incoming[self.end..];
             let read = match &mut self.stream {
                 Stream::Tcp(stream) => stream.read(free),
-                Stream::Unix(stream) => stream.read(free),
+                // as libpq does; who sleeps in the read itself is woken in vain when the server takes what was sent
+                Stream::Unix(stream) => {
+                    let ready = poll(&mut [PollFd::new(stream, PollFlags::IN)], None);
+                    ready.map_err(io::Error::from).and_then(|_| stream.read(free))
+                }
             };
             match read {
                 Ok(0) => return Err(lost("the server has closed it")),

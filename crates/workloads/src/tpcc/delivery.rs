@@ -75,12 +75,12 @@ impl Delivery {
     /// What the engine returns.
     pub fn execute<W: Worker>(&mut self, t: &Tables, worker: &mut W) -> Outcome {
         self.take_oldest(t, worker)?;
-        worker.prefetch(t.orders.id, self.order_keys.iter().map(|k| &k[..]), &self.orders_cols);
+        worker.prefetch(self.order_keys.iter().map(|key| (t.orders.id, &key[..], &self.orders_cols)));
         self.customer_keys.clear();
         for i in 0..self.delivered.len() {
             self.set_carrier(t, worker, i)?;
         }
-        worker.prefetch(t.customer.id, self.customer_keys.iter().map(|k| &k[..]), &self.customer_cols);
+        worker.prefetch(self.customer_keys.iter().map(|key| (t.customer.id, &key[..], &self.customer_cols)));
         for i in 0..self.delivered.len() {
             self.deliver_lines(t, worker, i)?;
         }

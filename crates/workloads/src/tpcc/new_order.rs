@@ -169,10 +169,11 @@ impl NewOrder {
             self.item_keys[i] = keys::item(line.ol_i_id);
         }
         let stock_cols = &self.stock_cols[usize::from(self.d_id) - 1][0];
-        worker.prefetch(t.stock.id, self.stock_keys[..self.ol_cnt].iter().map(|k| &k[..]), stock_cols);
-        worker.prefetch(t.item.id, self.item_keys[..self.ol_cnt].iter().map(|k| &k[..]), &self.item_cols);
+        let stocks = self.stock_keys[..self.ol_cnt].iter().map(|key| (t.stock.id, &key[..], stock_cols));
+        let items = self.item_keys[..self.ol_cnt].iter().map(|key| (t.item.id, &key[..], &self.item_cols));
         let customer = keys::customer(self.w_id, self.d_id, self.c_id);
-        worker.prefetch(t.customer.id, [&customer[..]].into_iter(), &self.customer_cols);
+        let customer = std::iter::once((t.customer.id, &customer[..], &self.customer_cols));
+        worker.prefetch(customer.chain(stocks).chain(items));
     }
 
     /// Inserts into `orders` and `new_order`, and sets what all lines share.

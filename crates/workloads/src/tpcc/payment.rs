@@ -115,7 +115,7 @@ impl Payment {
         let amount = i64::from(self.h_amount);
         if let Who::Id(c_id) = self.customer {
             let key = keys::customer(self.c_w_id, self.c_d_id, c_id);
-            worker.prefetch(t.customer.id, [&key[..]].into_iter(), &self.customer_cols);
+            worker.prefetch(std::iter::once((t.customer.id, &key[..], &self.customer_cols)));
         }
         // "w_name    d_name"
         let mut h_data = [0; 24];

@@ -85,7 +85,7 @@ impl StockLevel {
         )?;
         self.low_stock = 0;
         for keys in self.stocks.chunks(OVERLAP) {
-            worker.prefetch(t.stock.id, keys.iter().map(|k| &k[..]), &self.stock_cols);
+            worker.prefetch(keys.iter().map(|key| (t.stock.id, &key[..], &self.stock_cols)));
             for key in keys {
                 let quantity =
                     worker.get(t.stock.id, key, &self.stock_cols, |_, row| row.i64(stock::S_QUANTITY));

@@ -230,7 +230,7 @@ impl Client for Session {
     #[inline]
     fn execute<W: Worker>(&mut self, worker: &mut W) -> Outcome {
         if self.keys.len() > 1 {
-            worker.prefetch(self.table.id, self.keys.iter().map(|k| &k[..]), &self.all);
+            worker.prefetch(self.keys.iter().map(|key| (self.table.id, &key[..], &self.all)));
         }
         let mut inserted = 0;
         for i in 0..self.requests.len() {
