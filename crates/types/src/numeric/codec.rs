@@ -8,7 +8,7 @@
 //!
 //! Equal numbers have equal sorted forms: the scale is not in it.
 
-use super::{MAX_SCALE, Numeric, Parts, pow10};
+use super::{MAX_SCALE, Numeric, POW10, Parts, pow10};
 use crate::error::{Result, SqlError};
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
@@ -17,6 +17,9 @@ const NEGATIVE: u16 = 0x4000;
 const NAN: u16 = 0xC000;
 const INFINITY: u16 = 0xD000;
 const NEG_INFINITY: u16 = 0xF000;
+
+/// Pairs of digits that a word has at most, with one digit of padding.
+const WORD_PAIRS: usize = 11;
 
 /// Classes of the sorted form.
 mod class {
@@ -52,6 +55,49 @@ fn groups(parts: &Parts, width: usize) -> (Vec<u16>, i64) {
     (found, weight)
 }
 
+/// [`groups`] of a mantissa of one word, which is not zero: the lowest group first, and how many there are.
+fn groups_of_word(mantissa: u64, scale: u16, width: usize) -> ([u16; WORD_PAIRS], usize, i64) {
+    let base = POW10[width].unsigned_abs();
+    let behind = usize::from(scale).div_ceil(width);
+    let pad = behind * width - usize::from(scale);
+    let mut rest = u128::from(mantissa) * u128::from(POW10[pad].unsigned_abs());
+    let (mut found, mut count, mut dropped) = ([0; WORD_PAIRS], 0, 0);
+    while rest != 0 {
+        // most mantissas are a word even so, and dividing those is far cheaper
+        let digit = match u64::try_from(rest) {
+            Ok(word) => {
+                rest = u128::from(word / base);
+                word % base
+            }
+            Err(_) => {
+                let digit = rest % u128::from(base);
+                rest /= u128::from(base);
+                digit as u64
+            }
+        };
+        if count == 0 && digit == 0 {
+            dropped += 1;
+            continue;
+        }
+        found[count] = digit as u16;
+        count += 1;
+    }
+    (found, count, (count + dropped) as i64 - behind as i64 - 1)
+}
+
+/// The value of at most four groups of PostgreSQL's, if it is a word: the reverse of [`groups_of_word`].
+fn word_of_groups(digits: impl ExactSizeIterator<Item = u16>, weight: i64, scale: u16) -> Option<i64> {
+    const MOST: usize = 4;
+    let count = digits.len();
+    if count > MOST {
+        return None;
+    }
+    let value = digits.fold(0_i64, |value, digit| value * 10_000 + i64::from(digit));
+    let shift = 4 * (weight + 1 - count as i64) + i64::from(scale);
+    let power = POW10.get(usize::try_from(shift.unsigned_abs()).ok()?);
+    if shift >= 0 { value.checked_mul(*power?) } else { Some(power.map_or(0, |power| value / power)) }
+}
+
 /// The number of digit groups; the reverse of [`groups`].
 fn ungroup(digits: &[u16], weight: i64, width: usize, negative: bool, scale: u16) -> BigInt {
     let mut text = String::with_capacity(digits.len() * width);
@@ -77,6 +123,17 @@ impl Numeric {
     /// Appends PostgreSQL's binary format.
     pub(crate) fn write_binary(&self, out: &mut Vec<u8>) {
         let mut put = |v: u16| out.extend_from_slice(&v.to_be_bytes());
+        if let Self::Small { mantissa, scale } = *self
+            && mantissa != 0
+        {
+            let (digits, count, weight) = groups_of_word(mantissa.unsigned_abs(), scale, 4);
+            put(count as u16);
+            put(weight as i16 as u16);
+            put(if mantissa < 0 { NEGATIVE } else { 0 });
+            put(scale);
+            digits[..count].iter().rev().for_each(|digit| put(*digit));
+            return;
+        }
         let Some(parts) = self.parts() else {
             let sign = match self {
                 Self::Infinity => INFINITY,
@@ -133,17 +190,17 @@ impl Numeric {
         if bytes.len() != 8 + 2 * usize::from(count) {
             return Err(bad("incorrect binary data format"));
         }
-        let mut digits = Vec::with_capacity(count.into());
-        for at in 0..usize::from(count) {
-            let digit = word(4 + at).unwrap_or(u16::MAX);
-            if digit > 9_999 {
-                return Err(bad("invalid digit in external \"numeric\" value"));
-            }
-            digits.push(digit);
+        let digits = bytes[8..].chunks_exact(2).map(|digit| u16::from_be_bytes([digit[0], digit[1]]));
+        if digits.clone().any(|digit| digit > 9_999) {
+            return Err(bad("invalid digit in external \"numeric\" value"));
         }
-        if digits.is_empty() {
+        if count == 0 {
             return Ok(Self::small(0, scale));
         }
+        if let Some(mantissa) = word_of_groups(digits.clone(), weight.into(), scale) {
+            return Ok(Self::small(if sign == NEGATIVE { -mantissa } else { mantissa }, scale));
+        }
+        let digits: Vec<u16> = digits.collect();
         super::arith::checked(ungroup(&digits, weight.into(), 4, sign == NEGATIVE, scale), scale)
     }
 
@@ -212,6 +269,53 @@ impl Numeric {
         match u16::try_from(scale) {
             Ok(scale) => Self::small(mantissa, scale),
             Err(_) => Self::of(BigInt::from(mantissa) * pow10(scale.unsigned_abs()), 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a number would be if its mantissa were no word.
+    fn slow(mantissa: i64, scale: u16, width: usize) -> (Vec<u16>, i64) {
+        groups(&Parts { mantissa: mantissa.into(), scale }, width)
+    }
+
+    fn mantissas() -> impl Iterator<Item = i64> {
+        let near = |v: i64| [v.saturating_sub(1), v, v.saturating_add(1)];
+        let powers = POW10.into_iter().flat_map(near).flat_map(|v| [v, -v]);
+        let others = (0..2_000_u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) as i64 >> (i % 50));
+        powers.chain(others).chain([i64::MAX, i64::MIN]).filter(|mantissa| *mantissa != 0)
+    }
+
+    #[test]
+    fn words_have_the_groups_that_long_numbers_have() {
+        for mantissa in mantissas() {
+            for (scale, width) in (0..45).chain([999, 1_000, 1_001, MAX_SCALE]).flat_map(|s| [(s, 2), (s, 4)])
+            {
+                let (mut found, count, weight) = groups_of_word(mantissa.unsigned_abs(), scale, width);
+                found[..count].reverse();
+                let (expected, at) = slow(mantissa, scale, width);
+                assert_eq!((&found[..count], weight), (&expected[..], at), "{mantissa} / 10^{scale}");
+            }
+        }
+    }
+
+    #[test]
+    fn groups_make_the_words_that_long_numbers_make() {
+        for mantissa in mantissas() {
+            for of in [0, 1, 2, 3, 4, 9, 17, 19, 40] {
+                let (digits, weight) = slow(mantissa, of, 4);
+                for scale in [0, 1, 2, 3, 5, 8, 12, 18, 19, 20, 40, MAX_SCALE] {
+                    let expected = ungroup(&digits, weight, 4, false, scale);
+                    if let Some(word) = word_of_groups(digits.iter().copied(), weight, scale) {
+                        assert_eq!(BigInt::from(word), expected, "{digits:?} {weight} at {scale}");
+                    } else {
+                        assert!(digits.len() > 4 || expected > BigInt::from(i64::MAX) || expected.is_zero());
+                    }
+                }
+            }
         }
     }
 }
