@@ -6,7 +6,7 @@ use crate::txn::{Absent, Op, Txn};
 use crate::worker::Ctx;
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
-use scaledb_engine::RowId;
+use scaledb_engine::{PREFETCH, RowId};
 use scaledb_row::{Projection, RowRef};
 use scaledb_storage::{Presence, Record, Word};
 
@@ -250,16 +250,13 @@ pub(crate) fn last_commit(table: &Table, record: Record) -> Option<Timestamp> {
     last
 }
 
-/// Keys whose memory one round of prefetches asks for.
-const ROUND: usize = 32;
-
 impl Ctx<'_> {
     /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
     /// for all records, so that the misses overlap.
     pub(crate) fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
         let shared = self.shared;
-        let mut round = smallvec::SmallVec::<[(&Table, u64, u64); ROUND]>::new();
-        for (table, key, cols) in rows.take(ROUND) {
+        let mut round = smallvec::SmallVec::<[(&Table, u64, u64); PREFETCH]>::new();
+        for (table, key, cols) in rows.take(PREFETCH) {
             let Ok(table) = shared.tables.get(table) else { continue };
             let hash = shared.hasher.hash(key);
             table.prefetch(self.local, hash);

@@ -8,7 +8,7 @@ use crate::txn::{Absent, Op, Place, Read, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
-use scaledb_engine::{RowId, TxnKind};
+use scaledb_engine::{PREFETCH, RowId, TxnKind};
 use scaledb_row::{ColumnSet, Projection, RowRef};
 
 /// Versions that one transaction promotes at the most.
@@ -222,15 +222,12 @@ pub(crate) fn trace(ts: u64) -> Option<Timestamp> {
     (1..=Timestamp::MAX.raw()).contains(&ts).then(|| Timestamp::from_raw(ts))
 }
 
-/// Keys whose memory one round of prefetches asks for.
-const ROUND: usize = 32;
-
 impl Ctx<'_> {
     /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
     /// for all records, so that the misses overlap.
     pub(crate) fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
         let shared = self.shared;
-        let mut round = [const { None }; ROUND];
+        let mut round = [const { None }; PREFETCH];
         for ((table, key, _), place) in rows.zip(&mut round) {
             if let Ok(table) = shared.tables.get(table) {
                 let hash = shared.hasher.hash(key);

@@ -27,4 +27,4 @@ mod worker;
 pub use catalog::CatalogEntry;
 pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
 pub use stats::{LogStats, Stats, TableStats};
-pub use worker::{Engine, Order, Range, RowId, Savepoint, TxnKind, Worker};
+pub use worker::{Engine, Order, PREFETCH, Range, RowId, Savepoint, TxnKind, Worker};

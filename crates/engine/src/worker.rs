@@ -151,6 +151,9 @@ pub trait Engine: Send + Sync + 'static {
     }
 }
 
+/// Rows that [`Worker::prefetch`] takes at once: more would push each other out of what a processor keeps near.
+pub const PREFETCH: usize = 32;
+
 /// One thread's access to a database: runs one transaction at a time.
 ///
 /// All keys are encoded (`scaledb-keys`); a key of a table is its primary key, a key of an index its
@@ -179,7 +182,8 @@ pub trait Worker: Send {
     ) -> Result<Option<R>>;
 
     /// Asks for the memory of rows, each given by its table or unique index, its key and the columns that will be
-    /// accessed soon; the look-ups then overlap. A hint: nothing is read in the sense of the transaction.
+    /// accessed soon; the look-ups then overlap. Of more than [`PREFETCH`] the first are taken. A hint: nothing is read
+    /// in the sense of the transaction.
     fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>);
 
     /// Hands the rows of `range` to `f` in key order until it breaks. `f` gets the row, its key in the

@@ -4,7 +4,7 @@ use super::{Exec, Flow, Next, codec, row_weight};
 use crate::plan::expr::Expr;
 use crate::plan::{Access, Bound, KeyValue, Scan};
 use scaledb_base::TableId;
-use scaledb_engine::{Order, Range, RowId, Worker};
+use scaledb_engine::{Order, PREFETCH, Range, RowId, Worker};
 use scaledb_keys::{KeyBuf, Nulls};
 use scaledb_row::RowRef;
 use scaledb_types::{Result, Value};
@@ -12,9 +12,6 @@ use std::ops::ControlFlow;
 
 /// Rows of the first batch, and of the largest.
 const BATCH: (usize, usize) = (8, 512);
-
-/// Rows whose memory is asked for at once.
-const AHEAD: usize = 32;
 
 /// Encoded bounds: the first key, and the key behind the last.
 type Bounds = (KeyBuf, Option<KeyBuf>);
@@ -38,7 +35,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     let Some(key) = key else { return Ok(Flow::Continue(())) };
                     return self.point(scan, *index, &key, next);
                 }
-                for keys in self.keys(scan, key)?.chunks(AHEAD) {
+                for keys in self.keys(scan, key)?.chunks(PREFETCH) {
                     let rows = keys.iter().map(|key| (*index, &key[..], &scan.projection));
                     self.worker()?.prefetch(rows);
                     for key in keys {

@@ -4,12 +4,9 @@
 use super::Session;
 use crate::exec::codec;
 use crate::plan::point::{MOST_COLUMNS, PointKey, Source};
-use scaledb_engine::{Engine, Worker};
+use scaledb_engine::{Engine, PREFETCH, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_types::{Env, Type, Value};
-
-/// Rows that are asked for at once: more would push each other out of what the processor keeps near.
-const MOST: usize = 32;
 
 /// The longest value that is worth being looked at: keys are small.
 const LONG: usize = 64;
@@ -37,7 +34,7 @@ impl<E: Engine> Session<E> {
             let compiled = compiled.clone();
             self.foreseen.push((compiled, key));
         }
-        self.foreseen.len() < MOST
+        self.foreseen.len() < PREFETCH
     }
 
     /// Asks for the memory of the rows of all statements that were foreseen.
@@ -211,7 +208,7 @@ mod tests {
         while session.foresee("", std::iter::once((0, Some(&b"70"[..])))) {
             count += 1;
         }
-        assert_eq!((count, session.foreseen.len()), (MOST - 1, MOST));
+        assert_eq!((count, session.foreseen.len()), (PREFETCH - 1, PREFETCH));
         session.prefetch();
     }
 }

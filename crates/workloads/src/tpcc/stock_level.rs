@@ -4,14 +4,12 @@ use super::input::StockLevelInput;
 use super::keys;
 use super::schema::{Tables, district, order_line, stock};
 use crate::driver::{Abort, Outcome};
-use scaledb_engine::{Order, Range, Worker};
+use scaledb_engine::{Order, PREFETCH, Range, Worker};
 use scaledb_row::Projection;
 use std::ops::ControlFlow;
 
 /// Orders that are looked at.
 const ORDERS: i32 = 20;
-/// Stocks whose look-ups overlap.
-const OVERLAP: usize = 32;
 
 /// A Stock-Level transaction: its input, its output, and memory that is used again.
 #[derive(Clone, Debug)]
@@ -84,7 +82,7 @@ impl StockLevel {
             },
         )?;
         self.low_stock = 0;
-        for keys in self.stocks.chunks(OVERLAP) {
+        for keys in self.stocks.chunks(PREFETCH) {
             worker.prefetch(keys.iter().map(|key| (t.stock.id, &key[..], &self.stock_cols)));
             for key in keys {
                 let quantity =
