@@ -98,6 +98,9 @@ impl Flusher {
 /// After a group of so many transactions the next one may wait for more.
 const CROWD: u64 = 16;
 
+/// With so many transactions of each worker in a group, commits do not wait for the one before.
+const STREAM: u64 = 8;
+
 /// How long the flusher waits for commits that are on their way, so that its horizon reaches `now`.
 const PATIENCE: u32 = if scaledb_sync::MODEL { 0 } else { 200 };
 
@@ -261,7 +264,8 @@ impl Shared {
             let now = self.counters.transactions.load(Ordering::Relaxed);
             let before = std::mem::replace(&mut written, now);
             if written - before >= CROWD {
-                self.gather_more();
+                let workers = self.flusher.lock().group.workers();
+                self.gather_more(written - before >= STREAM * workers);
             }
             match self.round(push) {
                 Ok(Round::Written | Round::Idle) => {}
@@ -273,22 +277,28 @@ impl Shared {
         ending.orderly = true;
     }
 
-    /// A group costs as much processor time as a dozen commits, whatever it holds. So while commits come in
-    /// quick succession it waits for more, as long as each step makes it an eighth larger: with a steady stream
-    /// that is eight steps; with clients that all wait for this very group, one.
-    fn gather_more(&self) {
+    /// A group costs as much processor time as two dozen commits, whatever it holds. So while commits come in
+    /// quick succession it waits for more, as long as each step makes it an eighth larger. With clients that all
+    /// wait for this very group, that is one step. A `stream` of commits waits for nothing: there each step is
+    /// three times as long as the one before, since to wake up costs the commits a core.
+    fn gather_more(&self, stream: bool) {
         let pending = || -> usize {
             let used = self.used.load(Ordering::Relaxed); // a guess
             self.slots[..used].iter().map(|slot| slot.pending.load(Ordering::Relaxed)).sum()
         };
+        let (mut step, mut left) = (self.options.gather_step, self.options.gather_most);
         let mut before = pending();
-        while before > 0 && before < self.options.buffer_bytes / 2 {
-            scaledb_sync::thread::sleep(self.options.gather_step);
+        while before > 0 && before < self.options.buffer_bytes / 2 && step <= left {
+            scaledb_sync::thread::sleep(step);
             let now = pending();
             if now - before.min(now) < now / 8 {
                 return;
             }
             before = now;
+            left -= step;
+            if stream {
+                step *= 3;
+            }
         }
     }
 

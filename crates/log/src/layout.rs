@@ -251,6 +251,11 @@ impl GroupBuilder {
         self.blocks == 0
     }
 
+    /// Of how many workers there are transactions in it.
+    pub(crate) fn workers(&self) -> u64 {
+        u64::from(self.blocks)
+    }
+
     pub(crate) fn newest(&self) -> Timestamp {
         self.newest
     }

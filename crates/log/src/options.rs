@@ -10,9 +10,11 @@ pub struct LogOptions {
     /// How long a commit that nobody waits for stays in memory, at most, while the log is idle otherwise. With
     /// one sync on top of it, it is what a crash may take of such commits.
     pub flush_interval: Duration,
-    /// While many commits come, a group waits for more of them in steps of this length, as long as each step
-    /// makes it larger by an eighth. Zero: it never waits.
+    /// While many commits come, a group waits for more of them in steps of this length or more, as long as each
+    /// step makes it larger by an eighth.
     pub gather_step: Duration,
+    /// How long a group waits for more commits at most. Zero: it never waits.
+    pub gather_most: Duration,
     /// What a worker may have in its buffer before it waits for the flusher.
     pub buffer_bytes: usize,
     /// False: groups are written and never synced. For experiments that show what that loses.
@@ -29,6 +31,7 @@ impl Default for LogOptions {
             segment_bytes: 64 << 20,
             flush_interval: Duration::from_millis(5),
             gather_step: Duration::from_micros(100),
+            gather_most: Duration::from_micros(1500),
             buffer_bytes: 8 << 20,
             sync: true,
             recycle: 2,
