@@ -4,6 +4,7 @@ pub mod error;
 pub mod ids;
 pub mod limits;
 pub mod timestamp;
+pub mod varint;
 
 pub use error::{Conflict, ConflictKind, Error, Result};
 pub use ids::{TableId, WorkerId};

@@ -1,6 +1,6 @@
 //! Reading integers and slices from bytes that nobody vouches for.
 
-use scaledb_base::Timestamp;
+use scaledb_base::{Timestamp, varint};
 
 /// What is left to read. Each method takes from the front, or `None` if there is less.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +44,11 @@ impl<'a> Bytes<'a> {
     #[inline]
     pub(crate) fn id(&mut self) -> Option<[u8; 16]> {
         self.array()
+    }
+
+    #[inline]
+    pub(crate) fn varint(&mut self) -> Option<u32> {
+        varint::take(&mut self.0)
     }
 
     /// A timestamp: integers beyond the last one are none.

@@ -31,13 +31,26 @@ pub enum LogError {
         what: String,
     },
     /// A file of a later version of this program.
-    #[error("{file} has format {found}, and this program knows formats up to {known}: use a newer program")]
+    #[error("{file} has format {found}, and this program reads format {known}: use a newer program")]
     NewerFormat {
         /// The file.
         file: String,
         /// Its format.
         found: u32,
-        /// The latest format that is known here.
+        /// The format that is known here.
+        known: u32,
+    },
+    /// A file of an earlier version of this program.
+    #[error(
+        "{file} has format {found}, and this program reads format {known}: open it with the program that wrote it, \
+         and copy the rows"
+    )]
+    OlderFormat {
+        /// The file.
+        file: String,
+        /// Its format.
+        found: u32,
+        /// The format that is known here.
         known: u32,
     },
     /// The directory holds something else than a database.

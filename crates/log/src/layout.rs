@@ -5,18 +5,29 @@ use crate::disk::{ALIGNMENT, AlignedVec};
 use crate::error::{LogError, Result};
 use crate::rules::Rule;
 use scaledb_base::Timestamp;
+use std::cmp::Ordering;
 use std::fmt;
 
 /// What is written is a multiple of it, so that no sector is ever written twice.
 pub(crate) const PAGE: usize = 4096;
-/// The format that is written, and the latest that is read.
-pub(crate) const FORMAT: u32 = 1;
+/// The format that is written, and the only one that is read.
+pub(crate) const FORMAT: u32 = 2;
 
 pub(crate) const GROUP_HEADER: usize = 64;
 pub(crate) const BLOCK_HEADER: usize = 16;
 
 const SEGMENT_MAGIC: &[u8; 8] = b"SDB-LOG\n";
 const GROUP_MAGIC: &[u8; 4] = b"GRP\n";
+
+/// # Errors
+/// [`LogError::NewerFormat`], [`LogError::OlderFormat`].
+pub(crate) fn check_format(found: u32, file: &str) -> Result<()> {
+    match found.cmp(&FORMAT) {
+        Ordering::Equal => Ok(()),
+        Ordering::Greater => Err(LogError::NewerFormat { file: file.to_owned(), found, known: FORMAT }),
+        Ordering::Less => Err(LogError::OlderFormat { file: file.to_owned(), found, known: FORMAT }),
+    }
+}
 
 /// The random name of a database, in each of its files.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -94,7 +105,7 @@ impl SegmentHeader {
     }
 
     /// # Errors
-    /// [`LogError::Damaged`], [`LogError::NewerFormat`].
+    /// [`LogError::Damaged`], [`LogError::NewerFormat`], [`LogError::OlderFormat`].
     pub(crate) fn decode(page: &[u8], file: &str, database: DatabaseId, number: u64) -> Result<Self> {
         let damaged = |what: &str| LogError::damaged(file, 0, what);
         let mut from = Bytes(page);
@@ -109,9 +120,7 @@ impl SegmentHeader {
         if magic != SEGMENT_MAGIC || crc != page_crc(page) {
             return Err(damaged("the header of the segment does not have its checksum"));
         }
-        if format > FORMAT {
-            return Err(LogError::NewerFormat { file: file.to_owned(), found: format, known: FORMAT });
-        }
+        check_format(format, file)?;
         let mut fields = || {
             let database = DatabaseId(from.id()?);
             let (number, incarnation, first) = (from.u64()?, from.u64()?, from.u64()?);

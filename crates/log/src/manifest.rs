@@ -1,14 +1,14 @@
 //! The manifest: what the database consists of. A small text file, replaced as a whole.
 //!
 //! ```text
-//!  SCALEDB MANIFEST 1            the format
+//!  SCALEDB MANIFEST 2            the format
 //!  {"database":"...", ...}       one line of JSON
 //!  crc32c 1a2b3c4d               of all bytes before this line
 //! ```
 
 use crate::disk::Disk;
 use crate::error::{IoContext, LogError, Result};
-use crate::layout::{DatabaseId, FORMAT};
+use crate::layout::{DatabaseId, FORMAT, check_format};
 use crate::name::{MANIFEST, manifest_in_preparation};
 use scaledb_base::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,7 @@ impl Manifest {
     }
 
     /// # Errors
-    /// [`LogError::Damaged`], [`LogError::NewerFormat`].
+    /// [`LogError::Damaged`], [`LogError::NewerFormat`], [`LogError::OlderFormat`].
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
         let damaged = |offset: usize, what: &str| LogError::damaged(MANIFEST, offset as u64, what);
         let text =
@@ -144,11 +144,8 @@ impl Manifest {
         let first = body.strip_prefix(TITLE).and_then(|rest| rest.split_once('\n'));
         let Some((format, json)) = first else { return Err(damaged(0, "it is no manifest")) };
         match format.parse::<u32>() {
-            Ok(FORMAT) => {}
-            Ok(found) if found > FORMAT => {
-                return Err(LogError::NewerFormat { file: MANIFEST.to_owned(), found, known: FORMAT });
-            }
-            _ => return Err(damaged(TITLE.len(), "its format is unknown")),
+            Ok(found) => check_format(found, MANIFEST)?,
+            Err(_) => return Err(damaged(TITLE.len(), "its format is unknown")),
         }
         let manifest: Self = serde_json::from_str(json)
             .map_err(|error| damaged(0, &format!("its content has no sense: {error}")))?;
@@ -234,10 +231,13 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_format_is_named() {
-        let body = "SCALEDB MANIFEST 9\nwhatever\n";
-        let text = format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes()));
-        let error = Manifest::decode(text.as_bytes()).unwrap_err();
-        assert!(matches!(error, LogError::NewerFormat { found: 9, known: 1, .. }), "{error}");
+    fn another_format_is_named() {
+        let decoded = |format: u32| {
+            let body = format!("SCALEDB MANIFEST {format}\nwhatever\n");
+            let text = format!("{body}crc32c {:08x}\n", crc32c::crc32c(body.as_bytes()));
+            Manifest::decode(text.as_bytes()).unwrap_err()
+        };
+        assert!(matches!(decoded(9), LogError::NewerFormat { found: 9, known: FORMAT, .. }));
+        assert!(matches!(decoded(1), LogError::OlderFormat { found: 1, known: FORMAT, .. }));
     }
 }

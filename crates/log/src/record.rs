@@ -1,17 +1,18 @@
-//! What a commit leaves in the log: one record, all integers little-endian.
+//! What a commit leaves in the log: one record.
 //!
 //! ```text
 //!  transaction  0         8        12
-//!               ┌─────────┬────────┬──────────────┐
-//!               │commit_ts│ length │ ops ...      │     length: of the ops
+//!               ┌─────────┬────────┬──────────────┐     length: of the ops
+//!               │commit_ts│ length │ ops ...      │     both little-endian
 //!               └─────────┴────────┴──────────────┘
-//!  op           0     1         5         7
-//!               ┌─────┬─────────┬─────────┬───────┬────────┬─────────┐
-//!               │ tag │ table   │ key len │ key   │ len    │ bytes   │
-//!               └─────┴─────────┴─────────┴───────┴────────┴─────────┘
+//!  op           1 byte varint   varint          varint
+//!               ┌─────┬───────┬─────────┬─────┬─────┬───────┐
+//!               │ tag │ table │ key len │ key │ len │ bytes │
+//!               └─────┴───────┴─────────┴─────┴─────┴───────┘
 //!               1 insert: table, key, row       3 delete:  table, key (ends with the key)
 //!               2 update: table, key, columns   4 catalog: entry      (starts with len)
 //! ```
+//! In a transaction of small rows there are as many of these integers as bytes of data: hence varints.
 //! A transaction beyond [`SPLIT`] bytes is several records in a row, with one commit_ts.
 
 use crate::bytes::Bytes;
@@ -121,9 +122,8 @@ fn op<'a>(from: &mut Bytes<'a>) -> Option<Op<'a>> {
     if tag == CATALOG {
         return Some(Op::Catalog { entry: value(from)? });
     }
-    let table = TableId(from.u32()?);
-    let len = from.u16()?;
-    let key = from.take(usize::from(len))?;
+    let table = TableId(from.varint()?);
+    let key = value(from)?;
     match tag {
         INSERT => Some(Op::Insert { table, key, row: value(from)? }),
         UPDATE => Some(Op::Update { table, key, columns: value(from)? }),
@@ -133,7 +133,7 @@ fn op<'a>(from: &mut Bytes<'a>) -> Option<Op<'a>> {
 }
 
 fn value<'a>(from: &mut Bytes<'a>) -> Option<&'a [u8]> {
-    let len = from.u32()?;
+    let len = from.varint()?;
     from.take(usize::try_from(len).ok()?)
 }
 

@@ -12,7 +12,7 @@ use crate::log::Shared;
 use crate::record::{CATALOG, DELETE, INSERT, RECORD_HEADER, SPLIT, UPDATE};
 use crate::rules::Rule;
 use scaledb_base::limits::MAX_KEY_BYTES;
-use scaledb_base::{TableId, Timestamp, WorkerId};
+use scaledb_base::{TableId, Timestamp, WorkerId, varint};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use scaledb_sync::lock::{Mutex, MutexGuard};
@@ -189,16 +189,34 @@ fn close_record(bytes: &mut [u8], record: usize) {
     bytes[record + 8..record + RECORD_HEADER].copy_from_slice(&len.to_le_bytes());
 }
 
+/// Puts the length of the value behind `at` there, where one byte is free: it takes more.
+#[inline(never)]
+fn long_value(bytes: &mut Vec<u8>, at: usize) {
+    let end = bytes.len();
+    let len = u32::try_from(end - at - 1).expect("a row is far shorter than 4 GiB");
+    varint::push(bytes, len);
+    let mut head = [0; 5];
+    let head = &mut head[..bytes.len() - end];
+    head.copy_from_slice(&bytes[end..]);
+    bytes.truncate(end + head.len() - 1);
+    bytes.copy_within(at + 1..end, at + head.len());
+    bytes[at..at + head.len()].copy_from_slice(head);
+}
+
 impl Append<'_> {
     #[inline]
     fn op(&mut self, tag: u8, table: TableId, key: &[u8]) {
         assert!(key.len() <= MAX_KEY_BYTES, "a key of {} bytes", key.len());
         self.split();
-        let mut header = [tag, 0, 0, 0, 0, 0, 0];
-        header[1..5].copy_from_slice(&table.0.to_le_bytes());
-        header[5..].copy_from_slice(&(key.len() as u16).to_le_bytes());
         let bytes = &mut self.buffer.bytes;
-        bytes.extend_from_slice(&header);
+        if table.0 < 0x80 && key.len() < 0x80 {
+            // the usual case with one look at the buffer's capacity
+            bytes.extend_from_slice(&[tag, table.0 as u8, key.len() as u8]);
+        } else {
+            bytes.push(tag);
+            varint::push(bytes, table.0);
+            varint::push(bytes, key.len() as u32);
+        }
         bytes.extend_from_slice(key);
     }
 
@@ -206,11 +224,14 @@ impl Append<'_> {
     fn value(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let bytes = &mut self.buffer.bytes;
         let at = bytes.len();
-        bytes.extend_from_slice(&[0; 4]);
+        bytes.push(0);
         write(bytes);
-        let len = bytes.len() - at - 4;
-        let len = u32::try_from(len).expect("a row is far shorter than 4 GiB");
-        bytes[at..at + 4].copy_from_slice(&len.to_le_bytes());
+        let len = bytes.len() - at - 1;
+        if len < 0x80 {
+            bytes[at] = len as u8;
+        } else {
+            long_value(bytes, at);
+        }
     }
 
     #[inline]

@@ -175,16 +175,18 @@ fn segments_of_another_database_or_place_are_none() {
 }
 
 #[test]
-fn a_newer_format_is_refused_by_name() {
-    let (disk, ..) = log_of(&[10]);
-    disk.edit(SEGMENT, |bytes| {
-        bytes[8] = 2;
-        let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..4096]);
-        bytes[12..16].copy_from_slice(&crc.to_le_bytes());
-    });
-    let error = recover(&disk).unwrap_err();
-    assert!(
-        matches!(&error, LogError::NewerFormat { file, found: 2, known: 1 } if file == SEGMENT),
-        "{error}"
-    );
+fn another_format_is_refused_by_name() {
+    let refusal = |format: u8| {
+        let (disk, ..) = log_of(&[10]);
+        disk.edit(SEGMENT, |bytes| {
+            bytes[8] = format;
+            let crc = crc32c::crc32c_append(crc32c::crc32c(&bytes[..12]), &bytes[16..4096]);
+            bytes[12..16].copy_from_slice(&crc.to_le_bytes());
+        });
+        recover(&disk).unwrap_err()
+    };
+    let newer = refusal(3);
+    assert!(matches!(&newer, LogError::NewerFormat { file, found: 3, .. } if file == SEGMENT), "{newer}");
+    let older = refusal(1);
+    assert!(matches!(&older, LogError::OlderFormat { file, found: 1, .. } if file == SEGMENT), "{older}");
 }

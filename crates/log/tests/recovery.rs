@@ -9,10 +9,11 @@ use support::*;
 
 fn change() -> impl Strategy<Value = Change> {
     let bytes = |max: usize| prop::collection::vec(any::<u8>(), 0..max);
+    let table = || prop_oneof![8 => 0..9u32, 1 => 127..129u32, 1 => any::<u32>()];
     prop_oneof![
-        (0..9u32, bytes(40), bytes(3000)).prop_map(|(t, k, r)| Change::Insert(t, k, r)),
-        (0..9u32, bytes(40), bytes(100)).prop_map(|(t, k, c)| Change::Update(t, k, c)),
-        (0..9u32, bytes(1024)).prop_map(|(t, k)| Change::Delete(t, k)),
+        (table(), bytes(40), bytes(3000)).prop_map(|(t, k, r)| Change::Insert(t, k, r)),
+        (table(), bytes(40), bytes(100)).prop_map(|(t, k, c)| Change::Update(t, k, c)),
+        (table(), bytes(1024)).prop_map(|(t, k)| Change::Delete(t, k)),
         bytes(200).prop_map(Change::Catalog),
     ]
 }
@@ -255,4 +256,21 @@ fn a_log_that_was_not_read_is_not_continued() {
     let clock = scaledb_sync::clock::Clock::with_source(scaledb_sync::clock::Source::Counter, 1 << 40);
     let error = directory.start(replay, manual(), scaledb_sync::Arc::new(clock)).unwrap_err();
     assert!(matches!(error, LogError::NotReplayed));
+}
+
+#[test]
+fn values_come_back_whatever_their_length_takes() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    // a length of one byte, two, three and four
+    let lengths = [0, 1, 126, 127, 128, 129, 16_383, 16_384, 16_385, 2_097_151, 2_097_152];
+    let value = |len: usize| (0..len).map(|at| at as u8).collect::<Vec<_>>();
+    let changes: Vec<_> = lengths.map(|len| Change::Insert(1, vec![7], value(len))).into();
+    running.commit(0, &changes);
+    running.log.flush_once().unwrap();
+    drop(running);
+    // a long transaction is several records
+    let transactions = recover(&disk).unwrap().transactions;
+    let back: Vec<_> = transactions.into_iter().flat_map(|(_, changes)| changes).collect();
+    assert!(back == changes, "not shown: they are long");
 }

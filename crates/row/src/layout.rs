@@ -57,6 +57,14 @@ pub(crate) struct Place {
     pub(crate) null_mask: u8,
 }
 
+impl Place {
+    /// Whether the value is as long as a machine's integer, whatever its type.
+    #[inline]
+    pub(crate) fn is_integer(&self) -> bool {
+        !self.var && matches!(self.len, 1 | 2 | 4 | 8)
+    }
+}
+
 /// The byte layout of a table's rows.
 #[derive(Clone, Debug)]
 pub struct Layout {

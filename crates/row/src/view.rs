@@ -75,6 +75,20 @@ impl<'a> RowRef<'a> {
         f64::from_le_bytes(self.fixed(column))
     }
 
+    /// The value of a column of 1, 2, 4 or 8 bytes as an unsigned integer, whatever its type.
+    #[inline]
+    pub(crate) fn integer(&self, column: usize) -> Option<u64> {
+        let place = self.place(column);
+        match place.len {
+            _ if place.var => None,
+            1 => Some(u64::from(self.fixed::<1>(column)[0])),
+            2 => Some(u64::from(u16::from_le_bytes(self.fixed(column)))),
+            4 => Some(u64::from(u32::from_le_bytes(self.fixed(column)))),
+            8 => Some(u64::from_le_bytes(self.fixed(column))),
+            _ => None,
+        }
+    }
+
     /// Bytes, of fixed or variable length.
     #[inline]
     pub fn bytes(&self, column: usize) -> &'a [u8] {

@@ -162,6 +162,48 @@ proptest! {
 }
 
 #[test]
+fn integers_take_the_bytes_that_they_need() {
+    let columns = (0..200).map(|n| Column::new(&format!("c{n}"), ColumnType::Int8)).collect();
+    let schema = Schema::new(columns, &[KeyPart::asc(0)]).unwrap();
+    let layout = schema.layout();
+    let values = [0, 1, 255, 256, 0xFF_FFFF, 1 << 31, 1 << 40, i64::MAX >> 8, i64::MAX, -1, i64::MIN];
+    let lengths = [0, 1, 1, 2, 3, 4, 6, 7, 8, 8, 8];
+    // a column whose head takes one byte, and one whose head takes two
+    for (column, head) in [(7, 1), (8, 2), (199, 2)] {
+        for (value, length) in values.into_iter().zip(lengths) {
+            let mut row = RowBuf::new(&schema);
+            row.edit(&schema).set_i64(column, value);
+            let mut bytes = Vec::new();
+            layout.encode_columns([column].into_iter().collect(), row.words(), &mut bytes);
+            let whole_set = if column < 63 { head + length } else { bytes.len() };
+            assert_eq!(bytes.len(), whole_set, "{value} in column {column}");
+            let mut back = RowBuf::new(&schema).words().to_vec();
+            assert!(layout.decode_columns(&bytes, GroupSet::all(1), &mut back).is_ok());
+            assert_eq!(back, row.words());
+            for len in 1..if column < 63 { bytes.len() } else { 2 } {
+                assert!(layout.decode_columns(&bytes[..len], GroupSet::all(1), &mut back).is_err(), "cut");
+            }
+            // two words share a byte of lengths, and all but one of these are zero
+            let mut whole = Vec::new();
+            layout.encode_row(row.words(), &mut whole);
+            assert_eq!(whole.len(), 100 + length, "{value}");
+            assert_eq!(layout.decode_row(&whole, &mut back), Ok(()));
+            assert_eq!(back, row.words());
+        }
+    }
+    // an odd number of words; a length beyond a word; more behind the last word; far too many words
+    let odd = Schema::new(vec![Column::new("a", ColumnType::Int8)], &[KeyPart::asc(0)]).unwrap();
+    let mut words = Vec::new();
+    assert_eq!(odd.layout().decode_row(&[0xF1, 7], &mut words), Ok(()));
+    assert_eq!(words, [7]);
+    for bad in [&[0xF9, 1, 2, 3, 4, 5, 6, 7, 8, 9][..], &[0xF1], &[0xF1, 7, 0], &[0xA1, 7], &[]] {
+        assert!(odd.layout().decode_row(bad, &mut words).is_err(), "{bad:?}");
+    }
+    assert!(odd.layout().decode_row(&vec![0; 100 << 20], &mut words).is_err());
+    assert!(words.len() < 3 << 20, "bytes of nothing take no memory without bound");
+}
+
+#[test]
 fn bad_values_are_typed_errors_and_change_nothing() {
     let schema = schema();
     let mut row = RowBuf::new(&schema);

@@ -2,7 +2,7 @@
 
 use crate::bytes::Bytes;
 use crate::error::{LogError, Result};
-use crate::layout::{DatabaseId, FORMAT};
+use crate::layout::{DatabaseId, FORMAT, check_format};
 use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES, MAX_ROW_BYTES};
 
 pub(crate) const PART_HEADER: usize = 64;
@@ -56,7 +56,7 @@ fn header_crc(header: &[u8]) -> u32 {
 }
 
 /// # Errors
-/// [`LogError::Damaged`], [`LogError::NewerFormat`].
+/// [`LogError::Damaged`], [`LogError::NewerFormat`], [`LogError::OlderFormat`].
 pub(crate) fn check_header(bytes: &[u8], file: &str, database: DatabaseId, id: u64, part: u16) -> Result<()> {
     let damaged = |what: &str| LogError::damaged(file, 0, what);
     let mut from = Bytes(bytes);
@@ -65,9 +65,7 @@ pub(crate) fn check_header(bytes: &[u8], file: &str, database: DatabaseId, id: u
     if bytes.len() != PART_HEADER || magic != MAGIC || crc != header_crc(bytes) {
         return Err(damaged("the header does not have its checksum"));
     }
-    if format > FORMAT {
-        return Err(LogError::NewerFormat { file: file.to_owned(), found: format, known: FORMAT });
-    }
+    check_format(format, file)?;
     if bytes == encode_header(database, id, part) {
         Ok(())
     } else {
