@@ -1,7 +1,7 @@
 //! The bytes of segments and groups. `docs/log-format.md` draws them.
 
 use crate::bytes::{Bytes, timestamp};
-use crate::disk::{ALIGNMENT, AlignedVec};
+use crate::disk::Buffer;
 use crate::error::{LogError, Result};
 use crate::rules::Rule;
 use scaledb_base::Timestamp;
@@ -214,20 +214,13 @@ impl GroupHeader {
 }
 
 /// A group in the making. The buffer is used again.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct GroupBuilder {
-    bytes: AlignedVec,
+    bytes: Buffer,
     blocks: u32,
     newest: Timestamp,
     /// Of each block: where its header starts.
     starts: Vec<usize>,
-}
-
-impl Default for GroupBuilder {
-    fn default() -> Self {
-        let bytes = AlignedVec::new(ALIGNMENT);
-        Self { bytes, blocks: 0, newest: Timestamp::ZERO, starts: Vec::new() }
-    }
 }
 
 impl GroupBuilder {
@@ -235,11 +228,8 @@ impl GroupBuilder {
     pub(crate) fn clear(&mut self) {
         /// What a buffer may keep.
         const KEPT: usize = 64 << 20;
-        if self.bytes.capacity() > KEPT {
-            self.bytes = AlignedVec::new(ALIGNMENT);
-        }
-        self.bytes.clear();
-        self.bytes.resize(GROUP_HEADER, 0);
+        self.bytes.clear(KEPT);
+        self.bytes.resize(GROUP_HEADER);
         self.starts.clear();
         self.blocks = 0;
         self.newest = Timestamp::ZERO;
@@ -283,7 +273,7 @@ impl GroupBuilder {
             self.bytes[start..start + 4].copy_from_slice(&crc.to_le_bytes());
         }
         let length = self.padded();
-        self.bytes.resize(length as usize, 0);
+        self.bytes.resize(length as usize);
         let header =
             GroupHeader { number, incarnation, length, horizon, newest: self.newest, blocks: self.blocks };
         header.write(seed, &mut self.bytes);

@@ -9,7 +9,7 @@
 //! Writing over blocks that the file has already syncs more than twice as fast as making it grow. A file gets
 //! the name of a segment when all of its header is durable: a segment without a valid header is damaged.
 
-use crate::disk::{ALIGNMENT, AlignedVec, Disk, File};
+use crate::disk::{Buffer, Disk, File};
 use crate::error::{IoContext, LogError, Result};
 use crate::layout::{PAGE, SegmentHeader};
 use crate::name::{self, HOLD};
@@ -108,8 +108,8 @@ fn write_segment(
         }
         None => {
             let file = disk.create(name).context("create", name)?;
-            let mut zeros = AlignedVec::new(ALIGNMENT);
-            zeros.resize(CHUNK.min(len as usize), 0);
+            let mut zeros = Buffer::new();
+            zeros.resize(CHUNK.min(len as usize));
             let mut offset = 0;
             while offset < len {
                 if given_up() {

@@ -14,6 +14,8 @@ const ALLOWED: &[&str] = &[
     // rows of a transaction are named by address
     "crates/engine/src/worker.rs",
     "crates/verify/src/reference.rs",
+    // the kernel is told where it may use huge pages
+    "crates/log/src/disk/buffer.rs",
     // the kernel reads a buffer while a submission runs
     "crates/log/src/disk/uring.rs",
     // records and pending lists outlive their lock-free readers by rules that no type can say

@@ -9,22 +9,20 @@
 //!   [`Disk::sync_names`] returned `Ok`.
 //! - After an `Err` nothing is known about the file.
 
+mod buffer;
 mod real;
 #[cfg(target_os = "linux")]
 mod uring;
 
+pub use buffer::Buffer;
 pub use real::{RealDisk, Submission};
 
-use aligned_vec::{AVec, ConstAlign};
 use std::fmt;
 use std::io;
 
 /// What is written from a multiple of it in memory, to a multiple of it in the file, in multiples of it, may go past
 /// the page cache. That of disks is 512 or 4096 bytes.
 pub const ALIGNMENT: usize = 4096;
-
-/// A vector that starts at a multiple of [`ALIGNMENT`].
-pub type AlignedVec = AVec<u8, ConstAlign<ALIGNMENT>>;
 
 /// One directory.
 pub trait Disk: Send + Sync + fmt::Debug + 'static {

@@ -69,8 +69,9 @@ fn what_was_written_is_read_again() {
 fn aligned_and_other_writes_of_one_file_are_seen_by_all() {
     let place = Place::new();
     for disk in place.disks() {
-        let mut page = super::super::AlignedVec::new(ALIGNMENT);
-        page.resize(2 * ALIGNMENT, 7);
+        let mut page = super::super::Buffer::new();
+        page.resize(2 * ALIGNMENT);
+        page.fill(7);
         assert!(is_aligned(&page, 8192) && is_aligned(&page[4096..], 4096));
         assert!(!is_aligned(&page, 8191) && !is_aligned(&page[1..], 0) && !is_aligned(&page[..100], 0));
         assert!(!is_aligned(&[], 0));
