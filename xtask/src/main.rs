@@ -24,7 +24,10 @@ fn main() -> ExitCode {
 }
 
 fn tidy(only: Option<&str>) -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
+    // asked at run time: clones that share a target directory share this program
+    let manifest =
+        std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let root = Path::new(&manifest).parent().expect("xtask lies in the workspace");
     let tree = match tidy::Tree::read(root) {
         Ok(tree) => tree,
         Err(error) => {

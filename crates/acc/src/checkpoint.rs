@@ -33,12 +33,10 @@ struct Walker<'a> {
     leaf: LeafRead,
     /// The latest timestamp met.
     newest: Timestamp,
-    /// Of keys and rows.
-    bytes: u64,
     pacer: Pacer<'a>,
 }
 
-/// Writes a checkpoint and waits until it is in force. Returns its size in bytes, about.
+/// Writes a checkpoint and waits until it is in force. Returns its size in bytes.
 ///
 /// # Errors
 /// The log has failed; too many workers. The checkpoint before stays in force.
@@ -58,8 +56,7 @@ pub(crate) fn write(shared: &Arc<Shared>, log: &Arc<Log>, pace: Pace, stop: &Ato
         }
         let mut newest = newest.lock();
         *newest = newest.max(walker.newest);
-        walker.part.finish().map_err(failed)?;
-        Ok(walker.bytes)
+        walker.part.finish().map_err(failed)
     };
     let bytes = in_parallel(pace.threads.min(tables.len()).max(1), |_| walk())?;
     let newest = *newest.lock();
@@ -75,7 +72,6 @@ impl<'a> Walker<'a> {
             row: Vec::new(),
             leaf: LeafRead::new(),
             newest: Timestamp::ZERO,
-            bytes: 0,
             pacer: Pacer::new(pace, stop),
         })
     }
@@ -155,7 +151,6 @@ impl<'a> Walker<'a> {
             Presence::Absent => Ok(()),
             Presence::Live(words) => {
                 let row = &self.row[..words];
-                self.bytes += (record.key().len() + words * 8) as u64;
                 let write = |out: &mut Vec<u8>| layout.encode_row(row, out);
                 self.part.row(table.id, record.key(), &stamps[..groups], write).map_err(failed)
             }

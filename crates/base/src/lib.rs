@@ -1,4 +1,4 @@
-//! Ids, timestamps, limits and errors: the words that every other crate shares.
+//! Ids, timestamps, limits and errors: the words that every other crate shares; and the bytes of small integers.
 
 pub mod error;
 pub mod ids;

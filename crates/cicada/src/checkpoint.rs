@@ -59,12 +59,10 @@ struct Walker<'a> {
     leaf: LeafRead,
     /// The latest timestamp met.
     newest: u64,
-    /// Of keys and rows.
-    bytes: u64,
     pacer: Pacer<'a>,
 }
 
-/// Writes a checkpoint and waits until it is in force. Returns its size in bytes, about.
+/// Writes a checkpoint and waits until it is in force. Returns its size in bytes.
 ///
 /// # Errors
 /// The log has failed; too many workers. The checkpoint before stays in force.
@@ -87,8 +85,7 @@ pub(crate) fn write(shared: &Arc<Shared>, log: &Arc<Log>, pace: Pace, stop: &Ato
         }
         let mut newest = newest.lock();
         *newest = walker.newest.max(*newest);
-        walker.part.finish().map_err(failed)?;
-        Ok(walker.bytes)
+        walker.part.finish().map_err(failed)
     };
     let bytes = in_parallel(pace.threads.min(tables.len()).max(1), |_| walk())?;
     let newest = Timestamp::from_raw(*newest.lock());
@@ -108,7 +105,6 @@ impl<'a> Walker<'a> {
             part: checkpoint.part().map_err(failed)?,
             leaf: LeafRead::new(),
             newest: 0,
-            bytes: 0,
             pacer: Pacer::new(pace, stop),
         })
     }
@@ -182,7 +178,6 @@ impl<'a> Walker<'a> {
         }
         // SAFETY: as above.
         let row = unsafe { Version::from_raw(visible.version).row() };
-        self.bytes += (record.key().len() + row.len() * 8) as u64;
         let write = |out: &mut Vec<u8>| table.schema.layout().encode_row(row, out);
         self.part.row(table.id, record.key(), &[wts], write).map_err(failed)
     }

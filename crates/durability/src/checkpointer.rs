@@ -9,7 +9,7 @@ use scaledb_sync::{Arc, thread};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Writes a checkpoint at a pace, unless it is told to stop. Returns its size in bytes, about.
+/// Writes a checkpoint at a pace, unless it is told to stop. Returns its size in bytes.
 type Write = std::sync::Arc<dyn Fn(Pace, &AtomicBool) -> Result<u64> + Send + Sync>;
 
 /// How fast a checkpoint may go.

@@ -207,11 +207,11 @@ impl PartWriter {
         Ok(())
     }
 
-    /// Writes and syncs the rest.
+    /// Writes and syncs the rest. Returns the length of the part, in bytes.
     ///
     /// # Errors
     /// [`LogError::Io`]; the log is closed, or has failed.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(mut self) -> Result<u64> {
         if self.rows_in_block > 0 {
             self.write_block()?;
         }
@@ -230,6 +230,6 @@ impl PartWriter {
         if let Some(place) = self.parts.lock().get_mut(usize::from(self.part)) {
             *place = Some(entry);
         }
-        Ok(())
+        Ok(bytes)
     }
 }
