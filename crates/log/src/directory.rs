@@ -64,7 +64,7 @@ impl DatabaseDir {
     /// of `engine`.
     ///
     /// # Errors
-    /// [`LogError::Locked`], [`LogError::Foreign`], [`LogError::WrongEngine`], [`LogError::NewerFormat`],
+    /// [`LogError::Locked`], [`LogError::Foreign`], [`LogError::WrongEngine`], [`LogError::NewerFormat`], [`LogError::OlderFormat`],
     /// [`LogError::Damaged`], [`LogError::Io`].
     pub fn open(disk: Arc<dyn Disk>, engine: &str) -> Result<Self> {
         let lock = lock(&*disk, LOCK)?;
@@ -101,7 +101,7 @@ impl DatabaseDir {
     /// Finds out what the log consists of, and where it ends.
     ///
     /// # Errors
-    /// [`LogError::Damaged`], [`LogError::NewerFormat`], [`LogError::Io`].
+    /// [`LogError::Damaged`], [`LogError::NewerFormat`], [`LogError::OlderFormat`], [`LogError::Io`].
     pub fn replay(&self) -> Result<Replay> {
         let scan = scan(&*self.disk, &self.manifest)?;
         Ok(Replay::new(self.disk.clone(), self.manifest.clone(), scan))

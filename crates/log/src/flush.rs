@@ -277,7 +277,7 @@ impl Shared {
         ending.orderly = true;
     }
 
-    /// A group costs as much processor time as two dozen commits, whatever it holds. So while commits come in
+    /// A group costs as much processor time as some twenty commits. So while commits come in
     /// quick succession it waits for more, as long as each step makes it an eighth larger. With clients that all
     /// wait for this very group, that is one step. A `stream` of commits waits for nothing: there each step is
     /// three times as long as the one before, since to wake up costs the commits a core.

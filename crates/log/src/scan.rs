@@ -140,7 +140,7 @@ struct Walk {
 /// Finds out what the log consists of.
 ///
 /// # Errors
-/// [`LogError::Damaged`] by the damage rule; [`LogError::NewerFormat`]; [`LogError::Io`].
+/// [`LogError::Damaged`] by the damage rule; [`LogError::NewerFormat`], [`LogError::OlderFormat`]; [`LogError::Io`].
 pub(crate) fn scan(disk: &dyn Disk, manifest: &Manifest) -> Result<Scan> {
     let headed = read_headers(disk, manifest)?;
     let first = manifest.first_segment;

@@ -264,6 +264,20 @@ fn a_checkpoint_of_an_opening_without_commits_is_whole() {
 }
 
 #[test]
+fn a_part_says_how_long_its_file_is() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let begin = running.put_durable(10);
+    let checkpoint = running.log.begin_checkpoint(begin).unwrap();
+    let mut part = checkpoint.part().unwrap();
+    part.row(TableId(1), b"key", &[begin.raw()], |out| out.extend_from_slice(&[7; 100])).unwrap();
+    let length = part.finish().unwrap();
+    checkpoint.finish(b"the catalog", begin).unwrap();
+    let file = disk.names().into_iter().find(|name| name.starts_with("checkpoint-")).unwrap();
+    assert_eq!(length, disk.read(&file).len() as u64);
+}
+
+#[test]
 fn every_flipped_bit_of_a_checkpoint_is_named() {
     let disk = MemDisk::new();
     let running = start(&disk);

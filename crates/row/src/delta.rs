@@ -44,6 +44,7 @@ fn significant(word: u64) -> usize {
 /// Takes a word of `len` bytes from the front.
 #[inline]
 fn take_word(from: &mut &[u8], len: usize) -> Result<u64, Malformed> {
+    // usual, and cheaper: eight bytes are there, of which the upper ones are taken off
     if let Some((word, _)) = from.split_first_chunk::<8>().filter(|_| len < 8) {
         *from = &from[len..];
         return Ok(u64::from_le_bytes(*word) & ((1 << (8 * len)) - 1));
@@ -65,14 +66,9 @@ impl Layout {
                 varint::push(out, head(NULL));
             } else if let Some(value) = row.integer(column) {
                 let length = significant(value);
-                // copies of known length, of which the end is taken back, are cheaper
-                if column < 8 {
-                    let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
-                    out.extend_from_slice(&[head(length) as u8, a, b, c, d, e, f, g, h]);
-                } else {
-                    varint::push(out, head(length));
-                    out.extend_from_slice(&value.to_le_bytes());
-                }
+                varint::push(out, head(length));
+                // a copy of known length, of which the end is taken back, is cheaper
+                out.extend_from_slice(&value.to_le_bytes());
                 out.truncate(out.len() - 8 + length);
             } else {
                 let value = row.bytes(column);

@@ -79,14 +79,12 @@ impl<'a> RowRef<'a> {
     #[inline]
     pub(crate) fn integer(&self, column: usize) -> Option<u64> {
         let place = self.place(column);
-        match place.len {
-            _ if place.var => None,
-            1 => Some(u64::from(self.fixed::<1>(column)[0])),
-            2 => Some(u64::from(u16::from_le_bytes(self.fixed(column)))),
-            4 => Some(u64::from(u32::from_le_bytes(self.fixed(column)))),
-            8 => Some(u64::from_le_bytes(self.fixed(column))),
-            _ => None,
-        }
+        place.is_integer().then(|| {
+            // aligned by its length, so it lies within a word
+            let (at, bits) = (place.at as usize, 8 * u32::from(place.len));
+            let word = self.bytes[at & !7..].first_chunk().expect("rows are whole words");
+            u64::from_le_bytes(*word) >> (8 * (at & 7)) & (u64::MAX >> (64 - bits))
+        })
     }
 
     /// Bytes, of fixed or variable length.

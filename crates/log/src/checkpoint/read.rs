@@ -58,7 +58,7 @@ impl Checkpoint {
     /// Opens part `n`, below [`Checkpoint::parts`].
     ///
     /// # Errors
-    /// [`LogError::Damaged`], [`LogError::NewerFormat`], [`LogError::Io`].
+    /// [`LogError::Damaged`], [`LogError::NewerFormat`], [`LogError::OlderFormat`], [`LogError::Io`].
     pub fn part(&self, n: usize) -> Result<PartReader> {
         let part = u16::try_from(n).unwrap_or(u16::MAX);
         let name = name::checkpoint(self.entry.id, part);
