@@ -5,7 +5,7 @@ use crate::stream::Socket;
 use scaledb_pgwire::{Report, SqlState, Status};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use scaledb_sync::lock::Mutex;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Milliseconds since the server started, as of the last turn of the watch: reading it costs a load.
@@ -90,8 +90,17 @@ pub struct Timeouts {
     pub idle_in_transaction: Duration,
 }
 
-/// Stops the statement that a session runs. May be called by any thread at any time.
-pub type Canceller = Arc<dyn Fn() + Send + Sync>;
+/// Stops what a session runs: a batch of statements, named by its number, so that a late call stops no other one. Any
+/// thread may call it at any time.
+pub trait Cancels: Send + Sync {
+    /// The number of the batch that runs, or of the last one that did. It grows.
+    fn running(&self) -> u64;
+    /// Stops the batch with this number, if it still runs.
+    fn stop(&self, number: u64);
+}
+
+/// See [`Cancels`].
+pub type Canceller = Arc<dyn Cancels>;
 
 /// Counts of one connection; only its own thread writes them.
 #[derive(Debug, Default)]
@@ -123,13 +132,13 @@ pub(crate) struct Control {
     state: AtomicU64,
     /// When the statement began.
     begun: AtomicU64,
-    /// A [`Cancel`], or 0.
-    cancel: AtomicU32,
+    /// The newest batch that was cancelled, and in the low byte the [`Cancel`]; 0 if none was.
+    cancel: AtomicU64,
     /// An [`Ending`], or 0.
     ending: AtomicU32,
     statement_timeout: AtomicU64,
     idle_timeout: AtomicU64,
-    canceller: Mutex<Option<Canceller>>,
+    canceller: OnceLock<Canceller>,
     pub(crate) counts: Counts,
 }
 
@@ -142,17 +151,18 @@ impl Control {
             ticks,
             state: AtomicU64::new(pack(Phase::Authenticating, now)),
             begun: AtomicU64::new(now),
-            cancel: AtomicU32::new(0),
+            cancel: AtomicU64::new(0),
             ending: AtomicU32::new(0),
             statement_timeout: AtomicU64::new(0),
             idle_timeout: AtomicU64::new(0),
-            canceller: Mutex::new(None),
+            canceller: OnceLock::new(),
             counts: Counts::default(),
         }
     }
 
     pub(crate) fn open(&self, canceller: Canceller, timeouts: Timeouts) {
-        *self.canceller.lock() = Some(canceller);
+        // a connection is opened once
+        let _ = self.canceller.set(canceller);
         self.set_timeouts(timeouts);
         self.enter(Phase::Idle);
     }
@@ -164,10 +174,8 @@ impl Control {
         self.idle_timeout.store(millis(timeouts.idle_in_transaction), Ordering::Relaxed);
     }
 
-    /// A statement begins.
+    /// A batch of statements has begun: its number is the one that runs.
     pub(crate) fn begin(&self) {
-        // pairs with `cancel`: who cancels after this cancels this statement
-        self.cancel.store(0, Ordering::Release);
         // pairs with nothing: the watch may see it a turn late
         self.begun.store(self.ticks.now(), Ordering::Relaxed);
         self.enter(Phase::Busy);
@@ -201,25 +209,37 @@ impl Control {
         (Phase::ALL[(state & 0xff) as usize], state >> 8)
     }
 
+    /// The number of the batch that runs, or of the last one that did.
+    fn running(&self) -> u64 {
+        self.canceller.get().map_or(0, |canceller| canceller.running())
+    }
+
     /// Cancels the statement that runs, if one does.
     pub(crate) fn cancel(&self, why: Cancel) {
-        if !matches!(self.state().0, Phase::Busy | Phase::Copying) {
-            return;
+        // the phase is loaded first: a batch that it shows has its number already
+        if matches!(self.state().0, Phase::Busy | Phase::Copying) {
+            self.stop(self.running(), why);
         }
-        // pairs with `cancelled`: the reason is there before the flag is up
-        if self.cancel.swap(why as u32, Ordering::AcqRel) == 0
-            && let Some(cancel) = &*self.canceller.lock()
-        {
-            cancel();
+    }
+
+    /// Cancels the batch with this number, if it still runs.
+    fn stop(&self, number: u64, why: Cancel) {
+        let word = number << 8 | why as u64;
+        // pairs with `cancelled`: the reason is there before the batch is told. The first one stays.
+        let noted = self
+            .cancel
+            .try_update(Ordering::AcqRel, Ordering::Acquire, |noted| (noted >> 8 < number).then_some(word));
+        if let (Ok(_), Some(canceller)) = (noted, self.canceller.get()) {
+            canceller.stop(number);
         }
     }
 
     /// Why the statement was cancelled that ended just now.
     pub(crate) fn cancelled(&self) -> Option<Cancel> {
-        // pairs with `cancel`
-        let reason = self.cancel.load(Ordering::Acquire);
+        // pairs with `stop`
+        let noted = self.cancel.load(Ordering::Acquire);
         let all = [Cancel::Request, Cancel::Timeout, Cancel::Shutdown, Cancel::Gone];
-        all.into_iter().find(|why| *why as u32 == reason)
+        all.into_iter().find(|why| noted == self.running() << 8 | *why as u64)
     }
 
     /// Ends the connection as soon as it waits for its client.
@@ -239,6 +259,8 @@ impl Control {
     /// What the watch does about a connection whose time is up.
     pub(crate) fn watch(&self, now: u64, authentication: u64, look_for_gone: bool) {
         let over = |since: u64, limit: u64| limit > 0 && now.saturating_sub(since) > limit;
+        // loaded before the times: they may be those of a later batch, but never of an earlier one
+        let number = self.running();
         let (phase, since) = self.state();
         // pair with nothing: see `set_timeouts`
         let (statement, idle) =
@@ -253,14 +275,14 @@ impl Control {
                 self.end(Ending::IdleInTransaction);
                 self.socket.close(std::net::Shutdown::Read);
             }
-            Phase::Busy if over(since, statement) => self.cancel(Cancel::Timeout),
+            Phase::Busy if over(since, statement) => self.stop(number, Cancel::Timeout),
             // pairs with nothing: see `begin`
             Phase::Copying if over(self.begun.load(Ordering::Relaxed), statement) => {
-                self.cancel(Cancel::Timeout);
+                self.stop(number, Cancel::Timeout);
             }
             // nobody waits for the answer any more
             Phase::Busy if look_for_gone && over(since, GONE_MILLIS) && self.socket.is_gone() => {
-                self.cancel(Cancel::Gone);
+                self.stop(number, Cancel::Gone);
             }
             _ => {}
         }

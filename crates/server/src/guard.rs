@@ -8,6 +8,8 @@ use scaledb_sync::Arc;
 pub trait Limited: Backend {
     /// Its time limits, if they have changed since the last call.
     fn new_timeouts(&mut self) -> Option<Timeouts>;
+    /// A batch of statements begins: what ran before cannot be cancelled any more.
+    fn begin(&mut self);
 }
 
 pub(crate) struct Guarded<B> {
@@ -26,6 +28,7 @@ impl<B: Limited> Guarded<B> {
     fn begin(&mut self) {
         if !self.busy {
             self.busy = true;
+            self.session.begin();
             self.control.begin();
         }
     }

@@ -25,7 +25,7 @@ mod stream;
 mod tls;
 
 pub use config::{Config, EngineKind, StartError, TlsFiles};
-pub use control::{Canceller, Timeouts};
+pub use control::{Canceller, Cancels, Timeouts};
 pub use door::{NewSession, Sessions};
 pub use guard::Limited;
 pub use rules::{Over, Rule, Verdict};

@@ -1,6 +1,6 @@
 //! Sessions of the SQL database behind the protocol: names, values and errors of one in the words of the other.
 
-use crate::control::Timeouts;
+use crate::control::{Cancels, Timeouts};
 use crate::door::{NewSession, Sessions};
 use crate::guard::Limited;
 use scaledb_engine::Engine;
@@ -68,7 +68,7 @@ where
             },
             pid,
             parameters: parameters.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            canceller: Arc::new(move || cancel.cancel()),
+            canceller: Arc::new(Stopper(cancel)),
         })
     }
 
@@ -92,6 +92,19 @@ where
             each("scaledb_log_transactions", "Transactions written to the log", log.transactions);
         }
         each("scaledb_memory_bytes", "Memory of rows and indexes", stats.memory_bytes);
+    }
+}
+
+/// Cancels statements of a session.
+struct Stopper(scaledb_sql::Cancel);
+
+impl Cancels for Stopper {
+    fn running(&self) -> u64 {
+        self.0.running()
+    }
+
+    fn stop(&self, number: u64) {
+        self.0.stop(number);
     }
 }
 
@@ -164,6 +177,10 @@ impl<E: Engine> SqlSession<E> {
 }
 
 impl<E: Engine> Limited for SqlSession<E> {
+    fn begin(&mut self) {
+        self.session.begin_batch();
+    }
+
     fn new_timeouts(&mut self) -> Option<Timeouts> {
         let generation = Some(self.session.settings_generation());
         if self.settings_generation == generation {

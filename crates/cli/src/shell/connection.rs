@@ -99,11 +99,8 @@ pub(crate) trait Connection {
     /// The state of the transaction.
     fn transaction(&self) -> Transaction;
 
-    /// Cancels what runs.
-    fn canceller(&self) -> Canceller;
-
-    /// A cancellation that came too late for its statement is forgotten.
-    fn settle(&mut self) {}
+    /// Cancels the statement that is run next.
+    fn canceller(&mut self) -> Canceller;
 
     /// The name of the database.
     fn database(&self) -> &str;

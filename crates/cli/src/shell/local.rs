@@ -95,13 +95,11 @@ impl Connection for Local {
         }
     }
 
-    fn canceller(&self) -> Canceller {
+    fn canceller(&mut self) -> Canceller {
+        // an interrupt may come before the statement runs
+        self.session.begin_batch();
         let cancel = self.session.cancel_handle();
         Arc::new(move || cancel.cancel())
-    }
-
-    fn settle(&mut self) {
-        self.session.cancel_handle().withdraw();
     }
 
     fn database(&self) -> &str {

@@ -223,7 +223,6 @@ impl Shell {
             self.interrupt.arm(connection.canceller());
             let result = connection.run(sql, &mut printer);
             self.interrupt.disarm();
-            connection.settle();
             result
         };
         let elapsed = began.elapsed();
@@ -268,7 +267,6 @@ impl Shell {
             self.interrupt.arm(connection.canceller());
             let result = connection.run(sql, &mut keeper);
             self.interrupt.disarm();
-            connection.settle();
             result
         };
         match result {

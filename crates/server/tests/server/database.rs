@@ -112,3 +112,18 @@ fn settings_that_there_are_not_are_refused_at_the_start() {
     assert_eq!(with("-c statement_timeout=1min -c geqo=off -c my.own=x --search-path=public"), None);
     server.stop();
 }
+
+#[test]
+fn a_late_timeout_does_not_hit_the_next_statement() {
+    let (server, _) = start();
+    let mut client = parameters(server.addresses()[0]).connect(NoTls).unwrap();
+    for more in 0..20 {
+        // both the session and the watch see that the time is up, one of them later
+        client.batch_execute(&format!("set statement_timeout = {}", 20 + more)).unwrap();
+        let error = client.batch_execute("select pg_sleep(20)").unwrap_err();
+        assert_eq!(error.code().unwrap().code(), "57014");
+        client.batch_execute("set statement_timeout = 0").unwrap();
+        client.batch_execute("select count(*) from generate_series(1, 2000)").unwrap();
+    }
+    server.stop();
+}

@@ -5,9 +5,9 @@ use postgres::{Client, NoTls};
 use scaledb_pgwire::{
     Backend, Bind, Column, Format, Oids, Reply, Report, Result, SqlState, Startup, Status, Step, Tag,
 };
-use scaledb_server::{Config, Limited, NewSession, Server, Sessions, Timeouts};
+use scaledb_server::{Cancels, Config, Limited, NewSession, Server, Sessions, Timeouts};
 use scaledb_sync::Arc;
-use scaledb_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::thread;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct Naps(pub(crate) AtomicU32);
 
 pub(crate) struct Nap {
-    cancel: Arc<AtomicBool>,
+    cancel: Arc<Batches>,
     open: bool,
     failed: bool,
     timeouts: Timeouts,
@@ -30,13 +30,13 @@ impl Sessions for Naps {
         if startup.database == "nowhere" {
             return Err(Report::error(SqlState(*b"3D000"), "database \"nowhere\" does not exist"));
         }
-        let cancel = Arc::new(AtomicBool::new(false));
-        let flag = cancel.clone();
+        let cancel = Arc::new(Batches::default());
+        let canceller = cancel.clone();
         Ok(NewSession {
             session: Nap { cancel, open: false, failed: false, timeouts, changed: false },
             pid: self.0.fetch_add(1, Ordering::SeqCst) as i32,
             parameters: vec![("server_version".into(), "15.0".into())],
-            canceller: Arc::new(move || flag.store(true, Ordering::SeqCst)),
+            canceller,
         })
     }
 
@@ -45,7 +45,34 @@ impl Sessions for Naps {
     }
 }
 
+/// The batches of a session: which runs, and which is to stop.
+#[derive(Default)]
+pub(crate) struct Batches {
+    running: AtomicU64,
+    stopped: AtomicU64,
+}
+
+impl Batches {
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst) == self.running.load(Ordering::SeqCst)
+    }
+}
+
+impl Cancels for Batches {
+    fn running(&self) -> u64 {
+        self.running.load(Ordering::SeqCst)
+    }
+
+    fn stop(&self, number: u64) {
+        self.stopped.fetch_max(number, Ordering::SeqCst);
+    }
+}
+
 impl Limited for Nap {
+    fn begin(&mut self) {
+        self.cancel.running.fetch_add(1, Ordering::SeqCst);
+    }
+
     fn new_timeouts(&mut self) -> Option<Timeouts> {
         std::mem::take(&mut self.changed).then_some(self.timeouts)
     }
@@ -61,14 +88,13 @@ impl Backend for Nap {
     }
 
     fn query(&mut self, sql: &str, reply: &mut Reply<'_>) -> Result<Step> {
-        self.cancel.store(false, Ordering::SeqCst);
         let (word, number) = sql.split_once(' ').unwrap_or((sql, "0"));
         let time = Duration::from_millis(number.parse().unwrap_or(0));
         match word {
             "nap" | "work" => {
                 let end = Instant::now() + time;
                 while Instant::now() < end {
-                    if word == "nap" && self.cancel.load(Ordering::SeqCst) {
+                    if word == "nap" && self.cancel.is_stopped() {
                         self.failed = true;
                         let what = "canceling statement due to user request";
                         return Err(Report::error(SqlState::QUERY_CANCELED, what));

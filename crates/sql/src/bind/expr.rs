@@ -67,7 +67,9 @@ impl Binder<'_> {
                     if is_reg(to) && !text.starts_with(|c: char| c.is_ascii_digit()) {
                         return self.session_cast(Typed::constant(Value::Text(text), Type::TEXT), to);
                     }
-                    let read_as = if explicit && !to.array { to.plain() } else { to };
+                    // the fields of an interval's type say what a number without a unit is
+                    let modified = !explicit || to.array || to.base == Base::Interval;
+                    let read_as = if modified { to } else { to.plain() };
                     let value = Value::parse(&text, read_as, self.env)?;
                     let value = scaledb_types::cast::apply_typmod(value, to, explicit)?;
                     return Ok(Typed::constant(value, to));

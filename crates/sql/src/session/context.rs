@@ -4,9 +4,9 @@ use crate::activity::Known;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
 use crate::plan::ForeignKey;
+use crate::session::cancel::Cancel;
 use crate::trace::Number;
 use scaledb_catalog::{Catalog, ForeignKeyDesc};
-use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_types::{Env, Result, SqlError, SqlState, Value};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ pub(crate) struct Context<'a> {
     pub(crate) budget: &'a Arc<Budget>,
     /// Bytes for sorts, groups and kept rows.
     pub(crate) memory_limit: usize,
-    pub(crate) cancel: &'a AtomicBool,
+    pub(crate) cancel: &'a Cancel,
     pub(crate) deadline: Option<Instant>,
     pub(crate) host: &'a dyn Host,
     pub(crate) constraints: &'a ConstraintModes,
@@ -63,9 +63,8 @@ impl Context<'_> {
     /// # Errors
     /// 57014.
     pub(crate) fn check_cancel(&self) -> Result<()> {
-        // the flag stands alone: what the canceller did before does not matter
-        if self.cancel.load(Ordering::Relaxed) {
-            self.cancel.store(false, Ordering::Relaxed);
+        if self.cancel.is_due() {
+            self.cancel.obeyed();
             return Err(SqlError::new(SqlState::QUERY_CANCELED, "canceling statement due to user request"));
         }
         if self.deadline.is_some_and(|deadline| Instant::now() > deadline) {

@@ -12,6 +12,7 @@
 //! ```
 
 mod ahead;
+pub(crate) mod cancel;
 pub(crate) mod context;
 mod copy;
 mod copy_text;
@@ -32,12 +33,12 @@ use crate::gate::Flag;
 use crate::memory::Reservation;
 use crate::plan::cache::{Held, OwnPlans};
 use crate::workers::Place;
+pub use cancel::Cancel;
 use context::ConstraintModes;
 use cursor::Portal;
 use rapidhash::fast::RandomState;
 use scaledb_engine::{Engine, Worker};
 use scaledb_keys::KeyBuf;
-use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_types::{Env, Result, SqlError, SqlState};
 use state::State;
 use std::collections::{HashMap, VecDeque};
@@ -67,7 +68,9 @@ pub struct Session<E: Engine> {
     activity: Arc<Activity>,
     transaction: Transaction,
     constraints: ConstraintModes,
-    cancel: Arc<AtomicBool>,
+    cancel: Cancel,
+    /// A batch of statements has begun: see [`Session::begin_batch`].
+    in_batch: bool,
     cache: OwnPlans,
     cache_version: u64,
     statements: HashMap<String, prepared::Statement, RandomState>,
@@ -85,22 +88,6 @@ pub struct Session<E: Engine> {
     foreseen: Vec<(Held, KeyBuf)>,
     /// A message that is on its way to the session.
     arriving: Option<Reservation>,
-}
-
-/// Cancels the statement that a session runs, from another thread.
-#[derive(Clone, Debug)]
-pub struct Cancel(Arc<AtomicBool>);
-
-impl Cancel {
-    /// The statement at hand fails with 57014; without one, the next.
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed); // the flag stands alone
-    }
-
-    /// Takes a request back that came after the end of its statement: the next one runs.
-    pub fn withdraw(&self) {
-        self.0.store(false, Ordering::Relaxed); // the flag stands alone
-    }
 }
 
 impl<E: Engine> Session<E> {
@@ -123,7 +110,8 @@ impl<E: Engine> Session<E> {
             activity,
             transaction: Transaction::default(),
             constraints: ConstraintModes::default(),
-            cancel: Arc::new(AtomicBool::new(false)),
+            cancel: Cancel::new(),
+            in_batch: false,
             cache: OwnPlans::default(),
             cache_version: version,
             statements: HashMap::default(),
@@ -199,7 +187,17 @@ impl<E: Engine> Session<E> {
 
     /// Cancels statements of this session from elsewhere.
     pub fn cancel_handle(&self) -> Cancel {
-        Cancel(self.cancel.clone())
+        self.cancel.clone()
+    }
+
+    /// A batch of statements begins: a simple query, or extended messages up to a Sync. Cancel requests for an earlier
+    /// one do not count from now on. What runs statements calls it, too; nothing happens if the batch has begun.
+    #[inline]
+    pub fn begin_batch(&mut self) {
+        if !self.in_batch {
+            self.in_batch = true;
+            self.cancel.advance();
+        }
     }
 
     /// The state of the transaction.
@@ -239,7 +237,9 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// The first statement's that fails; those behind it are not run.
     pub fn simple(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
+        self.begin_batch();
         let result = self.simple_statements(text, sink);
+        self.in_batch = matches!(result, Ok(Step::CopyIn(_)));
         self.activity.rest(self.status());
         result
     }
@@ -290,6 +290,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// What is wrong with the text; 42P05.
     pub fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
+        self.begin_batch();
         let result = self.prepare_named(name, text, types);
         self.noting(result)
     }
@@ -315,6 +316,7 @@ impl<E: Engine> Session<E> {
         formats: &[i16],
         values: &[Option<&[u8]>],
     ) -> Result<()> {
+        self.begin_batch();
         let result = self.bind_portal(portal, statement, formats, values);
         self.noting(result)
     }
@@ -342,6 +344,7 @@ impl<E: Engine> Session<E> {
         last: bool,
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
+        self.begin_batch();
         let result = self.execute_portal(portal, max_rows, last, sink);
         self.noting(result)
     }
@@ -362,6 +365,7 @@ impl<E: Engine> Session<E> {
     /// The commit's.
     pub fn sync(&mut self) -> Result<()> {
         let result = if self.transaction.is_implicit() { self.end_implicit() } else { Ok(()) };
+        self.in_batch = false;
         self.activity.rest(self.status());
         result
     }
@@ -381,6 +385,7 @@ impl<E: Engine> Session<E> {
     pub fn copy_data(&mut self, data: &[u8]) -> Result<()> {
         let result = self.copy_in_data(data);
         if result.is_err() {
+            self.in_batch = false;
             self.copying = None;
             self.waiting.clear();
             self.fail();
@@ -394,6 +399,7 @@ impl<E: Engine> Session<E> {
     /// The statement's, and those of the statements behind it.
     pub fn copy_done(&mut self, sink: &mut dyn RowSink) -> Result<Step> {
         let result = self.copy_in_done(sink);
+        self.in_batch = false;
         if result.is_err() {
             self.copying = None;
             self.waiting.clear();
@@ -405,6 +411,7 @@ impl<E: Engine> Session<E> {
 
     /// The client has given up COPY FROM STDIN.
     pub fn copy_fail(&mut self, message: &str) -> SqlError {
+        self.in_batch = false;
         self.copying = None;
         self.waiting.clear();
         self.fail();

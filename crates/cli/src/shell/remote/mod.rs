@@ -161,7 +161,7 @@ impl Connection for Remote {
         self.transaction
     }
 
-    fn canceller(&self) -> Canceller {
+    fn canceller(&mut self) -> Canceller {
         let (place, encryption, cancel) = (self.place.clone(), self.encryption.clone(), self.cancel);
         Arc::new(move || {
             // a server that cannot be reached now does not get the request; the user may ask again
