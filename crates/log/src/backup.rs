@@ -8,7 +8,7 @@ use crate::check::{CheckReport, check_held};
 use crate::directory::lock;
 use crate::disk::{Disk, File};
 use crate::error::{IoContext, LogError, Result};
-use crate::layout::PAGE;
+use crate::layout::{DatabaseId, PAGE, SegmentHeader};
 use crate::manifest::Manifest;
 use crate::name::{self, HOLD, LOCK, Name};
 use crate::scan::scan;
@@ -69,19 +69,31 @@ pub fn backup(from: &Arc<dyn Disk>, to: &Arc<dyn Disk>) -> Result<BackupReport> 
             copy_file(&name::checkpoint(checkpoint.id, part as u16), entry.bytes)?;
         }
     }
-    for segment in &scan.segments {
-        copy_file(&name::segment(segment.number), segment.end)?;
-    }
-    for &number in &scan.void {
-        copy_file(&name::segment(number), PAGE as u64)?;
+    let of_groups = scan.segments.iter().map(|segment| (segment.number, segment.end));
+    let void = scan.void.iter().map(|&number| (number, PAGE as u64));
+    for (number, end) in of_groups.chain(void) {
+        let name = name::segment(number);
+        copy_file(&name, end)?;
+        says_its_length(&**to, &name, manifest.database, number, end)?;
     }
     to.sync_names().context("sync the names of", &to.describe())?;
-    manifest.install(&**to)?;
+    // a copy that loses its end is damaged, not torn: it holds all up to the horizon
+    Manifest { required: scan.horizon, ..manifest }.install(&**to)?;
     let check = check_held(to)?;
     match check.problems.first() {
         Some(problem) => Err(problem.clone()),
         None => Ok(BackupReport { horizon: scan.horizon, files, bytes, check }),
     }
+}
+
+/// Writes into the header of a copied segment that it is as long as it is now.
+fn says_its_length(to: &dyn Disk, name: &str, database: DatabaseId, number: u64, length: u64) -> Result<()> {
+    let file = to.open(name).context("open", name)?;
+    let mut page = vec![0; PAGE];
+    file.read_at(&mut page, 0).context("read", name)?;
+    let header = SegmentHeader { length, ..SegmentHeader::decode(&page, name, database, number)? };
+    file.write_at(&header.encode(), 0).context("write", name)?;
+    file.sync().context("sync", name)
 }
 
 /// Copies the first `len` bytes of a file.

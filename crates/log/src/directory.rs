@@ -131,6 +131,8 @@ impl DatabaseDir {
             incarnation: scan.incarnation + 1,
             first: scan.number + 1,
             cut: scan.cut,
+            // set when it is prepared
+            length: 0,
         };
         let spare = unused_as_spare(&*disk, &scan, options.segment_bytes)?;
         let len =
@@ -153,6 +155,10 @@ impl DatabaseDir {
         });
 
         let mut kept: Vec<Kept> = scan.segments.iter().map(Kept::from).collect();
+        if let (Some(kept), Some(last)) = (kept.last_mut(), scan.segments.last()) {
+            // it was made shorter, and is no spare for a whole segment any more
+            kept.bytes = last.end;
+        }
         kept.push(Kept { number: first.number, bytes: first.len, newest: Timestamp::ZERO });
         let segments = Segments::new(header, options.segment_bytes, options.recycle, kept);
         let seed = Seed::new(manifest.database, header.number);

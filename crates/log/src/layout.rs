@@ -79,6 +79,9 @@ pub(crate) struct SegmentHeader {
     /// The number of the incarnation's first segment.
     pub(crate) first: u64,
     pub(crate) cut: Cut,
+    /// The length that the file was given before it got its name: from then on it is never shorter, as long as the
+    /// log may end in it. 0: not said.
+    pub(crate) length: u64,
 }
 
 impl SegmentHeader {
@@ -95,6 +98,7 @@ impl SegmentHeader {
             self.cut.segment,
             self.cut.offset,
             self.cut.horizon.raw(),
+            self.length,
         ] {
             out.extend_from_slice(&word.to_le_bytes());
         }
@@ -125,7 +129,8 @@ impl SegmentHeader {
             let database = DatabaseId(from.id()?);
             let (number, incarnation, first) = (from.u64()?, from.u64()?, from.u64()?);
             let cut = Cut { segment: from.u64()?, offset: from.u64()?, horizon: from.timestamp()? };
-            Some(Self { database, number, incarnation, first, cut })
+            let length = from.u64()?;
+            Some(Self { database, number, incarnation, first, cut, length })
         };
         let header = fields().ok_or_else(|| damaged("the header of the segment has no sense"))?;
         if header.database != database {

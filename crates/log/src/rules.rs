@@ -13,6 +13,8 @@ pub enum Rule {
     Checksums,
     /// An invalid group with valid ones behind it is damage.
     NothingFollows,
+    /// A segment that is shorter than it was made is damage.
+    Length,
     /// What an earlier opening has cut off stays away.
     Cut,
     /// An opening writes the last group again.

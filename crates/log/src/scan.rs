@@ -7,6 +7,8 @@
 //!  valid … valid │ invalid … valid                           damage at │
 //!  valid … valid │ and a later incarnation's cut is behind   damage at │
 //! ```
+//! A file that is shorter than its header says is damage in any case.
+//!
 //! Only the headers of the groups are read here, and the whole of the last one. The others are checked when
 //! they are replayed.
 
@@ -247,6 +249,21 @@ fn incarnations(headed: &[Headed], manifest: &Manifest) -> Result<Vec<(usize, us
     Ok(found)
 }
 
+/// # Errors
+/// A segment is shorter than it was made. A crash does not do this: a segment is synced in its full length before
+/// it gets its name, and only an opening that names its end as the cut makes it shorter. Without this check a file
+/// that has lost its end looks like one whose end is torn.
+fn whole_files(headed: &[Headed]) -> Result<()> {
+    for Headed { header, len } in headed {
+        if *len < header.length {
+            let what =
+                format!("the file has {len} bytes, and was made with {}: its end is lost", header.length);
+            return Err(LogError::damaged(name::segment(header.number), *len, what));
+        }
+    }
+    Ok(())
+}
+
 impl Scan {
     /// Walks one incarnation. `next` is the cut of the incarnation behind it.
     fn incarnation(
@@ -263,6 +280,9 @@ impl Scan {
         match next {
             Some(cut) => walk.ends_at(cut, disk, manifest, headed)?,
             None => {
+                if Rule::Length.holds() {
+                    whole_files(headed)?;
+                }
                 if Rule::NothingFollows.holds() {
                     walk.nothing_follows(disk, manifest, headed)?;
                 }

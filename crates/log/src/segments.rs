@@ -71,8 +71,8 @@ pub(crate) struct Segments {
     changed: Condvar,
 }
 
-/// Prepares a segment: from a spare file if there is one, otherwise with zeros. `given_up` is asked now and
-/// then.
+/// Prepares a segment: from a spare file if there is one, otherwise with zeros. Its header says how long it was
+/// made. `given_up` is asked now and then.
 pub(crate) fn prepare(
     disk: &dyn Disk,
     header: &SegmentHeader,
@@ -80,8 +80,9 @@ pub(crate) fn prepare(
     spare: Option<u64>,
     given_up: impl Fn() -> bool,
 ) -> Result<Prepared> {
+    let header = SegmentHeader { length: len.max(PAGE as u64), ..*header };
     let name = name::segment_in_preparation(header.number);
-    let made = write_segment(disk, header, len, spare, &name, given_up);
+    let made = write_segment(disk, &header, len, spare, &name, given_up);
     if made.is_err() {
         // what is left would be in the way on a full disk; if it stays, the next opening removes it
         let _ = disk.remove(&name);

@@ -76,13 +76,39 @@ fn any_lost_sectors_of_the_last_group_cut_it_off() {
 }
 
 #[test]
-fn a_file_that_ends_in_the_last_group_is_cut_off() {
-    let (disk, stamps, ends) = log_of(&[10, 9000]);
-    for len in ends[1]..ends[2] {
-        let torn = disk.as_it_is();
-        torn.edit(SEGMENT, |bytes| bytes.truncate(len));
-        assert_eq!(recover(&torn).unwrap().stamps(), stamps[..1], "{len}");
+fn a_file_that_has_lost_its_end_is_not_taken_for_a_torn_one() {
+    let (disk, stamps, ends) = log_of(&[10, 9000, 10]);
+    let whole = disk.read(SEGMENT).len();
+    for len in (1..whole).step_by(509).chain(ends.iter().copied()).chain([whole - 1]) {
+        let short = disk.as_it_is();
+        short.edit(SEGMENT, |bytes| bytes.truncate(len));
+        assert_damaged(&short, SEGMENT, 0, len + 1);
     }
+    assert_eq!(recover(&disk).unwrap().stamps(), stamps);
+}
+
+#[test]
+fn a_short_segment_in_front_of_others_is_named_whether_they_are_used_or_not() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let stamps: Vec<Timestamp> = (0..8).map(|_| running.put_durable(10)).collect();
+    let disk = running.kill(&disk);
+    let segments = disk.segments();
+    assert!(segments.len() > 2, "{segments:?}");
+    for name in &segments {
+        let whole = disk.read(name).len();
+        for len in (PAGE as usize..whole).step_by(PAGE as usize) {
+            let short = disk.as_it_is();
+            short.edit(name, |bytes| bytes.truncate(len));
+            assert_damaged(&short, name, 0, whole);
+        }
+    }
+    // an opening that ends without commits leaves a shortened segment behind: its header names the end
+    let image = disk.as_it_is();
+    for _ in 0..3 {
+        start(&image).log.close().unwrap();
+    }
+    assert_eq!(recover(&image).unwrap().stamps(), stamps);
 }
 
 #[test]

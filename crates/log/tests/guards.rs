@@ -50,3 +50,16 @@ fn groups_from_elsewhere_are_no_groups() {
         recover(&other).is_ok_and(|recovered| recovered.stamps() == [mine])
     });
 }
+
+/// The segment behind the short one was prepared, and holds no group that would tell of those that are lost.
+#[test]
+fn a_segment_that_lost_its_end_is_not_a_torn_one() {
+    is_needed(Rule::Length, || {
+        let disk = MemDisk::new();
+        let running = start(&disk);
+        let _: Vec<Timestamp> = (0..3).map(|_| running.put_durable(10)).collect();
+        let disk = running.kill(&disk);
+        disk.edit("log-0000000000000001", |bytes| bytes.truncate(2 * PAGE as usize));
+        recover(&disk).is_err()
+    });
+}
