@@ -8,7 +8,7 @@ use crate::lane::NONE;
 use crate::merge::merge_lane;
 use crate::shared::Shared;
 use crate::worker::Ctx;
-use scaledb_base::WorkerId;
+use scaledb_base::{Result, WorkerId};
 use scaledb_memory::{IDLE, Local};
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::lock::{Condvar, Mutex};
@@ -39,7 +39,8 @@ impl Ctx<'_> {
         self.state.until_chores = CHORES;
         let horizon = Horizon::now(shared);
         self.local.enter();
-        self.merge_old_lists(shared.snapshots.is_waiting());
+        // what cannot be merged now stays, and is merged later
+        let _ = self.merge_old_lists(shared.snapshots.is_waiting());
         let mut lane = shared.lanes[self.local.id().index()].lock();
         clean(shared, self.local, &mut lane, &horizon);
         drop(lane);
@@ -47,17 +48,22 @@ impl Ctx<'_> {
         self.local.collect();
     }
 
-    /// Before the worker goes: its entries are merged, so that nobody has to.
+    /// Before the worker goes: its entries are merged, so that nobody has to. If they cannot be, the lane stays
+    /// pinned, and others merge it: the background thread, the next worker of this id, a snapshot that waits for it.
     pub(crate) fn leave(&mut self) {
         self.local.enter();
-        self.merge_old_lists(true);
+        let _ = self.merge_old_lists(true);
         self.local.exit();
     }
 }
 
 /// Merges the lanes of workers that do not run transactions: those that have been pinned for longer than
 /// their tables' epochs, or all if `all`. `local` is active.
-pub(crate) fn merge_idle_lanes(shared: &Shared, local: &mut Local, all: bool) {
+///
+/// # Errors
+/// Out of memory: the entries stay pending.
+pub(crate) fn merge_idle_lanes(shared: &Shared, local: &mut Local, all: bool) -> Result<()> {
+    let mut result = Ok(());
     let now = shared.clock.now();
     for (id, lane) in shared.lanes.iter().enumerate() {
         let id = WorkerId(id as u8);
@@ -72,9 +78,10 @@ pub(crate) fn merge_idle_lanes(shared: &Shared, local: &mut Local, all: bool) {
             continue;
         }
         if let Some(guard) = lane.try_lock() {
-            merge_lane(shared, local, &guard, lane, id, all);
+            result = result.and(merge_lane(shared, local, &guard, lane, id, all));
         }
     }
+    result
 }
 
 /// The background thread of a database.
@@ -119,7 +126,8 @@ fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar))
         shared.snapshots.maybe_stop(shared);
         let horizon = Horizon::now(shared);
         local.enter();
-        merge_idle_lanes(shared, &mut local, false);
+        // what cannot be merged now stays for the next round
+        let _ = merge_idle_lanes(shared, &mut local, false);
         for (id, lane) in shared.lanes.iter().enumerate() {
             let idle = shared.domain.active_since(WorkerId(id as u8)) == IDLE;
             if let Some(mut guard) = idle.then(|| lane.try_lock()).flatten() {

@@ -118,6 +118,11 @@ impl Acc {
         Ok((recovered, inspected?))
     }
 
+    /// The memory that rows and indexes lie in.
+    pub fn memory(&self) -> &scaledb_memory::Domain {
+        &self.shared.domain
+    }
+
     /// Bytes taken from the system for rows and indexes; the memory budget bounds them. One load, unlike
     /// [`Engine::stats`].
     pub fn memory_bytes(&self) -> u64 {

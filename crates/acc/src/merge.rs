@@ -10,7 +10,7 @@ use crate::tune::Timer;
 use crate::worker::Ctx;
 use scaledb_base::{Result, TableId, WorkerId};
 use scaledb_index::phantomlet::CellId;
-use scaledb_memory::Local;
+use scaledb_memory::{Local, Purpose};
 use scaledb_storage::Record;
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
@@ -67,17 +67,26 @@ pub(crate) fn merge(
     let mut sorted: Vec<u64> = entries.iter().map(|e| e.1.raw()).collect();
     if let Some(tree) = &table.tree {
         let mut backoff = Backoff::new();
+        // what was committed is not refused: the entries would stay, and hold up snapshots and checkpoints
+        let purpose = local.set_purpose(Purpose::Upkeep);
         while !sorted.is_empty() {
             let mut left = Vec::new();
             // SAFETY: records stay valid until they have left the tree.
-            let stats = unsafe {
+            let inserted = unsafe {
                 tree.insert_batch(local, needed_after, &sorted, |i, existing| {
                     // a synchronous inserter's placeholder: its owner, which waits for nobody, is about to find
                     // ours in the indexlet, and takes its own back
                     if existing != sorted[i] {
                         left.push(sorted[i]);
                     }
-                })?
+                })
+            };
+            let stats = match inserted {
+                Ok(stats) => stats,
+                Err(error) => {
+                    local.set_purpose(purpose);
+                    return Err(error);
+                }
             };
             count(&counters.node_locks, stats.locks);
             sorted = left;
@@ -85,6 +94,7 @@ pub(crate) fn merge(
                 backoff.wait_forever();
             }
         }
+        local.set_purpose(purpose);
     }
     // M4
     if rules.on(Rule::EvictAfterInsert) {
@@ -141,17 +151,24 @@ impl Ctx<'_> {
     }
 
     /// Merges what has been pending for longer than its table's epoch; all of it if `all`.
-    pub(crate) fn merge_old_lists(&mut self, all: bool) {
+    ///
+    /// # Errors
+    /// Out of memory: the entries stay pending.
+    pub(crate) fn merge_old_lists(&mut self, all: bool) -> Result<()> {
         let shared = self.shared;
         let lane = &shared.lanes[self.local.id().index()];
-        if lane.is_pinned() {
-            let guard = lane.lock();
-            merge_lane(shared, self.local, &guard, lane, self.local.id(), all);
+        if !lane.is_pinned() {
+            return Ok(());
         }
+        let guard = lane.lock();
+        merge_lane(shared, self.local, &guard, lane, self.local.id(), all)
     }
 }
 
 /// Merges the tables of a lane whose epoch is over. The lane is unpinned when nothing is left.
+///
+/// # Errors
+/// Out of memory: the entries stay pending, and the lane stays pinned, for whoever comes along next.
 pub(crate) fn merge_lane(
     shared: &Shared,
     local: &mut Local,
@@ -159,17 +176,18 @@ pub(crate) fn merge_lane(
     lane: &Lane,
     worker: WorkerId,
     all: bool,
-) {
+) -> Result<()> {
     // the pin changes under the lane lock only
     let age = shared.clock.now().saturating_sub(lane.pin_ticks.load(Ordering::Relaxed));
+    let mut result = Ok(());
     for id in guard.marked(shared.tables.len()) {
         let Ok(table) = shared.tables.get(id) else { continue };
         if all || age > table.tuning.epoch_ticks {
-            // out of memory: the entries stay pending
-            let _ = merge(shared, local, guard, table, worker);
+            result = result.and(merge(shared, local, guard, table, worker));
         }
     }
     if guard.is_clean() {
         guard.unpin();
     }
+    result
 }

@@ -35,6 +35,9 @@ const CLOSING: u64 = 2;
 /// Retaining ends this long after the last snapshot.
 const LINGER: Duration = Duration::from_secs(10);
 
+/// Rounds in a row in which what a snapshot waits for cannot be merged, before it gives up.
+const FAILURES: u32 = 1_000;
+
 /// Worker bits and some of the ticks: 3 to 4 ms.
 const GRID_BITS: u32 = if scaledb_sync::MODEL { 7 + 3 } else { 7 + 17 };
 
@@ -124,15 +127,18 @@ impl Snapshots {
 impl Ctx<'_> {
     /// Begins a snapshot: at the last boundary, or, if it is to hold all that was committed before, at the
     /// next one.
-    pub(crate) fn begin_snapshot(&mut self, deferrable: bool) {
+    ///
+    /// # Errors
+    /// Entries that it has to wait for cannot be merged: the system has no more memory.
+    pub(crate) fn begin_snapshot(&mut self, deferrable: bool) -> Result<()> {
         let shared = self.shared;
         let least =
             if deferrable { boundary_after(Timestamp::start_of(shared.clock.now_fenced()).raw()) } else { 0 };
         let boundary = loop {
-            if let Some(boundary) = self.try_begin(least) {
+            if let Some(boundary) = self.try_begin(least)? {
                 break boundary;
             }
-            self.start_retaining();
+            self.start_retaining()?;
         };
         self.txn.snapshot = Timestamp::from_raw(boundary);
         let (now, last) = (shared.clock.now(), &shared.snapshots.last_use);
@@ -140,10 +146,11 @@ impl Ctx<'_> {
         if now.saturating_sub(last.load(Ordering::Relaxed)) > shared.snapshots.linger / 16 {
             last.store(now, Ordering::Relaxed);
         }
+        Ok(())
     }
 
     /// Announces the snapshot, then finds its boundary. `None`: commits do not retain.
-    fn try_begin(&mut self, least: u64) -> Option<u64> {
+    fn try_begin(&mut self, least: u64) -> Result<Option<u64>> {
         let snapshots = &self.shared.snapshots;
         let announced = &self.lane().snapshot;
         announced.store(snapshots.floor.load(Ordering::SeqCst), Ordering::SeqCst);
@@ -151,17 +158,17 @@ impl Ctx<'_> {
         fence(Ordering::SeqCst);
         if snapshots.state.load(Ordering::SeqCst) != ON {
             announced.store(NONE, Ordering::Release);
-            return None;
+            return Ok(None);
         }
         let least = least.max(snapshots.since.load(Ordering::Acquire));
         let boundary = self.wait_for_lanes(|shared| {
             let boundary = Snapshots::reached(shared).max(shared.snapshots.floor.load(Ordering::SeqCst));
             (boundary >= least).then_some(boundary)
-        });
+        })?;
         let snapshots = &self.shared.snapshots;
         snapshots.floor.fetch_max(boundary, Ordering::SeqCst);
         self.lane().snapshot.store(boundary, Ordering::SeqCst);
-        Some(boundary)
+        Ok(Some(boundary))
     }
 
     pub(crate) fn end_snapshot(&mut self) {
@@ -171,40 +178,52 @@ impl Ctx<'_> {
 
     /// Lets commits retain, and waits for those in flight that do not.
     #[cold]
-    fn start_retaining(&mut self) {
+    fn start_retaining(&mut self) -> Result<()> {
         let shared = self.shared;
         let snapshots = &shared.snapshots;
         let gate = snapshots.gate.lock();
         if snapshots.state.load(Ordering::SeqCst) == ON {
-            return;
+            return Ok(());
         }
         snapshots.last_use.store(shared.clock.now(), Ordering::Relaxed); // read only by `maybe_stop`
         snapshots.since.store(NONE, Ordering::SeqCst);
         // pairs with the load in `is_retaining`: who has read `OFF` is pinned before this time
         snapshots.state.store(CLOSING, Ordering::SeqCst);
         let started = shared.clock.now_fenced();
-        self.wait_for_lanes(|shared| (shared.min_pin() > started).then_some(()));
+        let waited = self.wait_for_lanes(|shared| (shared.min_pin() > started).then_some(()));
+        if waited.is_err() {
+            snapshots.state.store(OFF, Ordering::SeqCst);
+            return waited;
+        }
         let now = shared.clock.now_fenced();
         snapshots.since.store(boundary_after(Timestamp::start_of(now).raw()), Ordering::SeqCst);
         snapshots.state.store(ON, Ordering::SeqCst);
         drop(gate);
+        Ok(())
     }
 
     /// Waits until `done` says so, merging this worker's own lane and those of idle ones meanwhile.
-    fn wait_for_lanes<R>(&mut self, done: impl Fn(&Shared) -> Option<R>) -> R {
+    fn wait_for_lanes<R>(&mut self, done: impl Fn(&Shared) -> Option<R>) -> Result<R> {
         let shared = self.shared;
         if let Some(result) = done(shared) {
-            return result;
+            return Ok(result);
         }
         shared.snapshots.waiting.fetch_add(1, Ordering::Relaxed); // a hint
-        self.merge_old_lists(true);
+        let mut failures = 0;
         let result = loop {
+            // again and again: an entry may have to wait for a synchronous inserter of its key
+            let merged = self.merge_old_lists(true);
             if let Some(result) = done(shared) {
-                break result;
+                break Ok(result);
             }
-            crate::background::merge_idle_lanes(shared, self.local, true);
-            // again: an entry may have had to wait for a synchronous inserter of its key
-            self.merge_old_lists(true);
+            match merged.and(crate::background::merge_idle_lanes(shared, self.local, true)) {
+                Err(error) if failures == FAILURES => break Err(error),
+                Err(_) => failures += 1,
+                Ok(()) => failures = 0,
+            }
+            if let Some(result) = done(shared) {
+                break Ok(result);
+            }
             thread::sleep(Duration::from_micros(50));
         };
         shared.snapshots.waiting.fetch_sub(1, Ordering::Relaxed); // a hint

@@ -168,7 +168,11 @@ impl Worker for AccWorker {
         ctx.txn.running = true;
         ctx.txn.kind = kind;
         if matches!(kind, TxnKind::Snapshot | TxnKind::Deferrable) {
-            ctx.begin_snapshot(kind == TxnKind::Deferrable);
+            let begun = ctx.begin_snapshot(kind == TxnKind::Deferrable);
+            if begun.is_err() {
+                ctx.finish();
+            }
+            return begun;
         }
         Ok(())
     }

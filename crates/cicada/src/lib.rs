@@ -122,6 +122,11 @@ impl Cicada {
         Ok((recovered, inspected?))
     }
 
+    /// The memory that rows and indexes lie in.
+    pub fn memory(&self) -> &scaledb_memory::Domain {
+        &self.shared.domain
+    }
+
     /// What opening the directory found.
     pub fn recovered(&self) -> &Recovered {
         &self.recovered

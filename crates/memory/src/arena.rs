@@ -1,6 +1,7 @@
 //! A worker's arena: blocks in size classes, bump-allocated from chunks and recycled by free lists.
 
 use crate::domain::Domain;
+use crate::purpose::Purpose;
 use scaledb_base::Result;
 use scaledb_sync::lock::Mutex;
 use std::alloc::{Layout, alloc, dealloc};
@@ -92,6 +93,8 @@ pub(crate) struct Arena {
     classes: [Class; CLASSES],
     bump: *mut u8,
     end: *mut u8,
+    /// What its chunks and large blocks are for.
+    pub(crate) purpose: Purpose,
 }
 
 // SAFETY: an arena owns the free memory that its pointers name; it may move between threads.
@@ -104,13 +107,14 @@ impl Arena {
             classes: [Class { free: std::ptr::null_mut(), count: 0, bump: null, end: null }; CLASSES],
             bump: null,
             end: null,
+            purpose: Purpose::Growth,
         }
     }
 
     #[inline]
     pub(crate) fn alloc(&mut self, domain: &Domain, bytes: usize) -> Result<NonNull<u8>> {
         if bytes > LARGE || cfg!(any(loom, shuttle, miri)) {
-            return large_alloc(domain, bytes);
+            return large_alloc(domain, bytes, self.purpose);
         }
         let index = class_of(bytes);
         let class = &mut self.classes[index];
@@ -165,7 +169,7 @@ impl Arena {
     fn refill(&mut self, domain: &Domain, index: usize, size: usize) -> Result<()> {
         let run = RUN.max(size).next_multiple_of(64);
         if (self.end as usize) - (self.bump as usize) < run {
-            let (start, bytes) = domain.chunk()?;
+            let (start, bytes) = domain.chunk(self.purpose)?;
             self.bump = start.as_ptr();
             // SAFETY: the chunk has that many bytes.
             self.end = unsafe { self.bump.add(bytes) };
@@ -202,8 +206,8 @@ fn layout(bytes: usize) -> Layout {
     Layout::from_size_align(bytes.max(16), 64).expect("sizes are far below isize::MAX")
 }
 
-fn large_alloc(domain: &Domain, bytes: usize) -> Result<NonNull<u8>> {
-    domain.charge(bytes)?;
+fn large_alloc(domain: &Domain, bytes: usize, purpose: Purpose) -> Result<NonNull<u8>> {
+    domain.charge(bytes, purpose)?;
     // SAFETY: the layout has a size.
     let Some(block) = NonNull::new(unsafe { alloc(layout(bytes)) }) else {
         domain.discharge(bytes);

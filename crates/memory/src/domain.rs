@@ -1,7 +1,9 @@
 //! Who is looking at shared memory since when, and what may be reused.
 
 use crate::arena::{Arena, Exchange, block_bytes};
+use crate::faults::Faults;
 use crate::pages::{CHUNK, Chunk};
+use crate::purpose::{Purpose, reserve_of};
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_base::{Error, Result, WorkerId};
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
@@ -21,6 +23,8 @@ const STAMP: usize = if scaledb_sync::MODEL { 1 } else { 64 };
 pub struct Domain {
     clock: Arc<Clock>,
     slots: Box<[CachePadded<Slot>]>,
+    /// One more than the highest worker id ever.
+    workers: AtomicU64,
     /// Workers that ever registered.
     registrations: AtomicU64,
     used: AtomicU64,
@@ -33,6 +37,9 @@ pub struct Domain {
     /// What workers that are gone left: the next worker takes it over.
     orphans: Mutex<Vec<Orphan>>,
     exchange: Exchange,
+    /// What is taken beyond the limit of growth.
+    reserved: Mutex<Arena>,
+    faults: Faults,
 }
 
 struct Slot {
@@ -63,6 +70,7 @@ impl Domain {
         Arc::new(Self {
             clock,
             slots: (0..if scaledb_sync::MODEL { 6 } else { MAX_WORKERS }).map(|_| slot()).collect(),
+            workers: AtomicU64::new(0),
             registrations: AtomicU64::new(0),
             used: AtomicU64::new(0),
             budget,
@@ -71,6 +79,8 @@ impl Domain {
             large: Mutex::new(HashMap::new()),
             orphans: Mutex::new(Vec::new()),
             exchange: Exchange::new(),
+            reserved: Mutex::new(Arena::new()),
+            faults: Faults::new(),
         })
     }
 
@@ -86,10 +96,13 @@ impl Domain {
                 let orphan = self.orphans.lock().pop();
                 let (arena, limbo) =
                     orphan.map_or_else(|| (Arena::new(), VecDeque::new()), |o| (o.arena, o.limbo));
+                // before the worker does anything; pairs with the load in `workers`
+                self.workers.fetch_max(id as u64 + 1, Ordering::SeqCst);
                 let id = WorkerId(id as u8);
                 let activity = self.registrations.fetch_add(1, Ordering::Relaxed) << 40; // unique, no more
                 let domain = self.clone();
-                return Ok(Local { domain, id, active: false, activity, arena, limbo, fresh: 0 });
+                let purpose = Purpose::Growth;
+                return Ok(Local { domain, id, active: false, activity, arena, purpose, limbo, fresh: 0 });
             }
         }
         Err(Error::TooManyWorkers { limit: self.slots.len() })
@@ -111,10 +124,21 @@ impl Domain {
         self.budget
     }
 
-    /// The highest worker id in use plus one: bounds loops over workers.
+    /// The highest worker id ever plus one: bounds loops over what workers have, and have left behind.
     pub fn workers(&self) -> usize {
         // a worker that registers after this load has seen nothing yet that the caller could miss
-        self.slots.iter().rposition(|s| s.taken.load(Ordering::Acquire)).map_or(0, |i| i + 1)
+        self.workers.load(Ordering::SeqCst) as usize
+    }
+
+    /// For tests: after `after` more allocations, the next `fails` ones fail. Without effect in builds without debug
+    /// assertions.
+    pub fn fail_allocations(&self, after: u64, fails: u64) {
+        self.faults.set(after, fails);
+    }
+
+    /// Ends what [`Domain::fail_allocations`] began. Returns whether an allocation has failed.
+    pub fn stop_failing(&self) -> bool {
+        self.faults.clear()
     }
 
     /// Whether a worker is registered under `id`.
@@ -148,9 +172,18 @@ impl Domain {
         }
     }
 
-    pub(crate) fn charge(&self, bytes: usize) -> Result<()> {
+    /// The bytes that may be in use after an allocation.
+    fn limit(&self, purpose: Purpose) -> u64 {
+        match purpose {
+            Purpose::Growth => self.budget - reserve_of(self.budget),
+            Purpose::Release => self.budget,
+            Purpose::Upkeep => u64::MAX,
+        }
+    }
+
+    pub(crate) fn charge(&self, bytes: usize, purpose: Purpose) -> Result<()> {
         let before = self.used.fetch_add(bytes as u64, Ordering::Relaxed); // only a sum
-        if before + bytes as u64 > self.budget {
+        if before + bytes as u64 > self.limit(purpose) {
             self.discharge(bytes);
             return Err(self.out_of_memory());
         }
@@ -180,8 +213,8 @@ impl Domain {
     }
 
     #[cold]
-    pub(crate) fn chunk(&self) -> Result<(NonNull<u8>, usize)> {
-        self.charge(CHUNK)?;
+    pub(crate) fn chunk(&self, purpose: Purpose) -> Result<(NonNull<u8>, usize)> {
+        self.charge(CHUNK, purpose)?;
         let ready = self.ready.lock().pop();
         let Some(chunk) = ready.or_else(Chunk::new) else {
             self.discharge(CHUNK);
@@ -213,6 +246,7 @@ pub struct Local {
     /// Counts `enter`; no two workers of the domain ever have the same number.
     activity: u64,
     arena: Arena,
+    purpose: Purpose,
     /// In order of time; the last `fresh` entries have no stamp yet.
     limbo: VecDeque<Retired>,
     fresh: usize,
@@ -285,13 +319,33 @@ impl Local {
     /// [`Error::OutOfMemory`] when the domain's budget is used up.
     #[inline]
     pub fn alloc(&mut self, bytes: usize) -> Result<NonNull<u8>> {
-        let block = self.arena.alloc(&self.domain, bytes);
-        if block.is_err() && !self.limbo.is_empty() {
+        if self.domain.faults.hit() {
+            return Err(self.domain.out_of_memory());
+        }
+        self.arena.alloc(&self.domain, bytes).or_else(|_| self.alloc_short(bytes))
+    }
+
+    #[cold]
+    fn alloc_short(&mut self, bytes: usize) -> Result<NonNull<u8>> {
+        if !self.limbo.is_empty() {
             // what this worker has retired may be what is missing
             self.collect();
-            return self.arena.alloc(&self.domain, bytes);
+            if let Ok(block) = self.arena.alloc(&self.domain, bytes) {
+                return Ok(block);
+            }
         }
-        block
+        if self.purpose == Purpose::Growth {
+            return Err(self.domain.out_of_memory());
+        }
+        let mut reserved = self.domain.reserved.lock();
+        reserved.purpose = self.purpose;
+        reserved.alloc(&self.domain, bytes)
+    }
+
+    /// Says what is allocated for from here on. Returns what it was before.
+    #[inline]
+    pub fn set_purpose(&mut self, purpose: Purpose) -> Purpose {
+        std::mem::replace(&mut self.purpose, purpose)
     }
 
     /// Takes a block back at once.

@@ -16,7 +16,10 @@
 
 mod arena;
 mod domain;
+mod faults;
 mod pages;
+mod purpose;
 
 pub use arena::{LARGE, block_bytes};
 pub use domain::{Domain, IDLE, Local};
+pub use purpose::Purpose;

@@ -6,6 +6,8 @@
 //! machine wants many rows, rests, and a high priority.
 #![cfg(not(any(loom, shuttle)))]
 
+mod shortage;
+
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_acc::{Acc, Config};
