@@ -52,9 +52,9 @@
 //! | begun with | reads | writes | may conflict |
 //! |---|---|---|---|
 //! | [`begin`](Session::begin) | the present | yes | yes |
-//! | [`begin_read_only`](Session::begin_read_only) | the present | no | yes |
+//! | [`begin_read_only`](Session::begin_read_only) | the present, after a short wait | no | no |
 //! | [`begin_snapshot`](Session::begin_snapshot) | a state some milliseconds old | no | no |
-//! | [`begin_deferrable`](Session::begin_deferrable) | the present, after a short wait | no | no |
+//! | [`begin_as(TxnKind::ReadOnly)`](Session::begin_as) | the present, at once | no | yes |
 //!
 //! A snapshot is serializable all the same: it is one state that the database had, only not the latest, so
 //! it may miss what this very session has just committed. Long reports belong there.

@@ -173,12 +173,14 @@ impl<E: Engine> Session<E> {
         self.begin_as(TxnKind::ReadWrite)
     }
 
-    /// Begins a transaction that reads the current state.
+    /// Begins a read-only transaction that never conflicts, however many write beside it. It waits, some milliseconds,
+    /// until it sees everything committed before. A single read is faster with `run_as(TxnKind::ReadOnly, ...)`, which
+    /// does not wait, but may have to run again.
     ///
     /// # Errors
     /// As [`Session::begin`].
     pub fn begin_read_only(&mut self) -> Result<Transaction<'_, E>> {
-        self.begin_as(TxnKind::ReadOnly)
+        self.begin_as(TxnKind::Deferrable)
     }
 
     /// Begins a read-only transaction that never conflicts, at the price of not seeing the commits of the
@@ -190,8 +192,7 @@ impl<E: Engine> Session<E> {
         self.begin_as(TxnKind::Snapshot)
     }
 
-    /// Begins a read-only transaction that never conflicts and sees everything committed before; it waits,
-    /// some milliseconds, until that is possible.
+    /// [`begin_read_only`](Self::begin_read_only), by the name that SQL has for it.
     ///
     /// # Errors
     /// As [`Session::begin`].

@@ -175,3 +175,13 @@ fn read(
     let value = Value::load(column.ty, &stored).ok()?;
     value.to_text(column.ty, env).map(|text| text.to_string())
 }
+
+/// 40001: what a transaction has used of the catalog is not so any more.
+#[cold]
+pub(crate) fn changed_definition() -> SqlError {
+    SqlError::new(
+        SqlState::SERIALIZATION_FAILURE,
+        "could not serialize access due to concurrent change of a definition that it has used",
+    )
+    .hint("The transaction might succeed if retried.")
+}

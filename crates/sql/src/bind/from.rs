@@ -241,6 +241,7 @@ impl Binder<'_> {
                 Ok(Tree::Leaf(leaf))
             }
             Some(Relation::View(view)) => {
+                self.relations.push(view.oid);
                 let query = crate::parse::query(&view.query)?;
                 // a view sees neither the query around it nor its parameters
                 let scopes = std::mem::take(&mut self.scopes);
@@ -257,6 +258,7 @@ impl Binder<'_> {
                 Ok(Tree::Leaf(Leaf::other(node, slots)))
             }
             Some(Relation::Sequence(sequence)) => {
+                self.relations.push(sequence.oid);
                 let slots = self.new_slots(3);
                 let names = [("last_value", Type::INT8), ("log_cnt", Type::INT8), ("is_called", Type::BOOL)];
                 let columns =
@@ -277,6 +279,7 @@ impl Binder<'_> {
             let what = format!("relation \"{}\" does not exist", shown(schema, name));
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
         };
+        self.whole_catalog = true;
         let slots = self.new_slots(names.len());
         let columns = names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
         self.add_table(schema.or(Some("pg_catalog")), alias, name, columns)?;

@@ -98,6 +98,10 @@ pub(crate) struct Binder<'b> {
     pub(crate) ctes: Vec<CteDef>,
     /// Tables that the plan depends on.
     pub(crate) tables: Vec<(u32, TableId)>,
+    /// Views and sequences that the plan depends on.
+    pub(crate) relations: Vec<u32>,
+    /// Whether the plan reads the system catalogs.
+    pub(crate) whole_catalog: bool,
     pub(crate) depth: usize,
     pub(crate) deepest: usize,
     /// Whether WITH contains statements that write.
@@ -144,6 +148,8 @@ impl<'b> Binder<'b> {
             scopes: Vec::new(),
             ctes: Vec::new(),
             tables: Vec::new(),
+            relations: Vec::new(),
+            whole_catalog: false,
             depth: 0,
             deepest: 0,
             writes: false,
@@ -207,6 +213,8 @@ impl<'b> Binder<'b> {
             keeps: self.keeps,
             depth: self.deepest,
             tables: self.tables,
+            relations: self.relations,
+            whole_catalog: self.whole_catalog,
             writes: writes || self.writes,
         };
         (plan, params)

@@ -457,6 +457,10 @@ pub(crate) struct Plan {
     pub(crate) depth: usize,
     /// Tables that the plan depends on: oid and engine table.
     pub(crate) tables: Vec<(u32, TableId)>,
+    /// Views and sequences that it was made from.
+    pub(crate) relations: Vec<u32>,
+    /// It reads the system catalogs: any change of the catalog is one of what it reads.
+    pub(crate) whole_catalog: bool,
     pub(crate) writes: bool,
 }
 

@@ -154,10 +154,20 @@ impl<E: Engine> Session<E> {
 
     /// Inserts the rows that are complete.
     fn copy_rows(&mut self, copying: &mut CopyIn, end: bool) -> Result<()> {
+        self.ensure_begun()?;
+        // the data may come long after the statement
+        if copying.insert.version != self.state.catalog.version
+            && let Some(newer) = self.fresh(&copying.insert)?
+        {
+            if newer.params != copying.insert.params {
+                return Err(crate::error::changed_definition());
+            }
+            copying.insert = newer;
+        }
         let compiled = copying.insert.clone();
         let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
-        self.ensure_begun()?;
         self.transaction.touch(&plan.tables, compiled.number);
+        self.state.note_uses(plan);
         self.transaction.note(compiled.number, true);
         self.state.running.set(compiled.number);
         self.activity.run(compiled.number);

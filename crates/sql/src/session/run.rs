@@ -93,7 +93,7 @@ impl<E: Engine> Session<E> {
         let mut attempt = 0;
         loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);
-            let result = self.attempt(compiled, params, alone, &mut target);
+            let result = self.attempt_with(compiled, params, alone, &mut target);
             let error = match result {
                 Ok(affected) => return Ok(affected),
                 Err(error) => error,
@@ -118,6 +118,24 @@ impl<E: Engine> Session<E> {
         }
     }
 
+    /// Begins, and runs the statement as the catalog of the transaction has it: that may be newer than the one that it
+    /// was compiled for.
+    fn attempt_with(
+        &mut self,
+        compiled: &Held,
+        params: &[Value],
+        alone: bool,
+        target: &mut Target<'_>,
+    ) -> Result<u64> {
+        self.ensure_begun()?;
+        if compiled.version != self.state.catalog.version
+            && let Some(newer) = self.fresh(compiled)?
+        {
+            return self.attempt(&newer, params, alone, target);
+        }
+        self.attempt(compiled, params, alone, target)
+    }
+
     fn attempt(
         &mut self,
         compiled: &Compiled,
@@ -138,8 +156,8 @@ impl<E: Engine> Session<E> {
                 format!("cannot execute {word} in a read-only transaction"),
             ));
         }
-        self.ensure_begun()?;
         self.transaction.touch(&plan.tables, compiled.number);
+        self.state.note_uses(plan);
         self.transaction.note(compiled.number, plan.writes);
         self.state.running.set(compiled.number);
         self.activity.run(compiled.number);

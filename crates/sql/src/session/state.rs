@@ -37,6 +37,51 @@ pub(crate) struct State<E: Engine> {
     last: Cell<Option<u32>>,
     /// The statement that runs, or was the last to.
     pub(crate) running: Cell<Number>,
+    /// What of the catalog the transaction at hand depends on besides the tables of its statements.
+    pub(crate) used: Used,
+}
+
+/// What of the catalog a transaction has used.
+#[derive(Debug, Default)]
+pub(crate) struct Used {
+    relations: RefCell<Vec<u32>>,
+    whole: Cell<bool>,
+}
+
+impl Used {
+    /// It has used a relation.
+    pub(crate) fn note(&self, oid: u32) {
+        let mut relations = self.relations.borrow_mut();
+        if !relations.contains(&oid) {
+            relations.push(oid);
+        }
+    }
+
+    /// It has read something that any change of the catalog may change.
+    pub(crate) fn note_all(&self) {
+        self.whole.set(true);
+    }
+
+    /// The end of the transaction.
+    pub(crate) fn clear(&self) {
+        self.relations.borrow_mut().clear();
+        self.whole.set(false);
+    }
+
+    /// Whether a transaction that began with one catalog has found what it would find in another.
+    pub(crate) fn is_same(&self, before: &Catalog, now: &Catalog) -> bool {
+        !self.whole.get() && self.relations.borrow().iter().all(|&oid| same(before, now, oid))
+    }
+}
+
+/// Whether a relation has the same definition in both catalogs.
+pub(crate) fn same(before: &Catalog, now: &Catalog, oid: u32) -> bool {
+    match (before.get(oid), now.get(oid)) {
+        (Some(Relation::Table(a)), Some(Relation::Table(b))) => Arc::ptr_eq(a, b),
+        (Some(Relation::Sequence(a)), Some(Relation::Sequence(b))) => Arc::ptr_eq(a, b),
+        (Some(Relation::View(a)), Some(Relation::View(b))) => Arc::ptr_eq(a, b),
+        _ => false,
+    }
 }
 
 impl<E: Engine> State<E> {
@@ -60,6 +105,7 @@ impl<E: Engine> State<E> {
             currents: RefCell::new(HashMap::new()),
             last: Cell::new(None),
             running: Cell::new(0),
+            used: Used::default(),
         }
     }
 
@@ -90,6 +136,15 @@ impl<E: Engine> State<E> {
             _ => scaledb_types::ByteaOutput::Hex,
         };
         env.extra_float_digits = get("extra_float_digits").parse().unwrap_or(1);
+    }
+
+    /// Notes what of the catalog a statement depends on, besides its tables.
+    #[inline]
+    pub(crate) fn note_uses(&self, plan: &crate::plan::Plan) {
+        plan.relations.iter().for_each(|&oid| self.used.note(oid));
+        if plan.whole_catalog {
+            self.used.note_all();
+        }
     }
 
     /// Keeps a notice for the client.
@@ -187,7 +242,10 @@ impl<E: Engine> State<E> {
     fn sequence_desc(&self, value: &Value) -> Result<Option<Arc<scaledb_catalog::SequenceDesc>>> {
         let Value::Oid(oid) = value else { return Ok(None) };
         match self.catalog.get(*oid) {
-            Some(Relation::Sequence(desc)) => Ok(Some(desc.clone())),
+            Some(Relation::Sequence(desc)) => {
+                self.used.note(*oid);
+                Ok(Some(desc.clone()))
+            }
             Some(other) => {
                 let what = format!("\"{}\" is not a sequence", other.name());
                 Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
@@ -383,12 +441,27 @@ impl<E: Engine> Host for State<E> {
                 Ok(Value::Array(Arc::new(scaledb_types::Array::new(Type::NAME, names))))
             }
             "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
-            _ => crate::system::functions::call(self, function, args),
+            _ => {
+                let result = crate::system::functions::call(self, function, args)?;
+                match (function.name, &result) {
+                    // the names of sequences, for the most part: what matters is that they still mean the same
+                    ("cast", Value::Oid(oid)) if self.catalog.get(*oid).is_some() => self.used.note(*oid),
+                    (name, _) if crate::system::functions::reads_catalog(name) => self.used.note_all(),
+                    _ => {}
+                }
+                Ok(result)
+            }
         }
     }
 
     fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>> {
-        Ok(self.foreign_keys(table)?.1)
+        let referred = self.foreign_keys(table)?.1;
+        // the plan names the tables that are one step away; rows that go along lead farther
+        for key in &referred {
+            self.used.note(key.from.desc.oid);
+            key.from.desc.foreign_keys.iter().for_each(|other| self.used.note(other.table));
+        }
+        Ok(referred)
     }
 
     fn catalog(&self) -> &Catalog {

@@ -6,6 +6,7 @@ use crate::bind::Lookup;
 use crate::exec::references::Check;
 use crate::exec::{Exec, Scratch};
 use crate::parse::utility::{Isolation, Modes};
+use crate::session::state::same;
 use crate::trace::Number;
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::Catalog;
@@ -47,6 +48,8 @@ pub(super) struct Transaction {
     defaults: Modes,
     /// The engine's transaction has begun, with this version of the catalog.
     version: Option<u64>,
+    /// It reads a snapshot.
+    snapshot: bool,
     /// Commits of others before it began, where they are counted.
     commits: u64,
     /// Tables that it has used: oid, the engine's table, and the last statement that did.
@@ -199,29 +202,35 @@ impl<E: Engine> Session<E> {
         if self.transaction.has_begun() {
             return Ok(());
         }
-        let version = self.state.shared.version();
-        if self.state.catalog.version != version {
-            let catalog = self.state.shared.catalog();
-            self.state.use_catalog(catalog);
-        }
-        let read_only = self.transaction.is_read_only();
         let modes = &self.transaction;
         let deferrable = modes.modes.deferrable.or(modes.defaults.deferrable).unwrap_or(false);
-        let kind = match (read_only, deferrable) {
-            (true, true) => TxnKind::Deferrable,
-            (true, false) => TxnKind::ReadOnly,
-            (false, _) => TxnKind::ReadWrite,
+        let kind = match modes.is_read_only() {
+            // one of several statements would conflict with any writer, for ever if there are many
+            true if deferrable || !modes.is_alone() => TxnKind::Deferrable,
+            true => TxnKind::ReadOnly,
+            false => TxnKind::ReadWrite,
         };
-        let shared = &self.state.shared;
+        let shared = self.state.shared.clone();
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
             None => shared.workers.take(&self.place, &shared.engine)?,
         };
-        // first: a commit between the two is counted
-        self.transaction.commits = shared.commits();
-        let begun = worker.begin(kind);
+        let begun = loop {
+            let version = shared.version();
+            if self.state.catalog.version != version {
+                self.state.use_catalog(shared.catalog());
+            }
+            // first: a commit between the two is counted
+            self.transaction.commits = shared.commits();
+            let begun = worker.begin(kind);
+            // a snapshot is later than the catalog that it is read with, and may not be so by a change
+            if kind != TxnKind::Deferrable || begun.is_err() || shared.version() == version {
+                break begun;
+            }
+        };
         self.worker = Some(worker);
         begun.map_err(crate::error::plain)?;
+        self.transaction.snapshot = kind == TxnKind::Deferrable;
         self.transaction.version = Some(self.state.catalog.version);
         Ok(())
     }
@@ -318,20 +327,12 @@ impl<E: Engine> Session<E> {
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         let shared = &self.state.shared;
         let raised = shared.gate.enter(&self.flag);
-        if self.transaction.version != Some(shared.version()) {
-            let current = shared.catalog();
-            for (oid, ..) in &self.transaction.touched {
-                let same = match (self.state.catalog.table(*oid), current.table(*oid)) {
-                    (Some(before), Some(now)) => Arc::ptr_eq(before, now),
-                    _ => false,
-                };
-                if !same {
-                    return Err(SqlError::new(
-                        SqlState::SERIALIZATION_FAILURE,
-                        "could not serialize access due to concurrent change of a table's definition",
-                    )
-                    .hint("The transaction might succeed if retried."));
-                }
+        // a snapshot has the catalog of its begin, and comes before all changes since
+        if self.transaction.version != Some(shared.version()) && !self.transaction.snapshot {
+            let (before, now) = (&self.state.catalog, shared.catalog());
+            let mut tables = self.transaction.touched.iter();
+            if !tables.all(|(oid, ..)| same(before, &now, *oid)) || !self.state.used.is_same(before, &now) {
+                return Err(crate::error::changed_definition());
             }
         }
         let id = worker.id();
@@ -440,7 +441,9 @@ impl<E: Engine> Session<E> {
         transaction.block = Block::None;
         transaction.modes = Modes::default();
         transaction.version = None;
+        transaction.snapshot = false;
         transaction.touched.clear();
+        self.state.used.clear();
         transaction.statement = 0;
         transaction.writes = false;
         transaction.savepoints.clear();

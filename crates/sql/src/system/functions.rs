@@ -16,6 +16,23 @@ pub(super) fn quoted(name: &str) -> String {
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
+/// Whether what the function answers may change with the catalog.
+pub(crate) fn reads_catalog(name: &str) -> bool {
+    matches!(
+        name,
+        "cast"
+            | "txid_current"
+            | "pg_table_is_visible"
+            | "pg_type_is_visible"
+            | "pg_function_is_visible"
+            | "pg_get_indexdef"
+            | "pg_get_constraintdef"
+            | "pg_get_viewdef"
+            | "pg_get_serial_sequence"
+            | "to_regclass"
+    )
+}
+
 /// Calls a function.
 ///
 /// # Errors
