@@ -176,7 +176,7 @@ impl Binder<'_> {
                     self.scope().tables = hidden;
                 }
                 let (bound, outer) = bound?;
-                let (node, columns) = self.slots_of(bound);
+                let (node, columns) = self.slots_of(bound, &outer);
                 let mut slots: Vec<Slot> = Vec::new();
                 columns.iter().for_each(|column| self.carry(column.slot, &mut slots));
                 self.add_table(None, alias.as_ref(), "", columns)?;
@@ -249,7 +249,7 @@ impl Binder<'_> {
                 let bound = self.apart(|binder| binder.deeper(|binder| binder.query(&query)));
                 self.scopes = scopes;
                 self.ctes = ctes;
-                let (node, mut columns) = self.slots_of(bound?);
+                let (node, mut columns) = self.slots_of(bound?, &[]);
                 for (column, (name, ..)) in columns.iter_mut().zip(&view.columns) {
                     column.name.clone_from(name);
                 }

@@ -111,7 +111,7 @@ impl Binder<'_> {
                 self.scopes.push(Scope::default());
                 let first = self.set_expr(left, Tail::default());
                 self.scopes.pop();
-                let (node, columns) = self.slots_of(first?);
+                let (node, columns) = self.slots_of(first?, &[]);
                 let slots: Vec<Slot> = columns.iter().map(|column| column.slot).collect();
                 let columns = named(columns);
                 self.ctes.push(CteDef { name: name.clone(), number, columns: columns.clone() });
@@ -127,13 +127,13 @@ impl Binder<'_> {
                     output.expr = self.coerce(typed, *ty, Context::Implicit)?.expr;
                     output.ty = *ty;
                 }
-                let (next, next_columns) = self.slots_of(next);
+                let (next, next_columns) = self.slots_of(next, &[]);
                 let next_slots = next_columns.iter().map(|column| column.slot).collect();
                 ctes.push(Cte { name, number, node, slots, recursive: Some((next, next_slots, distinct)) });
                 continue;
             }
             let bound = self.deeper(|binder| binder.query(&cte.query))?;
-            let (node, columns) = self.slots_of(bound);
+            let (node, columns) = self.slots_of(bound, &[]);
             let slots = columns.iter().map(|column| column.slot).collect();
             let columns = named(columns);
             self.ctes.push(CteDef { name: name.clone(), number, columns });
@@ -143,10 +143,13 @@ impl Binder<'_> {
     }
 
     /// Writes the results of a query into slots.
-    pub(crate) fn slots_of(&mut self, bound: Bound) -> (Node, Vec<ScopeColumn>) {
+    ///
+    /// Slots of `outer` are not among them: those keep their values where the others become NULL or are
+    /// restored.
+    pub(crate) fn slots_of(&mut self, bound: Bound, outer: &[Slot]) -> (Node, Vec<ScopeColumn>) {
         let mut exprs = Vec::new();
         let mut columns = Vec::new();
-        let mut taken = HashSet::new();
+        let mut taken: HashSet<Slot> = outer.iter().copied().collect();
         for output in bound.output {
             self.mark(&output.expr);
             let slot = match output.expr {
@@ -249,7 +252,7 @@ impl Binder<'_> {
             output.push(Output { name: a.name.clone(), expr: Expr::Slot(slot), ty, origin: (0, 0) });
         }
         let mut side = |bound: Bound| {
-            let (node, columns) = self.slots_of(bound);
+            let (node, columns) = self.slots_of(bound, &[]);
             (node, columns.iter().map(|column| column.slot).collect::<Vec<Slot>>())
         };
         let (left, right) = (side(left), side(right));
@@ -273,7 +276,7 @@ impl Binder<'_> {
         if tail.order.is_empty() {
             return self.limited(bound, tail);
         }
-        let (node, columns) = self.slots_of(bound);
+        let (node, columns) = self.slots_of(bound, &[]);
         let output: Vec<Output> = columns
             .iter()
             .map(|c| Output { name: c.name.clone(), expr: Expr::Slot(c.slot), ty: c.ty, origin: c.origin })
@@ -644,7 +647,7 @@ impl<'k> GroupKeys<'k> {
             }
             Expr::Slot(slot) if self.lost.contains(slot) => return Err(self.ungrouped(*slot)),
             Expr::Subquery(sub) => {
-                if let Some(slot) = sub.outer.iter().find(|slot| self.lost.contains(slot)) {
+                if let Some(slot) = sub.depends.slots.iter().find(|slot| self.lost.contains(slot)) {
                     return Err(self.ungrouped(*slot));
                 }
             }

@@ -3,6 +3,7 @@
 use super::expr::{compare_of, operator_name, opposite};
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
+use crate::plan::depends::Depends;
 use crate::plan::expr::{Ask, Compare, Expr, Subquery};
 use scaledb_types::cast::Context;
 use scaledb_types::func::{common_type, resolve_operator};
@@ -97,12 +98,18 @@ impl Binder<'_> {
         outer: Vec<usize>,
     ) -> Expr {
         output.iter().for_each(|expr| self.mark(expr));
-        let keep = outer.is_empty().then(|| self.keep());
+        let depends = Depends::of(&node, &output);
+        debug_assert!(
+            depends.slots.iter().all(|slot| outer.contains(slot)),
+            "{:?} beside {outer:?}",
+            depends.slots
+        );
+        let keep = depends.slots.is_empty().then(|| self.keep());
         // its slots are known to be used by now, as nothing outside of it reads them
         let mut node = node;
         let reads = output.iter().any(Expr::needs_worker);
         crate::plan::prepare::prepare(&mut node, &mut self.used, reads);
-        Expr::Subquery(Arc::new(Subquery { node: Arc::new(node), output, ask, keep, outer }))
+        Expr::Subquery(Arc::new(Subquery { node: Arc::new(node), output, ask, keep, depends }))
     }
 
     /// A subquery that answers a question; the types of its columns.

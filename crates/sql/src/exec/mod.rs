@@ -6,6 +6,7 @@ pub(crate) mod codec;
 pub(crate) mod eval;
 pub(crate) mod group;
 pub(crate) mod join;
+pub(crate) mod keep;
 pub(crate) mod modify;
 pub(crate) mod references;
 pub(crate) mod scan;
@@ -80,9 +81,11 @@ pub(crate) struct Exec<'a, W> {
     /// A row to be inserted, kept for its memory.
     pub(crate) buffer: Option<RowBuf>,
     /// What is computed once in a run.
-    pub(crate) kept: Vec<Option<Rows>>,
+    kept: Vec<Option<keep::Kept>>,
     /// Common table expressions that are in scope.
-    pub(crate) ctes: Vec<Option<Rows>>,
+    ctes: Vec<Option<keep::Evaluated>>,
+    /// How often one was evaluated.
+    rounds: u64,
     pub(crate) memory: Memory<'a>,
     /// Rows written by the statement at hand.
     pub(crate) affected: u64,
@@ -134,8 +137,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             slots,
             rows,
             buffer,
-            kept: vec![None; keeps],
-            ctes: vec![None; keeps],
+            kept: (0..keeps).map(|_| None).collect(),
+            ctes: (0..keeps).map(|_| None).collect(),
+            rounds: 0,
             memory: Memory::new(context.budget, context.memory_limit),
             affected: 0,
             after: Vec::new(),
@@ -262,16 +266,8 @@ impl<'a, W: Worker> Exec<'a, W> {
                 Ok(Flow::Continue(()))
             }
             Node::Set { kind, left, right, slots } => self.set_operation(*kind, left, right, slots, next),
-            Node::Keep { input, number, slots } => {
-                let rows = match &self.kept[*number] {
-                    Some(rows) => rows.clone(),
-                    None => {
-                        let rows = self.collect(input, slots)?;
-                        self.kept[*number] = Some(rows.clone());
-                        rows
-                    }
-                };
-                self.replay(&rows, slots, next)
+            Node::Keep { input, number, depends, slots } => {
+                self.keep_input(input, *number, depends, slots, next)
             }
             Node::With { ctes, input } => {
                 for cte in ctes {
@@ -279,79 +275,11 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 self.run(input, next)
             }
-            Node::CteScan { number, slots } => {
-                let rows = self.ctes[*number].clone();
-                let rows = rows.ok_or_else(|| SqlError::internal("a WITH query that was not evaluated"))?;
-                self.replay(&rows, slots, next)
-            }
+            Node::CteScan { number, slots } => self.cte_scan(*number, slots, next),
             Node::Modify(modify) => self.modify(modify, next),
             Node::Sets { input, sets } => self.sets(input, sets, next),
             Node::Window { input, windows, carry } => self.window(input, windows, carry, next),
         }
-    }
-
-    /// All rows of an input.
-    pub(crate) fn collect(&mut self, input: &Node, slots: &[Slot]) -> Result<Rows> {
-        let mut rows = Vec::new();
-        let _ = self.run(input, &mut |exec| {
-            let row = exec.copy(slots);
-            exec.memory.take(row_weight(&row))?;
-            rows.push(row);
-            Ok(Flow::Continue(()))
-        })?;
-        Ok(Rc::new(rows))
-    }
-
-    /// Calls `next` with kept rows.
-    pub(crate) fn replay(
-        &mut self,
-        rows: &[Box<[Value]>],
-        slots: &[Slot],
-        next: Next<'_, 'a, W>,
-    ) -> Result<Flow> {
-        for row in rows {
-            self.tick()?;
-            self.restore(slots, row);
-            if next(self)?.is_break() {
-                return Ok(Flow::Break(()));
-            }
-        }
-        Ok(Flow::Continue(()))
-    }
-
-    fn evaluate_cte(&mut self, cte: &crate::plan::Cte) -> Result<()> {
-        // what a WITH query writes is not counted
-        let affected = self.affected;
-        let first = self.collect(&cte.node, &cte.slots)?;
-        self.affected = affected;
-        let Some((node, slots, distinct)) = &cte.recursive else {
-            self.ctes[cte.number] = Some(first);
-            return Ok(());
-        };
-        let mut seen = std::collections::HashSet::new();
-        let mut all: Vec<Box<[Value]>> = Vec::new();
-        let mut fresh: Vec<Box<[Value]>> =
-            first.iter().filter(|row| !distinct || seen.insert((*row).clone())).cloned().collect();
-        // what is kept within the recursive part is of one round: the rows that it reads change
-        let lasting: Vec<bool> = self.kept.iter().map(Option::is_some).collect();
-        while !fresh.is_empty() {
-            self.context.check_cancel()?;
-            for (kept, lasts) in self.kept.iter_mut().zip(&lasting) {
-                if !lasts {
-                    *kept = None;
-                }
-            }
-            for row in &fresh {
-                // once as it was found, once among all
-                self.memory.take(row_weight(row))?;
-                all.push(row.clone());
-            }
-            self.ctes[cte.number] = Some(Rc::new(fresh));
-            let found = self.collect(node, slots)?;
-            fresh = found.iter().filter(|row| !distinct || seen.insert((*row).clone())).cloned().collect();
-        }
-        self.ctes[cte.number] = Some(Rc::new(all));
-        Ok(())
     }
 
     /// The first rows only.

@@ -13,25 +13,25 @@ impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn subquery(&mut self, sub: &Subquery) -> Result<Value> {
         match &sub.ask {
             Ask::Exists => {
-                if let Some(number) = sub.keep {
-                    if self.kept[number].is_none() {
-                        let mut found = Vec::new();
-                        if self.has_row(sub)? {
-                            found.push(Box::default());
-                        }
-                        self.kept[number] = Some(Rc::new(found));
+                let Some(number) = sub.keep else { return Ok(Value::Bool(self.has_row(sub)?)) };
+                let rows = match self.kept(number, &sub.depends) {
+                    Some(rows) => rows,
+                    None => {
+                        let found: Rows =
+                            Rc::new(if self.has_row(sub)? { vec![Box::default()] } else { Vec::new() });
+                        self.keep(number, &sub.depends, &found, 0);
+                        found
                     }
-                    let rows = self.kept[number].as_ref();
-                    return Ok(Value::Bool(rows.is_some_and(|rows| !rows.is_empty())));
-                }
-                Ok(Value::Bool(self.has_row(sub)?))
+                };
+                Ok(Value::Bool(!rows.is_empty()))
             }
             Ask::Scalar => {
                 if let Some(number) = sub.keep {
                     let rows = self.kept_rows(sub, number, 2)?;
                     return scalar(&rows);
                 }
-                let rows = self.subquery_rows(sub, 2)?;
+                let (rows, weight) = self.subquery_rows(sub, 2)?;
+                self.memory.give(weight);
                 scalar(&rows)
             }
             Ask::Array(element) => {
@@ -95,20 +95,26 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn rows_of(&mut self, sub: &Subquery) -> Result<Rows> {
         match sub.keep {
             Some(number) => self.kept_rows(sub, number, usize::MAX),
-            None => Ok(Rc::new(self.subquery_rows(sub, usize::MAX)?)),
+            None => {
+                let (rows, weight) = self.subquery_rows(sub, usize::MAX)?;
+                self.memory.give(weight);
+                Ok(Rc::new(rows))
+            }
         }
     }
 
     fn kept_rows(&mut self, sub: &Subquery, number: usize, limit: usize) -> Result<Rows> {
-        if let Some(rows) = &self.kept[number] {
-            return Ok(rows.clone());
+        if let Some(rows) = self.kept(number, &sub.depends) {
+            return Ok(rows);
         }
-        let rows = Rc::new(self.subquery_rows(sub, limit)?);
-        self.kept[number] = Some(rows.clone());
+        let (rows, weight) = self.subquery_rows(sub, limit)?;
+        let rows = Rc::new(rows);
+        self.keep(number, &sub.depends, &rows, weight);
         Ok(rows)
     }
 
-    fn subquery_rows(&mut self, sub: &Subquery, limit: usize) -> Result<Vec<Box<[Value]>>> {
+    /// The rows of a subquery, and the bytes taken for them.
+    fn subquery_rows(&mut self, sub: &Subquery, limit: usize) -> Result<(Vec<Box<[Value]>>, usize)> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let mut weight = 0;
         let _ = self.run(&sub.node, &mut |exec| {
@@ -121,10 +127,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             rows.push(row.into());
             Ok(if rows.len() >= limit { Flow::Break(()) } else { Flow::Continue(()) })
         })?;
-        if sub.keep.is_none() {
-            self.memory.give(weight);
-        }
-        Ok(rows)
+        Ok((rows, weight))
     }
 }
 

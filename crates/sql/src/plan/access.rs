@@ -3,6 +3,7 @@
 //! There are no statistics. What counts is what an index can give: a row by its whole key, rows by leading
 //! columns of a key, a range. A table whose key the tables before it determine comes next.
 
+use super::depends::Depends;
 use super::expr::{Compare, Expr};
 use super::{
     Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Load, Loop, Node, Scan, Slot, SortKey, Table,
@@ -324,7 +325,9 @@ impl<'p, 'b> Planner<'p, 'b> {
         bound.extend(&inner_slots);
         if outer_keys.is_empty() {
             let number = self.binder.keep();
-            let inner = Node::Keep { input: Box::new(inner), number, slots: inner_slots.clone() };
+            let depends = Depends::of(&inner, []);
+            let input = Box::new(inner);
+            let inner = Node::Keep { input, number, depends, slots: inner_slots.clone() };
             return Node::Loop(Box::new(Loop { outer, inner, kind, on: Expr::all(rest), inner_slots }));
         }
         Node::Hash(Box::new(Hash {

@@ -1,5 +1,6 @@
 //! Compiled expressions.
 
+use super::depends::Depends;
 use super::{Node, Slot};
 use crate::functions::{ScalarFn, SessionFn};
 use scaledb_types::{Type, Value};
@@ -84,10 +85,10 @@ pub(crate) struct Subquery {
     pub(crate) node: std::sync::Arc<Node>,
     pub(crate) output: Vec<Expr>,
     pub(crate) ask: Ask,
-    /// Where its rows are kept, if it does not refer to its surroundings.
+    /// Where its rows are kept, if it reads no slots of its surroundings.
     pub(crate) keep: Option<usize>,
-    /// Slots of its surroundings that it reads.
-    pub(crate) outer: Vec<Slot>,
+    /// What it reads of its surroundings.
+    pub(crate) depends: Depends,
 }
 
 impl Subquery {
@@ -98,7 +99,7 @@ impl Subquery {
             output: self.output.clone(),
             ask,
             keep: self.keep,
-            outer: self.outer.clone(),
+            depends: self.depends.clone(),
         }
     }
 }
@@ -224,10 +225,18 @@ impl Expr {
     pub(crate) fn slots(&self, f: &mut dyn FnMut(Slot)) {
         match self {
             Self::Slot(slot) => f(*slot),
-            Self::Subquery(sub) => sub.outer.iter().for_each(|slot| f(*slot)),
+            Self::Subquery(sub) => sub.depends.slots.iter().for_each(|slot| f(*slot)),
             _ => {}
         }
         self.children(&mut |child| child.slots(f));
+    }
+
+    /// Calls `f` with the number of each WITH query that a subquery of it reads.
+    pub(crate) fn ctes(&self, f: &mut dyn FnMut(usize)) {
+        if let Self::Subquery(sub) = self {
+            sub.depends.ctes.iter().for_each(|number| f(*number));
+        }
+        self.children(&mut |child| child.ctes(f));
     }
 
     /// Whether evaluating it may need the engine's worker.

@@ -7,6 +7,7 @@
 
 pub(crate) mod access;
 pub(crate) mod cache;
+pub(crate) mod depends;
 pub(crate) mod explain;
 pub(crate) mod expr;
 pub(crate) mod point;
@@ -108,6 +109,23 @@ pub(crate) enum Access {
     Point { index: TableId, key: Vec<KeyValue> },
     /// By leading columns of a key, and perhaps a range of the next one; all rows if there are none.
     Range { index: TableId, key: Vec<KeyValue>, low: Option<Bound>, high: Option<Bound>, order: Order },
+}
+
+impl Access {
+    /// Calls `f` with each expression that the access is made of.
+    pub(crate) fn exprs<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        let (key, bounds) = match self {
+            Self::Point { key, .. } => (key, None),
+            Self::Range { key, low, high, .. } => (key, Some(low.iter().chain(high))),
+        };
+        for value in key {
+            match value {
+                KeyValue::One(expr) | KeyValue::Array(expr) => f(expr),
+                KeyValue::List(list) => list.iter().for_each(&mut *f),
+            }
+        }
+        bounds.into_iter().flatten().for_each(|bound| f(&bound.value));
+    }
 }
 
 /// Which index of a table: its primary key, or the secondary one of this number.
@@ -259,10 +277,11 @@ pub(crate) enum Node {
         right: Box<(Node, Vec<Slot>)>,
         slots: Vec<Slot>,
     },
-    /// Reads its input once in a run, and hands the kept rows out each time.
+    /// Reads its input once, and hands the kept rows out for as long as what they depend on is the same.
     Keep {
         input: Box<Node>,
         number: usize,
+        depends: depends::Depends,
         slots: Vec<Slot>,
     },
     /// Evaluates the common table expressions, then its input.
