@@ -117,6 +117,16 @@ impl<'b> Memory<'b> {
         self.used = self.used.saturating_sub(bytes);
     }
 
+    /// What has been taken.
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// Gives back what has been taken since so much was in use.
+    pub(crate) fn back_to(&mut self, used: usize) {
+        self.used = self.used.min(used);
+    }
+
     /// Refuses a value that could not be kept.
     ///
     /// # Errors

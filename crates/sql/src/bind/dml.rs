@@ -179,7 +179,7 @@ impl Binder<'_> {
         let insert =
             Insert { table, source, reads, values: exprs, row, checks, conflict, returning, returning_slots };
         let node = Node::Modify(Box::new(Modify::Insert(insert)));
-        Ok((Bound { node, output }, Kind::Insert))
+        Ok((Bound::new(node, output), Kind::Insert))
     }
 
     fn check_width(&self, got: usize, wanted: usize, named: bool) -> Result<()> {
@@ -548,7 +548,7 @@ impl Binder<'_> {
             self.mark(expr);
         }
         let node = Node::Modify(Box::new(Modify::Update(update)));
-        Ok((Bound { node, output }, Kind::Update))
+        Ok((Bound::new(node, output), Kind::Update))
     }
 
     fn delete(&mut self, delete: &ast::Delete) -> Result<(Bound, Kind)> {
@@ -579,7 +579,7 @@ impl Binder<'_> {
         let (returning, returning_slots, output) = self.returning(delete.returning.as_deref())?;
         let delete = Delete { table, source, target: number, old, checks, returning, returning_slots };
         let node = Node::Modify(Box::new(Modify::Delete(delete)));
-        Ok((Bound { node, output }, Kind::Delete))
+        Ok((Bound::new(node, output), Kind::Delete))
     }
 }
 

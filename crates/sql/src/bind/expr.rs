@@ -549,6 +549,7 @@ impl Binder<'_> {
         }
         let result = resolved.result;
         let function = ScalarFn::new(resolved);
+        self.volatile += usize::from(function.is_volatile());
         // constants are folded, if the function always answers the same, and does
         let constants = function.is_immutable() && exprs.iter().all(|expr| matches!(expr, Expr::Const(_)));
         if constants {

@@ -151,6 +151,7 @@ impl Binder<'_> {
                 }
                 exprs.push(self.coerce_session(arg, param)?);
             }
+            self.volatile += usize::from(!function.is_stable());
             return Ok(Typed::new(Expr::Session(Box::new((function.clone(), exprs))), function.result()));
         }
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();

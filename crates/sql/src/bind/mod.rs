@@ -4,6 +4,7 @@ pub(crate) mod dml;
 pub(crate) mod expr;
 pub(crate) mod from;
 pub(crate) mod function;
+mod lookup;
 pub(crate) mod names;
 pub(crate) mod query;
 pub(crate) mod scope;
@@ -67,6 +68,14 @@ pub(crate) struct Output {
 pub(crate) struct Bound {
     pub(crate) node: Node,
     pub(crate) output: Vec<Output>,
+    /// How to find its rows by what it compares with its surroundings.
+    pub(crate) lookup: Option<crate::plan::expr::Lookup>,
+}
+
+impl Bound {
+    pub(crate) fn new(node: Node, output: Vec<Output>) -> Self {
+        Self { node, output, lookup: None }
+    }
 }
 
 /// A WITH query in scope.
@@ -106,6 +115,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) deepest: usize,
     /// Whether WITH contains statements that write.
     pub(crate) writes: bool,
+    /// Calls of functions that may answer differently each time.
+    pub(crate) volatile: usize,
     /// The next SELECT leaves the types of its literals and parameters open: columns that they are for decide.
     pub(crate) leaves_open: bool,
 }
@@ -153,6 +164,7 @@ impl<'b> Binder<'b> {
             depth: 0,
             deepest: 0,
             writes: false,
+            volatile: 0,
             leaves_open: false,
         }
     }

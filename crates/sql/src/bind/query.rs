@@ -1,5 +1,6 @@
 //! Queries: SELECT, VALUES, set operations, WITH.
 
+use super::lookup::Apart;
 use super::names::fold;
 use super::scope::{Grouping, Scope, ScopeColumn};
 use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
@@ -52,6 +53,7 @@ impl Binder<'_> {
         let mut bound = bound?;
         if !ctes.is_empty() {
             bound.node = Node::With { ctes, input: Box::new(bound.node) };
+            bound.lookup = None;
         }
         Ok(bound)
     }
@@ -201,7 +203,8 @@ impl Binder<'_> {
             ty,
             origin: (0, 0),
         });
-        Ok(Bound { output: output.collect(), node: Node::Values { rows: exprs, slots } })
+        let output = output.collect();
+        Ok(Bound::new(Node::Values { rows: exprs, slots }, output))
     }
 
     fn set_operation(
@@ -259,7 +262,7 @@ impl Binder<'_> {
         let kind = match (op, all) {
             (SetOperator::Union, true) => {
                 let inputs = vec![left, right];
-                return Ok(Bound { node: Node::Append { inputs, slots }, output });
+                return Ok(Bound::new(Node::Append { inputs, slots }, output));
             }
             (SetOperator::Union, false) => SetKind::Union,
             (SetOperator::Intersect, false) => SetKind::Intersect,
@@ -268,7 +271,7 @@ impl Binder<'_> {
             (_, true) => SetKind::ExceptAll,
         };
         let node = Node::Set { kind, left: Box::new(left), right: Box::new(right), slots };
-        Ok(Bound { node, output })
+        Ok(Bound::new(node, output))
     }
 
     /// ORDER BY and LIMIT of something that is not a plain SELECT: only its columns can be named.
@@ -293,7 +296,7 @@ impl Binder<'_> {
         columns.iter().for_each(|column| self.used[column.slot] = true);
         let carry = columns.iter().map(|column| column.slot).collect();
         let node = Node::Sort { input: Box::new(node), keys, carry };
-        self.limited(Bound { node, output }, tail)
+        self.limited(Bound::new(node, output), tail)
     }
 
     fn limited(&mut self, mut bound: Bound, tail: Tail<'_>) -> Result<Bound> {
@@ -307,6 +310,7 @@ impl Binder<'_> {
         };
         let (limit, offset) = (count(tail.limit)?, count(tail.offset)?);
         bound.node = Node::Limit { input: Box::new(bound.node), limit, offset };
+        bound.lookup = None;
         Ok(bound)
     }
 
@@ -341,6 +345,7 @@ impl Binder<'_> {
     fn select(&mut self, select: &Select, tail: Tail<'_>) -> Result<Bound> {
         refuse(select)?;
         let decided = !std::mem::take(&mut self.leaves_open);
+        let volatile = self.volatile;
         let tree = self.from(&select.from)?;
         let input: HashSet<Slot> = self.scope().slots().collect();
         let mut conditions = Vec::new();
@@ -376,6 +381,13 @@ impl Binder<'_> {
         let wish: &[SortKey] = if grouped || !windows.is_empty() || distinct { &[] } else { &order };
         let extreme = if grouped { extreme_of(&groups, &aggregates) } else { None };
         let wish = extreme.as_ref().map_or(wish, |(key, _)| std::slice::from_ref(key));
+        let bare = tail.limit.is_none() && tail.offset.is_none() && windows.is_empty() && sets.is_empty();
+        let tied = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
+        let mut apart = if bare && tied && select.distinct.is_none() {
+            tree.copy().map(|tree| Apart { tree, conditions: conditions.clone(), groups: None, having: None })
+        } else {
+            None
+        };
         let mut planner = Planner::new(self, Wish { order: wish, target: None });
         if let Some((_, not_null)) = &extreme {
             conditions.push(not_null.clone());
@@ -402,6 +414,10 @@ impl Binder<'_> {
                 set.call = set.call.clone().map_args(&mut |arg| keys.rewrite(arg))?;
             }
             let keys = keys.keys;
+            if let Some(apart) = &mut apart {
+                apart.groups = Some((keys.clone(), aggregates.clone()));
+                apart.having.clone_from(&having);
+            }
             node = Node::Aggregate { input: Box::new(node), keys, aggregates };
         }
         if let Some(predicate) = having {
@@ -438,7 +454,8 @@ impl Binder<'_> {
         if let Some(on) = distinct_on {
             node = Node::Distinct { input: Box::new(node), on };
         }
-        self.limited(Bound { node, output }, tail)
+        let lookup = apart.and_then(|apart| self.lookup(apart, &output));
+        self.limited(Bound { lookup, ..Bound::new(node, output) }, tail)
     }
 
     fn window_node(

@@ -4,7 +4,7 @@ use super::expr::{compare_of, operator_name, opposite};
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
 use crate::plan::depends::Depends;
-use crate::plan::expr::{Ask, Compare, Expr, Subquery};
+use crate::plan::expr::{Ask, Compare, Expr, Lookup, Subquery};
 use scaledb_types::cast::Context;
 use scaledb_types::func::{common_type, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
@@ -87,7 +87,7 @@ impl Binder<'_> {
             output.extend(both.pop());
             values.extend(both.pop());
         }
-        Ok(self.subquery_of(sub.node, output, Ask::Any(values, op), outer))
+        Ok(self.subquery_of(sub.node, output, Ask::Any(values, op), outer, sub.lookup))
     }
 
     pub(super) fn subquery_of(
@@ -96,6 +96,7 @@ impl Binder<'_> {
         output: Vec<Expr>,
         ask: Ask,
         outer: Vec<usize>,
+        lookup: Option<Lookup>,
     ) -> Expr {
         output.iter().for_each(|expr| self.mark(expr));
         let depends = Depends::of(&node, &output);
@@ -109,7 +110,14 @@ impl Binder<'_> {
         let mut node = node;
         let reads = output.iter().any(Expr::needs_worker);
         crate::plan::prepare::prepare(&mut node, &mut self.used, reads);
-        Expr::Subquery(Arc::new(Subquery { node: Arc::new(node), output, ask, keep, depends }))
+        // an array has its rows in the order that the query asks for
+        let lookup = lookup.filter(|_| keep.is_none() && !matches!(ask, Ask::Array(_)));
+        let lookup = lookup.map(|mut lookup| {
+            let reads = lookup.inner_keys.iter().any(Expr::needs_worker);
+            crate::plan::prepare::prepare(&mut lookup.node, &mut self.used, reads);
+            Arc::new(lookup)
+        });
+        Expr::Subquery(Arc::new(Subquery { node: Arc::new(node), output, ask, keep, depends, lookup }))
     }
 
     /// A subquery that answers a question; the types of its columns.
@@ -129,7 +137,7 @@ impl Binder<'_> {
             other => other,
         };
         let output = sub.output.into_iter().map(|output| output.expr).collect();
-        Ok((self.subquery_of(sub.node, output, ask, outer), types))
+        Ok((self.subquery_of(sub.node, output, ask, outer, sub.lookup), types))
     }
 
     /// Binds a query in the scope of this one; the slots of it that the query reads.

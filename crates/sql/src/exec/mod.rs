@@ -7,6 +7,8 @@ pub(crate) mod eval;
 pub(crate) mod group;
 pub(crate) mod join;
 pub(crate) mod keep;
+pub(crate) mod lookup;
+mod membership;
 pub(crate) mod modify;
 pub(crate) mod references;
 pub(crate) mod scan;
@@ -93,8 +95,15 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) after: Vec<references::Check>,
     /// Foreign keys to be checked when the transaction is done.
     pub(crate) deferred: Vec<references::Check>,
-    /// Rows until the next look at the cancel flag.
-    ticks: u32,
+    /// How correlated subqueries are answered.
+    trials: Vec<lookup::Trial>,
+    /// The rows of uncorrelated ones, hashed.
+    members: Vec<Option<membership::Members>>,
+    /// Rows touched.
+    ticks: u64,
+    /// The statement at hand may touch so many, and whether it has touched more.
+    last_tick: u64,
+    too_long: bool,
 }
 
 /// Bytes that a kept value takes.
@@ -144,7 +153,11 @@ impl<'a, W: Worker> Exec<'a, W> {
             affected: 0,
             after: Vec::new(),
             deferred: Vec::new(),
+            trials: Vec::new(),
+            members: Vec::new(),
             ticks: 0,
+            last_tick: u64::MAX,
+            too_long: false,
         }
     }
 
@@ -169,10 +182,12 @@ impl<'a, W: Worker> Exec<'a, W> {
     #[inline]
     pub(crate) fn tick(&mut self) -> Result<()> {
         self.ticks += 1;
-        if self.ticks < 256 {
+        if self.ticks & 255 != 0 {
             return Ok(());
         }
-        self.ticks = 0;
+        if self.ticks > self.last_tick {
+            return Err(self.gives_up());
+        }
         self.context.check_cancel()
     }
 

@@ -2,7 +2,7 @@
 
 use super::eval::compare;
 use super::{Exec, Flow, Rows, row_weight};
-use crate::plan::expr::{Ask, Subquery};
+use crate::plan::expr::{Ask, Compare, Subquery};
 use scaledb_engine::Worker;
 use scaledb_types::{Array, Result, SqlError, SqlState, Value};
 use std::rc::Rc;
@@ -45,6 +45,9 @@ impl<'a, W: Worker> Exec<'a, W> {
                     left.push(self.eval(value)?);
                 }
                 let rows = self.rows_of(sub)?;
+                if let (Some(number), Compare::Eq) = (sub.keep, op) {
+                    return self.is_member(number, &rows, &left);
+                }
                 let mut unknown = false;
                 for row in rows.iter() {
                     let mut all = Value::Bool(true);
@@ -85,7 +88,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     fn has_row(&mut self, sub: &Subquery) -> Result<bool> {
         let mut found = false;
-        let _ = self.run(&sub.node, &mut |_| {
+        let _ = self.subquery_run(sub, &mut |_| {
             found = true;
             Ok(Flow::Break(()))
         })?;
@@ -117,7 +120,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn subquery_rows(&mut self, sub: &Subquery, limit: usize) -> Result<(Vec<Box<[Value]>>, usize)> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let mut weight = 0;
-        let _ = self.run(&sub.node, &mut |exec| {
+        let _ = self.subquery_run(sub, &mut |exec| {
             let mut row = Vec::with_capacity(sub.output.len());
             for expr in &sub.output {
                 row.push(exec.eval(expr)?);

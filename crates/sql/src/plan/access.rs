@@ -74,7 +74,42 @@ pub(crate) enum Tree {
 }
 
 impl Tree {
-    fn slots(&self, out: &mut Vec<Slot>) {
+    /// The same tree, if it is one of tables only.
+    pub(crate) fn copy(&self) -> Option<Tree> {
+        Some(match self {
+            Self::Leaf(leaf) => {
+                let LeafKind::Table { table, alias, number } = &leaf.kind else { return None };
+                Self::Leaf(Leaf::table(table.clone(), alias.clone(), *number, leaf.slots.clone()))
+            }
+            Self::Inner(parts, on) => {
+                Self::Inner(parts.iter().map(Self::copy).collect::<Option<_>>()?, on.clone())
+            }
+            Self::Left(left, right, on) => {
+                Self::Left(Box::new(left.copy()?), Box::new(right.copy()?), on.clone())
+            }
+            Self::Full(left, right, on) => {
+                Self::Full(Box::new(left.copy()?), Box::new(right.copy()?), on.clone())
+            }
+        })
+    }
+
+    /// Whether a condition of a join in it reads other slots than these.
+    pub(crate) fn reads_others(&self, own: &HashSet<Slot>) -> bool {
+        let others = |on: &[Expr]| {
+            let mut others = false;
+            on.iter().for_each(|expr| expr.slots(&mut |slot| others |= !own.contains(&slot)));
+            others
+        };
+        match self {
+            Self::Leaf(leaf) => leaf.outer.iter().any(|slot| !own.contains(slot)),
+            Self::Inner(parts, on) => others(on) || parts.iter().any(|part| part.reads_others(own)),
+            Self::Left(left, right, on) | Self::Full(left, right, on) => {
+                others(on) || left.reads_others(own) || right.reads_others(own)
+            }
+        }
+    }
+
+    pub(crate) fn slots(&self, out: &mut Vec<Slot>) {
         match self {
             Self::Leaf(leaf) => out.extend(&leaf.slots),
             Self::Inner(parts, _) => parts.iter().for_each(|part| part.slots(out)),
@@ -217,6 +252,14 @@ impl<'p, 'b> Planner<'p, 'b> {
         bound: &mut HashSet<Slot>,
         first: bool,
     ) -> Node {
+        let mut implied = Vec::new();
+        for part in &parts {
+            let Tree::Leaf(leaf) = part else { continue };
+            for condition in conditions.iter() {
+                implied.extend(super::factor::implied(condition, &leaf.slots));
+            }
+        }
+        conditions.extend(implied);
         let mut node: Option<Node> = None;
         while !parts.is_empty() {
             let pinned = node.is_none() && self.wish.target.is_some();

@@ -89,6 +89,25 @@ pub(crate) struct Subquery {
     pub(crate) keep: Option<usize>,
     /// What it reads of its surroundings.
     pub(crate) depends: Depends,
+    /// How its rows are found by the values that it compares with its surroundings.
+    pub(crate) lookup: Option<std::sync::Arc<Lookup>>,
+}
+
+/// A subquery without what ties it to its surroundings: run once, its rows kept by the keys that tie them.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    pub(crate) node: Node,
+    /// Of each row, and of the surroundings.
+    pub(crate) inner_keys: Vec<Expr>,
+    pub(crate) outer_keys: Vec<Expr>,
+    /// What is kept of a row.
+    pub(crate) slots: Vec<Slot>,
+    /// What else must hold of a row that is found, the surroundings being as they are.
+    pub(crate) rest: Option<Expr>,
+    /// Aggregates without groups of their own: where no row is found, there is one with the results of none.
+    pub(crate) aggregates: Option<Vec<super::Aggregate>>,
+    /// Where the rows are kept.
+    pub(crate) number: usize,
 }
 
 impl Subquery {
@@ -100,6 +119,7 @@ impl Subquery {
             ask,
             keep: self.keep,
             depends: self.depends.clone(),
+            lookup: self.lookup.clone(),
         }
     }
 }
@@ -252,11 +272,24 @@ impl Expr {
         }
     }
 
+    /// Whether a function in it may answer differently each time, those of subqueries left out.
+    pub(crate) fn is_volatile(&self) -> bool {
+        let mut volatile = match self {
+            Self::Call(call) => call.0.is_volatile(),
+            Self::Session(call) => !call.0.is_stable(),
+            Self::QuantifiedCall(_, parts) => parts.0.is_volatile(),
+            _ => false,
+        };
+        self.children(&mut |child| volatile |= child.is_volatile());
+        volatile
+    }
+
     /// The conditions that all must hold.
     pub(crate) fn into_conjuncts(self, out: &mut Vec<Expr>) {
         match self {
             Self::And(list) => list.into_iter().for_each(|part| part.into_conjuncts(out)),
             Self::Const(Value::Bool(true)) => {}
+            Self::Or(sides) => super::factor::factored(sides, out),
             other => out.push(other),
         }
     }

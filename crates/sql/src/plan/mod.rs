@@ -10,6 +10,7 @@ pub(crate) mod cache;
 pub(crate) mod depends;
 pub(crate) mod explain;
 pub(crate) mod expr;
+mod factor;
 pub(crate) mod point;
 pub(crate) mod prepare;
 

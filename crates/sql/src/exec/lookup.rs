@@ -1,0 +1,157 @@
+//! Correlated subqueries at work: asked anew for each row outside, or looked up.
+//!
+//! Nobody knows beforehand how often a subquery is asked. It begins as one that is asked anew each time, and the rows
+//! that this touches are counted. When they are many, all its rows are read and kept by their keys, for a bounded
+//! number of rows touched: if that is not enough, it goes on as before, and tries again when it has touched twice as
+//! many. So it never costs much more than the better of both ways.
+
+use super::{Exec, Flow, Next, row_weight};
+use crate::plan::expr::{Lookup, Subquery};
+use rapidhash::fast::RandomState;
+use scaledb_engine::Worker;
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Rows by their keys.
+pub(crate) type Found = HashMap<Box<[Value]>, Vec<Box<[Value]>>, RandomState>;
+
+/// Rows that are touched before another way is tried, and how many that may touch for each of them.
+const PATIENCE: u64 = 1_024;
+const WORTH: u64 = 4;
+
+/// How far a subquery has come.
+#[derive(Debug)]
+pub(crate) enum Trial {
+    /// So many rows were touched; from so many on, another way is tried.
+    Asked {
+        touched: u64,
+        until: u64,
+    },
+    Kept(Rc<Found>),
+    /// Reading all rows has failed.
+    Refused,
+}
+
+impl Default for Trial {
+    fn default() -> Self {
+        Self::Asked { touched: 0, until: PATIENCE }
+    }
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Calls `next` with each row of a subquery.
+    pub(super) fn subquery_run(&mut self, sub: &Subquery, next: Next<'_, 'a, W>) -> Result<Flow> {
+        let Some(lookup) = &sub.lookup else { return self.run(&sub.node, next) };
+        let number = lookup.number;
+        if self.trials.len() <= number {
+            self.trials.resize_with(number + 1, Trial::default);
+        }
+        if let Trial::Asked { touched, until } = self.trials[number]
+            && touched >= until
+        {
+            self.trials[number] = self.try_lookup(lookup, touched)?;
+        }
+        if let Trial::Kept(found) = &self.trials[number] {
+            let found = found.clone();
+            return self.look_up(lookup, &found, next);
+        }
+        let before = self.ticks;
+        let flow = self.run(&sub.node, next)?;
+        let more = self.ticks - before + 1;
+        if let Some(Trial::Asked { touched, .. }) = self.trials.get_mut(number) {
+            *touched += more;
+        }
+        Ok(flow)
+    }
+
+    /// Reads all rows, if that touches no more than what has been touched makes worth while.
+    fn try_lookup(&mut self, lookup: &Lookup, touched: u64) -> Result<Trial> {
+        let before = self.last_tick;
+        self.last_tick = before.min(self.ticks + touched * WORTH);
+        let used = self.memory.used();
+        let result = self.read_all(lookup);
+        self.last_tick = before;
+        let error = match result {
+            Ok(found) => return Ok(Trial::Kept(Rc::new(found))),
+            Err(error) => error,
+        };
+        self.memory.back_to(used);
+        if std::mem::take(&mut self.too_long) {
+            return Ok(Trial::Asked { touched, until: touched * 2 });
+        }
+        // a row that the statement may never ask for must not fail it
+        let code = error.code();
+        let of_values = code.as_str().starts_with("22") || code == SqlState::CARDINALITY_VIOLATION;
+        if of_values || code == SqlState::OUT_OF_MEMORY { Ok(Trial::Refused) } else { Err(error) }
+    }
+
+    fn read_all(&mut self, lookup: &Lookup) -> Result<Found> {
+        let mut found = Found::default();
+        let _ = self.run(&lookup.node, &mut |exec| {
+            let mut key = Vec::with_capacity(lookup.inner_keys.len());
+            for part in &lookup.inner_keys {
+                let value = exec.eval(part)?;
+                // it equals nothing
+                if value.is_null() {
+                    return Ok(Flow::Continue(()));
+                }
+                key.push(value);
+            }
+            let row = exec.copy(&lookup.slots);
+            let bytes = row_weight(&row) + size_of::<Box<[Value]>>();
+            let rows = match found.get_mut(key.as_slice()) {
+                Some(rows) => rows,
+                None => {
+                    exec.memory.take(row_weight(&key) + size_of::<Vec<Box<[Value]>>>())?;
+                    found.entry(key.into()).or_default()
+                }
+            };
+            // one or several is all that can be asked of rows without values
+            if row.is_empty() && rows.len() >= 2 {
+                return Ok(Flow::Continue(()));
+            }
+            exec.memory.take(bytes)?;
+            rows.push(row);
+            Ok(Flow::Continue(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Calls `next` with the rows that are kept for the surroundings as they are.
+    fn look_up(&mut self, lookup: &Lookup, found: &Found, next: Next<'_, 'a, W>) -> Result<Flow> {
+        let mut key = Vec::with_capacity(lookup.outer_keys.len());
+        for part in &lookup.outer_keys {
+            key.push(self.eval(part)?);
+        }
+        let rows = found.get(key.as_slice()).map_or(&[][..], Vec::as_slice);
+        if let (true, Some(aggregates)) = (rows.is_empty(), &lookup.aggregates) {
+            for aggregate in aggregates {
+                self.frame[aggregate.slot] = aggregate.function.start().finish(self.context.env)?;
+            }
+            return self.passes_on(lookup, next);
+        }
+        for row in rows {
+            self.tick()?;
+            self.restore(&lookup.slots, row);
+            if self.passes_on(lookup, next)?.is_break() {
+                return Ok(Flow::Break(()));
+            }
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    fn passes_on(&mut self, lookup: &Lookup, next: Next<'_, 'a, W>) -> Result<Flow> {
+        match &lookup.rest {
+            Some(rest) if !self.holds(rest)? => Ok(Flow::Continue(())),
+            _ => next(self),
+        }
+    }
+
+    /// More rows were touched than is worth while.
+    #[cold]
+    pub(super) fn gives_up(&mut self) -> SqlError {
+        self.too_long = true;
+        SqlError::internal("reading all rows of a subquery takes too long")
+    }
+}
