@@ -21,6 +21,14 @@ const CHORES: u32 = if scaledb_sync::MODEL { 2 } else { 64 };
 /// The longest pause of the background thread when nothing happens.
 const REST: Duration = Duration::from_millis(100);
 
+/// A worker that begins transactions while memory is short looks this often for what can be freed.
+const RELIEF: Duration = Duration::from_micros(200);
+/// Parts of a long queue that are cleaned then.
+const ROUNDS: usize = 16;
+
+/// The background thread looks this often for memory to give back.
+const TRIM: Duration = Duration::from_secs(1);
+
 impl Ctx<'_> {
     /// After a transaction, between transactions: every few commits, merges what is old, cleans up, and
     /// reclaims memory.
@@ -46,6 +54,33 @@ impl Ctx<'_> {
         drop(lane);
         self.local.exit();
         self.local.collect();
+    }
+
+    /// Between transactions, when memory is short: frees what can be freed, of this worker and of idle ones, so that
+    /// the transaction to come finds what deletes before it have left.
+    #[cold]
+    pub(crate) fn relieve(&mut self) {
+        let (shared, now) = (self.shared, self.shared.clock.now());
+        if now.saturating_sub(self.state.relieved_at) < shared.clock.ticks(RELIEF) {
+            return;
+        }
+        self.state.relieved_at = now;
+        if shared.lanes[self.local.id().index()].is_pinned() {
+            self.local.enter();
+            // what cannot be merged now stays, and is merged later
+            let _ = self.merge_old_lists(true);
+            self.local.exit();
+        }
+        let horizon = Horizon::now(shared);
+        self.local.enter();
+        for _ in 0..ROUNDS {
+            if !clean_idle(shared, self.local, &horizon) {
+                break;
+            }
+        }
+        self.local.exit();
+        self.local.collect();
+        shared.domain.restore_reserve();
     }
 
     /// Before the worker goes: its entries are merged, so that nobody has to. If they cannot be, the lane stays
@@ -84,6 +119,21 @@ pub(crate) fn merge_idle_lanes(shared: &Shared, local: &mut Local, all: bool) ->
     result
 }
 
+/// Cleans what idle workers and this one have waiting. Returns whether there is more that could be cleaned. `local` is
+/// active.
+fn clean_idle(shared: &Shared, local: &mut Local, horizon: &Horizon) -> bool {
+    let mut more = false;
+    for (id, lane) in shared.lanes.iter().enumerate().take(shared.domain.workers()) {
+        let id = WorkerId(id as u8);
+        let idle = id == local.id() || shared.domain.active_since(id) == IDLE;
+        if let Some(mut guard) = idle.then(|| lane.try_lock()).flatten() {
+            clean(shared, local, &mut guard, horizon);
+            more |= horizon.lets_clean(&guard);
+        }
+    }
+    more
+}
+
 /// The background thread of a database.
 pub(crate) struct Background {
     stop: Arc<(Mutex<bool>, Condvar)>,
@@ -110,7 +160,7 @@ impl Drop for Background {
 }
 
 fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar)) {
-    let (mut pause, mut seen) = (PERIOD, 0);
+    let (mut pause, mut seen, mut trimmed) = (PERIOD, 0, 0);
     loop {
         let guard = stop.lock();
         if *guard {
@@ -128,15 +178,17 @@ fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar))
         local.enter();
         // what cannot be merged now stays for the next round
         let _ = merge_idle_lanes(shared, &mut local, false);
-        for (id, lane) in shared.lanes.iter().enumerate() {
-            let idle = shared.domain.active_since(WorkerId(id as u8)) == IDLE;
-            if let Some(mut guard) = idle.then(|| lane.try_lock()).flatten() {
-                clean(shared, &mut local, &mut guard, &horizon);
-            }
+        if clean_idle(shared, &mut local, &horizon) || shared.domain.is_short() {
+            pause = PERIOD;
         }
         local.exit();
         local.collect();
         local.share();
+        shared.domain.restore_reserve();
+        if shared.clock.now().saturating_sub(trimmed) > shared.clock.ticks(TRIM) {
+            trimmed = shared.clock.now();
+            shared.domain.trim();
+        }
         shared.raise_needed_after();
     }
 }

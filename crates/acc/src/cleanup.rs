@@ -42,6 +42,13 @@ impl Horizon {
     }
 }
 
+impl Horizon {
+    /// Whether a lane has something waiting that can be cleaned.
+    pub(crate) fn lets_clean(&self, lane: &LaneGuard<'_>) -> bool {
+        lane.deleted.front().is_some_and(|d| d.ts < self.records)
+    }
+}
+
 /// Cleans what a lane has waiting. `local` is active.
 pub(crate) fn clean(shared: &Shared, local: &mut Local, lane: &mut LaneGuard<'_>, horizon: &Horizon) {
     while lane.versions.front().is_some_and(|v| v.0 < horizon.versions) {

@@ -14,6 +14,7 @@ use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
 use scaledb_engine::TxnKind;
 use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted;
+use scaledb_memory::Purpose;
 use scaledb_row::GroupSet;
 use scaledb_storage::{Overflow, Record, Stuck, Word};
 use scaledb_sync::atomic::{Ordering, fence};
@@ -56,7 +57,11 @@ impl Ctx<'_> {
         if let Some(log) = self.log.as_mut() {
             log.begin(now);
         }
+        if shared.domain.is_short() {
+            self.local.set_purpose(self.purpose());
+        }
         let result = self.lock_validate_publish(shared, &mut lane);
+        self.local.set_purpose(Purpose::Growth);
         match &result {
             Ok(commit_ts) => self.state.depends_on = *commit_ts,
             Err(_) => self.abort(),
@@ -72,6 +77,18 @@ impl Ctx<'_> {
             lane.unpin();
         }
         result
+    }
+
+    /// What this commit's memory is for.
+    #[cold]
+    fn purpose(&self) -> Purpose {
+        let words = |op: Op| self.txn.writes.iter().filter(move |w| w.op == op).map(|w| w.image.len() + 8);
+        let deleted = words(Op::Delete).count();
+        Purpose::of_commit(
+            words(Op::Insert).sum(),
+            words(Op::Update).chain(words(Op::Replace)).sum(),
+            deleted,
+        )
     }
 
     fn lock_validate_publish(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>) -> Result<Timestamp> {
@@ -190,7 +207,11 @@ impl Ctx<'_> {
     }
 
     fn make_room(&mut self, number: usize, words: usize) -> Result<()> {
-        self.txn.held[number].overflow = Some(Overflow::create(self.local, words + words / 4)?);
+        // the row grows
+        let purpose = self.local.set_purpose(Purpose::Growth);
+        let overflow = Overflow::create(self.local, words + words / 4);
+        self.local.set_purpose(purpose);
+        self.txn.held[number].overflow = Some(overflow?);
         Ok(())
     }
 

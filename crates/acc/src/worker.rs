@@ -36,6 +36,8 @@ pub(crate) struct State {
     pub(crate) privileged: bool,
     /// Commits until the next look at what else is to do.
     pub(crate) until_chores: u32,
+    /// When the worker has last looked for memory that can be freed.
+    pub(crate) relieved_at: u64,
     pub(crate) random: u64,
 }
 
@@ -91,6 +93,7 @@ impl AccWorker {
             serial: shared.clock.now() << 7 | id,
             privileged: false,
             until_chores: 0,
+            relieved_at: 0,
             random: id + 1,
         };
         let log = shared.log().map(|log| log.writer(local.id()));
@@ -162,6 +165,9 @@ impl Worker for AccWorker {
             self.rollback();
         }
         let mut ctx = self.ctx();
+        if ctx.shared.domain.is_short() {
+            ctx.relieve();
+        }
         ctx.state.begun = ctx.local.enter();
         ctx.state.serial += 1 << 7;
         ctx.txn.serial = ctx.state.serial;

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// The longest pause of the background thread when nothing happens.
 const REST: Duration = Duration::from_millis(100);
 
+/// The background thread looks this often for memory to give back.
+const TRIM: Duration = Duration::from_secs(1);
+
 /// The background thread of a database.
 pub(crate) struct Background {
     stop: Arc<(Mutex<bool>, Condvar)>,
@@ -45,7 +48,7 @@ impl Shared {
 }
 
 fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar)) {
-    let (mut pause, mut seen) = (PERIOD, 0);
+    let (mut pause, mut seen, mut trimmed) = (PERIOD, 0, 0);
     loop {
         let guard = stop.lock();
         if *guard {
@@ -61,14 +64,23 @@ fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar))
         shared.regulate(now);
         shared.lead(now, now);
         local.enter();
+        let mut more = false;
         for (id, lane) in shared.lanes.iter().enumerate().take(shared.horizon.workers()) {
             // an owner that runs cleans by itself
             if shared.domain.active_since(WorkerId(id as u8)) == IDLE {
-                clean(shared, &mut local, &mut lane.lock());
+                more |= clean(shared, &mut local, &mut lane.lock());
             }
+        }
+        if more || shared.domain.is_short() {
+            pause = PERIOD;
         }
         local.exit();
         local.collect();
         local.share();
+        shared.domain.restore_reserve();
+        if now.saturating_sub(trimmed) > shared.clock.ticks(TRIM) {
+            trimmed = now;
+            shared.domain.trim();
+        }
     }
 }

@@ -32,6 +32,7 @@ use scaledb_durability::failed;
 use scaledb_engine::TxnKind;
 use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted;
+use scaledb_memory::Purpose;
 use scaledb_sync::atomic::{Ordering, fence};
 use scaledb_sync::hint::Backoff;
 
@@ -57,7 +58,11 @@ impl Ctx<'_> {
             return Ok(ts);
         }
         self.enter_log()?;
+        if self.shared.domain.is_short() {
+            self.local.set_purpose(self.purpose());
+        }
         let result = self.validate();
+        self.local.set_purpose(Purpose::Growth);
         let ts = Timestamp::from_raw(self.txn.ts);
         match result {
             Ok(()) => {
@@ -73,6 +78,13 @@ impl Ctx<'_> {
             log.end();
         }
         result.map(|()| ts)
+    }
+
+    /// What this commit's memory is for.
+    #[cold]
+    fn purpose(&self) -> Purpose {
+        let words = |op: Op| self.txn.writes.iter().filter(move |w| w.op == op).map(|w| w.image.len() + 8);
+        Purpose::of_commit(words(Op::Insert).sum(), words(Op::Update).sum(), words(Op::Delete).count())
     }
 
     /// Tells the log that a commit with this transaction's timestamp is on its way. If the log may have promised a

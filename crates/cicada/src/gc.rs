@@ -43,8 +43,8 @@ pub(crate) struct Item {
 
 pub(crate) type Queue = VecDeque<Item>;
 
-/// Cleans what is old enough in a queue. `local` is active.
-pub(crate) fn clean(shared: &Shared, local: &mut Local, queue: &mut Queue) {
+/// Cleans what is old enough in a queue. Returns whether there is more. `local` is active.
+pub(crate) fn clean(shared: &Shared, local: &mut Local, queue: &mut Queue) -> bool {
     if queue.back().is_some_and(|item| item.epoch == UNSTAMPED) {
         let epoch = shared.horizon.epoch();
         queue.iter_mut().rev().take_while(|i| i.epoch == UNSTAMPED).for_each(|i| i.epoch = epoch);
@@ -52,13 +52,14 @@ pub(crate) fn clean(shared: &Shared, local: &mut Local, queue: &mut Queue) {
     let (min_rts, min_epoch) = (shared.horizon.min_rts(), shared.horizon.min_epoch());
     for _ in 0..AT_ONCE.max(queue.len() / BACKLOG) {
         if queue.front().is_none_or(|item| item.wts >= min_rts || item.epoch >= min_epoch) {
-            return;
+            return false;
         }
         let item = queue.pop_front().expect("just looked at");
         if let Some(later) = clean_item(shared, local, item, min_rts) {
             queue.push_back(later);
         }
     }
+    true
 }
 
 /// Returns the item if it must wait.

@@ -11,7 +11,7 @@ use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_durability::failed;
 use scaledb_engine::{Order, Range, RowId, Savepoint, TxnKind, Worker};
 use scaledb_log::Writer;
-use scaledb_memory::Local;
+use scaledb_memory::{IDLE, Local};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::Arc;
 use scaledb_sync::hint::Backoff;
@@ -23,6 +23,13 @@ const SYNCHRONIZE: Duration = Duration::from_micros(100);
 
 /// Chores between two looks for memory that others may have left.
 const COLLECT: u32 = if scaledb_sync::MODEL { 1 } else { 16 };
+
+/// A worker that begins transactions while memory is short looks this often for what can be freed.
+const RELIEF: Duration = Duration::from_micros(200);
+/// Parts of a long queue that are cleaned then.
+const ROUNDS: usize = 16;
+/// Steps of the horizon until what is in a queue is old enough: its epoch is noted, is over, and is seen to be.
+const EPOCHS: usize = 3;
 
 /// One thread's access to a [`Cicada`](crate::Cicada) database.
 pub struct CicadaWorker {
@@ -55,6 +62,8 @@ pub(crate) struct State {
     synchronized_at: u64,
     peer: usize,
     synchronize: u64,
+    /// When the worker has last looked for memory that can be freed.
+    relieved_at: u64,
     random: u64,
 }
 
@@ -165,6 +174,31 @@ impl Ctx<'_> {
         }
     }
 
+    /// Between transactions, when memory is short: frees what can be freed, so that the transaction to come finds
+    /// what deletes before it have left.
+    #[cold]
+    fn relieve(&mut self) {
+        let (shared, now) = (self.shared, self.shared.clock.now());
+        if now.wrapping_sub(self.state.relieved_at) < shared.clock.ticks(RELIEF) {
+            return;
+        }
+        self.state.relieved_at = now;
+        for _ in 0..EPOCHS {
+            shared.lead(self.state.clock.peek(now), now);
+            self.local.enter_at(now);
+            for (id, lane) in shared.lanes.iter().enumerate().take(shared.horizon.workers()) {
+                let id = WorkerId(id as u8);
+                if id == self.local.id() || shared.domain.active_since(id) == IDLE {
+                    let mut lane = lane.lock();
+                    let _more = (0..ROUNDS).all(|_| clean(shared, self.local, &mut lane));
+                }
+            }
+            self.local.exit();
+        }
+        self.local.collect();
+        shared.domain.restore_reserve();
+    }
+
     /// One-sided synchronization (section 3.1): the next worker's clock is looked at.
     fn synchronize(&mut self, now: u64) {
         if now.wrapping_sub(self.state.synchronized_at) < self.state.synchronize {
@@ -229,6 +263,7 @@ impl CicadaWorker {
             synchronized_at: now,
             peer: id.index(),
             synchronize: shared.clock.ticks(SYNCHRONIZE),
+            relieved_at: 0,
             random: id.index() as u64 + 1,
         };
         let log = shared.log().map(|log| log.writer(id));
@@ -305,6 +340,9 @@ impl Worker for CicadaWorker {
         }
         let mut ctx = self.ctx();
         ctx.txn.kind = kind;
+        if ctx.shared.domain.is_short() {
+            ctx.relieve();
+        }
         match kind {
             TxnKind::ReadWrite | TxnKind::ReadOnly => ctx.begin()?,
             TxnKind::Snapshot | TxnKind::Deferrable => ctx.begin_snapshot(kind == TxnKind::Deferrable),

@@ -1,10 +1,13 @@
 //! A worker's arena: blocks in size classes, bump-allocated from chunks and recycled by free lists.
 
 use crate::domain::Domain;
+use crate::pages::CHUNK;
 use crate::purpose::Purpose;
 use scaledb_base::Result;
+use scaledb_sync::atomic::{AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
 use std::alloc::{Layout, alloc, dealloc};
+use std::collections::HashMap;
 use std::ptr::NonNull;
 
 /// Blocks above this size come from the system allocator one by one.
@@ -76,14 +79,136 @@ unsafe impl Send for Surplus {}
 
 /// Where arenas leave what they have too many of, for those that need it: workers that delete and the
 /// background thread free what other workers allocate. A batch at a time, so that the lock is seldom taken.
+///
+/// What is left here can be *gathered*: a run all of whose blocks are here is free memory again, for blocks of any
+/// size, and a chunk of free runs goes back to the system. Only this looks for whole runs: to count a run's blocks
+/// at each free would cost every transaction a cache miss.
 pub(crate) struct Exchange {
     classes: Mutex<Vec<Vec<Surplus>>>,
+    /// Bytes that were left here since the last gathering.
+    fresh: AtomicUsize,
+    /// One thread gathers at a time; the others wait for what it finds.
+    gathering: Mutex<()>,
+    /// Free runs.
+    runs: Mutex<Vec<Run>>,
+    free_runs: AtomicUsize,
+}
+
+/// A free run.
+struct Run(NonNull<u8>);
+
+// SAFETY: nobody else has it.
+unsafe impl Send for Run {}
+
+impl Run {
+    fn chunk(&self) -> usize {
+        self.0.as_ptr().addr() & !(CHUNK - 1)
+    }
 }
 
 impl Exchange {
     pub(crate) fn new() -> Self {
-        Self { classes: Mutex::new((0..CLASSES).map(|_| Vec::new()).collect()) }
+        Self {
+            classes: Mutex::new((0..CLASSES).map(|_| Vec::new()).collect()),
+            fresh: AtomicUsize::new(0),
+            gathering: Mutex::new(()),
+            runs: Mutex::new(Vec::new()),
+            free_runs: AtomicUsize::new(0),
+        }
     }
+
+    fn take_run(&self) -> Option<NonNull<u8>> {
+        // a hint; the lock decides
+        if self.free_runs.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut runs = self.runs.lock();
+        let run = runs.pop();
+        self.free_runs.store(runs.len(), Ordering::Relaxed); // a hint, written under the lock
+        run.map(|run| run.0)
+    }
+
+    /// Bytes that were left here since the last gathering.
+    pub(crate) fn fresh(&self) -> usize {
+        self.fresh.load(Ordering::Relaxed) // a hint
+    }
+
+    /// Finds the runs that are free as a whole, if `least` bytes were left here since the last time. O(free blocks).
+    #[cold]
+    pub(crate) fn gather(&self, least: usize) {
+        let _gathering = self.gathering.lock();
+        if self.fresh() < least {
+            return;
+        }
+        self.fresh.store(0, Ordering::Relaxed); // a hint
+        let mut free = Vec::new();
+        for class in 0..CLASSES {
+            // taken out, so that nobody waits for the counting
+            let batches = std::mem::take(&mut self.classes.lock()[class]);
+            let left = gather_class(class, batches, &mut free);
+            self.classes.lock()[class].extend(left);
+        }
+        // the runs of a chunk together, those of chunks with the fewest free ones to be used first
+        let mut of_chunk = HashMap::new();
+        let mut runs = self.runs.lock();
+        runs.append(&mut free);
+        runs.iter().for_each(|run| *of_chunk.entry(run.chunk()).or_insert(0_usize) += 1);
+        runs.sort_unstable_by_key(|run| (std::cmp::Reverse(of_chunk[&run.chunk()]), run.chunk()));
+        self.free_runs.store(runs.len(), Ordering::Relaxed); // a hint, written under the lock
+    }
+
+    /// Takes the chunks whose runs are all free out of the pool. Returns their addresses.
+    #[cold]
+    pub(crate) fn take_free_chunks(&self) -> Vec<usize> {
+        let mut of_chunk = HashMap::new();
+        let mut runs = self.runs.lock();
+        runs.iter().for_each(|run| *of_chunk.entry(run.chunk()).or_insert(0_usize) += 1);
+        of_chunk.retain(|_, count| *count == CHUNK / RUN);
+        runs.retain(|run| !of_chunk.contains_key(&run.chunk()));
+        self.free_runs.store(runs.len(), Ordering::Relaxed); // a hint, written under the lock
+        of_chunk.into_keys().collect()
+    }
+}
+
+/// Moves the runs whose blocks are all in `batches` to `free`. Returns the other blocks.
+fn gather_class(class: usize, batches: Vec<Surplus>, free: &mut Vec<Run>) -> Vec<Surplus> {
+    let run_of = |block: *mut Free| block.addr() & !(RUN - 1);
+    let blocks = RUN / class_bytes(class);
+    let mut counts: HashMap<usize, usize> = HashMap::new();
+    for batch in &batches {
+        let mut at = batch.head;
+        while !at.is_null() {
+            *counts.entry(run_of(at)).or_insert(0) += 1;
+            // SAFETY: free blocks, and nobody else has the chain.
+            at = unsafe { (*at).next };
+        }
+    }
+    counts.retain(|_, count| *count == blocks);
+    if counts.is_empty() {
+        return batches;
+    }
+    let mut left = Vec::new();
+    for batch in batches {
+        let (mut kept, mut at) = (Surplus { head: std::ptr::null_mut(), count: 0 }, batch.head);
+        while !at.is_null() {
+            // SAFETY: as above.
+            let next = unsafe { (*at).next };
+            let run = run_of(at);
+            if !counts.contains_key(&run) {
+                // SAFETY: as above.
+                unsafe { (*at).next = kept.head };
+                (kept.head, kept.count) = (at, kept.count + 1);
+            } else if at.addr() == run {
+                // the first block of the run has its address, and the right to all of it
+                free.push(Run(NonNull::new(at.cast()).expect("not null")));
+            }
+            at = next;
+        }
+        if kept.count > 0 {
+            left.push(kept);
+        }
+    }
+    left
 }
 
 /// Free bytes of one class that an arena keeps for itself.
@@ -153,6 +278,8 @@ impl Arena {
         let class = &mut self.classes[index];
         let surplus = Surplus { head: class.free, count: class.count };
         (class.free, class.count) = (std::ptr::null_mut(), 0);
+        let bytes = surplus.count as usize * class_bytes(index);
+        domain.exchange().fresh.fetch_add(bytes, Ordering::Relaxed); // a hint
         domain.exchange().classes.lock()[index].push(surplus);
     }
 
@@ -169,6 +296,12 @@ impl Arena {
     fn refill(&mut self, domain: &Domain, index: usize, size: usize) -> Result<()> {
         let run = RUN.max(size).next_multiple_of(64);
         if (self.end as usize) - (self.bump as usize) < run {
+            if let Some(start) = domain.exchange().take_run() {
+                self.classes[index].bump = start.as_ptr();
+                // SAFETY: a run has that many bytes.
+                self.classes[index].end = unsafe { start.as_ptr().add(RUN) };
+                return Ok(());
+            }
             let (start, bytes) = domain.chunk(self.purpose)?;
             self.bump = start.as_ptr();
             // SAFETY: the chunk has that many bytes.

@@ -1,6 +1,6 @@
 //! Who is looking at shared memory since when, and what may be reused.
 
-use crate::arena::{Arena, Exchange, block_bytes};
+use crate::arena::{Arena, Exchange, LARGE, block_bytes};
 use crate::faults::Faults;
 use crate::pages::{CHUNK, Chunk};
 use crate::purpose::{Purpose, reserve_of};
@@ -19,6 +19,11 @@ pub const IDLE: u64 = u64::MAX;
 /// Retired blocks are stamped with the time in groups of this size: one clock read each.
 const STAMP: usize = if scaledb_sync::MODEL { 1 } else { 64 };
 
+/// Free memory below this is not looked through to give some of it back to the system.
+const TRIMMED: usize = 16 << 20;
+/// Nor to serve other sizes at the budget.
+const RETRIED: u64 = 64 << 10;
+
 /// The memory of one database: its workers' activity, its chunks and its budget.
 pub struct Domain {
     clock: Arc<Clock>,
@@ -29,7 +34,10 @@ pub struct Domain {
     registrations: AtomicU64,
     used: AtomicU64,
     budget: u64,
-    chunks: Mutex<Vec<Chunk>>,
+    /// See [`Domain::is_short`].
+    short_from: u64,
+    /// Chunks in use, by address.
+    chunks: Mutex<HashMap<usize, Chunk>>,
     /// Chunks that were provided ahead; not part of `used`.
     ready: Mutex<Vec<Chunk>>,
     /// Large blocks in use, so that a database that goes gives them back.
@@ -74,7 +82,8 @@ impl Domain {
             registrations: AtomicU64::new(0),
             used: AtomicU64::new(0),
             budget,
-            chunks: Mutex::new(Vec::new()),
+            short_from: (budget - reserve_of(budget)).saturating_sub((budget / 32).max(2 * CHUNK as u64)),
+            chunks: Mutex::new(HashMap::new()),
             ready: Mutex::new(Vec::new()),
             large: Mutex::new(HashMap::new()),
             orphans: Mutex::new(Vec::new()),
@@ -176,8 +185,66 @@ impl Domain {
     fn limit(&self, purpose: Purpose) -> u64 {
         match purpose {
             Purpose::Growth => self.budget - reserve_of(self.budget),
-            Purpose::Release => self.budget,
+            Purpose::Relief => self.budget,
             Purpose::Upkeep => u64::MAX,
+        }
+    }
+
+    /// Whether growth will soon be refused, so that what can be freed should be.
+    #[inline]
+    pub fn is_short(&self) -> bool {
+        self.used() > self.short_from
+    }
+
+    /// Gives free chunks back to the system, if much was freed lately.
+    pub fn trim(&self) {
+        let fresh = self.exchange.fresh();
+        if fresh >= TRIMMED && fresh as u64 >= self.used() / 16 {
+            self.exchange.gather(TRIMMED);
+            self.give_back();
+        }
+    }
+
+    /// What deletes took from the reserve comes back out of what they freed, before rows take it.
+    pub fn restore_reserve(&self) {
+        if self.used() > self.limit(Purpose::Growth) && self.exchange.fresh() >= self.worth() {
+            self.exchange.gather(self.worth());
+            self.give_back();
+        }
+    }
+
+    /// At the budget, at most so many free bytes are left unused because there are not enough for a look.
+    fn worth(&self) -> usize {
+        (self.budget / 256).clamp(RETRIED, TRIMMED as u64) as usize
+    }
+
+    fn give_back(&self) {
+        for address in self.exchange.take_free_chunks() {
+            let chunk = self.chunks.lock().remove(&address);
+            debug_assert!(chunk.is_some(), "runs are of chunks in use");
+            drop(chunk);
+            self.discharge(CHUNK);
+        }
+    }
+
+    /// When memory is out: free blocks of all sizes become memory for this one. Returns whether to try again.
+    #[cold]
+    fn gather(&self, bytes: usize) -> bool {
+        self.leave_orphans();
+        if self.exchange.fresh() < self.worth() {
+            return false;
+        }
+        self.exchange.gather(self.worth());
+        if bytes > LARGE || self.used() > self.limit(Purpose::Growth) {
+            self.give_back();
+        }
+        true
+    }
+
+    /// The free blocks of workers that are gone.
+    fn leave_orphans(&self) {
+        for orphan in &mut *self.orphans.lock() {
+            orphan.arena.leave_all(self);
         }
     }
 
@@ -221,7 +288,7 @@ impl Domain {
             return Err(self.out_of_memory());
         };
         let start = chunk.start();
-        self.chunks.lock().push(chunk);
+        self.chunks.lock().insert(start.as_ptr().addr(), chunk);
         Ok((start, CHUNK))
     }
 }
@@ -333,6 +400,11 @@ impl Local {
             if let Ok(block) = self.arena.alloc(&self.domain, bytes) {
                 return Ok(block);
             }
+        }
+        if self.domain.gather(bytes)
+            && let Ok(block) = self.arena.alloc(&self.domain, bytes)
+        {
+            return Ok(block);
         }
         if self.purpose == Purpose::Growth {
             return Err(self.domain.out_of_memory());
@@ -502,5 +574,75 @@ mod tests {
         while second.limbo() > 0 {
             second.collect();
         }
+    }
+
+    /// Fills `local` with blocks of a size until memory is out.
+    fn fill(local: &mut Local, bytes: usize) -> Vec<NonNull<u8>> {
+        std::iter::from_fn(|| local.alloc(bytes).ok()).collect()
+    }
+
+    fn free(local: &mut Local, blocks: Vec<NonNull<u8>>, bytes: usize) {
+        for block in blocks {
+            // SAFETY: from `alloc`, seen by nobody.
+            unsafe { local.free(block, bytes) };
+        }
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn freed_blocks_serve_other_sizes_and_other_workers() {
+        let domain = domain(32 << 20);
+        let (mut first, mut second) = (domain.register().unwrap(), domain.register().unwrap());
+        let bytes = |blocks: &[NonNull<u8>], size| blocks.len() * block_bytes(size);
+        let all = fill(&mut first, 500);
+        let full = bytes(&all, 500);
+        assert!(full > 28 << 20);
+        free(&mut first, all, 500);
+        for size in [100, 3000, 10_000, 24, 40_000, 500] {
+            let blocks = fill(&mut second, size);
+            let got = bytes(&blocks, size);
+            // a large block needs whole chunks, and workers keep some free blocks for themselves
+            let least = if size > LARGE { full / 2 } else { full / 10 * 9 };
+            assert!(got > least, "{got} of {full} bytes in blocks of {size}");
+            free(&mut second, blocks, size);
+        }
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn what_is_free_goes_back_to_the_system_and_what_is_not_stays() {
+        let domain = domain(u64::MAX);
+        let mut local = domain.register().unwrap();
+        let blocks: Vec<_> = (0..400_000).map(|_| local.alloc(200).unwrap()).collect();
+        let used = domain.used();
+        // SAFETY: 200 bytes each, ours.
+        blocks.iter().enumerate().for_each(|(i, b)| unsafe { b.cast::<usize>().write(i) });
+        let (kept, freed) = blocks.split_at(100_000);
+        free(&mut local, freed.to_vec(), 200);
+        local.share();
+        domain.trim();
+        assert!(domain.used() < used / 3, "{} of {used}", domain.used());
+        // SAFETY: as above.
+        assert!(kept.iter().enumerate().all(|(i, b)| unsafe { b.cast::<usize>().read() } == i));
+        free(&mut local, kept.to_vec(), 200);
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn growth_leaves_a_reserve_that_deletes_may_use() {
+        let domain = domain(64 << 20);
+        let mut local = domain.register().unwrap();
+        let rows = fill(&mut local, 1000);
+        assert!(domain.used() <= 60 << 20 && domain.is_short());
+        local.set_purpose(Purpose::Relief);
+        let more = fill(&mut local, 48);
+        assert!(more.len() * 48 > 3 << 20 && domain.used() == 64 << 20);
+        local.set_purpose(Purpose::Upkeep);
+        more.iter().for_each(|_| assert!(local.alloc(48).is_ok()));
+        // what is left of the reserve's chunks is not for rows
+        local.set_purpose(Purpose::Growth);
+        assert!(local.alloc(1000).is_err());
+        free(&mut local, rows, 1000);
+        assert!(local.alloc(48).is_ok());
     }
 }

@@ -3,7 +3,7 @@
 //! ```text
 //!  0 ............................ budget - reserve ...... budget ......
 //!  ◄────────── Growth ──────────────────►
-//!  ◄────────── Release ─────────────────────────────────────►
+//!  ◄────────── Relief ──────────────────────────────────────►
 //!  ◄────────── Upkeep ────────────────────────────────────────────────
 //! ```
 //!
@@ -19,13 +19,30 @@ pub enum Purpose {
     #[default]
     Growth,
     /// What frees memory, or takes as much as it frees: deletes, and updates in place. Has the reserve as well.
-    Release,
+    Relief,
     /// What was committed gets to where it belongs. As it cannot be refused, it may go beyond the budget, by what
     /// is committed and not there yet.
     Upkeep,
 }
 
-/// The part of a budget that is kept for [`Purpose::Release`]: a sixteenth, in whole chunks. Budgets of a few chunks
+impl Purpose {
+    /// What a commit's memory is for, by what it writes: words of inserted rows, words of updated rows for which
+    /// memory is needed, and deleted rows. A commit that does next to nothing but delete is never refused: its list
+    /// of writes takes more memory than what it asks for here, and it ends with less.
+    pub fn of_commit(inserted: usize, updated: usize, deleted: usize) -> Self {
+        // the words of the smallest records
+        let released = deleted * 8;
+        if (inserted + updated) * 16 <= released {
+            Self::Upkeep
+        } else if inserted <= released {
+            Self::Relief
+        } else {
+            Self::Growth
+        }
+    }
+}
+
+/// The part of a budget that is kept for [`Purpose::Relief`]: a sixteenth, in whole chunks. Budgets of a few chunks
 /// have none.
 pub(crate) fn reserve_of(budget: u64) -> u64 {
     const CHUNK_BYTES: u64 = CHUNK as u64;

@@ -58,7 +58,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-verify", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
         "scaledb-acc", "scaledb-cicada",
-    ], CHECKERS),
+    ], &["scaledb-acc", "scaledb-verify", "scaledb-workloads", "scaledb-memory"]),
     row("scaledb-workloads", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine",
     ], CHECKERS),

@@ -6,6 +6,7 @@
 //! machine wants many rows, rests, and a high priority.
 #![cfg(not(any(loom, shuttle)))]
 
+mod faults;
 mod shortage;
 
 use rand::rngs::SmallRng;

@@ -3,11 +3,14 @@
 
 use scaledb_acc::{Acc, AccWorker, Config, Durability};
 use scaledb_base::Error;
+use scaledb_cicada::Cicada;
 use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
-use scaledb_sync::Arc;
+use scaledb_memory::Domain;
+use scaledb_sync::{Arc, thread};
 use scaledb_verify::disk::SimDisk;
-use scaledb_verify::history::{Columns, Kind, Row, Table, text_of};
+use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 /// Rows of a table that a transaction of this kind sees by the table's own range index.
 fn count<W: Worker>(worker: &mut W, t: &Table, kind: TxnKind) -> u64 {
@@ -34,6 +37,7 @@ const UNMERGED: Kind = Kind::new(Access::Hashed, Some(1 << 22)).plain().epoch_us
 const BALLAST: Kind = Kind::new(Access::Ordered, Some(0)).plain();
 
 const BUDGET: u64 = 12 << 20;
+const LIMIT: u64 = 16 << 20;
 const ROWS: i32 = 10_000;
 
 /// Inserts rows, and others until memory is out.
@@ -60,14 +64,13 @@ fn fill(worker: &mut AccWorker, t: &Table, ballast: &Table) {
 #[test]
 fn a_session_that_ends_while_memory_is_short_leaves_its_rows_to_snapshots_and_others() {
     for background in [false, true] {
-        let config = Config { memory_budget: BUDGET, background, ..Config::default() };
+        let config = Config { background, ..Config::default() };
         let db = Acc::open(config).unwrap();
         let t = Table::create(&db, "t", UNMERGED).unwrap();
-        let ballast = Table::create(&db, "ballast", BALLAST).unwrap();
         // the session that fills has the highest id, and is gone when the others look
         let mut other = db.worker().unwrap();
         let mut filler = db.worker().unwrap();
-        fill(&mut filler, &t, &ballast);
+        (0..ROWS).for_each(|id| insert(&mut filler, &t, id).unwrap());
         // not even what is kept for merges is there
         db.memory().fail_allocations(0, u64::MAX);
         drop(filler);
@@ -108,4 +111,81 @@ fn a_checkpoint_has_the_rows_of_a_session_that_ended_while_memory_was_short() {
     let db = Acc::open(config(u64::MAX)).unwrap();
     let t = Table::open(&db, "t", UNMERGED).unwrap();
     assert_eq!(count(&mut db.worker().unwrap(), &t, TxnKind::ReadOnly), ROWS as u64);
+}
+
+/// What is done at the budget, on both engines: rows of one size fill it, are deleted, and rows of another size find
+/// the memory.
+fn at_the_budget<E: Engine>(engine: &E, memory: &Domain, access: Access) {
+    let name = format!("{} {access:?}", engine.name());
+    let t = Table::create(engine, "t", Kind { indexes: false, ..Kind::new(access, None) }).unwrap();
+    let mut worker = engine.worker().unwrap();
+    let mut next = 0;
+    let mut fill = |worker: &mut E::Worker, text: &str, batch: i32| {
+        let first = next;
+        // other threads may still clean; nothing is waited for but them
+        let mut refused = 0;
+        while refused < 20 {
+            let inserted = worker.run(TxnKind::ReadWrite, |w| {
+                for id in next..next + batch {
+                    w.insert(t.id_of(0), &t.row(id, &Row::default(), text))?;
+                }
+                Ok(())
+            });
+            match inserted {
+                Ok(()) => next += batch,
+                Err(Error::OutOfMemory { .. }) => {
+                    refused += 1;
+                    thread::sleep(Duration::from_millis(2));
+                }
+                Err(error) => panic!("{name}: {error}"),
+            }
+        }
+        first..next
+    };
+    let wide = text_of(96).repeat(16);
+    let mut sizes = [&wide[..480], &wide[..20], &wide[..1500], &wide[..480]].into_iter().cycle();
+    let mut filled = Vec::new();
+    for _ in 0..4 {
+        let text = sizes.next().unwrap();
+        let rows = fill(&mut worker, text, 10);
+        filled.push(rows.len() * (text.len() + 200));
+        // nothing grows; what does not grow goes on, and so does what frees
+        let some = rows.start..rows.start + 200;
+        let columns = t.projection(Columns(Columns::W));
+        let change = Change { w: Some(1), ..Change::default() };
+        for id in some {
+            let updated = worker.run(TxnKind::ReadWrite, |w| {
+                w.update(t.id_of(0), &t.key(id), columns, |row| t.apply(row, &change))
+            });
+            assert!(matches!(updated, Ok(Some(()))), "{name}: {updated:?}");
+        }
+        let half = rows.start + rows.len() as i32 / 2;
+        for part in [rows.start..half, half..rows.end] {
+            // many at once, as TRUNCATE does
+            let deleted = worker.run(TxnKind::ReadWrite, |w| {
+                part.clone().try_for_each(|id| w.delete(t.id_of(0), &t.key(id)).map(|_| ()))
+            });
+            assert!(deleted.is_ok(), "{name}: {deleted:?}");
+        }
+        assert!(memory.used() <= memory.budget() / 8 * 9, "{name}: {} bytes", memory.used());
+    }
+    let (first, least) = (filled[0], filled.iter().copied().min().unwrap());
+    assert!(least > first / 3 * 2, "{name}: rows of each size, in bytes: {filled:?}");
+}
+
+#[test]
+fn acc_at_its_budget_deletes_updates_and_takes_rows_of_other_sizes() {
+    for access in [Access::Hashed, Access::Ordered] {
+        let db = Acc::open(Config { memory_budget: LIMIT, ..Config::default() }).unwrap();
+        at_the_budget(&db, db.memory(), access);
+    }
+}
+
+#[test]
+fn cicada_at_its_budget_deletes_updates_and_takes_rows_of_other_sizes() {
+    for access in [Access::Hashed, Access::Ordered] {
+        let config = scaledb_cicada::Config { memory_budget: LIMIT, ..scaledb_cicada::Config::default() };
+        let db = Cicada::open(config).unwrap();
+        at_the_budget(&db, db.memory(), access);
+    }
 }
