@@ -233,6 +233,16 @@ impl Relation {
         }
     }
 
+    /// Whether both are one and the same descriptor.
+    pub fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Table(a), Self::Table(b)) => Arc::ptr_eq(a, b),
+            (Self::Sequence(a), Self::Sequence(b)) => Arc::ptr_eq(a, b),
+            (Self::View(a), Self::View(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
     /// Its schema.
     pub fn schema(&self) -> &str {
         match self {

@@ -60,6 +60,11 @@ impl Catalog {
         self.by_oid.get(&oid)
     }
 
+    /// Whether this very descriptor is in the catalog.
+    pub fn has(&self, relation: &Relation) -> bool {
+        self.get(relation.oid()).is_some_and(|own| own.is(relation))
+    }
+
     /// The table of an oid.
     pub fn table(&self, oid: u32) -> Option<&Arc<TableDesc>> {
         match self.by_oid.get(&oid) {

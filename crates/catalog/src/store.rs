@@ -127,40 +127,20 @@ impl Store {
         Ok(())
     }
 
-    /// The committed version, as the running transaction sees it.
+    /// Writes, within the running transaction, what is different in a new catalog. Two such transactions conflict.
     ///
     /// # Errors
     /// The engine's.
-    pub fn version<W: Worker>(&self, worker: &mut W) -> Result<u64> {
-        let all = Projection::all(&self.descriptors.schema);
-        let read = |_, row: RowRef<'_>| row.text(1).parse().unwrap_or(0);
-        Ok(worker.get(self.descriptors.id, &KeyBuf::new().i64(VERSION), &all, read)?.unwrap_or(0))
-    }
-
-    /// Sets the version within the running transaction.
-    ///
-    /// # Errors
-    /// The engine's.
-    pub fn set_version<W: Worker>(&self, worker: &mut W, version: u64) -> Result<()> {
-        self.upsert(worker, VERSION, &version.to_string())
-    }
-
-    /// Writes a descriptor within the running transaction.
-    ///
-    /// # Errors
-    /// The engine's.
-    pub fn put<W: Worker>(&self, worker: &mut W, relation: &Relation) -> Result<()> {
-        let oid = i64::from(relation.oid());
-        let body = serde_json::to_string(relation).map_err(|source| Error::Malformed { oid, source })?;
-        self.upsert(worker, oid, &body)
-    }
-
-    /// Removes a descriptor within the running transaction.
-    ///
-    /// # Errors
-    /// The engine's.
-    pub fn remove<W: Worker>(&self, worker: &mut W, oid: u32) -> Result<()> {
-        worker.delete(self.descriptors.id, &KeyBuf::new().i64(i64::from(oid)))?;
+    pub fn write<W: Worker>(&self, worker: &mut W, before: &Catalog, now: &Catalog) -> Result<()> {
+        self.upsert(worker, VERSION, &now.version.to_string())?;
+        for relation in now.relations().filter(|relation| !before.has(relation)) {
+            let oid = i64::from(relation.oid());
+            let body = serde_json::to_string(relation).map_err(|source| Error::Malformed { oid, source })?;
+            self.upsert(worker, oid, &body)?;
+        }
+        for gone in before.relations().filter(|relation| now.get(relation.oid()).is_none()) {
+            worker.delete(self.descriptors.id, &KeyBuf::new().i64(i64::from(gone.oid())))?;
+        }
         Ok(())
     }
 

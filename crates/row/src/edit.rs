@@ -44,6 +44,14 @@ impl RowBuf {
         self.words.resize(schema.layout().fixed_words(), 0);
     }
 
+    /// Becomes a copy of a row of which all columns were read, for a schema with the same columns.
+    pub fn copy_from(&mut self, row: RowRef<'_>) {
+        self.words.clear();
+        let (words, rest) = row.bytes_of_all().as_chunks::<8>();
+        debug_assert!(rest.is_empty(), "rows are whole words");
+        self.words.extend(words.iter().map(|word| u64::from_ne_bytes(*word)));
+    }
+
     /// Write access.
     pub fn edit<'a>(&'a mut self, schema: &'a Schema) -> RowMut<'a> {
         RowMut::new(schema.layout(), &mut self.words, 0, ColumnSet::ALL)

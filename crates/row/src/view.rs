@@ -19,6 +19,12 @@ impl<'a> RowRef<'a> {
         Self { layout, bytes: bytemuck::cast_slice(words) }
     }
 
+    /// The bytes of the image.
+    #[inline]
+    pub(crate) fn bytes_of_all(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     #[inline]
     fn place(&self, column: usize) -> &'a Place {
         &self.layout.places[column]

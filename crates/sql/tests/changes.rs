@@ -141,8 +141,177 @@ fn a_read_only_transaction_is_not_ended_by_changes<E: Engine>(db: Database<E>) {
     assert_eq!(text(b, "select * from t order by id"), "1|1|7 2|2|7 3|3|3");
 }
 
+/// Counts that hold whatever is moved between rows.
+const SUM: i64 = 100;
+
+/// Writers that move amounts between the rows of a table, in blocks and in single statements, until the guard is
+/// dropped. Returns how many transactions each has committed, and the most failures in a row of one.
+fn beside_writers<E: Engine, R>(
+    db: &Database<E>,
+    rows: i64,
+    change: impl FnOnce() -> R,
+) -> (R, Vec<u64>, u64) {
+    let stop = AtomicBool::new(false);
+    let worst = AtomicU64::new(0);
+    let committed = [const { AtomicU64::new(0) }; 4];
+    let result = scaledb_sync::thread::scope(|scope| {
+        for (writer, committed) in committed.iter().enumerate() {
+            let (stop, worst) = (&stop, &worst);
+            scope.spawn(move || {
+                let s = &mut session(db);
+                let (mut number, mut failures) = (writer as i64 * 1_000_000, 0);
+                while !stop.load(Ordering::SeqCst) {
+                    number += 1;
+                    let (from, to) = (number % rows + 1, (number * 7 + 3) % rows + 1);
+                    let sql = match number % 4 {
+                        0 => format!("update t set n = n + 1 - 1 where id = {from}"),
+                        1 => format!("insert into t (id, n) values ({}, 0)", number + 1_000),
+                        2 => format!("delete from t where id = {}", number - 1 + 1_000),
+                        _ => format!(
+                            "begin; update t set n = n - 1 where id = {from}; update t set n = n + 1 where id = {to}; commit"
+                        ),
+                    };
+                    match run(s, &sql) {
+                        Ok(_) => {
+                            failures = 0;
+                            committed.fetch_add(1, Ordering::SeqCst);
+                        }
+                        Err(error) => {
+                            assert_eq!(error.code().as_str(), "40001", "{sql}: {error:?}");
+                            failures += 1;
+                            worst.fetch_max(failures, Ordering::SeqCst);
+                            ok(s, "rollback");
+                        }
+                    }
+                }
+            });
+        }
+        let _stop = Stop(&stop);
+        // until all of them write
+        while committed.iter().any(|n| n.load(Ordering::SeqCst) < 5) {
+            scaledb_sync::thread::yield_now();
+        }
+        change()
+    });
+    let committed = committed.iter().map(|n| n.load(Ordering::SeqCst)).collect();
+    (result, committed, worst.load(Ordering::SeqCst))
+}
+
+/// Each change of a table gets through beside writers, at its first try; nothing is lost, and indexes agree with the
+/// table.
+fn changes_get_through_beside_writers<E: Engine>(db: Database<E>) {
+    const ROWS: i64 = 200;
+    let s = &mut session(&db);
+    ok(s, "create table p (id int primary key); insert into p select i from generate_series(0, 5000) i");
+    ok(s, "create table t (id int primary key, n bigint not null, note text)");
+    ok(s, &format!("insert into t select i, {SUM}, 'note ' || i from generate_series(1, {ROWS}) i"));
+    let changes = [
+        "create index t_n on t (n)",
+        "create unique index concurrently t_id on t (id desc)",
+        "alter table t add column a int",
+        "alter table t add column b text default 'constant' not null",
+        "alter table t alter a type bigint",
+        "alter table t alter note type varchar(40)",
+        "alter table t add constraint positive check (id > 0)",
+        "alter table t add column p int default 7 references p",
+        "alter table t drop column a",
+        "alter table t alter b drop not null",
+        "alter table t alter b set not null",
+        "alter table t rename note to remark",
+        "begin; alter table t add column c int default 5; create index t_c on t (c, n); commit",
+        "create view v as select id, n from t",
+        "drop index t_n",
+        "alter table t drop column b, drop column c",
+        "create index on t (n, id)",
+    ];
+    let (_, committed, worst) = beside_writers(&db, ROWS, || {
+        for change in changes {
+            ok(s, change);
+            assert_eq!(text(s, &format!("select sum(n) = {} from t", ROWS * SUM)), "t", "{change}");
+        }
+    });
+    // a change costs a transaction that runs one conflict; the others are with the rows of other writers
+    assert!(worst < 20, "{worst} conflicts in a row");
+    assert!(committed.iter().all(|&n| n > 5), "{committed:?}");
+    agrees(s, "t");
+    assert_eq!(
+        text(s, "select column_name from information_schema.columns where table_name = 't'"),
+        "id n remark p"
+    );
+    assert_eq!(text(s, "select count(*) from t where p is distinct from 7"), "0");
+}
+
+/// The table and its indexes have the same rows.
+fn agrees<E: Engine>(s: &mut scaledb_sql::Session<E>, table: &str) {
+    let whole = text(s, &format!("select count(*), sum(n), sum(id) from {table}"));
+    for order in ["n, id", "id desc", "id"] {
+        let by_index = format!(
+            "select count(*), sum(n), sum(id) from (select n, id from {table} where n > -1000000 and id > 0 order by {order}) x"
+        );
+        assert_eq!(text(s, &by_index), whole, "{order}");
+    }
+}
+
+/// Changes in a block, before and behind its own writes, and back to a savepoint.
+fn a_block_sees_its_own_changes_and_takes_them_back<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(
+        s,
+        "create table t (id int primary key, n int); insert into t select i, i from generate_series(1, 2500) i",
+    );
+    ok(s, "begin; alter table t add column x int default 1");
+    assert_eq!(text(s, "select count(*), sum(x) from t"), "2500|2500");
+    ok(s, "insert into t values (0, 0, 0); create index t_x on t (x)");
+    assert_eq!(text(s, "select id from t where x = 0"), "0");
+    ok(s, "savepoint one; alter table t drop column n; update t set x = 9 where id = 1");
+    assert_eq!(text(s, "select * from t where x = 9"), "1|9");
+    ok(s, "rollback to one");
+    assert_eq!(text(s, "select count(*), sum(x), sum(n) from t"), "2501|2500|3126250");
+    assert_eq!(code(s, "alter table t add constraint few check (n < 5)"), "23514");
+    ok(s, "rollback to one; commit");
+    assert_eq!(text(s, "select count(*), sum(x), sum(n) from t where x >= 0"), "2501|2500|3126250");
+    ok(s, "begin; alter table t drop column x; rollback");
+    assert_eq!(text(s, "select count(*), sum(x) from t"), "2501|2500");
+    // what fails leaves nothing behind: the engine's table is used again, and is empty
+    assert_eq!(code(s, "create unique index on t (x)"), "23505");
+    ok(s, "update t set x = id; create unique index on t (x)");
+    assert_eq!(text(s, "select count(*), sum(x) from t where x >= 0"), "2501|3126250");
+    // a read before the change
+    ok(s, "begin; select count(*) from t; alter table t add column y int default 2; select sum(y) from t");
+    assert_eq!(text(s, "select sum(y) from t"), "5002");
+    ok(s, "commit");
+}
+
+/// Changes of several sessions at once all get through.
+fn changes_beside_changes_get_through<E: Engine>(db: Database<E>) {
+    ok(
+        &mut session(&db),
+        "create table t (id int primary key, n bigint); insert into t select i, i from generate_series(1, 300) i",
+    );
+    scaledb_sync::thread::scope(|scope| {
+        for number in 0..4 {
+            let db = &db;
+            scope.spawn(move || {
+                let s = &mut session(db);
+                for round in 0..5 {
+                    ok(s, &format!("create index t_{number}_{round} on t (n)"));
+                    ok(s, &format!("alter table t add column c_{number}_{round} int default {round}"));
+                    ok(s, &format!("create table u_{number}_{round} (id int primary key)"));
+                    ok(s, &format!("insert into t (id, n) values ({}, 0)", 1_000 + number * 10 + round));
+                }
+            });
+        }
+    });
+    let s = &mut session(&db);
+    assert_eq!(text(s, "select count(*) from pg_indexes where tablename = 't'"), "21");
+    assert_eq!(text(s, "select count(*), sum(n), count(c_3_4), sum(c_3_4) from t"), "320|45150|320|1280");
+}
+
 on_each_engine!(
     what_statements_are_compiled_from_is_validated,
     read_only_transactions_do_not_starve,
     a_read_only_transaction_is_not_ended_by_changes,
+    changes_get_through_beside_writers,
+    a_block_sees_its_own_changes_and_takes_them_back,
+    changes_beside_changes_get_through,
 );

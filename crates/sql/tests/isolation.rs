@@ -245,11 +245,29 @@ fn a_write_to_a_table_that_is_being_changed_is_not_lost<E: Engine>(db: Database<
     assert_eq!(code(b, "commit"), "40001");
     ok(b, "insert into t values (2, 2)");
     assert_eq!(text(b, "select id from t where n = 2"), "2");
-    // the other way round: the change meets what was committed meanwhile
+    // the other way round: who writes waits for the change, and goes on with the table as it is then
     ok(a, "begin; alter table t add column x int default 0");
-    ok(b, "insert into t values (3, 3)");
-    assert_eq!(code(a, "commit"), "40001");
-    assert_eq!(text(a, "select count(*) from t"), "3");
+    scaledb_sync::thread::scope(|scope| {
+        scope.spawn(|| ok(b, "insert into t values (3, 3)"));
+        // who only reads does not wait
+        assert_eq!(text(&mut session(&db), "select sum(n) from t"), "3");
+        ok(a, "commit");
+    });
+    assert_eq!(text(a, "select * from t order by id"), "1|1|0 2|2|0 3|3|0");
+    // unless it has no patience
+    let b = &mut session(&db);
+    ok(a, "begin; alter table t add column y int default 0");
+    ok(b, "set lock_timeout = 1");
+    assert_eq!(code(b, "insert into t values (4, 4)"), "55P03");
+    assert_eq!(code(b, "begin; insert into t values (4, 4); commit"), "55P03");
+    ok(b, "rollback");
+    // a change that is rolled back, or cannot be committed any more, keeps nobody waiting
+    assert_eq!(code(a, "select 1 / 0"), "22012");
+    ok(b, "insert into t values (4, 4)");
+    ok(a, "rollback");
+    ok(a, "begin; alter table t drop column x; rollback");
+    ok(b, "insert into t values (5, 5)");
+    assert_eq!(text(a, "select * from t order by id"), "1|1|0 2|2|0 3|3|0 4|4|0 5|5|0");
 }
 
 fn more_sessions_than_workers_take_turns<E: Engine>(db: Database<E>) {

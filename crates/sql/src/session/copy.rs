@@ -154,6 +154,9 @@ impl<E: Engine> Session<E> {
 
     /// Inserts the rows that are complete.
     fn copy_rows(&mut self, copying: &mut CopyIn, end: bool) -> Result<()> {
+        if let Action::Plan(plan) = &copying.insert.action {
+            self.wait_for_changes(&plan.tables)?;
+        }
         self.ensure_begun()?;
         // the data may come long after the statement
         if copying.insert.version != self.state.catalog.version

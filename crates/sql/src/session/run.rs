@@ -127,6 +127,11 @@ impl<E: Engine> Session<E> {
         alone: bool,
         target: &mut Target<'_>,
     ) -> Result<u64> {
+        if let Action::Plan(plan) = &compiled.action
+            && plan.writes
+        {
+            self.wait_for_changes(&plan.tables)?;
+        }
         self.ensure_begun()?;
         if compiled.version != self.state.catalog.version
             && let Some(newer) = self.fresh(compiled)?

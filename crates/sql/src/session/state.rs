@@ -57,6 +57,11 @@ impl Used {
         }
     }
 
+    /// Whether it has used a relation.
+    pub(crate) fn contains(&self, oid: u32) -> bool {
+        self.relations.borrow().contains(&oid)
+    }
+
     /// It has read something that any change of the catalog may change.
     pub(crate) fn note_all(&self) {
         self.whole.set(true);
@@ -76,12 +81,7 @@ impl Used {
 
 /// Whether a relation has the same definition in both catalogs.
 pub(crate) fn same(before: &Catalog, now: &Catalog, oid: u32) -> bool {
-    match (before.get(oid), now.get(oid)) {
-        (Some(Relation::Table(a)), Some(Relation::Table(b))) => Arc::ptr_eq(a, b),
-        (Some(Relation::Sequence(a)), Some(Relation::Sequence(b))) => Arc::ptr_eq(a, b),
-        (Some(Relation::View(a)), Some(Relation::View(b))) => Arc::ptr_eq(a, b),
-        _ => false,
-    }
+    before.get(oid).is_some_and(|relation| now.has(relation))
 }
 
 impl<E: Engine> State<E> {

@@ -6,6 +6,7 @@ use crate::bind::Lookup;
 use crate::exec::references::Check;
 use crate::exec::{Exec, Scratch};
 use crate::parse::utility::{Isolation, Modes};
+use crate::sequence::store_error;
 use crate::session::state::same;
 use crate::trace::Number;
 use scaledb_base::{TableId, Timestamp};
@@ -14,6 +15,7 @@ use scaledb_engine::{Engine, Savepoint, TableInfo, TxnKind, Worker};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Where a session stands between BEGIN and COMMIT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +28,20 @@ enum Block {
     Explicit,
     Failed,
 }
+
+/// A table of the engine that a transaction has made.
+pub(super) struct Created {
+    pub(super) info: Arc<TableInfo>,
+    /// Rows were committed to it beside the transaction: it is emptied if that rolls back.
+    pub(super) filled: bool,
+}
+
+/// The longest wait for a change of a table, unless `lock_timeout` says otherwise.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The longest wait of a change that puts up no bars for one that has: if the two conflict, the longer one should get
+/// through.
+const COURTESY: Duration = Duration::from_secs(5);
 
 /// A savepoint.
 struct Mark {
@@ -60,8 +76,14 @@ pub(super) struct Transaction {
     savepoints: Vec<Mark>,
     /// Foreign keys that wait for the commit.
     pub(super) deferred: Vec<Check>,
+    /// A statement has run in it that is not a change of the catalog.
+    ran: bool,
+    /// It has put bars before tables.
+    barred: bool,
     /// Tables of the engine that it has made.
-    pub(super) created: Vec<Arc<TableInfo>>,
+    pub(super) created: Vec<Created>,
+    /// Such tables whose statement was rolled back.
+    abandoned: Vec<Created>,
     /// Tables of the engine that nothing names after its commit.
     pub(super) dropped: Vec<Arc<TableInfo>>,
     /// It has changed the catalog.
@@ -123,10 +145,21 @@ impl Transaction {
 
     /// Notes a statement, for those who meet the transaction.
     pub(super) fn note(&mut self, statement: Number, writes: bool) {
+        self.ran = true;
         if writes || !self.writes {
             self.statement = statement;
             self.writes = writes;
         }
+    }
+
+    /// Whether it has not done anything in the engine but to begin.
+    fn is_clean(&self) -> bool {
+        !self.ran && !self.writes && self.savepoints.is_empty()
+    }
+
+    /// Whether the table is one that it has used.
+    fn has_touched(&self, table: u32) -> bool {
+        self.touched.iter().any(|(oid, ..)| *oid == table)
     }
 
     /// The last statement that has used a table, or the transaction's last one.
@@ -284,6 +317,10 @@ impl<E: Engine> Session<E> {
             Block::Explicit | Block::Failed => {
                 // writes are kept for ROLLBACK TO, unless a conflict has ended them
                 self.transaction.block = Block::Failed;
+                // without a way back there is nothing to wait for
+                if self.transaction.savepoints.is_empty() && std::mem::take(&mut self.transaction.barred) {
+                    self.state.shared.gate.unbar(self.state.id);
+                }
             }
             Block::None | Block::Implicit => self.rollback(),
         }
@@ -308,8 +345,8 @@ impl<E: Engine> Session<E> {
         // the worker is given back before the wait: others can have it meanwhile
         self.finish();
         let durable = if synchronous { self.state.shared.engine.wait_durable(depends_on) } else { Ok(()) };
-        let dropped = std::mem::take(&mut self.transaction.dropped);
-        for table in dropped {
+        let abandoned = std::mem::take(&mut self.transaction.abandoned).into_iter().map(|table| table.info);
+        for table in std::mem::take(&mut self.transaction.dropped).into_iter().chain(abandoned) {
             self.empty(table);
         }
         durable.map_err(crate::error::not_durable)
@@ -324,9 +361,15 @@ impl<E: Engine> Session<E> {
         if self.transaction.changed {
             return self.commit_change();
         }
-        let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         let shared = &self.state.shared;
-        let raised = shared.gate.enter(&self.flag);
+        let raised = loop {
+            let writes = |table| self.transaction.writes && self.has_used(table);
+            if let Some(raised) = shared.gate.raise(&self.flag, writes) {
+                break raised;
+            }
+            shared.gate.wait(writes, self.patience(PATIENCE))?;
+        };
+        let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         // a snapshot has the catalog of its begin, and comes before all changes since
         if self.transaction.version != Some(shared.version()) && !self.transaction.snapshot {
             let (before, now) = (&self.state.catalog, shared.catalog());
@@ -353,11 +396,16 @@ impl<E: Engine> Session<E> {
 
     /// Commits a transaction that has changed the catalog.
     fn commit_change(&mut self) -> Result<Timestamp> {
-        let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         let shared = &self.state.shared;
+        if !self.transaction.barred {
+            // whatever becomes of the wait, this change may go on
+            let _ = shared.gate.wait_for_others(self.state.id, self.patience(COURTESY));
+        }
+        let Some(worker) = self.worker.as_deref_mut() else { return Err(SqlError::internal("no worker")) };
         let closed = shared.gate.close();
-        // a row that was committed since the begin may have a later timestamp: it would stay in the old table
-        let overtaken = self.transaction.commits != shared.commits();
+        // A row that was committed since the begin may have a later timestamp: it would stay in the old table. Not so if
+        // the transaction began behind its bars.
+        let overtaken = self.transaction.ran && self.transaction.commits != shared.commits();
         if overtaken || self.transaction.version != Some(shared.version()) {
             let what = if overtaken { "transactions" } else { "change of the catalog" };
             return Err(SqlError::new(
@@ -368,6 +416,7 @@ impl<E: Engine> Session<E> {
         }
         let mut catalog = (*self.state.catalog).clone();
         catalog.version = shared.version() + 1;
+        shared.store.write(worker, &shared.catalog(), &catalog).map_err(store_error)?;
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
         let committed = worker.commit();
@@ -383,6 +432,86 @@ impl<E: Engine> Session<E> {
         self.state.use_catalog(catalog);
         self.transaction.created.clear();
         Ok(depends_on)
+    }
+
+    /// Whether the transaction has used a table.
+    fn has_used(&self, table: u32) -> bool {
+        self.transaction.has_touched(table) || self.state.used.contains(table)
+    }
+
+    /// Says, each time that it is called, whether to wait on.
+    fn patience(&self, longest: Duration) -> impl FnMut() -> Result<()> + '_ {
+        let context = self.context();
+        let lock_timeout = self.state.settings.borrow().amount("lock_timeout");
+        let longest = if lock_timeout > 0 { Duration::from_millis(lock_timeout) } else { longest };
+        let until = Instant::now() + longest;
+        move || {
+            context.check_cancel()?;
+            if Instant::now() < until {
+                return Ok(());
+            }
+            let what = "canceling statement due to lock timeout: another session changes the table";
+            Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, what))
+        }
+    }
+
+    /// Before a statement that begins a transaction and writes: waits for changes of its tables, whose end it would
+    /// have to wait for at its commit, for nothing.
+    #[inline]
+    pub(super) fn wait_for_changes(&self, tables: &[(u32, TableId)]) -> Result<()> {
+        let writes = |table| tables.iter().any(|(oid, _)| *oid == table);
+        let gate = &self.state.shared.gate;
+        if !self.transaction.has_begun() && gate.is_barred(writes) {
+            gate.wait(writes, self.patience(PATIENCE))?;
+        }
+        Ok(())
+    }
+
+    /// From here on, nobody commits a write to the tables before this transaction has ended, and it sees all that was
+    /// committed to them.
+    ///
+    /// # Errors
+    /// 55P03 and 57014; 40001 if the catalog has changed since the transaction began.
+    pub(super) fn bar(&mut self, tables: &[u32]) -> Result<()> {
+        let shared = self.state.shared.clone();
+        // before the wait: what it has waited for is taken away again
+        shared.gate.bar(self.state.id, tables, self.patience(PATIENCE))?;
+        self.transaction.barred = true;
+        self.begin_behind()
+    }
+
+    /// Begins the engine's transaction anew, if it has done nothing yet: so that its place is behind all that was
+    /// committed before.
+    ///
+    /// # Errors
+    /// 40001 if the catalog has changed meanwhile.
+    pub(super) fn begin_behind(&mut self) -> Result<()> {
+        let shared = self.state.shared.clone();
+        if self.transaction.is_clean()
+            && let Some(worker) = self.worker.as_mut()
+        {
+            worker.rollback();
+            self.transaction.commits = shared.commits();
+            worker.begin(TxnKind::ReadWrite).map_err(crate::error::plain)?;
+        }
+        if self.transaction.version == Some(shared.version()) {
+            Ok(())
+        } else {
+            Err(crate::error::changed_definition())
+        }
+    }
+
+    /// Whether rows may be copied beside the transaction: it has written none that would be missing, and will see those
+    /// that are written.
+    pub(super) fn can_copy_beside(&self) -> bool {
+        let sees = self.transaction.is_clean() || !self.state.shared.engine.orders_at_begin();
+        sees && !self.transaction.writes
+    }
+
+    /// The transaction writes rows.
+    pub(super) fn note_writes(&mut self) {
+        self.transaction.ran = true;
+        self.transaction.writes = true;
     }
 
     /// Looks at the foreign keys that wait for the commit.
@@ -427,12 +556,14 @@ impl<E: Engine> Session<E> {
             self.state.use_catalog(catalog);
             self.cache.clear();
         }
-        // what was written to them never was
-        for table in std::mem::take(&mut self.transaction.created) {
-            self.state.shared.keep_spare(table);
-        }
+        let mut created = std::mem::take(&mut self.transaction.created);
+        created.append(&mut self.transaction.abandoned);
         self.transaction.dropped.clear();
         self.finish();
+        for table in created {
+            // what the transaction itself has written never was
+            if table.filled { self.empty(table.info) } else { self.state.shared.keep_spare(table.info) }
+        }
     }
 
     /// The end of a transaction, however it went.
@@ -442,6 +573,10 @@ impl<E: Engine> Session<E> {
         transaction.modes = Modes::default();
         transaction.version = None;
         transaction.snapshot = false;
+        transaction.ran = false;
+        if std::mem::take(&mut transaction.barred) {
+            self.state.shared.gate.unbar(self.state.id);
+        }
         transaction.touched.clear();
         self.state.used.clear();
         transaction.statement = 0;
@@ -539,7 +674,8 @@ impl<E: Engine> Session<E> {
         }
         for table in self.transaction.created.split_off(created) {
             // its rows go with the transaction, so it is not used again before
-            self.transaction.dropped.retain(|other| other.id != table.id);
+            self.transaction.dropped.retain(|other| other.id != table.info.id);
+            self.transaction.abandoned.push(table);
         }
         self.transaction.dropped.truncate(dropped);
         self.transaction.changed = changed;

@@ -287,6 +287,10 @@ impl<E: Engine> Session<E> {
         if conditions.is_empty() && foreign.is_empty() {
             return Ok(());
         }
+        // rows that are referred to must not go meanwhile
+        let mut tables = vec![oid];
+        tables.extend(foreign.iter().map(|key| key.to.desc.oid));
+        self.bar(&tables)?;
         self.for_each_row(&table, |exec, row| {
             exec.frame.clear();
             exec.frame.extend_from_slice(row);

@@ -239,6 +239,7 @@ impl<E: Engine> Session<E> {
             }
             at += 1;
         }
+        self.note_writes();
         for table in &tables {
             self.transaction.touch(&[(table.desc.oid, table.info.id)], 0);
             let none = Projection::existence();

@@ -1,8 +1,7 @@
 //! Changes of the catalog.
 //!
-//! Descriptors are written in the transaction at hand, and the session works with a catalog of its own until the
-//! commit puts it in force for all. The engine cannot change tables: a change of columns or indexes makes a new one
-//! and copies the rows.
+//! The session works with a catalog of its own until the commit writes what has changed in it, and puts it in force for
+//! all. The engine cannot change tables: a change of columns or indexes makes a new one and copies the rows.
 
 mod alter;
 mod constraint;
@@ -14,7 +13,6 @@ use super::Session;
 use crate::api::{Severity, Tag};
 use crate::bind::names::{fold, split};
 use crate::plan::Table;
-use crate::sequence::store_error;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -77,24 +75,11 @@ impl<E: Engine> Session<E> {
             ));
         }
         self.ensure_begun()?;
-        if self.transaction.changed {
-            return Ok(());
+        if !self.transaction.changed {
+            // two changes of the catalog conflict at their commits
+            self.transaction.changed = true;
+            self.cache.clear();
         }
-        let version = self.state.catalog.version;
-        let shared = self.state.shared.clone();
-        let worker = self.worker.as_deref_mut().ok_or_else(|| SqlError::internal("no worker"))?;
-        // two changes of the catalog conflict here
-        let committed = shared.store.version(worker).map_err(store_error)?;
-        if committed != version {
-            return Err(SqlError::new(
-                SqlState::SERIALIZATION_FAILURE,
-                "could not serialize access due to concurrent change of the catalog",
-            )
-            .hint("The transaction might succeed if retried."));
-        }
-        shared.store.set_version(worker, version + 1).map_err(store_error)?;
-        self.transaction.changed = true;
-        self.cache.clear();
         Ok(())
     }
 
@@ -106,12 +91,9 @@ impl<E: Engine> Session<E> {
         self.cache.clear();
     }
 
-    /// Writes a descriptor.
+    /// Changes a descriptor; the commit writes it.
     fn put(&mut self, relation: Relation) -> Result<()> {
         self.begin_change()?;
-        let shared = self.state.shared.clone();
-        let worker = self.worker.as_deref_mut().ok_or_else(|| SqlError::internal("no worker"))?;
-        shared.store.put(worker, &relation).map_err(store_error)?;
         self.edit_catalog(|catalog| catalog.put(relation));
         Ok(())
     }
@@ -119,9 +101,6 @@ impl<E: Engine> Session<E> {
     /// Removes a descriptor.
     fn remove(&mut self, oid: u32) -> Result<()> {
         self.begin_change()?;
-        let shared = self.state.shared.clone();
-        let worker = self.worker.as_deref_mut().ok_or_else(|| SqlError::internal("no worker"))?;
-        shared.store.remove(worker, oid).map_err(store_error)?;
         self.edit_catalog(|catalog| {
             catalog.remove(oid);
         });

@@ -6,8 +6,9 @@ use crate::exec::{Exec, Scratch, codec};
 use crate::plan::Table;
 use crate::plan::expr::Expr;
 use crate::session::state::engine_def;
+use crate::session::transaction::Created;
 use scaledb_catalog::{Relation, TableDesc};
-use scaledb_engine::{Engine, Order, Range, Worker};
+use scaledb_engine::{Engine, Order, Range, TxnKind, Worker};
 use scaledb_keys::{Direction, KeyBuf};
 use scaledb_row::{Projection, RowBuf};
 use scaledb_types::{Result, SqlError, SqlState, Value};
@@ -22,50 +23,72 @@ impl<E: Engine> Session<E> {
     pub(super) fn make_table(&mut self, desc: &mut TableDesc) -> Result<()> {
         let info = self.state.shared.engine_table(engine_def(desc)?)?;
         desc.engine.clone_from(&info.name);
-        self.transaction.created.push(info);
+        self.transaction.created.push(Created { info, filled: false });
         Ok(())
     }
 
     /// Replaces a table by one of another shape. `values` computes each new column over the old ones.
     pub(super) fn rebuild(&mut self, old: &Arc<Table>, mut desc: TableDesc, values: Vec<Expr>) -> Result<()> {
         self.begin_change()?;
+        self.bar(&[old.desc.oid])?;
         self.make_table(&mut desc)?;
         let desc = Arc::new(desc);
         let new = self.state.table_of(&desc)?;
         self.transaction.touch(&[(old.desc.oid, old.info.id)], 0);
-        self.for_each_row(old, |exec, row| {
-            exec.frame.clear();
-            exec.frame.extend_from_slice(row);
-            let mut fresh = Vec::with_capacity(values.len());
-            for value in &values {
-                fresh.push(exec.eval(value)?);
-            }
-            for (position, column) in new.desc.columns.iter().enumerate() {
-                if column.not_null && fresh[position].is_null() {
-                    return Err(SqlError::new(
-                        SqlState::NOT_NULL_VIOLATION,
-                        format!(
-                            "column \"{}\" of relation \"{}\" contains null values",
-                            column.name, new.desc.name
-                        ),
-                    )
-                    .table(new.desc.schema.as_str(), new.desc.name.as_str())
-                    .column(column.name.as_str()));
-                }
-            }
-            let mut buffer = RowBuf::new(&new.info.schema);
-            let context = exec.context;
-            codec::write(&mut buffer, &new, fresh.iter()).map_err(|error| context.engine_error(error))?;
-            match exec.worker()?.insert(new.info.id, &buffer) {
-                Ok(_) => Ok(()),
-                Err(scaledb_base::Error::DuplicateKey { table: id, .. }) => {
-                    Err(not_unique(&new, id, &fresh, context.env))
-                }
-                Err(error) => Err(context.engine_error(error)),
-            }
-        })?;
+        if self.can_copy_beside() {
+            self.copy_beside(old, &new, &values)?;
+            self.begin_behind()?;
+        } else {
+            self.note_writes();
+            self.for_each_row(old, |exec, row| copy_row(exec, &new, &values, row))?;
+        }
         self.transaction.dropped.push(old.info.clone());
         self.put(Relation::Table(desc))
+    }
+
+    /// Copies the rows in transactions beside the one at hand: one of a million rows would remember, lock and validate
+    /// all of them. Nobody else knows the new table, and a bar keeps others from the old one.
+    fn copy_beside(&mut self, old: &Arc<Table>, new: &Arc<Table>, values: &[Expr]) -> Result<()> {
+        const ATTEMPTS: u32 = 100;
+        if let Some(created) = self.transaction.created.last_mut() {
+            created.filled = true;
+        }
+        let context = self.context();
+        // one of its own: those of sessions may all be with transactions that wait for the end of this one
+        let mut worker = self.state.shared.engine.worker().map_err(crate::error::plain)?;
+        let mut start = KeyBuf::new();
+        let mut attempt = 0;
+        let mut rows = Vec::new();
+        // a change of indexes alone
+        let same = old.info.schema.columns() == new.info.schema.columns()
+            && values.iter().enumerate().all(|(at, value)| matches!(value, Expr::Slot(slot) if *slot == at));
+        loop {
+            worker.begin(TxnKind::ReadWrite).map_err(crate::error::plain)?;
+            let mut exec = Exec::new(&mut worker, &context, &[], (0, 0, 0), Scratch::default());
+            let copied = if same {
+                copy_same(&mut exec, old, new, &start, &mut rows)
+            } else {
+                batch(&mut exec, old, &start, &mut |exec, row| copy_row(exec, new, values, row))
+            };
+            drop(exec);
+            let copied = match copied {
+                Ok(next) => worker.commit().map(|_| next).map_err(|error| context.engine_error(error)),
+                Err(error) => {
+                    worker.rollback();
+                    Err(error)
+                }
+            };
+            match copied {
+                Ok(Some(next)) => start = next,
+                Ok(None) => return Ok(()),
+                // merges and clean-up may be in the way
+                Err(error) if error.code() == SqlState::SERIALIZATION_FAILURE && attempt < ATTEMPTS => {
+                    attempt += 1;
+                    worker.back_off(attempt);
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Calls `f` with each row of a table.
@@ -114,50 +137,143 @@ impl<E: Engine> Session<E> {
     }
 }
 
+/// Inserts what the expressions make of a row of the old table.
+fn copy_row<W: Worker>(
+    exec: &mut Exec<'_, W>,
+    new: &Arc<Table>,
+    values: &[Expr],
+    row: &[Value],
+) -> Result<()> {
+    exec.frame.clear();
+    exec.frame.extend_from_slice(row);
+    let mut fresh = Vec::with_capacity(values.len());
+    for value in values {
+        fresh.push(exec.eval(value)?);
+    }
+    for (position, column) in new.desc.columns.iter().enumerate() {
+        if column.not_null && fresh[position].is_null() {
+            return Err(SqlError::new(
+                SqlState::NOT_NULL_VIOLATION,
+                format!("column \"{}\" of relation \"{}\" contains null values", column.name, new.desc.name),
+            )
+            .table(new.desc.schema.as_str(), new.desc.name.as_str())
+            .column(column.name.as_str()));
+        }
+    }
+    let mut buffer = RowBuf::new(&new.info.schema);
+    let context = exec.context;
+    codec::write(&mut buffer, new, fresh.iter()).map_err(|error| context.engine_error(error))?;
+    match exec.worker()?.insert(new.info.id, &buffer) {
+        Ok(_) => Ok(()),
+        Err(scaledb_base::Error::DuplicateKey { table: id, .. }) => {
+            Err(not_unique(new, id, &fresh, context.env))
+        }
+        Err(error) => Err(context.engine_error(error)),
+    }
+}
+
+/// Copies the next rows, from `start`, as they are. Where to go on, if there may be more.
+fn copy_same<W: Worker>(
+    exec: &mut Exec<'_, W>,
+    old: &Arc<Table>,
+    new: &Arc<Table>,
+    start: &[u8],
+    rows: &mut Vec<RowBuf>,
+) -> Result<Option<KeyBuf>> {
+    let schema = &old.info.schema;
+    let all = Projection::all(schema);
+    let mut count = 0;
+    let mut last = KeyBuf::new();
+    let context = exec.context;
+    let range = Range { start, end: None };
+    let scanned = exec.worker()?.scan(old.info.id, range, Order::Forward, &all, |_, key, row| {
+        if rows.len() == count {
+            rows.push(RowBuf::new(schema));
+        }
+        rows[count].copy_from(row);
+        count += 1;
+        if count < BATCH {
+            return ControlFlow::Continue(());
+        }
+        last = key.into();
+        ControlFlow::Break(())
+    });
+    scanned.map_err(|error| context.engine_error(error))?;
+    for row in &rows[..count] {
+        exec.tick()?;
+        match exec.worker()?.insert(new.info.id, row) {
+            Ok(_) => {}
+            Err(scaledb_base::Error::DuplicateKey { table: id, .. }) => {
+                let values = old.types.iter().enumerate();
+                let values = values.map(|(column, &ty)| codec::load(row.view(schema), schema, column, ty));
+                return Err(not_unique(new, id, &values.collect::<Result<Vec<_>>>()?, context.env));
+            }
+            Err(error) => return Err(context.engine_error(error)),
+        }
+    }
+    if last.is_empty() {
+        return Ok(None);
+    }
+    last.push_u8(0, Direction::Ascending);
+    Ok(Some(last))
+}
+
+/// Calls `f` with each row of a table.
 fn each<W: Worker>(
     exec: &mut Exec<'_, W>,
     table: &Arc<Table>,
     f: &mut impl FnMut(&mut Exec<'_, W>, &[Value]) -> Result<()>,
 ) -> Result<()> {
+    let mut start = KeyBuf::new();
+    while let Some(next) = batch(exec, table, &start, f)? {
+        start = next;
+    }
+    Ok(())
+}
+
+/// Calls `f` with the next rows of a table, from `start`. Where to go on, if there may be more.
+fn batch<W: Worker>(
+    exec: &mut Exec<'_, W>,
+    table: &Arc<Table>,
+    start: &[u8],
+    f: &mut impl FnMut(&mut Exec<'_, W>, &[Value]) -> Result<()>,
+) -> Result<Option<KeyBuf>> {
     let schema = &table.info.schema;
     let all = Projection::all(schema);
-    let mut start = KeyBuf::new();
-    loop {
-        let mut rows: Vec<Vec<Value>> = Vec::new();
-        let mut last = KeyBuf::new();
-        let mut failed = None;
-        let range = Range { start: &start, end: None };
-        let context = exec.context;
-        let scanned = exec.worker()?.scan(table.info.id, range, Order::Forward, &all, |_, key, row| {
-            let values = table.types.iter().enumerate();
-            let values = values.map(|(column, &ty)| codec::load(row, schema, column, ty)).collect();
-            match values {
-                Ok(values) => rows.push(values),
-                Err(error) => {
-                    failed = Some(error);
-                    return ControlFlow::Break(());
-                }
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    let mut last = KeyBuf::new();
+    let mut failed = None;
+    let range = Range { start, end: None };
+    let context = exec.context;
+    let scanned = exec.worker()?.scan(table.info.id, range, Order::Forward, &all, |_, key, row| {
+        let values = table.types.iter().enumerate();
+        let values = values.map(|(column, &ty)| codec::load(row, schema, column, ty)).collect();
+        match values {
+            Ok(values) => rows.push(values),
+            Err(error) => {
+                failed = Some(error);
+                return ControlFlow::Break(());
             }
-            if rows.len() < BATCH {
-                return ControlFlow::Continue(());
-            }
-            last = key.into();
-            ControlFlow::Break(())
-        });
-        scanned.map_err(|error| context.engine_error(error))?;
-        if let Some(error) = failed {
-            return Err(error);
         }
-        for row in &rows {
-            exec.tick()?;
-            f(exec, row)?;
+        if rows.len() < BATCH {
+            return ControlFlow::Continue(());
         }
-        if last.is_empty() {
-            return Ok(());
-        }
-        start = last;
-        start.push_u8(0, Direction::Ascending);
+        last = key.into();
+        ControlFlow::Break(())
+    });
+    scanned.map_err(|error| context.engine_error(error))?;
+    if let Some(error) = failed {
+        return Err(error);
     }
+    for row in &rows {
+        exec.tick()?;
+        f(exec, row)?;
+    }
+    if last.is_empty() {
+        return Ok(None);
+    }
+    last.push_u8(0, Direction::Ascending);
+    Ok(Some(last))
 }
 
 /// Rows that a new unique index does not take.
