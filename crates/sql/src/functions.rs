@@ -318,7 +318,7 @@ impl SessionFn {
 }
 
 /// A function that returns rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SetFn {
     /// From, to, by: the sum, and the type.
     Series(ScalarFn, Type),
@@ -350,6 +350,13 @@ impl SetCall {
 
     pub(crate) fn args(&self) -> &[Expr] {
         &self.args
+    }
+
+    /// Whether the two are the same call.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        self.function == other.function
+            && self.args.len() == other.args.len()
+            && self.args.iter().zip(&other.args).all(|(a, b)| a.same(b))
     }
 
     /// The call with other arguments.

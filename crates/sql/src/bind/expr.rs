@@ -184,7 +184,7 @@ impl Binder<'_> {
                 let high = self.expr(high)?;
                 let from = self.comparison(">=", value.clone(), low)?;
                 let to = self.comparison("<=", value, high)?;
-                let both = Expr::And(vec![from.expr, to.expr]);
+                let both = Expr::and(vec![from.expr, to.expr]);
                 Ok(Typed::new(negate(both, *negated), Type::BOOL))
             }
             Ast::InList { expr, list, negated } => self.in_list(expr, list, *negated),
@@ -470,7 +470,7 @@ impl Binder<'_> {
             let typed = self.expr(operand)?;
             list.push(self.boolean(typed, clause)?);
         }
-        let expr = if *op == BinaryOperator::And { Expr::And(list) } else { Expr::Or(list) };
+        let expr = if *op == BinaryOperator::And { Expr::and(list) } else { Expr::or(list) };
         Ok(Typed::new(expr, Type::BOOL))
     }
 
@@ -534,7 +534,12 @@ impl Binder<'_> {
         };
         let left = self.coerce(left, common.unwrap_or(a).plain(), Context::Implicit)?;
         let right = self.coerce(right, common.unwrap_or(b).plain(), Context::Implicit)?;
-        Ok(Typed::new(Expr::Compare(op, Box::new((left.expr, right.expr))), Type::BOOL))
+        let pair = [left.expr, right.expr];
+        if Expr::is_null_for_all(&pair) {
+            return Ok(Typed::constant(Value::Null, Type::BOOL));
+        }
+        let [left, right] = pair;
+        Ok(Typed::new(Expr::Compare(op, Box::new((left, right))), Type::BOOL))
     }
 
     /// A call of a resolved function.
@@ -548,6 +553,9 @@ impl Binder<'_> {
             exprs.push(self.coerce(arg, ty, Context::Implicit)?.expr);
         }
         let result = resolved.result;
+        if resolved.function.strict && Expr::is_null_for_all(&exprs) {
+            return Ok(Typed::constant(Value::Null, result));
+        }
         let function = ScalarFn::new(resolved);
         self.volatile += usize::from(function.is_volatile());
         // constants are folded, if the function always answers the same, and does

@@ -1,6 +1,6 @@
 //! Calls of functions: plain ones, aggregates, window functions, those of the session, those that return sets.
 
-use super::expr::last_name;
+use super::expr::{is_named, last_name};
 use super::query::sort_key;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetCall, SetFn};
@@ -86,6 +86,12 @@ impl Binder<'_> {
             )));
         }
         let (call, columns) = self.set_call(name, args)?;
+        // the same call in ORDER BY or DISTINCT ON is the one of the select list
+        if let [(_, ty)] = columns[..]
+            && let Some(known) = self.scope().sets.iter().flatten().find(|known| known.call.same(&call))
+        {
+            return Ok(Typed::new(Expr::Slot(known.slots[0]), ty));
+        }
         call.args().iter().for_each(|arg| self.mark(arg));
         let slots = self.new_slots(columns.len());
         slots.iter().for_each(|&slot| self.used[slot] = true);
@@ -175,6 +181,10 @@ impl Binder<'_> {
         if arg.ty.is_oid() && param.is_oid() {
             return Ok(arg.expr);
         }
+        // text names a thing here without a cast
+        if is_named(param) && arg.ty.is_text() && arg.ty.base != Base::Unknown {
+            return Ok(self.session_cast(arg, param)?.expr);
+        }
         Ok(self.coerce(arg, param, Context::Assignment)?.expr)
     }
 
@@ -224,7 +234,14 @@ impl Binder<'_> {
         }
         let (function, args, keys, filter) = bound?;
         let ty = function.result();
-        let grouping = self.scope().grouping.as_mut();
+        let parts = args.iter().chain(keys.iter().map(|key| &key.expr)).chain(&filter);
+        let level = self.level_of(parts);
+        let refused = self.scopes[level].grouping.as_ref().is_none_or(|grouping| grouping.inside);
+        if refused && level + 1 < self.scopes.len() {
+            let what = "aggregate functions are not allowed in this clause of the query that they belong to";
+            return Err(SqlError::new(SqlState::GROUPING_ERROR, what));
+        }
+        let grouping = self.scopes[level].grouping.as_mut();
         let known = grouping.and_then(|grouping| {
             grouping.aggregates.iter().find(|known| {
                 known.function == function
@@ -237,12 +254,13 @@ impl Binder<'_> {
                     && keys.is_empty()
             })
         });
-        if let Some(known) = known {
-            return Ok(Typed::new(Expr::Slot(known.slot), ty));
+        if let Some(slot) = known.map(|known| known.slot) {
+            self.note_outer(level, slot);
+            return Ok(Typed::new(Expr::Slot(slot), ty));
         }
         let slot = self.slot();
-        self.used[slot] = true;
-        if let Some(grouping) = &mut self.scope().grouping {
+        self.note_outer(level, slot);
+        if let Some(grouping) = &mut self.scopes[level].grouping {
             grouping.aggregates.push(Aggregate { function, args, distinct, filter, order: keys, slot });
         }
         Ok(Typed::new(Expr::Slot(slot), ty))

@@ -6,7 +6,7 @@ use super::scope::{Grouping, Scope, ScopeColumn};
 use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
 use crate::plan::access::{Planner, Wish};
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Cte, Node, SetItem, SetKind, Slot, SortKey, Window};
+use crate::plan::{Aggregate, Cte, Node, SetItem, SetKind, Slot, SortKey, Window, WindowFn};
 use scaledb_types::cast::Context;
 use scaledb_types::func::common_type;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -351,8 +351,14 @@ impl Binder<'_> {
         let mut conditions = Vec::new();
         if let Some(selection) = &select.selection {
             self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);
+            let never = |part: &Expr| matches!(part, Expr::Const(Value::Null | Value::Bool(false)));
+            if conditions.iter().any(never) {
+                conditions = vec![Expr::Const(Value::Bool(false))];
+            }
         }
         self.scope().grouping = Some(Grouping::default());
+        let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(list, _) if list.is_empty());
+        self.scope().subqueries = grouped.then(Vec::new);
         self.scope().windows = Some(Vec::new());
         self.scope().sets = Some(Vec::new());
         let mut output = self.projection(&select.projection, decided)?;
@@ -363,25 +369,30 @@ impl Binder<'_> {
         };
         self.scope().sets = sets;
         let order = self.order(tail.order, &output)?;
+        let mut distinct_on = match &select.distinct {
+            Some(Distinct::On(list)) => Some(self.distinct_on(list, &output)?),
+            _ => None,
+        };
         let mut sets = self.scope().sets.take().unwrap_or_default();
         let groups = self.group_by(&select.group_by, &output)?;
         let made = |slot: Slot| sets.iter().any(|set| set.row == Some(slot) || set.slots.contains(&slot));
         if groups.iter().any(|group| matches!(group, Expr::Slot(slot) if made(*slot))) {
             return Err(unsupported("a set-returning function in GROUP BY"));
         }
-        let distinct_on = match &select.distinct {
-            Some(Distinct::On(list)) => Some(self.distinct_on(list, &output)?),
-            _ => None,
-        };
-        let aggregates = self.scope().grouping.take().unwrap_or_default().aggregates;
-        let windows = self.scope().windows.take().unwrap_or_default();
-        let grouped = !groups.is_empty() || !aggregates.is_empty() || having.is_some();
+        if let Some(on) = &distinct_on {
+            check_distinct_on(on, &order)?;
+        }
         let distinct = matches!(select.distinct, Some(Distinct::Distinct));
+        let (mut order, mut computed) = self.computed(&mut output, order, distinct);
+        let aggregates = self.scope().grouping.take().unwrap_or_default().aggregates;
+        let mut windows = self.scope().windows.take().unwrap_or_default();
+        let grouped = !groups.is_empty() || !aggregates.is_empty() || having.is_some();
         // the order that the rows should come in, if nothing in between loses it
         let wish: &[SortKey] = if grouped || !windows.is_empty() || distinct { &[] } else { &order };
         let extreme = if grouped { extreme_of(&groups, &aggregates) } else { None };
         let wish = extreme.as_ref().map_or(wish, |(key, _)| std::slice::from_ref(key));
-        let bare = tail.limit.is_none() && tail.offset.is_none() && windows.is_empty() && sets.is_empty();
+        let plain = windows.is_empty() && sets.is_empty() && computed.is_empty();
+        let bare = tail.limit.is_none() && tail.offset.is_none() && plain;
         let tied = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
         let mut apart = if bare && tied && select.distinct.is_none() {
             tree.copy().map(|tree| Apart { tree, conditions: conditions.clone(), groups: None, having: None })
@@ -399,19 +410,37 @@ impl Binder<'_> {
             node = Node::Limit { input: Box::new(node), limit: Some(one), offset: None };
         }
         let mut sorted = ordered && !grouped && !wish.is_empty();
-        let mut order = order;
         let mut having = having;
         if grouped {
             let keys = GroupKeys::new(self, groups, &aggregates, &input);
             for output in &mut output {
-                output.expr = keys.rewrite(std::mem::replace(&mut output.expr, Expr::Const(Value::Null)))?;
+                keys.rewrite_in(&mut output.expr)?;
             }
             for key in &mut order {
-                key.expr = keys.rewrite(std::mem::replace(&mut key.expr, Expr::Const(Value::Null)))?;
+                keys.rewrite_in(&mut key.expr)?;
+            }
+            for (expr, _) in &mut computed {
+                keys.rewrite_in(expr)?;
+            }
+            for expr in distinct_on.iter_mut().flatten() {
+                keys.rewrite_in(expr)?;
             }
             having = having.map(|having| keys.rewrite(having)).transpose()?;
             for set in &mut sets {
                 set.call = set.call.clone().map_args(&mut |arg| keys.rewrite(arg))?;
+            }
+            for window in &mut windows {
+                let args = match &mut window.function {
+                    WindowFn::Aggregate(_, args) => args.iter_mut(),
+                    _ => Default::default(),
+                };
+                let order = window.order.iter_mut().map(|key| &mut key.expr);
+                window
+                    .partition
+                    .iter_mut()
+                    .chain(order)
+                    .chain(args)
+                    .try_for_each(|expr| keys.rewrite_in(expr))?;
             }
             let keys = keys.keys;
             if let Some(apart) = &mut apart {
@@ -424,11 +453,25 @@ impl Binder<'_> {
             node = Node::Filter { input: Box::new(node), predicate };
         }
         if !windows.is_empty() {
-            node = self.window_node(node, windows, &output, &order, &sets);
+            let mut read: Vec<&Expr> = output.iter().map(|output| &output.expr).collect();
+            read.extend(order.iter().map(|key| &key.expr));
+            read.extend(sets.iter().flat_map(|set| set.call.args()));
+            read.extend(computed.iter().map(|(expr, _)| expr).chain(distinct_on.iter().flatten()));
+            node = self.window_node(node, windows, &read);
             sorted = false;
         }
-        if !sets.is_empty() {
-            node = Node::Sets { input: Box::new(node), sets };
+        // rows that DISTINCT ON drops call no functions, unless they are dropped by what these return
+        let made = |slot: Slot| sets.iter().any(|set| set.row == Some(slot) || set.slots.contains(&slot));
+        let mut early = order.is_empty();
+        let keys = order.iter().map(|key| &key.expr).chain(distinct_on.iter().flatten());
+        keys.for_each(|expr| expr.slots(&mut |slot| early |= made(slot)));
+        let mut late = Vec::new();
+        if distinct_on.is_some() && !early {
+            std::mem::swap(&mut late, &mut sets);
+        }
+        node = set_nodes(node, sets);
+        if !computed.is_empty() {
+            node = Node::Project { input: Box::new(node), exprs: computed };
         }
         if distinct {
             // the order is that of the columns that are made distinct
@@ -446,6 +489,12 @@ impl Binder<'_> {
         if !sorted && !order.is_empty() {
             let mut carry = Vec::new();
             output.iter().for_each(|output| output.expr.slots(&mut |slot| self.carry(slot, &mut carry)));
+            for set in &late {
+                carry.retain(|slot| set.row != Some(*slot) && !set.slots.contains(slot));
+            }
+            for set in &late {
+                set.call.args().iter().for_each(|arg| arg.slots(&mut |slot| self.carry(slot, &mut carry)));
+            }
             for on in distinct_on.iter().flatten() {
                 on.slots(&mut |slot| carry.push(slot));
             }
@@ -454,28 +503,46 @@ impl Binder<'_> {
         if let Some(on) = distinct_on {
             node = Node::Distinct { input: Box::new(node), on };
         }
+        node = set_nodes(node, late);
         let lookup = apart.and_then(|apart| self.lookup(apart, &output));
         self.limited(Bound { lookup, ..Bound::new(node, output) }, tail)
     }
 
-    fn window_node(
+    /// Columns whose values are sorted or made distinct, and would be others if they were computed again, go to
+    /// slots: the keys, and what is to be computed.
+    fn computed(
         &mut self,
-        input: Node,
-        windows: Vec<Window>,
-        output: &[Output],
-        order: &[SortKey],
-        sets: &[SetItem],
-    ) -> Node {
+        output: &mut [Output],
+        order: Vec<(SortKey, Option<usize>)>,
+        distinct: bool,
+    ) -> (Vec<SortKey>, Vec<(Expr, Slot)>) {
+        let mut computed: Vec<(Expr, Slot)> = Vec::new();
+        for (number, output) in output.iter_mut().enumerate() {
+            let is_key = order.iter().any(|(_, named)| *named == Some(number));
+            if !(distinct || is_key) || output.expr.same(&output.expr) && !output.expr.needs_worker() {
+                continue;
+            }
+            let slot = self.slot();
+            self.used[slot] = true;
+            self.mark(&output.expr);
+            computed.push((std::mem::replace(&mut output.expr, Expr::Slot(slot)), slot));
+        }
+        let keys = order.into_iter().map(|(key, number)| {
+            let expr = number.map_or(key.expr, |number| output[number].expr.clone());
+            SortKey { expr, ..key }
+        });
+        (keys.collect(), computed)
+    }
+
+    fn window_node(&mut self, input: Node, windows: Vec<Window>, read: &[&Expr]) -> Node {
         let mut carry: Vec<Slot> = Vec::new();
         let own: Vec<Slot> = windows.iter().map(|window| window.slot).collect();
         let mut add = |slot: Slot| {
             if !own.contains(&slot) {
-                carry.push(slot);
+                self.carry(slot, &mut carry);
             }
         };
-        output.iter().for_each(|output| output.expr.slots(&mut add));
-        order.iter().for_each(|key| key.expr.slots(&mut add));
-        sets.iter().flat_map(|set| set.call.args()).for_each(|arg| arg.slots(&mut add));
+        read.iter().for_each(|expr| expr.slots(&mut add));
         Node::Window { input: Box::new(input), windows, carry }
     }
 
@@ -546,16 +613,18 @@ impl Binder<'_> {
         }
     }
 
-    fn order(&mut self, order: &[OrderByExpr], output: &[Output]) -> Result<Vec<SortKey>> {
+    /// The keys of ORDER BY, and the columns that they name.
+    fn order(&mut self, order: &[OrderByExpr], output: &[Output]) -> Result<Vec<(SortKey, Option<usize>)>> {
         let mut keys = Vec::new();
         for item in order {
-            let expr = match self.output_number(&item.expr, output)? {
+            let number = self.output_number(&item.expr, output)?;
+            let expr = match number {
                 Some(number) => output[number].expr.clone(),
                 None => self.expr_decided(&item.expr)?.expr,
             };
             // a constant orders nothing
             if !matches!(expr, Expr::Const(_)) {
-                keys.push(sort_key(expr, item));
+                keys.push((sort_key(expr, item), number));
             }
         }
         Ok(keys)
@@ -653,6 +722,12 @@ impl<'k> GroupKeys<'k> {
         Self { keys, lost, names, aggregates }
     }
 
+    /// Makes an expression one over groups.
+    fn rewrite_in(&self, expr: &mut Expr) -> Result<()> {
+        *expr = self.rewrite(std::mem::replace(expr, Expr::Const(Value::Null)))?;
+        Ok(())
+    }
+
     /// The expression over groups.
     fn rewrite(&self, expr: Expr) -> Result<Expr> {
         if let Some((_, slot)) = self.keys.iter().find(|(key, _)| key.same(&expr)) {
@@ -682,6 +757,37 @@ impl<'k> GroupKeys<'k> {
             ),
         )
     }
+}
+
+/// Calls set-returning functions; those whose arguments are results of others after these.
+fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
+    while !sets.is_empty() {
+        let made: Vec<Slot> = sets.iter().flat_map(|set| set.slots.iter().chain(&set.row)).copied().collect();
+        let (later, now): (Vec<SetItem>, Vec<SetItem>) = sets.into_iter().partition(|set| {
+            let mut waits = false;
+            set.call.args().iter().for_each(|arg| arg.slots(&mut |slot| waits |= made.contains(&slot)));
+            waits
+        });
+        node = Node::Sets { input: Box::new(node), sets: now };
+        sets = later;
+    }
+    node
+}
+
+/// DISTINCT ON needs rows sorted by its expressions before anything else.
+fn check_distinct_on(on: &[Expr], order: &[(SortKey, Option<usize>)]) -> Result<()> {
+    let is_on = |key: &Expr| on.iter().any(|expr| expr.same(key));
+    let leading: Vec<&Expr> = order.iter().map(|(key, _)| &key.expr).take_while(|key| is_on(key)).collect();
+    let all = on.iter().all(|expr| {
+        matches!(expr, Expr::Const(_)) || leading.iter().any(|key| key.same(expr)) || !expr.same(expr)
+    });
+    if all || leading.len() == order.len() {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        SqlState::INVALID_COLUMN_REFERENCE,
+        "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+    ))
 }
 
 /// `min(x)` or `max(x)` alone: the first row in the order of `x` answers it. The order, and that `x` is there.
@@ -753,55 +859,61 @@ fn refuse(select: &Select) -> Result<()> {
 
 /// The name that a column of a result has without an alias.
 fn name_of(ast: &Ast) -> String {
+    own_name(ast).map_or_else(|| "?column?".to_owned(), |(name, _)| name)
+}
+
+/// The name that an expression gives its column, and whether that is stronger than the type of a cast around it.
+fn own_name(ast: &Ast) -> Option<(String, bool)> {
+    let ty = |ty: &ast::DataType| {
+        super::names::data_type(ty).ok().map(|ty| (ty.element().unwrap_or(ty).plain().name(), false))
+    };
+    let strong = |name: &str| Some((name.to_owned(), true));
     match ast {
-        Ast::Identifier(ident) => fold(ident),
-        Ast::CompoundIdentifier(parts) => parts.last().map(fold).unwrap_or_default(),
+        Ast::Identifier(ident) => Some((fold(ident), true)),
+        Ast::CompoundIdentifier(parts) => parts.last().map(|part| (fold(part), true)),
         Ast::Function(function) => {
-            function.name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default()
+            function.name.0.last().and_then(|part| part.as_ident()).map(|name| (fold(name), true))
         }
-        Ast::Cast { expr, data_type, .. } => match name_of(expr).as_str() {
-            "?column?" => super::names::data_type(data_type).map_or("?column?".to_owned(), |ty| ty.name()),
-            name => name.to_owned(),
+        Ast::Cast { expr, data_type, .. } => match own_name(expr) {
+            Some((name, true)) => Some((name, true)),
+            weak => ty(data_type).or(weak),
         },
-        Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => name_of(inner),
+        Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => own_name(inner),
         Ast::CompoundFieldAccess { root, access_chain } => {
-            let fields = access_chain.iter().rev().filter_map(|access| match access {
-                ast::AccessExpr::Dot(Ast::Identifier(name)) => Some(fold(name)),
+            let mut fields = access_chain.iter().rev().filter_map(|access| match access {
+                ast::AccessExpr::Dot(Ast::Identifier(name)) => Some((fold(name), true)),
                 _ => None,
             });
-            fields.into_iter().next().unwrap_or_else(|| name_of(root))
+            fields.next().or_else(|| own_name(root))
         }
-        Ast::Case { else_result, .. } => match else_result.as_deref().map(name_of).as_deref() {
-            Some("?column?") | None => "case".to_owned(),
-            Some(name) => name.to_owned(),
+        Ast::Case { else_result, .. } => match else_result.as_deref().and_then(own_name) {
+            Some((name, true)) => Some((name, true)),
+            _ => Some(("case".to_owned(), false)),
         },
-        Ast::Extract { .. } => "extract".to_owned(),
-        Ast::Substring { .. } => "substring".to_owned(),
-        Ast::Position { .. } => "position".to_owned(),
-        Ast::Trim { trim_where, .. } => match trim_where {
-            Some(ast::TrimWhereField::Leading) => "ltrim".to_owned(),
-            Some(ast::TrimWhereField::Trailing) => "rtrim".to_owned(),
-            _ => "btrim".to_owned(),
-        },
-        Ast::Overlay { .. } => "overlay".to_owned(),
-        Ast::Ceil { .. } => "ceil".to_owned(),
-        Ast::Floor { .. } => "floor".to_owned(),
-        Ast::AtTimeZone { .. } => "timezone".to_owned(),
-        Ast::Array(_) => "array".to_owned(),
-        Ast::Exists { negated: false, .. } => "exists".to_owned(),
-        Ast::Interval(_) => "interval".to_owned(),
-        Ast::TypedString(typed) => {
-            super::names::data_type(&typed.data_type).map_or("?column?".to_owned(), |ty| ty.name())
-        }
-        Ast::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => "bool".to_owned(),
+        Ast::Extract { .. } => strong("extract"),
+        Ast::Substring { .. } => strong("substring"),
+        Ast::Position { .. } => strong("position"),
+        Ast::Trim { trim_where, .. } => strong(match trim_where {
+            Some(ast::TrimWhereField::Leading) => "ltrim",
+            Some(ast::TrimWhereField::Trailing) => "rtrim",
+            _ => "btrim",
+        }),
+        Ast::Overlay { .. } => strong("overlay"),
+        Ast::Ceil { .. } => strong("ceil"),
+        Ast::Floor { .. } => strong("floor"),
+        Ast::AtTimeZone { .. } => strong("timezone"),
+        Ast::Array(_) => strong("array"),
+        Ast::Exists { negated: false, .. } => strong("exists"),
+        Ast::Interval(_) => Some(("interval".to_owned(), false)),
+        Ast::TypedString(typed) => ty(&typed.data_type),
         Ast::Subquery(query) => match &*query.body {
             SetExpr::Select(select) => match select.projection.first() {
-                Some(SelectItem::UnnamedExpr(ast)) => name_of(ast),
-                Some(SelectItem::ExprWithAlias { alias, .. }) => fold(alias),
-                _ => "?column?".to_owned(),
+                Some(SelectItem::UnnamedExpr(ast)) => own_name(ast),
+                Some(SelectItem::ExprWithAlias { alias, .. }) => Some((fold(alias), true)),
+                _ => None,
             },
-            _ => "?column?".to_owned(),
+            _ => None,
         },
-        _ => "?column?".to_owned(),
+        _ => None,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Binder, Typed};
 use crate::plan::Slot;
-use crate::plan::expr::Expr;
+use crate::plan::expr::{Ask, Compare, Expr};
 use scaledb_types::{Result, SqlError, SqlState, Type};
 
 /// A column in scope.
@@ -24,6 +24,13 @@ pub(crate) struct ScopeTable {
     pub(crate) columns: Vec<ScopeColumn>,
 }
 
+/// A subquery as it is written, with what is asked of it: the comparison and its other side, or the kind of question.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Asked {
+    Any(sqlparser::ast::Expr, Compare, sqlparser::ast::Query),
+    Other(std::mem::Discriminant<Ask>, sqlparser::ast::Query),
+}
+
 /// What a grouped query may use of its input.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grouping {
@@ -43,6 +50,8 @@ pub(crate) struct Scope {
     pub(crate) windows: Option<Vec<crate::plan::Window>>,
     /// Where calls of set-returning functions go; `None` where they must not be.
     pub(crate) sets: Option<Vec<crate::plan::SetItem>>,
+    /// Subqueries that were bound, where the same one may be asked for again: their texts, and what they became.
+    pub(crate) subqueries: Option<Vec<(Asked, Expr, Vec<Type>)>>,
     /// Slots of enclosing queries that this one reads.
     pub(crate) outer: Vec<Slot>,
     /// What a condition is called in messages.
@@ -116,13 +125,28 @@ impl Binder<'_> {
     }
 
     /// Notes in all queries inside of a level that they read a slot of it.
-    fn note_outer(&mut self, level: usize, slot: Slot) {
+    pub(super) fn note_outer(&mut self, level: usize, slot: Slot) {
         self.used[slot] = true;
         for inner in &mut self.scopes[level + 1..] {
             if !inner.outer.contains(&slot) {
                 inner.outer.push(slot);
             }
         }
+    }
+
+    /// The level of the query that an aggregate over these expressions belongs to: the innermost one whose columns
+    /// they read; this one if they read none.
+    pub(super) fn level_of<'e>(&self, parts: impl Iterator<Item = &'e Expr>) -> usize {
+        let here = self.scopes.len() - 1;
+        let mut innermost = None;
+        for part in parts {
+            part.slots(&mut |slot| {
+                // what no table has was made by this query
+                let level = self.scopes.iter().rposition(|scope| scope.slots().any(|known| known == slot));
+                innermost = innermost.max(Some(level.unwrap_or(here)));
+            });
+        }
+        innermost.unwrap_or(here)
     }
 
     /// Where a column of this query comes from.

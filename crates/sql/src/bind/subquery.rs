@@ -1,6 +1,7 @@
 //! Subqueries in expressions, and comparisons with ANY and ALL.
 
 use super::expr::{compare_of, operator_name, opposite};
+use super::scope::Asked;
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
 use crate::plan::depends::Depends;
@@ -67,6 +68,30 @@ impl Binder<'_> {
 
     /// `x op ANY (SELECT ..)`, `x IN (SELECT ..)`.
     pub(super) fn any_subquery(&mut self, left: &Ast, op: Compare, query: &Query) -> Result<Expr> {
+        let asked = || Asked::Any(left.clone(), op, query.clone());
+        self.asked_once(asked, |binder| Ok((binder.any_subquery_of(left, op, query)?, Vec::new())))
+            .map(|(expr, _)| expr)
+    }
+
+    /// Binds a subquery, unless a grouped query has asked the same before: the two are then one expression.
+    fn asked_once(
+        &mut self,
+        asked: impl FnOnce() -> Asked,
+        bind: impl FnOnce(&mut Self) -> Result<(Expr, Vec<Type>)>,
+    ) -> Result<(Expr, Vec<Type>)> {
+        let Some(known) = &self.scope().subqueries else { return bind(self) };
+        let asked = asked();
+        if let Some((_, expr, types)) = known.iter().find(|(known, ..)| *known == asked) {
+            return Ok((expr.clone(), types.clone()));
+        }
+        let (expr, types) = bind(self)?;
+        if let Some(known) = &mut self.scope().subqueries {
+            known.push((asked, expr.clone(), types.clone()));
+        }
+        Ok((expr, types))
+    }
+
+    fn any_subquery_of(&mut self, left: &Ast, op: Compare, query: &Query) -> Result<Expr> {
         let left: Vec<Typed> = match left {
             Ast::Tuple(parts) => parts.iter().map(|part| self.expr(part)).collect::<Result<_>>()?,
             one => vec![self.expr(one)?],
@@ -122,6 +147,11 @@ impl Binder<'_> {
 
     /// A subquery that answers a question; the types of its columns.
     pub(crate) fn subquery_expr(&mut self, query: &Query, ask: Ask) -> Result<(Expr, Vec<Type>)> {
+        let asked = || Asked::Other(std::mem::discriminant(&ask), query.clone());
+        self.asked_once(asked, |binder| binder.subquery_expr_of(query, ask.clone()))
+    }
+
+    fn subquery_expr_of(&mut self, query: &Query, ask: Ask) -> Result<(Expr, Vec<Type>)> {
         let (sub, outer) = self.nested_query(query)?;
         let types: Vec<Type> = sub.output.iter().map(|output| output.ty).collect();
         let ask = match ask {

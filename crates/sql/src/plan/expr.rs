@@ -284,6 +284,36 @@ impl Expr {
         volatile
     }
 
+    /// All of the conditions; false, without the others being looked at, if one of them is.
+    pub(crate) fn and(list: Vec<Expr>) -> Self {
+        if list.iter().any(|part| matches!(part, Self::Const(Value::Bool(false)))) {
+            return Self::Const(Value::Bool(false));
+        }
+        Self::And(list)
+    }
+
+    /// Any of the conditions; true, without the others being looked at, if one of them is.
+    pub(crate) fn or(list: Vec<Expr>) -> Self {
+        if list.iter().any(|part| matches!(part, Self::Const(Value::Bool(true)))) {
+            return Self::Const(Value::Bool(true));
+        }
+        Self::Or(list)
+    }
+
+    /// Whether a strict function of these arguments is NULL for every row, so that they need not be computed. What
+    /// is computed without a row is computed in any case, for its errors.
+    pub(crate) fn is_null_for_all(args: &[Expr]) -> bool {
+        let null = |arg: &Expr| matches!(arg, Self::Const(Value::Null));
+        args.iter().any(null) && args.iter().filter(|arg| !null(arg)).all(Self::reads_a_row)
+    }
+
+    /// Whether its value is of a row, and computing it changes nothing.
+    fn reads_a_row(&self) -> bool {
+        let mut reads = false;
+        self.slots(&mut |_| reads = true);
+        reads && !self.needs_worker() && self.same(self)
+    }
+
     /// The conditions that all must hold.
     pub(crate) fn into_conjuncts(self, out: &mut Vec<Expr>) {
         match self {
@@ -326,6 +356,7 @@ impl Expr {
                     && a.iter().zip(b).all(|(a, b)| a.0.same(&b.0) && a.1.same(&b.1))
             }
             (Self::In(x, a), Self::In(y, b)) => x.same(y) && same_all(a, b),
+            (Self::Subquery(a), Self::Subquery(b)) => std::sync::Arc::ptr_eq(a, b),
             _ => false,
         }
     }

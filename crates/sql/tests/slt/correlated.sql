@@ -18,6 +18,9 @@ select id, (with c as (select h1.id x) select 2 in (select x from c)) from h1 or
 select id, (with recursive c(x) as (select h1.id union all select x+1 from c where x < 4) select sum(c.x) from c, h2) from h1 order by 1;
 select id, (with recursive c(x) as (select h1.id union all select x+1 from c, h2 where x < 4 and h2.v = c.x) select count(*) from c, h2) from h1 order by 1;
 select k1.a, q.z from k1 left join lateral (select k1.a as z from k2 where k2.a=k1.a) q on true order by 1;
+select (select max(h1.id) from h2 limit 1) from h1;
+select (select count(h1.id) from h2 limit 1) from h1;
+select h, (select sum(o.v) from h1 limit 1) from h2 o group by h order by 1;
 select k1.a from k1 left join lateral (select k1.a as z from k2 where k2.a=k1.a) q on true where q.z is null order by 1;
 select k1.a, (select count(q.z) from k2 left join (select k1.a as z) q on q.z = k2.a) , k1.a from k1 order by 1;
 select k1.a, q.*, r.* from k1 left join lateral (select k1.a as z, k1.b as w) q on k1.a=2 left join lateral (select k1.a as z, q.z as y) r on k1.a=3 order by 1;
