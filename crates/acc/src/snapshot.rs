@@ -14,12 +14,12 @@ use crate::read::Place;
 use crate::rules::Rule;
 use crate::scan::{AHEAD, mark_end, open_first, open_next, read_entries, rest_of};
 use crate::shared::Shared;
-use crate::table::Table;
+use crate::table::{Points, Table};
 use crate::worker::Ctx;
 use scaledb_base::{Result, Timestamp};
 use scaledb_engine::{Order, Range, RowId};
 use scaledb_row::{Projection, RowRef};
-use scaledb_storage::{Presence, Record};
+use scaledb_storage::{Presence, Record, Word};
 use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
 use scaledb_sync::clock::Clock;
 use scaledb_sync::lock::Mutex;
@@ -244,11 +244,19 @@ impl Ctx<'_> {
             let Some(record) = table.find(self.local, hash, key, &mut self.txn.finger).record else {
                 return Ok(None);
             };
-            // a placeholder may hide, for a moment, a record in the tree that its owner has not seen yet
-            match record.settled() {
-                word if word.is_obsolete() && shared.config.rules.on(Rule::LookAgain) => {}
-                _ => break record,
+            let word = record.word(0);
+            if word == Word::PLACEHOLDER && matches!(table.points, Points::Indexlet(_)) {
+                // an insert in flight, which commits behind the boundary or not at all. It may hide, for a moment, a
+                // record in the tree that its owner has not seen yet; whatever the snapshot sees is merged
+                match table.find_in_tree(self.local, key, &mut self.txn.finger).record {
+                    Some(merged) => break merged,
+                    None => return Ok(None),
+                }
             }
+            if word.is_obsolete() && shared.config.rules.on(Rule::LookAgain) {
+                continue; // it left the indexes before it was marked so
+            }
+            break record;
         };
         let base = table.index_of.as_ref().map(|of| self.shared.tables.get(of.base)).transpose()?;
         Ok(self.read_at(table, base, record, cols).map(|(place, words)| {

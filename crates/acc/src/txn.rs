@@ -4,7 +4,7 @@ use crate::read::Place;
 use hashbrown::HashTable;
 use scaledb_base::limits::{MAX_GROUPS, MAX_WRITES};
 use scaledb_base::{Error, Result, TableId, Timestamp};
-use scaledb_engine::{RowId, TxnKind};
+use scaledb_engine::{Cuts, RowId, TxnKind};
 use scaledb_index::btree::{Finger, LeafRead, LeafStamp};
 use scaledb_index::phantomlet::CellId;
 use scaledb_row::{ColumnSet, GroupSet};
@@ -133,6 +133,8 @@ pub(crate) struct Txn {
     pub(crate) images: Vec<u64>,
     /// Writes as they were before this transaction changed them again.
     undo: Vec<(usize, Write)>,
+    /// To which lengths the write_set was cut back.
+    cuts: Cuts,
     pub(crate) savepoints: Vec<Mark>,
     /// A Bloom filter of the records and keys in the write_set.
     filter: u64,
@@ -155,7 +157,14 @@ pub(crate) struct Txn {
     pub(crate) candidates: Vec<crate::scan::Candidate>,
 }
 
+/// The name of a row that this transaction inserts: this bit, how often writes had been taken back when it was given,
+/// and the number of the write.
 const OWN: u64 = 1 << 63;
+const NUMBER_BITS: u32 = 24;
+
+/// Records that a transaction writes; few in unit tests, which run into the limit.
+const WRITES: usize = if cfg!(test) { 256 } else { MAX_WRITES };
+const _: () = assert!(MAX_WRITES <= 1 << NUMBER_BITS);
 
 /// A write_set of so many is searched one by one, behind the filter.
 const SCANNED: usize = if scaledb_sync::MODEL { 2 } else { 32 };
@@ -186,6 +195,7 @@ impl Txn {
             writes: Vec::new(),
             images: Vec::new(),
             undo: Vec::new(),
+            cuts: Cuts::default(),
             savepoints: Vec::new(),
             filter: 0,
             many: HashTable::new(),
@@ -216,6 +226,7 @@ impl Txn {
         self.writes.clear();
         self.images.clear();
         self.undo.clear();
+        self.cuts.clear();
         self.savepoints.clear();
         self.held.clear();
         self.posts.clear();
@@ -347,7 +358,7 @@ impl Txn {
     /// # Errors
     /// [`Error::TooManyWrites`].
     pub(crate) fn push_write(&mut self, write: Write) -> Result<usize> {
-        if self.writes.len() >= MAX_WRITES {
+        if self.writes.len() >= WRITES {
             return Err(Error::TooManyWrites { limit: MAX_WRITES });
         }
         match write.record {
@@ -404,6 +415,7 @@ impl Txn {
                 }
             }
         }
+        self.cuts.cut(self.writes.len(), mark.writes);
         for write in self.writes.drain(mark.writes..) {
             match write.record {
                 None => self.inserts -= 1,
@@ -423,7 +435,7 @@ impl Txn {
     pub(crate) fn row_id(&self, table: TableId, place: Place) -> RowId {
         let raw = match place {
             Place::Record(record) => record.raw(),
-            Place::Own(number) => OWN | number as u64,
+            Place::Own(number) => OWN | self.cuts.now() << NUMBER_BITS | number as u64,
         };
         // SAFETY: records that the transaction found stay valid while it runs; a write's number is checked
         // when it comes back.
@@ -441,9 +453,10 @@ impl Txn {
             // SAFETY: `row_id` gave the name in this transaction.
             return Ok(Place::Record(unsafe { Record::from_raw(raw) }));
         }
-        let number = (raw & !OWN) as usize;
-        // a rollback to a savepoint may have taken the write back
-        let write = self.writes.get(number).filter(|w| w.table == table);
+        let number = (raw & ((1 << NUMBER_BITS) - 1)) as usize;
+        // a rollback to a savepoint may have taken the write back, and another one have got its number
+        let named = !self.cuts.have_taken(number, (raw & !OWN) >> NUMBER_BITS);
+        let write = self.writes.get(number).filter(|w| named && w.table == table);
         write.map(|w| w.record.map_or(Place::Own(number), Place::Record)).ok_or(Error::StaleRow)
     }
 }

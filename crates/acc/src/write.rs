@@ -3,7 +3,7 @@
 use crate::read::{Place, conflict};
 use crate::rules::Rule;
 use crate::table::Table;
-use crate::txn::{Op, Txn, Write};
+use crate::txn::{Mark, Op, Txn, Write};
 use crate::worker::Ctx;
 use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES, MAX_ROW_BYTES};
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
@@ -36,7 +36,7 @@ impl Ctx<'_> {
         let mark = self.txn.mark();
         let result = self.insert_with_entries(table, &key, words);
         if result.is_err() {
-            self.txn.undo_to(mark);
+            self.undo_statement(mark);
         }
         result
     }
@@ -198,16 +198,10 @@ impl Ctx<'_> {
                 return unchanged.map(Some);
             }
         };
-        // groups that were only read are validated as reads; the others when they are locked
         let written = layout.groups_of(dirty);
-        self.txn.forget_reads(record, written, &seen);
-        self.txn.remember(table.id, record, GroupSet(cols.groups().0 & !written.0), &seen);
-        for group in written.iter() {
-            self.txn.latest = self.txn.latest.max(seen[group].ts());
-        }
         let mark = self.txn.mark();
         let image = start..self.txn.images.len();
-        let number = self.txn.push_write(Write {
+        let pushed = self.txn.push_write(Write {
             table: table.id,
             op: Op::Update,
             record: Some(record),
@@ -220,10 +214,24 @@ impl Ctx<'_> {
             base: None,
             seen,
             read: cols.groups(),
-        })?;
+        });
+        let number = match pushed {
+            Ok(number) => number,
+            Err(error) => {
+                self.txn.images.truncate(start);
+                self.txn.remember(table.id, record, cols.groups(), &seen);
+                return Err(error);
+            }
+        };
+        // groups that were only read are validated as reads; the others when they are locked
+        self.txn.forget_reads(record, written, &seen);
+        self.txn.remember(table.id, record, GroupSet(cols.groups().0 & !written.0), &seen);
+        for group in written.iter() {
+            self.txn.latest = self.txn.latest.max(seen[group].ts());
+        }
         if let Err(error) = self.move_entries(table, number, dirty, None) {
-            self.txn.undo_to(mark);
-            self.txn.remember(table.id, record, written, &seen);
+            // the words that the write has seen are reads again
+            self.undo_statement(mark);
             return Err(error);
         }
         Ok(Some(value))
@@ -289,7 +297,7 @@ impl Ctx<'_> {
         write.seen = seen;
         write.read = read;
         if let Err(error) = self.move_entries(table, number, dirty, Some(&old)) {
-            self.txn.undo_to(mark);
+            self.undo_statement(mark);
             return Err(error);
         }
         Ok(Some(value))
@@ -436,7 +444,7 @@ impl Ctx<'_> {
         };
         let result = self.delete_with_entries(table, place, &pk, words);
         if result.is_err() {
-            self.txn.undo_to(mark);
+            self.undo_statement(mark);
         }
         result
     }
@@ -485,11 +493,7 @@ impl Ctx<'_> {
             self.note_absent(table, record, table.existence.groups(), &seen)?;
             return Ok(false);
         }
-        for group in table.existence.groups().iter() {
-            self.txn.latest = self.txn.latest.max(seen[group].ts());
-        }
-        self.txn.forget_reads(record, table.existence.groups(), &seen);
-        self.txn.push_write(Write {
+        let pushed = self.txn.push_write(Write {
             table: table.id,
             op: Op::Delete,
             record: Some(record),
@@ -502,7 +506,17 @@ impl Ctx<'_> {
             base: None,
             seen,
             read: table.existence.groups(),
-        })?;
+        });
+        if let Err(error) = pushed {
+            // that the row is there was seen
+            self.txn.remember(table.id, record, table.existence.groups(), &seen);
+            return Err(error);
+        }
+        // what is locked as it was seen needs no further check
+        self.txn.forget_reads(record, table.existence.groups(), &seen);
+        for group in table.existence.groups().iter() {
+            self.txn.latest = self.txn.latest.max(seen[group].ts());
+        }
         Ok(true)
     }
 
@@ -527,18 +541,26 @@ impl Ctx<'_> {
         let Write { table: id, hash, key, .. } = self.txn.writes[number].clone();
         let Ok(table) = self.shared.tables.get(id) else { return };
         let found = table.find(self.local, hash, &self.txn.keys[key.clone()], &mut self.txn.finger).record;
-        // a deleted record that awaits clean-up; whatever else is there will not pass the commit
-        let deleted = found.filter(|record| record.after_clean_up(0).is_deleted());
-        match deleted {
-            Some(record) => {
-                let mut seen = [Word(0); MAX_GROUPS];
-                for group in table.existence.groups().iter() {
-                    seen[group] = record.word(group).unlocked();
-                }
-                self.txn.remember(id, record, table.existence.groups(), &seen);
+        if let Some(record) = found {
+            // each word is loaded once: what is remembered is what was judged
+            let (groups, mut seen) = (table.existence.groups(), [Word(0); MAX_GROUPS]);
+            groups.iter().for_each(|group| seen[group] = record.after_clean_up(group));
+            // a deleted record that awaits clean-up; whatever else is there will not pass the commit
+            if groups.iter().all(|group| seen[group].is_deleted()) {
+                self.txn.remember(id, record, groups, &seen);
+                return;
             }
-            None => self.txn.absents.push(crate::txn::Absent { table: id, hash, key }),
         }
+        self.txn.absents.push(crate::txn::Absent { table: id, hash, key });
+    }
+
+    /// Takes back a statement that failed. It may have found keys free before it failed, and would have failed
+    /// otherwise, or in another way, had they not been: those were reads.
+    fn undo_statement(&mut self, mark: Mark) {
+        for undone in self.txn.inserts_since(mark) {
+            self.note_free(undone);
+        }
+        self.txn.undo_to(mark);
     }
 
     /// Before an update of some groups becomes a delete of all: the words of the others.
@@ -559,5 +581,55 @@ impl Ctx<'_> {
         }
         write.read = table.existence.groups();
         Ok(())
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use crate::{Acc, Config};
+    use scaledb_base::Error;
+    use scaledb_engine::{Engine, TableDef, TxnKind, Worker};
+    use scaledb_keys::KeyBuf;
+    use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
+
+    /// A write that finds no room in the write_set has seen its row all the same, and what was read of the row before
+    /// is still to be checked.
+    #[test]
+    fn a_write_too_many_has_read_its_row() {
+        let db = Acc::open(Config { background: false, ..Config::default() }).unwrap();
+        let columns = vec![Column::new("id", ColumnType::Int4), Column::new("n", ColumnType::Int8)];
+        let t =
+            db.create_table(TableDef::new("t", Schema::new(columns, &[KeyPart::asc(0)]).unwrap())).unwrap();
+        let row = |id| RowBuf::from_values(&t.schema, &[Datum::Int4(id), Datum::Int8(0)]).unwrap();
+        let (all, key) = (Projection::all(&t.schema), KeyBuf::new().i32(1));
+        let (mut a, mut b) = (db.worker().unwrap(), db.worker().unwrap());
+        let mut next = 2;
+        for (deletes, reads) in [(false, true), (false, false), (true, true), (true, false)] {
+            a.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(1)).map(|_| ())).unwrap();
+            a.begin(TxnKind::ReadWrite).unwrap();
+            if reads {
+                a.get(t.id, &key, &all, |_, _| ()).unwrap();
+            }
+            let full = loop {
+                next += 1;
+                if let Err(error) = a.insert(t.id, &row(next)) {
+                    break error;
+                }
+            };
+            assert!(matches!(full, Error::TooManyWrites { .. }));
+            let set = |w: &mut crate::AccWorker, n| {
+                w.update(t.id, &key, &all, |row| {
+                    row.set_i64(1, n);
+                    Ok(())
+                })
+                .map(|_| ())
+            };
+            let refused = if deletes { a.delete(t.id, &key).map(|_| ()) } else { set(&mut a, 1) };
+            assert!(matches!(refused, Err(Error::TooManyWrites { .. })));
+            b.run(TxnKind::ReadWrite, |w| set(w, 2)).unwrap();
+            let result = a.commit();
+            assert!(matches!(&result, Err(error) if error.is_conflict()), "{deletes} {reads}: {result:?}");
+            assert!(b.run(TxnKind::ReadWrite, |w| w.delete(t.id, &key)).unwrap());
+        }
     }
 }

@@ -5,7 +5,7 @@ use crate::record::Record;
 use crate::version::Version;
 use scaledb_base::limits::MAX_WRITES;
 use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{RowId, TxnKind};
+use scaledb_engine::{Cuts, RowId, TxnKind};
 use scaledb_index::btree::{LeafRead, LeafStamp};
 use scaledb_row::ColumnSet;
 use std::ops::Range;
@@ -120,6 +120,8 @@ pub(crate) struct Txn {
     own: OwnWrites,
     /// Writes as they were before this transaction changed them again.
     undo: Vec<(usize, Write)>,
+    /// To which lengths the write_set was cut back.
+    cuts: Cuts,
     pub(crate) savepoints: Vec<Mark>,
     pub(crate) inserts: usize,
     /// Records without a row that are kept for inserts.
@@ -135,7 +137,14 @@ pub(crate) struct Txn {
     pub(crate) candidates: Vec<Place>,
 }
 
+/// The name of a row that this transaction inserts: this bit, how often writes had been taken back when it was given,
+/// and the number of the write.
 const OWN: u64 = 1 << 63;
+const NUMBER_BITS: u32 = 24;
+
+/// Records that a transaction writes; few in unit tests, which run into the limit.
+const WRITES: usize = if cfg!(test) { 256 } else { MAX_WRITES };
+const _: () = assert!(MAX_WRITES <= 1 << NUMBER_BITS);
 
 impl Txn {
     pub(crate) fn new() -> Self {
@@ -154,6 +163,7 @@ impl Txn {
             images: Vec::new(),
             own: OwnWrites::new(),
             undo: Vec::new(),
+            cuts: Cuts::default(),
             savepoints: Vec::new(),
             inserts: 0,
             pins: Vec::new(),
@@ -180,6 +190,7 @@ impl Txn {
         self.images.clear();
         self.own.clear();
         self.undo.clear();
+        self.cuts.clear();
         self.savepoints.clear();
         self.held.clear();
         self.order.clear();
@@ -251,7 +262,7 @@ impl Txn {
     /// # Errors
     /// [`Error::TooManyWrites`].
     pub(crate) fn push_write(&mut self, write: Write) -> Result<usize> {
-        if self.writes.len() >= MAX_WRITES {
+        if self.writes.len() >= WRITES {
             return Err(Error::TooManyWrites { limit: MAX_WRITES });
         }
         fn place(write: &Write) -> u64 {
@@ -298,6 +309,7 @@ impl Txn {
             let (number, write) = self.undo.pop().expect("longer than the mark");
             self.writes[number] = write;
         }
+        self.cuts.cut(self.writes.len(), mark.writes);
         for write in self.writes.drain(mark.writes..) {
             if write.record.is_none() {
                 self.inserts -= 1;
@@ -319,7 +331,7 @@ impl Txn {
     pub(crate) fn row_id(&self, table: TableId, place: Place) -> RowId {
         let raw = match place {
             Place::Record(record) => record.raw(),
-            Place::Own(number) => OWN | number as u64,
+            Place::Own(number) => OWN | self.cuts.now() << NUMBER_BITS | number as u64,
         };
         // SAFETY: records that the transaction found stay valid while it runs; a write's number is checked
         // when it comes back.
@@ -337,9 +349,10 @@ impl Txn {
             // SAFETY: `row_id` gave the name in this transaction.
             return Ok(Place::Record(unsafe { Record::from_raw(raw) }));
         }
-        let number = (raw & !OWN) as usize;
-        // a rollback to a savepoint may have taken the write back
-        let write = self.writes.get(number).filter(|w| w.table == table);
+        let number = (raw & ((1 << NUMBER_BITS) - 1)) as usize;
+        // a rollback to a savepoint may have taken the write back, and another one have got its number
+        let named = !self.cuts.have_taken(number, (raw & !OWN) >> NUMBER_BITS);
+        let write = self.writes.get(number).filter(|w| named && w.table == table);
         write.map(|w| w.record.map_or(Place::Own(number), Place::Record)).ok_or(Error::StaleRow)
     }
 }

@@ -20,11 +20,13 @@
 //! and the transaction goes on.
 
 mod catalog;
+mod cuts;
 mod def;
 mod stats;
 mod worker;
 
 pub use catalog::CatalogEntry;
+pub use cuts::Cuts;
 pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
 pub use stats::{LogStats, Stats, TableStats};
 pub use worker::{Engine, Order, PREFETCH, Range, RowId, Savepoint, TxnKind, Worker};

@@ -300,18 +300,6 @@ impl Record {
         Word(self.group_word(group).load(Ordering::Acquire))
     }
 
-    /// The first group's word, once it is known what becomes of a record that has never been live.
-    pub fn settled(self) -> Word {
-        let mut backoff = Backoff::new();
-        loop {
-            let word = self.word(0);
-            if word != Word::PLACEHOLDER {
-                return word;
-            }
-            backoff.wait_forever();
-        }
-    }
-
     /// Locks a group whose word is still `seen`; false if it is not.
     #[inline]
     pub fn try_lock(self, group: usize, seen: Word) -> bool {
@@ -617,6 +605,10 @@ impl Record {
                 seen[group] = self.word(group);
             }
             let current = Self::current(&seen, groups);
+            if current == Word::PLACEHOLDER {
+                // never live: its insert commits behind the boundary, or not at all
+                return Presence::Absent;
+            }
             if current.ts() < boundary && !seen[..groups].iter().any(|w| w.is_locked()) {
                 let shape = self.shape();
                 if !current.is_absent() {

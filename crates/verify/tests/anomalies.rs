@@ -4,8 +4,9 @@
 
 use scaledb_acc::{Acc, AccWorker, Config};
 use scaledb_base::Error;
-use scaledb_engine::{Access, TxnKind, Worker};
-use scaledb_verify::history::{Change, Kind, Stage, assert_conflict};
+use scaledb_cicada::Cicada;
+use scaledb_engine::{Access, Engine, TxnKind, Worker};
+use scaledb_verify::history::{Change, Columns, Kind, Row, Stage, assert_conflict};
 
 const KINDS: [Kind; 6] = [
     Kind::new(Access::Hashed, None),
@@ -319,4 +320,70 @@ fn insert_and_delete_where_a_deleted_row_awaits_its_clean_up() {
         assert_eq!(db.get(&mut s, 10), Some(0));
         db.alone(|db, w| assert_eq!(db.scan(w, 0, 0, 25), [0, 10, 20]));
     });
+}
+
+/// A test of both engines.
+fn cicada(kind: Kind) -> Stage<Cicada> {
+    Stage::new(Cicada::open(scaledb_cicada::Config::default()).unwrap(), kind)
+}
+
+/// The name of a row that was taken back does not become that of the row which is inserted next.
+fn the_name_of_a_row_that_is_gone<E: Engine>(db: &Stage<E>) {
+    let (t, cols) = (db.t.id_of(0), db.t.projection(Columns::ALL));
+    let row = |id| db.t.row(id, &Row { a: id, ..Row::default() }, "text");
+    let set = |w: &mut E::Worker, name, value| {
+        let change = Change { w: Some(value), ..Change::default() };
+        w.update_at(t, name, cols, |row| db.t.apply(row, &change)).map(|_| ())
+    };
+    db.alone(|db, w| {
+        let kept = w.insert(t, &row(1)).unwrap();
+        let savepoint = w.savepoint().unwrap();
+        let gone = w.insert(t, &row(2)).unwrap();
+        w.rollback_to(savepoint).unwrap();
+        let next = w.insert(t, &row(3)).unwrap();
+        assert!(matches!(set(w, gone, 5), Err(Error::StaleRow)));
+        assert!(matches!(w.delete_at(t, gone), Err(Error::StaleRow)));
+        set(w, next, 6).unwrap();
+        set(w, kept, 7).unwrap();
+        // and so if the savepoint is used again
+        w.rollback_to(savepoint).unwrap();
+        let last = w.insert(t, &row(4)).unwrap();
+        assert!(matches!(set(w, next, 5), Err(Error::StaleRow)));
+        assert!(matches!(set(w, gone, 5), Err(Error::StaleRow)));
+        set(w, kept, 8).unwrap();
+        set(w, last, 9).unwrap();
+        assert_eq!([1, 2, 3, 4].map(|id| db.get(w, id)), [Some(8), None, None, Some(9)]);
+    });
+    db.alone(|db, w| assert_eq!([1, 2, 3, 4].map(|id| db.get(w, id)), [Some(8), None, None, Some(9)]));
+}
+
+#[test]
+fn the_name_of_a_row_that_was_rolled_back_is_stale() {
+    for kind in KINDS {
+        the_name_of_a_row_that_is_gone(&stage(kind));
+        the_name_of_a_row_that_is_gone(&cicada(kind));
+    }
+}
+
+/// That a statement failed at the index, and not at the table, says that the key of the table was free.
+fn a_key_that_was_free_when_a_statement_failed<E: Engine>(db: &Stage<E>) {
+    let (mut b, mut a) = db.two();
+    let Err(Error::DuplicateKey { table, .. }) = db.insert(&mut a, 5, 0, Some(10)) else {
+        panic!("a duplicate of the index was not found");
+    };
+    assert_eq!(table, db.t.id_of(2));
+    db.insert(&mut b, 5, 0, Some(500)).unwrap();
+    db.set(&mut b, 0, 7);
+    b.commit().unwrap();
+    if db.get(&mut a, 0) == Some(7) {
+        assert_conflict(&mut a);
+    }
+}
+
+#[test]
+fn a_statement_that_failed_has_read_what_it_found_free() {
+    for kind in KINDS {
+        a_key_that_was_free_when_a_statement_failed(&stage(kind));
+        a_key_that_was_free_when_a_statement_failed(&cicada(kind));
+    }
 }
