@@ -12,12 +12,13 @@ use crate::txn::{Held, Op};
 use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
 use scaledb_engine::TxnKind;
-use scaledb_index::btree::Entry;
+use scaledb_index::btree::{Entry, Found};
+use scaledb_index::claims;
 use scaledb_index::indexlet::Inserted;
 use scaledb_memory::Purpose;
 use scaledb_row::GroupSet;
 use scaledb_storage::{Overflow, Record, Stuck, Word};
-use scaledb_sync::atomic::{Ordering, fence};
+use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
 
 /// What an attempt to claim an existing record came to.
@@ -366,28 +367,24 @@ impl Ctx<'_> {
                     match inserted {
                         Inserted::New => {
                             // claimed in the indexlet: now the tree must not have the key, as it had not
-                            // when the insert was executed. One of two who claim in both orders sees the other:
-                            // each claim is visible to all before the look that follows it
-                            fence(Ordering::SeqCst);
+                            // when the insert was executed
                             let leaf = self.txn.writes[number].leaf;
                             if let (Some(_), false) = (leaf, shared.config.rules.on(Rule::LookInTree)) {
                                 self.txn.held[number].leaf = leaf;
                                 return Ok(None);
                             }
-                            if let (Some((stamp, _)), Some(tree)) = (leaf, &table.tree)
-                                && tree.is_current(self.local, stamp)
-                            {
-                                self.txn.held[number].leaf = leaf;
-                                return Ok(None);
-                            }
-                            let key = placeholder.key();
-                            let look = table.find_in_tree(self.local, key, &mut self.txn.finger);
-                            if look.record.is_some() {
-                                indexlet.remove(self.local, hash, placeholder.raw());
-                            } else {
-                                self.txn.held[number].leaf = look.leaf;
-                            }
-                            return Ok(look.record);
+                            let (key, had_not) = (placeholder.key(), leaf.map(|(stamp, _)| stamp));
+                            let (tree, finger) = (table.tree()?, &mut self.txn.finger);
+                            let look = claims::look_in_tree(tree, self.local, key, had_not, finger);
+                            self.txn.held[number].leaf = match look {
+                                None => leaf,
+                                Some(Found { value: None, leaf, part }) => Some((leaf, part)),
+                                Some(Found { value: Some(raw), .. }) => {
+                                    indexlet.remove(self.local, hash, placeholder.raw());
+                                    return Ok(Some(record(raw)));
+                                }
+                            };
+                            return Ok(None);
                         }
                         Inserted::Existing(raw) => return Ok(Some(record(raw))),
                         Inserted::Full => {}
@@ -397,8 +394,7 @@ impl Ctx<'_> {
                 if let Some(existing) = self.insert_in_tree(shared, table, number, placeholder)? {
                     return Ok(Some(existing));
                 }
-                fence(Ordering::SeqCst); // as above
-                if indexlet.get(self.local, hash, eq).is_some() {
+                if claims::look_in_indexlet(indexlet, self.local, hash, eq).is_some() {
                     self.txn.held[number].in_tree = false;
                     self.remove_from_tree(shared, table, placeholder);
                     make_obsolete(placeholder, table.existence.groups());

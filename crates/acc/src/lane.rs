@@ -5,7 +5,7 @@ use crate::tune::Way;
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_TABLES;
 use scaledb_storage::{Record, Version};
-use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use scaledb_sync::hint::Backoff;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
@@ -108,8 +108,12 @@ impl LaneGuard<'_> {
     pub(crate) fn pin(&self, generation: u64, ticks: u64) {
         if self.lane.pin_ticks.load(Ordering::Relaxed) == NONE {
             self.lane.pin_generation.store(generation, Ordering::Relaxed); // published by the next store
-            // SeqCst: seen by whoever does not see what follows; pairs with the fences of those who read pins
             self.lane.pin_ticks.store(ticks, Ordering::SeqCst);
+            // seen by whoever is not seen by what follows; pairs with the fences of those who read pins. On x86-64 the
+            // store is this fence; elsewhere a later load may overtake it
+            if cfg!(any(loom, not(target_arch = "x86_64"))) {
+                fence(Ordering::SeqCst);
+            }
         }
     }
 

@@ -207,9 +207,10 @@ impl Shared {
         self.needed_after.load(Ordering::Acquire)
     }
 
-    /// Looks at the pins and raises the bound. A lane that pins meanwhile with an older generation looks
-    /// its leaves up after its pin is out, hence after this read `generation`, hence in trees of that
-    /// generation or later.
+    /// Looks at the pins and raises the bound. A lane that pins meanwhile with an older generation takes the part of a
+    /// leaf that it finds unlocked after its pin is out. Who raised `generation` to what is read here had locked the
+    /// leaves before; so that part is of this generation or a later one. (A leaf that was read before the pin counts
+    /// if it is unchanged *and unlocked*: see [`is_undisturbed`](scaledb_index::btree::BTree::is_undisturbed).)
     pub(crate) fn raise_needed_after(&self) -> u64 {
         let now = self.generation.load(Ordering::SeqCst);
         fence(Ordering::SeqCst); // pairs with the SeqCst store of the pin

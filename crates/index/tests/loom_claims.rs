@@ -3,9 +3,10 @@
 #![cfg(loom)]
 
 use scaledb_index::btree::{BTree, Entry, Finger};
+use scaledb_index::claims::{look_in_indexlet, look_in_tree};
 use scaledb_index::indexlet::{Indexlet, Inserted};
 use scaledb_memory::Domain;
-use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
+use scaledb_sync::atomic::AtomicU64;
 use scaledb_sync::clock::{Clock, Source};
 use scaledb_sync::{Arc, CachePadded, thread};
 
@@ -18,7 +19,8 @@ unsafe impl Entry for Number {
     }
 }
 
-fn claims(fenced: bool) {
+/// `engine`: with the engine's own looks, else with plain ones; `stamped`: one of them with the leaf of an earlier look.
+fn claims(engine: bool, stamped: bool) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);
     builder.max_branches = 100_000;
@@ -30,24 +32,27 @@ fn claims(fenced: bool) {
         let generation = Arc::new(CachePadded(AtomicU64::new(0)));
         let tree = Arc::new(BTree::<Number, 4, 4>::new(&mut mine, generation).unwrap());
         let indexlet = Arc::new(Indexlet::new(&mut mine, 1).unwrap());
+        let had_not = stamped.then(|| tree.find(&mine, b"key", &mut Finger::default()).leaf);
         let other = {
             let (tree, indexlet) = (tree.clone(), indexlet.clone());
             thread::spawn(move || {
                 // SAFETY: a key that lives for ever.
                 unsafe { tree.insert(&mut theirs, 0, 16).unwrap() };
-                if fenced {
-                    fence(Ordering::SeqCst);
-                }
-                let saw = indexlet.get(&theirs, 1, |_| true).is_some();
+                let saw = if engine {
+                    look_in_indexlet(&indexlet, &theirs, 1, |_| true).is_some()
+                } else {
+                    indexlet.get(&theirs, 1, |_| true).is_some()
+                };
                 std::mem::forget(theirs); // nobody needs its slot; fewer steps to interleave
                 saw
             })
         };
         assert_eq!(indexlet.insert(&mine, 1, 32, |_| true), Inserted::New);
-        if fenced {
-            fence(Ordering::SeqCst);
-        }
-        let saw = tree.find(&mine, b"key", &mut Finger::default()).value.is_some();
+        let finger = &mut Finger::default();
+        let saw = match had_not {
+            _ if !engine => tree.find(&mine, b"key", finger).value.is_some(),
+            stamp => look_in_tree(&*tree, &mine, b"key", stamp, finger).is_some_and(|f| f.value.is_some()),
+        };
         let other_saw = other.join().unwrap();
         std::mem::forget(mine);
         assert!(saw || other_saw, "both claimed the key");
@@ -56,11 +61,12 @@ fn claims(fenced: bool) {
 
 #[test]
 fn one_of_two_claims_sees_the_other() {
-    claims(true);
+    claims(true, false);
+    claims(true, true);
 }
 
 #[test]
 #[should_panic(expected = "both claimed the key")]
 fn without_fences_neither_may() {
-    claims(false);
+    claims(false, false);
 }

@@ -171,6 +171,15 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         unsafe { stamp.leaf.leaf::<L>() }.version.stamp() == stamp.version
     }
 
+    /// [`BTree::is_current`], and nobody is about to change that: the leaf's part is what its keys may be posted under
+    /// from now on. A holder may be splitting the leaf, or taking it out, in a generation that others know already.
+    #[inline]
+    pub fn is_undisturbed(&self, local: &Local, stamp: LeafStamp) -> bool {
+        self.assert_protected(local);
+        // SAFETY: taken in this activity.
+        stamp.activity == Activity::of(local) && unsafe { stamp.leaf.leaf::<L>() }.version.is(stamp.version)
+    }
+
     /// Asks for the memory of the leaf of `key`, without waiting for it. Pays when the look-up follows
     /// some other work.
     pub fn prefetch(&self, local: &Local, key: &[u8]) {

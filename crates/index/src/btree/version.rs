@@ -77,6 +77,13 @@ impl VersionLock {
         self.0.load(Ordering::Acquire) & !LOCKED
     }
 
+    /// Whether the node has the version `word` and nobody is at it.
+    #[inline(always)]
+    pub(super) fn is(&self, word: u64) -> bool {
+        // pairs with the Release store of `Guard::drop`
+        self.0.load(Ordering::Acquire) == word
+    }
+
     /// Locks a node that still has the version `word`.
     #[inline(always)]
     pub(super) fn try_lock(&self, word: u64) -> Result<Guard<'_>, Restart> {
