@@ -172,6 +172,7 @@ fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar))
         let events = shared.events();
         pause = if events == seen { (pause * 2).min(REST) } else { PERIOD };
         seen = events;
+        shared.domain.check_clock();
         shared.contention.climb(shared);
         shared.snapshots.maybe_stop(shared);
         let horizon = Horizon::now(shared);

@@ -149,10 +149,23 @@ impl Ctx<'_> {
     }
 
     /// C4: after the locks and posts are visible to all, later than all that was read, unique.
+    ///
+    /// Returns when the clock has left the timestamp's tick, if something is validated behind it. Two commits in one
+    /// tick are in the order of their workers' ids; who validates in a later tick has validated what nobody with a
+    /// timestamp of this tick will lock any more, for locks come before timestamps. And a commit whose timestamp is
+    /// ahead of the clock waits for it, so that whoever begins when this one has returned comes later.
     fn timestamp(&mut self) -> Timestamp {
-        let now = self.shared.clock.now_fenced();
+        let clock = &self.shared.clock;
+        let now = clock.now_fenced();
         let ticks = now.max(self.state.last_ticks + 1).max(self.txn.latest.ticks() + 1);
         self.state.last_ticks = ticks;
+        let txn = &self.txn;
+        let validates = !(txn.reads.is_empty() && txn.absents.is_empty() && txn.ranges.is_empty());
+        if (validates || ticks > now) && self.shared.config.rules.on(Rule::LeaveTick) {
+            while clock.now_ordered() <= ticks {
+                scaledb_sync::hint::spin_loop();
+            }
+        }
         Timestamp::new(ticks, self.local.id())
     }
 

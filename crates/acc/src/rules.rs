@@ -11,6 +11,8 @@ pub enum Rule {
     PostBeforeTimestamp,
     /// C4: take the timestamp after the locks.
     TimestampAfterLocks,
+    /// C5: not before the clock has left the timestamp's tick.
+    LeaveTick,
     /// C5: check the reads.
     ValidateReads,
     /// C5: a locked record fails the check.
@@ -54,11 +56,12 @@ pub enum Rule {
 #[cfg(feature = "mutations")]
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::PinFirst,
         Self::Post,
         Self::PostBeforeTimestamp,
         Self::TimestampAfterLocks,
+        Self::LeaveTick,
         Self::ValidateReads,
         Self::HonourLocks,
         Self::ValidateAbsent,

@@ -60,6 +60,7 @@ fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar))
         let events = shared.events();
         pause = if events == seen { (pause * 2).min(REST) } else { PERIOD };
         seen = events;
+        shared.domain.check_clock();
         let now = shared.clock.now();
         shared.regulate(now);
         shared.lead(now, now);

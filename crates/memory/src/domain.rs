@@ -163,12 +163,26 @@ impl Domain {
     /// All that was unlinked before this tick is out of everybody's sight: the earliest tick at which an
     /// active worker began, or now.
     pub fn horizon(&self) -> u64 {
-        let now = self.clock.now();
+        // ordered: the time is read before the slots are
+        let now = self.clock.now_fenced();
         // Dekker with `Local::enter`: either this sees the worker's activity, or the worker's reads see
         // what was unlinked before this fence.
         fence(Ordering::SeqCst);
         // every slot: a worker may register while this loop runs, and its activity must not be missed
         self.slots.iter().map(|s| s.active.load(Ordering::Acquire)).fold(now, u64::min)
+    }
+
+    /// Whether the clock that this thread reads is behind none that a worker has read before, on whatever core: whoever
+    /// sees a worker's activity has to see a later time. If it is not, the processors do not agree about the time;
+    /// then the clock [is replaced](Clock::distrust). Called now and then, by a thread that the system moves about.
+    pub fn check_clock(&self) {
+        for slot in &*self.slots {
+            // pairs with the Release in `enter_at`: the time that is stored was read before
+            let since = slot.active.load(Ordering::Acquire);
+            if since != IDLE && self.clock.now_fenced() < since {
+                self.clock.distrust();
+            }
+        }
     }
 
     /// Takes memory from the system ahead of its use, so that no transaction has to wait for it: until
@@ -347,7 +361,8 @@ impl Local {
         assert!(!self.active, "a worker enters once at a time");
         self.active = true;
         self.activity += 1;
-        self.domain.slots[self.id.index()].active.store(now, Ordering::Relaxed);
+        // pairs with the Acquire in `check_clock`
+        self.domain.slots[self.id.index()].active.store(now, Ordering::Release);
         // pairs with the fence in `Domain::horizon`
         fence(Ordering::SeqCst);
     }
@@ -446,9 +461,9 @@ impl Local {
     }
 
     fn stamp(&mut self) {
-        // the blocks were unlinked before this fence, and it comes before the clock is read
-        fence(Ordering::SeqCst);
-        let now = self.domain.clock.now();
+        // fenced, and ordered: the blocks were unlinked for all to see before the clock is read, which a fence for
+        // memory alone does not bring about
+        let now = self.domain.clock.now_fenced();
         for retired in self.limbo.iter_mut().rev().take(self.fresh) {
             retired.at = now;
         }
@@ -508,6 +523,25 @@ mod tests {
 
     fn domain(budget: u64) -> Arc<Domain> {
         Domain::new(Arc::new(Clock::new(0)), budget)
+    }
+
+    /// A core whose counter is ahead of this one's: what a worker read there lies in the future here.
+    #[test]
+    fn processors_that_do_not_agree_about_the_time_are_not_asked_for_it_any_more() {
+        let domain = domain(u64::MAX);
+        let clock = domain.clock().clone();
+        let (mut here, mut there) = (domain.register().unwrap(), domain.register().unwrap());
+        here.enter();
+        domain.check_clock();
+        assert!(!clock.is_replaced());
+        let half = clock.ticks(std::time::Duration::from_millis(500));
+        there.enter_at(clock.now_fenced() + half);
+        domain.check_clock();
+        assert_eq!(clock.is_replaced(), clock.source() == scaledb_sync::clock::Source::Tsc);
+        if clock.is_replaced() {
+            // time goes on behind the core that was ahead
+            assert!(clock.now_fenced() >= domain.active_since(there.id()));
+        }
     }
 
     #[test]

@@ -160,8 +160,9 @@ fn rows_of_changing_length() {
 #[test]
 fn rules_that_real_threads_seldom_need() {
     use scaledb_acc::Rule;
-    let hunts: [(Rule, &[Programs]); 4] = [
+    let hunts: [(Rule, &[Programs]); 5] = [
         (Rule::PinFirst, &[SNAPSHOTS]),
+        (Rule::LeaveTick, &[DELETES, INSERTS]),
         (Rule::PostBeforeTimestamp, &[INSERTS, SPLITS]),
         (Rule::Seqlock, &[LENGTHS, DELETES]),
         (Rule::LookAgain, &[DELETES, FULL]),
