@@ -56,6 +56,11 @@ fn what_statements_are_compiled_from_is_validated<E: Engine>(db: Database<E>) {
         // and without the change it commits
         ok(b, &format!("begin; {before}; {after}; commit"));
     }
+    // a view of a view depends on it
+    assert_eq!(code(a, "drop view v"), "2BP01");
+    ok(a, "create view v2 as select 1 as n; create view w2 as select n from v2");
+    ok(a, "create or replace view v2 as select n from w2; drop view v2 cascade");
+    assert_eq!(code(a, "select n from w2"), "42P01");
     // what it has not used is changed freely
     ok(b, "begin; select n from v; insert into log default values");
     ok(a, "create table e (id int primary key); create view x as select 1; alter table u add column o int");
@@ -120,6 +125,9 @@ fn read_only_transactions_do_not_starve<E: Engine>(db: Database<E>) {
             assert_eq!(code(s, "update t set n = 0"), "25006");
             ok(s, "rollback");
             ok(s, "begin read only; select sum(n) from t; select count(*) from t; commit");
+            ok(s, "set default_transaction_read_only = on; begin");
+            assert_eq!(text(s, "select sum(n) from t"), text(s, "select sum(n) from t"));
+            ok(s, "commit; set default_transaction_read_only = off");
         }
     });
 }

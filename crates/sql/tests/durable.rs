@@ -170,6 +170,51 @@ fn tables_of_transactions_that_were_cut_short_are_used_again() {
     assert_eq!(tables(&db), before);
 }
 
+/// The copies of a change are committed before it is: what is left of them is nobody's, and what is answered has all of
+/// them.
+#[test]
+fn a_loss_of_power_in_a_change_of_a_table_keeps_the_old_or_the_new() {
+    const ROWS: usize = 1_050;
+    let disk = SimDisk::new(11);
+    let db = open(disk.clone());
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, n int)");
+    ok(s, &format!("insert into t select i, i % 7 from generate_series(1, {ROWS}) i"));
+    let mut answered = vec![(disk.operations(), "id n", "0")];
+    for (sql, columns, indexes) in [
+        ("create index t_n on t (n)", "id n", "1"),
+        ("alter table t add column x int default 5 not null", "id n x", "1"),
+        ("begin; alter table t drop column n; create unique index on t (id, x); commit", "id x", "1"),
+    ] {
+        ok(s, sql);
+        answered.push((disk.operations(), columns, indexes));
+    }
+    let mut found = [0; 4];
+    for at in (answered[0].0..=answered[3].0).step_by(2) {
+        let db = open(if at % 4 < 2 { disk.image(at, at as u64) } else { disk.killed(at) });
+        let s = &mut session(&db);
+        let columns =
+            text(s, "select column_name from information_schema.columns where table_name = 't' order by 1");
+        let indexes = text(s, "select count(*) - 1 from pg_indexes where tablename = 't'");
+        let state = answered.iter().position(|state| (state.1, state.2) == (&columns, &indexes));
+        let state = state.unwrap_or_else(|| panic!("{columns} with {indexes} at {at}"));
+        let least = answered.iter().filter(|state| state.0 <= at).count() - 1;
+        assert!(state >= least, "{least} changes were answered at {at}, and {state} are there");
+        found[state] += 1;
+        let sum = ROWS * (ROWS + 1) / 2;
+        assert_eq!(text(s, "select count(*), sum(id) from t"), format!("{ROWS}|{sum}"), "at {at}");
+        if indexes == "1" {
+            let by = if columns.contains('n') { "n >= 0 order by n" } else { "x = 5 order by id, x" };
+            let by_index = format!("select count(*), sum(id) from (select id from t where {by}) x");
+            assert_eq!(text(s, &by_index), format!("{ROWS}|{sum}"), "at {at}");
+        }
+        // what was cut short is used again, and is empty
+        ok(s, "create index again on t (id desc)");
+        assert_eq!(text(s, "select count(*) from t where id > 0"), ROWS.to_string());
+    }
+    assert!(found.iter().all(|&times| times > 0), "{found:?}");
+}
+
 /// Something that is so, or not yet.
 #[derive(Clone)]
 struct Gate(Arc<(Mutex<bool>, Condvar)>);

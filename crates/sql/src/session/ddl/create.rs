@@ -268,7 +268,7 @@ impl<E: Engine> Session<E> {
         let crate::plan::cache::Action::Plan(plan) = &compiled.action else {
             return Err(SqlError::internal("a view of no query"));
         };
-        let uses = plan.tables.iter().map(|(oid, _)| *oid).collect();
+        let uses = plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect();
         let mut columns: Vec<(String, u32, i32)> = Vec::new();
         for (number, column) in compiled.columns.iter().flatten().enumerate() {
             let name = create.columns.get(number).map_or_else(|| column.name.clone(), |c| new_name(&c.name));

@@ -99,9 +99,13 @@ impl<E: Engine> Session<E> {
             .catalog
             .relations()
             .filter(|other| matches!(other, Relation::View(v) if v.uses.contains(&oid)))
-            .filter(|other| !together.contains(&other.oid()))
+            .filter(|other| other.oid() != oid && !together.contains(&other.oid()))
             .cloned()
             .collect();
+        if cascade && matches!(relation, Relation::View(_)) {
+            // first: views may have been replaced by ones that name each other
+            self.remove(oid)?;
+        }
         for view in views {
             if !cascade {
                 return Err(depends(&what, &format!("view {}", view.name())));
