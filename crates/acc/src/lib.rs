@@ -185,6 +185,10 @@ impl Engine for Acc {
         self.shared.log().map_or(Ok(()), |log| log.wait(ts).map_err(failed))
     }
 
+    fn log_failure(&self) -> Option<String> {
+        self.shared.log()?.failure().map(|error| error.to_string())
+    }
+
     fn checkpoint(&self) -> Result<()> {
         Self::checkpoint(self)
     }

@@ -171,6 +171,10 @@ impl Engine for Cicada {
         true
     }
 
+    fn log_failure(&self) -> Option<String> {
+        self.shared.log()?.failure().map(|error| error.to_string())
+    }
+
     fn checkpoint(&self) -> Result<()> {
         Self::checkpoint(self)
     }

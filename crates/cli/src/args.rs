@@ -100,7 +100,7 @@ pub(crate) enum Detail {
     Operations,
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct ServeArgs {
     /// The configuration: encryption, users, rules, limits; what is given here overrides it
     #[arg(long, value_name = "FILE")]
@@ -132,6 +132,18 @@ pub(crate) struct ServeArgs {
     /// What is logged to the standard error: error, warn, info, debug
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub(crate) log: tracing::Level,
+    /// How the lines of the log are written
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// How the lines of the log are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people: values in quotes where they need them
+    Text,
+    /// A JSON object a line
+    Json,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -1,7 +1,7 @@
 //! The `scaledb` command.
 //!
-//! Exit codes: 0, done; 1, a check of the database failed; 2, wrong arguments or an error. The shell has its own. That
-//! nobody reads the output to its end is no error.
+//! Exit codes: 0, done; 1, a check of the database failed; 2, wrong arguments or an error; 3, the disk failed while the
+//! server ran. The shell has its own. That nobody reads the output to its end is no error.
 
 mod args;
 mod bench;
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             output::complain!("error: {error}\n");
-            ExitCode::from(2)
+            ExitCode::from(if error.is::<serve::DiskFailed>() { 3 } else { 2 })
         }
     }
 }

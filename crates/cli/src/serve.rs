@@ -1,16 +1,16 @@
 //! `scaledb serve`: a server for PostgreSQL's clients.
 
 use crate::Result;
-use crate::args::{EngineKind as Choice, ServeArgs};
+use crate::args::{EngineKind as Choice, LogFormat, ServeArgs};
 use crate::output::say;
 use scaledb_acc::{Acc, Durability, Recovered};
 use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
 use scaledb_log::disk::RealDisk;
-use scaledb_server::{Config, EngineKind, Server, Sql};
-use scaledb_sql::Database;
+use scaledb_server::{Config, EngineKind, Handle, Server, Sql};
+use scaledb_sql::{Database, Supervisor};
 use scaledb_sync::Arc;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -18,7 +18,12 @@ use std::path::Path;
 const PORT: u16 = 5432;
 
 pub(crate) fn run(args: &ServeArgs) -> Result {
-    tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(args.log).with_target(false).init();
+    let log =
+        tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(args.log).with_target(false);
+    match args.log_format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.json().flatten_event(true).init(),
+    }
     let config = config(args)?;
     let memory = args.memory.map_or(u64::MAX, |mebibytes| mebibytes.saturating_mul(1 << 20));
     let durability = config.data.as_deref().map(durability).transpose()?;
@@ -28,7 +33,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result {
                 scaledb_acc::Config { memory_budget: memory, durability, ..scaledb_acc::Config::default() };
             let engine = Acc::open(settings)?;
             tell(&config, engine.recovered());
-            serve(config, Database::open(engine)?)
+            serve(config, args, Database::open(engine)?)
         }
         EngineKind::Cicada => {
             let settings = scaledb_cicada::Config {
@@ -38,7 +43,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result {
             };
             let engine = Cicada::open(settings)?;
             tell(&config, engine.recovered());
-            serve(config, Database::open(engine)?)
+            serve(config, args, Database::open(engine)?)
         }
     }
 }
@@ -57,14 +62,75 @@ fn tell(config: &Config, recovered: &Recovered) {
     tracing::info!(%directory, rows, transactions, ?time, "opened: rows of the checkpoint, transactions behind it");
 }
 
-fn serve<E: Engine>(config: Config, database: Database<E>) -> Result
-where
-    Database<E>: Send + Sync,
-{
-    database.set_max_query_memory(config.max_query_memory);
-    // taken before there are clients: a signal from here on ends in order
-    let mut signals = Signals::new([SIGINT, SIGTERM])?;
-    let server = Server::start(config, Sql::new(database))?;
+/// The disk failed while the server ran: what was acknowledged is on it, and nothing that came after the failure.
+/// The command ends with an exit code of its own then.
+#[derive(Debug)]
+pub(crate) struct DiskFailed(String);
+
+impl std::fmt::Display for DiskFailed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the disk has failed while the server ran: {}", self.0)
+    }
+}
+
+impl std::error::Error for DiskFailed {}
+
+/// The server, as functions of SQL reach it.
+struct Supervision {
+    handle: Handle,
+    args: ServeArgs,
+}
+
+impl Supervision {
+    /// Reads the configuration again, and logs what came of it.
+    fn reload(&self) -> std::result::Result<(), String> {
+        let done = match &self.args.config {
+            None => Err("the server was started without a configuration file".to_owned()),
+            Some(_) => config(&self.args)
+                .map_err(|error| error.to_string())
+                .and_then(|config| self.handle.reload(&config).map_err(|error| error.to_string())),
+        };
+        match done {
+            Ok(later) => {
+                tracing::info!(
+                    "the configuration was read again: it holds for connections that come from now on"
+                );
+                for setting in later {
+                    tracing::warn!(
+                        setting,
+                        "was changed in the configuration, and stays as it is until the next start"
+                    );
+                }
+                Ok(())
+            }
+            Err(why) => {
+                tracing::error!(why, "the configuration was not read again: the one before stays in force");
+                Err(why)
+            }
+        }
+    }
+}
+
+impl Supervisor for Supervision {
+    fn cancel(&self, pid: i32) -> bool {
+        self.handle.cancel(pid)
+    }
+
+    fn terminate(&self, pid: i32) -> bool {
+        self.handle.terminate(pid)
+    }
+
+    fn reload(&self) -> std::result::Result<(), String> {
+        Self::reload(self)
+    }
+
+    fn status(&self) -> Vec<(String, String)> {
+        self.handle.status()
+    }
+}
+
+/// Says what an operator should know before anybody relies on the server.
+fn introduce(config: &Config, server: &Server) {
     for address in server.addresses() {
         say!("listening at {address}");
     }
@@ -74,11 +140,42 @@ where
     if let Some(address) = server.metrics() {
         say!("metrics at http://{address}/metrics");
     }
-    if let Some(signal) = signals.forever().next() {
-        tracing::info!(signal, "ending: statements that run may finish");
+    match &config.data {
+        Some(directory) => say!("data are kept in {}, and survive a crash", directory.display()),
+        None => say!("data are in memory only: they are gone when this process ends (--data DIR keeps them)"),
+    }
+    if config.rules.is_empty() {
+        say!("everybody on this machine may connect, as any user, without a password");
+    }
+    if let Some(address) = server.addresses().first() {
+        say!("connect with: psql 'host={} port={} user=scaledb'", address.ip(), address.port());
+    }
+}
+
+fn serve<E: Engine>(config: Config, args: &ServeArgs, database: Database<E>) -> Result
+where
+    Database<E>: Send + Sync,
+{
+    database.set_max_query_memory(config.max_query_memory);
+    // taken before there are clients: a signal from here on ends in order
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let server = Server::start(config.clone(), Sql::new(database.clone()))?;
+    let supervision = Arc::new(Supervision { handle: server.handle(), args: args.clone() });
+    database.supervise(supervision.clone());
+    introduce(&config, &server);
+    for signal in signals.forever() {
+        if signal != SIGHUP {
+            tracing::info!(signal, "ending: statements that run may finish");
+            break;
+        }
+        // what is wrong is in the log
+        let _ = supervision.reload();
     }
     server.stop();
-    Ok(true)
+    match database.engine().log_failure() {
+        Some(why) => Err(Box::new(DiskFailed(why))),
+        None => Ok(true),
+    }
 }
 
 /// What the file says, and the command line over it.

@@ -149,6 +149,11 @@ pub trait Engine: Send + Sync + 'static {
     fn checkpoint(&self) -> Result<()> {
         Ok(())
     }
+
+    /// Why nothing is logged any more, if the disk has failed: commits are refused from then on.
+    fn log_failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Rows that [`Worker::prefetch`] takes at once: more would push each other out of what a processor keeps near.

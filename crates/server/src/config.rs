@@ -60,6 +60,9 @@ pub struct Config {
     /// How long a client may leave a transaction open and idle; sessions may `SET` it.
     #[serde(with = "seconds")]
     pub idle_in_transaction_timeout: Duration,
+    /// Batches of statements that take at least so long are logged.
+    #[serde(with = "seconds")]
+    pub log_slow_statements: Duration,
     /// How long statements may go on when the server ends.
     #[serde(with = "seconds")]
     pub shutdown_grace: Duration,
@@ -110,6 +113,7 @@ impl Default for Config {
             write_timeout: Duration::from_secs(60),
             statement_timeout: Duration::ZERO,
             idle_in_transaction_timeout: Duration::from_secs(600),
+            log_slow_statements: Duration::ZERO,
             shutdown_grace: Duration::from_secs(10),
             tls: None,
             users: HashMap::new(),

@@ -79,6 +79,8 @@ pub(crate) enum Ending {
     Shutdown = 1,
     IdleInTransaction,
     Authentication,
+    /// Another session has asked for it.
+    Terminated,
 }
 
 /// How long a session may take.
@@ -181,6 +183,12 @@ impl Control {
         self.enter(Phase::Busy);
     }
 
+    /// How long the batch has been running, as of the last turn of the watch.
+    pub(crate) fn busy_millis(&self) -> u64 {
+        // pairs with nothing: this thread has stored it
+        self.ticks.now().saturating_sub(self.begun.load(Ordering::Relaxed))
+    }
+
     /// The statement waits for data.
     pub(crate) fn copying(&self) {
         self.enter(Phase::Copying);
@@ -256,7 +264,13 @@ impl Control {
         if reason == 0 { None } else { Some(farewell(reason)) }
     }
 
-    /// What the watch does about a connection whose time is up.
+    /// Ends the session at another one's word: what it runs is cancelled, and its client is told 57P01.
+    pub(crate) fn terminate(&self) {
+        self.end(Ending::Terminated);
+        self.cancel(Cancel::Shutdown);
+    }
+
+    /// What the watch does about a connection whose time is up, or that was told to end.
     pub(crate) fn watch(&self, now: u64, authentication: u64, look_for_gone: bool) {
         let over = |since: u64, limit: u64| limit > 0 && now.saturating_sub(since) > limit;
         // loaded before the times: they may be those of a later batch, but never of an earlier one
@@ -265,7 +279,13 @@ impl Control {
         // pair with nothing: see `set_timeouts`
         let (statement, idle) =
             (self.statement_timeout.load(Ordering::Relaxed), self.idle_timeout.load(Ordering::Relaxed));
+        // pairs with `end`. Again and again: the session may have been between two batches when it was told
+        let terminated = self.ending.load(Ordering::Acquire) == Ending::Terminated as u32;
         match phase {
+            Phase::Busy if terminated => self.stop(number, Cancel::Shutdown),
+            Phase::Idle | Phase::IdleInTransaction | Phase::Copying if terminated => {
+                self.socket.close(std::net::Shutdown::Read);
+            }
             Phase::Authenticating if over(since, authentication) => {
                 self.end(Ending::Authentication);
                 self.socket.close(std::net::Shutdown::Both);

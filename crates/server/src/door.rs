@@ -1,10 +1,10 @@
 //! What a connection asks the server before it is a session.
 
-use crate::config::Config;
 use crate::control::{Canceller, Control, Timeouts};
 use crate::guard::{Guarded, Limited};
+use crate::live::{Admission, Live};
 use crate::registry::Registry;
-use crate::rules::{self, Rule};
+use crate::rules;
 use scaledb_pgwire::{Host, Method, Opened, Report, Result, SqlState, Startup, Tls, Verifier, random};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
@@ -27,10 +27,24 @@ pub trait Sessions: Send + Sync + 'static {
     /// There is no such database, or a setting is wrong.
     fn open(&self, startup: &Startup, timeouts: Timeouts) -> Result<NewSession<Self::Session>>;
 
-    /// Numbers about the database, for the metrics: a name, what it means, and the value.
-    fn numbers(&self, each: &mut dyn FnMut(&str, &str, u64)) {
+    /// Numbers about the database, for the metrics: a name, what it means, which kind it is, and the value.
+    fn numbers(&self, each: &mut dyn FnMut(&str, &str, Measure, u64)) {
         let _ = each;
     }
+
+    /// Why the database writes nothing any more, if its disk has failed.
+    fn failure(&self) -> Option<String> {
+        None
+    }
+}
+
+/// What a number of the metrics is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// It only grows.
+    Counter,
+    /// It goes up and down.
+    Gauge,
 }
 
 /// A session that was opened.
@@ -65,9 +79,7 @@ impl Drop for Place {
 
 /// What all connections share.
 pub(crate) struct Shared<S> {
-    pub(crate) config: Config,
-    pub(crate) rules: Vec<Rule>,
-    pub(crate) tls: Option<Tls>,
+    pub(crate) live: Arc<Live>,
     pub(crate) registry: Arc<Registry>,
     /// Makes verifiers for names that are nobody's.
     pub(crate) secret: [u8; 32],
@@ -77,6 +89,8 @@ pub(crate) struct Shared<S> {
 /// The door of one connection.
 pub(crate) struct Door<'a, S> {
     pub(crate) shared: &'a Shared<S>,
+    /// What was in force when the client came.
+    pub(crate) admission: Arc<Admission>,
     pub(crate) control: &'a Arc<Control>,
     pub(crate) place: RefCell<Option<Place>>,
     /// The session that it became.
@@ -87,20 +101,20 @@ impl<S: Sessions> Host for Door<'_, S> {
     type Backend = Guarded<S::Session>;
 
     fn tls(&self) -> Option<&Tls> {
-        self.shared.tls.as_ref()
+        self.admission.tls.as_ref()
     }
 
     fn method(&self, startup: &Startup) -> Result<Method> {
-        rules::decide(&self.shared.rules, startup, self.control.peer)
+        rules::decide(&self.admission.rules, startup, self.control.peer)
     }
 
     fn verifier(&self, user: &str) -> Verifier {
-        let known = self.shared.config.users.get(user).cloned();
+        let known = self.admission.users.get(user).cloned();
         known.unwrap_or_else(|| Verifier::nobody(&self.shared.secret, user))
     }
 
     fn open(&self, startup: &Startup) -> Result<Opened<Self::Backend>> {
-        let config = &self.shared.config;
+        let config = &self.admission;
         let key =
             if startup.minor >= 2 { random::<LONG_KEY>()?.to_vec() } else { random::<SHORT_KEY>()?.to_vec() };
         let timeouts = Timeouts {
@@ -117,7 +131,7 @@ impl<S: Sessions> Host for Door<'_, S> {
         control.open(opened.canceller, timeouts);
         tracing::debug!(peer = %control.peer, user = %startup.user, pid = opened.pid, "session opened");
         Ok(Opened {
-            backend: Guarded::new(opened.session, control.clone()),
+            backend: Guarded::new(opened.session, control.clone(), config.log_slow_statements),
             parameters: opened.parameters,
             pid: opened.pid,
             key,

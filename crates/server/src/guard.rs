@@ -3,11 +3,14 @@
 use crate::control::{Cancel, Control, Counts, Timeouts};
 use scaledb_pgwire::{Backend, Bind, Oids, Reply, Report, Result, SqlState, Status, Step};
 use scaledb_sync::Arc;
+use std::time::Duration;
 
 /// A session whose times are limited.
 pub trait Limited: Backend {
     /// Its time limits, if they have changed since the last call.
     fn new_timeouts(&mut self) -> Option<Timeouts>;
+    /// The text of the statement that ran last, its constants left out, if it is known.
+    fn last_statement(&self) -> Option<Arc<str>>;
     /// A batch of statements begins: what ran before cannot be cancelled any more.
     fn begin(&mut self);
 }
@@ -17,11 +20,22 @@ pub(crate) struct Guarded<B> {
     control: Arc<Control>,
     /// Whether the control knows that a batch runs.
     busy: bool,
+    /// Batches that take so many milliseconds are logged; 0: none.
+    slow: u64,
 }
 
 impl<B: Limited> Guarded<B> {
-    pub(crate) fn new(session: B, control: Arc<Control>) -> Self {
-        Self { session, control, busy: false }
+    pub(crate) fn new(session: B, control: Arc<Control>, slow: Duration) -> Self {
+        let slow = u64::try_from(slow.as_millis()).unwrap_or(u64::MAX);
+        Self { session, control, busy: false, slow }
+    }
+
+    /// Logs a batch that took long.
+    #[cold]
+    fn log_slow(&self, millis: u64) {
+        let statement = self.session.last_statement();
+        let statement = statement.as_deref().unwrap_or("");
+        tracing::warn!(peer = %self.control.peer, millis, statement, "slow statement");
     }
 
     #[inline]
@@ -150,6 +164,12 @@ impl<B: Limited> Backend for Guarded<B> {
             self.control.set_timeouts(timeouts);
         }
         self.busy = false;
+        if self.slow > 0 {
+            let millis = self.control.busy_millis();
+            if millis >= self.slow {
+                self.log_slow(millis);
+            }
+        }
         self.control.done(self.session.status());
         done
     }

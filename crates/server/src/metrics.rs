@@ -2,7 +2,7 @@
 
 use crate::config::StartError;
 use crate::control::Phase;
-use crate::door::{Sessions, Shared};
+use crate::door::{Measure, Sessions, Shared};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
 use prometheus_client::metrics::MetricType;
@@ -98,11 +98,17 @@ impl<S: Sessions> Collector for Numbers<S> {
             gauge.encode(family.encode_family(&[("state", phase.name())])?)?;
         }
         let mut done = Ok(());
-        self.0.sessions.numbers(&mut |name, help, value| {
-            let gauge = ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX));
-            let encoded = to
-                .encode_descriptor(name, help, None, gauge.metric_type())
-                .and_then(|encoder| gauge.encode(encoder));
+        self.0.sessions.numbers(&mut |name, help, measure, value| {
+            let (counter, gauge) =
+                (ConstCounter::new(value), ConstGauge::new(i64::try_from(value).unwrap_or(i64::MAX)));
+            let encoded = match measure {
+                Measure::Counter => to
+                    .encode_descriptor(name, help, None, counter.metric_type())
+                    .and_then(|encoder| counter.encode(encoder)),
+                Measure::Gauge => to
+                    .encode_descriptor(name, help, None, gauge.metric_type())
+                    .and_then(|encoder| gauge.encode(encoder)),
+            };
             done = std::mem::replace(&mut done, Ok(())).and(encoded);
         });
         done

@@ -63,6 +63,16 @@ impl Registry {
         }
     }
 
+    /// A session, by its number.
+    pub(crate) fn session(&self, pid: i32) -> Option<Arc<Control>> {
+        self.inner.lock().sessions.get(&pid).map(|named| named.control.clone())
+    }
+
+    /// How many sessions there are.
+    pub(crate) fn sessions(&self) -> usize {
+        self.inner.lock().sessions.len()
+    }
+
     /// A cancel request. One that knows no key does nothing.
     pub(crate) fn cancel(&self, pid: i32, key: &[u8]) {
         let inner = self.inner.lock();

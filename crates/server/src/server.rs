@@ -3,10 +3,11 @@
 use crate::config::{Config, StartError};
 use crate::control::{Cancel, Control, Ending, Phase, Ticks};
 use crate::door::{Door, Place, Sessions, Shared};
+use crate::handle::Handle;
+use crate::live::{Admission, Live};
 use crate::metrics::Metrics;
 use crate::registry::Registry;
 use crate::stream::{Socket, Stream};
-use crate::tls;
 use scaledb_pgwire::{End, Limits, random, serve};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +23,8 @@ use std::time::{Duration, Instant};
 const TURN: Duration = Duration::from_millis(20);
 /// Turns of the watch between two looks for clients that hung up: a system call for each that is busy.
 const GONE_TURNS: u64 = 25;
+/// Turns of the watch between two reports of a disk that has failed: a minute.
+const REPORT_TURNS: u64 = 3_000;
 /// How long cancelled statements, and then closed connections, may take to end.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 /// How long a listener waits when the system has no more files or threads.
@@ -32,6 +35,7 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     socket: Option<PathBuf>,
     registry: Arc<Registry>,
+    handle: Handle,
     stopping: Arc<AtomicBool>,
     grace: Duration,
     metrics: Option<Metrics>,
@@ -60,8 +64,7 @@ impl Server {
     ///
     /// See [`StartError`].
     pub fn start<S: Sessions>(config: Config, sessions: S) -> Result<Self, StartError> {
-        let rules = config.rules_in_force()?;
-        let tls = config.tls.as_ref().map(tls::load).transpose()?;
+        let live = Arc::new(Live::new(config.clone())?);
         let secret = random().map_err(|report| StartError::System(report.message))?;
         let mut listeners = Vec::new();
         let mut addresses = Vec::new();
@@ -80,22 +83,26 @@ impl Server {
         let stopping = Arc::new(AtomicBool::new(false));
         let ticks = Arc::new(Ticks::new());
         let (grace, metrics) = (config.shutdown_grace, config.metrics);
-        let authentication = u64::try_from(config.authentication_timeout.as_millis()).unwrap_or(u64::MAX);
-        let shared = Arc::new(Shared { config, rules, tls, registry: registry.clone(), secret, sessions });
+        let shared = Arc::new(Shared { live: live.clone(), registry: registry.clone(), secret, sessions });
         let metrics = metrics.map(|address| Metrics::start(address, shared.clone())).transpose()?;
 
         let spawned = |error: std::io::Error| StartError::System(error.to_string());
         let watch = {
-            let (registry, stopping, ticks) = (registry.clone(), stopping.clone(), ticks.clone());
-            try_spawn("watch", move || watch(&registry, &stopping, &ticks, authentication))
-                .map_err(spawned)?
+            let (shared, stopping, ticks) = (shared.clone(), stopping.clone(), ticks.clone());
+            try_spawn("watch", move || watch(&shared, &stopping, &ticks)).map_err(spawned)?
         };
         let listeners = listeners.into_iter().map(|listener| {
             let (shared, stopping, ticks) = (shared.clone(), stopping.clone(), ticks.clone());
             try_spawn("listen", move || listen(&listener, &shared, &stopping, &ticks))
         });
         let listeners = listeners.collect::<Result<_, _>>().map_err(spawned)?;
-        Ok(Self { addresses, socket, registry, stopping, grace, metrics, listeners, watch })
+        let handle = Handle { live, registry: registry.clone(), addresses: addresses.clone().into() };
+        Ok(Self { addresses, socket, registry, handle, stopping, grace, metrics, listeners, watch })
+    }
+
+    /// What steers the server while it runs.
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
     }
 
     /// The TCP addresses that are listened at.
@@ -208,17 +215,18 @@ fn greet<S: Sessions>(socket: Socket, shared: &Arc<Shared<S>>, ticks: &Arc<Ticks
         tracing::debug!(why, "connection refused");
         registry.refused.fetch_add(1, Ordering::Relaxed); // a statistic
     };
-    let Some(place) = Place::take(registry, shared.config.max_unauthenticated) else {
+    let admission = shared.live.admission();
+    let Some(place) = Place::take(registry, admission.max_unauthenticated) else {
         return refuse("too many clients that have not proved who they are");
     };
-    let Ok(peer) = socket.prepare(shared.config.write_timeout).and_then(|()| socket.peer()) else {
+    let Ok(peer) = socket.prepare(admission.write_timeout).and_then(|()| socket.peer()) else {
         return refuse("gone already");
     };
     let control = Arc::new(Control::new(Arc::new(socket), peer, ticks.clone()));
     let number = registry.add(control.clone());
     let started = {
         let (shared, control) = (shared.clone(), control.clone());
-        try_spawn("client", move || run(&shared, &control, place, number))
+        try_spawn("client", move || run(&shared, admission, &control, place, number))
     };
     if let Err(error) = started {
         tracing::warn!(%error, "no thread for a connection");
@@ -229,13 +237,23 @@ fn greet<S: Sessions>(socket: Socket, shared: &Arc<Shared<S>>, ticks: &Arc<Ticks
 }
 
 /// Serves a client, on its thread.
-fn run<S: Sessions>(shared: &Shared<S>, control: &Arc<Control>, place: Place, number: u64) {
-    let limits = Limits { message_bytes: shared.config.max_message_bytes };
-    let door = Door { shared, control, place: RefCell::new(Some(place)), pid: Cell::new(None) };
+fn run<S: Sessions>(
+    shared: &Shared<S>,
+    admission: Arc<Admission>,
+    control: &Arc<Control>,
+    place: Place,
+    number: u64,
+) {
+    let limits = Limits { message_bytes: admission.max_message_bytes };
+    let door = Door { shared, admission, control, place: RefCell::new(Some(place)), pid: Cell::new(None) };
     let stream = Stream(control.socket.clone());
     let end = catch_unwind(AssertUnwindSafe(|| serve(stream, &door, &limits)));
     let peer = control.peer;
     match end {
+        // the class of SQLSTATE that says that somebody has not proved who they are, or may not come in
+        Ok(End::Fatal(report)) if report.code.0.starts_with(b"28") => {
+            tracing::warn!(%peer, %report, "login refused");
+        }
         Ok(End::Fatal(report)) => tracing::info!(%peer, %report, "connection ended"),
         Ok(End::Io(error)) => tracing::info!(%peer, %error, "connection lost"),
         Ok(end) => tracing::debug!(%peer, %end, "connection ended"),
@@ -245,11 +263,16 @@ fn run<S: Sessions>(shared: &Shared<S>, control: &Arc<Control>, place: Place, nu
     shared.registry.remove(number, door.pid.get());
 }
 
-/// Looks at all connections again and again: whose time is up, and who must go because the server does.
-fn watch(registry: &Registry, stopping: &AtomicBool, ticks: &Ticks, authentication: u64) {
+/// Looks at all connections again and again: whose time is up, and who must go because the server does. And at the
+/// database: whether its disk has failed.
+fn watch<S: Sessions>(shared: &Shared<S>, stopping: &AtomicBool, ticks: &Ticks) {
+    let registry = &shared.registry;
+    let mut next_report = 0;
     for turn in 0_u64.. {
         let now = ticks.turn();
         let stop = stopping.load(Ordering::SeqCst);
+        let authentication = shared.live.admission().authentication_timeout.as_millis();
+        let authentication = u64::try_from(authentication).unwrap_or(u64::MAX);
         registry.for_each(|control| {
             control.watch(now, authentication, turn.is_multiple_of(GONE_TURNS));
             if stop {
@@ -259,6 +282,17 @@ fn watch(registry: &Registry, stopping: &AtomicBool, ticks: &Ticks, authenticati
                 }
             }
         });
+        if turn >= next_report
+            && turn.is_multiple_of(GONE_TURNS)
+            && let Some(why) = shared.sessions.failure()
+        {
+            tracing::error!(
+                why,
+                "the disk has failed: nothing is written any more, and commits are refused with 58030; see to the disk, \
+                 and start the server again"
+            );
+            next_report = turn + REPORT_TURNS;
+        }
         if stop && registry.len() == 0 {
             return;
         }

@@ -1,7 +1,7 @@
 //! Sessions of the SQL database behind the protocol: names, values and errors of one in the words of the other.
 
 use crate::control::{Cancels, Timeouts};
-use crate::door::{NewSession, Sessions};
+use crate::door::{Measure, NewSession, Sessions};
 use crate::guard::Limited;
 use scaledb_engine::Engine;
 use scaledb_pgwire::{
@@ -72,26 +72,48 @@ where
         })
     }
 
-    fn numbers(&self, each: &mut dyn FnMut(&str, &str, u64)) {
+    fn failure(&self) -> Option<String> {
+        self.0.engine().log_failure()
+    }
+
+    fn numbers(&self, each: &mut dyn FnMut(&str, &str, Measure, u64)) {
+        use Measure::{Counter, Gauge};
         let stats = self.0.engine().stats();
-        each("scaledb_commits", "Transactions that wrote and committed", stats.commits);
+        each("scaledb_commits", "Transactions that wrote and committed", Counter, stats.commits);
         each(
             "scaledb_engine_conflicts",
             "Commits that failed, those run again included",
+            Counter,
             stats.conflicts.iter().sum(),
         );
         each(
             "scaledb_statements_run_again",
             "Statements that were run again after a conflict, of which no client has heard",
+            Counter,
             self.0.retries(),
         );
-        each("scaledb_rollbacks", "Transactions that were rolled back", stats.rollbacks);
+        each("scaledb_rollbacks", "Transactions that were rolled back", Counter, stats.rollbacks);
         if let Some(log) = stats.log {
-            each("scaledb_log_bytes", "Bytes written to the log", log.bytes);
-            each("scaledb_log_groups", "Groups of transactions written to the log", log.groups);
-            each("scaledb_log_transactions", "Transactions written to the log", log.transactions);
+            each("scaledb_log_bytes", "Bytes written to the log", Counter, log.bytes);
+            each("scaledb_log_groups", "Groups of transactions written to the log", Counter, log.groups);
+            each("scaledb_log_transactions", "Transactions written to the log", Counter, log.transactions);
+            each(
+                "scaledb_log_sync_p99_us",
+                "99 % of its writes took at most so many us",
+                Gauge,
+                log.sync_p99_us,
+            );
+            let failed = u64::from(self.failure().is_some());
+            each(
+                "scaledb_log_failed",
+                "1: the disk has failed, and nothing is written any more",
+                Gauge,
+                failed,
+            );
         }
-        each("scaledb_memory_bytes", "Memory of rows and indexes", stats.memory_bytes);
+        each("scaledb_memory_bytes", "Memory of rows and indexes", Gauge, stats.memory_bytes);
+        let statements = u64::try_from(self.0.query_memory()).unwrap_or(u64::MAX);
+        each("scaledb_statement_memory_bytes", "Memory of running statements and cursors", Gauge, statements);
     }
 }
 
@@ -179,6 +201,10 @@ impl<E: Engine> SqlSession<E> {
 impl<E: Engine> Limited for SqlSession<E> {
     fn begin(&mut self) {
         self.session.begin_batch();
+    }
+
+    fn last_statement(&self) -> Option<Arc<str>> {
+        self.session.last_statement()
     }
 
     fn new_timeouts(&mut self) -> Option<Timeouts> {

@@ -6,6 +6,7 @@ use crate::memory::Budget;
 use crate::plan::cache::Plans;
 use crate::sequence::Sequences;
 use crate::session::Session;
+use crate::supervisor::Supervisor;
 use crate::trace::Trace;
 use crate::workers::Workers;
 use scaledb_base::{TableId, Timestamp};
@@ -17,7 +18,7 @@ use scaledb_sync::lock::Mutex;
 use scaledb_types::{Result, SqlError};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What the names of the engine's tables begin with; a number follows. No table that the library makes for an
 /// application should be taken for one of these.
@@ -57,6 +58,10 @@ pub(crate) struct Shared<E: Engine> {
     next_oid: AtomicU32,
     next_session: AtomicU32,
     pub(crate) sessions: Sessions,
+    /// The server around the database, if there is one.
+    pub(crate) supervisor: OnceLock<Arc<dyn Supervisor>>,
+    /// When the database was opened, as a `timestamptz`.
+    pub(crate) opened: i64,
     /// Empty tables of the engine that no descriptor names.
     spare: Mutex<Vec<Arc<TableInfo>>>,
     pub(crate) engine: E,
@@ -87,6 +92,8 @@ impl<E: Engine> Database<E> {
             next_oid: AtomicU32::new(catalog.max_oid().max(used) + 1),
             next_session: AtomicU32::new(1),
             sessions: Sessions::default(),
+            supervisor: OnceLock::new(),
+            opened: scaledb_types::zone::clock(),
             current: Mutex::new(Arc::new(catalog)),
             spare: Mutex::new(spare),
             engine,
@@ -115,6 +122,12 @@ impl<E: Engine> Database<E> {
     /// How often statements were run again after conflicts that no client has heard of.
     pub fn retries(&self) -> u64 {
         self.shared.retries.load(Ordering::Relaxed) // a statistic
+    }
+
+    /// Says which server is around the database: it does what `pg_cancel_backend` and its like ask for. The first one
+    /// stays.
+    pub fn supervise(&self, supervisor: Arc<dyn Supervisor>) {
+        let _ = self.shared.supervisor.set(supervisor);
     }
 
     /// The engine.

@@ -226,6 +226,9 @@ const SESSION: &[Signature] = &[
     ("set_config", &[Type::TEXT, Type::TEXT, Type::BOOL], Type::TEXT),
     ("pg_backend_pid", &[], Type::INT4),
     ("pg_sleep", &[Type::FLOAT8], Type::VOID),
+    ("pg_cancel_backend", &[Type::INT4], Type::BOOL),
+    ("pg_terminate_backend", &[Type::INT4], Type::BOOL),
+    ("pg_reload_conf", &[], Type::BOOL),
     ("pg_is_in_recovery", &[], Type::BOOL),
     ("pg_postmaster_start_time", &[], Type::TIMESTAMPTZ),
     ("txid_current", &[], Type::INT8),
@@ -313,7 +316,18 @@ impl SessionFn {
 
     /// Whether it answers the same within a statement.
     pub(crate) fn is_stable(&self) -> bool {
-        !matches!(self.name, "nextval" | "setval" | "set_config" | "currval" | "lastval" | "pg_sleep")
+        !matches!(
+            self.name,
+            "nextval"
+                | "setval"
+                | "set_config"
+                | "currval"
+                | "lastval"
+                | "pg_sleep"
+                | "pg_cancel_backend"
+                | "pg_terminate_backend"
+                | "pg_reload_conf"
+        )
     }
 }
 

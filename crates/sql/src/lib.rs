@@ -26,6 +26,7 @@ mod parse;
 mod plan;
 mod sequence;
 mod session;
+mod supervisor;
 mod system;
 mod trace;
 mod workers;
@@ -34,3 +35,4 @@ pub use api::{Column, CopyInfo, Description, Executed, Notice, RowSink, Severity
 pub use database::Database;
 pub use parse::lex;
 pub use session::{Cancel, Session};
+pub use supervisor::Supervisor;

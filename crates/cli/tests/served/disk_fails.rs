@@ -56,8 +56,11 @@ fn a_failed_disk(fault: (&str, &str)) {
     assert_eq!(count(&mut other, "select n::bigint from t where id = 0"), 0);
     other.batch_execute("set synchronous_commit = off").expect("a setting");
     assert!(count(&mut other, "select count(*) from t") > i64::from(told));
+    let state: String =
+        other.query_one("select value from scaledb_status where name = 'log'", &[]).expect("a row").get(0);
+    assert!(state.starts_with("failed"), "{state}");
     assert!(server.is_up());
-    server.kill();
+    assert_eq!(server.end(), Some(3), "an exit code of its own");
     // the disk works again
     let server = Server::start(&data, &[]);
     let mut client = server.client();

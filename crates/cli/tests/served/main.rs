@@ -14,3 +14,4 @@ mod kills;
 mod process;
 mod raw;
 mod serial;
+mod steered;

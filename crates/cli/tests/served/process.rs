@@ -36,6 +36,11 @@ impl Server {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("scaledb.toml");
         std::fs::write(&path, lines).expect("a configuration");
+        Self::of_file(&path)
+    }
+
+    /// Starts a server in memory with this configuration.
+    pub(crate) fn of_file(path: &Path) -> Self {
         let mut command = scaledb();
         command.args(["serve", "--port", "0", "--log", "error", "--config"]).arg(path);
         Self::spawn(command)
@@ -62,6 +67,17 @@ impl Server {
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it can be killed");
         self.child.wait().expect("it dies");
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").arg(format!("-{name}")).arg(self.child.id().to_string()).status();
+        assert!(sent.expect("a kill command").success());
+    }
+
+    /// Ends the server in order. Returns its exit code.
+    pub(crate) fn end(mut self) -> Option<i32> {
+        self.signal("TERM");
+        self.child.wait().expect("it ends").code()
     }
 
     /// What the system says of the process: kilobytes of memory, or a count.

@@ -85,7 +85,7 @@ fn metrics_count_what_happens() {
         "scaledb_connections_accepted_total 1",
         "scaledb_statements_total 2",
         "scaledb_connections{state=\"idle in transaction\"} 1",
-        "naps 2",
+        "naps_total 2",
         "# EOF",
     ] {
         assert!(text.contains(line), "{line} in {text}");

@@ -5,7 +5,7 @@ use postgres::{Client, NoTls};
 use scaledb_pgwire::{
     Backend, Bind, Column, Format, Oids, Reply, Report, Result, SqlState, Startup, Status, Step, Tag,
 };
-use scaledb_server::{Cancels, Config, Limited, NewSession, Server, Sessions, Timeouts};
+use scaledb_server::{Cancels, Config, Limited, Measure, NewSession, Server, Sessions, Timeouts};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::thread;
@@ -40,8 +40,8 @@ impl Sessions for Naps {
         })
     }
 
-    fn numbers(&self, each: &mut dyn FnMut(&str, &str, u64)) {
-        each("naps", "Sessions so far", self.0.load(Ordering::SeqCst).into());
+    fn numbers(&self, each: &mut dyn FnMut(&str, &str, Measure, u64)) {
+        each("naps", "Sessions so far", Measure::Counter, self.0.load(Ordering::SeqCst).into());
     }
 }
 
@@ -71,6 +71,10 @@ impl Cancels for Batches {
 impl Limited for Nap {
     fn begin(&mut self) {
         self.cancel.running.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn last_statement(&self) -> Option<Arc<str>> {
+        None
     }
 
     fn new_timeouts(&mut self) -> Option<Timeouts> {

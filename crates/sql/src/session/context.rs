@@ -31,6 +31,8 @@ pub(crate) trait Host {
     fn names(&self) -> (&str, &str);
     /// What the database has counted: names and values.
     fn counters(&self) -> Vec<(String, u64)>;
+    /// How the database and its server are: names and values.
+    fn status(&self) -> Vec<(String, String)>;
     /// The last value of a sequence, and whether it was given.
     fn sequence(&self, oid: u32) -> Result<(i64, bool)>;
 }

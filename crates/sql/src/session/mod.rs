@@ -20,6 +20,7 @@ mod cursor;
 mod ddl;
 mod prepared;
 mod run;
+mod server;
 pub(crate) mod settings;
 pub(crate) mod state;
 mod transaction;
@@ -198,6 +199,11 @@ impl<E: Engine> Session<E> {
             self.in_batch = true;
             self.cancel.advance();
         }
+    }
+
+    /// The text of the statement that runs or ran last, with `$1` in the place of constants, if it is remembered.
+    pub fn last_statement(&self) -> Option<Arc<str>> {
+        self.state.shared.trace.text(self.state.running.get())
     }
 
     /// The state of the transaction.

@@ -410,6 +410,10 @@ impl<E: Engine> Host for State<E> {
         counters
     }
 
+    fn status(&self) -> Vec<(String, String)> {
+        self.status_lines()
+    }
+
     fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {
         let text = |at: usize| args.get(at).and_then(Value::as_str);
         match function.name {
@@ -441,6 +445,9 @@ impl<E: Engine> Host for State<E> {
                 Ok(Value::Array(Arc::new(scaledb_types::Array::new(Type::NAME, names))))
             }
             "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
+            "pg_cancel_backend" | "pg_terminate_backend" | "pg_reload_conf" => {
+                self.ask_server(function.name, args.first())
+            }
             _ => {
                 let result = crate::system::functions::call(self, function, args)?;
                 match (function.name, &result) {

@@ -121,6 +121,10 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                 })
                 .collect()
         }
+        "scaledb_status" => {
+            let lines = context.host.status().into_iter();
+            lines.map(|(line, value)| Row::new(name).text("name", &line).text("value", &value)).collect()
+        }
         "pg_class" => classes(catalog)?,
         "pg_namespace" => SCHEMAS
             .iter()

@@ -258,6 +258,9 @@ pub(super) const TABLES: &[Table] = &[
     Table { schema: "pg_catalog", name: "scaledb_counters", oid: 12900, columns: &[
         ("name", Type::TEXT), ("value", Type::INT8),
     ] },
+    Table { schema: "pg_catalog", name: "scaledb_status", oid: 12901, columns: &[
+        ("name", Type::TEXT), ("value", Type::TEXT),
+    ] },
     Table { schema: "information_schema", name: "tables", oid: 13000, columns: &[
         ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),
         ("table_type", Type::TEXT), ("self_referencing_column_name", Type::NAME),

@@ -1,0 +1,57 @@
+//! What a session asks the server around it, and tells of it.
+
+use super::state::State;
+use crate::api::Severity;
+use scaledb_engine::Engine;
+use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+
+impl<E: Engine> State<E> {
+    /// `pg_cancel_backend`, `pg_terminate_backend`, `pg_reload_conf`.
+    ///
+    /// # Errors
+    /// 0A000: there is no server.
+    pub(super) fn ask_server(&self, name: &str, argument: Option<&Value>) -> Result<Value> {
+        let Some(server) = self.shared.supervisor.get() else {
+            let what = format!("{name} needs a server, and this database runs within a program");
+            return Err(SqlError::new(SqlState::FEATURE_NOT_SUPPORTED, what));
+        };
+        if name == "pg_reload_conf" {
+            let done = server.reload();
+            if let Err(why) = &done {
+                let what = format!("the configuration stays as it was: {why}");
+                self.notice(Severity::Warning, SqlError::new(SqlState::CONFIG_FILE_ERROR, what));
+            }
+            return Ok(Value::Bool(done.is_ok()));
+        }
+        let Some(Value::Int4(pid)) = argument else { return Ok(Value::Null) };
+        let found = if name == "pg_cancel_backend" { server.cancel(*pid) } else { server.terminate(*pid) };
+        if !found {
+            let what = format!("PID {pid} is not a session of this server");
+            self.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
+        }
+        Ok(Value::Bool(found))
+    }
+
+    /// The rows of `scaledb_status`.
+    pub(super) fn status_lines(&self) -> Vec<(String, String)> {
+        let engine = &self.shared.engine;
+        let stats = engine.stats();
+        let line = |name: &str, value: String| (name.to_owned(), value);
+        let log = match (engine.log_failure(), stats.log) {
+            (Some(why), _) => format!("failed, nothing is written any more: {why}"),
+            (None, Some(_)) => "in order".to_owned(),
+            (None, None) => "none, the database is in memory only".to_owned(),
+        };
+        let opened = Value::Timestamptz(self.shared.opened).to_text(Type::TIMESTAMPTZ, &Env::default());
+        let mut lines = vec![
+            line("version", env!("CARGO_PKG_VERSION").to_owned()),
+            line("engine", engine.name().to_owned()),
+            line("opened", opened.map_or_else(String::new, |text| text.to_string())),
+            line("log", log),
+            line("memory bytes", stats.memory_bytes.to_string()),
+            line("statement memory bytes", self.shared.memory.used().to_string()),
+        ];
+        lines.extend(self.shared.supervisor.get().into_iter().flat_map(|server| server.status()));
+        lines
+    }
+}
