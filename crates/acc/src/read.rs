@@ -156,6 +156,21 @@ impl Ctx<'_> {
         Err(Conflict { kind: ConflictKind::ReadLocked, table: table.id, key: key.into(), with: None }.into())
     }
 
+    /// `get` of a row that the transaction has a name for. A record that has left the indexes has no row.
+    pub(crate) fn get_named<R>(
+        &mut self,
+        table: &Table,
+        row: RowId,
+        cols: &Projection,
+        f: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let place = self.txn.place(table.id, row)?;
+        Ok(match self.read_place(table, place, cols)? {
+            Ok(Some(words)) => Some(f(RowRef::new(table.schema.layout(), &self.txn.row[..words]))),
+            Ok(None) | Err(()) => None,
+        })
+    }
+
     /// The base row that an index entry stands for; `None` if the entry is absent.
     pub(crate) fn entry_target(
         &mut self,

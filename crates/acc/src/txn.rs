@@ -4,7 +4,7 @@ use crate::read::Place;
 use hashbrown::HashTable;
 use scaledb_base::limits::{MAX_GROUPS, MAX_WRITES};
 use scaledb_base::{Error, Result, TableId, Timestamp};
-use scaledb_engine::{Cuts, RowId, TxnKind};
+use scaledb_engine::{Cuts, ReadMark, RowId, TxnKind};
 use scaledb_index::btree::{Finger, LeafRead, LeafStamp};
 use scaledb_index::phantomlet::CellId;
 use scaledb_row::{ColumnSet, GroupSet};
@@ -159,7 +159,7 @@ pub(crate) struct Txn {
 
 /// The name of a row that this transaction inserts: this bit, how often writes had been taken back when it was given,
 /// and the number of the write.
-const OWN: u64 = 1 << 63;
+const OWN: u64 = RowId::OWN;
 const NUMBER_BITS: u32 = 24;
 
 /// Records that a transaction writes; few in unit tests, which run into the limit.
@@ -428,6 +428,21 @@ impl Txn {
                 })),
             }
         }
+    }
+
+    /// The lengths of what was read; keys stay, for the writes have theirs among them.
+    pub(crate) fn read_mark(&self) -> ReadMark {
+        ReadMark([self.reads.len(), self.absents.len(), self.ranges.len(), self.seen.len(), self.cells.len()])
+    }
+
+    /// Forgets what was read since.
+    pub(crate) fn forget_reads_since(&mut self, mark: ReadMark) {
+        let ReadMark([reads, absents, ranges, seen, cells]) = mark;
+        self.reads.truncate(reads);
+        self.absents.truncate(absents);
+        self.ranges.truncate(ranges);
+        self.seen.truncate(seen);
+        self.cells.truncate(cells);
     }
 
     /// The name by which this transaction can come back to a row.

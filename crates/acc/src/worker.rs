@@ -6,7 +6,7 @@ use crate::shared::{Counters, Shared};
 use crate::table::Table;
 use crate::txn::Txn;
 use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
-use scaledb_engine::{Order, Range, RowId, Savepoint, TxnKind, Worker};
+use scaledb_engine::{Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
 use scaledb_log::Writer;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -273,6 +273,41 @@ impl Worker for AccWorker {
         // what a snapshot reads holds together
         let snapshot = self.is_snapshot();
         self.step(|ctx| if snapshot { Ok(()) } else { ctx.check_so_far() })
+    }
+
+    fn get_at<R>(
+        &mut self,
+        table: TableId,
+        row: RowId,
+        cols: &Projection,
+        f: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        if self.is_snapshot() {
+            return Err(Error::ReadOnlyTransaction);
+        }
+        self.operate(table, |ctx, table| ctx.get_named(table, row, cols, f))
+    }
+
+    fn read_mark(&mut self) -> ReadMark {
+        self.txn.read_mark()
+    }
+
+    fn forget_reads(&mut self, mark: ReadMark) {
+        self.txn.forget_reads_since(mark);
+    }
+
+    fn refresh(&mut self, mark: ReadMark) -> Result<bool> {
+        if self.is_snapshot() {
+            return Ok(true);
+        }
+        self.step(|ctx| match ctx.check_so_far() {
+            Ok(()) => Ok(true),
+            Err(error) if error.is_conflict() => {
+                ctx.txn.forget_reads_since(mark);
+                ctx.check_so_far().map(|()| false)
+            }
+            Err(error) => Err(error),
+        })
     }
 
     fn savepoint(&mut self) -> Result<Savepoint> {

@@ -94,8 +94,9 @@ impl Ctx<'_> {
         let Some(log) = self.log.as_mut() else { return Ok(()) };
         // may wait for the disk, and fails if the log has
         log.reserve(redo::about(self.txn)).map_err(failed)?;
-        let (shared, id) = (self.shared, self.local.id());
+        let shared = self.shared;
         loop {
+            let Some(log) = self.log.as_mut() else { return Ok(()) };
             if log.begin_at(Timestamp::from_raw(self.txn.ts).ticks()) {
                 return Ok(());
             }
@@ -104,12 +105,23 @@ impl Ctx<'_> {
                 log.end();
                 return Err(clock_used_up());
             }
-            shared.horizon.postpone(id, ticks);
-            self.state.clock.used(ticks);
-            self.txn.ts = Timestamp::new(ticks, id).raw();
-            // what was above the old timestamp may be below the new one
-            self.txn.reads.iter_mut().for_each(|read| read.later = 0);
+            self.take_later(ticks)?;
         }
+    }
+
+    /// Takes a later timestamp. What the transaction has announced stays, a lower bound, so that nothing of what it has
+    /// read is reclaimed; whether all that is still visible is for the caller to find out.
+    pub(crate) fn take_later(&mut self, ticks: u64) -> Result<()> {
+        if ticks >= LAST_TICK {
+            return Err(clock_used_up());
+        }
+        let id = self.local.id();
+        self.shared.horizon.postpone(id, ticks);
+        self.state.clock.used(ticks);
+        self.txn.ts = Timestamp::new(ticks, id).raw();
+        // what was above the old timestamp may be below the new one
+        self.txn.reads.iter_mut().for_each(|read| read.later = 0);
+        Ok(())
     }
 
     /// The latest commit that the transaction has seen.

@@ -12,7 +12,7 @@ use scaledb_engine::{PREFETCH, RowId, TxnKind};
 use scaledb_row::{ColumnSet, Projection, RowRef};
 
 /// Versions that one transaction promotes at the most.
-const PROMOTIONS: u32 = 4;
+pub(crate) const PROMOTIONS: u32 = 4;
 
 /// A row of the running transaction.
 #[derive(Clone, Copy)]
@@ -176,6 +176,18 @@ impl Ctx<'_> {
         };
         let view = RowRef::new(home.schema.layout(), self.words(row));
         Ok(Some(f(self.txn.row_id(home.id, place), view)))
+    }
+
+    /// `get` of a row that the transaction has a name for.
+    pub(crate) fn get_named<R>(
+        &mut self,
+        table: &Table,
+        row: RowId,
+        f: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let place = self.txn.place(table.id, row)?;
+        let Some(row) = self.read_place(table, place)? else { return Ok(None) };
+        Ok(Some(f(RowRef::new(table.schema.layout(), self.words(row)))))
     }
 
     /// The base row that an index entry stands for; `None` if there is no entry.

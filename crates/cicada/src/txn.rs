@@ -5,7 +5,7 @@ use crate::record::Record;
 use crate::version::Version;
 use scaledb_base::limits::MAX_WRITES;
 use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{Cuts, RowId, TxnKind};
+use scaledb_engine::{Cuts, ReadMark, RowId, TxnKind};
 use scaledb_index::btree::{LeafRead, LeafStamp};
 use scaledb_row::ColumnSet;
 use std::ops::Range;
@@ -139,7 +139,7 @@ pub(crate) struct Txn {
 
 /// The name of a row that this transaction inserts: this bit, how often writes had been taken back when it was given,
 /// and the number of the write.
-const OWN: u64 = 1 << 63;
+const OWN: u64 = RowId::OWN;
 const NUMBER_BITS: u32 = 24;
 
 /// Records that a transaction writes; few in unit tests, which run into the limit.
@@ -324,6 +324,20 @@ impl Txn {
     #[inline]
     pub(crate) fn is_read_only(&self) -> bool {
         self.writes.iter().all(|w| w.op == Op::Nothing)
+    }
+
+    /// The lengths of what was read; keys stay, for the writes have theirs among them.
+    pub(crate) fn read_mark(&self) -> ReadMark {
+        ReadMark([self.reads.len(), self.absents.len(), self.ranges.len(), self.seen.len(), 0])
+    }
+
+    /// Forgets what was read since.
+    pub(crate) fn forget_reads_since(&mut self, mark: ReadMark) {
+        let ReadMark([reads, absents, ranges, seen, _]) = mark;
+        self.reads.truncate(reads);
+        self.absents.truncate(absents);
+        self.ranges.truncate(ranges);
+        self.seen.truncate(seen);
     }
 
     /// The name by which this transaction can come back to a row.

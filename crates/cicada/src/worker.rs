@@ -3,13 +3,14 @@
 use crate::clock::{LAST_TICK, LONGEST_STEP, WorkerClock};
 use crate::config::{Clocks, Consistency};
 use crate::gc::{Item, UNSTAMPED, clean};
+use crate::read::PROMOTIONS;
 use crate::rules::Rule;
 use crate::shared::{Counters, Shared, count};
 use crate::table::Table;
 use crate::txn::Txn;
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_durability::failed;
-use scaledb_engine::{Order, Range, RowId, Savepoint, TxnKind, Worker};
+use scaledb_engine::{Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
 use scaledb_log::Writer;
 use scaledb_memory::{IDLE, Local};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -437,6 +438,45 @@ impl Worker for CicadaWorker {
     fn check_so_far(&mut self) -> Result<()> {
         // a snapshot has remembered nothing
         self.step(|ctx| ctx.check_so_far())
+    }
+
+    fn get_at<R>(
+        &mut self,
+        table: TableId,
+        row: RowId,
+        _cols: &Projection,
+        f: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        self.operate(table, |ctx, table| ctx.get_named(table, row, f))
+    }
+
+    fn read_mark(&mut self) -> ReadMark {
+        // a promotion is a write
+        self.state.promotions = PROMOTIONS;
+        self.txn.read_mark()
+    }
+
+    fn forget_reads(&mut self, mark: ReadMark) {
+        self.txn.forget_reads_since(mark);
+    }
+
+    fn refresh(&mut self, mark: ReadMark) -> Result<bool> {
+        if matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+            return Ok(true);
+        }
+        self.step(|ctx| {
+            let now = ctx.shared.clock.now_fenced();
+            let ticks = ctx.state.clock.advance(now);
+            ctx.take_later(ticks)?;
+            match ctx.check_so_far() {
+                Ok(()) => Ok(true),
+                Err(error) if error.is_conflict() => {
+                    ctx.txn.forget_reads_since(mark);
+                    ctx.check_so_far().map(|()| false)
+                }
+                Err(error) => Err(error),
+            }
+        })
     }
 
     fn savepoint(&mut self) -> Result<Savepoint> {

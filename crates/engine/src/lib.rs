@@ -29,4 +29,4 @@ pub use catalog::CatalogEntry;
 pub use cuts::Cuts;
 pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
 pub use stats::{LogStats, Stats, TableStats};
-pub use worker::{Engine, Order, PREFETCH, Range, RowId, Savepoint, TxnKind, Worker};
+pub use worker::{Engine, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};

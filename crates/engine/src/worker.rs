@@ -51,7 +51,21 @@ impl RowId {
     pub fn check(self, txn: u64, table: TableId) -> Result<u64> {
         if self.txn == txn && self.table == table { Ok(self.raw) } else { Err(Error::StaleRow) }
     }
+
+    /// A number for the row's record, the same in every transaction that finds it while one of them runs; `None` for a
+    /// row that this transaction has inserted, which no other one can find.
+    #[inline]
+    pub fn record(self) -> Option<u64> {
+        (self.raw & Self::OWN == 0).then_some(self.raw)
+    }
+
+    /// Set in what an engine gives [`RowId::new`] for a row that its transaction has inserted.
+    pub const OWN: u64 = 1 << 63;
 }
+
+/// What a transaction has read by some moment: lengths of an engine's lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadMark(pub [usize; 5]);
 
 /// A point in a transaction that it can be rolled back to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,6 +272,34 @@ pub trait Worker: Send {
     /// # Errors
     /// A conflict, if it cannot commit any more; [`Error::TransactionEnded`].
     fn check_so_far(&mut self) -> Result<()>;
+
+    /// [`Worker::get`] of a row that this transaction has found before.
+    ///
+    /// # Errors
+    /// As [`Worker::get`]; [`Error::StaleRow`].
+    fn get_at<R>(
+        &mut self,
+        table: TableId,
+        row: RowId,
+        cols: &Projection,
+        f: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<R>>;
+
+    /// What the transaction has read by now. From here on, reading makes no writes of its own, so that what is read can
+    /// be forgotten.
+    fn read_mark(&mut self) -> ReadMark;
+
+    /// Forgets what the transaction has read since the mark: it depends on that no more. Nothing may have been written
+    /// since.
+    fn forget_reads(&mut self, mark: ReadMark);
+
+    /// Goes on in the present: what has been read is compared with what is there now, and an engine whose transactions
+    /// are ordered at their begin gives this one a new place. True if nothing has changed. False if only what was read
+    /// since the mark has, which is forgotten: it is to be read again. Nothing may have been written since the mark.
+    ///
+    /// # Errors
+    /// A conflict: what was read before the mark has changed. [`Error::TransactionEnded`].
+    fn refresh(&mut self, mark: ReadMark) -> Result<bool>;
 
     /// Marks a point to come back to.
     ///

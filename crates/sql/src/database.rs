@@ -12,6 +12,7 @@ use crate::workers::Workers;
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::{Catalog, Store};
 use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
+use scaledb_locks::Locks;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
@@ -46,6 +47,7 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) retries: AtomicU64,
     pub(crate) store: Store,
     pub(crate) gate: Gate,
+    pub(crate) locks: Arc<Locks>,
     /// What statements use, and what sessions keep of them.
     pub(crate) memory: Arc<Budget>,
     current: Mutex<Arc<Catalog>>,
@@ -85,6 +87,7 @@ impl<E: Engine> Database<E> {
             retries: AtomicU64::new(0),
             store,
             gate: Gate::default(),
+            locks: Arc::default(),
             memory: Arc::default(),
             version: AtomicU64::new(catalog.version),
             changed_at: AtomicU64::new(0),

@@ -14,6 +14,7 @@
 //! transaction block is run again by the session.
 
 mod activity;
+mod advisory;
 mod api;
 mod bind;
 mod database;

@@ -6,8 +6,8 @@
 
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId, limits};
 use scaledb_engine::{
-    Engine, IndexInfo, Order, Range, RowId, Savepoint, Stats, TableDef, TableInfo, TableStats, TxnKind,
-    Worker,
+    Engine, IndexInfo, Order, Range, ReadMark, RowId, Savepoint, Stats, TableDef, TableInfo, TableStats,
+    TxnKind, Worker,
 };
 use scaledb_keys::KeyBuf;
 use scaledb_row::{ColumnSet, KeySpec, Projection, RowBuf, RowMut, RowRef, Schema};
@@ -425,6 +425,37 @@ impl Worker for ReferenceWorker {
 
     fn check_so_far(&mut self) -> Result<()> {
         self.state().map(drop)
+    }
+
+    fn get_at<R>(
+        &mut self,
+        table: TableId,
+        row: RowId,
+        cols: &Projection,
+        f: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let number = self.number(row, table)?;
+        let (info, words) = {
+            let state = self.state()?;
+            let info = state.info(table);
+            if !state.rows[number].live {
+                return Ok(None);
+            }
+            let words = image(&info.schema, &state.rows[number].words, cols);
+            (info, words)
+        };
+        Ok(Some(f(RowRef::new(info.schema.layout(), &words))))
+    }
+
+    // one transaction runs at a time: what it reads stays as it is
+    fn read_mark(&mut self) -> ReadMark {
+        ReadMark::default()
+    }
+
+    fn forget_reads(&mut self, _: ReadMark) {}
+
+    fn refresh(&mut self, _: ReadMark) -> Result<bool> {
+        self.state().map(|_| true)
     }
 
     fn savepoint(&mut self) -> Result<Savepoint> {

@@ -44,12 +44,13 @@ const CRATES: &[Crate] = &[
         "scaledb-storage", "scaledb-engine", "scaledb-log", "scaledb-durability",
     ], CHECKERS),
     row("scaledb-types", &["scaledb-base"], &[]),
+    row("scaledb-locks", &["scaledb-sync"], &[]),
     row("scaledb-catalog", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
     ], CHECKERS),
     row("scaledb-sql", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
-        "scaledb-catalog",
+        "scaledb-catalog", "scaledb-locks",
     ], &["scaledb-acc", "scaledb-cicada", "scaledb-log", "scaledb-verify"]),
     row("scaledb", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",

@@ -171,6 +171,10 @@ impl Binder<'_> {
             TableFactor::Derived { lateral, subquery, alias, .. } => {
                 // a query in FROM does not see its neighbours, unless it is lateral
                 let hidden = if *lateral { Vec::new() } else { std::mem::take(&mut self.scope().tables) };
+                let alias_name = alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name));
+                self.inherited = self.locking.within(&alias_name);
+                self.lifts = !self.inherited.is_empty();
+                let locked = self.locking.count();
                 let bound = self.deeper(|binder| binder.query_in_scope(subquery));
                 if !*lateral {
                     self.scope().tables = hidden;
@@ -179,6 +183,7 @@ impl Binder<'_> {
                 let (node, columns) = self.slots_of(bound, &outer);
                 let mut slots: Vec<Slot> = Vec::new();
                 columns.iter().for_each(|column| self.carry(column.slot, &mut slots));
+                self.locking.carry_from(locked, &mut slots);
                 self.add_table(None, alias.as_ref(), "", columns)?;
                 Tree::Leaf(Leaf::lateral(node, slots, outer))
             }
@@ -235,14 +240,19 @@ impl Binder<'_> {
         match self.find_relation(schema.as_deref(), &name) {
             Some(Relation::Table(desc)) => {
                 let alias_name = alias.map_or_else(|| name.clone(), |alias| fold(&alias.name));
-                let leaf = self.scan_of(desc.oid, &alias_name)?;
+                let mut leaf = self.scan_of(desc.oid, &alias_name)?;
                 let columns = self.scope_columns(&leaf)?;
+                self.lock_leaf(&mut leaf, &alias_name);
                 self.add_table(Some(&desc.schema), alias, &name, columns)?;
                 Ok(Tree::Leaf(leaf))
             }
             Some(Relation::View(view)) => {
                 self.relations.push(view.oid);
                 let query = crate::parse::query(&view.query)?;
+                let alias_name = alias.map_or_else(|| name.clone(), |alias| fold(&alias.name));
+                self.inherited = self.locking.within(&alias_name);
+                self.lifts = !self.inherited.is_empty();
+                let locked = self.locking.count();
                 // a view sees neither the query around it nor its parameters
                 let scopes = std::mem::take(&mut self.scopes);
                 let ctes = std::mem::take(&mut self.ctes);
@@ -253,7 +263,8 @@ impl Binder<'_> {
                 for (column, (name, ..)) in columns.iter_mut().zip(&view.columns) {
                     column.name.clone_from(name);
                 }
-                let slots = columns.iter().map(|column| column.slot).collect();
+                let mut slots = columns.iter().map(|column| column.slot).collect();
+                self.locking.carry_from(locked, &mut slots);
                 self.add_table(Some(&view.schema), alias, &name, columns)?;
                 Ok(Tree::Leaf(Leaf::other(node, slots)))
             }

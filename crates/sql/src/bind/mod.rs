@@ -4,6 +4,7 @@ pub(crate) mod dml;
 pub(crate) mod expr;
 pub(crate) mod from;
 pub(crate) mod function;
+pub(crate) mod lock;
 mod lookup;
 pub(crate) mod names;
 pub(crate) mod query;
@@ -119,6 +120,14 @@ pub(crate) struct Binder<'b> {
     pub(crate) volatile: usize,
     /// The next SELECT leaves the types of its literals and parameters open: columns that they are for decide.
     pub(crate) leaves_open: bool,
+    /// What the query at hand says about locking rows.
+    pub(crate) locking: lock::Locking,
+    /// What the query around the next one says about locking its rows.
+    pub(crate) inherited: Vec<lock::Clause>,
+    /// Whether that one does the locking, so that only rows that come out of it are locked.
+    pub(crate) lifts: bool,
+    /// The strongest lock of rows in the statement.
+    pub(crate) locks: Option<crate::parse::locking::Strength>,
 }
 
 impl<'b> Binder<'b> {
@@ -166,6 +175,10 @@ impl<'b> Binder<'b> {
             writes: false,
             volatile: 0,
             leaves_open: false,
+            locking: lock::Locking::default(),
+            inherited: Vec::new(),
+            lifts: false,
+            locks: None,
         }
     }
 
@@ -228,6 +241,7 @@ impl<'b> Binder<'b> {
             relations: self.relations,
             whole_catalog: self.whole_catalog,
             writes: writes || self.writes,
+            locks: self.locks.map(crate::parse::locking::Strength::statement),
         };
         (plan, params)
     }

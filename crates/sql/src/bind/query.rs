@@ -1,5 +1,6 @@
 //! Queries: SELECT, VALUES, set operations, WITH.
 
+use super::lock::{self, Locking, Shape};
 use super::lookup::Apart;
 use super::names::fold;
 use super::scope::{Grouping, Scope, ScopeColumn};
@@ -11,8 +12,8 @@ use scaledb_types::cast::Context;
 use scaledb_types::func::common_type;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
-    self, Distinct, Expr as Ast, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select,
-    SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
+    self, Distinct, Expr as Ast, GroupByExpr, LimitClause, LockClause, OrderByExpr, OrderByKind, Query,
+    Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier,
 };
 use std::collections::HashSet;
 
@@ -22,6 +23,7 @@ struct Tail<'q> {
     order: &'q [OrderByExpr],
     limit: Option<&'q Ast>,
     offset: Option<&'q Ast>,
+    locks: &'q [LockClause],
 }
 
 impl Binder<'_> {
@@ -43,10 +45,13 @@ impl Binder<'_> {
 
     fn query_here(&mut self, query: &Query) -> Result<Bound> {
         let visible = self.ctes.len();
+        // what is said about this query is not said about those in its WITH
+        let around = (std::mem::take(&mut self.inherited), std::mem::take(&mut self.lifts));
         let ctes = match &query.with {
             Some(with) => self.with(with)?,
             None => Vec::new(),
         };
+        (self.inherited, self.lifts) = around;
         let tail = tail_of(query)?;
         let bound = self.set_expr(&query.body, tail);
         self.ctes.truncate(visible);
@@ -59,6 +64,16 @@ impl Binder<'_> {
     }
 
     fn set_expr(&mut self, body: &SetExpr, tail: Tail<'_>) -> Result<Bound> {
+        let mut clauses = lock::clauses(tail.locks)?;
+        clauses.append(&mut self.inherited);
+        let part = !tail.order.is_empty() || tail.limit.is_some() || tail.offset.is_some();
+        self.lifts &= tail.locks.is_empty() && !part;
+        match body {
+            SetExpr::Select(_) | SetExpr::Query(_) => self.inherited = clauses,
+            SetExpr::SetOperation { .. } => lock::refuse(&clauses, "UNION/INTERSECT/EXCEPT")?,
+            SetExpr::Values(_) if !tail.locks.is_empty() => lock::refuse(&clauses, "VALUES")?,
+            _ => {}
+        }
         match body {
             SetExpr::Select(select) => self.deeper(|binder| binder.select(select, tail)),
             SetExpr::Query(query) => {
@@ -346,7 +361,12 @@ impl Binder<'_> {
         refuse(select)?;
         let decided = !std::mem::take(&mut self.leaves_open);
         let volatile = self.volatile;
-        let tree = self.from(&select.from)?;
+        let locking = Locking::new(std::mem::take(&mut self.inherited));
+        let lifts = std::mem::take(&mut self.lifts);
+        let around = std::mem::replace(&mut self.locking, locking);
+        let tree = self.from(&select.from).and_then(|tree| self.check_locking(&tree).map(|()| tree));
+        let locking = std::mem::replace(&mut self.locking, around);
+        let tree = tree?;
         let input: HashSet<Slot> = self.scope().slots().collect();
         let mut conditions = Vec::new();
         if let Some(selection) = &select.selection {
@@ -387,6 +407,14 @@ impl Binder<'_> {
         let aggregates = self.scope().grouping.take().unwrap_or_default().aggregates;
         let mut windows = self.scope().windows.take().unwrap_or_default();
         let grouped = !groups.is_empty() || !aggregates.is_empty() || having.is_some();
+        locking.check_shape(Shape {
+            distinct: distinct || distinct_on.is_some(),
+            groups: !groups.is_empty(),
+            having: having.is_some(),
+            aggregates: !aggregates.is_empty(),
+            windows: !windows.is_empty(),
+            sets: !sets.is_empty(),
+        })?;
         // the order that the rows should come in, if nothing in between loses it
         let wish: &[SortKey] = if grouped || !windows.is_empty() || distinct { &[] } else { &order };
         let extreme = if grouped { extreme_of(&groups, &aggregates) } else { None };
@@ -394,7 +422,7 @@ impl Binder<'_> {
         let plain = windows.is_empty() && sets.is_empty() && computed.is_empty();
         let bare = tail.limit.is_none() && tail.offset.is_none() && plain;
         let tied = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
-        let mut apart = if bare && tied && select.distinct.is_none() {
+        let mut apart = if bare && tied && select.distinct.is_none() && locking.count() == 0 {
             tree.copy().map(|tree| Apart { tree, conditions: conditions.clone(), groups: None, having: None })
         } else {
             None
@@ -498,12 +526,19 @@ impl Binder<'_> {
             for on in distinct_on.iter().flatten() {
                 on.slots(&mut |slot| carry.push(slot));
             }
+            locking.carry(&mut carry);
             node = Node::Sort { input: Box::new(node), keys: order, carry };
         }
         if let Some(on) = distinct_on {
             node = Node::Distinct { input: Box::new(node), on };
         }
         node = set_nodes(node, late);
+        // a query in FROM that takes no part of its rows leaves the locks to the query around it
+        if lifts && tail.order.is_empty() && tail.limit.is_none() && tail.offset.is_none() {
+            self.locking.take_over(locking);
+        } else {
+            node = self.lock_node(locking, node);
+        }
         let lookup = apart.and_then(|apart| self.lookup(apart, &output));
         self.limited(Bound { lookup, ..Bound::new(node, output) }, tail)
     }
@@ -824,7 +859,7 @@ fn tail_of(query: &Query) -> Result<Tail<'_>> {
         },
         None => &[],
     };
-    let mut tail = Tail { order, limit: None, offset: None };
+    let mut tail = Tail { order, limit: None, offset: None, locks: &query.locks };
     match &query.limit_clause {
         Some(LimitClause::LimitOffset { limit, offset, .. }) => {
             tail.limit = limit.as_ref();

@@ -7,6 +7,7 @@ pub(crate) mod eval;
 pub(crate) mod group;
 pub(crate) mod join;
 pub(crate) mod keep;
+pub(crate) mod lock;
 pub(crate) mod lookup;
 mod membership;
 pub(crate) mod modify;
@@ -95,6 +96,7 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) after: Vec<references::Check>,
     /// Foreign keys to be checked when the transaction is done.
     pub(crate) deferred: Vec<references::Check>,
+    pub(crate) locking: lock::Locking,
     /// How correlated subqueries are answered.
     trials: Vec<lookup::Trial>,
     /// The rows of uncorrelated ones, hashed.
@@ -153,6 +155,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             affected: 0,
             after: Vec::new(),
             deferred: Vec::new(),
+            locking: lock::Locking::default(),
             trials: Vec::new(),
             members: Vec::new(),
             ticks: 0,
@@ -266,6 +269,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Node::Sort { input, keys, carry } => self.sort(input, keys, carry, None, next),
             Node::Distinct { input, on } => self.distinct(input, on, next),
             Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),
+            Node::Lock { input, locks } => self.lock_rows(input, locks, next),
             Node::Append { inputs, slots } => {
                 for (input, from) in inputs {
                     let flow = self.run(input, &mut |exec| {

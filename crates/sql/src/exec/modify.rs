@@ -6,11 +6,13 @@
 use super::references::Check;
 use super::{Exec, Flow, Next, codec, row_weight};
 use crate::plan::{
-    Access, Checks, ConflictUpdate, Delete, IndexRef, Insert, KeyValue, Modify, Node, Slot, Table, Update,
+    Access, Checks, ConflictUpdate, Delete, IndexRef, Insert, KeyValue, Modify, Node, Policy, Slot, Table,
+    Update,
 };
 use scaledb_base::Error;
 use scaledb_engine::{RowId, Worker};
 use scaledb_keys::KeyBuf;
+use scaledb_locks::Mode;
 use scaledb_row::{Projection, RowBuf};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::collections::HashSet;
@@ -20,6 +22,15 @@ fn is_point(source: &Node) -> bool {
     let Node::Scan(scan) = source else { return false };
     let Access::Point { key, .. } = &scan.access else { return false };
     key.iter().all(|value| matches!(value, KeyValue::One(_)))
+}
+
+/// How an UPDATE locks its rows: keys that others may refer to are locked more strongly.
+fn mode_of(update: &Update) -> Mode {
+    let desc = &update.table.desc;
+    let unique = (0..update.table.secondary.len()).filter(|&number| desc.indexes[number].unique);
+    let keys = unique.flat_map(|number| &update.table.secondary[number]).chain(&update.table.primary);
+    let sets = |position: usize| update.columns.contains(&position);
+    if keys.into_iter().any(|part| sets(part.position)) { Mode::AccessExclusive } else { Mode::Exclusive }
 }
 
 /// What an INSERT is doing.
@@ -103,6 +114,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let insert = state.insert;
         let table = &*insert.table;
         self.check_row(table, &insert.checks, &insert.row)?;
+        self.locking.wrote = true;
         let values = insert.row.iter().map(|&slot| &self.frame[slot]);
         codec::write(&mut state.buffer, table, values).map_err(|error| self.context.engine_error(error))?;
         if state.first_looks
@@ -177,6 +189,20 @@ impl<'a, W: Worker> Exec<'a, W> {
             return Err(SqlError::internal("a nested write within a scan"));
         };
         let schema = &table.info.schema;
+        let named = if self.locking.reserves || self.context.locks.rows() != 0 {
+            // locked before it is read: what is read is then current
+            let mark = worker.read_mark();
+            let named = worker.get(table.index_id(index), key, &Projection::existence(), |id, _| id);
+            worker.forget_reads(mark);
+            named
+        } else {
+            Ok(None)
+        };
+        self.worker = Some(worker);
+        if let Some(row) = named.map_err(|error| self.context.engine_error(error))? {
+            self.reserve(table, row, Mode::Exclusive, Policy::Wait)?;
+        }
+        let Some(worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
         let frame = &mut self.frame;
         let found = worker.get(table.index_id(index), key, &Projection::all(schema), |id, row| {
             for (position, &slot) in existing.iter().enumerate() {
@@ -230,8 +256,12 @@ impl<'a, W: Worker> Exec<'a, W> {
             update.moves || !update.checks.referred.is_empty() || !update.checks.references.is_empty();
         if is_point(&update.source) && !update.moves {
             let _ = self.run(&update.source, &mut |exec| {
-                exec.new_row(update)?;
                 let row = exec.found(update.target)?;
+                if exec.must_reserve() {
+                    exec.reserve(table, row, mode_of(update), Policy::Wait)?;
+                }
+                exec.locking.wrote = true;
+                exec.new_row(update)?;
                 exec.check_update(update, row)?;
                 let done = {
                     let Some(worker) = exec.worker.take() else {
@@ -278,6 +308,12 @@ impl<'a, W: Worker> Exec<'a, W> {
             changes.push(Change { row, old, new, returned: returned.into() });
             Ok(Flow::Continue(()))
         })?;
+        if self.must_reserve() {
+            for change in &changes {
+                self.reserve(table, change.row, mode_of(update), Policy::Wait)?;
+            }
+        }
+        self.locking.wrote |= !changes.is_empty();
         let mut moved: Vec<&Change> = Vec::new();
         for change in &changes {
             self.tick()?;
@@ -407,6 +443,10 @@ impl<'a, W: Worker> Exec<'a, W> {
         if is_point(&delete.source) {
             let _ = self.run(&delete.source, &mut |exec| {
                 let row = exec.found(delete.target)?;
+                if exec.must_reserve() {
+                    exec.reserve(table, row, Mode::AccessExclusive, Policy::Wait)?;
+                }
+                exec.locking.wrote = true;
                 exec.delete_row(table, row)?;
                 if needs_old {
                     let old = exec.copy(&delete.old);
@@ -434,6 +474,12 @@ impl<'a, W: Worker> Exec<'a, W> {
             changes.push(Change { row, old, new: Box::default(), returned: returned.into() });
             Ok(Flow::Continue(()))
         })?;
+        if self.must_reserve() {
+            for change in &changes {
+                self.reserve(table, change.row, Mode::AccessExclusive, Policy::Wait)?;
+            }
+        }
+        self.locking.wrote |= !changes.is_empty();
         for change in changes {
             self.tick()?;
             self.delete_row(table, change.row)?;

@@ -4,7 +4,7 @@ use super::{Exec, Flow, Next, codec, row_weight};
 use crate::plan::expr::Expr;
 use crate::plan::{Access, Bound, KeyValue, Scan};
 use scaledb_base::TableId;
-use scaledb_engine::{Order, PREFETCH, Range, RowId, Worker};
+use scaledb_engine::{Order, PREFETCH, Range, ReadMark, RowId, Worker};
 use scaledb_keys::{KeyBuf, Nulls};
 use scaledb_row::RowRef;
 use scaledb_types::{Result, Value};
@@ -24,6 +24,20 @@ pub(crate) fn load(frame: &mut [Value], scan: &Scan, row: RowRef<'_>) -> Result<
         frame[load.slot] = codec::load(row, schema, load.column, load.ty)?;
     }
     Ok(())
+}
+
+/// What the transaction has read before a scan whose reads it is to forget.
+#[inline]
+fn forgets(scan: &Scan, worker: &mut impl Worker) -> Option<ReadMark> {
+    let loose = scan.locked.is_some_and(|locked| locked.loose);
+    if loose { Some(worker.read_mark()) } else { None }
+}
+
+#[inline]
+fn forget(worker: &mut impl Worker, mark: Option<ReadMark>) {
+    if let Some(mark) = mark {
+        worker.forget_reads(mark);
+    }
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -181,13 +195,16 @@ impl<'a, W: Worker> Exec<'a, W> {
             return Err(scaledb_types::SqlError::internal("a nested read within a scan"));
         };
         let frame = &mut self.frame;
+        let mark = forgets(scan, worker);
         let found = worker.get(index, key, &scan.projection, |id, row| (id, load(frame, scan, row)));
+        forget(worker, mark);
         self.worker = Some(worker);
         match found.map_err(|error| self.context.engine_error(error))? {
             None => Ok(Flow::Continue(())),
             Some((id, loaded)) => {
                 loaded?;
                 self.rows[scan.number] = Some(id);
+                self.name_row(scan, id)?;
                 self.filtered(scan, next)
             }
         }
@@ -221,10 +238,12 @@ impl<'a, W: Worker> Exec<'a, W> {
             return Err(scaledb_types::SqlError::internal("a nested read within a scan"));
         };
         let mut outcome = Ok(Flow::Continue(()));
+        let mark = forgets(scan, worker);
         let scanned = worker.scan(index, range, order, &scan.projection, |id, _, row| {
             outcome = self.tick().and_then(|()| {
                 load(&mut self.frame, scan, row)?;
                 self.rows[scan.number] = Some(id);
+                self.name_row(scan, id)?;
                 self.filtered(scan, next)
             });
             match outcome {
@@ -232,6 +251,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 Err(_) => ControlFlow::Break(()),
             }
         });
+        forget(worker, mark);
         self.worker = Some(worker);
         scanned.map_err(|error| self.context.engine_error(error))?;
         outcome
@@ -260,6 +280,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             let mut failed = None;
             // a filter that reads waits until the scan has paused
             let inline = scan.filter.as_ref().filter(|filter| !filter.needs_worker());
+            let mark = forgets(scan, worker);
             let scanned = worker.scan(index, range, order, &scan.projection, |id, key, row| {
                 let mut keep = || {
                     self.tick()?;
@@ -289,6 +310,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 ControlFlow::Continue(())
             });
+            forget(worker, mark);
             self.worker = Some(worker);
             scanned.map_err(|error| self.context.engine_error(error))?;
             if let Some(error) = failed {
@@ -301,6 +323,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     self.frame[load.slot] = value;
                 }
                 self.rows[scan.number] = Some(id);
+                self.name_row(scan, id)?;
                 if let Some(filter) = reads
                     && !self.eval(filter)?.is_true()
                 {

@@ -2,6 +2,7 @@
 
 mod dialect;
 pub mod lex;
+pub(crate) mod locking;
 pub(crate) mod normalize;
 mod sequence;
 mod unknown;
@@ -10,6 +11,7 @@ pub(crate) mod utility;
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{Expr, Query, Statement};
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Tokenizer;
 
 /// The nesting that the parser goes along with.
 const MAX_NESTING: usize = 300;
@@ -71,10 +73,10 @@ pub(crate) fn expression(text: &str) -> Result<Expr> {
 }
 
 fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
-    Parser::new(dialect)
-        .with_recursion_limit(MAX_NESTING)
-        .try_with_sql(text)
-        .map_err(|error| error_of(error, text))
+    let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
+    let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
+    let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
+    Ok(parser.with_tokens_with_locations(locking::rewrite(tokens)))
 }
 
 fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {

@@ -3,6 +3,7 @@
 //! They are parsed here, for the general parser does not know PostgreSQL's options of them.
 
 use super::lex::{Kind, Lexer, Token, name_of, text_of};
+use scaledb_locks::Mode;
 use scaledb_types::{Result, SqlError, SqlState};
 
 /// What a transaction was asked to be.
@@ -133,6 +134,12 @@ pub(crate) enum Utility {
         json: bool,
         text: String,
     },
+    Lock {
+        /// Schemas and names.
+        tables: Vec<(Option<String>, String)>,
+        mode: Mode,
+        nowait: bool,
+    },
     /// Accepted, and nothing is done: the tag to answer.
     Nothing(&'static str),
 }
@@ -180,7 +187,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "checkpoint" => |at| at.rest_as(Utility::Checkpoint),
         "reindex" => |at| at.rest_as(Utility::Nothing("REINDEX")),
         "cluster" => |at| at.rest_as(Utility::Nothing("CLUSTER")),
-        "lock" => |at| at.rest_as(Utility::Nothing("LOCK TABLE")),
+        "lock" => lock,
         "grant" => |at| at.rest_as(Utility::Nothing("GRANT")),
         "revoke" => |at| at.rest_as(Utility::Nothing("REVOKE")),
         "comment" => |at| at.rest_as(Utility::Nothing("COMMENT")),
@@ -189,6 +196,45 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
     };
     at.next();
     Some(parse(&mut at).and_then(|utility| at.end().map(|()| utility)))
+}
+
+fn lock(at: &mut Cursor<'_>) -> Result<Utility> {
+    at.accept("table");
+    let mut tables = Vec::new();
+    loop {
+        at.accept("only");
+        let first = at.name()?;
+        tables.push(if at.accept_sign(".") { (Some(first), at.name()?) } else { (None, first) });
+        at.accept_sign("*");
+        if !at.accept_sign(",") {
+            break;
+        }
+    }
+    let mut mode = Mode::AccessExclusive;
+    if at.accept("in") {
+        let modes: [(&[&str], Mode); 8] = [
+            (&["access", "share"], Mode::AccessShare),
+            (&["row", "share"], Mode::RowShare),
+            (&["row", "exclusive"], Mode::RowExclusive),
+            (&["share", "update", "exclusive"], Mode::ShareUpdateExclusive),
+            (&["share", "row", "exclusive"], Mode::ShareRowExclusive),
+            (&["share"], Mode::Share),
+            (&["exclusive"], Mode::Exclusive),
+            (&["access", "exclusive"], Mode::AccessExclusive),
+        ];
+        let mut words = Vec::new();
+        while let Some(word) = at.peek_word()
+            && !word.eq_ignore_ascii_case("mode")
+            && words.len() < 4
+        {
+            words.push(word.to_ascii_lowercase());
+            at.next();
+        }
+        let found = modes.into_iter().find(|(form, _)| words.iter().eq(form.iter()));
+        mode = found.ok_or_else(|| at.unexpected())?.1;
+        at.expect("mode")?;
+    }
+    Ok(Utility::Lock { tables, mode, nowait: at.accept("nowait") })
 }
 
 /// Walks over the tokens of one statement.

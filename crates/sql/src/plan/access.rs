@@ -6,7 +6,7 @@
 use super::depends::Depends;
 use super::expr::{Compare, Expr};
 use super::{
-    Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Load, Loop, Node, Scan, Slot, SortKey, Table,
+    Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Load, Locked, Loop, Node, Scan, Slot, SortKey, Table,
 };
 use crate::bind::Binder;
 use scaledb_engine::Order;
@@ -27,14 +27,23 @@ pub(crate) struct Leaf {
 
 #[derive(Debug)]
 enum LeafKind {
-    Table { table: Arc<Table>, alias: String, number: usize },
+    Table { table: Arc<Table>, alias: String, number: usize, locked: Option<Locked> },
     Other(Node),
 }
 
 impl Leaf {
     /// A table of the engine.
     pub(crate) fn table(table: Arc<Table>, alias: String, number: usize, slots: Vec<Slot>) -> Self {
-        Self { kind: LeafKind::Table { table, alias, number }, slots, outer: Vec::new() }
+        let kind = LeafKind::Table { table, alias, number, locked: None };
+        Self { kind, slots, outer: Vec::new() }
+    }
+
+    /// Its rows are locked: the scan fills one slot more, behind those of the columns.
+    pub(crate) fn lock(&mut self, how: Locked) {
+        if let LeafKind::Table { locked, .. } = &mut self.kind {
+            *locked = Some(how);
+            self.slots.push(how.name);
+        }
     }
 
     /// Anything else.
@@ -78,7 +87,7 @@ impl Tree {
     pub(crate) fn copy(&self) -> Option<Tree> {
         Some(match self {
             Self::Leaf(leaf) => {
-                let LeafKind::Table { table, alias, number } = &leaf.kind else { return None };
+                let LeafKind::Table { table, alias, number, locked: None } = &leaf.kind else { return None };
                 Self::Leaf(Leaf::table(table.clone(), alias.clone(), *number, leaf.slots.clone()))
             }
             Self::Inner(parts, on) => {
@@ -127,6 +136,33 @@ impl Tree {
             Self::Left(left, right, _) | Self::Full(left, right, _) => {
                 left.outer(out);
                 right.outer(out);
+            }
+        }
+    }
+
+    /// Scans whose rows may be missing where those of other tables are there.
+    pub(crate) fn nullable(&self, out: &mut Vec<usize>) {
+        match self {
+            Self::Leaf(_) => {}
+            Self::Inner(parts, _) => parts.iter().for_each(|part| part.nullable(out)),
+            Self::Left(left, right, _) => {
+                left.nullable(out);
+                right.scans(out);
+            }
+            Self::Full(left, right, _) => {
+                left.scans(out);
+                right.scans(out);
+            }
+        }
+    }
+
+    fn scans(&self, out: &mut Vec<usize>) {
+        match self {
+            Self::Leaf(leaf) => out.push(leaf.number()),
+            Self::Inner(parts, _) => parts.iter().for_each(|part| part.scans(out)),
+            Self::Left(left, right, _) | Self::Full(left, right, _) => {
+                left.scans(out);
+                right.scans(out);
             }
         }
     }
@@ -435,7 +471,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         let candidate = self.candidate(&leaf, conditions, bound, first);
         bound.extend(&leaf.slots);
         let node = match (leaf.kind, candidate) {
-            (LeafKind::Table { table, alias, number }, Some(candidate)) => {
+            (LeafKind::Table { table, alias, number, locked }, Some(candidate)) => {
                 if first {
                     self.ordered = candidate.ordered;
                 }
@@ -457,6 +493,7 @@ impl<'p, 'b> Planner<'p, 'b> {
                     projection,
                     filter: None,
                     batches: false,
+                    locked,
                 }))
             }
             (LeafKind::Other(node), _) => node,

@@ -55,7 +55,8 @@ impl Depends {
             Node::Scan(scan) => {
                 let none = HashSet::new();
                 scan.access.exprs(&mut |expr| self.read(expr, &none));
-                let filled = scan.loads.iter().map(|load| load.slot).collect();
+                let name = scan.locked.map(|locked| locked.name);
+                let filled = scan.loads.iter().map(|load| load.slot).chain(name).collect();
                 scan.filter.iter().for_each(|filter| self.read(filter, &filled));
                 filled
             }
@@ -115,6 +116,14 @@ impl Depends {
             Node::Distinct { input, on } => {
                 let filled = self.node(input);
                 on.iter().for_each(|expr| self.read(expr, &filled));
+                filled
+            }
+            Node::Lock { input, locks } => {
+                let filled = self.node(input);
+                for lock in locks {
+                    self.slot(lock.name, &filled);
+                    lock.loads.iter().for_each(|load| self.slot(load.slot, &filled));
+                }
                 filled
             }
             Node::Limit { input, limit, offset } => {

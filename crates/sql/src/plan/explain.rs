@@ -77,6 +77,10 @@ fn node(at: &Node, depth: usize, lines: &mut Vec<String>) {
             line(depth, "Limit".to_owned(), lines);
             node(input, depth + 1, lines);
         }
+        Node::Lock { input, .. } => {
+            line(depth, "LockRows".to_owned(), lines);
+            node(input, depth + 1, lines);
+        }
         Node::Append { inputs, .. } => {
             line(depth, "Append".to_owned(), lines);
             inputs.iter().for_each(|(input, _)| node(input, depth + 1, lines));

@@ -18,6 +18,7 @@ use expr::Expr;
 use scaledb_base::TableId;
 use scaledb_catalog::TableDesc;
 use scaledb_engine::{Order, TableInfo};
+use scaledb_locks::Mode;
 use scaledb_row::Projection;
 use scaledb_types::Type;
 use std::sync::Arc;
@@ -151,6 +152,39 @@ pub(crate) struct Scan {
     pub(crate) filter: Option<Expr>,
     /// Whether its rows are fetched in batches, because what is done with them reads, too.
     pub(crate) batches: bool,
+    /// How its rows are locked further up, if they are.
+    pub(crate) locked: Option<Locked>,
+}
+
+/// What a scan does for those who lock its rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Locked {
+    /// Where it leaves the number of the row's name: see `Exec::names`.
+    pub(crate) name: Slot,
+    /// Whether the transaction is not to depend on what the scan reads: rows that are locked by others are passed by, so
+    /// that it promises no state of the whole table.
+    pub(crate) loose: bool,
+}
+
+/// What to do about a row that another transaction has locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Policy {
+    Wait,
+    Skip,
+    NoWait,
+}
+
+/// Rows of a table to be locked: `FOR UPDATE` and its like.
+#[derive(Debug)]
+pub(crate) struct RowLock {
+    pub(crate) table: Arc<Table>,
+    /// Where the scan leaves the number of the row's name.
+    pub(crate) name: Slot,
+    /// With SKIP LOCKED, the columns that are compared: all while planning, the used ones afterwards.
+    pub(crate) loads: Vec<Load>,
+    pub(crate) projection: Projection,
+    pub(crate) mode: Mode,
+    pub(crate) policy: Policy,
 }
 
 /// How two inputs are joined.
@@ -261,6 +295,11 @@ pub(crate) enum Node {
     Distinct {
         input: Box<Node>,
         on: Vec<Expr>,
+    },
+    /// Locks rows of tables; those that it passes by do not come out.
+    Lock {
+        input: Box<Node>,
+        locks: Vec<RowLock>,
     },
     Limit {
         input: Box<Node>,
@@ -482,6 +521,8 @@ pub(crate) struct Plan {
     /// It reads the system catalogs: any change of the catalog is one of what it reads.
     pub(crate) whole_catalog: bool,
     pub(crate) writes: bool,
+    /// The clause by which it locks rows, if it does: `FOR UPDATE`.
+    pub(crate) locks: Option<&'static str>,
 }
 
 /// What the tag of a statement says.

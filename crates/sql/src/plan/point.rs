@@ -40,6 +40,7 @@ impl PointKey {
             | Node::Project { input, .. }
             | Node::Aggregate { input, .. }
             | Node::Sort { input, .. }
+            | Node::Lock { input, .. }
             | Node::Limit { input, .. } => Self::of(input, params),
             Node::Modify(modify) => match &**modify {
                 Modify::Update(update) => match &update.source {

@@ -48,6 +48,14 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         }
         Node::Distinct { input, on } => prepare(input, used, reads || on.iter().any(Expr::needs_worker)),
         Node::Limit { input, .. } => prepare(input, used, reads),
+        Node::Lock { input, locks } => {
+            for lock in locks {
+                lock.loads.retain(|load| used[load.slot]);
+                let columns = lock.loads.iter().map(|load| load.column);
+                lock.projection = Projection::new(&lock.table.info.schema, columns);
+            }
+            prepare(input, used, true);
+        }
         Node::Append { inputs, .. } => {
             inputs.iter_mut().for_each(|(input, _)| prepare(input, used, reads));
         }

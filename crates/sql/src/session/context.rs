@@ -7,7 +7,9 @@ use crate::plan::ForeignKey;
 use crate::session::cancel::Cancel;
 use crate::trace::Number;
 use scaledb_catalog::{Catalog, ForeignKeyDesc};
+use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag};
 use scaledb_types::{Env, Result, SqlError, SqlState, Value};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,6 +37,14 @@ pub(crate) trait Host {
     fn status(&self) -> Vec<(String, String)>;
     /// The last value of a sequence, and whether it was given.
     fn sequence(&self, oid: u32) -> Result<(i64, bool)>;
+    /// Takes a lock for the transaction, if nobody is in the way.
+    fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool>;
+    /// What the session has locked.
+    fn owner(&self) -> &RefCell<Owner>;
+    /// The transaction has waited: what it reads from here on should be of the present.
+    fn note_wait(&self);
+    /// Tells the client something.
+    fn warn(&self, code: SqlState, what: &str);
 }
 
 /// Which constraints wait for the commit, as SET CONSTRAINTS has it.
@@ -57,6 +67,9 @@ pub(crate) struct Context<'a> {
     pub(crate) deadline: Option<Instant>,
     pub(crate) host: &'a dyn Host,
     pub(crate) constraints: &'a ConstraintModes,
+    pub(crate) locks: &'a Locks,
+    /// `lock_timeout`, if there is one.
+    pub(crate) lock_timeout: Option<Duration>,
 }
 
 impl Context<'_> {
@@ -92,7 +105,36 @@ impl Context<'_> {
         if function.name == "pg_sleep" {
             return self.sleep(args);
         }
+        if let Some(result) = crate::advisory::call(self, function.name, args) {
+            return result;
+        }
         self.host.call(function, args)
+    }
+
+    /// Waits for a lock, for the transaction or, if it `keeps` it, for the session.
+    ///
+    /// # Errors
+    /// 40P01, 55P03, 57014.
+    pub(crate) fn wait_for_lock(&self, tag: Tag, mode: Mode, keeps: bool) -> Result<()> {
+        let give_up = self.lock_timeout.map(|timeout| Instant::now() + timeout);
+        let mut check = || {
+            self.check_cancel()?;
+            if give_up.is_some_and(|moment| Instant::now() > moment) {
+                let what = "canceling statement due to lock timeout";
+                return Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, what));
+            }
+            Ok(())
+        };
+        let mut owner = self.host.owner().borrow_mut();
+        let taken = match keeps {
+            true => owner.keep(tag, mode, &mut check),
+            false => owner.take(tag, mode, &mut check),
+        };
+        self.host.note_wait();
+        taken.map_err(|failed| match failed {
+            Failed::Stopped(error) => error,
+            Failed::Deadlock(cycle) => deadlock(&cycle),
+        })
     }
 
     /// `pg_sleep(seconds)`. A connection has a thread of its own, so nobody else waits.
@@ -118,5 +160,28 @@ impl Context<'_> {
         }
         let named = self.constraints.named.iter().rev().find(|(name, _)| *name == key.name);
         named.map(|(_, deferred)| *deferred).or(self.constraints.all).unwrap_or(key.deferred)
+    }
+}
+
+/// 40P01.
+#[cold]
+fn deadlock(cycle: &[Blocked]) -> SqlError {
+    let lines = cycle.iter().map(|edge| {
+        let (owner, mode, what, by) = (edge.owner, edge.mode.name(), shown(edge.tag), edge.by);
+        format!("Process {owner} waits for {mode} on {what}; blocked by process {by}.")
+    });
+    SqlError::new(SqlState::DEADLOCK_DETECTED, "deadlock detected")
+        .detail(lines.collect::<Vec<_>>().join("\n"))
+        .hint("Roll back and run the whole transaction again.")
+}
+
+fn shown(tag: Tag) -> String {
+    match tag {
+        Tag::Row { table, .. } => format!("a row of relation {table}"),
+        Tag::Table(table) => format!("relation {table}"),
+        Tag::Advisory { key, pair: false } => format!("advisory lock {}", key as i64),
+        Tag::Advisory { key, pair: true } => {
+            format!("advisory lock ({},{})", (key >> 32) as i32, key as i32)
+        }
     }
 }

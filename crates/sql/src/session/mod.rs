@@ -7,6 +7,7 @@
 //!   ahead.rs     what will run soon ─► the memory of its rows
 //!   run.rs       compiled statement ─► rows, again after a conflict
 //!   transaction.rs  begin, commit, rollback, savepoints, DDL
+//!   waiting.rs   locks that are waited for
 //!   utility.rs   statements without a plan          copy.rs  COPY
 //!   state.rs     names, settings, catalog           context.rs  what running statements see
 //! ```
@@ -25,6 +26,7 @@ pub(crate) mod settings;
 pub(crate) mod state;
 mod transaction;
 mod utility;
+mod waiting;
 
 use crate::activity::Activity;
 use crate::api::{Column, Description, Executed, Notice, RowSink, Status, Step};
@@ -61,6 +63,8 @@ pub struct Session<E: Engine> {
     synchronous: bool,
     /// `statement_timeout`, if there is one.
     statement_timeout: Option<Duration>,
+    /// `lock_timeout`, if there is one.
+    lock_timeout: Option<Duration>,
     /// `work_mem`, in bytes.
     work_mem: usize,
     worker: Option<Box<E::Worker>>,
@@ -104,6 +108,7 @@ impl<E: Engine> Session<E> {
             settings_key: Arc::from(""),
             synchronous: true,
             statement_timeout: None,
+            lock_timeout: None,
             work_mem: 0,
             worker: None,
             place,
@@ -227,6 +232,8 @@ impl<E: Engine> Session<E> {
         self.synchronous = settings.get("synchronous_commit").ok() != Some("off");
         let timeout = settings.amount("statement_timeout");
         self.statement_timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
+        let timeout = settings.amount("lock_timeout");
+        self.lock_timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
         self.work_mem = (settings.amount("work_mem") as usize) << 10;
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         let parts = ["search_path", "timezone", "datestyle", "intervalstyle"].map(get);
@@ -430,6 +437,7 @@ impl<E: Engine> Session<E> {
         self.transaction = Transaction::default();
         self.statements.clear();
         self.clear_portals();
+        self.state.owner.borrow_mut().give_all_back();
         self.state.settings.borrow_mut().reset_all();
         self.state.settings.borrow_mut().commit();
         self.refresh();

@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::context::Context;
+use super::waiting::Effort;
 use crate::api::{Column, RowSink, Tag};
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
@@ -9,12 +10,8 @@ use crate::plan::cache::{Action, Compiled, Held};
 use crate::plan::expr::Expr;
 use crate::plan::{Kind, Plan};
 use scaledb_engine::{Engine, Worker};
-use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::time::Instant;
-
-/// How often a statement is run again after conflicts before the client hears of it.
-const ATTEMPTS: u32 = 100;
 
 /// Rows that outlive their run.
 #[derive(Default)]
@@ -39,7 +36,7 @@ impl Target<'_> {
         }
     }
 
-    fn rewind(&mut self) -> bool {
+    pub(super) fn rewind(&mut self) -> bool {
         match self {
             Self::Sink(sink) => sink.rewind(),
             Self::Keep(kept) => {
@@ -61,6 +58,8 @@ impl<E: Engine> Session<E> {
             deadline: self.statement_timeout.map(|timeout| Instant::now() + timeout),
             host: &self.state,
             constraints: &self.constraints,
+            locks: &self.state.shared.locks,
+            lock_timeout: self.lock_timeout,
         }
     }
 
@@ -87,32 +86,19 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::UNDEFINED_PARAMETER, what));
         }
         let mut fresh: Option<Held> = None;
-        if alone {
+        let whole = alone || !self.transaction.has_begun();
+        if whole {
             target.mark();
         }
-        let mut attempt = 0;
+        let deadline = self.statement_timeout.map(|timeout| Instant::now() + timeout);
+        let mut effort = Effort::new(alone, whole, deadline);
         loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);
-            let result = self.attempt_with(compiled, params, alone, &mut target);
-            let error = match result {
+            match self.attempt_with(compiled, params, &mut effort, &mut target) {
                 Ok(affected) => return Ok(affected),
-                Err(error) => error,
-            };
-            if !alone {
-                return Err(error);
+                Err(error) => self.try_again(error, &mut effort, &mut target)?,
             }
-            self.rollback();
-            attempt += 1;
-            if error.code() != SqlState::SERIALIZATION_FAILURE || attempt >= ATTEMPTS || !target.rewind() {
-                return Err(error);
-            }
-            let shared = self.state.shared.clone();
-            shared.retries.fetch_add(1, Ordering::Relaxed); // a statistic
-            if let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) {
-                worker.back_off(attempt);
-                shared.workers.give(&self.place, worker);
-            }
-            if let Some(newer) = self.fresh(compiled)? {
+            if whole && let Some(newer) = self.fresh(compiled)? {
                 fresh = Some(newer);
             }
         }
@@ -124,28 +110,32 @@ impl<E: Engine> Session<E> {
         &mut self,
         compiled: &Held,
         params: &[Value],
-        alone: bool,
+        effort: &mut Effort,
         target: &mut Target<'_>,
     ) -> Result<u64> {
-        if let Action::Plan(plan) = &compiled.action
-            && plan.writes
-        {
-            self.wait_for_changes(&plan.tables)?;
+        if let Action::Plan(plan) = &compiled.action {
+            if plan.writes {
+                self.wait_for_changes(&plan.tables)?;
+            }
+            if self.state.shared.locks.tables() != 0 {
+                // before it begins: it reads what is there behind the wait
+                self.use_tables(plan, effort.deadline)?;
+            }
         }
         self.ensure_begun()?;
         if compiled.version != self.state.catalog.version
             && let Some(newer) = self.fresh(compiled)?
         {
-            return self.attempt(&newer, params, alone, target);
+            return self.attempt(&newer, params, effort, target);
         }
-        self.attempt(compiled, params, alone, target)
+        self.attempt(compiled, params, effort, target)
     }
 
     fn attempt(
         &mut self,
         compiled: &Compiled,
         params: &[Value],
-        alone: bool,
+        effort: &mut Effort,
         target: &mut Target<'_>,
     ) -> Result<u64> {
         let Action::Plan(plan) = &compiled.action else { return Err(SqlError::internal("not a plan")) };
@@ -161,17 +151,28 @@ impl<E: Engine> Session<E> {
                 format!("cannot execute {word} in a read-only transaction"),
             ));
         }
+        if let Some(statement) = plan.locks
+            && self.transaction.is_read_only()
+        {
+            return Err(SqlError::new(
+                SqlState::READ_ONLY_SQL_TRANSACTION,
+                format!("cannot execute {statement} in a read-only transaction"),
+            ));
+        }
+        if !effort.whole && (self.state.waited.get() || plan.writes && self.is_overtaken()) {
+            self.go_on_in_present(None)?;
+        }
         self.transaction.touch(&plan.tables, compiled.number);
         self.state.note_uses(plan);
         self.transaction.note(compiled.number, plan.writes);
         self.state.running.set(compiled.number);
         self.activity.run(compiled.number);
         let columns = compiled.columns.as_deref().unwrap_or_default();
-        let affected = match self.execute_plan(plan, columns, params, target) {
+        let affected = match self.execute_plan(plan, columns, params, effort, target) {
             Ok(affected) => affected,
             Err(error) => return Err(self.unless_stale(error)),
         };
-        if alone {
+        if effort.alone {
             self.commit()?;
         }
         Ok(affected)
@@ -183,19 +184,28 @@ impl<E: Engine> Session<E> {
         plan: &Plan,
         columns: &[Column],
         params: &[Value],
+        effort: &mut Effort,
         target: &mut Target<'_>,
     ) -> Result<u64> {
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
+        let locks = plan.locks.is_some() || effort.reserves || self.state.shared.locks.rows() != 0;
+        effort.mark = if locks { Some(worker.read_mark()) } else { None };
         let scratch = std::mem::take(&mut self.scratch);
         let context = self.context();
         let mut exec =
             Exec::new(&mut *worker, &context, params, (plan.slots, plan.scans, plan.keeps), scratch);
+        exec.locking.again = effort.whole || effort.mark.is_some();
+        exec.locking.whole = effort.whole;
+        exec.locking.reserves = effort.reserves;
         let result = if plan.depth > 64 {
             // evaluation goes as deep as expressions nest
-            stacker::maybe_grow(plan.depth << 13, plan.depth << 14, || emit(&mut exec, plan, columns, target))
+            stacker::maybe_grow(plan.depth << 13, plan.depth << 14, || {
+                run(&mut exec, plan, columns, effort, target)
+            })
         } else {
-            emit(&mut exec, plan, columns, target)
+            run(&mut exec, plan, columns, effort, target)
         };
+        effort.given_up = exec.locking.given_up.take();
         let deferred = std::mem::take(&mut exec.deferred);
         self.scratch = exec.into_scratch();
         self.scratch.clear();
@@ -216,6 +226,27 @@ impl<E: Engine> Session<E> {
         };
         Tag::rows(words, rows)
     }
+}
+
+/// Runs a plan. One that locks rows hands them out when it has looked at all locks: it may have to begin anew before.
+fn run<W: Worker>(
+    exec: &mut Exec<'_, W>,
+    plan: &Plan,
+    columns: &[Column],
+    effort: &Effort,
+    target: &mut Target<'_>,
+) -> Result<u64> {
+    let (Some(_), Some(mark)) = (plan.locks, effort.mark) else { return emit(exec, plan, columns, target) };
+    let Target::Sink(sink) = target else {
+        let affected = emit(exec, plan, columns, target)?;
+        exec.settle_locks(mark)?;
+        return Ok(affected);
+    };
+    let mut kept = Kept::default();
+    let affected = emit(exec, plan, columns, &mut Target::Keep(&mut kept))?;
+    exec.settle_locks(mark)?;
+    replay(exec.context.env, &kept.rows, columns, &mut **sink)?;
+    Ok(affected)
 }
 
 /// Runs a plan and hands its rows to the target. The number of rows written, or of those returned.

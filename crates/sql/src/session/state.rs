@@ -8,16 +8,23 @@ use crate::database::Shared;
 use crate::error::Statements;
 use crate::exec::codec;
 use crate::functions::SessionFn;
+use crate::memory::Reservation;
 use crate::plan::{ForeignKey, IndexColumn, IndexRef, Table};
 use crate::trace::Number;
 use scaledb_base::ConflictKind;
 use scaledb_catalog::{Catalog, KeyColumn, Relation, TableDesc};
 use scaledb_engine::Engine;
+use scaledb_locks::{Mode, Owner, Tag};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{DateOrder, Env, IntervalStyle, KeyForm, Result, SqlError, SqlState, Type, Value, Zone};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Locks whose memory is reserved at once, beyond as many that are not counted.
+const LOCKS: usize = 1_024;
+/// What a lock takes: its entry in the table, and in the list of its owner.
+const LOCK: usize = 192;
 
 /// A session without its transaction.
 pub(crate) struct State<E: Engine> {
@@ -39,6 +46,11 @@ pub(crate) struct State<E: Engine> {
     pub(crate) running: Cell<Number>,
     /// What of the catalog the transaction at hand depends on besides the tables of its statements.
     pub(crate) used: Used,
+    pub(crate) owner: RefCell<Owner>,
+    /// The memory of the locks.
+    locks_memory: RefCell<Vec<Reservation>>,
+    /// The transaction has waited for a lock since its last statement began.
+    pub(crate) waited: Cell<bool>,
 }
 
 /// What of the catalog a transaction has used.
@@ -91,6 +103,7 @@ impl<E: Engine> State<E> {
         // the name is no setting that a client may change, so it cannot be refused
         let _ = settings.init("session_authorization", user);
         let path = settings.search_path(user);
+        let owner = RefCell::new(Owner::new(shared.locks.clone(), id));
         Self {
             shared,
             id,
@@ -106,7 +119,21 @@ impl<E: Engine> State<E> {
             last: Cell::new(None),
             running: Cell::new(0),
             used: Used::default(),
+            owner,
+            locks_memory: RefCell::default(),
+            waited: Cell::new(false),
         }
+    }
+
+    /// The end of a transaction: its locks are released.
+    #[inline]
+    pub(crate) fn release_locks(&self) {
+        let mut owner = self.owner.borrow_mut();
+        if owner.count() > 0 {
+            owner.end();
+            self.locks_memory.borrow_mut().clear();
+        }
+        self.waited.set(false);
     }
 
     /// Works with another catalog from here on.
@@ -459,6 +486,28 @@ impl<E: Engine> Host for State<E> {
                 Ok(result)
             }
         }
+    }
+
+    fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
+        let mut owner = self.owner.borrow_mut();
+        let reserved = self.locks_memory.borrow().len() * LOCKS;
+        if owner.count() >= reserved + LOCKS {
+            let room = Reservation::new(&self.shared.memory, LOCKS * LOCK)?;
+            self.locks_memory.borrow_mut().push(room);
+        }
+        Ok(owner.try_take(tag, mode))
+    }
+
+    fn owner(&self) -> &RefCell<Owner> {
+        &self.owner
+    }
+
+    fn note_wait(&self) {
+        self.waited.set(true);
+    }
+
+    fn warn(&self, code: SqlState, what: &str) {
+        self.notice(Severity::Warning, SqlError::new(code, what.to_owned()));
     }
 
     fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>> {

@@ -53,6 +53,7 @@ struct Mark {
     created: usize,
     dropped: usize,
     changed: bool,
+    locks: scaledb_locks::Mark,
 }
 
 /// The transaction of a session.
@@ -163,7 +164,7 @@ impl Transaction {
     }
 
     /// The last statement that has used a table, or the transaction's last one.
-    fn statement_on(&self, table: u32) -> Number {
+    pub(super) fn statement_on(&self, table: u32) -> Number {
         let used = self.touched.iter().rev().find(|(oid, ..)| *oid == table);
         used.map(|(.., statement)| *statement).filter(|statement| *statement > 0).unwrap_or(self.statement)
     }
@@ -188,6 +189,14 @@ impl Transaction {
             _ => return None,
         })
     }
+}
+
+/// Commits a transaction that has locked rows, with a place in the order of now instead of its begin's: behind those who
+/// have read the rows meanwhile, which is no reason to fail.
+fn commit_now(worker: &mut impl Worker) -> scaledb_base::Result<Timestamp> {
+    let all = worker.read_mark();
+    worker.refresh(all)?;
+    worker.commit()
 }
 
 fn merge(modes: &mut Modes, with: Modes) {
@@ -321,6 +330,13 @@ impl<E: Engine> Session<E> {
                 if self.transaction.savepoints.is_empty() && std::mem::take(&mut self.transaction.barred) {
                     self.state.shared.gate.unbar(self.state.id);
                 }
+                // others need not wait for what cannot commit
+                let mark = self.transaction.savepoints.last().map(|mark| mark.locks);
+                let mut owner = self.state.owner.borrow_mut();
+                match mark {
+                    Some(mark) => owner.release_to(mark),
+                    None => owner.end(),
+                }
             }
             Block::None | Block::Implicit => self.rollback(),
         }
@@ -380,7 +396,8 @@ impl<E: Engine> Session<E> {
         }
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
-        let committed = worker.commit();
+        let overtaken = shared.commits.is_some() && self.state.owner.borrow().count() > 0;
+        let committed = if overtaken { commit_now(&mut **worker) } else { worker.commit() };
         shared.trace.end(id, committed.as_ref().ok().copied());
         if let Some(commits) = &shared.commits {
             // before the flag goes down: see `commits`
@@ -547,6 +564,44 @@ impl<E: Engine> Session<E> {
 
     /// Rolls the transaction back.
     pub(super) fn rollback(&mut self) {
+        let created = self.take_back();
+        self.finish();
+        self.discard(created);
+    }
+
+    /// Empties tables that a transaction which was rolled back has made.
+    fn discard(&mut self, created: Vec<Created>) {
+        for table in created {
+            // what the transaction itself has written never was
+            if table.filled { self.empty(table.info) } else { self.state.shared.keep_spare(table.info) }
+        }
+    }
+
+    /// Begins anew with the transaction's first statement, or its only one. What it has locked it keeps; it has no engine's
+    /// transaction until the next run.
+    pub(super) fn begin_again(&mut self, alone: bool) {
+        if alone {
+            let created = self.take_back();
+            self.finish_but_locks();
+            self.discard(created);
+            return;
+        }
+        if let Some(mut worker) = self.worker.take() {
+            worker.rollback();
+            self.state.shared.workers.give(&self.place, worker);
+        }
+        let transaction = &mut self.transaction;
+        transaction.version = None;
+        transaction.touched.clear();
+        transaction.statement = 0;
+        transaction.ran = false;
+        transaction.writes = false;
+        transaction.deferred.clear();
+        self.state.waited.set(false);
+    }
+
+    /// Undoes what the transaction has done; the tables that it has made are left to the caller.
+    fn take_back(&mut self) -> Vec<Created> {
         if let Some(worker) = self.worker.as_mut() {
             worker.rollback();
         }
@@ -559,15 +614,16 @@ impl<E: Engine> Session<E> {
         let mut created = std::mem::take(&mut self.transaction.created);
         created.append(&mut self.transaction.abandoned);
         self.transaction.dropped.clear();
-        self.finish();
-        for table in created {
-            // what the transaction itself has written never was
-            if table.filled { self.empty(table.info) } else { self.state.shared.keep_spare(table.info) }
-        }
+        created
     }
 
     /// The end of a transaction, however it went.
     fn finish(&mut self) {
+        self.state.release_locks();
+        self.finish_but_locks();
+    }
+
+    fn finish_but_locks(&mut self) {
         let transaction = &mut self.transaction;
         transaction.block = Block::None;
         transaction.modes = Modes::default();
@@ -626,6 +682,7 @@ impl<E: Engine> Session<E> {
             created: self.transaction.created.len(),
             dropped: self.transaction.dropped.len(),
             changed: self.transaction.changed,
+            locks: self.state.owner.borrow().mark(),
         };
         self.transaction.savepoints.push(mark);
         Ok(())
@@ -654,6 +711,7 @@ impl<E: Engine> Session<E> {
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
         let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
+        let locks = mark.locks;
         let (catalog, created, dropped, changed) =
             (mark.catalog.clone(), mark.created, mark.dropped, mark.changed);
         if let (Some(worker), Some(savepoint)) = (self.worker.as_mut(), engine) {
@@ -666,6 +724,7 @@ impl<E: Engine> Session<E> {
                 other => crate::error::plain(other),
             })?;
         }
+        self.state.owner.borrow_mut().release_to(locks);
         self.state.settings.borrow_mut().rollback_to(settings);
         self.transaction.deferred.truncate(deferred);
         if !Arc::ptr_eq(&catalog, &self.state.catalog) {

@@ -152,6 +152,7 @@ impl<E: Engine> Session<E> {
                     }
                     self.statements.clear();
                     self.clear_portals();
+                    self.state.owner.borrow_mut().give_all_back();
                     self.state.settings.borrow_mut().reset_all();
                     self.refresh();
                     Tag::plain("DISCARD ALL")
@@ -205,6 +206,7 @@ impl<E: Engine> Session<E> {
                 self.state.shared.engine.checkpoint().map_err(crate::error::checkpoint)?;
                 Tag::plain("CHECKPOINT")
             }
+            Utility::Lock { tables, mode, nowait } => self.lock_tables(tables, *mode, *nowait)?,
             Utility::Nothing(words) => Tag::plain(words),
             _ => return Err(SqlError::internal("a statement of another kind")),
         })

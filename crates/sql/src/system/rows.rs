@@ -6,6 +6,7 @@ use super::printed::printed_default;
 use crate::session::context::Context;
 use crate::session::state::column_type;
 use scaledb_catalog::{Action, Catalog, Identity, Relation, TableDesc};
+use scaledb_locks::{Known, Tag};
 use scaledb_types::{Array, Base, Result, Type, Value};
 use std::sync::Arc;
 
@@ -112,6 +113,7 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
     let catalog = context.host.catalog();
     let (user, database) = context.host.names();
     let rows = match name {
+        "pg_locks" => context.locks.all().into_iter().map(|known| lock_row(name, known)).collect(),
         "scaledb_counters" => {
             let counters = context.host.counters().into_iter();
             counters
@@ -667,4 +669,21 @@ fn sequences(context: &Context<'_>, name: &'static str, database: &str, user: &s
                 .yes("cycle_option", sequence.cycle)
         })
         .collect()
+}
+
+/// A row of pg_locks. A row of a table has a record instead of a page and a place in it: they are NULL.
+fn lock_row(name: &str, known: Known) -> Row {
+    let row = Row::new(name).oid("database", DATABASE);
+    let row = match known.tag {
+        Tag::Row { table, .. } => row.text("locktype", "tuple").oid("relation", table),
+        Tag::Table(table) => row.text("locktype", "relation").oid("relation", table),
+        Tag::Advisory { key, pair } => {
+            let row = row.text("locktype", "advisory").oid("classid", (key >> 32) as u32);
+            row.oid("objid", key as u32).int2("objsubid", if pair { 2 } else { 1 })
+        }
+    };
+    row.int4("pid", known.owner as i32)
+        .text("mode", known.mode.name())
+        .flag("granted", known.granted)
+        .flag("fastpath", false)
 }

@@ -255,6 +255,12 @@ pub(super) const TABLES: &[Table] = &[
     Table { schema: "pg_catalog", name: "pg_statio_all_tables", oid: 12008, columns: &[
         ("relid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME),
     ] },
+    Table { schema: "pg_catalog", name: "pg_locks", oid: 12010, columns: &[
+        ("locktype", Type::TEXT), ("database", Type::OID), ("relation", Type::OID), ("page", Type::INT4),
+        ("tuple", Type::INT2), ("virtualxid", Type::TEXT), ("transactionid", Type::INT8), ("classid", Type::OID),
+        ("objid", Type::OID), ("objsubid", Type::INT2), ("virtualtransaction", Type::TEXT), ("pid", Type::INT4),
+        ("mode", Type::TEXT), ("granted", Type::BOOL), ("fastpath", Type::BOOL), ("waitstart", Type::TIMESTAMPTZ),
+    ] },
     Table { schema: "pg_catalog", name: "scaledb_counters", oid: 12900, columns: &[
         ("name", Type::TEXT), ("value", Type::INT8),
     ] },

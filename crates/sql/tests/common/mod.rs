@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
 
 pub mod serial;
+pub mod steps;
 
 use scaledb_acc::Acc;
 use scaledb_cicada::Cicada;

@@ -179,8 +179,8 @@ pub const SCENARIOS: &[Scenario] = &[
     scenario(
         "rows that are locked to be read",
         &[
-            &["select n from t where id = 2 for update", "update t set n = 0 where id = 1"],
-            &["select n from t where id = 1 for share", "update t set n = 0 where id = 2"],
+            &["select n from t where id = 2", "update t set n = 0 where id = 1"],
+            &["select n from t where id = 1", "update t set n = 0 where id = 2"],
         ],
     ),
     scenario(

@@ -1,0 +1,145 @@
+//! Locking rows: `FOR UPDATE` and its like, and what statements that write ask of others' locks.
+//!
+//! A statement that must wait for a row is given up: what it has read so far may be old when the wait is over. The session
+//! waits, and runs it again with the lock in its hands (`session::waiting`).
+
+use super::{Exec, Flow, Next, codec};
+use crate::plan::{Node, Policy, RowLock, Scan, Table};
+use scaledb_engine::{ReadMark, RowId, Worker};
+use scaledb_locks::{Mode, Tag};
+use scaledb_types::{Result, SqlError, SqlState, Value};
+
+/// What a run has to do with locks of rows.
+#[derive(Debug, Default)]
+pub(crate) struct Locking {
+    /// The run may be given up and begun anew as long as it has written nothing; `whole`: even then.
+    pub(crate) again: bool,
+    pub(crate) whole: bool,
+    /// It locks what it writes, because it has met a conflict before.
+    pub(crate) reserves: bool,
+    /// It has written something.
+    pub(crate) wrote: bool,
+    /// Why it was given up.
+    pub(crate) given_up: Option<GivenUp>,
+    /// Names of rows, by the numbers that scans leave in the frame: sorts and joins carry values only.
+    names: Vec<RowId>,
+}
+
+/// Why a run was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GivenUp {
+    /// It needs this lock.
+    Waits(Tag, Mode),
+    /// A row was changed before it was locked. What was read of it is forgotten.
+    Changed,
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Notes the row that a scan is at, for those who lock it further up.
+    pub(super) fn name_row(&mut self, scan: &Scan, row: RowId) -> Result<()> {
+        if let Some(locked) = &scan.locked {
+            self.memory.take(size_of::<RowId>())?;
+            self.frame[locked.name] = Value::Int8(self.locking.names.len() as i64);
+            self.locking.names.push(row);
+        }
+        Ok(())
+    }
+
+    /// Locks the rows of an input.
+    pub(super) fn lock_rows(
+        &mut self,
+        input: &Node,
+        locks: &[RowLock],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        self.run(input, &mut |exec| {
+            for lock in locks {
+                let Some(row) = exec.named(lock) else { continue };
+                if !exec.reserve(&lock.table, row, lock.mode, lock.policy)? {
+                    return Ok(Flow::Continue(()));
+                }
+            }
+            for lock in locks.iter().filter(|lock| lock.policy == Policy::Skip) {
+                let Some(row) = exec.named(lock) else { continue };
+                // what has changed since the scan was somebody else's then
+                if !exec.is_as_found(lock, row)? {
+                    return Ok(Flow::Continue(()));
+                }
+            }
+            next(exec)
+        })
+    }
+
+    fn named(&self, lock: &RowLock) -> Option<RowId> {
+        let Value::Int8(number) = self.frame[lock.name] else { return None };
+        self.locking.names.get(usize::try_from(number).ok()?).copied()
+    }
+
+    /// Reads a row that is locked by now, so that the transaction depends on it; whether it is as the scan has found it.
+    fn is_as_found(&mut self, lock: &RowLock, row: RowId) -> Result<bool> {
+        let Some(worker) = self.worker.take() else {
+            return Err(SqlError::internal("a row is locked within a scan"));
+        };
+        let (frame, schema) = (&self.frame, &lock.table.info.schema);
+        let same = worker.get_at(lock.table.info.id, row, &lock.projection, |row| {
+            for load in &lock.loads {
+                if codec::load(row, schema, load.column, load.ty)? != frame[load.slot] {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        });
+        self.worker = Some(worker);
+        same.map_err(|error| self.context.engine_error(error))?.unwrap_or(Ok(false))
+    }
+
+    /// Whether a statement that writes a row must ask for its lock: somebody has locked some row, or this statement has
+    /// met a conflict.
+    #[inline]
+    pub(super) fn must_reserve(&self) -> bool {
+        self.locking.reserves || self.context.locks.rows() != 0
+    }
+
+    /// Locks a row. False if it is to be passed by.
+    ///
+    /// # Errors
+    /// 55P03; that the run is given up.
+    #[cold]
+    pub(super) fn reserve(&mut self, table: &Table, row: RowId, mode: Mode, policy: Policy) -> Result<bool> {
+        let Some(record) = row.record() else { return Ok(true) };
+        let tag = Tag::Row { table: table.desc.oid, record };
+        if self.context.host.take_lock(tag, mode)? {
+            return Ok(true);
+        }
+        match policy {
+            Policy::Skip => Ok(false),
+            Policy::NoWait => {
+                let what = format!("could not obtain lock on row in relation \"{}\"", table.desc.name);
+                Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, what))
+            }
+            Policy::Wait if self.locking.wrote && !self.locking.whole || !self.locking.again => {
+                self.context.wait_for_lock(tag, mode, false)?;
+                Ok(true)
+            }
+            Policy::Wait => Err(self.give_up(GivenUp::Waits(tag, mode))),
+        }
+    }
+
+    fn give_up(&mut self, why: GivenUp) -> SqlError {
+        self.locking.given_up = Some(why);
+        let what = "could not serialize access: a row was changed while it was being locked";
+        SqlError::new(SqlState::SERIALIZATION_FAILURE, what)
+    }
+
+    /// The end of a statement that has locked rows: none of them was changed between its read and its lock.
+    ///
+    /// # Errors
+    /// A conflict over earlier reads; that the run is given up.
+    pub(crate) fn settle_locks(&mut self, mark: ReadMark) -> Result<()> {
+        if self.locking.wrote || !self.locking.again {
+            return Ok(());
+        }
+        let current = self.worker()?.refresh(mark).map_err(|error| self.context.engine_error(error))?;
+        if current { Ok(()) } else { Err(self.give_up(GivenUp::Changed)) }
+    }
+}

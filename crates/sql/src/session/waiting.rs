@@ -1,0 +1,244 @@
+//! Waiting for locks, and running a statement again behind the wait.
+//!
+//! A statement that meets a locked row is given up, waits here without the engine's transaction if that has just begun
+//! (so that waiters hold no worker and keep no memory from being reclaimed), and is run anew with the lock in its hands: it
+//! then reads what is there now. See `docs/internals/locks.md`.
+
+use super::Session;
+use super::run::Target;
+use crate::api::Tag as Done;
+use crate::bind::Lookup;
+use crate::exec::lock::GivenUp;
+use crate::plan::{Modify, Node, Plan};
+use scaledb_catalog::Relation;
+use scaledb_engine::{Engine, ReadMark, Worker};
+use scaledb_locks::{Mode, Tag};
+use scaledb_sync::atomic::Ordering;
+use scaledb_types::{Result, SqlError, SqlState};
+use std::time::Instant;
+
+/// How often a statement is run again after conflicts before the client hears of it.
+const ATTEMPTS: u32 = 100;
+
+/// How often it is run again after deadlocks, which those who wait for each other in a transaction of their own would
+/// only repeat.
+const DEADLOCKS: u32 = 10;
+
+/// What was done so far to get a statement through.
+pub(super) struct Effort {
+    /// The statement is committed by itself.
+    pub(super) alone: bool,
+    /// Nothing was done before it in its transaction, which can be begun anew.
+    pub(super) whole: bool,
+    /// It locks what it writes, because it has met a conflict: others then wait for it.
+    pub(super) reserves: bool,
+    /// When `statement_timeout` is over.
+    pub(super) deadline: Option<Instant>,
+    /// What the transaction had read before the run.
+    pub(super) mark: Option<ReadMark>,
+    pub(super) given_up: Option<GivenUp>,
+    attempts: u32,
+    deadlocks: u32,
+}
+
+impl Effort {
+    pub(super) fn new(alone: bool, whole: bool, deadline: Option<Instant>) -> Self {
+        Self {
+            alone,
+            whole,
+            reserves: false,
+            deadline,
+            mark: None,
+            given_up: None,
+            attempts: 0,
+            deadlocks: 0,
+        }
+    }
+}
+
+impl<E: Engine> Session<E> {
+    /// Prepares the next run of a statement that has failed: waits for what it needs.
+    ///
+    /// # Errors
+    /// What the client hears: there is no next run.
+    #[cold]
+    pub(super) fn try_again(
+        &mut self,
+        error: SqlError,
+        effort: &mut Effort,
+        target: &mut Target<'_>,
+    ) -> Result<()> {
+        let result = self.prepare_again(error, effort, target);
+        if result.is_err() && effort.alone {
+            self.rollback();
+        }
+        result
+    }
+
+    fn prepare_again(&mut self, error: SqlError, effort: &mut Effort, target: &mut Target<'_>) -> Result<()> {
+        let given_up = effort.given_up.take();
+        let conflict = effort.whole && error.code() == SqlState::SERIALIZATION_FAILURE;
+        let waits = matches!(given_up, Some(GivenUp::Waits(..)));
+        effort.attempts += u32::from(!waits);
+        if given_up.is_none() && !conflict || effort.attempts >= ATTEMPTS {
+            return Err(error);
+        }
+        if effort.whole {
+            if !target.rewind() {
+                return Err(error);
+            }
+            self.begin_again(effort.alone);
+        }
+        match given_up {
+            Some(GivenUp::Waits(tag, mode)) => {
+                if let Err(error) = self.wait_for(tag, mode, effort.deadline) {
+                    effort.deadlocks += 1;
+                    let gives_way = effort.alone
+                        && error.code() == SqlState::DEADLOCK_DETECTED
+                        && effort.deadlocks < DEADLOCKS;
+                    if !gives_way {
+                        return Err(error);
+                    }
+                    // the others go on with what it had
+                    self.state.release_locks();
+                    self.back_off(effort.deadlocks);
+                    return Ok(());
+                }
+                if !effort.whole {
+                    self.go_on_in_present(effort.mark)?;
+                }
+            }
+            Some(GivenUp::Changed) => {}
+            None => {
+                effort.reserves = true;
+                self.state.shared.retries.fetch_add(1, Ordering::Relaxed); // a statistic
+                // the first time, the queue for the row is enough to keep others out of the way
+                if effort.attempts > 1 || self.state.owner.borrow().count() == 0 {
+                    self.back_off(effort.attempts);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn back_off(&mut self, attempt: u32) {
+        let shared = self.state.shared.clone();
+        if let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) {
+            worker.back_off(attempt);
+            shared.workers.give(&self.place, worker);
+        }
+    }
+
+    fn wait_for(&mut self, tag: Tag, mode: Mode, deadline: Option<Instant>) -> Result<()> {
+        let mut context = self.context();
+        context.deadline = deadline;
+        context.wait_for_lock(tag, mode, false)
+    }
+
+    /// What the transaction reads from here on is of the present; what it has read since the mark is forgotten.
+    ///
+    /// # Errors
+    /// 40001: what it has read before has changed.
+    pub(super) fn go_on_in_present(&mut self, mark: Option<ReadMark>) -> Result<()> {
+        self.state.waited.set(false);
+        let Some(worker) = self.worker.as_mut() else { return Ok(()) };
+        let mark = mark.unwrap_or_else(|| worker.read_mark());
+        worker.forget_reads(mark);
+        match worker.refresh(mark) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.state.explain(error, |table| self.transaction.statement_on(table))),
+        }
+    }
+
+    /// Whether the transaction has locked rows, and others may have read them since at a later place in the order.
+    #[inline]
+    pub(super) fn is_overtaken(&self) -> bool {
+        self.state.shared.commits.is_some() && self.state.owner.borrow().count() > 0
+    }
+
+    /// Takes the tables of a statement in the mode that statements of its kind have: somebody has locked tables.
+    ///
+    /// # Errors
+    /// 40P01, 55P03, 57014.
+    #[cold]
+    pub(super) fn use_tables(&mut self, plan: &Plan, deadline: Option<Instant>) -> Result<()> {
+        let mut written = Vec::new();
+        written_by(&plan.root, &mut written);
+        for &(table, _) in &plan.tables {
+            let mode = match plan.locks {
+                _ if written.contains(&table) => Mode::RowExclusive,
+                Some(_) => Mode::RowShare,
+                None => Mode::AccessShare,
+            };
+            self.lock_table(table, mode, deadline)?;
+        }
+        Ok(())
+    }
+
+    fn lock_table(&mut self, table: u32, mode: Mode, deadline: Option<Instant>) -> Result<()> {
+        use super::context::Host;
+        let tag = Tag::Table(table);
+        if self.state.take_lock(tag, mode)? { Ok(()) } else { self.wait_for(tag, mode, deadline) }
+    }
+
+    /// LOCK TABLE.
+    ///
+    /// # Errors
+    /// 25P01, 25006, 42P01, 42809; as [`Session::use_tables`].
+    pub(super) fn lock_tables(
+        &mut self,
+        tables: &[(Option<String>, String)],
+        mode: Mode,
+        nowait: bool,
+    ) -> Result<Done> {
+        use super::context::Host;
+        self.need_block("LOCK TABLE")?;
+        if mode > Mode::RowExclusive && self.transaction.is_read_only() {
+            let what = "cannot execute LOCK TABLE in a read-only transaction";
+            return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
+        }
+        let deadline = self.statement_timeout.map(|timeout| Instant::now() + timeout);
+        for (schema, name) in tables {
+            let catalog = &self.state.catalog;
+            let found = match schema {
+                Some(schema) => catalog.lookup(schema, name),
+                None => self.state.search_path().iter().find_map(|schema| catalog.lookup(schema, name)),
+            };
+            let table = match found {
+                Some(Relation::Table(table)) => table.oid,
+                Some(_) => {
+                    let what = format!("cannot lock relation \"{name}\"");
+                    return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+                }
+                None => {
+                    let what = format!("relation \"{name}\" does not exist");
+                    return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+                }
+            };
+            if !nowait {
+                self.lock_table(table, mode, deadline)?;
+            } else if !self.state.take_lock(Tag::Table(table), mode)? {
+                let what = format!("could not obtain lock on relation \"{name}\"");
+                return Err(SqlError::new(SqlState::LOCK_NOT_AVAILABLE, what));
+            }
+        }
+        Ok(Done::plain("LOCK TABLE"))
+    }
+}
+
+/// The tables that a plan writes.
+fn written_by(node: &Node, out: &mut Vec<u32>) {
+    match node {
+        Node::Modify(modify) => out.push(match &**modify {
+            Modify::Insert(insert) => insert.table.desc.oid,
+            Modify::Update(update) => update.table.desc.oid,
+            Modify::Delete(delete) => delete.table.desc.oid,
+        }),
+        Node::With { ctes, input } => {
+            ctes.iter().for_each(|cte| written_by(&cte.node, out));
+            written_by(input, out);
+        }
+        Node::Project { input, .. } => written_by(input, out),
+        _ => {}
+    }
+}
