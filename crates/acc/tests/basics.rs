@@ -9,6 +9,7 @@ use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 fn table(access: Access, merge_batch: Option<u32>) -> (Acc, Arc<TableInfo>) {
     let db = Acc::open(Config::default()).unwrap();
@@ -202,4 +203,78 @@ fn a_conflict_ends_the_transaction_and_names_the_key() {
     })
     .unwrap();
     a.commit().unwrap();
+}
+
+/// Leaves that split again and again forget from which parts they come, and remember only that there were more than
+/// they can list: then a scan looks into all cells.
+#[test]
+fn a_key_that_was_posted_many_splits_ago_is_found() {
+    for access in [Access::Hashed, Access::Ordered] {
+        let config =
+            Config { background: false, merge_epoch: Duration::from_secs(3600), ..Config::default() };
+        let db = Acc::open(config).unwrap();
+        let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
+        let options = TableOptions { access, merge_batch: Some(64), merge_epoch: None };
+        let t = db.create_table(TableDef::new("t", schema).options(options)).unwrap();
+        let insert = |w: &mut AccWorker, ids: std::ops::Range<i32>| {
+            w.run(TxnKind::ReadWrite, |w| {
+                ids.clone().try_for_each(|id| {
+                    let row = RowBuf::from_values(&t.schema, &[Datum::Int4(id)]).unwrap();
+                    w.insert(t.id, &row).map(|_| ())
+                })
+            })
+            .unwrap();
+        };
+        // the last key of the tree, so that what comes before it is not appended
+        insert(&mut db.worker().unwrap(), 2_000_000..2_000_001);
+        let (mut pending, mut merging) = (db.worker().unwrap(), db.worker().unwrap());
+        insert(&mut pending, 1_000_000..1_000_001);
+        for batch in 0..40 {
+            insert(&mut merging, 64 * batch..64 * (batch + 1));
+            let mut last = Vec::new();
+            let start = key(999_999);
+            merging.begin(TxnKind::ReadWrite).unwrap();
+            let all = Projection::all(&t.schema);
+            merging
+                .scan(t.id, Range { start: &start, end: None }, Order::Forward, &all, |_, _, row| {
+                    last.push(row.i32(0));
+                    ControlFlow::Continue(())
+                })
+                .unwrap();
+            merging.commit().unwrap();
+            assert_eq!(last, [1_000_000, 2_000_000], "{access:?} after {batch} batches");
+        }
+    }
+}
+
+/// What a transaction that wrote nothing tells depends on the latest commit that it saw.
+#[test]
+fn who_only_reads_depends_on_what_was_read() {
+    for (access, batch) in KINDS {
+        let (db, t) = table(access, batch);
+        let (mut w, mut r) = (db.worker().unwrap(), db.worker().unwrap());
+        let all = Projection::all(&t.schema);
+        for kind in [TxnKind::ReadOnly, TxnKind::ReadWrite] {
+            for ranges in [false, true] {
+                let id = i32::from(ranges) + 2 * i32::from(kind == TxnKind::ReadOnly);
+                w.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(&t, id, "a", 1)).map(|_| ())).unwrap();
+                let written = w.depends_on();
+                r.begin(kind).unwrap();
+                if ranges {
+                    scan(&mut r, &t, true, Order::Forward);
+                } else {
+                    r.get(t.id, &key(id), &all, |_, _| ()).unwrap();
+                }
+                r.commit().unwrap();
+                assert!(r.depends_on() >= written, "{access:?} {kind:?} {ranges}");
+                // that a row is gone is seen of the delete
+                w.run(TxnKind::ReadWrite, |w| w.delete(t.id, &key(id)).map(|_| ())).unwrap();
+                let deleted = w.depends_on();
+                r.begin(kind).unwrap();
+                assert!(r.get(t.id, &key(id), &all, |_, _| ()).unwrap().is_none());
+                r.commit().unwrap();
+                assert!(r.depends_on() >= deleted, "{access:?} {kind:?} {ranges}");
+            }
+        }
+    }
 }

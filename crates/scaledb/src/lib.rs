@@ -52,7 +52,7 @@
 //! A timestamp of the past is returned by two kinds of transactions that wrote nothing: a snapshot returns its
 //! boundary, for that is what it read; and one that reads the present, and a single row at that, may return the
 //! timestamp of the commit that wrote this row (zero, if it read nothing), behind which it belongs. The row was
-//! the present one all the same. Timestamps of transactions that write are never of the past.
+//! the present one all the same. (Cicada orders transactions at their begins, and returns the timestamp of the begin.)
 //!
 //! | begun with | reads | writes | may conflict |
 //! |---|---|---|---|

@@ -6,6 +6,7 @@
 //! * in production on `std` (every item here is then a plain re-export or an inlined wrapper),
 //! * under [loom](https://docs.rs/loom) with `--cfg loom` (exhaustive interleavings, weak memory),
 //! * under [shuttle](https://docs.rs/shuttle) with `--cfg shuttle` (randomized schedules),
+//! * with random delays at every atomic operation with `--cfg perturb`, in optimised builds,
 //! * and, later, on a simulated many-core machine that charges each access by a cache-coherence
 //!   cost model (a fourth set of re-exports; nothing outside this crate would change).
 //!
@@ -16,6 +17,8 @@ pub mod clock;
 pub mod hint;
 pub mod lock;
 mod pad;
+#[cfg(all(perturb, not(any(loom, shuttle))))]
+mod perturb;
 pub mod thread;
 
 pub use pad::CachePadded;

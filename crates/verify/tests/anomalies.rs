@@ -387,3 +387,36 @@ fn a_statement_that_failed_has_read_what_it_found_free() {
         a_key_that_was_free_when_a_statement_failed(&cicada(kind));
     }
 }
+
+/// Who has read what does not hold any more is told of a conflict, not of the duplicate that goes with the new state.
+fn a_duplicate_of_a_later_state<E: Engine>(db: &Stage<E>) {
+    // with the key of the table, with that of the unique index; whether the key was ever there
+    for (id, u, was_there) in [(5, None, false), (6, Some(10), false), (7, None, true)] {
+        if was_there {
+            db.alone(|db, w| db.insert(w, id, 0, None).unwrap());
+            db.alone(|db, w| assert!(db.delete(w, id)));
+        }
+        let (mut a, mut b) = db.two();
+        assert!(db.get(&mut a, 0).is_some());
+        db.set(&mut b, 0, i64::from(id));
+        if u.is_none() {
+            db.insert(&mut b, id, 0, None).unwrap();
+        }
+        b.commit().unwrap();
+        let refused = db.insert(&mut a, id, 0, u);
+        if u.is_some() && !matches!(&refused, Err(error) if error.is_conflict()) {
+            // this duplicate was there all the time; an engine that orders at the begin may say so
+            assert!(matches!(refused, Err(Error::DuplicateKey { .. })));
+            continue;
+        }
+        assert!(matches!(&refused, Err(error) if error.is_conflict()), "{id}: {refused:?}");
+    }
+}
+
+#[test]
+fn a_duplicate_that_follows_from_a_stale_read_is_a_conflict() {
+    for kind in KINDS {
+        a_duplicate_of_a_later_state(&stage(kind));
+        a_duplicate_of_a_later_state(&cicada(kind));
+    }
+}
