@@ -6,7 +6,7 @@ use scaledb_locks::{Failed, Locks, Mode, Owner, Tag};
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
 use scaledb_sync::{Arc, MODEL, thread};
 
-const SCHEDULES: usize = if MODEL { 2_000 } else { 20 };
+const SCHEDULES: usize = if MODEL { 300 } else { 20 };
 const ROUNDS: usize = if MODEL { 3 } else { 200 };
 
 fn row(record: u64) -> Tag {
