@@ -40,6 +40,8 @@ impl Binder<'_> {
     /// # Errors
     /// What is wrong with it; `None` if it is another kind of statement.
     pub(crate) fn dml(&mut self, statement: &Statement) -> Result<Option<(Bound, Kind)>> {
+        // WITH of what it reads is not at the top
+        self.may_write = false;
         Ok(Some(match statement {
             Statement::Insert(insert) => self.insert(insert)?,
             Statement::Update(update) => self.update(update)?,

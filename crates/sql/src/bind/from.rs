@@ -298,6 +298,7 @@ impl Binder<'_> {
     }
 
     fn cte_table(&mut self, cte: &CteDef, alias: Option<&TableAlias>) -> Result<Tree> {
+        self.read_ctes.insert(cte.number);
         let slots = self.new_slots(cte.columns.len());
         let columns =
             cte.columns.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();

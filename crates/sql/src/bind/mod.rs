@@ -18,7 +18,7 @@ use scaledb_catalog::Catalog;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use scope::Scope;
 use sqlparser::tokenizer::Span;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The deepest nesting of an expression or query.
@@ -114,8 +114,12 @@ pub(crate) struct Binder<'b> {
     pub(crate) whole_catalog: bool,
     pub(crate) depth: usize,
     pub(crate) deepest: usize,
+    /// Whether the query at hand may be a statement that writes: WITH at the top, and what follows it.
+    pub(crate) may_write: bool,
     /// Whether WITH contains statements that write.
     pub(crate) writes: bool,
+    /// WITH queries that are read.
+    pub(crate) read_ctes: HashSet<usize>,
     /// Calls of functions that may answer differently each time.
     pub(crate) volatile: usize,
     /// The next SELECT leaves the types of its literals and parameters open: columns that they are for decide.
@@ -172,7 +176,9 @@ impl<'b> Binder<'b> {
             whole_catalog: false,
             depth: 0,
             deepest: 0,
+            may_write: true,
             writes: false,
+            read_ctes: HashSet::new(),
             volatile: 0,
             leaves_open: false,
             locking: lock::Locking::default(),
@@ -242,6 +248,7 @@ impl<'b> Binder<'b> {
             whole_catalog: self.whole_catalog,
             writes: writes || self.writes,
             locks: self.locks.map(crate::parse::locking::Strength::statement),
+            parts: self.writes,
         };
         (plan, params)
     }

@@ -47,15 +47,22 @@ impl Binder<'_> {
         let visible = self.ctes.len();
         // what is said about this query is not said about those in its WITH
         let around = (std::mem::take(&mut self.inherited), std::mem::take(&mut self.lifts));
-        let ctes = match &query.with {
-            Some(with) => self.with(with)?,
+        let may_write = std::mem::take(&mut self.may_write);
+        let mut ctes = match &query.with {
+            Some(with) => self.with(with, may_write && self.scopes.len() == 1)?,
             None => Vec::new(),
         };
         (self.inherited, self.lifts) = around;
         let tail = tail_of(query)?;
+        self.may_write = may_write;
         let bound = self.set_expr(&query.body, tail);
         self.ctes.truncate(visible);
         let mut bound = bound?;
+        for cte in &mut ctes {
+            cte.read = self.read_ctes.contains(&cte.number);
+        }
+        // what nobody reads is not evaluated, unless it writes
+        ctes.retain(|cte| cte.read || matches!(cte.source(), Node::Modify(_)));
         if !ctes.is_empty() {
             bound.node = Node::With { ctes, input: Box::new(bound.node) };
             bound.lookup = None;
@@ -64,6 +71,7 @@ impl Binder<'_> {
     }
 
     fn set_expr(&mut self, body: &SetExpr, tail: Tail<'_>) -> Result<Bound> {
+        let may_write = std::mem::take(&mut self.may_write);
         let mut clauses = lock::clauses(tail.locks)?;
         clauses.append(&mut self.inherited);
         let part = !tail.order.is_empty() || tail.limit.is_some() || tail.offset.is_some();
@@ -102,6 +110,11 @@ impl Binder<'_> {
                 self.with_tail(bound, tail)
             }
             SetExpr::Insert(statement) | SetExpr::Update(statement) | SetExpr::Delete(statement) => {
+                if !may_write {
+                    return Err(SqlError::unsupported(
+                        "WITH clause containing a data-modifying statement must be at the top level",
+                    ));
+                }
                 self.writes = true;
                 self.deeper(|binder| binder.dml_in_query(statement))
             }
@@ -109,7 +122,7 @@ impl Binder<'_> {
         }
     }
 
-    fn with(&mut self, with: &ast::With) -> Result<Vec<Cte>> {
+    fn with(&mut self, with: &ast::With, may_write: bool) -> Result<Vec<Cte>> {
         let mut ctes = Vec::new();
         for cte in &with.cte_tables {
             let name = fold(&cte.alias.name);
@@ -146,15 +159,18 @@ impl Binder<'_> {
                 }
                 let (next, next_columns) = self.slots_of(next, &[]);
                 let next_slots = next_columns.iter().map(|column| column.slot).collect();
-                ctes.push(Cte { name, number, node, slots, recursive: Some((next, next_slots, distinct)) });
+                let recursive = Some((next, next_slots, distinct));
+                ctes.push(Cte { name, number, node, slots, read: true, recursive });
                 continue;
             }
+            self.may_write = may_write;
             let bound = self.deeper(|binder| binder.query(&cte.query))?;
+            self.may_write = false;
             let (node, columns) = self.slots_of(bound, &[]);
             let slots = columns.iter().map(|column| column.slot).collect();
             let columns = named(columns);
             self.ctes.push(CteDef { name: name.clone(), number, columns });
-            ctes.push(Cte { name, number, node, slots, recursive: None });
+            ctes.push(Cte { name, number, node, slots, read: true, recursive: None });
         }
         Ok(ctes)
     }

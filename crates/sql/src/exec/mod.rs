@@ -2,6 +2,7 @@
 //!
 //! Operators push: each calls the next one with the frame filled, and stops when that says so.
 
+mod apart;
 pub(crate) mod codec;
 pub(crate) mod eval;
 pub(crate) mod group;
@@ -90,6 +91,8 @@ pub(crate) struct Exec<'a, W> {
     /// How often one was evaluated.
     rounds: u64,
     pub(crate) memory: Memory<'a>,
+    /// What the parts of a statement write at its end, if it has several.
+    pub(crate) parts: Option<Box<apart::Parts>>,
     /// Rows written by the statement at hand.
     pub(crate) affected: u64,
     /// Foreign keys to be checked when the statement is done.
@@ -152,6 +155,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             ctes: (0..keeps).map(|_| None).collect(),
             rounds: 0,
             memory: Memory::new(context.budget, context.memory_limit),
+            parts: None,
             affected: 0,
             after: Vec::new(),
             deferred: Vec::new(),
@@ -289,10 +293,15 @@ impl<'a, W: Worker> Exec<'a, W> {
                 self.keep_input(input, *number, depends, slots, next)
             }
             Node::With { ctes, input } => {
-                for cte in ctes {
+                for cte in ctes.iter().filter(|cte| cte.read) {
                     self.evaluate_cte(cte)?;
                 }
-                self.run(input, next)
+                let flow = self.run(input, next)?;
+                // what nobody reads writes all the same, the last one first, as in PostgreSQL
+                for cte in ctes.iter().rev().filter(|cte| !cte.read) {
+                    self.evaluate_cte(cte)?;
+                }
+                Ok(flow)
             }
             Node::CteScan { number, slots } => self.cte_scan(*number, slots, next),
             Node::Modify(modify) => self.modify(modify, next),

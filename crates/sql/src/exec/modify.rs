@@ -3,6 +3,7 @@
 //! UPDATE and DELETE find all their rows before they change the first one, so that none is met again where an
 //! index has it now; a row found by its key alone is changed at once.
 
+use super::apart::twice;
 use super::references::Check;
 use super::{Exec, Flow, Next, codec, row_weight};
 use crate::plan::{
@@ -34,8 +35,8 @@ fn mode_of(update: &Update) -> Mode {
 }
 
 /// What an INSERT is doing.
-struct Inserting<'i> {
-    insert: &'i Insert,
+pub(super) struct Inserting<'i> {
+    pub(super) insert: &'i Insert,
     buffer: RowBuf,
     /// Rows that this statement has inserted or updated.
     touched: HashSet<RowId>,
@@ -43,11 +44,12 @@ struct Inserting<'i> {
 }
 
 /// A row to be updated.
-struct Change {
-    row: RowId,
-    old: Box<[Value]>,
-    new: Box<[Value]>,
-    returned: Box<[Value]>,
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) row: RowId,
+    pub(super) old: Box<[Value]>,
+    pub(super) new: Box<[Value]>,
+    pub(super) returned: Box<[Value]>,
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -58,7 +60,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             Modify::Update(update) => self.update(update, next)?,
             Modify::Delete(delete) => self.delete(delete, next)?,
         }
-        self.check_references()?;
+        if self.parts.is_none() {
+            self.check_references()?;
+        }
         Ok(Flow::Continue(()))
     }
 
@@ -114,6 +118,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let insert = state.insert;
         let table = &*insert.table;
         self.check_row(table, &insert.checks, &insert.row)?;
+        if self.parts.is_some() {
+            return self.insert_apart(state, next);
+        }
         self.locking.wrote = true;
         let values = insert.row.iter().map(|&slot| &self.frame[slot]);
         codec::write(&mut state.buffer, table, values).map_err(|error| self.context.engine_error(error))?;
@@ -135,12 +142,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if insert.conflict.is_some() {
                     state.touched.insert(row);
                 }
-                self.affected += 1;
-                for key in &insert.checks.references {
-                    let values = self.key_values(&key.from_columns, &insert.row);
-                    self.note(Check::referring(key.clone(), values)?);
-                }
-                self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
+                self.inserted(insert, next)
             }
             Err(Error::DuplicateKey { table: id, key }) => {
                 let index = if id == table.info.id {
@@ -160,8 +162,18 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
+    /// Notes that the row of the slots is inserted.
+    pub(super) fn inserted(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
+        self.affected += 1;
+        for key in &insert.checks.references {
+            let values = self.key_values(&key.from_columns, &insert.row);
+            self.note(Check::referring(key.clone(), values)?);
+        }
+        self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
+    }
+
     /// The key of the new row in an index; `None` if a NULL is in it, which conflicts with nothing.
-    fn key_of(&self, table: &Table, index: IndexRef, row: &[Slot]) -> Result<Option<KeyBuf>> {
+    pub(super) fn key_of(&self, table: &Table, index: IndexRef, row: &[Slot]) -> Result<Option<KeyBuf>> {
         let mut key = KeyBuf::new();
         for column in table.index(index) {
             let value = &self.frame[row[column.position]];
@@ -174,7 +186,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// ON CONFLICT: a row with the key is there.
-    fn on_conflict(
+    pub(super) fn on_conflict(
         &mut self,
         state: &mut Inserting<'_>,
         index: IndexRef,
@@ -214,14 +226,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let Some(id) = found.map_err(|error| self.context.engine_error(error))? else { return Ok(()) };
         let id = id?;
         if state.touched.contains(&id) {
-            return Err(SqlError::new(
-                SqlState::CARDINALITY_VIOLATION,
-                "ON CONFLICT DO UPDATE command cannot affect row a second time",
-            )
-            .hint(
-                "Ensure that no rows proposed for insertion within the same command have duplicate constrained \
-                 values.",
-            ));
+            return Err(twice());
         }
         if let Some(filter) = filter
             && !self.holds(filter)?
@@ -242,7 +247,15 @@ impl<'a, W: Worker> Exec<'a, W> {
         let columns: Vec<usize> = set.iter().map(|(column, _)| *column).collect();
         let old = self.copy(existing);
         let new = self.copy(&insert.row);
-        self.change_row(table, id, &columns, &Projection::all(schema), &old, &new)?;
+        if self.parts.is_some() {
+            if !self.claims(table, id, false) {
+                return Err(twice());
+            }
+            let change = self.change(id, existing, &insert.row);
+            self.update_apart(&insert.table, &columns, &Projection::all(schema), vec![change]);
+        } else {
+            self.change_row(table, id, &columns, &Projection::all(schema), &old, &new)?;
+        }
         self.note_update(&insert.checks, &old, &new)?;
         state.touched.insert(id);
         self.affected += 1;
@@ -254,7 +267,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let columns = &update.columns;
         let needs_old =
             update.moves || !update.checks.referred.is_empty() || !update.checks.references.is_empty();
-        if is_point(&update.source) && !update.moves {
+        if is_point(&update.source) && !update.moves && self.parts.is_none() {
             let _ = self.run(&update.source, &mut |exec| {
                 let row = exec.found(update.target)?;
                 if exec.must_reserve() {
@@ -293,7 +306,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let _ = self.run(&update.source, &mut |exec| {
             let row = exec.found(update.target)?;
             // with FROM a row may be found several times: the first one counts
-            if !met.insert(row) {
+            if !met.insert(row) || !exec.claims(table, row, false) {
                 return Ok(Flow::Continue(()));
             }
             exec.new_row(update)?;
@@ -314,33 +327,50 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
         }
         self.locking.wrote |= !changes.is_empty();
-        let mut moved: Vec<&Change> = Vec::new();
-        for change in &changes {
-            self.tick()?;
-            if update.moves && self.moves(table, columns, &change.old, &change.new) {
-                self.delete_row(table, change.row)?;
-                moved.push(change);
-            } else {
-                self.update_row(table, change.row, columns, &update.projection, &change.new)?;
-            }
+        if self.parts.is_none() {
+            self.write_changes(table, columns, &update.projection, update.moves, &changes)?;
         }
-        // keys that rows leave and others take
-        for change in moved {
-            self.insert_moved(table, &change.new)?;
-        }
-        for change in changes {
+        for change in &mut changes {
             if needs_old {
                 self.note_update(&update.checks, &change.old, &change.new)?;
             }
             self.affected += 1;
             if update.returning.is_some() {
-                for (&slot, value) in update.returning_slots.iter().zip(change.returned) {
+                for (&slot, value) in update.returning_slots.iter().zip(std::mem::take(&mut change.returned))
+                {
                     self.frame[slot] = value;
                 }
                 if next(self)?.is_break() {
                     break;
                 }
             }
+        }
+        self.update_apart(&update.table, columns, &update.projection, changes);
+        Ok(())
+    }
+
+    /// Writes rows that were found and changed; `moves` if a column of their keys is set.
+    pub(super) fn write_changes(
+        &mut self,
+        table: &Table,
+        columns: &[usize],
+        projection: &Projection,
+        moves: bool,
+        changes: &[Change],
+    ) -> Result<()> {
+        let mut moved: Vec<&Change> = Vec::new();
+        for change in changes {
+            self.tick()?;
+            if moves && self.moves(table, columns, &change.old, &change.new) {
+                self.delete_row(table, change.row)?;
+                moved.push(change);
+            } else {
+                self.update_row(table, change.row, columns, projection, &change.new)?;
+            }
+        }
+        // keys that rows leave and others take
+        for change in moved {
+            self.insert_moved(table, &change.new)?;
         }
         Ok(())
     }
@@ -368,13 +398,13 @@ impl<'a, W: Worker> Exec<'a, W> {
         columns.iter().any(|column| key(column) && old[*column] != new[*column])
     }
 
-    fn delete_row(&mut self, table: &Table, row: RowId) -> Result<()> {
+    pub(super) fn delete_row(&mut self, table: &Table, row: RowId) -> Result<()> {
         let deleted = self.worker()?.delete_at(table.info.id, row);
         deleted.map_err(|error| self.context.engine_error(error))?;
         Ok(())
     }
 
-    fn insert_moved(&mut self, table: &Table, new: &[Value]) -> Result<()> {
+    pub(super) fn insert_moved(&mut self, table: &Table, new: &[Value]) -> Result<()> {
         let mut buffer = RowBuf::new(&table.info.schema);
         codec::write(&mut buffer, table, new.iter()).map_err(|error| self.context.engine_error(error))?;
         match self.worker()?.insert(table.info.id, &buffer) {
@@ -440,7 +470,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn delete(&mut self, delete: &Delete, next: Next<'_, 'a, W>) -> Result<()> {
         let table = &*delete.table;
         let needs_old = !delete.checks.referred.is_empty();
-        if is_point(&delete.source) {
+        if is_point(&delete.source) && self.parts.is_none() {
             let _ = self.run(&delete.source, &mut |exec| {
                 let row = exec.found(delete.target)?;
                 if exec.must_reserve() {
@@ -462,7 +492,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut met: HashSet<RowId> = HashSet::new();
         let _ = self.run(&delete.source, &mut |exec| {
             let row = exec.found(delete.target)?;
-            if !met.insert(row) {
+            if !met.insert(row) || !exec.claims(table, row, true) {
                 return Ok(Flow::Continue(()));
             }
             let old = if needs_old { exec.copy(&delete.old) } else { Box::default() };
@@ -480,15 +510,18 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
         }
         self.locking.wrote |= !changes.is_empty();
-        for change in changes {
+        for change in &mut changes {
             self.tick()?;
-            self.delete_row(table, change.row)?;
+            if self.parts.is_none() {
+                self.delete_row(table, change.row)?;
+            }
             if needs_old {
                 self.note_delete(&delete.checks, &change.old);
             }
             self.affected += 1;
             if delete.returning.is_some() {
-                for (&slot, value) in delete.returning_slots.iter().zip(change.returned) {
+                for (&slot, value) in delete.returning_slots.iter().zip(std::mem::take(&mut change.returned))
+                {
                     self.frame[slot] = value;
                 }
                 if next(self)?.is_break() {
@@ -496,6 +529,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
             }
         }
+        self.delete_apart(&delete.table, changes);
         Ok(())
     }
 

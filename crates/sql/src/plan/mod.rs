@@ -386,8 +386,21 @@ pub(crate) struct Cte {
     pub(crate) number: usize,
     pub(crate) node: Node,
     pub(crate) slots: Vec<Slot>,
+    /// Whether its rows are read; they are evaluated at the end if they are not.
+    pub(crate) read: bool,
     /// The part that refers to itself, and whether its rows are made distinct.
     pub(crate) recursive: Option<(Node, Vec<Slot>, bool)>,
+}
+
+impl Cte {
+    /// The operator that its rows come from, what only computes columns left out.
+    pub(crate) fn source(&self) -> &Node {
+        let mut node = &self.node;
+        while let Node::Project { input, .. } = node {
+            node = input;
+        }
+        node
+    }
 }
 
 /// A statement that writes.
@@ -523,6 +536,8 @@ pub(crate) struct Plan {
     pub(crate) writes: bool,
     /// The clause by which it locks rows, if it does: `FOR UPDATE`.
     pub(crate) locks: Option<&'static str>,
+    /// Whether it has parts that write, all of which see the rows as of its start.
+    pub(crate) parts: bool,
 }
 
 /// What the tag of a statement says.

@@ -114,7 +114,7 @@ impl<E: Engine> Session<E> {
         let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, types);
         binder.text = text;
         let (bound, kind) = match &ast {
-            Ast::Query(query) => (binder.query(query)?, Kind::Select),
+            Ast::Query(query) => (binder.query(query)?, kind_of(&query.body)),
             Ast::Truncate(_) => return Ok(compiled(Action::Truncate(Box::new(ast)), Vec::new(), None)),
             other => match binder.dml(other)? {
                 Some(bound) => bound,
@@ -448,5 +448,15 @@ fn parameter_type(oid: u32) -> Result<Type> {
             let what = format!("type with OID {oid} does not exist");
             Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what))
         }
+    }
+}
+
+/// What the tag of a query says: behind WITH may stand a statement that writes.
+fn kind_of(body: &sqlparser::ast::SetExpr) -> Kind {
+    match body {
+        sqlparser::ast::SetExpr::Insert(_) => Kind::Insert,
+        sqlparser::ast::SetExpr::Update(_) => Kind::Update,
+        sqlparser::ast::SetExpr::Delete(_) => Kind::Delete,
+        _ => Kind::Select,
     }
 }

@@ -258,6 +258,7 @@ fn emit<W: Worker>(
 ) -> Result<u64> {
     let mut rows = 0u64;
     let mut weight = 0;
+    exec.parts = plan.parts.then(Box::default);
     let _ = exec.run(&plan.root, &mut |exec| {
         rows += 1;
         match target {
@@ -275,6 +276,7 @@ fn emit<W: Worker>(
         }
         Ok(Flow::Continue(()))
     })?;
+    exec.write_parts()?;
     if let Target::Keep(kept) = target {
         kept._reserved = Some(exec.memory.keep(weight)?);
     }

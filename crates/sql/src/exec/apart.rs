@@ -1,0 +1,173 @@
+//! Statements with several parts that write: `WITH .. AS (INSERT ..)`.
+//!
+//! All parts see the rows as of the start of the statement. So what they write waits until everything is read; a
+//! row is written by the first part that wants to.
+
+use super::modify::{Change, Inserting};
+use super::{Exec, Next};
+use crate::plan::{IndexRef, Insert, Slot, Table};
+use scaledb_base::TableId;
+use scaledb_engine::{RowId, Worker};
+use scaledb_row::Projection;
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// What the parts of a statement will write.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    pending: Vec<Pending>,
+    /// Rows that were there before and are written, and whether they are deleted.
+    touched: HashMap<(TableId, RowId), bool>,
+    /// Unique keys of rows to be inserted, where ON CONFLICT asks for them.
+    keys: HashSet<(TableId, Vec<u8>)>,
+}
+
+#[derive(Debug)]
+enum Pending {
+    Insert(Arc<Table>, Box<[Value]>),
+    Update { table: Arc<Table>, columns: Vec<usize>, projection: Projection, changes: Vec<Change> },
+    Delete(Arc<Table>, Vec<Change>),
+}
+
+/// Whether a row that is to be inserted has its place taken.
+enum Taken {
+    No,
+    /// By a row with this key.
+    There(IndexRef, Vec<u8>),
+    /// By a row that the statement inserts.
+    Proposed,
+}
+
+/// 21000.
+#[cold]
+pub(super) fn twice() -> SqlError {
+    SqlError::new(
+        SqlState::CARDINALITY_VIOLATION,
+        "ON CONFLICT DO UPDATE command cannot affect row a second time",
+    )
+    .hint(
+        "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+    )
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Whether a part of the statement may write a row: no other part has done so. True of a statement of one part.
+    pub(super) fn claims(&mut self, table: &Table, row: RowId, deletes: bool) -> bool {
+        let Some(parts) = &mut self.parts else { return true };
+        match parts.touched.entry((table.info.id, row)) {
+            std::collections::hash_map::Entry::Occupied(_) => false,
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                entry.insert(deletes);
+                true
+            }
+        }
+    }
+
+    /// Lets an insert wait, or what its ON CONFLICT makes of it.
+    pub(super) fn insert_apart(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
+        let insert = state.insert;
+        if let Some(conflict) = &insert.conflict {
+            match self.taken(insert)? {
+                Taken::No => {}
+                Taken::There(index, key) => return self.on_conflict(state, index, &key, next),
+                Taken::Proposed if conflict.update.is_some() => return Err(twice()),
+                Taken::Proposed => return Ok(()),
+            }
+        }
+        let keys = self.unique_keys(insert, false)?;
+        let row = self.copy(&insert.row);
+        self.memory.take(super::row_weight(&row))?;
+        if let Some(parts) = &mut self.parts {
+            parts.keys.extend(keys.into_iter().map(|(index, key)| (insert.table.index_id(index), key)));
+            parts.pending.push(Pending::Insert(insert.table.clone(), row));
+        }
+        self.inserted(insert, next)
+    }
+
+    /// The keys of a new row that no other may have; those that ON CONFLICT names only, if `named`.
+    fn unique_keys(&self, insert: &Insert, named: bool) -> Result<Vec<(IndexRef, Vec<u8>)>> {
+        let table = &*insert.table;
+        let wanted = insert.conflict.as_ref().and_then(|conflict| conflict.index).filter(|_| named);
+        let unique = (0..table.secondary.len()).filter(|&number| table.desc.indexes[number].unique);
+        let primary = table.desc.primary_key.is_some().then_some(IndexRef::Primary);
+        let mut keys = Vec::new();
+        for index in primary.into_iter().chain(unique.map(IndexRef::Secondary)) {
+            if wanted.is_none_or(|wanted| wanted == index)
+                && let Some(key) = self.key_of(table, index, &insert.row)?
+            {
+                keys.push((index, key.to_vec()));
+            }
+        }
+        Ok(keys)
+    }
+
+    fn taken(&mut self, insert: &Insert) -> Result<Taken> {
+        for (index, key) in self.unique_keys(insert, true)? {
+            let id = insert.table.index_id(index);
+            let there = self
+                .worker()?
+                .get(id, &key, &Projection::existence(), |row, _| row)
+                .map_err(|error| self.context.engine_error(error))?;
+            let Some(parts) = &self.parts else { continue };
+            let gone = |row| parts.touched.get(&(insert.table.info.id, row)) == Some(&true);
+            if there.is_some_and(|row| !gone(row)) {
+                return Ok(Taken::There(index, key));
+            }
+            if parts.keys.contains(&(id, key)) {
+                return Ok(Taken::Proposed);
+            }
+        }
+        Ok(Taken::No)
+    }
+
+    /// Lets the changes of an UPDATE wait.
+    pub(super) fn update_apart(
+        &mut self,
+        table: &Arc<Table>,
+        columns: &[usize],
+        projection: &Projection,
+        changes: Vec<Change>,
+    ) {
+        if let Some(parts) = &mut self.parts {
+            let (columns, projection) = (columns.to_vec(), projection.clone());
+            parts.pending.push(Pending::Update { table: table.clone(), columns, projection, changes });
+        }
+    }
+
+    /// Lets the changes of a DELETE wait.
+    pub(super) fn delete_apart(&mut self, table: &Arc<Table>, changes: Vec<Change>) {
+        if let Some(parts) = &mut self.parts {
+            parts.pending.push(Pending::Delete(table.clone(), changes));
+        }
+    }
+
+    /// Writes what has waited for the end of the statement.
+    ///
+    /// # Errors
+    /// Those of the writes, and of what they break.
+    pub(crate) fn write_parts(&mut self) -> Result<()> {
+        let Some(parts) = self.parts.take() else { return Ok(()) };
+        for pending in parts.pending {
+            match pending {
+                Pending::Insert(table, row) => self.insert_moved(&table, &row)?,
+                Pending::Update { table, columns, projection, changes } => {
+                    let moves = columns.iter().any(|c| table.primary.iter().any(|part| part.position == *c));
+                    self.write_changes(&table, &columns, &projection, moves, &changes)?;
+                }
+                Pending::Delete(table, changes) => {
+                    for change in &changes {
+                        self.tick()?;
+                        self.delete_row(&table, change.row)?;
+                    }
+                }
+            }
+        }
+        self.check_references()
+    }
+
+    /// Rows of slots, for a change that waits.
+    pub(super) fn change(&self, row: RowId, old: &[Slot], new: &[Slot]) -> Change {
+        Change { row, old: self.copy(old), new: self.copy(new), returned: Box::default() }
+    }
+}
