@@ -7,8 +7,10 @@ use scaledb_base::{Error, Result, TableId, Timestamp};
 use scaledb_engine::{Cuts, ReadMark, RowId, TxnKind};
 use scaledb_index::btree::{Finger, LeafRead, LeafStamp};
 use scaledb_index::phantomlet::CellId;
+use scaledb_memory::{Domain, Private};
 use scaledb_row::{ColumnSet, GroupSet};
 use scaledb_storage::{Overflow, Record, Word};
+use scaledb_sync::Arc;
 use std::ops::Range;
 
 /// A record's group as it was read.
@@ -118,6 +120,9 @@ pub(crate) struct Mark {
 /// The running transaction of a worker. Its memory is reused from transaction to transaction.
 pub(crate) struct Txn {
     pub(crate) running: bool,
+    /// What of all this was accounted for, and how large it may grow, in words, before that is done again.
+    private: Private,
+    accounted: usize,
     /// Unique among all transactions of the process: the worker, and a count.
     pub(crate) serial: u64,
     pub(crate) kind: TxnKind,
@@ -166,6 +171,9 @@ const NUMBER_BITS: u32 = 24;
 const WRITES: usize = if cfg!(test) { 256 } else { MAX_WRITES };
 const _: () = assert!(MAX_WRITES <= 1 << NUMBER_BITS);
 
+/// A transaction accounts for its memory in steps of so many words: a MiB.
+const ACCOUNTED: usize = 1 << 17;
+
 /// A write_set of so many is searched one by one, behind the filter.
 const SCANNED: usize = if scaledb_sync::MODEL { 2 } else { 32 };
 
@@ -180,9 +188,11 @@ fn spread(x: u64) -> u64 {
 }
 
 impl Txn {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(domain: &Arc<Domain>) -> Self {
         Self {
             running: false,
+            private: Private::new(domain.clone()),
+            accounted: ACCOUNTED,
             serial: 0,
             kind: TxnKind::ReadWrite,
             snapshot: Timestamp::ZERO,
@@ -247,6 +257,26 @@ impl Txn {
             self.seen.shrink_to(KEPT / 4);
             self.writes.shrink_to(KEPT / 16);
         }
+        self.private.clear();
+        self.accounted = ACCOUNTED;
+    }
+
+    /// Before a write: takes what the transaction has grown by since the last time from the budget of all transactions.
+    #[cold]
+    fn account(&mut self, op: Op) -> Result<()> {
+        let bytes = self.images.len() * size_of::<u64>()
+            + self.writes.len() * (size_of::<Write>() + size_of::<Held>())
+            + self.reads.len() * size_of::<Read>()
+            + self.keys.len();
+        self.private.raise_to(bytes, op == Op::Delete)?;
+        self.accounted = self.words() + ACCOUNTED;
+        Ok(())
+    }
+
+    /// About how large it is.
+    #[inline]
+    fn words(&self) -> usize {
+        self.images.len() + 32 * self.writes.len() + 4 * self.reads.len()
     }
 
     /// Remembers the words of a record's groups.
@@ -356,10 +386,13 @@ impl Txn {
     /// Adds a write. Returns its number.
     ///
     /// # Errors
-    /// [`Error::TooManyWrites`].
+    /// [`Error::TooManyWrites`], [`Error::OutOfMemory`].
     pub(crate) fn push_write(&mut self, write: Write) -> Result<usize> {
         if self.writes.len() >= WRITES {
             return Err(Error::TooManyWrites { limit: MAX_WRITES });
+        }
+        if self.words() > self.accounted {
+            self.account(write.op)?;
         }
         match write.record {
             Some(record) => self.filter |= Self::bit(record.raw()),

@@ -97,7 +97,8 @@ impl AccWorker {
             random: id + 1,
         };
         let log = shared.log().map(|log| log.writer(local.id()));
-        Self { shared, local, txn: Box::new(Txn::new()), state, log }
+        let txn = Box::new(Txn::new(&shared.domain));
+        Self { shared, local, txn, state, log }
     }
 
     #[inline]

@@ -34,8 +34,9 @@ pub enum Consistency {
 /// Settings of a [`Cicada`](crate::Cicada) database. The default suits most uses.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Bytes that rows and indexes may take. Beyond, writes fail with
-    /// [`OutOfMemory`](scaledb_base::Error::OutOfMemory).
+    /// Bytes that rows and indexes may take: by default, six tenths of what the machine or the control group of the
+    /// process has. Beyond, writes fail with [`OutOfMemory`](scaledb_base::Error::OutOfMemory); a part is kept for
+    /// deletes and updates in place. What running transactions remember may take a third as much, beside this.
     pub memory_budget: u64,
     /// Bytes of memory to take from the system when the database is opened, and to keep ready.
     pub reserve: u64,
@@ -70,7 +71,7 @@ impl Default for Config {
     fn default() -> Self {
         let model = scaledb_sync::MODEL;
         Self {
-            memory_budget: u64::MAX,
+            memory_budget: if model { u64::MAX } else { scaledb_log::machine::default_budget() },
             reserve: 0,
             clock: None,
             clocks: Clocks::default(),

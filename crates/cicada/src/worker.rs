@@ -268,7 +268,8 @@ impl CicadaWorker {
             random: id.index() as u64 + 1,
         };
         let log = shared.log().map(|log| log.writer(id));
-        Self { shared, log, local, txn: Box::new(Txn::new()), state }
+        let txn = Box::new(Txn::new(&shared.domain));
+        Self { shared, log, local, txn, state }
     }
 
     /// This worker's next transactions come after the one with this timestamp, whoever ran it: what

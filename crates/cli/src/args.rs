@@ -126,7 +126,7 @@ pub(crate) struct ServeArgs {
     /// Keep the database in this directory [default: in memory only]
     #[arg(long, value_name = "DIRECTORY")]
     pub(crate) data: Option<PathBuf>,
-    /// Mebibytes that rows and indexes may take [default: what the machine has]
+    /// Mebibytes that rows and indexes may take [default: six tenths of what the machine or its cgroup has]
     #[arg(long, value_name = "MIB")]
     pub(crate) memory: Option<u64>,
     /// What is logged to the standard error: error, warn, info, debug

@@ -25,7 +25,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result {
         LogFormat::Json => log.json().flatten_event(true).init(),
     }
     let config = config(args)?;
-    let memory = args.memory.map_or(u64::MAX, |mebibytes| mebibytes.saturating_mul(1 << 20));
+    let memory = args
+        .memory
+        .map_or_else(scaledb_log::machine::default_budget, |mebibytes| mebibytes.saturating_mul(1 << 20));
     let durability = config.data.as_deref().map(durability).transpose()?;
     match config.engine {
         EngineKind::Acc => {

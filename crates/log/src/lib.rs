@@ -25,6 +25,7 @@ mod flush;
 mod housekeeping;
 mod layout;
 mod log;
+pub mod machine;
 mod manifest;
 mod name;
 mod options;

@@ -3,6 +3,7 @@
 use crate::arena::{Arena, Exchange, LARGE, block_bytes};
 use crate::faults::Faults;
 use crate::pages::{CHUNK, Chunk};
+use crate::private::PrivateBudget;
 use crate::purpose::{Purpose, reserve_of};
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_base::{Error, Result, WorkerId};
@@ -47,6 +48,7 @@ pub struct Domain {
     exchange: Exchange,
     /// What is taken beyond the limit of growth.
     reserved: Mutex<Arena>,
+    private: PrivateBudget,
     faults: Faults,
 }
 
@@ -89,8 +91,13 @@ impl Domain {
             orphans: Mutex::new(Vec::new()),
             exchange: Exchange::new(),
             reserved: Mutex::new(Arena::new()),
+            private: PrivateBudget::new(budget),
             faults: Faults::new(),
         })
+    }
+
+    pub(crate) fn private(&self) -> &PrivateBudget {
+        &self.private
     }
 
     pub(crate) fn exchange(&self) -> &Exchange {

@@ -18,8 +18,10 @@ mod arena;
 mod domain;
 mod faults;
 mod pages;
+mod private;
 mod purpose;
 
 pub use arena::{LARGE, block_bytes};
 pub use domain::{Domain, IDLE, Local};
+pub use private::Private;
 pub use purpose::Purpose;

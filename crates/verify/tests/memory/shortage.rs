@@ -189,3 +189,33 @@ fn cicada_at_its_budget_deletes_updates_and_takes_rows_of_other_sizes() {
         at_the_budget(&db, db.memory(), access);
     }
 }
+
+/// What a transaction remembers is bounded, too, and is there for the next one when it has failed.
+fn a_large_transaction<E: Engine>(engine: &E) {
+    let t = Table::create(engine, "t", Kind { indexes: false, ..Kind::new(Access::Hashed, None) }).unwrap();
+    let (mut worker, mut other) = (engine.worker().unwrap(), engine.worker().unwrap());
+    let text = text_of(31 * 40);
+    let insert = |w: &mut E::Worker, ids: std::ops::Range<i32>| {
+        ids.into_iter().find_map(|id| w.insert(t.id_of(0), &t.row(id, &Row::default(), &text)).err())
+    };
+    for _ in 0..2 {
+        worker.begin(TxnKind::ReadWrite).unwrap();
+        let error = insert(&mut worker, 0..1_000_000);
+        assert!(matches!(error, Some(Error::OutOfMemory { .. })), "{}: {error:?}", engine.name());
+        // beside it, there is little left, but for small ones enough
+        other.run(TxnKind::ReadWrite, |w| insert(w, 0..10).map_or(Ok(()), Err)).unwrap();
+        other
+            .run(TxnKind::ReadWrite, |w| {
+                (0..10).try_for_each(|id| w.delete(t.id_of(0), &t.key(id)).map(|_| ()))
+            })
+            .unwrap();
+        worker.rollback();
+    }
+}
+
+#[test]
+fn a_transaction_that_remembers_too_much_fails_alone() {
+    a_large_transaction(&Acc::open(Config { memory_budget: LIMIT, ..Config::default() }).unwrap());
+    let config = scaledb_cicada::Config { memory_budget: LIMIT, ..scaledb_cicada::Config::default() };
+    a_large_transaction(&Cicada::open(config).unwrap());
+}
