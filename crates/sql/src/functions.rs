@@ -1,8 +1,10 @@
 //! Functions as plans hold them: those of values, of the session, aggregates, and those that return sets.
 
 use crate::plan::expr::Expr;
+use scaledb_types::array::MAX_DIMENSIONS;
 use scaledb_types::func::{Call, Fast, Resolved, Volatility};
-use scaledb_types::{Array, Base, Cast, Env, Function, Result, SqlError, Type, Value};
+use scaledb_types::{Array, Base, Cast, Dimension, Env, Function, Interval, Result, SqlError, Type, Value};
+use std::cmp::Ordering;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ enum Scalar {
     /// An element of an array.
     Subscript,
     /// A part of an array.
-    Slice,
+    Slice(u16),
 }
 
 impl PartialEq for Scalar {
@@ -34,7 +36,8 @@ impl PartialEq for Scalar {
             }
             (Self::Cast(a), Self::Cast(b)) => a == b,
             (Self::Narrow(a), Self::Narrow(b)) => a == b,
-            (Self::Subscript, Self::Subscript) | (Self::Slice, Self::Slice) => true,
+            (Self::Subscript, Self::Subscript) => true,
+            (Self::Slice(a), Self::Slice(b)) => a == b,
             _ => false,
         }
     }
@@ -64,12 +67,13 @@ impl ScalarFn {
         Self(Arc::new(Scalar::Narrow(ty)))
     }
 
-    pub(crate) fn subscript(_element: Type) -> Self {
+    pub(crate) fn subscript() -> Self {
         Self(Arc::new(Scalar::Subscript))
     }
 
-    pub(crate) fn slice(_ty: Type) -> Self {
-        Self(Arc::new(Scalar::Slice))
+    /// A slice; each bit of `given` is a bound that is there.
+    pub(crate) fn slice(given: u16) -> Self {
+        Self(Arc::new(Scalar::Slice(given)))
     }
 
     /// The name for EXPLAIN.
@@ -82,7 +86,11 @@ impl ScalarFn {
             Scalar::Function { function, .. } => format!("{}({})", function.name, args.join(", ")),
             Scalar::Cast(cast) => format!("({})::{}", args.join(", "), cast.to),
             Scalar::Narrow(_) => args.join(", "),
-            Scalar::Subscript | Scalar::Slice => format!("{}[{}]", args[0], args[1..].join(":")),
+            Scalar::Subscript => format!("{}[{}]", args[0], args[1..].join("][")),
+            Scalar::Slice(_) => {
+                let bounds: Vec<String> = args[1..].chunks(2).map(|bounds| bounds.join(":")).collect();
+                format!("{}[{}]", args[0], bounds.join("]["))
+            }
         }
     }
 
@@ -110,8 +118,8 @@ impl ScalarFn {
             }
             Scalar::Cast(cast) => cast.apply(&args[0], env),
             Scalar::Narrow(ty) => Ok(narrow(&args[0], *ty)),
-            Scalar::Subscript => Ok(subscript(&args[0], &args[1])),
-            Scalar::Slice => slice(args),
+            Scalar::Subscript => Ok(subscript(args)),
+            Scalar::Slice(given) => slice(args, *given),
         }
     }
 
@@ -170,24 +178,73 @@ fn narrow(value: &Value, ty: Type) -> Value {
     }
 }
 
-fn subscript(array: &Value, index: &Value) -> Value {
-    let (Value::Array(array), Some(index)) = (array, index.as_i64()) else { return Value::Null };
-    let [dimension] = array.dimensions() else { return Value::Null };
-    let at = index - i64::from(dimension.lower);
-    usize::try_from(at).ok().and_then(|at| array.values().get(at)).cloned().unwrap_or_default()
+/// `array[i]`, `array[i][j]`.
+fn subscript(args: &[Value]) -> Value {
+    let Value::Array(array) = &args[0] else { return Value::Null };
+    let mut subscripts = [0; MAX_DIMENSIONS];
+    for (subscript, arg) in subscripts.iter_mut().zip(&args[1..]) {
+        let Some(number) = arg.as_i64().and_then(|number| i32::try_from(number).ok()) else {
+            return Value::Null;
+        };
+        *subscript = number;
+    }
+    array.get(&subscripts[..args.len() - 1]).clone()
 }
 
-fn slice(args: &[Value]) -> Result<Value> {
+/// `array[1:2]`, `array[1:2][:3]`; bits of `given` say which bounds are there. The result counts from 1.
+fn slice(args: &[Value], given: u16) -> Result<Value> {
     let Value::Array(array) = &args[0] else { return Ok(Value::Null) };
-    let [dimension] = array.dimensions() else {
-        return Ok(Value::Array(Arc::new(Array::new(array.element(), Vec::new()))));
+    let bounds = &args[1..];
+    if bounds.iter().enumerate().any(|(at, bound)| given & 1 << at != 0 && bound.is_null()) {
+        return Ok(Value::Null);
+    }
+    let dimensions = array.dimensions();
+    let empty = || Ok(Value::Array(Arc::new(Array::new(array.element(), Vec::new()))));
+    if bounds.len() / 2 > dimensions.len() {
+        return empty();
+    }
+    // the first element of each dimension, from zero, and how many there are
+    let mut parts = [(0usize, 0usize); MAX_DIMENSIONS];
+    let mut out = Vec::with_capacity(dimensions.len());
+    for (at, dimension) in dimensions.iter().enumerate() {
+        let lowest = i64::from(dimension.lower);
+        let highest = lowest + i64::from(dimension.len) - 1;
+        let bound = |number: usize| bounds.get(number).and_then(Value::as_i64);
+        let from = bound(at * 2).unwrap_or(lowest).max(lowest);
+        let to = bound(at * 2 + 1).unwrap_or(highest).min(highest);
+        if from > to {
+            return empty();
+        }
+        parts[at] = ((from - lowest) as usize, (to - from + 1) as usize);
+        out.push(Dimension { len: (to - from + 1) as i32, lower: 1 });
+    }
+    let mut values = Vec::with_capacity(out.iter().map(|dimension| dimension.len as usize).product());
+    let mut offset = 0;
+    cut(array.values(), dimensions, &parts, &mut offset, true, &mut values);
+    Ok(Value::Array(Arc::new(Array::with_dimensions(array.element(), out, values)?)))
+}
+
+/// Copies what is within the parts; `at` is the element that a dimension begins with.
+fn cut(
+    values: &[Value],
+    dimensions: &[Dimension],
+    parts: &[(usize, usize)],
+    at: &mut usize,
+    within: bool,
+    out: &mut Vec<Value>,
+) {
+    let Some((first, rest)) = dimensions.split_first() else {
+        if within {
+            out.push(values[*at].clone());
+        }
+        *at += 1;
+        return;
     };
-    let lower = i64::from(dimension.lower);
-    let from = args[1].as_i64().unwrap_or(lower).max(lower) - lower;
-    let to = args[2].as_i64().unwrap_or(i64::MAX - 1).saturating_sub(lower).saturating_add(1);
-    let to = to.clamp(0, array.values().len() as i64);
-    let values = if from < to { array.values()[from as usize..to as usize].to_vec() } else { Vec::new() };
-    Ok(Value::Array(Arc::new(Array::new(array.element(), values))))
+    let (from, count) = parts[0];
+    for number in 0..first.len as usize {
+        let inside = within && (from..from + count).contains(&number);
+        cut(values, rest, &parts[1..], at, inside, out);
+    }
 }
 
 /// A function of the session or the catalog.
@@ -472,11 +529,18 @@ impl SetFn {
                     _ => Value::Numeric(1i64.into()),
                 };
                 let step = args.get(2).unwrap_or(&one);
-                let second = add.call(env, &[args[0].clone(), step.clone()])?;
-                let up = match second.cmp(&args[0]) {
-                    std::cmp::Ordering::Greater => true,
-                    std::cmp::Ordering::Less => false,
-                    std::cmp::Ordering::Equal => {
+                for (value, what) in args.iter().zip(["start value", "stop value", "step size"]) {
+                    if let Value::Numeric(number) = value
+                        && !number.is_finite()
+                    {
+                        let is = if number.is_nan() { "NaN" } else { "infinity" };
+                        return Err(SqlError::invalid_parameter(format!("{what} cannot be {is}")));
+                    }
+                }
+                let up = match sign_of(step) {
+                    Ordering::Greater => true,
+                    Ordering::Less => false,
+                    Ordering::Equal => {
                         return Err(SqlError::invalid_parameter("step size cannot equal zero"));
                     }
                 };
@@ -488,13 +552,25 @@ impl SetFn {
                     }
                     match following {
                         Ok(following) => at = following,
-                        // the series ends where the type does
-                        Err(_) => break,
+                        // a series of integers ends where the type does
+                        Err(_) if matches!(ty.base, Base::Int4 | Base::Int8) => break,
+                        Err(error) => return Err(error),
                     }
                 }
             }
         }
         done
+    }
+}
+
+/// On which side of zero a step is.
+fn sign_of(step: &Value) -> Ordering {
+    match step {
+        Value::Int4(v) => v.cmp(&0),
+        Value::Int8(v) => v.cmp(&0),
+        Value::Numeric(v) => v.signum().unwrap_or(0).cmp(&0),
+        Value::Interval(v) => v.cmp(&Interval::default()),
+        _ => Ordering::Equal,
     }
 }
 

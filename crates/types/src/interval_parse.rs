@@ -232,7 +232,12 @@ fn read(fields: &[Field], range: Option<i32>) -> Parsed<Interval> {
                     let (whole, part) = body.split_once('.').unwrap_or((body, ""));
                     let whole = if whole.is_empty() { 0 } else { int(whole)? };
                     let part = fraction(part)? * sign as f64;
-                    sum.add(unit.unwrap_or_else(|| default_unit(range)), whole * sign, part)?;
+                    let own = unit.unwrap_or_else(|| default_unit(range));
+                    sum.add(own, whole * sign, part)?;
+                    // what stands before hours is days
+                    if own == Unit::Hour {
+                        unit = Some(Unit::Day);
+                    }
                 }
                 any = true;
             }

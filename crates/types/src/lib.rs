@@ -13,6 +13,7 @@
 //! A [`Value`] does not know its [`Type`]: the binder does, once per statement. Text compares by bytes, which is the
 //! "C" collation. Nothing here does I/O or knows of tables; what a session sets is in [`Env`].
 
+mod abbreviations;
 pub mod aggregate;
 pub mod array;
 mod array_text;

@@ -1,5 +1,6 @@
 //! Time zones: names of the tz database, which is compiled in, and fixed offsets.
 
+use crate::abbreviations;
 use crate::calendar::{self, DAY_MICROS};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone, TimeZoneDatabase};
 use std::fmt;
@@ -26,11 +27,13 @@ pub struct Zone {
     name: Name,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 enum Name {
     /// The tz database knows it.
     Database,
     Fixed,
+    /// An abbreviation that has meant several offsets, in upper case: the zone says what it meant at a time.
+    Changed(String),
 }
 
 impl Zone {
@@ -49,6 +52,33 @@ impl Zone {
         Some(Self { zone: DATABASE.get(name).ok()?, name: Name::Database })
     }
 
+    /// The zone that an abbreviation such as `CET` or `MSK` means, in any case; None if it is none.
+    pub(crate) fn abbreviated(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        if let Ok(at) = abbreviations::FIXED.binary_search_by_key(&name.as_str(), |(known, _)| known) {
+            return Self::fixed(abbreviations::FIXED[at].1);
+        }
+        let changed = &abbreviations::CHANGED;
+        let at = changed.binary_search_by_key(&name.as_str(), |(known, _)| known).ok()?;
+        Some(Self { zone: Self::named(changed[at].1)?.zone, name: Name::Changed(name.to_ascii_uppercase()) })
+    }
+
+    /// What an abbreviation means at a time in UTC: what it did last by then, or else first. If it never did, which is so
+    /// of names that the tz database has given up, the zone's own offset.
+    fn meaning(&self, abbreviation: &str, utc_micros: i64) -> i32 {
+        /// Zones with rules have transitions for ever.
+        const MAX_TRANSITIONS: usize = 400;
+        let at = instant(utc_micros);
+        let now = self.zone.to_offset_info(at);
+        if now.abbreviation() == abbreviation {
+            return now.offset().seconds();
+        }
+        let means = |t: &jiff::tz::TimeZoneTransition<'_>| t.abbreviation() == abbreviation;
+        let before = self.zone.preceding(at).take(MAX_TRANSITIONS).find(means);
+        let known = before.or_else(|| self.zone.following(at).take(MAX_TRANSITIONS).find(means));
+        known.map_or(now.offset(), |transition| transition.offset()).seconds()
+    }
+
     /// A fixed offset in seconds east of UTC.
     pub fn fixed(seconds: i32) -> Option<Self> {
         let zone = TimeZone::fixed(Offset::from_seconds(seconds).ok()?);
@@ -64,6 +94,7 @@ impl Zone {
     pub fn name(&self) -> String {
         match &self.name {
             Name::Database => self.zone.iana_name().unwrap_or("UTC").to_owned(),
+            Name::Changed(name) => name.clone(),
             Name::Fixed => {
                 let east = self.zone.to_offset(jiff::Timestamp::UNIX_EPOCH).seconds();
                 let mut name = String::from("<");
@@ -78,12 +109,16 @@ impl Zone {
 
     /// The offset in seconds east of UTC at a time.
     pub fn offset_at(&self, utc_micros: i64) -> i32 {
-        self.zone.to_offset(instant(utc_micros)).seconds()
+        match &self.name {
+            Name::Changed(name) => self.meaning(name, utc_micros),
+            _ => self.zone.to_offset(instant(utc_micros)).seconds(),
+        }
     }
 
     /// The abbreviation at a time, such as `CEST`.
     pub fn abbreviation_at(&self, utc_micros: i64) -> String {
-        match self.name {
+        match &self.name {
+            Name::Changed(name) => name.clone(),
             Name::Fixed => {
                 let mut name = String::new();
                 write_offset(self.offset_at(utc_micros), &mut name);
@@ -121,7 +156,12 @@ impl Zone {
             AmbiguousOffset::Gap { before, .. } => before,
             AmbiguousOffset::Fold { after, .. } => after,
         };
-        offset.seconds()
+        match &self.name {
+            Name::Changed(name) => {
+                self.meaning(name, local_micros.saturating_sub(i64::from(offset.seconds()) * SECOND))
+            }
+            _ => offset.seconds(),
+        }
     }
 
     /// The local time at a time in UTC. None if it is out of range.
@@ -172,66 +212,6 @@ pub(crate) fn is_offset(seconds: i32) -> bool {
     seconds.unsigned_abs() < (MAX_OFFSET_HOURS as u32 + 1) * 3_600
 }
 
-/// The offset in seconds east of UTC of an abbreviation that means one, whatever the date.
-pub(crate) fn abbreviation(name: &str) -> Option<i32> {
-    /// The common ones of PostgreSQL's default set.
-    const KNOWN: [(&str, i32); 44] = [
-        ("acdt", 37_800),
-        ("acst", 34_200),
-        ("adt", -10_800),
-        ("aedt", 39_600),
-        ("aest", 36_000),
-        ("akdt", -28_800),
-        ("akst", -32_400),
-        ("art", -10_800),
-        ("ast", -14_400),
-        ("awst", 28_800),
-        ("bst", 3_600),
-        ("brst", -7_200),
-        ("brt", -10_800),
-        ("cdt", -18_000),
-        ("cest", 7_200),
-        ("cet", 3_600),
-        ("clst", -10_800),
-        ("cst", -21_600),
-        ("eat", 10_800),
-        ("edt", -14_400),
-        ("eest", 10_800),
-        ("eet", 7_200),
-        ("est", -18_000),
-        ("gmt", 0),
-        ("hkt", 28_800),
-        ("hst", -36_000),
-        ("idt", 10_800),
-        ("ist", 7_200),
-        ("jst", 32_400),
-        ("kst", 32_400),
-        ("mdt", -21_600),
-        ("mest", 7_200),
-        ("met", 3_600),
-        ("msk", 10_800),
-        ("mst", -25_200),
-        ("ndt", -9_000),
-        ("nst", -12_600),
-        ("nzdt", 46_800),
-        ("nzst", 43_200),
-        ("pdt", -25_200),
-        ("pst", -28_800),
-        ("utc", 0),
-        ("wet", 0),
-        ("z", 0),
-    ];
-    let name = name.to_ascii_lowercase();
-    match name.as_str() {
-        "zulu" | "ut" => Some(0),
-        "sast" => Some(7_200),
-        "pkt" => Some(18_000),
-        "sgt" => Some(28_800),
-        "west" => Some(3_600),
-        _ => KNOWN.iter().find(|(known, _)| *known == name).map(|(_, offset)| *offset),
-    }
-}
-
 impl fmt::Debug for Zone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name())
@@ -240,6 +220,6 @@ impl fmt::Debug for Zone {
 
 impl PartialEq for Zone {
     fn eq(&self, other: &Self) -> bool {
-        self.zone == other.zone
+        self.zone == other.zone && self.name == other.name
     }
 }

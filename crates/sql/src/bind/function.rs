@@ -130,11 +130,18 @@ impl Binder<'_> {
                 let second = args.pop();
                 let first = args.pop();
                 if let (Some(first), Some(second)) = (first, second) {
+                    // the result is what the operator compares on its left
+                    let own = first.ty;
+                    let left = resolve_operator("=", Some(own), second.ty)?.args.first().copied();
                     let equal = self.comparison("=", first.clone(), second)?;
-                    let first = if first.ty.base == Base::Unknown {
-                        self.coerce(first, Type::TEXT, Context::Implicit)?
-                    } else {
-                        first
+                    let first = match left {
+                        Some(left) if left.base != own.base && !left.array => {
+                            self.coerce(first, left, Context::Implicit)?
+                        }
+                        _ if own.base == Base::Unknown => {
+                            self.coerce(first, Type::TEXT, Context::Implicit)?
+                        }
+                        _ => first,
                     };
                     let null = Expr::Const(Value::Null);
                     return Ok(Typed::new(

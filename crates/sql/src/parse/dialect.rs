@@ -5,10 +5,11 @@
 //! seems calls [`Dialect::parse_prefix`] about once for each operand; one that needs much more is refused.
 
 use super::sequence;
-use sqlparser::ast::{ColumnOption, Expr, Statement};
+use sqlparser::ast::{ColumnOption, Expr, Interval, Statement, Value};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
 use std::any::TypeId;
 use std::cell::Cell;
 
@@ -43,10 +44,16 @@ impl Dialect for Bounded {
         POSTGRES.dialect()
     }
 
-    fn parse_prefix(&self, _: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         let left = self.left.get();
         self.left.set(left.saturating_sub(1));
-        (left == 0).then_some(Err(ParserError::RecursionLimitExceeded))
+        if left == 0 {
+            return Some(Err(ParserError::RecursionLimitExceeded));
+        }
+        // the parser forgets the digits that stand before the text
+        let precise = matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::INTERVAL)
+            && parser.peek_nth_token_ref(1).token == Token::LParen;
+        precise.then(|| interval(parser)).flatten()
     }
 
     /// `a IS DISTINCT FROM b` ends where `b` does: the parser would take all that follows, `OR c` as well.
@@ -154,6 +161,28 @@ impl Dialect for Bounded {
         supports_xml_expressions,
         supports_comment_optimizer_hint,
     }
+}
+
+/// `interval(3) '1.23456 seconds'`; `None` if it is something else.
+fn interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let (Token::Number(digits, _), Token::RParen, Token::SingleQuotedString(text)) = (
+        &parser.peek_nth_token_ref(2).token,
+        &parser.peek_nth_token_ref(3).token,
+        &parser.peek_nth_token_ref(4).token,
+    ) else {
+        return None;
+    };
+    let (digits, text) = (digits.parse().ok()?, Value::SingleQuotedString(text.clone()));
+    for _ in 0..5 {
+        parser.next_token();
+    }
+    Some(Ok(Expr::Interval(Interval {
+        value: Box::new(Expr::value(text)),
+        leading_field: None,
+        leading_precision: None,
+        last_field: None,
+        fractional_seconds_precision: Some(digits),
+    })))
 }
 
 /// Whether an expression is `x IS ..`.

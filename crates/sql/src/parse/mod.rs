@@ -3,6 +3,7 @@
 mod dialect;
 pub mod lex;
 pub(crate) mod locking;
+mod nesting;
 pub(crate) mod normalize;
 mod sequence;
 mod unknown;
@@ -36,6 +37,9 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
     if text.len() > MAX_BYTES {
         let what = format!("a statement has at most {MAX_BYTES} bytes");
         return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
+    }
+    if nesting::is_deeper_than(MAX_NESTING, text) {
+        return Err(crate::bind::too_deep());
     }
     let dialect = dialect::Bounded::new(text);
     let mut parser = parser(&dialect, text)?;

@@ -62,7 +62,8 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
             }
             // a sign or a cast behind an operator belongs to the literal's surroundings
             Kind::Number | Kind::Text
-                if stands_free(before, text, lists.last().copied().unwrap_or(false)) =>
+                if stands_free(before, text, lists.last().copied().unwrap_or(false))
+                    && !(before.is_sign(text, "-") && is_magnitude_of_smallest(token.of(text))) =>
             {
                 if found.values.len() >= MAX_LITERALS {
                     return None;
@@ -84,6 +85,11 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
     }
     found.text.push_str(&text[copied..]);
     Some(found)
+}
+
+/// Whether the number has a smaller type with a minus than without.
+fn is_magnitude_of_smallest(number: &str) -> bool {
+    matches!(number, "2147483648" | "9223372036854775808")
 }
 
 fn stands_free(before: Token, text: &str, in_list: bool) -> bool {

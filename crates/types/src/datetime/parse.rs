@@ -535,10 +535,7 @@ pub(crate) fn parse_offset(text: &str) -> Parsed<i32> {
 
 /// The zone of an abbreviation or a name.
 pub(crate) fn named_zone(name: &str) -> Option<Zone> {
-    match zone::abbreviation(name) {
-        Some(offset) => Zone::fixed(offset),
-        None => Zone::named(name),
-    }
+    Zone::abbreviated(name).or_else(|| Zone::named(name))
 }
 
 /// `YYYY-MM-DD`, and what follows it: the form that nearly all texts have.

@@ -104,7 +104,7 @@ fn age(a: i64, b: i64) -> Result<Interval> {
     }
     while days < 0 {
         // a day is borrowed from the month that the earlier time is in
-        days += if sign > 0 { calendar::days_in_month(y2, m2) } else { calendar::days_in_month(y1, m1) };
+        days += calendar::days_in_month(y2, m2);
         months -= 1;
     }
     Ok(Interval::new((months * sign) as i32, (days * sign) as i32, micros * sign))

@@ -4,6 +4,7 @@ use super::args::code;
 use super::{Fast, Registry};
 use crate::error::{Result, SqlError, SqlState};
 use rand::Rng;
+use std::f64::consts::LN_2;
 
 #[cold]
 fn overflow() -> SqlError {
@@ -158,6 +159,13 @@ fn width_bucket(v: f64, low: f64, high: f64, count: i32) -> Result<i32> {
     }
 }
 
+/// Beyond this, the inverse hyperbolic functions are a logarithm, and their usual formulas overflow.
+const LARGE: f64 = 268_435_456.0;
+
+fn asinh(a: f64) -> f64 {
+    if a.is_finite() && a.abs() > LARGE { (a.abs().ln() + LN_2).copysign(a) } else { a.asinh() }
+}
+
 pub(super) fn register(r: &mut Registry) {
     r.fast(Fast::Float8(float8::add), "+(float8,float8) float8", code!(|a: f64, b: f64| float8::add(a, b)));
     r.fast(Fast::Float8(float8::sub), "-(float8,float8) float8", code!(|a: f64, b: f64| float8::sub(a, b)));
@@ -215,10 +223,14 @@ pub(super) fn register(r: &mut Registry) {
     r.add("sinh(float8) float8", code!(|a: f64| Ok(a.sinh())));
     r.add("cosh(float8) float8", code!(|a: f64| Ok(a.cosh())));
     r.add("tanh(float8) float8", code!(|a: f64| Ok(a.tanh())));
-    r.add("asinh(float8) float8", code!(|a: f64| Ok(a.asinh())));
+    r.add("asinh(float8) float8", code!(|a: f64| Ok(asinh(a))));
     r.add(
         "acosh(float8) float8",
-        code!(|a: f64| if a < 1.0 { Err(input_out_of_range()) } else { Ok(a.acosh()) }),
+        code!(|a: f64| if a < 1.0 {
+            Err(input_out_of_range())
+        } else {
+            Ok(if a > LARGE { a.ln() + LN_2 } else { a.acosh() })
+        }),
     );
     r.add("atanh(float8) float8", code!(|a: f64| unit(a, f64::atanh)));
     r.add("degrees(float8) float8", code!(|a: f64| finite(a / (std::f64::consts::PI / 180.0), a)));

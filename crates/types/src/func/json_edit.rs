@@ -122,17 +122,33 @@ fn check_scalar(json: &Json, message: &'static str) -> Result<()> {
     if matches!(json, Json::Object(_) | Json::Array(_)) { Ok(()) } else { Err(bad(message)) }
 }
 
+/// A path has one dimension.
+fn check_path(path: &Array) -> Result<()> {
+    if path.dimensions().len() > 1 {
+        let message = "wrong number of array subscripts";
+        return Err(SqlError::new(SqlState::ARRAY_ELEMENT_ERROR, message));
+    }
+    Ok(())
+}
+
 fn set(json: &Json, path: &Array, value: &Json, create: bool) -> Result<Value> {
+    check_path(path)?;
     check_scalar(json, "cannot set path in scalar")?;
+    // nothing to replace in what is empty
+    if !create && matches!(json, Json::Array(elements) if elements.is_empty()) {
+        return Ok(Value::jsonb(json.clone()));
+    }
     edit(json, &path_of(path), 0, Edit::Set(value, create)).map(Value::jsonb)
 }
 
 fn insert(json: &Json, path: &Array, value: &Json, after: bool) -> Result<Value> {
+    check_path(path)?;
     check_scalar(json, "cannot set path in scalar")?;
     edit(json, &path_of(path), 0, Edit::Insert(value, after)).map(Value::jsonb)
 }
 
 fn delete_path(json: &Json, path: &Array) -> Result<Value> {
+    check_path(path)?;
     check_scalar(json, "cannot delete path in scalar")?;
     edit(json, &path_of(path), 0, Edit::Delete).map(Value::jsonb)
 }
@@ -143,6 +159,7 @@ pub(super) fn register(r: &mut Registry) {
     r.add(
         "-(jsonb,text[]) jsonb",
         code!(|j: &Json, keys: &Array| {
+            check_path(keys)?;
             let keys: Vec<&str> = path_of(keys).into_iter().flatten().collect();
             delete_keys(j, &keys).map(Value::jsonb)
         }),

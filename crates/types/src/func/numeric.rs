@@ -6,8 +6,10 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::numeric::Numeric;
 use crate::value::Value;
 
-/// Digits that `round` and `trunc` keep at most, either side of the point.
-const MAX_ROUND: i32 = 2_000;
+/// Digits behind the point that `round` and `trunc` keep at most, and those before it that they take away at most: one
+/// more than a number has.
+const MAX_ROUND: i32 = 16_383;
+const MIN_ROUND: i32 = -131_073;
 
 fn sign(v: &Numeric) -> Numeric {
     v.signum().map_or(Numeric::NaN, Numeric::from)
@@ -80,13 +82,10 @@ pub(super) fn register(r: &mut Registry) {
     r.add("floor(numeric) numeric", code!(|a: &Numeric| a.floor()));
     r.add("round(numeric) numeric", code!(|a: &Numeric| a.round(0)));
     r.add("trunc(numeric) numeric", code!(|a: &Numeric| Ok(a.trunc(0))));
-    r.add(
-        "round(numeric,int4) numeric",
-        code!(|a: &Numeric, n: i32| a.round(n.clamp(-MAX_ROUND, MAX_ROUND))),
-    );
+    r.add("round(numeric,int4) numeric", code!(|a: &Numeric, n: i32| a.round(n.clamp(MIN_ROUND, MAX_ROUND))));
     r.add(
         "trunc(numeric,int4) numeric",
-        code!(|a: &Numeric, n: i32| Ok(a.trunc(n.clamp(-MAX_ROUND, MAX_ROUND)))),
+        code!(|a: &Numeric, n: i32| Ok(a.trunc(n.clamp(MIN_ROUND, MAX_ROUND)))),
     );
     r.add("sqrt(numeric) numeric", code!(|a: &Numeric| a.sqrt()));
     r.add("exp(numeric) numeric", code!(|a: &Numeric| a.exp()));

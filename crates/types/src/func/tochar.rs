@@ -4,7 +4,7 @@ use super::Registry;
 use super::args::{Timestamp, Timestamptz, code};
 use crate::calendar::{self, HOUR_MICROS, MINUTE_MICROS, SECOND_MICROS};
 use crate::env::Env;
-use crate::error::Result;
+use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::zone::Zone;
 use std::fmt::Write as _;
@@ -346,6 +346,23 @@ fn print_tz(utc: i64, zone: &Zone, text: &str) -> Option<String> {
     print(local, Some((offset, zone.abbreviation_at(utc))), text)
 }
 
+/// An interval by a template, which must not ask for a place in the calendar.
+fn print_interval(v: Interval, text: &str) -> Result<Option<String>> {
+    let of_calendar = |node: &Node| {
+        const KEYS: [&str; 18] = [
+            "AD", "A.D.", "BC", "B.C.", "MONTH", "Month", "MON", "Mon", "DAY", "Day", "DY", "Dy", "D", "ID",
+            "TZ", "TZH", "TZM", "OF",
+        ];
+        matches!(node, Node::Field { key, .. } if KEYS.contains(key))
+    };
+    if template(text).iter().any(of_calendar) {
+        let message = "invalid format specification for an interval value";
+        let error = SqlError::new(SqlState::INVALID_DATETIME_FORMAT, message);
+        return Err(error.hint("Intervals are not tied to specific calendar dates."));
+    }
+    Ok((!text.is_empty()).then(|| Moment::of_interval(v).print(text)))
+}
+
 fn to_char_tz(v: Timestamptz, text: &str, env: &Env) -> Result<Option<String>> {
     Ok(print_tz(v.0, &env.zone, text))
 }
@@ -353,8 +370,5 @@ fn to_char_tz(v: Timestamptz, text: &str, env: &Env) -> Result<Option<String>> {
 pub(super) fn register(r: &mut Registry) {
     r.stable("to_char(timestamp,text) text", code!(|v: Timestamp, t: &str| Ok(print(v.0, None, t))));
     r.stable("to_char(timestamptz,text) text", code!(|c; v: Timestamptz, t: &str| to_char_tz(v, t, c.env)));
-    r.stable(
-        "to_char(interval,text) text",
-        code!(|v: Interval, t: &str| Ok((!t.is_empty()).then(|| Moment::of_interval(v).print(t)))),
-    );
+    r.stable("to_char(interval,text) text", code!(|v: Interval, t: &str| print_interval(v, t)));
 }

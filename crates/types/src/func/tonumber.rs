@@ -156,6 +156,8 @@ fn to_char(v: &Numeric, text: &str) -> Result<String> {
                 }
                 behind += 1;
             }
+            // a point without digits behind it is not shown, except after what does not fit
+            Piece::Point if template.behind == 0 && hashes.is_empty() => in_fraction = true,
             Piece::Point => {
                 begin(&mut out, &mut signed);
                 in_fraction = true;

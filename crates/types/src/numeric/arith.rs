@@ -308,7 +308,7 @@ impl Numeric {
     ///
     /// 22003 if a digit too many came in front.
     pub fn round(&self, scale: i32) -> Result<Self> {
-        match self.rescaled(scale.clamp(-131_072, MAX_SCALE.into()), Rounding::Half).parts() {
+        match self.rescaled(scale.clamp(-131_073, MAX_SCALE.into()), Rounding::Half).parts() {
             Some(parts) => checked(parts.mantissa, parts.scale),
             None => Ok(self.clone()),
         }

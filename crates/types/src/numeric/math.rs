@@ -236,7 +236,6 @@ impl Numeric {
     /// 2201F of a negative number and an exponent that is no integer, and of zero and a negative exponent; 22003 if the
     /// power has too many digits.
     pub fn power(&self, exponent: &Self) -> Result<Self> {
-        let one = Self::small(1, 0);
         let (Some(base), Some(exp)) = (self.parts(), exponent.parts()) else {
             return self.power_infinite(exponent);
         };
@@ -272,7 +271,7 @@ impl Numeric {
         let (ln, bits) = ln_fixed(&abs, digits);
         let x = ln * &exp.mantissa / pow10(exp.scale.into());
         let power = from_fixed(&exp_fixed(&x, bits), bits, scale)?;
-        let negative = odd && self.signum() == Some(-1) && power != one;
+        let negative = odd && self.signum() == Some(-1);
         Ok(if negative { power.neg() } else { power })
     }
 
