@@ -23,6 +23,7 @@ mod misc;
 mod numeric;
 mod pattern;
 mod resolve;
+mod spans;
 mod system;
 mod text;
 mod text_format;

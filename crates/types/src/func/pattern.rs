@@ -1,15 +1,17 @@
 //! LIKE, and regular expressions by the `regex` crate.
 //!
 //! The crate's dialect is nearly PostgreSQL's "advanced" one. What differs: there are no back references and no
-//! lookaround, which are refused with 2201B; of several matches at a place the first alternative is taken, not the
-//! longest; and matching takes linear time.
+//! lookaround, which are refused with 2201B. Which match counts, where several are possible, is PostgreSQL's choice: see
+//! [`super::spans`].
 
 use super::args::code;
+use super::spans::{Failure, Reading, Span, Spans, Steps};
 use super::text::{check_length, lower, text_array};
 use super::{Code, Registry};
 use crate::error::{Result, SqlError, SqlState};
 use crate::value::{Text, Value};
 use std::cell::RefCell;
+use std::sync::Arc;
 
 /// A piece of a LIKE pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,7 +185,15 @@ fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
 #[derive(Clone, Debug)]
 pub struct Regex {
     regex: regex::Regex,
+    /// Where matches end, unless the crate's answer is the same.
+    spans: Option<Arc<Spans>>,
 }
+
+/// How deeply patterns nest.
+pub(super) const MAX_NESTING: u32 = 100;
+
+/// The groups of a match: where each lies, if it takes part; the first is the whole.
+type Groups = Vec<Option<Span>>;
 
 /// What flags ask for.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -201,7 +211,11 @@ struct Flags {
 }
 
 fn flags_of(text: &str) -> Result<Flags> {
-    let mut flags = Flags::default();
+    flags_over(Flags::default(), text)
+}
+
+/// The flags with those of a text over them.
+fn flags_over(mut flags: Flags, text: &str) -> Result<Flags> {
     for c in text.chars() {
         match c {
             'i' => flags.ignore_case = true,
@@ -337,6 +351,15 @@ impl Regex {
         } else if let Some(rest) = pattern.strip_prefix("***:") {
             pattern = rest;
         }
+        // options may stand at the start
+        if let Some((letters, rest)) = pattern.strip_prefix("(?").and_then(|rest| rest.split_once(')'))
+            && !letters.is_empty()
+            && letters.bytes().all(|b| b.is_ascii_lowercase())
+            && !flags.literal
+        {
+            flags = flags_over(flags, letters).map_err(|_| bad_regex("invalid embedded option"))?;
+            pattern = rest;
+        }
         let translated = if flags.literal { regex::escape(pattern) } else { translate(pattern)? };
         let regex = regex::RegexBuilder::new(&translated)
             .case_insensitive(flags.ignore_case)
@@ -345,7 +368,7 @@ impl Regex {
             .ignore_whitespace(flags.expanded)
             .size_limit(MAX_PROGRAM)
             .dfa_size_limit(MAX_PROGRAM)
-            .nest_limit(100)
+            .nest_limit(MAX_NESTING)
             .build()
             .map_err(|error| {
                 let text = error.to_string();
@@ -359,7 +382,51 @@ impl Regex {
                     other => other,
                 })
             })?;
-        Ok(Self { regex })
+        let reading = Reading {
+            ignore_case: flags.ignore_case,
+            dot_matches_new_line: !flags.lines && !flags.dots,
+            multi_line: flags.lines || flags.anchors,
+            expanded: flags.expanded,
+        };
+        let spans = Spans::new(&translated, reading).map_err(|failure| match failure {
+            Failure::Unsupported => bad_regex("quantifier operand invalid"),
+            Failure::TooComplex => bad_regex("regular expression is too complex"),
+        })?;
+        Ok(Self { regex, spans: spans.map(Arc::new) })
+    }
+
+    /// The first match from a byte on.
+    fn find_at(&self, text: &str, from: usize, steps: &mut Steps) -> Result<Option<Groups>> {
+        if from > text.len() {
+            return Ok(None);
+        }
+        let Some(spans) = &self.spans else {
+            let mut places = self.regex.capture_locations();
+            let found = self.regex.captures_read_at(&mut places, text, from);
+            return Ok(found.map(|_| (0..places.len()).map(|group| places.get(group)).collect()));
+        };
+        let Some(found) = self.regex.find_at(text, from) else { return Ok(None) };
+        let groups = spans.at(text, found.start(), steps).map_err(|_| {
+            let message = "the regular expression takes too many steps on this text";
+            SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+        })?;
+        Ok(Some(groups))
+    }
+
+    /// Hands the matches from a byte on to `next`, until that says that it has enough.
+    fn each(&self, text: &str, from: usize, next: &mut dyn FnMut(&Groups) -> Result<bool>) -> Result<()> {
+        let mut steps = Steps::new();
+        let mut at = from;
+        while let Some(groups) = self.find_at(text, at, &mut steps)? {
+            if next(&groups)? {
+                break;
+            }
+            let (start, end) = groups[0].unwrap_or((at, at));
+            // behind an empty match, the next is looked for one character further
+            let further = if start == end { text[end..].chars().next().map_or(1, char::len_utf8) } else { 0 };
+            at = end + further;
+        }
+        Ok(())
     }
 
     /// Whether the pattern is somewhere in a text.
@@ -396,14 +463,14 @@ fn is_match(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
 }
 
 /// Groups of a match, or the whole of it if there are none.
-fn groups(captures: &regex::Captures<'_>) -> Value {
-    let skip = usize::from(captures.len() > 1);
-    text_array(
-        captures
-            .iter()
-            .skip(skip)
-            .map(|group| group.map_or(Value::Null, |group| Value::text(group.as_str()))),
-    )
+fn groups(text: &str, groups: &Groups) -> Value {
+    let skip = usize::from(groups.len() > 1);
+    text_array(groups.iter().skip(skip).map(|group| part(text, *group)))
+}
+
+/// The text of a group.
+fn part(text: &str, group: Option<Span>) -> Value {
+    group.map_or(Value::Null, |(from, to)| Value::text(&text[from..to]))
 }
 
 fn regexp_match(text: &str, pattern: &str, flags: &str) -> Result<Value> {
@@ -413,7 +480,8 @@ fn regexp_match(text: &str, pattern: &str, flags: &str) -> Result<Value> {
         let message = "regexp_match() does not support the \"global\" option";
         return Err(SqlError::invalid_parameter(message).hint(hint));
     }
-    Ok(cached(pattern, flags)?.regex.captures(text).map_or(Value::Null, |captures| groups(&captures)))
+    let found = cached(pattern, flags)?.find_at(text, 0, &mut Steps::new())?;
+    Ok(found.map_or(Value::Null, |found| groups(text, &found)))
 }
 
 /// All matches of `regexp_matches`: arrays of groups.
@@ -424,12 +492,18 @@ fn regexp_match(text: &str, pattern: &str, flags: &str) -> Result<Value> {
 pub fn regexp_matches(text: &str, pattern: &str, flags: &str) -> Result<Vec<Value>> {
     let flags = flags_of(flags)?;
     let regex = cached(pattern, flags)?;
-    let limit = if flags.global { usize::MAX } else { 1 };
-    Ok(regex.regex.captures_iter(text).take(limit).map(|captures| groups(&captures)).collect())
+    let mut found = Vec::new();
+    regex.each(text, 0, &mut |one| {
+        found.push(groups(text, one));
+        Ok(!flags.global)
+    })?;
+    Ok(found)
 }
 
 /// `\1` and `\&` of a replacement.
-fn expand(captures: &regex::Captures<'_>, with: &str, out: &mut String) {
+fn expand(text: &str, groups: &Groups, with: &str, out: &mut String) {
+    let group =
+        |number: usize| groups.get(number).copied().flatten().map_or("", |(from, to)| &text[from..to]);
     let mut chars = with.chars();
     while let Some(c) = chars.next() {
         if c != '\\' {
@@ -437,11 +511,8 @@ fn expand(captures: &regex::Captures<'_>, with: &str, out: &mut String) {
             continue;
         }
         match chars.next() {
-            Some(digit @ '1'..='9') => {
-                let group = captures.get(digit as usize - '0' as usize);
-                out.push_str(group.map_or("", |group| group.as_str()));
-            }
-            Some('&') => out.push_str(&captures[0]),
+            Some(digit @ '1'..='9') => out.push_str(group(digit as usize - '0' as usize)),
+            Some('&') => out.push_str(group(0)),
             Some('\\') | None => out.push('\\'),
             Some(other) => {
                 out.push('\\');
@@ -454,33 +525,30 @@ fn expand(captures: &regex::Captures<'_>, with: &str, out: &mut String) {
 /// Replaces the `n`th match from a character on, or all of them if `n` is 0.
 fn regexp_replace(text: &str, pattern: &str, with: &str, start: i32, n: usize, flags: Flags) -> Result<Text> {
     let regex = cached(pattern, flags)?;
-    let (head, tail) = from_character(text, start)?;
-    let mut out = head.to_owned();
-    let mut at = 0;
-    for (i, captures) in regex.regex.captures_iter(tail).enumerate() {
-        if n != 0 && i + 1 != n {
-            continue;
+    let mut out = String::new();
+    let (mut at, mut count) = (0, 0);
+    regex.each(text, from_character(text, start)?, &mut |groups| {
+        count += 1;
+        if n == 0 || count == n {
+            let (from, to) = groups[0].unwrap_or((at, at));
+            out.push_str(&text[at..from]);
+            expand(text, groups, with, &mut out);
+            check_length(out.len())?;
+            at = to;
         }
-        let whole = captures.get_match();
-        out.push_str(&tail[at..whole.start()]);
-        expand(&captures, with, &mut out);
-        check_length(out.len())?;
-        at = whole.end();
-        if n != 0 {
-            break;
-        }
-    }
-    out.push_str(&tail[at..]);
+        Ok(count == n)
+    })?;
+    out.push_str(&text[at..]);
     Ok(Text::from(out))
 }
 
-/// A text before and from a character, counted from 1.
-fn from_character(text: &str, start: i32) -> Result<(&str, &str)> {
+/// The byte of a character, counted from 1; beyond the text if there is none.
+fn from_character(text: &str, start: i32) -> Result<usize> {
     if start <= 0 {
         return Err(SqlError::invalid_parameter(format!("invalid value for parameter \"start\": {start}")));
     }
-    let at = text.char_indices().nth(start as usize - 1).map_or(text.len(), |(at, _)| at);
-    Ok(text.split_at(at))
+    let mut places = text.char_indices().map(|(at, _)| at).chain([text.len()]);
+    Ok(places.nth(start as usize - 1).unwrap_or(usize::MAX))
 }
 
 fn replace_flags(text: &str, pattern: &str, with: &str, flags: &str) -> Result<Text> {
@@ -498,42 +566,52 @@ pub(crate) fn regexp_split(text: &str, pattern: &str, flags: &str) -> Result<Vec
     }
     let regex = cached(pattern, flags)?;
     let mut parts = Vec::new();
-    let mut at = 0;
-    for found in regex.regex.find_iter(text) {
-        let empty = found.is_empty();
-        if empty && (found.start() == at || found.start() >= text.len()) {
-            continue;
+    let (mut at, mut before) = (0, 0);
+    regex.each(text, 0, &mut |groups| {
+        let (from, to) = groups[0].unwrap_or((at, at));
+        if from < text.len() && to > before {
+            parts.push(Value::text(&text[at..from]));
+            at = to;
         }
-        parts.push(Value::text(&text[at..found.start()]));
-        at = found.end();
-    }
+        before = to;
+        Ok(false)
+    })?;
     parts.push(Value::text(&text[at..]));
     Ok(parts)
 }
 
 fn regexp_count(text: &str, pattern: &str, start: i32, flags: &str) -> Result<i32> {
     let regex = cached(pattern, flags_of(flags)?)?;
-    let (_, tail) = from_character(text, start)?;
-    Ok(regex.regex.find_iter(tail).count() as i32)
+    let mut count = 0;
+    regex.each(text, from_character(text, start)?, &mut |_| {
+        count += 1;
+        Ok(false)
+    })?;
+    Ok(count)
 }
 
 /// The first group of a match, or the whole.
 fn substring(text: &str, pattern: &str) -> Result<Value> {
     let regex = cached(pattern, Flags::default())?;
-    Ok(regex.regex.captures(text).map_or(Value::Null, |captures| {
-        let at = usize::from(captures.len() > 1);
-        captures.get(at).map_or(Value::Null, |group| Value::text(group.as_str()))
-    }))
+    let found = regex.find_at(text, 0, &mut Steps::new())?;
+    Ok(found.map_or(Value::Null, |groups| part(text, groups[usize::from(groups.len() > 1)])))
 }
 
 fn regexp_substr(text: &str, pattern: &str, start: i32, n: i32, flags: &str) -> Result<Value> {
     let regex = cached(pattern, flags_of(flags)?)?;
-    let (_, tail) = from_character(text, start)?;
+    let from = from_character(text, start)?;
     if n <= 0 {
         return Err(SqlError::invalid_parameter(format!("invalid value for parameter \"n\": {n}")));
     }
-    let found = regex.regex.find_iter(tail).nth(n as usize - 1);
-    Ok(found.map_or(Value::Null, |found| Value::text(found.as_str())))
+    let (mut found, mut count) = (Value::Null, 0);
+    regex.each(text, from, &mut |groups| {
+        count += 1;
+        if count == n {
+            found = part(text, groups[0]);
+        }
+        Ok(count == n)
+    })?;
+    Ok(found)
 }
 
 /// SIMILAR TO's pattern as a regular expression.

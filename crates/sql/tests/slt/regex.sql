@@ -1,0 +1,21 @@
+-- the leftmost match, and of those the longest, or the shortest where the first quantifier with a choice is not greedy
+select substring('xabcabc' from 'a|ab|abc'), regexp_replace('xabcabcd','a|ab|abcd?','-','g'), regexp_match('foofoo','(?:foo|foofoo)');
+select regexp_match('abc01234xyz','(.*)(\d+)(.*)'), regexp_match('abc01234xyz','(.*?)(\d+)(.*)'), regexp_match('abc01234xyz','(?:(.*?)(\d+)(.*)){1,1}');
+select substring('XY1234Z', 'Y*([0-9]{1,3})'), substring('XY1234Z', 'Y*?([0-9]{1,3})'), regexp_match('xyz','x*?'), regexp_match('aaa','a{1,2}?');
+select regexp_match('xabcdef','(a|ab)(c|bcd)(def)?'), regexp_match('abcd','(a|ab)(c|bcd)'), regexp_match('abcd','(ab|a)(bcd|c)?(d*)');
+select regexp_match('aaa','(a|aa)+'), regexp_match('aaaa','(a|aa)*?$'), regexp_match('abab','(ab|a|b)*'), regexp_match('aaab','a+?b|a+');
+select regexp_match('aXbXc','(.*?)X(.*)'), regexp_match('aXbXc','(.*)X(.*?)'), regexp_match('aXbXc','([^X]*)X(.*)'), regexp_match('key = value','(\w+)\s*=\s*(\w+)');
+select regexp_match('aaa','(a*)(a*)'), regexp_match('aaa','(a*?)(a*)'), regexp_match('aaa','(a?)(aa?)'), regexp_match('aaa','(a??)(a?)(a*)');
+select regexp_match('','(a*)'), regexp_match('b','(a)*b'), regexp_match('ab','(a)|(b)'), regexp_match('b','(a)|(b)'), regexp_match('abc','(a(b)?)+');
+select regexp_match('abcabc','((a)|(b)|(c))*'), regexp_match('aba','(?:(a)|b)*'), regexp_match('aaa','(a?){3}'), regexp_match('a','(a?){3}'), regexp_match('aa','(a*){2}');
+select regexp_match('foo.bar.baz','(\w+)\.(\w+)$'), regexp_match('2024-01-02T03:04','(\d+)-(\d+)-(\d+)(T(\d+):(\d+))?'), regexp_match('äöüß','(ä|äö)(ü|öüß)');
+select regexp_replace('baaac','a*','-','g'), regexp_replace('abc','','-','g'), regexp_replace('abc','x*','-','g'), regexp_replace('foobar','o*?','-','g');
+select regexp_replace('hello world','(\w+) (\w+)','\2 \1'), regexp_replace('aaa','(a|aa)','<\1>','g'), regexp_replace('abcabc','^a','x',4,1), regexp_replace('abcabc','a','x',2);
+select regexp_split_to_array('a1b22c333','\d+'), regexp_split_to_array('abc',''), regexp_split_to_array('a,b;;c',',|;|;;'), regexp_split_to_array('aXXb','X*?'), regexp_split_to_array(' a b ','\s*');
+select regexp_count('baaac','a*'), regexp_count('abab','ab|a'), regexp_count('abc','',2), regexp_substr('xabcabc','a|ab|abc',1,2), regexp_substr('abc','',9);
+select 'foo' ~ '(?i)FOO', 'foo' ~ '***=f.o', regexp_match('aBc','(?i)ABC|AB'), regexp_replace('Foo foo','(?i)foo|foo.','x','g'), regexp_match(E'a\nb','(?n)(a.*)|(b.*)');
+select 'a' ~ '(?z)a';
+select 'a' ~ 'a(?i)b';
+select regexp_match('the quick fox','\m(q|qu|qui)\w*'), regexp_match('a b','\y(\w|\w \w)\y'), regexp_match('ab','(^a|b)+$'), regexp_match('aab','a{2}?(a|b)*');
+select 'abc' similar to '(a|ab)(c|bcd)?', substring('foobar' from 'o(.)b'), regexp_like('Foo','foo|f','i'), regexp_match('abcd','(a(b|bc)?)(cd|d)?');
+select regexp_match('','(a*)*'), regexp_match('','(a)*'), regexp_match('b','((a)|)*b'), regexp_match('b','(a?)??b'), regexp_match('b','((a*)*){1,}');
