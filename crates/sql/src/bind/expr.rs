@@ -349,6 +349,7 @@ impl Binder<'_> {
     }
 
     fn literal(&mut self, literal: &Literal) -> Result<Typed> {
+        refuse_nul(literal)?;
         Ok(match literal {
             Literal::Null => Typed::constant(Value::Null, Type::UNKNOWN),
             Literal::Boolean(v) => Typed::constant(Value::Bool(*v), Type::BOOL),
@@ -939,6 +940,16 @@ fn is_reg(ty: Type) -> bool {
 
 fn negate(expr: Expr, negated: bool) -> Expr {
     if negated { Expr::Not(Box::new(expr)) } else { expr }
+}
+
+/// 42601 for `U&'\0000'`, which no text can hold.
+fn refuse_nul(literal: &Literal) -> Result<()> {
+    match literal {
+        Literal::UnicodeStringLiteral(text) if text.contains('\0') => {
+            Err(SqlError::new(SqlState::SYNTAX_ERROR, "invalid Unicode escape value"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The text of a literal that is one.

@@ -153,6 +153,12 @@ impl Binder<'_> {
             }
             _ => {}
         }
+        /// Arguments of a function.
+        const MAX_ARGS: usize = 100;
+        if args.len() > MAX_ARGS {
+            let what = format!("cannot pass more than {MAX_ARGS} arguments to a function");
+            return Err(SqlError::new(SqlState::TOO_MANY_ARGUMENTS, what));
+        }
         if let Some((function, params)) = SessionFn::find(name, args.len()) {
             let mut exprs = Vec::with_capacity(args.len());
             for (arg, &param) in args.into_iter().zip(params) {

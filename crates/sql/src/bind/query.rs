@@ -26,6 +26,18 @@ struct Tail<'q> {
     locks: &'q [LockClause],
 }
 
+/// Columns of a row that a query makes.
+const MAX_COLUMNS: usize = 1_664;
+
+/// 54011 for a row that is too wide.
+fn check_width(columns: usize) -> Result<()> {
+    if columns <= MAX_COLUMNS {
+        return Ok(());
+    }
+    let what = format!("target lists can have at most {MAX_COLUMNS} entries");
+    Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, what))
+}
+
 impl Binder<'_> {
     /// Binds a query that is in the scope of another; the slots of that one that it reads.
     pub(crate) fn query_in_scope(&mut self, query: &Query) -> Result<(Bound, Vec<Slot>)> {
@@ -204,6 +216,7 @@ impl Binder<'_> {
 
     fn values(&mut self, rows: &[ast::Parens<Vec<Ast>>]) -> Result<Bound> {
         let width = rows.first().map_or(0, |row| row.content.len());
+        check_width(width)?;
         let mut bound: Vec<Vec<Typed>> = Vec::with_capacity(rows.len());
         for row in rows {
             if row.content.len() != width {
@@ -398,6 +411,7 @@ impl Binder<'_> {
         self.scope().windows = Some(Vec::new());
         self.scope().sets = Some(Vec::new());
         let mut output = self.projection(&select.projection, decided)?;
+        check_width(output.len())?;
         let sets = self.scope().sets.take();
         let having = match &select.having {
             Some(having) => Some(self.condition(having, "HAVING")?),

@@ -297,6 +297,30 @@ fn unescape(body: &str) -> String {
     out
 }
 
+/// The first byte that an `E'..'` literal of the text names and that is no character: `\x00`, or one beyond ASCII alone.
+pub(crate) fn invalid_escape(text: &str) -> Option<String> {
+    let literals = Lexer::new(text).filter(|token| token.kind == Kind::Special);
+    let mut literals = literals.map(|token| token.of(text)).filter(|word| word.starts_with(['e', 'E']));
+    literals.find_map(|literal| {
+        let mut rest = literal;
+        while let Some((_, after)) = rest.split_once('\\') {
+            rest = after.get(after.chars().next().map_or(0, char::len_utf8)..).unwrap_or("");
+            let (digits, radix, most) = match after.as_bytes().first() {
+                Some(b'x') => (rest, 16, 2),
+                Some(b'0'..=b'7') => (after, 8, 3),
+                _ => continue,
+            };
+            let len = digits.chars().take(most).take_while(|c| c.is_digit(radix)).count();
+            if let Ok(byte) = u32::from_str_radix(&digits[..len], radix)
+                && (byte == 0 || byte >= 0x80)
+            {
+                return Some(format!("0x{:02x}", byte & 0xff));
+            }
+        }
+        None
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -48,6 +48,10 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
         Err(error) => Err(error),
     };
     statement.map_err(|error| {
+        if let Some(bytes) = lex::invalid_escape(text) {
+            let what = format!("invalid byte sequence for encoding \"UTF8\": {bytes}");
+            return SqlError::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, what);
+        }
         unknown::named(text).filter(|_| error.code() == SqlState::SYNTAX_ERROR).unwrap_or(error)
     })
 }

@@ -18,9 +18,30 @@ use std::sync::Arc;
 /// Rows that are copied between two scans.
 const BATCH: usize = 1_000;
 
+/// Columns of a table, and those of a key.
+const MAX_COLUMNS: usize = 1_600;
+const MAX_KEY_COLUMNS: usize = 32;
+
+/// 54011 for a table of too many columns, 0A000 for one without any.
+fn check_limits(desc: &TableDesc) -> Result<()> {
+    let too_many = |what: String| Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, what));
+    if desc.columns.is_empty() {
+        return Err(SqlError::unsupported("a table without columns is not supported"));
+    }
+    if desc.columns.len() > MAX_COLUMNS {
+        return too_many(format!("tables can have at most {MAX_COLUMNS} columns"));
+    }
+    let primary = desc.primary_key.iter().map(|key| key.columns.len());
+    if primary.chain(desc.indexes.iter().map(|index| index.columns.len())).any(|n| n > MAX_KEY_COLUMNS) {
+        return too_many(format!("cannot use more than {MAX_KEY_COLUMNS} columns in an index"));
+    }
+    Ok(())
+}
+
 impl<E: Engine> Session<E> {
     /// Gives a new descriptor a table of the engine.
     pub(super) fn make_table(&mut self, desc: &mut TableDesc) -> Result<()> {
+        check_limits(desc)?;
         let info = self.state.shared.engine_table(engine_def(desc)?)?;
         desc.engine.clone_from(&info.name);
         self.transaction.created.push(Created { info, filled: false });
