@@ -161,7 +161,7 @@ where
     database.set_max_query_memory(config.max_query_memory);
     // taken before there are clients: a signal from here on ends in order
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let server = Server::start(config.clone(), Sql::new(database.clone()))?;
+    let server = Server::start(config.clone(), Sql::new(database.clone()).of_server(&config))?;
     let supervision = Arc::new(Supervision { handle: server.handle(), args: args.clone() });
     database.supervise(supervision.clone());
     introduce(&config, &server);

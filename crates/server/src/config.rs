@@ -1,6 +1,7 @@
 //! The configuration file.
 //!
 //! ```toml
+//! database = "shop"
 //! listen = ["127.0.0.1:5432"]
 //! socket = "/run/scaledb"
 //! max_connections = 1000
@@ -34,6 +35,9 @@ pub struct Config {
     pub engine: EngineKind,
     /// The directory that the database is kept in; in memory only without one.
     pub data: Option<PathBuf>,
+    /// The name of the database. A client that names another is refused, unless that is its own name, which is what
+    /// clients say that were told none.
+    pub database: String,
     /// TCP addresses to listen at.
     pub listen: Vec<SocketAddr>,
     /// The directory of a Unix socket `.s.PGSQL.<port>`.
@@ -108,6 +112,7 @@ impl Default for Config {
         Self {
             engine: EngineKind::default(),
             data: None,
+            database: "postgres".to_owned(),
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 5432))],
             socket: None,
             metrics: None,

@@ -115,6 +115,16 @@ impl<S: Sessions> Host for Door<'_, S> {
 
     fn open(&self, startup: &Startup) -> Result<Opened<Self::Backend>> {
         let config = &self.admission;
+        // clients that are told no database say their user's name
+        let named = &startup.database;
+        if *named != config.database && *named != startup.user {
+            let what = format!("database \"{named}\" does not exist");
+            let known = format!("The server has one database: \"{}\".", config.database);
+            let mut report = Report::fatal(SqlState(*b"3D000"), what);
+            report.detail = Some(known);
+            return Err(report);
+        }
+        let startup = &Startup { database: config.database.clone(), ..startup.clone() };
         let key =
             if startup.minor >= 2 { random::<LONG_KEY>()?.to_vec() } else { random::<SHORT_KEY>()?.to_vec() };
         let timeouts = Timeouts {

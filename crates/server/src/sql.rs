@@ -1,5 +1,6 @@
 //! Sessions of the SQL database behind the protocol: names, values and errors of one in the words of the other.
 
+use crate::config::Config;
 use crate::control::{Cancels, Timeouts};
 use crate::door::{Measure, NewSession, Sessions};
 use crate::guard::Limited;
@@ -22,12 +23,29 @@ const STATEMENT_TIMEOUT: &str = "statement_timeout";
 const IDLE_TIMEOUT: &str = "idle_in_transaction_session_timeout";
 
 /// A database, as the server opens sessions of it.
-pub struct Sql<E: Engine>(Database<E>);
+pub struct Sql<E: Engine> {
+    database: Database<E>,
+    /// What SHOW says of the server.
+    facts: Vec<(&'static str, String)>,
+}
 
 impl<E: Engine> Sql<E> {
     /// Sessions of this database.
     pub fn new(database: Database<E>) -> Self {
-        Self(database)
+        Self { database, facts: Vec::new() }
+    }
+
+    /// The same, with what SHOW says of a server that has this configuration.
+    #[must_use]
+    pub fn of_server(mut self, config: &Config) -> Self {
+        let on = |on: bool| if on { "on" } else { "off" }.to_owned();
+        self.facts = vec![
+            ("max_connections", config.max_connections.to_string()),
+            ("ssl", on(config.tls.is_some())),
+            // without a directory there is nothing that a commit could be durable in
+            ("fsync", on(config.data.is_some())),
+        ];
+        self
     }
 }
 
@@ -38,7 +56,10 @@ where
     type Session = SqlSession<E>;
 
     fn open(&self, startup: &Startup, timeouts: Timeouts) -> Result<NewSession<SqlSession<E>>> {
-        let mut session = self.0.session(&startup.user, &startup.database);
+        let mut session = self.database.session(&startup.user, &startup.database);
+        for (name, value) in &self.facts {
+            session.tell(name, value).map_err(report)?;
+        }
         let timeout = |time: Duration| format!("{}ms", time.as_millis());
         let given = [
             (STATEMENT_TIMEOUT, timeout(timeouts.statement)),
@@ -73,12 +94,12 @@ where
     }
 
     fn failure(&self) -> Option<String> {
-        self.0.engine().log_failure()
+        self.database.engine().log_failure()
     }
 
     fn numbers(&self, each: &mut dyn FnMut(&str, &str, Measure, u64)) {
         use Measure::{Counter, Gauge};
-        let stats = self.0.engine().stats();
+        let stats = self.database.engine().stats();
         each("scaledb_commits", "Transactions that wrote and committed", Counter, stats.commits);
         each(
             "scaledb_engine_conflicts",
@@ -90,7 +111,7 @@ where
             "scaledb_statements_run_again",
             "Statements that were run again after a conflict, of which no client has heard",
             Counter,
-            self.0.retries(),
+            self.database.retries(),
         );
         each("scaledb_rollbacks", "Transactions that were rolled back", Counter, stats.rollbacks);
         if let Some(log) = stats.log {
@@ -112,7 +133,7 @@ where
             );
         }
         each("scaledb_memory_bytes", "Memory of rows and indexes", Gauge, stats.memory_bytes);
-        let statements = u64::try_from(self.0.query_memory()).unwrap_or(u64::MAX);
+        let statements = u64::try_from(self.database.query_memory()).unwrap_or(u64::MAX);
         each("scaledb_statement_memory_bytes", "Memory of running statements and cursors", Gauge, statements);
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) trace: Trace,
     /// Statements that were run again after a conflict.
     pub(crate) retries: AtomicU64,
+    /// When the database was opened.
+    pub(crate) opened_at: i64,
     pub(crate) store: Store,
     pub(crate) gate: Gate,
     pub(crate) locks: Arc<Locks>,
@@ -85,6 +87,7 @@ impl<E: Engine> Database<E> {
             plans: Plans::default(),
             trace: Trace::default(),
             retries: AtomicU64::new(0),
+            opened_at: scaledb_types::zone::clock(),
             store,
             gate: Gate::default(),
             locks: Arc::default(),

@@ -127,3 +127,36 @@ fn a_late_timeout_does_not_hit_the_next_statement() {
     }
     server.stop();
 }
+
+#[test]
+fn there_is_one_database_and_settings_of_the_server_are_true() {
+    let engine = Acc::open(scaledb_acc::Config::default()).unwrap();
+    let config = Config {
+        listen: vec![([127, 0, 0, 1], 0).into()],
+        database: "shop".to_owned(),
+        max_connections: 7,
+        ..Config::default()
+    };
+    let sessions = Sql::new(Database::open(engine).unwrap()).of_server(&config);
+    let server = Server::start(config, sessions).unwrap();
+    let address = server.addresses()[0];
+    let error = parameters(address).dbname("stop").connect(NoTls).err().unwrap();
+    assert_eq!(error.code().unwrap().code(), "3D000");
+    // the user's name is what clients say that are told none
+    for name in ["shop", "ann"] {
+        let mut client = parameters(address).dbname(name).connect(NoTls).unwrap();
+        let row = client
+            .query_one(
+                "select current_database()::text, current_setting('max_connections'), current_setting('ssl'), \
+                 pg_postmaster_start_time() between now() - interval '1 hour' and now()",
+                &[],
+            )
+            .unwrap();
+        let texts: [&str; 3] = [row.get(0), row.get(1), row.get(2)];
+        assert_eq!(texts, ["shop", "7", "off"]);
+        assert!(row.get::<_, bool>(3));
+        let names = client.query("select datname::text from pg_database", &[]).unwrap();
+        assert!(names.iter().any(|row| row.get::<_, &str>(0) == "shop"));
+    }
+    server.stop();
+}

@@ -3,6 +3,7 @@
 //! They are parsed here, for the general parser does not know PostgreSQL's options of them.
 
 use super::lex::{Kind, Lexer, Token, name_of, text_of};
+use crate::api::Severity;
 use scaledb_locks::Mode;
 use scaledb_types::{Result, SqlError, SqlState};
 
@@ -140,8 +141,14 @@ pub(crate) enum Utility {
         mode: Mode,
         nowait: bool,
     },
-    /// Accepted, and nothing is done: the tag to answer.
+    /// There is nothing that it would have to do: the tag to answer.
     Nothing(&'static str),
+    /// Accepted, and nothing is done: the tag to answer, and what the client is told.
+    Told(&'static str, Severity, &'static str),
+    /// It would change who may do what: the statement's name, and the tag to answer where it is ignored.
+    Privilege(&'static str, &'static str),
+    /// SET ROLE or SET SESSION AUTHORIZATION: the setting, and the name; none to be oneself again.
+    BecomeUser(&'static str, Option<String>),
 }
 
 /// Parses the statement if it is one of this file's.
@@ -165,7 +172,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
             }
             if at.accept("session") {
                 at.expect("authorization")?;
-                return Ok(Utility::Nothing("RESET"));
+                return Ok(Utility::BecomeUser("session_authorization", None));
             }
             Ok(Utility::Reset(Some(setting(at)?)))
         },
@@ -182,15 +189,24 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "move" => |at| fetch(at, true),
         "close" => |at| Ok(Utility::Close(if at.accept("all") { None } else { Some(at.name()?) })),
         "explain" => explain,
-        "vacuum" => |at| at.rest_as(Utility::Nothing("VACUUM")),
+        "vacuum" => |at| {
+            let what = "VACUUM does nothing: row versions are cleaned up in the background";
+            at.rest_as(Utility::Told("VACUUM", Severity::Notice, what))
+        },
         "analyze" | "analyse" => |at| at.rest_as(Utility::Nothing("ANALYZE")),
         "checkpoint" => |at| at.rest_as(Utility::Checkpoint),
-        "reindex" => |at| at.rest_as(Utility::Nothing("REINDEX")),
-        "cluster" => |at| at.rest_as(Utility::Nothing("CLUSTER")),
+        "reindex" => |at| {
+            let what = "REINDEX does nothing: indexes are made anew at each start, and keep no dead entries";
+            at.rest_as(Utility::Told("REINDEX", Severity::Notice, what))
+        },
+        "cluster" => |at| {
+            let what = "CLUSTER does nothing: rows are in memory, and have no order there";
+            at.rest_as(Utility::Told("CLUSTER", Severity::Notice, what))
+        },
         "lock" => lock,
-        "grant" => |at| at.rest_as(Utility::Nothing("GRANT")),
-        "revoke" => |at| at.rest_as(Utility::Nothing("REVOKE")),
-        "comment" => |at| at.rest_as(Utility::Nothing("COMMENT")),
+        "grant" => |at| at.rest_as(Utility::Privilege("GRANT", "GRANT")),
+        "revoke" => |at| at.rest_as(Utility::Privilege("REVOKE", "REVOKE")),
+        "comment" => |at| at.rest_as(Utility::Told("COMMENT", Severity::Warning, "comments are not kept")),
         "unlisten" => |at| at.rest_as(Utility::Nothing("UNLISTEN")),
         _ => return None,
     };
@@ -432,7 +448,7 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
             return Ok(Utility::SetCharacteristics(modes(at)?));
         }
         if at.accept("authorization") {
-            return at.rest_as(Utility::Nothing("SET"));
+            return become_user(at, "session_authorization", "default");
         }
     } else {
         local = at.accept("local");
@@ -442,7 +458,11 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
         return Ok(Utility::Set { local, name: "client_encoding".to_owned(), value: Some(value) });
     }
     if at.accept("role") {
-        return at.rest_as(Utility::Nothing("SET"));
+        // also as a setting: SET role TO x
+        if !at.accept_sign("=") {
+            at.accept("to");
+        }
+        return become_user(at, "role", "none");
     }
     if at.accept("time") {
         at.expect("zone")?;
@@ -468,6 +488,14 @@ fn set(at: &mut Cursor<'_>) -> Result<Utility> {
         return Ok(Utility::Set { local, name, value: Some(hours.to_string()) });
     }
     Ok(Utility::Set { local, name, value: values(at)? })
+}
+
+/// The name behind SET ROLE; `own` is the word for oneself.
+fn become_user(at: &mut Cursor<'_>, setting: &'static str, own: &str) -> Result<Utility> {
+    if at.accept(own) || at.accept("default") {
+        return Ok(Utility::BecomeUser(setting, None));
+    }
+    Ok(Utility::BecomeUser(setting, Some(value(at)?)))
 }
 
 /// The hours in `+05:30`.

@@ -148,6 +148,16 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
+    /// Sets what SHOW tells of the server that the session belongs to: settings that no client may change.
+    ///
+    /// # Errors
+    /// 22023.
+    pub fn tell(&mut self, name: &str, value: &str) -> Result<()> {
+        self.state.settings.borrow_mut().init(name, value)?;
+        self.refresh();
+        Ok(())
+    }
+
     /// A message that is on its way to this session takes so many bytes by now; zero when it has been dealt with. They
     /// count as memory of statements do.
     ///

@@ -63,6 +63,7 @@ const KNOWN: &[Known] = &[
     known("bytea_output", "hex", Takes::OneOf(&["hex", "escape"])),
     known("check_function_bodies", "on", Takes::Bool),
     known("client_min_messages", "notice", MESSAGES),
+    known("compat_ignore_privileges", "off", Takes::Bool),
     known("constraint_exclusion", "partition", Takes::Anything),
     known("cursor_tuple_fraction", "0.1", Takes::Anything),
     known("deadlock_timeout", "1s", Takes::Milliseconds),
@@ -80,6 +81,7 @@ const KNOWN: &[Known] = &[
     known("enable_sort", "on", Takes::Bool),
     known("escape_string_warning", "on", Takes::Bool),
     known("extra_float_digits", "1", Takes::Integer(-15, 3)),
+    known("fsync", "off", Takes::Nothing),
     known("geqo", "on", Takes::Bool),
     known("idle_in_transaction_session_timeout", "0", Takes::Milliseconds),
     known("idle_session_timeout", "0", Takes::Milliseconds),
@@ -115,6 +117,16 @@ const KNOWN: &[Known] = &[
     known("wal_level", "replica", Takes::Nothing),
     known("work_mem", "64MB", Takes::Kilobytes),
     known("xmloption", "content", Takes::Anything),
+];
+
+/// Settings of [`KNOWN`] that change something: the others are for PostgreSQL's planner, storage and log.
+#[rustfmt::skip]
+const EFFECTIVE: &[&str] = &[
+    "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
+    "standard_conforming_strings", "timezone", "bytea_output", "client_min_messages", "compat_ignore_privileges",
+    "default_transaction_isolation", "extra_float_digits", "idle_in_transaction_session_timeout", "lock_timeout",
+    "search_path", "statement_timeout", "synchronous_commit", "transaction_deferrable", "transaction_isolation",
+    "transaction_read_only", "work_mem",
 ];
 
 fn find(name: &str) -> Option<&'static Known> {
@@ -186,6 +198,15 @@ impl Settings {
     /// The name as it is printed.
     pub(crate) fn printed<'a>(&self, name: &'a str) -> &'a str {
         find(name).map_or(name, |known| known.printed)
+    }
+
+    /// Whether to SET this changes a setting that has no effect.
+    pub(crate) fn is_idle(&self, name: &str, value: Option<&str>) -> bool {
+        let name = name.to_lowercase();
+        let (Some(known), Some(value)) = (find(&name), value) else { return false };
+        // statements without an effect are answered alike, whatever they say
+        let same = check(known, value).is_ok_and(|value| value == known.default);
+        !EFFECTIVE.contains(&known.name) && !same
     }
 
     /// SET; without a value RESET.

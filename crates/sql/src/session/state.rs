@@ -176,7 +176,31 @@ impl<E: Engine> State<E> {
 
     /// Keeps a notice for the client.
     pub(crate) fn notice(&self, severity: Severity, fields: SqlError) {
+        let least = self.settings.borrow().get("client_min_messages").unwrap_or_default().to_owned();
+        let heard = match least.as_str() {
+            "error" | "fatal" | "panic" => false,
+            "warning" => severity == Severity::Warning,
+            _ => true,
+        };
+        if !heard {
+            return;
+        }
         self.notices.borrow_mut().push(Notice { severity, fields });
+    }
+
+    /// Refuses a statement that would change who may do what; or warns, if scripts are to get through.
+    ///
+    /// # Errors
+    /// 0A000.
+    pub(crate) fn no_privileges(&self, statement: &str) -> Result<()> {
+        if self.settings.borrow().get("compat_ignore_privileges").ok() != Some("on") {
+            let what = format!("{statement} is not supported: every user may do everything");
+            let hint = "SET compat_ignore_privileges = on makes a warning of it, for scripts that need it.";
+            return Err(SqlError::unsupported(what).hint(hint));
+        }
+        let what = format!("{statement} is ignored: every user may do everything");
+        self.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
+        Ok(())
     }
 
     /// The table behind a descriptor that is not in the catalog yet, or no longer.
@@ -455,6 +479,12 @@ impl<E: Engine> Host for State<E> {
             }
             "set_config" => {
                 let (Some(name), local) = (text(0), args[2].is_true()) else { return Ok(Value::Null) };
+                if name.eq_ignore_ascii_case("role")
+                    && !matches!(text(1), Some(role) if role == "none" || role == self.user)
+                {
+                    self.no_privileges("SET ROLE")?;
+                    return Ok(args[1].clone());
+                }
                 self.settings.borrow_mut().set(name, Some(text(1).unwrap_or_default()), local)?;
                 Ok(args[1].clone())
             }
@@ -471,6 +501,7 @@ impl<E: Engine> Host for State<E> {
                 }
                 Ok(Value::Array(Arc::new(scaledb_types::Array::new(Type::NAME, names))))
             }
+            "pg_postmaster_start_time" | "pg_conf_load_time" => Ok(Value::Timestamptz(self.shared.opened_at)),
             "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
             "pg_cancel_backend" | "pg_terminate_backend" | "pg_reload_conf" => {
                 self.ask_server(function.name, args.first())

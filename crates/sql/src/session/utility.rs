@@ -208,6 +208,22 @@ impl<E: Engine> Session<E> {
             }
             Utility::Lock { tables, mode, nowait } => self.lock_tables(tables, *mode, *nowait)?,
             Utility::Nothing(words) => Tag::plain(words),
+            Utility::Told(words, severity, what) => {
+                let code = match severity {
+                    Severity::Warning => SqlState::WARNING,
+                    Severity::Notice => SqlState::SUCCESSFUL_COMPLETION,
+                };
+                self.state.notice(*severity, SqlError::new(code, *what));
+                Tag::plain(words)
+            }
+            Utility::Privilege(statement, words) => {
+                self.state.no_privileges(statement)?;
+                Tag::plain(words)
+            }
+            Utility::BecomeUser(setting, name) => {
+                self.become_user(setting, name.as_deref())?;
+                Tag::plain("SET")
+            }
             _ => return Err(SqlError::internal("a statement of another kind")),
         })
     }
@@ -235,6 +251,7 @@ impl<E: Engine> Session<E> {
                     value.unwrap_or_default()
                 )));
             }
+            "role" => return self.become_user("role", value.filter(|name| *name != "none")),
             "timezone" => {
                 if let Some(value) = value
                     && scaledb_types::Zone::named(value).is_none()
@@ -261,9 +278,23 @@ impl<E: Engine> Session<E> {
                 ),
             );
         }
+        let told = self.state.settings.borrow().is_idle(name, value);
         self.state.settings.borrow_mut().set(name, value, local)?;
+        if told {
+            let what = format!("parameter \"{name}\" is kept, but has no effect");
+            self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
+        }
         self.refresh();
         Ok(())
+    }
+
+    /// SET ROLE and SET SESSION AUTHORIZATION, which can only say who one is already.
+    fn become_user(&mut self, setting: &str, name: Option<&str>) -> Result<()> {
+        if name.is_none_or(|name| name == self.state.user) {
+            return Ok(());
+        }
+        let statement = if setting == "role" { "SET ROLE" } else { "SET SESSION AUTHORIZATION" };
+        self.state.no_privileges(statement)
     }
 
     fn shown(&self, name: Option<&str>) -> Result<Vec<Box<[Value]>>> {

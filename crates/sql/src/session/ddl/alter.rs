@@ -12,7 +12,7 @@ use scaledb_engine::Engine;
 use scaledb_types::{Context, Result, SqlError, SqlState};
 use sqlparser::ast::{
     AlterColumnOperation, AlterIndexOperation, AlterTable, AlterTableOperation, ColumnDef, GeneratedAs,
-    ObjectName, RenameTableNameKind, TableConstraint,
+    ObjectName, Owner, RenameTableNameKind, TableConstraint,
 };
 use std::sync::Arc;
 
@@ -45,9 +45,18 @@ impl<E: Engine> Session<E> {
         Ok(Tag::plain("ALTER TABLE"))
     }
 
+    /// OWNER TO, which can only name the user who asks.
+    fn set_owner(&mut self, owner: &Owner) -> Result<()> {
+        let own = match owner {
+            Owner::Ident(name) => fold(name) == self.state.user,
+            _ => true,
+        };
+        if own { Ok(()) } else { self.state.no_privileges("OWNER TO") }
+    }
+
     fn alter_other(&mut self, relation: &Relation, operation: &AlterTableOperation) -> Result<()> {
         match operation {
-            AlterTableOperation::OwnerTo { .. } => Ok(()),
+            AlterTableOperation::OwnerTo { new_owner } => self.set_owner(new_owner),
             AlterTableOperation::RenameTable { table_name } => {
                 let name = self.renamed(relation.schema(), table_name)?;
                 let relation = match relation {
@@ -149,8 +158,8 @@ impl<E: Engine> Session<E> {
             AlterTableOperation::AlterColumn { column_name, op } => {
                 self.alter_column(table, desc, &fold(column_name), op)
             }
+            AlterTableOperation::OwnerTo { new_owner } => self.set_owner(new_owner),
             AlterTableOperation::ValidateConstraint { .. }
-            | AlterTableOperation::OwnerTo { .. }
             | AlterTableOperation::ReplicaIdentity { .. }
             | AlterTableOperation::SetOptionsParens { .. } => Ok(()),
             _ => Err(SqlError::unsupported("this form of ALTER TABLE is not supported")),
