@@ -42,11 +42,10 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
         return Err(crate::bind::too_deep());
     }
     let dialect = dialect::Bounded::new(text);
-    let mut parser = parser(&dialect, text)?;
-    let statement = match parser.parse_statement().map_err(|error| error_of(error, text)) {
-        Ok(statement) => expect_end(&parser, text).map(|()| statement),
-        Err(error) => Err(error),
-    };
+    let statement = parser(&dialect, text).and_then(|mut parser| {
+        let statement = parser.parse_statement().map_err(|error| error_of(error, text))?;
+        expect_end(&parser, text).map(|()| statement)
+    });
     statement.map_err(|error| {
         if let Some(bytes) = lex::invalid_escape(text) {
             let what = format!("invalid byte sequence for encoding \"UTF8\": {bytes}");

@@ -9,6 +9,7 @@ use super::lex::{Kind, Lexer};
 /// with dots between them, in a row.
 pub(super) fn is_deeper_than(limit: usize, text: &str) -> bool {
     let (mut brackets, mut cases, mut row, mut dots) = (0usize, 0usize, 0usize, 0usize);
+    let mut open = false;
     for token in Lexer::new(text) {
         let word = token.of(text);
         let prefixes = match token.kind {
@@ -17,13 +18,15 @@ pub(super) fn is_deeper_than(limit: usize, text: &str) -> bool {
             _ => 0,
         };
         row = if prefixes > 0 { row + prefixes } else { 0 };
-
-        // a name of many words is read again for each
+        // a name of many words is read again for each; so many brackets make a type that nests
         dots = match token.kind {
             Kind::Punct if word == "." => dots + 1,
             Kind::Word | Kind::Quoted => dots,
+            Kind::Punct if word == "]" && open => dots + 1,
+            Kind::Punct if word == "[" => dots,
             _ => 0,
         };
+        open = word == "[";
         match (token.kind, word) {
             (Kind::Punct, "(" | "[") => brackets += 1,
             (Kind::Punct, ")" | "]") => brackets = brackets.saturating_sub(1),
@@ -47,9 +50,15 @@ mod tests {
 
     #[test]
     fn brackets_cases_and_rows_of_operators_count() {
-        for (one, rest) in
-            [("(", ""), ("array[", ""), ("case when ", ""), ("not ", ""), ("- ", "1"), ("a.", "a")]
-        {
+        for (one, rest) in [
+            ("(", ""),
+            ("array[", ""),
+            ("case when ", ""),
+            ("not ", ""),
+            ("- ", "1"),
+            ("a.", "a"),
+            ("[]", ""),
+        ] {
             let text = |times: usize| format!("select {}{rest}", one.repeat(times));
             assert!(!is_deeper_than(20, &text(10)), "{one}");
             assert!(is_deeper_than(20, &text(21)), "{one}");

@@ -72,6 +72,7 @@ impl<E: Engine> Session<E> {
         for owned in owned {
             self.make_owned(&mut desc, owned)?;
         }
+        super::rebuild::check_limits(&desc)?;
         self.check_expressions(&desc)?;
         self.make_table(&mut desc)?;
         let (oid, keys) = (desc.oid, desc.foreign_keys.clone());
