@@ -4,6 +4,7 @@ use super::names::{data_type, fold, split};
 use super::{Binder, Typed, unsupported};
 use crate::exec::weight;
 use crate::functions::ScalarFn;
+use crate::parse::SYMMETRIC;
 use crate::plan::expr::{Ask, Compare, Expr, Test};
 use scaledb_types::cast::{Context, find_cast, no_cast};
 use scaledb_types::func::{common_type, resolve_operator};
@@ -180,11 +181,21 @@ impl Binder<'_> {
             Ast::IsNotDistinctFrom(left, right) => self.distinct_from(left, right, true),
             Ast::Between { expr, negated, low, high } => {
                 let value = self.expr(expr)?;
+                let (low, symmetric) = match &**low {
+                    Ast::Prefixed { prefix, value } if prefix.value == SYMMETRIC => (value, true),
+                    _ => (low, false),
+                };
                 let low = self.expr(low)?;
                 let high = self.expr(high)?;
-                let from = self.comparison(">=", value.clone(), low)?;
-                let to = self.comparison("<=", value, high)?;
-                let both = Expr::and(vec![from.expr, to.expr]);
+                let mut within = |low: &Typed, high: &Typed| -> Result<Expr> {
+                    let from = self.comparison(">=", value.clone(), low.clone())?;
+                    let to = self.comparison("<=", value.clone(), high.clone())?;
+                    Ok(Expr::and(vec![from.expr, to.expr]))
+                };
+                let mut both = within(&low, &high)?;
+                if symmetric {
+                    both = Expr::Or(vec![both, within(&high, &low)?]);
+                }
                 Ok(Typed::new(negate(both, *negated), Type::BOOL))
             }
             Ast::InList { expr, list, negated } => self.in_list(expr, list, *negated),

@@ -88,8 +88,11 @@ impl Binder<'_> {
         let mut conditions = Vec::new();
         match constraint {
             JoinConstraint::On(ast) => {
-                let condition = self.condition(ast, "JOIN/ON")?;
-                condition.into_conjuncts(&mut conditions);
+                // of this join it sees both sides, and nothing that a comma separates from them
+                let beside: Vec<ScopeTable> = self.scope().tables.drain(..left.start).collect();
+                let condition = self.condition(ast, "JOIN/ON");
+                self.scope().tables.splice(..0, beside);
+                condition?.into_conjuncts(&mut conditions);
             }
             JoinConstraint::None => {}
             JoinConstraint::Using(names) => {

@@ -47,8 +47,17 @@ impl Binder<'_> {
         };
         let star = matches!(list[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]);
         if let Some(over) = &function.over {
+            let refused = match (functions::is_aggregate(&name), distinct, clauses.is_empty()) {
+                (_, true, _) => Some("DISTINCT"),
+                (_, _, false) => Some("an aggregate's ORDER BY"),
+                (false, ..) if function.filter.is_some() => Some("FILTER of what is no aggregate"),
+                _ => None,
+            };
+            if let Some(refused) = refused {
+                return Err(unsupported(format!("{refused} in the call of a window function")));
+            }
             let args = if star { Vec::new() } else { self.args(list)? };
-            return self.window(&name, args, over);
+            return self.window(&name, args, function.filter.as_deref(), over);
         }
         if functions::is_aggregate(&name) {
             let mut order = Vec::new();
@@ -303,7 +312,13 @@ impl Binder<'_> {
         Ok((function, exprs, keys, filter))
     }
 
-    fn window(&mut self, name: &str, args: Vec<Typed>, over: &WindowType) -> Result<Typed> {
+    fn window(
+        &mut self,
+        name: &str,
+        args: Vec<Typed>,
+        filter: Option<&Ast>,
+        over: &WindowType,
+    ) -> Result<Typed> {
         let WindowType::WindowSpec(spec) = over else { return Err(unsupported("a named window")) };
         if spec.window_frame.is_some() || spec.window_name.is_some() {
             return Err(unsupported("a window frame"));
@@ -326,7 +341,8 @@ impl Binder<'_> {
                     exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);
                 }
                 let ty = function.result();
-                (WindowFn::Aggregate(function, exprs), ty)
+                let filter = filter.map(|filter| self.condition(filter, "FILTER")).transpose()?;
+                (WindowFn::Aggregate(function, exprs, filter), ty)
             }
             _ => return Err(unsupported(format!("the window function {name}"))),
         };

@@ -7,7 +7,7 @@ use super::scope::{Grouping, Scope, ScopeColumn};
 use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
 use crate::plan::access::{Planner, Wish};
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Cte, Node, SetItem, SetKind, Slot, SortKey, Window, WindowFn};
+use crate::plan::{Aggregate, Cte, Node, SetItem, SetKind, Slot, SortKey, Window};
 use scaledb_types::cast::Context;
 use scaledb_types::func::common_type;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -488,16 +488,12 @@ impl Binder<'_> {
                 set.call = set.call.clone().map_args(&mut |arg| keys.rewrite(arg))?;
             }
             for window in &mut windows {
-                let args = match &mut window.function {
-                    WindowFn::Aggregate(_, args) => args.iter_mut(),
-                    _ => Default::default(),
-                };
                 let order = window.order.iter_mut().map(|key| &mut key.expr);
                 window
                     .partition
                     .iter_mut()
                     .chain(order)
-                    .chain(args)
+                    .chain(window.function.exprs_mut())
                     .try_for_each(|expr| keys.rewrite_in(expr))?;
             }
             let keys = keys.keys;

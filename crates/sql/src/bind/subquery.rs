@@ -108,6 +108,10 @@ impl Binder<'_> {
         let mut values = Vec::new();
         let mut output = Vec::new();
         for (left, right) in left.into_iter().zip(sub.output) {
+            // types that do not compare are an operator that there is not
+            if common_type(&[left.ty, right.ty], "IN").is_err() {
+                resolve_operator(op.name(), Some(left.ty), right.ty)?;
+            }
             let (mut both, _) = self.unify(vec![left, Typed::new(right.expr, right.ty)], "IN")?;
             output.extend(both.pop());
             values.extend(both.pop());

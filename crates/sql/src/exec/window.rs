@@ -11,16 +11,15 @@ use std::cmp::Ordering;
 struct Keys {
     partition: Vec<Value>,
     order: Vec<Value>,
-    args: Vec<Value>,
+    /// `None` if the row does not fit the FILTER.
+    args: Option<Vec<Value>>,
 }
 
 impl Keys {
     /// Bytes, those of the result and of three numbers per row included.
     fn weight(&self) -> usize {
-        let values = [&self.partition, &self.order, &self.args];
-        values.iter().map(|values| row_weight(values)).sum::<usize>()
-            + size_of::<Value>()
-            + 3 * size_of::<usize>()
+        let values = [&self.partition, &self.order].into_iter().chain(&self.args);
+        values.map(|values| row_weight(values)).sum::<usize>() + size_of::<Value>() + 3 * size_of::<usize>()
     }
 }
 
@@ -43,10 +42,11 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let partition = window.partition.iter().map(|e| exec.eval(e)).collect::<Result<_>>()?;
                 let order = window.order.iter().map(|k| exec.eval(&k.expr)).collect::<Result<_>>()?;
                 let args = match &window.function {
-                    WindowFn::Aggregate(_, args) => {
-                        args.iter().map(|e| exec.eval(e)).collect::<Result<_>>()?
-                    }
-                    _ => Vec::new(),
+                    WindowFn::Aggregate(_, args, filter) => match filter {
+                        Some(filter) if exec.eval(filter)? != Value::Bool(true) => None,
+                        _ => Some(args.iter().map(|e| exec.eval(e)).collect::<Result<_>>()?),
+                    },
+                    _ => None,
                 };
                 let key = Keys { partition, order, args };
                 exec.memory.take(key.weight())?;
@@ -93,7 +93,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             let mut dense = 0;
             let mut first_peer = 0;
             let mut accumulator = match &window.function {
-                WindowFn::Aggregate(function, _) => Some(function.start()),
+                WindowFn::Aggregate(function, ..) => Some(function.start()),
                 _ => None,
             };
             let mut at = 0;
@@ -108,7 +108,9 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 if let Some(accumulator) = &mut accumulator {
                     for &number in &part[at..end] {
-                        accumulator.add(self.context.env, &keys[number].args)?;
+                        if let Some(args) = &keys[number].args {
+                            accumulator.add(self.context.env, args)?;
+                        }
                     }
                 }
                 for (offset, &number) in part[at..end].iter().enumerate() {

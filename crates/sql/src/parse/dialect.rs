@@ -5,7 +5,7 @@
 //! seems calls [`Dialect::parse_prefix`] about once for each operand; one that needs much more is refused.
 
 use super::sequence;
-use sqlparser::ast::{ColumnOption, Expr, Interval, Statement, Value};
+use sqlparser::ast::{ColumnOption, Expr, Ident, Interval, Statement, Value};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -30,6 +30,66 @@ impl Bounded {
     }
 }
 
+/// What stands before the lower bound of `BETWEEN SYMMETRIC`: the parser does not know it.
+pub(crate) const SYMMETRIC: &str = "SYMMETRIC";
+
+impl Bounded {
+    /// `a IS DISTINCT FROM b` ends where `b` does: the parser would take all that follows, `OR c` as well.
+    fn distinct_from(&self, parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
+        use Keyword::{DISTINCT, FROM, IS, NOT};
+        let first = parser.peek_token();
+        let equal = parser.parse_keywords(&[IS, NOT, DISTINCT, FROM]);
+        if !equal && !parser.parse_keywords(&[IS, DISTINCT, FROM]) {
+            return None;
+        }
+        // tests do not chain; were they to, each would copy all before it
+        if is_test(left) {
+            return Some(parser.expected("an operand in parentheses", first));
+        }
+        let right = match parser.parse_subexpr(self.prec_value(Precedence::Is)) {
+            Ok(right) => Box::new(right),
+            Err(error) => return Some(Err(error)),
+        };
+        let left = Box::new(left.clone());
+        Some(Ok(match equal {
+            true => Expr::IsNotDistinctFrom(left, right),
+            false => Expr::IsDistinctFrom(left, right),
+        }))
+    }
+
+    /// `a BETWEEN [SYMMETRIC | ASYMMETRIC] b AND c`.
+    fn between_symmetric(&self, parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
+        use Keyword::{AND, BETWEEN, NOT};
+        let words = if parser.peek_keyword(NOT) { 2 } else { 1 };
+        let word = parser.peek_nth_token(words);
+        let named =
+            |name: &str| matches!(&word.token, Token::Word(word) if word.value.eq_ignore_ascii_case(name));
+        let symmetric = named(SYMMETRIC);
+        if !symmetric && !named("ASYMMETRIC") {
+            return None;
+        }
+        let negated = parser.parse_keywords(&[NOT, BETWEEN]);
+        if !negated && !parser.parse_keyword(BETWEEN) {
+            return None;
+        }
+        // a bound is copied for each side that it may be: nested ones would double with each level
+        if matches!(left, Expr::Between { .. }) {
+            return Some(parser.expected("an operand in parentheses", word));
+        }
+        parser.advance_token();
+        let precedence = self.prec_value(Precedence::Between);
+        let bounds = parser.parse_subexpr(precedence).and_then(|low| {
+            parser.expect_keyword_is(AND)?;
+            Ok((low, parser.parse_subexpr(precedence)?))
+        });
+        Some(bounds.map(|(low, high)| {
+            let prefix = Ident::new(SYMMETRIC);
+            let low = if symmetric { Expr::Prefixed { prefix, value: Box::new(low) } } else { low };
+            Expr::Between { expr: Box::new(left.clone()), negated, low: Box::new(low), high: Box::new(high) }
+        }))
+    }
+}
+
 /// As PostgreSQL's.
 macro_rules! same {
     ($($name:ident),* $(,)?) => {
@@ -50,33 +110,18 @@ impl Dialect for Bounded {
         if left == 0 {
             return Some(Err(ParserError::RecursionLimitExceeded));
         }
+        // `(VALUES (1))` is a query; the parser would take it as a call
+        if parser.peek_keyword(Keyword::VALUES) {
+            return Some(parser.parse_query().map(Expr::Subquery));
+        }
         // the parser forgets the digits that stand before the text
         let precise = matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::INTERVAL)
             && parser.peek_nth_token_ref(1).token == Token::LParen;
         precise.then(|| interval(parser)).flatten()
     }
 
-    /// `a IS DISTINCT FROM b` ends where `b` does: the parser would take all that follows, `OR c` as well.
     fn parse_infix(&self, parser: &mut Parser<'_>, left: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
-        use Keyword::{DISTINCT, FROM, IS, NOT};
-        let first = parser.peek_token();
-        let equal = parser.parse_keywords(&[IS, NOT, DISTINCT, FROM]);
-        if !equal && !parser.parse_keywords(&[IS, DISTINCT, FROM]) {
-            return None;
-        }
-        // tests do not chain; were they to, each would copy all before it
-        if is_test(left) {
-            return Some(parser.expected("an operand in parentheses", first));
-        }
-        let right = match parser.parse_subexpr(self.prec_value(Precedence::Is)) {
-            Ok(right) => Box::new(right),
-            Err(error) => return Some(Err(error)),
-        };
-        let left = Box::new(left.clone());
-        Some(Ok(match equal {
-            true => Expr::IsNotDistinctFrom(left, right),
-            false => Expr::IsDistinctFrom(left, right),
-        }))
+        self.distinct_from(parser, left).or_else(|| self.between_symmetric(parser, left))
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {

@@ -9,6 +9,8 @@ mod sequence;
 mod unknown;
 pub(crate) mod utility;
 
+pub(crate) use dialect::SYMMETRIC;
+
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{Expr, Query, Statement};
 use sqlparser::parser::{Parser, ParserError};

@@ -4,7 +4,7 @@
 //! that are evaluated outside of it. Both may change while a statement runs.
 
 use super::expr::Expr;
-use super::{Node, Slot, SortKey, WindowFn};
+use super::{Node, Slot, SortKey};
 use std::collections::HashSet;
 
 /// What a part of a plan reads of its surroundings.
@@ -174,9 +174,7 @@ impl Depends {
                 for window in windows {
                     window.partition.iter().for_each(|expr| self.read(expr, &filled));
                     self.keys(&window.order, &filled);
-                    if let WindowFn::Aggregate(_, args) = &window.function {
-                        args.iter().for_each(|arg| self.read(arg, &filled));
-                    }
+                    window.function.exprs().for_each(|expr| self.read(expr, &filled));
                 }
                 carry.iter().for_each(|&slot| self.slot(slot, &filled));
                 carry.iter().copied().chain(windows.iter().map(|window| window.slot)).collect()

@@ -31,6 +31,18 @@ impl Compare {
         }
     }
 
+    /// Its operator.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Eq => "=",
+            Self::Ne => "<>",
+            Self::Lt => "<",
+            Self::Le => "<=",
+            Self::Gt => ">",
+            Self::Ge => ">=",
+        }
+    }
+
     /// The comparison with its sides exchanged.
     pub(crate) fn flip(self) -> Self {
         match self {

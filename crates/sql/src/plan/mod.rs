@@ -375,8 +375,29 @@ pub(crate) enum WindowFn {
     RowNumber,
     Rank,
     DenseRank,
-    /// An aggregate over the whole partition, or up to the current row and its peers if there is an order.
-    Aggregate(crate::functions::AggregateFn, Vec<Expr>),
+    /// An aggregate over the whole partition, or up to the current row and its peers if there is an order; of the rows
+    /// that fit its FILTER.
+    Aggregate(crate::functions::AggregateFn, Vec<Expr>, Option<Expr>),
+}
+
+impl WindowFn {
+    /// What it computes for each row.
+    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let (args, filter) = match self {
+            Self::Aggregate(_, args, filter) => (args.as_slice(), filter.as_ref()),
+            Self::RowNumber | Self::Rank | Self::DenseRank => (&[][..], None),
+        };
+        args.iter().chain(filter)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
+        let (args, filter) = match self {
+            Self::Aggregate(_, args, filter) => (args.as_mut_slice(), filter.as_mut()),
+            Self::RowNumber | Self::Rank | Self::DenseRank => (&mut [][..], None),
+        };
+        args.iter_mut().chain(filter)
+    }
 }
 
 /// A common table expression.

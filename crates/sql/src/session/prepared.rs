@@ -111,6 +111,8 @@ impl<E: Engine> Session<E> {
             return Ok(compiled(Action::Utility(utility), Vec::new(), columns));
         }
         let ast = parse::statement(text)?;
+        // in a block that has failed nothing but the grammar is looked at
+        self.refuse_failed()?;
         let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, types);
         binder.text = text;
         let (bound, kind) = match &ast {

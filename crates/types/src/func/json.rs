@@ -248,6 +248,14 @@ fn pretty(json: &Json, level: usize, out: &mut Vec<u8>) {
     }
 }
 
+/// An element of an array. A scalar is stored as an array of one, and PostgreSQL's operators show it.
+fn element(json: &Json, at: i32) -> Option<&Json> {
+    match json {
+        Json::Array(_) | Json::Object(_) => json.at(at.into()),
+        scalar => matches!(at, 0 | -1).then_some(scalar),
+    }
+}
+
 pub(super) fn register(r: &mut Registry) {
     for signature in ["->(json,text) json", "json_object_field(json,text) json"] {
         r.add(signature, code!(|j: &str, key: &str| json_member(j, key)));
@@ -273,13 +281,13 @@ pub(super) fn register(r: &mut Registry) {
         r.add(signature, code!(|j: &Json, key: &str| Ok(of(j.get(key)))));
     }
     for signature in ["->(jsonb,int4) jsonb", "jsonb_array_element(jsonb,int4) jsonb"] {
-        r.add(signature, code!(|j: &Json, at: i32| Ok(of(j.at(at.into())))));
+        r.add(signature, code!(|j: &Json, at: i32| Ok(of(element(j, at)))));
     }
     for signature in ["->>(jsonb,text) text", "jsonb_object_field_text(jsonb,text) text"] {
         r.add(signature, code!(|j: &Json, key: &str| Ok(j.get(key).map_or(Value::Null, jsonb_text))));
     }
     for signature in ["->>(jsonb,int4) text", "jsonb_array_element_text(jsonb,int4) text"] {
-        r.add(signature, code!(|j: &Json, at: i32| Ok(j.at(at.into()).map_or(Value::Null, jsonb_text))));
+        r.add(signature, code!(|j: &Json, at: i32| Ok(element(j, at).map_or(Value::Null, jsonb_text))));
     }
     for signature in ["#>(jsonb,text[]) jsonb", "jsonb_extract_path(jsonb, variadic text) jsonb"] {
         r.add(signature, |_, args| match &args[0] {

@@ -1,0 +1,24 @@
+-- what the comparison of random statements with PostgreSQL has found
+create table t (a int primary key, b int, c text);
+insert into t values (1, 10, 'x'), (2, null, 'y'), (3, 30, null);
+select a, max(c) filter (where a > 1) over () from t order by a;
+select a, count(*) filter (where b is null) over (order by a) from t order by a;
+select a, sum(b) filter (where c = 'none') over (partition by a) from t order by a;
+select a, sum((select b from t x where x.a = t.a)) over (order by a) from t order by a;
+select a between symmetric 3 and 2, a not between symmetric 3 and 2, a between asymmetric 1 and 2 from t order by a;
+select 1 between symmetric null and 0, 1 between symmetric 2 and null, null between symmetric 1 and 2;
+select a from t where a between symmetric b and 1 and c is not null order by a;
+select '1'::jsonb -> 0, '1'::jsonb ->> -1, '"a"'::jsonb ->> 0, '1'::jsonb ->> 1, 'null'::jsonb -> 0, 'null'::jsonb ->> 0, '{"a":1}'::jsonb -> 0;
+select (values (1)), 2 = any (values (1), (2)), 2 > all (values (1), (null)), 3 in (values (1), (2));
+select a = any (select array[1]) from t;
+select a from t where a in (select 'x'::text);
+select 1 from t x, t y join t z on x.a = z.a;
+select 1 from t x, t y join t z on a = 1;
+select 1 from t x, t y left join (t z join t v on y.a = v.a) on true;
+select count(*) from t x cross join t y join t z on x.a = z.a;
+begin;
+select 1/0;
+select * from there_is_none;
+insert into t values (1, 'a', 2, 3);
+select 1 frm;
+rollback;
