@@ -4,8 +4,10 @@ use crate::activity::Sessions;
 use crate::gate::Gate;
 use crate::memory::Budget;
 use crate::plan::cache::Plans;
+use crate::plan::{Plan, Table};
 use crate::sequence::Sequences;
 use crate::session::Session;
+use crate::statistics::{Source, Statistics, TableStatistics};
 use crate::supervisor::Supervisor;
 use crate::trace::Trace;
 use crate::workers::Workers;
@@ -25,6 +27,9 @@ use std::sync::{Arc, OnceLock};
 /// application should be taken for one of these.
 const PREFIX: char = '#';
 
+/// How long a plan is used, in microseconds, until the rows of its tables are looked at again.
+const LOOK: u64 = 500_000;
+
 /// A database with SQL: an engine, its catalog, and the plans of statements. A handle: clones share it.
 pub struct Database<E: Engine> {
     shared: Arc<Shared<E>>,
@@ -42,6 +47,7 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) workers: Workers<E::Worker>,
     pub(crate) sequences: Sequences<E::Worker>,
     pub(crate) plans: Plans,
+    pub(crate) statistics: Statistics,
     pub(crate) trace: Trace,
     /// Statements that were run again after a conflict.
     pub(crate) retries: AtomicU64,
@@ -85,6 +91,7 @@ impl<E: Engine> Database<E> {
             workers: Workers::new(),
             sequences: Sequences::new(worker),
             plans: Plans::default(),
+            statistics: Statistics::default(),
             trace: Trace::default(),
             retries: AtomicU64::new(0),
             opened_at: scaledb_types::zone::clock(),
@@ -194,6 +201,7 @@ impl<E: Engine> Shared<E> {
             found.map(|at| spare.swap_remove(at))
         };
         if let Some(info) = spare {
+            self.statistics.forget(info.id);
             return Ok(info);
         }
         let name = format!("{PREFIX}{}", self.new_oid());
@@ -216,6 +224,34 @@ impl<E: Engine> Shared<E> {
                 Err(error) => return Err(crate::error::plain(error)),
             }
         }
+    }
+
+    /// What is known of the rows of a table.
+    pub(crate) fn statistics_of(&self, table: &Table) -> Option<Arc<TableStatistics>> {
+        self.statistics.of(&self.source(), table)
+    }
+
+    /// Gathers what there is to know of a table.
+    pub(crate) fn analyze(&self, table: &Table) {
+        self.statistics.gather(&self.source(), table);
+    }
+
+    fn source(&self) -> Source<'_, E> {
+        Source { workers: &self.workers, engine: &self.engine }
+    }
+
+    /// Whether tables have grown or shrunk much since a plan was made.
+    pub(crate) fn is_outdated(&self, plan: &Plan) -> bool {
+        // a hint: two sessions that both look do no harm
+        let now = scaledb_types::zone::clock().unsigned_abs();
+        if now.abs_diff(plan.compared.load(Ordering::Relaxed)) < LOOK {
+            return false;
+        }
+        plan.compared.store(now, Ordering::Relaxed);
+        plan.estimates.iter().any(|(table, planned)| {
+            let now = self.statistics_of(table);
+            now.is_some_and(|now| crate::statistics::differs(*planned, now.rows))
+        })
     }
 
     /// Keeps an emptied table of the engine for the next one of its shape.

@@ -27,6 +27,7 @@ mod parse;
 mod plan;
 mod sequence;
 mod session;
+mod statistics;
 mod supervisor;
 mod system;
 mod trace;

@@ -87,6 +87,18 @@ impl<W: Worker> Workers<W> {
         })
     }
 
+    /// A worker for what can do without: an idle one, or a new one.
+    pub(crate) fn spare<E: Engine<Worker = W>>(&self, engine: &E) -> Option<Box<W>> {
+        let idle = self.idle.lock().pop();
+        idle.or_else(|| self.make(engine).ok().flatten())
+    }
+
+    /// Puts it back.
+    pub(crate) fn give_spare(&self, worker: Box<W>) {
+        self.idle.lock().push(worker);
+        self.returned.notify_one();
+    }
+
     /// A new worker, if there may be one more.
     fn make<E: Engine<Worker = W>>(&self, engine: &E) -> Result<Option<Box<W>>> {
         // counts; the engine has the last word

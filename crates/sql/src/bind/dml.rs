@@ -488,7 +488,7 @@ impl Binder<'_> {
         if let Some(selection) = selection {
             self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);
         }
-        let wish = Wish { order: &[], target: Some(target) };
+        let wish = Wish { order: &[], target: Some(target), few: false };
         Ok(Planner::new(self, wish).plan(tree, conditions))
     }
 

@@ -13,8 +13,10 @@ mod subquery;
 
 use crate::plan::expr::Expr;
 use crate::plan::{ForeignKey, Kind, Node, Plan, Slot, Table};
+use crate::statistics::TableStatistics;
 use scaledb_base::TableId;
 use scaledb_catalog::Catalog;
+use scaledb_sync::atomic::AtomicU64;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use scope::Scope;
 use sqlparser::tokenizer::Span;
@@ -33,6 +35,8 @@ pub(crate) trait Lookup {
     fn table(&self, oid: u32) -> Result<Arc<Table>>;
     /// The foreign keys of a table, and those that refer to it.
     fn foreign_keys(&self, oid: u32) -> Result<Keys>;
+    /// What is known of the rows of a table.
+    fn statistics(&self, table: &Table) -> Option<Arc<TableStatistics>>;
     /// Schemas to look names up in.
     fn search_path(&self) -> &[String];
 }
@@ -108,6 +112,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) ctes: Vec<CteDef>,
     /// Tables that the plan depends on.
     pub(crate) tables: Vec<(u32, TableId)>,
+    /// Tables whose rows decided how they are joined, and how many that were.
+    pub(crate) estimates: Vec<(Arc<Table>, f64)>,
     /// Views and sequences that the plan depends on.
     pub(crate) relations: Vec<u32>,
     /// Whether the plan reads the system catalogs.
@@ -172,6 +178,7 @@ impl<'b> Binder<'b> {
             scopes: Vec::new(),
             ctes: Vec::new(),
             tables: Vec::new(),
+            estimates: Vec::new(),
             relations: Vec::new(),
             whole_catalog: false,
             depth: 0,
@@ -220,6 +227,15 @@ impl<'b> Binder<'b> {
         result
     }
 
+    /// What is known of the rows of a table, for a plan that depends on it.
+    pub(crate) fn statistics(&mut self, table: &Arc<Table>) -> Option<Arc<TableStatistics>> {
+        let found = self.lookup.statistics(table)?;
+        if !self.estimates.iter().any(|(known, _)| known.info.id == table.info.id) {
+            self.estimates.push((table.clone(), found.rows));
+        }
+        Some(found)
+    }
+
     /// Notes that the plan reads these slots.
     pub(crate) fn mark(&mut self, expr: &Expr) {
         let used = &mut self.used;
@@ -244,6 +260,8 @@ impl<'b> Binder<'b> {
             keeps: self.keeps,
             depth: self.deepest,
             tables: self.tables,
+            estimates: self.estimates,
+            compared: AtomicU64::new(0),
             relations: self.relations,
             whole_catalog: self.whole_catalog,
             writes: writes || self.writes,

@@ -457,7 +457,8 @@ impl Binder<'_> {
         } else {
             None
         };
-        let mut planner = Planner::new(self, Wish { order: wish, target: None });
+        let few = tail.limit.is_some() || extreme.is_some();
+        let mut planner = Planner::new(self, Wish { order: wish, target: None, few });
         if let Some((_, not_null)) = &extreme {
             conditions.push(not_null.clone());
         }

@@ -129,6 +129,8 @@ pub(crate) enum Utility {
     },
     Close(Option<String>),
     Checkpoint,
+    /// Schemas and names of tables; all if there are none.
+    Analyze(Vec<(Option<String>, String)>),
     Explain {
         analyze: bool,
         verbose: bool,
@@ -193,7 +195,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
             let what = "VACUUM does nothing: row versions are cleaned up in the background";
             at.rest_as(Utility::Told("VACUUM", Severity::Notice, what))
         },
-        "analyze" | "analyse" => |at| at.rest_as(Utility::Nothing("ANALYZE")),
+        "analyze" | "analyse" => analyze,
         "checkpoint" => |at| at.rest_as(Utility::Checkpoint),
         "reindex" => |at| {
             let what = "REINDEX does nothing: indexes are made anew at each start, and keep no dead entries";
@@ -757,6 +759,32 @@ fn copy(at: &mut Cursor<'_>) -> Result<Utility> {
         return Err(at.unexpected());
     }
     Ok(Utility::Copy(Box::new(copy)))
+}
+
+/// `ANALYZE [VERBOSE] [(..)] [table [(columns)], ..]`.
+fn analyze(at: &mut Cursor<'_>) -> Result<Utility> {
+    if at.ahead.is_some_and(|t| t.is_sign(at.text, "(")) {
+        parenthesized(at)?;
+    } else {
+        at.accept("verbose");
+    }
+    let mut tables = Vec::new();
+    while at.ahead.is_some() {
+        let mut name = at.name()?;
+        let mut schema = None;
+        if at.accept_sign(".") {
+            schema = Some(std::mem::replace(&mut name, at.name()?));
+        }
+        if at.ahead.is_some_and(|t| t.is_sign(at.text, "(")) {
+            names(at, true)?;
+        }
+        tables.push((schema, name));
+        if !at.accept_sign(",") {
+            break;
+        }
+    }
+    at.end()?;
+    Ok(Utility::Analyze(tables))
 }
 
 fn no_files() -> SqlError {

@@ -1,10 +1,13 @@
 //! From the tree of joins to operators: in which order, by which indexes.
 //!
-//! There are no statistics. What counts is what an index can give: a row by its whole key, rows by leading
-//! columns of a key, a range. A table whose key the tables before it determine comes next.
+//! The order of joins is the one that costs least, as far as statistics tell (see `order`). How a table is scanned does
+//! not depend on them: what counts is what an index can give: a row by its whole key, rows by leading columns of a
+//! key, a range.
 
 use super::depends::Depends;
+use super::estimate::Facts;
 use super::expr::{Compare, Expr};
+use super::order::{self, Method, Way};
 use super::{
     Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Load, Locked, Loop, Node, Scan, Slot, SortKey, Table,
 };
@@ -54,6 +57,14 @@ impl Leaf {
     /// What reads slots of its surroundings.
     pub(crate) fn lateral(node: Node, slots: Vec<Slot>, outer: Vec<Slot>) -> Self {
         Self { outer, ..Self::other(node, slots) }
+    }
+
+    /// The operator, if it is not a table of the engine.
+    pub(super) fn node(&self) -> Option<&Node> {
+        match &self.kind {
+            LeafKind::Table { .. } => None,
+            LeafKind::Other(node) => Some(node),
+        }
     }
 
     /// The table, if it is one of the engine.
@@ -129,7 +140,7 @@ impl Tree {
         }
     }
 
-    fn outer(&self, out: &mut Vec<Slot>) {
+    pub(super) fn outer(&self, out: &mut Vec<Slot>) {
         match self {
             Self::Leaf(leaf) => out.extend(&leaf.outer),
             Self::Inner(parts, _) => parts.iter().for_each(|part| part.outer(out)),
@@ -186,6 +197,8 @@ pub(crate) struct Wish<'w> {
     pub(crate) order: &'w [SortKey],
     /// The scan whose rows are written: it must not be kept in a hash table.
     pub(crate) target: Option<usize>,
+    /// Whether only the first rows are wanted.
+    pub(crate) few: bool,
 }
 
 /// How good an access is: the whole key, the number of equal columns, a range, the order.
@@ -208,11 +221,14 @@ pub(crate) struct Planner<'p, 'b> {
     pub(crate) ordered: bool,
     /// Slots that this query's tables do not have are there from the start.
     own: HashSet<Slot>,
+    pub(super) facts: Facts,
+    /// How many rows what was planned last is thought to yield.
+    rows: f64,
 }
 
 impl<'p, 'b> Planner<'p, 'b> {
     pub(crate) fn new(binder: &'p mut Binder<'b>, wish: Wish<'p>) -> Self {
-        Self { binder, wish, ordered: false, own: HashSet::new() }
+        Self { binder, wish, ordered: false, own: HashSet::new(), facts: Facts::default(), rows: 1.0 }
     }
 
     /// Plans a tree under conditions, all of which hold for the rows that come out.
@@ -220,12 +236,21 @@ impl<'p, 'b> Planner<'p, 'b> {
         let mut own = Vec::new();
         tree.slots(&mut own);
         self.own = own.into_iter().collect();
+        // one table alone is scanned in the same way however large it is; what is around a subquery may want to know
+        if !matches!(tree, Tree::Leaf(_)) || self.binder.scopes.len() > 1 {
+            self.learn(&tree);
+        }
         let mut bound = HashSet::new();
         let node = self.tree(tree, &mut conditions, &mut bound, true);
         match Expr::all(conditions) {
             Some(predicate) => Node::Filter { input: Box::new(node), predicate },
             None => node,
         }
+    }
+
+    /// Whether a slot is one of this query's tables.
+    pub(super) fn is_own(&self, slot: Slot) -> bool {
+        self.own.contains(&slot)
     }
 
     fn available(&self, expr: &Expr, bound: &HashSet<Slot>) -> bool {
@@ -249,8 +274,15 @@ impl<'p, 'b> Planner<'p, 'b> {
                 self.inner(parts, conditions, bound, first)
             }
             Tree::Left(left, right, on) => {
+                let before = bound.clone();
+                let (parts, known) = self.parts(&[&left, &right], &on, &before);
                 let outer = self.tree(*left, conditions, bound, first);
-                self.join(outer, *right, on, JoinKind::Left, bound)
+                let rows = self.rows;
+                let (_, method) = order::step(&parts[1], 2, &known, 1, rows);
+                let more = order::joined(&parts, 1, &known, 1).max(1.0);
+                let node = self.join(outer, *right, on, JoinKind::Left, method, bound);
+                self.rows = rows * more;
+                node
             }
             Tree::Full(left, right, on) => {
                 let mut outer_slots = Vec::new();
@@ -288,6 +320,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         bound: &mut HashSet<Slot>,
         first: bool,
     ) -> Node {
+        parts = flat(parts, conditions);
         let mut implied = Vec::new();
         for part in &parts {
             let Tree::Leaf(leaf) = part else { continue };
@@ -296,35 +329,46 @@ impl<'p, 'b> Planner<'p, 'b> {
             }
         }
         conditions.extend(implied);
+        let way = self.way(&parts, conditions, bound, first);
+        let mut parts: Vec<Option<Tree>> = parts.into_iter().map(Some).collect();
         let mut node: Option<Node> = None;
-        while !parts.is_empty() {
-            let pinned = node.is_none() && self.wish.target.is_some();
-            let mut best: Option<(usize, Score)> = None;
-            for (number, part) in parts.iter().enumerate() {
-                if pinned && !self.wish.target.is_some_and(|target| part.contains(target)) {
-                    continue;
-                }
-                let mut outer = Vec::new();
-                part.outer(&mut outer);
-                if outer.iter().any(|slot| self.own.contains(slot) && !bound.contains(slot)) {
-                    continue;
-                }
-                let score = match part {
-                    Tree::Leaf(leaf) => self.score(leaf, conditions, bound, first && node.is_none()),
-                    _ => (false, 0, false, false),
-                };
-                if best.is_none_or(|(_, known)| score > known) {
-                    best = Some((number, score));
-                }
-            }
-            let part = parts.remove(best.map_or(0, |(number, _)| number));
+        for (number, method) in way.steps {
+            let Some(part) = parts[number].take() else { continue };
             node = Some(match node {
                 None => self.tree(part, conditions, bound, first),
-                Some(outer) => self.join_inner(outer, part, conditions, bound),
+                Some(outer) => self.join_inner(outer, part, conditions, method, bound),
             });
         }
+        self.rows = way.rows;
         let node = node.unwrap_or(Node::One);
         self.apply(node, conditions, bound)
+    }
+
+    /// In which order to join parts, and how.
+    fn way(&self, parts: &[Tree], conditions: &[Expr], bound: &HashSet<Slot>, first: bool) -> Way {
+        let trees: Vec<&Tree> = parts.iter().collect();
+        if trees.len() > order::MOST {
+            // as they are written
+            let steps = (0..trees.len()).map(|number| (number, Method::Loop)).collect();
+            return Way { steps, rows: self.rows, cost: 0.0 };
+        }
+        let (mut costs, known) = self.parts(&trees, conditions, bound);
+        let wished = first && !self.wish.order.is_empty();
+        for (part, tree) in costs.iter_mut().zip(parts) {
+            part.first = self.wish.target.is_none_or(|target| tree.contains(target));
+            if let (true, Tree::Leaf(leaf)) = (wished, tree) {
+                let candidate = self.candidate(leaf, conditions, bound, true);
+                part.ordered = candidate.is_some_and(|candidate| candidate.ordered);
+            }
+        }
+        if !costs.iter().any(|part| part.first) {
+            costs.iter_mut().for_each(|part| part.first = true);
+        }
+        order::best(&costs, &known, order::Order { wished, few: self.wish.few }).unwrap_or_else(|| Way {
+            steps: (0..parts.len()).map(|number| (number, Method::Loop)).collect(),
+            rows: self.rows,
+            cost: 0.0,
+        })
     }
 
     /// Filters by the conditions whose slots are there.
@@ -352,6 +396,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         outer: Node,
         part: Tree,
         conditions: &mut Vec<Expr>,
+        method: Method,
         bound: &mut HashSet<Slot>,
     ) -> Node {
         // conditions that the part's slots complete
@@ -362,7 +407,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         let (on, later): (Vec<Expr>, Vec<Expr>) =
             std::mem::take(conditions).into_iter().partition(|condition| self.available(condition, &with));
         *conditions = later;
-        self.join(outer, part, on, JoinKind::Inner, bound)
+        self.join(outer, part, on, JoinKind::Inner, method, bound)
     }
 
     /// Joins a part to what is there: by an index of it, by a hash table, or by trying all pairs.
@@ -372,6 +417,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         part: Tree,
         on: Vec<Expr>,
         kind: JoinKind,
+        method: Method,
         bound: &mut HashSet<Slot>,
     ) -> Node {
         let mut inner_slots = Vec::new();
@@ -380,7 +426,9 @@ impl<'p, 'b> Planner<'p, 'b> {
         part.outer(&mut depends);
         let lateral = depends.iter().any(|slot| bound.contains(slot));
         let by_index = match &part {
-            Tree::Leaf(leaf) => self.candidate(leaf, &on, bound, false).is_some_and(|c| c.score.1 > 0),
+            Tree::Leaf(leaf) if method == Method::Loop => {
+                self.candidate(leaf, &on, bound, false).is_some_and(|c| c.score.1 > 0)
+            }
             _ => false,
         };
         if by_index || lateral {
@@ -457,10 +505,6 @@ impl<'p, 'b> Planner<'p, 'b> {
         (outer_keys, inner_keys, rest)
     }
 
-    fn score(&self, leaf: &Leaf, conditions: &[Expr], bound: &HashSet<Slot>, first: bool) -> Score {
-        self.candidate(leaf, conditions, bound, first).map_or((false, 0, false, false), |c| c.score)
-    }
-
     fn leaf(
         &mut self,
         leaf: Leaf,
@@ -470,6 +514,13 @@ impl<'p, 'b> Planner<'p, 'b> {
     ) -> Node {
         let candidate = self.candidate(&leaf, conditions, bound, first);
         bound.extend(&leaf.slots);
+        let applied = conditions.iter().filter(|condition| self.available(condition, bound));
+        let share: f64 = applied.map(|condition| self.facts.share(condition)).product();
+        self.rows = match leaf.node() {
+            Some(_) => self.rows,
+            None => self.facts.rows(leaf.number()) * share,
+        };
+        let rows = self.rows;
         let node = match (leaf.kind, candidate) {
             (LeafKind::Table { table, alias, number, locked }, Some(candidate)) => {
                 if first {
@@ -492,6 +543,7 @@ impl<'p, 'b> Planner<'p, 'b> {
                     loads,
                     projection,
                     filter: None,
+                    rows,
                     batches: false,
                     locked,
                 }))
@@ -671,6 +723,21 @@ impl<'p, 'b> Planner<'p, 'b> {
     }
 }
 
+/// The parts of inner joins within an inner join are parts of it, and so are their conditions.
+fn flat(parts: Vec<Tree>, conditions: &mut Vec<Expr>) -> Vec<Tree> {
+    let mut all = Vec::with_capacity(parts.len());
+    for part in parts {
+        match part {
+            Tree::Inner(parts, on) => {
+                conditions.extend(on);
+                all.extend(flat(parts, conditions));
+            }
+            other => all.push(other),
+        }
+    }
+    all
+}
+
 /// Whether keys of the type are in the order of all values that a comparison may meet: a numeric of a fixed
 /// scale is compared with numbers of any.
 fn range_is_exact(ty: Type) -> bool {
@@ -678,7 +745,7 @@ fn range_is_exact(ty: Type) -> bool {
 }
 
 /// The slot that an expression is, if but for a cast that widens an integer.
-fn widened(expr: &Expr) -> Option<(Slot, bool)> {
+pub(super) fn widened(expr: &Expr) -> Option<(Slot, bool)> {
     match expr {
         Expr::Slot(slot) => Some((*slot, false)),
         Expr::Call(call) if call.0.is_widening() => match call.1[..] {
@@ -690,7 +757,7 @@ fn widened(expr: &Expr) -> Option<(Slot, bool)> {
 }
 
 /// The value that a condition wants a column to equal.
-fn equal_to(condition: &Expr, slot: Slot, ty: Type) -> Option<KeyValue> {
+pub(super) fn equal_to(condition: &Expr, slot: Slot, ty: Type) -> Option<KeyValue> {
     match condition {
         Expr::Compare(Compare::Eq, pair) => {
             let other = |expr: &Expr, wide: bool| Some(KeyValue::One(narrowed(expr, wide, ty)));

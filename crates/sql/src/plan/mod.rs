@@ -8,9 +8,11 @@
 pub(crate) mod access;
 pub(crate) mod cache;
 pub(crate) mod depends;
+mod estimate;
 pub(crate) mod explain;
 pub(crate) mod expr;
 mod factor;
+pub(crate) mod order;
 pub(crate) mod point;
 pub(crate) mod prepare;
 
@@ -20,6 +22,7 @@ use scaledb_catalog::TableDesc;
 use scaledb_engine::{Order, TableInfo};
 use scaledb_locks::Mode;
 use scaledb_row::Projection;
+use scaledb_sync::atomic::AtomicU64;
 use scaledb_types::Type;
 use std::sync::Arc;
 
@@ -97,6 +100,16 @@ pub(crate) enum KeyValue {
     Array(Expr),
 }
 
+impl KeyValue {
+    /// Calls `f` with each expression that it is made of.
+    pub(crate) fn exprs<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
+        match self {
+            Self::One(expr) | Self::Array(expr) => f(expr),
+            Self::List(list) => list.iter().for_each(f),
+        }
+    }
+}
+
 /// An end of a range of the column behind the equal ones.
 #[derive(Debug)]
 pub(crate) struct Bound {
@@ -120,12 +133,7 @@ impl Access {
             Self::Point { key, .. } => (key, None),
             Self::Range { key, low, high, .. } => (key, Some(low.iter().chain(high))),
         };
-        for value in key {
-            match value {
-                KeyValue::One(expr) | KeyValue::Array(expr) => f(expr),
-                KeyValue::List(list) => list.iter().for_each(&mut *f),
-            }
-        }
+        key.iter().for_each(|value| value.exprs(f));
         bounds.into_iter().flatten().for_each(|bound| f(&bound.value));
     }
 }
@@ -150,6 +158,8 @@ pub(crate) struct Scan {
     pub(crate) loads: Vec<Load>,
     pub(crate) projection: Projection,
     pub(crate) filter: Option<Expr>,
+    /// How many rows it is thought to yield each time.
+    pub(crate) rows: f64,
     /// Whether its rows are fetched in batches, because what is done with them reads, too.
     pub(crate) batches: bool,
     /// How its rows are locked further up, if they are.
@@ -554,6 +564,10 @@ pub(crate) struct Plan {
     pub(crate) relations: Vec<u32>,
     /// It reads the system catalogs: any change of the catalog is one of what it reads.
     pub(crate) whole_catalog: bool,
+    /// Tables whose rows decided how they are joined, and how many that were.
+    pub(crate) estimates: Vec<(Arc<Table>, f64)>,
+    /// When these were compared with what there is, in microseconds.
+    pub(crate) compared: AtomicU64,
     pub(crate) writes: bool,
     /// The clause by which it locks rows, if it does: `FOR UPDATE`.
     pub(crate) locks: Option<&'static str>,

@@ -49,10 +49,16 @@ impl<E: Engine> Session<E> {
             && let Some(held) = self.cache.get(text, types)
             && held.version == version
         {
-            return Ok(held.clone());
+            if !self.is_outdated(held) {
+                return Ok(held.clone());
+            }
+            self.cache.clear();
         }
         let key = Key { text: Arc::from(text), types: types.into(), settings: self.settings_key.clone() };
-        if !private && let Some(compiled) = self.state.shared.plans.get(&key, version) {
+        if !private
+            && let Some(compiled) = self.state.shared.plans.get(&key, version)
+            && !self.is_outdated(&compiled)
+        {
             let held = Held::new(compiled);
             self.cache.put(types, held.clone());
             return Ok(held);
@@ -69,6 +75,16 @@ impl<E: Engine> Session<E> {
             self.state.shared.plans.put(key, compiled);
         }
         Ok(held)
+    }
+
+    /// Whether a plan was made for tables that were much smaller or larger.
+    #[inline]
+    fn is_outdated(&self, compiled: &Compiled) -> bool {
+        match &compiled.action {
+            // most statements join nothing
+            Action::Plan(plan) if !plan.estimates.is_empty() => self.state.shared.is_outdated(plan),
+            _ => false,
+        }
     }
 
     /// Outside of a transaction, the catalog is the newest.
@@ -323,6 +339,7 @@ impl<E: Engine> Session<E> {
         self.use_newest_catalog();
         let statement = self.statement(name)?;
         let same = statement.compiled.version == self.state.catalog.version && !self.transaction.changed;
+        let same = same && !self.is_outdated(&statement.compiled);
         if same || !matches!(statement.compiled.action, Action::Plan(_)) {
             return Ok(statement.compiled.clone());
         }

@@ -10,6 +10,7 @@ use crate::exec::codec;
 use crate::functions::SessionFn;
 use crate::memory::Reservation;
 use crate::plan::{ForeignKey, IndexColumn, IndexRef, Table};
+use crate::statistics::TableStatistics;
 use crate::trace::Number;
 use scaledb_base::ConflictKind;
 use scaledb_catalog::{Catalog, KeyColumn, Relation, TableDesc};
@@ -395,6 +396,10 @@ impl<E: Engine> Lookup for State<E> {
         let table = self.table_of(desc)?;
         self.tables.borrow_mut().insert(oid, table.clone());
         Ok(table)
+    }
+
+    fn statistics(&self, table: &Table) -> Option<Arc<TableStatistics>> {
+        self.shared.statistics_of(table)
     }
 
     fn foreign_keys(&self, oid: u32) -> Result<Keys> {

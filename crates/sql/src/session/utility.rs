@@ -3,8 +3,10 @@
 use super::Session;
 use super::run::column;
 use crate::api::{Column, Executed, RowSink, Severity, Tag};
+use crate::bind::{Binder, Lookup};
 use crate::parse::utility::{Modes, Utility};
 use crate::plan::cache::Action;
+use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 
@@ -207,6 +209,7 @@ impl<E: Engine> Session<E> {
                 Tag::plain("CHECKPOINT")
             }
             Utility::Lock { tables, mode, nowait } => self.lock_tables(tables, *mode, *nowait)?,
+            Utility::Analyze(tables) => self.analyze(tables)?,
             Utility::Nothing(words) => Tag::plain(words),
             Utility::Told(words, severity, what) => {
                 let code = match severity {
@@ -226,6 +229,33 @@ impl<E: Engine> Session<E> {
             }
             _ => return Err(SqlError::internal("a statement of another kind")),
         })
+    }
+
+    /// ANALYZE.
+    fn analyze(&mut self, names: &[(Option<String>, String)]) -> Result<Tag> {
+        let mut oids = Vec::new();
+        let binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
+        for (schema, name) in names {
+            match binder.relation(schema.as_deref(), name)? {
+                Relation::Table(table) => oids.push(table.oid),
+                other => {
+                    let what = format!("skipping \"{name}\" --- cannot analyze a {}", other.kind());
+                    self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
+                }
+            }
+        }
+        if names.is_empty() {
+            oids.extend(self.state.catalog.tables().map(|table| table.oid));
+        }
+        for oid in oids {
+            self.context().check_cancel()?;
+            let table = self.state.table(oid)?;
+            self.state.shared.analyze(&table);
+        }
+        // plans are made by what is known now
+        self.cache.clear();
+        self.state.shared.plans.clear();
+        Ok(Tag::plain("ANALYZE"))
     }
 
     fn set_setting(&mut self, name: &str, value: Option<&str>, local: bool) -> Result<()> {

@@ -61,6 +61,7 @@ select count(*) from big where (v = 1 and k is null) or (v = 1 and null);
 analyze;
 analyze big;
 analyze big, probe (id);
+analyze nothing_here;
 select count(*), sum(b.id + c.id + p.id) from big b, big c, probe p where b.k = p.k and c.id = b.id + 1 and p.v = 3 and c.v = 5;
 select count(*), sum(b.id) from probe p, big b, probe q, probe r where b.k = p.k and q.id = p.v and r.k = q.v + 1;
 select count(*) from probe p, probe q, big b where p.id < 4 and q.id < 3 and b.id < 10;
