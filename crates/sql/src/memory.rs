@@ -52,6 +52,11 @@ impl Budget {
         })
     }
 
+    /// What one statement may use of it for rows.
+    fn half(&self) -> usize {
+        self.limit.load(Ordering::Relaxed) / 2 // a bound, and nothing is published by it
+    }
+
     fn give(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Ordering::Relaxed); // a count: the memory itself is the allocator's
     }
@@ -85,6 +90,8 @@ impl Drop for Reservation {
 #[derive(Debug)]
 pub(crate) struct Memory<'b> {
     used: usize,
+    /// What of it is for rows, which have another limit: at most.
+    rows: usize,
     limit: usize,
     /// Borrowed: a count of its owners would be written by every statement of every session.
     budget: &'b Arc<Budget>,
@@ -95,7 +102,7 @@ pub(crate) struct Memory<'b> {
 impl<'b> Memory<'b> {
     /// Of a run that may use `limit` bytes.
     pub(crate) fn new(budget: &'b Arc<Budget>, limit: usize) -> Self {
-        Self { used: 0, limit, budget, reserved: 0 }
+        Self { used: 0, rows: 0, limit, budget, reserved: 0 }
     }
 
     /// Takes memory.
@@ -105,16 +112,31 @@ impl<'b> Memory<'b> {
     #[inline]
     pub(crate) fn take(&mut self, bytes: usize) -> Result<()> {
         self.used += bytes;
-        if self.used > self.limit {
+        if self.used - self.rows > self.limit {
             return Err(self.exhausted());
         }
         // what fits a step is not worth counting: it is less than a session takes by being there
         if self.used > self.reserved + STEP { self.reserve() } else { Ok(()) }
     }
 
+    /// Takes memory for rows that an operator keeps: a statement may be as large as half of what all may use.
+    ///
+    /// # Errors
+    /// 53200.
+    #[inline]
+    pub(crate) fn take_rows(&mut self, bytes: usize) -> Result<()> {
+        self.used += bytes;
+        self.rows += bytes;
+        if self.used > self.limit && self.used > self.budget.half() {
+            return Err(self.too_large());
+        }
+        if self.used > self.reserved + STEP { self.reserve() } else { Ok(()) }
+    }
+
     /// Gives memory back.
     pub(crate) fn give(&mut self, bytes: usize) {
         self.used = self.used.saturating_sub(bytes);
+        self.rows = self.rows.min(self.used);
     }
 
     /// What has been taken.
@@ -125,6 +147,7 @@ impl<'b> Memory<'b> {
     /// Gives back what has been taken since so much was in use.
     pub(crate) fn back_to(&mut self, used: usize) {
         self.used = self.used.min(used);
+        self.rows = self.rows.min(self.used);
     }
 
     /// Refuses a value that could not be kept.
@@ -154,15 +177,22 @@ impl<'b> Memory<'b> {
     }
 
     #[cold]
+    fn too_large(&self) -> SqlError {
+        let most = self.limit.max(self.budget.half()) >> 10;
+        let what = format!(
+            "the statement needs more than {most} kB for rows that it sorts, groups, joins or changes"
+        );
+        SqlError::new(SqlState::OUT_OF_MEMORY, what)
+            .hint("Raise max_query_memory, add an index that gives the order, or restrict the rows.")
+    }
+
+    #[cold]
     fn exhausted(&self) -> SqlError {
         SqlError::new(
             SqlState::OUT_OF_MEMORY,
-            format!(
-                "the statement needs more than {} kB for values, sorting, grouping or joining",
-                self.limit >> 10
-            ),
+            format!("the statement needs more than {} kB for values", self.limit >> 10),
         )
-        .hint("Raise work_mem, add an index that gives the order, or restrict the rows.")
+        .hint("Raise work_mem, or restrict the rows.")
     }
 }
 
@@ -191,6 +221,18 @@ mod tests {
         assert_eq!(budget.used(), STEP);
         drop(kept);
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn rows_may_take_half_of_the_budget() {
+        let budget = Arc::new(Budget::default());
+        budget.set_limit(8 * STEP);
+        let mut memory = Memory::new(&budget, 100);
+        memory.take_rows(4 * STEP).unwrap();
+        assert_eq!(memory.take_rows(1).unwrap_err().code(), SqlState::OUT_OF_MEMORY);
+        // a limit that is larger counts
+        let mut memory = Memory::new(&budget, 6 * STEP);
+        assert_eq!(memory.take_rows(5 * STEP).unwrap_err().code(), SqlState::OUT_OF_MEMORY);
     }
 
     #[test]

@@ -175,7 +175,7 @@ impl Sample {
                 break;
             }
         }
-        worker.rollback();
+        worker.commit().ok()?;
         sample.total = count as f64;
         if !complete {
             let stats = engine.stats();

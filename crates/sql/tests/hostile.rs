@@ -161,6 +161,7 @@ fn values_that_are_too_large_are_refused() {
 #[test]
 fn results_that_are_too_large_to_keep_are_refused() {
     let db = acc();
+    db.set_max_query_memory(16 << 20);
     let s = &mut session(&db);
     ok(s, "set work_mem = '4MB'");
     for sql in [

@@ -62,7 +62,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 Some(number) => *number,
                 None => {
                     let bytes = 2 * row_weight(&key) + aggregates.len() * size_of::<Running>() + 64;
-                    exec.memory.take(bytes)?;
+                    exec.memory.take_rows(bytes)?;
                     weight += bytes;
                     let key: Box<[Value]> = key.into();
                     numbers.insert(key.clone(), groups.len());
@@ -108,14 +108,14 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if !seen.insert(args.clone().into()) {
                     continue;
                 }
-                self.memory.take(weight)?;
+                self.memory.take_rows(weight)?;
             }
             if !aggregate.order.is_empty() {
                 let mut key = Vec::with_capacity(aggregate.order.len());
                 for part in &aggregate.order {
                     key.push(self.eval(&part.expr)?);
                 }
-                self.memory.take(row_weight(&key) + row_weight(&args))?;
+                self.memory.take_rows(row_weight(&key) + row_weight(&args))?;
                 running.sorted.push((key.into(), args.into()));
                 continue;
             }

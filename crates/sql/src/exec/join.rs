@@ -56,7 +56,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             let row = exec.copy(&join.inner_slots);
             let bytes = row_weight(&key) + row_weight(&row) + 32;
-            exec.memory.take(bytes)?;
+            exec.memory.take_rows(bytes)?;
             weight += bytes;
             if null {
                 lonely.push(row);

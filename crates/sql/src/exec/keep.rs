@@ -100,7 +100,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let _ = self.run(input, &mut |exec| {
             let row = exec.copy(slots);
             let bytes = row_weight(&row);
-            exec.memory.take(bytes)?;
+            exec.memory.take_rows(bytes)?;
             weight += bytes;
             rows.push(row);
             Ok(Flow::Continue(()))
@@ -160,7 +160,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 weight += row_weight(row);
                 all.push(row.clone());
             }
-            self.memory.take(weight * 2)?;
+            self.memory.take_rows(weight * 2)?;
             total += weight;
             self.evaluated(cte.number, Rc::new(fresh), weight);
             let (found, weight) = self.collect(node, slots)?;

@@ -89,7 +89,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 for value in &insert.values {
                     row.push(exec.eval(value)?);
                 }
-                exec.memory.take(row_weight(&row))?;
+                exec.memory.take_rows(row_weight(&row))?;
                 rows.push(row.into());
                 Ok(Flow::Continue(()))
             })?;
@@ -317,7 +317,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             for expr in update.returning.iter().flatten() {
                 returned.push(exec.eval(expr)?);
             }
-            exec.memory.take(row_weight(&old) + row_weight(&new) + row_weight(&returned))?;
+            exec.memory.take_rows(row_weight(&old) + row_weight(&new) + row_weight(&returned))?;
             changes.push(Change { row, old, new, returned: returned.into() });
             Ok(Flow::Continue(()))
         })?;
@@ -500,7 +500,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             for expr in delete.returning.iter().flatten() {
                 returned.push(exec.eval(expr)?);
             }
-            exec.memory.take(row_weight(&old) + row_weight(&returned) + size_of::<Change>())?;
+            exec.memory.take_rows(row_weight(&old) + row_weight(&returned) + size_of::<Change>())?;
             changes.push(Change { row, old, new: Box::default(), returned: returned.into() });
             Ok(Flow::Continue(()))
         })?;

@@ -50,7 +50,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             let row = exec.copy(carry);
             let bytes = row_weight(&key) + row_weight(&row);
-            exec.memory.take(bytes)?;
+            exec.memory.take_rows(bytes)?;
             weight += bytes;
             rows.push((key.into(), row));
             if limit < usize::MAX / 2 && rows.len() > limit * 2 + 64 {
@@ -89,7 +89,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             let weight = row_weight(&key);
             if seen.insert(key.into()) {
-                exec.memory.take(weight)?;
+                exec.memory.take_rows(weight)?;
                 return next(exec);
             }
             Ok(Flow::Continue(()))
@@ -113,7 +113,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     if seen.contains(&row) {
                         return Ok(Flow::Continue(()));
                     }
-                    exec.memory.take(row_weight(&row))?;
+                    exec.memory.take_rows(row_weight(&row))?;
                     exec.restore(slots, &row);
                     seen.insert(row);
                     next(exec)
@@ -127,7 +127,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut counts: HashMap<Box<[Value]>, usize> = HashMap::new();
         let _ = self.run(&right.0, &mut |exec| {
             let row = exec.copy(&right.1);
-            exec.memory.take(row_weight(&row))?;
+            exec.memory.take_rows(row_weight(&row))?;
             *counts.entry(row).or_default() += 1;
             Ok(Flow::Continue(()))
         })?;
@@ -139,7 +139,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 (SetKind::Intersect | SetKind::Except, count) => {
                     let fresh = count.is_some() == (kind == SetKind::Intersect) && !given.contains(&row);
                     if fresh {
-                        exec.memory.take(row_weight(&row))?;
+                        exec.memory.take_rows(row_weight(&row))?;
                         given.insert(row.clone());
                     }
                     fresh

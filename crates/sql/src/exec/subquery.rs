@@ -126,7 +126,11 @@ impl<'a, W: Worker> Exec<'a, W> {
                 row.push(exec.eval(expr)?);
             }
             weight += row_weight(&row);
-            exec.memory.take(row_weight(&row))?;
+            // an array is one value
+            match sub.ask {
+                Ask::Array(_) => exec.memory.take(row_weight(&row))?,
+                _ => exec.memory.take_rows(row_weight(&row))?,
+            }
             rows.push(row.into());
             Ok(if rows.len() >= limit { Flow::Break(()) } else { Flow::Continue(()) })
         })?;

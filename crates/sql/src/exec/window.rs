@@ -36,7 +36,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut keys: Vec<Vec<Keys>> = windows.iter().map(|_| Vec::new()).collect();
         let _ = self.run(input, &mut |exec| {
             let row = exec.copy(carry);
-            exec.memory.take(row_weight(&row) * 2)?;
+            exec.memory.take_rows(row_weight(&row) * 2)?;
             rows.push(row);
             for (window, keys) in windows.iter().zip(&mut keys) {
                 let partition = window.partition.iter().map(|e| exec.eval(e)).collect::<Result<_>>()?;
@@ -49,7 +49,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     _ => None,
                 };
                 let key = Keys { partition, order, args };
-                exec.memory.take(key.weight())?;
+                exec.memory.take_rows(key.weight())?;
                 keys.push(key);
             }
             Ok(Flow::Continue(()))

@@ -194,6 +194,7 @@ fn node_rows(node: &Node) -> f64 {
         | Node::Keep { input, .. }
         | Node::With { input, .. }
         | Node::Sets { input, .. }
+        | Node::Lock { input, .. }
         | Node::Window { input, .. } => node_rows(input),
         Node::Append { inputs, .. } => inputs.iter().map(|(input, _)| node_rows(input)).sum(),
         Node::Set { left, .. } => node_rows(&left.0),

@@ -361,7 +361,7 @@ mod tests {
         let order = steps(&parts, &conditions);
         assert_eq!(order.len(), 40);
         // each is next to one that is there
-        let mut mask = 1 << order[0].0;
+        let mut mask: Mask = 1 << order[0].0;
         for (number, _) in &order[1..] {
             assert!(mask & (1 << (number + 1) | (1 << number) >> 1) != 0, "{order:?}");
             mask |= 1 << number;
