@@ -81,8 +81,24 @@ tidy: setup ## The rules of style and architecture
 	$(CARGO) xtask tidy
 
 .PHONY: test-unit
-test-unit: setup ## Unit, integration and documentation tests
+test-unit: setup postgresql ## Unit, integration and documentation tests
 	$(CARGO) test --workspace --locked
+
+.PHONY: postgresql
+postgresql: # random statements are compared with its answers; without it, with each other's only
+	@if ! [ -x /usr/lib/postgresql/15/bin/initdb ] && [ -z "$${SCALEDB_POSTGRES_BIN:-}" ]; then
+		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+			get="apt-get install -y -q --no-install-recommends postgresql-15"
+			$$get > /dev/null 2>&1 || { apt-get update && $$get; } > /dev/null 2>&1 || true
+		fi
+	fi
+
+STATEMENTS ?= 100000
+SEED ?= 1
+.PHONY: fuzz-sql
+fuzz-sql: setup postgresql ## Random SQL on ScaleDB and PostgreSQL 15: STATEMENTS=100000 SEED=1
+	SCALEDB_STATEMENTS=$(STATEMENTS) SCALEDB_SEED=$(SEED) \
+		$(CARGO) test --locked -p scaledb-sqlfuzz --release --test differential -- --nocapture
 
 .PHONY: test-mutations
 test-mutations: setup ## Switches off one rule at a time, of the protocol or the log: some test must fail

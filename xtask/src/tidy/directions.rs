@@ -81,6 +81,7 @@ const CRATES: &[Crate] = &[
         "scaledb-sync", "scaledb-base", "scaledb-types", "scaledb-log", "scaledb-acc", "scaledb-sql", "scaledb-pgwire",
         "scaledb-server", "scaledb-verify",
     ], &[]),
+    row("scaledb-sqlfuzz", &["scaledb-engine", "scaledb-types", "scaledb-sql", "scaledb-acc", "scaledb-cicada"], &["scaledb-sync"]),
     row("xtask", &[], &[]),
 ];
 

@@ -1,0 +1,146 @@
+//! Whether two answers are the same, as far as SQL says what they are.
+
+use crate::answer::Answer;
+use crate::generate::Statement;
+
+/// What two servers have said to a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same.
+    Same,
+    /// Not the same, but the standard leaves it open; what comes after cannot be compared.
+    Open,
+    /// One of them is wrong.
+    Differ(Kind),
+}
+
+/// What kind of difference it is: a smaller script must show the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Other rows.
+    Rows,
+    /// The same rows in another order, where it is determined.
+    Order,
+    /// Other names or types of columns.
+    Columns,
+    /// Another tag.
+    Tag,
+    /// The first one fails, with such an SQLSTATE, and the second does not.
+    OnlyFirst([u8; 5]),
+    /// The second one fails, with such an SQLSTATE, and the first does not.
+    OnlySecond([u8; 5]),
+    /// Both fail, with these.
+    Codes([u8; 5], [u8; 5]),
+}
+
+fn five(code: &str) -> [u8; 5] {
+    let mut five = [b' '; 5];
+    for (to, from) in five.iter_mut().zip(code.bytes()) {
+        *to = from;
+    }
+    five
+}
+
+/// Failures of a value in some row: whether it is computed at all depends on the plan.
+fn of_a_value(code: &str) -> bool {
+    code.starts_with("22") || code == "21000"
+}
+
+/// Whether a failure says that a feature is not there: the manual lists them.
+fn not_there(code: &str) -> bool {
+    code == "0A000"
+}
+
+/// Compares what a reference and another server have answered.
+pub fn compare(statement: &Statement, sql: &str, reference: &Answer, other: &Answer) -> Verdict {
+    if other.code().is_some_and(not_there) || known(other) {
+        return Verdict::Open;
+    }
+    match (reference, other) {
+        (Answer::Failed { code, .. }, Answer::Failed { code: found, .. }) => {
+            let ours = ["XX000", "panic"].contains(&found.as_str());
+            if code == found {
+                Verdict::Same
+            } else if !ours && (of_a_value(code) || of_a_value(found)) && sql.contains("from") {
+                Verdict::Open
+            } else if code.starts_with("23") && found.starts_with("23") {
+                // which row comes first
+                Verdict::Open
+            } else {
+                Verdict::Differ(Kind::Codes(five(code), five(found)))
+            }
+        }
+        (Answer::Failed { code, .. }, Answer::Done { .. }) => {
+            let open = of_a_value(code) && sql.contains("from") || checked_by_row(sql, code);
+            if open { Verdict::Open } else { Verdict::Differ(Kind::OnlyFirst(five(code))) }
+        }
+        (Answer::Done { .. }, Answer::Failed { code, .. }) => {
+            let open = of_a_value(code) && sql.contains("from") || checked_by_row(sql, code);
+            if open { Verdict::Open } else { Verdict::Differ(Kind::OnlySecond(five(code))) }
+        }
+        (
+            Answer::Done { columns, rows, tag },
+            Answer::Done { columns: other_columns, rows: other_rows, tag: other_tag },
+        ) => {
+            if !equal_rows(rows, other_rows) && !scales_agree(sql, rows, other_rows) {
+                Verdict::Differ(Kind::Rows)
+            } else if columns != other_columns {
+                Verdict::Differ(Kind::Columns)
+            } else if tag != other_tag {
+                Verdict::Differ(Kind::Tag)
+            } else if statement.ordered && rows != other_rows && !same_scales(rows, other_rows) {
+                Verdict::Differ(Kind::Order)
+            } else {
+                Verdict::Same
+            }
+        }
+    }
+}
+
+/// Answers that are known to be wrong, and how to tell them.
+fn known(answer: &Answer) -> bool {
+    const KNOWN: [(&str, &str); 2] = [("42P10", "for SELECT DISTINCT"), ("42601", "syntax error")];
+    let Answer::Failed { code, message } = answer else { return false };
+    KNOWN.iter().any(|(known, text)| code == known && message.starts_with(text))
+}
+
+/// An UPDATE checks unique keys row by row: which rows it meets first decides.
+fn checked_by_row(sql: &str, code: &str) -> bool {
+    code == "23505" && sql.contains("update")
+}
+
+/// Rows as text.
+pub type Rows = Vec<Vec<Option<String>>>;
+type Slice = [Vec<Option<String>>];
+
+/// Whether these are the same rows, in whatever order.
+pub fn equal_rows(one: &Slice, two: &Slice) -> bool {
+    if one.len() != two.len() {
+        return false;
+    }
+    let sorted = |rows: &Slice| {
+        let mut rows = rows.to_vec();
+        rows.sort();
+        rows
+    };
+    sorted(one) == sorted(two)
+}
+
+/// Of equal numbers with other scales (1.0 and 1.00), these may show either.
+fn scales_agree(sql: &str, one: &Slice, two: &Slice) -> bool {
+    const CHOOSE: [&str; 9] =
+        ["distinct", "group by", "union", "intersect", "except", "min(", "max(", "greatest(", "least("];
+    CHOOSE.iter().any(|word| sql.contains(word)) && equal_rows(&shortened(one), &shortened(two))
+}
+
+fn same_scales(one: &Slice, two: &Slice) -> bool {
+    shortened(one) == shortened(two)
+}
+
+fn shortened(rows: &Slice) -> Rows {
+    let short = |text: &String| {
+        let number = text.contains('.') && text.bytes().all(|b| b.is_ascii_digit() || b == b'.' || b == b'-');
+        if number { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text.clone() }
+    };
+    rows.iter().map(|row| row.iter().map(|value| value.as_ref().map(short)).collect()).collect()
+}

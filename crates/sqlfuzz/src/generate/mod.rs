@@ -1,0 +1,117 @@
+//! Scripts from seeds: a schema, rows, then statements that read and write them.
+
+mod partition;
+mod query;
+mod schema;
+mod value;
+mod write;
+
+use crate::tree::{Node, Ty};
+pub use partition::Partition;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use schema::Table;
+
+/// One statement of a script.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The statement.
+    pub tree: Node,
+    /// The order of the rows of its answer is determined.
+    pub ordered: bool,
+    /// It only reads.
+    pub query: bool,
+    /// It makes a secondary index: no answer depends on it.
+    pub index: bool,
+}
+
+/// Statements that begin with an empty database.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// In their order.
+    pub statements: Vec<Statement>,
+}
+
+/// A column that an expression may name.
+#[derive(Clone, Debug)]
+struct Column {
+    name: String,
+    ty: Ty,
+}
+
+/// What makes a script.
+struct Generator {
+    rng: SmallRng,
+    tables: Vec<Table>,
+    /// Views.
+    views: Vec<(String, Vec<Column>)>,
+    /// Common table expressions of the query at hand.
+    common: Vec<(String, Vec<Column>)>,
+    /// Columns of the queries around the one at hand.
+    outer: Vec<Column>,
+    /// Names given so far.
+    names: u32,
+}
+
+/// The script of a seed: its schema and rows, and then statements, so many together.
+pub fn script(seed: u64, count: usize) -> Script {
+    let mut generator = Generator::new(seed);
+    let mut statements = generator.schema();
+    while statements.len() < count {
+        generator.statement(&mut statements);
+    }
+    Script { statements }
+}
+
+/// The schema and rows of a seed, and so many queries over them.
+pub fn partitions(seed: u64, count: usize) -> (Script, Vec<Partition>) {
+    let mut generator = Generator::new(seed);
+    let statements = generator.schema();
+    let partitions = (0..count).map(|_| generator.partition()).collect();
+    (Script { statements }, partitions)
+}
+
+impl Generator {
+    fn new(seed: u64) -> Self {
+        let rng = SmallRng::seed_from_u64(seed);
+        Self { rng, tables: Vec::new(), views: Vec::new(), common: Vec::new(), outer: Vec::new(), names: 0 }
+    }
+
+    fn statement(&mut self, statements: &mut Vec<Statement>) {
+        self.names = 0;
+        if self.one_in(3) {
+            self.write(statements);
+        } else {
+            let (tree, ordered) = self.top_query();
+            statements.push(Statement { tree, ordered, query: true, index: false });
+        }
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        self.rng.random_range(0..bound)
+    }
+
+    fn one_in(&mut self, bound: usize) -> bool {
+        self.below(bound) == 0
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        let at = self.below(from.len());
+        from[at].clone()
+    }
+
+    fn name(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}{}", self.names)
+    }
+
+    fn ty(&mut self) -> Ty {
+        // integers and text more often: they compare with each other
+        if self.one_in(2) { self.pick(&[Ty::Int4, Ty::Int4, Ty::Text]) } else { self.pick(&Ty::ALL) }
+    }
+}
+
+/// A statement whose rows have no order.
+fn plain(tree: Node) -> Statement {
+    Statement { tree, ordered: false, query: false, index: false }
+}

@@ -1,0 +1,562 @@
+//! Queries: what stands in FROM, subqueries that are correlated or lateral, groups, windows, set operations, WITH.
+
+use super::{Column, Generator};
+use crate::tree::{Class, Node, Ty};
+
+const INTEGERS: [Ty; 2] = [Ty::Int4, Ty::Int8];
+
+fn t(text: &'static str) -> Node {
+    Node::text(text)
+}
+
+/// `1, 2, 3`: an order by all columns.
+fn positions(count: usize) -> String {
+    (1..=count).map(|n| n.to_string()).collect::<Vec<_>>().join(", ")
+}
+
+fn query(types: &[Ty], parts: Vec<Node>) -> Node {
+    Node::Of(Class::Query(types.to_vec()), Box::new(Node::Seq(parts)))
+}
+
+/// The name of a column that one source on each side has, with the same type.
+fn shared(left: &[Column], right: &[Column]) -> Option<String> {
+    let short = |column: &Column| column.name.split('.').nth(1).map(str::to_owned);
+    let once = |all: &[Column], name: &str| {
+        let mut found = all.iter().filter(|column| short(column).as_deref() == Some(name));
+        found.next().map(|column| column.ty).filter(|_| found.next().is_none())
+    };
+    let mut names = left.iter().filter(|column| column.ty != Ty::Json).filter_map(short);
+    names.find(|name| once(left, name).is_some() && once(left, name) == once(right, name))
+}
+
+impl Generator {
+    /// A whole statement, and whether its rows have an order.
+    pub(super) fn top_query(&mut self) -> (Node, bool) {
+        self.outer.clear();
+        self.common.clear();
+        let types: Vec<Ty> = (0..1 + self.below(4)).map(|_| self.ty()).collect();
+        let mut parts = Vec::new();
+        if self.one_in(6) {
+            parts.push(self.with());
+        }
+        let (select, columns) = self.query(&types, 3);
+        let sorts = !types.contains(&Ty::Json) || self.one_in(2);
+        let ordered = sorts && self.one_in(3);
+        if ordered {
+            // in parentheses it would be a second order of the same query
+            let alias = self.name("x");
+            parts.extend([t("select * from ("), select, Node::text(format!(") {alias}"))]);
+            parts.push(Node::text(format!("order by {}", positions(columns.len()))));
+            let limit = self.below(6);
+            if self.one_in(2) {
+                parts.push(Node::maybe(vec![Node::text(format!("limit {limit}"))]));
+            }
+            if self.one_in(3) {
+                parts.push(Node::maybe(vec![t("offset 1")]));
+            }
+        } else {
+            parts.push(select);
+        }
+        self.common.clear();
+        (Node::Seq(parts), ordered)
+    }
+
+    /// A view over what there is.
+    pub(super) fn view(&mut self, number: usize) -> Node {
+        let types: Vec<Ty> = (0..1 + self.below(3)).map(|_| self.ty()).collect();
+        let (select, columns) = self.query(&types, 2);
+        let name = format!("v{number}");
+        let names: Vec<String> = (0..columns.len()).map(|i| format!("c{i}")).collect();
+        let list = names.join(", ");
+        let columns = names.into_iter().zip(types).map(|(name, ty)| Column { name, ty }).collect();
+        self.views.push((name.clone(), columns));
+        Node::Fixed(Box::new(Node::Seq(vec![Node::text(format!("create view {name} ({list}) as")), select])))
+    }
+
+    /// WITH, whose names are in `common` from here on.
+    fn with(&mut self) -> Node {
+        let mut items = Vec::new();
+        let mut recursive = "";
+        for _ in 0..1 + self.below(2) {
+            let name = self.name("w");
+            let columns = if self.one_in(3) {
+                recursive = "recursive";
+                let (node, columns) = self.recursion(&name);
+                items.push(node);
+                columns
+            } else {
+                let types: Vec<Ty> = (0..1 + self.below(3)).map(|_| self.ty()).collect();
+                let (select, columns) = self.query(&types, 2);
+                let kept = self.pick(&["as (", "as (", "as materialized (", "as not materialized ("]);
+                items.push(Node::Seq(vec![Node::text(name.clone()), Node::text(kept), select, t(")")]));
+                columns
+            };
+            self.common.push((name, columns));
+        }
+        Node::Seq(vec![Node::text(format!("with {recursive}")), Node::list(1, items)])
+    }
+
+    /// A recursive query that ends: it counts.
+    fn recursion(&mut self, name: &str) -> (Node, Vec<Column>) {
+        let ty = self.pick(&[Ty::Int4, Ty::Text, Ty::Int8]);
+        let columns = vec![Column { name: "n".into(), ty: Ty::Int4 }, Column { name: "v".into(), ty }];
+        let scope: Vec<Column> =
+            columns.iter().map(|c| Column { name: format!("{name}.{}", c.name), ty: c.ty }).collect();
+        let all = self.pick(&["union all", "union"]);
+        let limit = 2 + self.below(3);
+        let mut parts = vec![
+            Node::text(format!("{name}(n, v) as (select 0,")),
+            self.literal(ty),
+            Node::text(format!("{all} select {name}.n + 1,")),
+        ];
+        // the recursive reference must not be in a subquery
+        let kept = std::mem::take(&mut self.tables);
+        let value = self.value(ty, &scope, 1);
+        self.tables = kept;
+        parts.extend([value, Node::text(format!("from {name}"))]);
+        if self.one_in(2) {
+            let (source, inner) = self.table_source();
+            let mut both = scope.clone();
+            both.extend(inner);
+            let join = self.pick(&["join", "left join"]);
+            parts.push(Node::maybe(vec![t(join), source, t("on"), self.comparison(&both, 0)]));
+        }
+        parts.push(Node::text(format!("where {name}.n < {limit})")));
+        (Node::Seq(parts), columns)
+    }
+
+    /// A query below another one: the columns of that are in sight.
+    pub(super) fn inner_query(
+        &mut self,
+        types: &[Ty],
+        scope: &[Column],
+        depth: usize,
+        correlated: bool,
+    ) -> (Node, Vec<Column>) {
+        let kept = self.outer.len();
+        if correlated {
+            self.outer.extend(scope.iter().cloned());
+        }
+        let made = self.query(types, depth);
+        self.outer.truncate(kept);
+        made
+    }
+
+    /// A query of one row, most of the time.
+    pub(super) fn scalar_query(&mut self, ty: Ty, scope: &[Column], depth: usize) -> (Node, Vec<Column>) {
+        if self.tables.is_empty() {
+            return (Node::Seq(vec![t("select"), self.literal(ty)]), Vec::new());
+        }
+        let kept = self.outer.len();
+        self.outer.extend(scope.iter().cloned());
+        let made = match self.below(8) {
+            0 => self.query(&[ty], depth),
+            1 | 2 => {
+                let (inner, columns) = self.query(&[ty], depth);
+                let descending = self.pick(&[
+                    "order by 1 limit 1",
+                    "order by 1 desc limit 1",
+                    "order by 1 nulls first limit 1",
+                ]);
+                let alias = self.name("x");
+                (
+                    query(
+                        &[ty],
+                        vec![t("select * from ("), inner, Node::text(format!(") {alias}")), t(descending)],
+                    ),
+                    columns,
+                )
+            }
+            _ => {
+                let (from, columns) = self.from(depth);
+                let mut parts =
+                    vec![t("select"), self.aggregate(ty, &columns, depth.min(1)), t("from"), from];
+                if !self.one_in(4) {
+                    parts.push(Node::maybe(vec![t("where"), self.condition(&columns, depth.min(1))]));
+                }
+                (query(&[ty], parts), Vec::new())
+            }
+        };
+        self.outer.truncate(kept);
+        made
+    }
+
+    /// A query with columns of these types.
+    pub(super) fn query(&mut self, types: &[Ty], depth: usize) -> (Node, Vec<Column>) {
+        let sets = !types.contains(&Ty::Json) || depth > 0;
+        match self.below(14) {
+            0 if depth > 0 && sets => {
+                let operator =
+                    self.pick(&["union", "union all", "intersect", "except", "intersect all", "except all"]);
+                let (one, columns) = self.query(types, depth - 1);
+                let (two, _) = self.query(types, depth - 1);
+                (query(types, vec![t("("), one, t(")"), t(operator), t("("), two, t(")")]), columns)
+            }
+            1 => {
+                let row = |g: &mut Self| {
+                    let values = types.iter().map(|&ty| g.value(ty, &[], depth.min(1))).collect();
+                    Node::Seq(vec![t("("), Node::list(1, values), t(")")])
+                };
+                let rows = (0..1 + self.below(3)).map(|_| row(self)).collect();
+                let columns =
+                    types.iter().enumerate().map(|(i, &ty)| Column { name: format!("column{}", i + 1), ty });
+                (query(types, vec![t("values"), Node::list(1, rows)]), columns.collect())
+            }
+            2 if depth > 0 => {
+                // the best of a sorted query
+                let (inner, columns) = self.query(types, depth - 1);
+                let alias = self.name("x");
+                let tail =
+                    Node::text(format!("order by {} limit {}", positions(types.len()), 1 + self.below(3)));
+                (
+                    query(types, vec![t("select * from ("), inner, Node::text(format!(") {alias}")), tail]),
+                    columns,
+                )
+            }
+            3..=5 => self.grouped(types, depth),
+            6 if depth > 0 && self.one_in(2) && !types.contains(&Ty::Json) => {
+                // the first row of each value, of a sorted query
+                let (inner, columns) = self.query(types, depth - 1);
+                let alias = self.name("x");
+                let head = Node::text(format!("select distinct on ({}) * from (", columns[0].name));
+                let tail = Node::text(format!(") {alias} order by {}", positions(types.len())));
+                (query(types, vec![head, inner, tail]), columns)
+            }
+            _ => self.select(types, depth),
+        }
+    }
+
+    fn list(&mut self, values: Vec<Node>, types: &[Ty]) -> (Node, Vec<Column>) {
+        let mut columns = Vec::new();
+        let mut items = Vec::new();
+        for (value, &ty) in values.into_iter().zip(types) {
+            let name = self.name("c");
+            items.push(Node::Seq(vec![value, Node::text(format!("as {name}"))]));
+            columns.push(Column { name, ty });
+        }
+        (Node::list(1, items), columns)
+    }
+
+    /// A query without groups.
+    fn select(&mut self, types: &[Ty], depth: usize) -> (Node, Vec<Column>) {
+        let (from, scope) = self.from(depth);
+        let windows = self.one_in(8);
+        let sets = !windows && self.one_in(8);
+        let values = types.iter().map(|&ty| match ty {
+            _ if windows && self.one_in(2) => self.window(ty, &scope),
+            Ty::Int4 if sets && self.one_in(2) => self.set_of_rows(&scope),
+            _ => self.value(ty, &scope, depth.min(2)),
+        });
+        let values = values.collect();
+        let (list, columns) = self.list(values, types);
+        let mut parts = vec![t("select")];
+        if self.one_in(6) {
+            parts.push(Node::maybe(vec![t("distinct")]));
+        }
+        parts.extend([list, t("from"), from]);
+        if !self.one_in(3) {
+            parts.push(Node::maybe(vec![t("where"), self.condition(&scope, depth.min(2))]));
+        }
+        (query(types, parts), columns)
+    }
+
+    /// A call that returns rows of integers.
+    fn set_of_rows(&mut self, scope: &[Column]) -> Node {
+        let parts = if self.one_in(2) {
+            vec![t("generate_series(1, least("), self.value(Ty::Int4, scope, 1), t(", 3))")]
+        } else {
+            vec![t("unnest("), self.value(Ty::Ints, scope, 1), t(")")]
+        };
+        Node::value(Ty::Int4, parts)
+    }
+
+    /// A query with GROUP BY, or with aggregates alone.
+    fn grouped(&mut self, types: &[Ty], depth: usize) -> (Node, Vec<Column>) {
+        let (from, scope) = self.from(depth);
+        let mut keys: Vec<(Node, Ty)> = Vec::new();
+        for _ in 0..self.below(3) {
+            let ty = self.ty_in_sight(&scope);
+            let key = if self.one_in(4) {
+                // the select list repeats it, constants included
+                Some(Node::Fixed(Box::new(self.value(ty, &scope, 1))))
+            } else {
+                self.column(ty, &scope)
+            };
+            let constant = key.as_ref().is_some_and(|key| !scope.iter().any(|c| key.sql().contains(&c.name)));
+            if let Some(key) = key.filter(|_| !constant) {
+                keys.push((key, ty));
+            }
+        }
+        let mut values = Vec::new();
+        for &ty in types {
+            let fits: Vec<Node> =
+                keys.iter().filter(|(_, key)| *key == ty).map(|(key, _)| key.clone()).collect();
+            if fits.is_empty() || self.one_in(2) {
+                let value = self.aggregate(ty, &scope, depth.min(1));
+                values.push(value);
+            } else {
+                let key = self.pick(&fits);
+                values.push(key);
+            }
+        }
+        let (list, columns) = self.list(values, types);
+        let mut parts = vec![t("select"), list, t("from"), from];
+        if self.one_in(2) {
+            parts.push(Node::maybe(vec![t("where"), self.condition(&scope, depth.min(1))]));
+        }
+        if !keys.is_empty() {
+            let items = keys.into_iter().map(|(key, _)| Node::Fixed(Box::new(key))).collect();
+            parts.push(Node::maybe(vec![t("group by"), Node::list(1, items)]));
+        }
+        if self.one_in(4) {
+            let one = self.aggregate(Ty::Int8, &scope, 1);
+            let operator = self.pick(&["<", ">", "=", "is distinct from"]);
+            let two = self.literal(Ty::Int8);
+            parts.push(Node::maybe(vec![t("having"), one, t(operator), two]));
+        }
+        (query(types, parts), columns)
+    }
+
+    /// An aggregate of a type. One whose columns are all of an outer query would belong to that query: it names one of
+    /// its own, or none at all.
+    fn aggregate(&mut self, ty: Ty, scope: &[Column], depth: usize) -> Node {
+        if self.one_in(3) {
+            let made = self.any_aggregate(ty, scope, depth);
+            let sql = made.sql();
+            if scope.iter().any(|column| sql.contains(&column.name)) {
+                return made;
+            }
+        }
+        let kept = std::mem::take(&mut self.outer);
+        let made = self.any_aggregate(ty, scope, depth);
+        self.outer = kept;
+        made
+    }
+
+    fn any_aggregate(&mut self, ty: Ty, scope: &[Column], depth: usize) -> Node {
+        let distinct = self.pick(&["", "", "", "distinct"]);
+        let mut parts = match ty {
+            Ty::Bool => {
+                let function = self.pick(&["bool_and(", "bool_or(", "every("]);
+                vec![t(function), self.condition(scope, depth), t(")")]
+            }
+            Ty::Int8 => match self.below(4) {
+                0 => vec![t("count(*)")],
+                1 => {
+                    let of = self.ty_in_sight(scope);
+                    vec![
+                        Node::text(format!("count({}", if of == Ty::Json { "" } else { distinct })),
+                        self.value(of, scope, depth),
+                        t(")"),
+                    ]
+                }
+                2 => vec![Node::text(format!("sum({distinct}")), self.value(Ty::Int4, scope, depth), t(")")],
+                _ => vec![t("max("), self.value(ty, scope, depth), t(")")],
+            },
+            Ty::Numeric => {
+                let function = self.pick(&["sum(", "avg(", "min(", "max("]);
+                let of = if function == "sum(" { Ty::Int8 } else { ty };
+                vec![t(function), self.value(of, scope, depth), t(")")]
+            }
+            Ty::Json => vec![t("to_jsonb(count("), self.value(Ty::Int4, scope, depth), t("))")],
+            Ty::Ints => {
+                let value = self.value(Ty::Int4, scope, depth);
+                vec![t("array_agg("), value.clone(), t("order by"), value, t(")")]
+            }
+            Ty::Text if self.one_in(3) => {
+                let value = self.value(Ty::Text, scope, depth);
+                vec![t("string_agg("), value.clone(), t(", ',' order by"), value, t(")")]
+            }
+            _ => {
+                let function = self.pick(&["min(", "max("]);
+                vec![t(function), self.value(ty, scope, depth), t(")")]
+            }
+        };
+        if self.one_in(6) && ty != Ty::Json {
+            parts.push(Node::maybe(vec![t("filter (where"), self.condition(scope, 0), t(")")]));
+        }
+        Node::value(ty, parts)
+    }
+
+    /// A window function whose value does not depend on the order of equal rows.
+    fn window(&mut self, ty: Ty, scope: &[Column]) -> Node {
+        let sortable: Vec<Column> = scope.iter().filter(|c| c.ty != Ty::Json).cloned().collect();
+        let mut over = Vec::new();
+        if self.one_in(2) && !sortable.is_empty() {
+            let by = self.pick(&sortable).name;
+            over.push(Node::maybe(vec![Node::text(format!("partition by {by}"))]));
+        }
+        let mut whole = false;
+        if !self.one_in(3) && !sortable.is_empty() {
+            if self.one_in(2) {
+                let names: Vec<String> = sortable.iter().map(|c| c.name.clone()).collect();
+                over.push(Node::text(format!("order by {}", names.join(", "))));
+                whole = sortable.len() == scope.len();
+            } else {
+                let by = self.pick(&sortable).name;
+                let descending = self.pick(&["", "desc", "nulls first"]);
+                over.push(Node::maybe(vec![Node::text(format!("order by {by} {descending}"))]));
+            }
+        }
+        let mut parts = match ty {
+            Ty::Int8 if whole && self.one_in(2) => vec![t("row_number()")],
+            Ty::Int8 => {
+                let function = self.pick(&["rank()", "dense_rank()", "count(*)"]);
+                vec![t(function)]
+            }
+            Ty::Json | Ty::Ints => return self.leaf_of(ty, scope),
+            _ => {
+                let inner = self.aggregate(ty, scope, 0);
+                // a window knows neither DISTINCT nor ORDER BY in the call
+                let text = inner.sql();
+                if text.contains("distinct") || text.contains("order by") {
+                    return self.leaf_of(ty, scope);
+                }
+                vec![inner]
+            }
+        };
+        parts.push(t("over ("));
+        parts.extend(over);
+        parts.push(t(")"));
+        Node::value(ty, parts)
+    }
+
+    fn leaf_of(&mut self, ty: Ty, scope: &[Column]) -> Node {
+        self.value(ty, scope, 0)
+    }
+
+    fn table_source(&mut self) -> (Node, Vec<Column>) {
+        if !self.views.is_empty() && self.one_in(6) {
+            let (name, columns) = self.pick(&self.views.clone());
+            let alias = self.name("x");
+            let columns =
+                columns.iter().map(|c| Column { name: format!("{alias}.{}", c.name), ty: c.ty }).collect();
+            return (Node::text(format!("{name} {alias}")), columns);
+        }
+        let table = self.pick(&self.tables.clone());
+        let alias = self.name("x");
+        let columns = table.columns.iter().map(|c| Column { name: format!("{alias}.{}", c.name), ty: c.ty });
+        let columns = columns.collect();
+        (Node::text(format!("{} {alias}", table.name)), columns)
+    }
+
+    /// What stands behind FROM, and its columns.
+    pub(super) fn from(&mut self, depth: usize) -> (Node, Vec<Column>) {
+        if self.tables.is_empty() {
+            return (t("(values (1)) x0(c)"), vec![Column { name: "x0.c".into(), ty: Ty::Int4 }]);
+        }
+        let count = self.pick(&[1, 1, 1, 2, 2, 2, 3]);
+        let (mut node, mut scope) = self.source(&[], depth);
+        // JOIN binds tighter than a comma: with both, conditions would see less than what stands to the left
+        let commas = self.one_in(6);
+        for _ in 1..count {
+            (node, scope) = self.join(node, scope, depth, commas);
+        }
+        (node, scope)
+    }
+
+    fn join(&mut self, left: Node, mut scope: Vec<Column>, depth: usize, comma: bool) -> (Node, Vec<Column>) {
+        let kinds =
+            ["join", "join", "left join", "left join", "left join", "right join", "full join", "cross join"];
+        let kind = if comma { "," } else { self.pick(&kinds) };
+        let sideways = !matches!(kind, "right join" | "full join");
+        let (right, columns) = self.source(if sideways { &scope } else { &[] }, depth);
+        let left_columns = scope.clone();
+        let shared = shared(&left_columns, &columns);
+        scope.extend(columns.iter().cloned());
+        let mut parts = vec![left, t(kind), right];
+        match kind {
+            "cross join" | "," => {}
+            _ if kind != "full join" && self.one_in(10) && shared.is_some() => {
+                parts.push(Node::text(format!("using ({})", shared.unwrap_or_default())));
+            }
+            "full join" => {
+                // only what can be merged or hashed
+                let pairs: Vec<(String, String)> = left_columns
+                    .iter()
+                    .flat_map(|l| {
+                        columns.iter().filter(|r| r.ty == l.ty).map(|r| (l.name.clone(), r.name.clone()))
+                    })
+                    .collect();
+                let on = if pairs.is_empty() {
+                    "true".to_owned()
+                } else {
+                    let (l, r) = self.pick(&pairs);
+                    format!("{l} = {r}")
+                };
+                parts.push(Node::text(format!("on {on}")));
+            }
+            _ => {
+                parts.push(t("on"));
+                let on = match self.below(4) {
+                    0 => t("true"),
+                    1 => self.condition(&scope, depth.min(1)),
+                    _ => self.comparison(&scope, depth.min(1)),
+                };
+                parts.push(on);
+            }
+        }
+        (Node::Of(Class::Source, Box::new(Node::Seq(parts))), scope)
+    }
+
+    /// One source; `beside` are the columns that it may name if it is lateral.
+    fn source(&mut self, beside: &[Column], depth: usize) -> (Node, Vec<Column>) {
+        let (node, columns) = match self.below(12) {
+            0..=1 if depth > 0 => {
+                let types: Vec<Ty> = (0..1 + self.below(3)).map(|_| self.ty()).collect();
+                let (inner, columns) = self.inner_query(&types, &[], depth - 1, false);
+                let alias = self.name("x");
+                let columns =
+                    columns.into_iter().map(|c| Column { name: format!("{alias}.{}", c.name), ty: c.ty });
+                let columns = columns.collect();
+                (Node::Seq(vec![t("("), inner, t(")"), Node::text(alias)]), columns)
+            }
+            2..=4 if depth > 0 && !beside.is_empty() => {
+                let types: Vec<Ty> = (0..1 + self.below(3)).map(|_| self.ty()).collect();
+                let (inner, columns) = self.inner_query(&types, beside, depth - 1, true);
+                let alias = self.name("x");
+                let columns =
+                    columns.into_iter().map(|c| Column { name: format!("{alias}.{}", c.name), ty: c.ty });
+                let columns = columns.collect();
+                (Node::Seq(vec![t("lateral ("), inner, t(")"), Node::text(alias)]), columns)
+            }
+            5 if self.one_in(2) => {
+                let alias = self.name("x");
+                let ty = self.pick(&INTEGERS);
+                let call = match self.below(2) {
+                    0 => {
+                        let to = self.value(ty, beside, 0);
+                        vec![
+                            t("generate_series("),
+                            Node::Literal(ty, Some("1".into())),
+                            t(", least("),
+                            to,
+                            t(", 4))"),
+                        ]
+                    }
+                    _ => vec![t("unnest("), self.value(Ty::Ints, beside, 0), t(")")],
+                };
+                let ty = if call.len() == 3 { Ty::Int4 } else { ty };
+                let mut parts = call;
+                parts.push(Node::text(format!("as {alias}(c)")));
+                (Node::Seq(parts), vec![Column { name: format!("{alias}.c"), ty }])
+            }
+            6..=7 if !self.common.is_empty() => {
+                let (name, columns) = self.pick(&self.common.clone());
+                let alias = self.name("x");
+                let columns = columns
+                    .iter()
+                    .map(|c| Column { name: format!("{alias}.{}", c.name), ty: c.ty })
+                    .collect();
+                (Node::text(format!("{name} {alias}")), columns)
+            }
+            8 if depth > 0 && self.one_in(2) => {
+                let (left, scope) = self.source(&[], depth - 1);
+                let (join, scope) = self.join(left, scope, depth - 1, false);
+                (Node::Seq(vec![t("("), join, t(")")]), scope)
+            }
+            _ => self.table_source(),
+        };
+        (Node::Of(Class::Source, Box::new(node)), columns)
+    }
+}
