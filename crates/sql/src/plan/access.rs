@@ -528,6 +528,10 @@ impl<'p, 'b> Planner<'p, 'b> {
                 }
                 let mut numbers = candidate.consumed;
                 numbers.sort_unstable();
+                // what a loose scan finds in an index is not validated: the row itself must say that it fits
+                if locked.is_some_and(|locked| locked.loose) {
+                    numbers.clear();
+                }
                 for number in numbers.into_iter().rev() {
                     conditions.remove(number);
                 }
