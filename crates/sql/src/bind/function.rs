@@ -250,14 +250,16 @@ impl Binder<'_> {
                 return Err(SqlError::new(SqlState::GROUPING_ERROR, what));
             }
         }
+        self.named.push((self.scopes.len() - 1, None));
         let bound = self.aggregate_parts(name, list, star, order, filter);
+        let named = self.named.pop().and_then(|(_, innermost)| innermost);
         if let Some(grouping) = &mut self.scope().grouping {
             grouping.inside = false;
         }
         let (function, args, keys, filter) = bound?;
         let ty = function.result();
         let parts = args.iter().chain(keys.iter().map(|key| &key.expr)).chain(&filter);
-        let level = self.level_of(parts);
+        let level = self.level_of(parts, named);
         let refused = self.scopes[level].grouping.as_ref().is_none_or(|grouping| grouping.inside);
         if refused && level + 1 < self.scopes.len() {
             let what = "aggregate functions are not allowed in this clause of the query that they belong to";

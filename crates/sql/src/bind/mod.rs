@@ -109,6 +109,10 @@ pub(crate) struct Binder<'b> {
     pub(crate) composites: HashMap<Slot, Vec<(String, Slot, Type)>>,
     /// Tables in scope, the innermost query last.
     pub(crate) scopes: Vec<Scope>,
+    /// Of the aggregates whose arguments are being bound, the innermost last: the level of the query that they stand in,
+    /// and the innermost level up to it of which a column was named. Constants are folded, so that the finished
+    /// expressions may have lost some of the columns that were named.
+    pub(crate) named: Vec<(usize, Option<usize>)>,
     pub(crate) ctes: Vec<CteDef>,
     /// Tables that the plan depends on.
     pub(crate) tables: Vec<(u32, TableId)>,
@@ -176,6 +180,7 @@ impl<'b> Binder<'b> {
             used: Vec::new(),
             composites: HashMap::new(),
             scopes: Vec::new(),
+            named: Vec::new(),
             ctes: Vec::new(),
             tables: Vec::new(),
             estimates: Vec::new(),

@@ -27,8 +27,8 @@ pub(crate) struct ScopeTable {
 /// A subquery as it is written, with what is asked of it: the comparison and its other side, or the kind of question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Asked {
-    Any(sqlparser::ast::Expr, Compare, sqlparser::ast::Query),
-    Other(std::mem::Discriminant<Ask>, sqlparser::ast::Query),
+    Any(Box<(sqlparser::ast::Expr, Compare, sqlparser::ast::Query)>),
+    Other(std::mem::Discriminant<Ask>, Box<sqlparser::ast::Query>),
 }
 
 /// What a grouped query may use of its input.
@@ -121,6 +121,11 @@ impl Binder<'_> {
             });
         };
         self.note_outer(level, slot);
+        for (here, innermost) in &mut self.named {
+            if level <= *here {
+                *innermost = (*innermost).max(Some(level));
+            }
+        }
         Ok(Typed::new(Expr::Slot(slot), ty))
     }
 
@@ -135,10 +140,10 @@ impl Binder<'_> {
     }
 
     /// The level of the query that an aggregate over these expressions belongs to: the innermost one whose columns
-    /// they read; this one if they read none.
-    pub(super) fn level_of<'e>(&self, parts: impl Iterator<Item = &'e Expr>) -> usize {
+    /// they read, or named before they were folded; this one if they read none.
+    pub(super) fn level_of<'e>(&self, parts: impl Iterator<Item = &'e Expr>, named: Option<usize>) -> usize {
         let here = self.scopes.len() - 1;
-        let mut innermost = None;
+        let mut innermost = named;
         for part in parts {
             part.slots(&mut |slot| {
                 // what no table has was made by this query

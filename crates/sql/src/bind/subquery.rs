@@ -68,7 +68,7 @@ impl Binder<'_> {
 
     /// `x op ANY (SELECT ..)`, `x IN (SELECT ..)`.
     pub(super) fn any_subquery(&mut self, left: &Ast, op: Compare, query: &Query) -> Result<Expr> {
-        let asked = || Asked::Any(left.clone(), op, query.clone());
+        let asked = || Asked::Any(Box::new((left.clone(), op, query.clone())));
         self.asked_once(asked, |binder| Ok((binder.any_subquery_of(left, op, query)?, Vec::new())))
             .map(|(expr, _)| expr)
     }
@@ -151,7 +151,7 @@ impl Binder<'_> {
 
     /// A subquery that answers a question; the types of its columns.
     pub(crate) fn subquery_expr(&mut self, query: &Query, ask: Ask) -> Result<(Expr, Vec<Type>)> {
-        let asked = || Asked::Other(std::mem::discriminant(&ask), query.clone());
+        let asked = || Asked::Other(std::mem::discriminant(&ask), Box::new(query.clone()));
         self.asked_once(asked, |binder| binder.subquery_expr_of(query, ask.clone()))
     }
 

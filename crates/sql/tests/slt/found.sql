@@ -22,3 +22,6 @@ select * from there_is_none;
 insert into t values (1, 'a', 2, 3);
 select 1 frm;
 rollback;
+select (select min(case x.c when null::int then 'a' else t.c end) from (select 1 as c) x) from t order by a;
+select (select sum(case when null then x.n else t.b end) from (values (1), (2)) x(n)) from t order by a;
+select (select sum(t.b) from (values (1), (2)) x(n)) from t;
