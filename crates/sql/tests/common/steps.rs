@@ -11,7 +11,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What one thread sends to another.
-struct Post<T>(Arc<(Mutex<(VecDeque<T>, bool)>, Condvar)>);
+struct Post<T>(Arc<(Mutex<Queue<T>>, Condvar)>);
+
+/// Items that have not been taken, and whether no more will come.
+type Queue<T> = (VecDeque<T>, bool);
 
 impl<T> Clone for Post<T> {
     fn clone(&self) -> Self {
