@@ -107,7 +107,8 @@ impl Supervision {
             }
             Err(why) => {
                 tracing::error!(why, "the configuration was not read again: the one before stays in force");
-                Err(why)
+                // any user may ask: what is in the file is not for all of them
+                Err("what is wrong with the new one is in the log of the server".to_owned())
             }
         }
     }

@@ -145,12 +145,14 @@ pub enum StartError {
         error: std::io::Error,
     },
     /// The configuration is none.
-    #[error("{}: {error}", path.display())]
+    #[error("{}:{line}: {what}", path.display())]
     Parse {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and where.
-        error: Box<toml::de::Error>,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong. The text of the file is not in it: it may hold secrets.
+        what: String,
     },
     /// The certificate or its key cannot be used.
     #[error("the certificate cannot be used: {0}")]
@@ -180,8 +182,11 @@ impl Config {
     pub fn read(path: &Path) -> Result<Self, StartError> {
         let text = std::fs::read_to_string(path)
             .map_err(|error| StartError::Read { path: path.to_owned(), error })?;
-        let mut config: Self = toml::from_str(&text)
-            .map_err(|error| StartError::Parse { path: path.to_owned(), error: Box::new(error) })?;
+        let mut config: Self = toml::from_str(&text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or("");
+            let line = 1 + before.matches('\n').count();
+            StartError::Parse { path: path.to_owned(), line, what: error.message().to_owned() }
+        })?;
         let directory = path.parent().unwrap_or(Path::new(""));
         config.data = config.data.map(|data| directory.join(data));
         if let Some(tls) = &mut config.tls {
@@ -261,6 +266,15 @@ mod tests {
         ] {
             assert!(parse(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_the_text_of_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("scaledb.toml");
+        std::fs::write(&path, "listen = []\n[users]\nann = 'SCRAM-SHA-256$4096:c2VjcmV0\n").unwrap();
+        let error = Config::read(&path).unwrap_err().to_string();
+        assert!(error.contains("scaledb.toml:3: ") && !error.contains("c2VjcmV0"), "{error}");
     }
 
     #[test]

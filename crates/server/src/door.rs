@@ -139,7 +139,7 @@ impl<S: Sessions> Host for Door<'_, S> {
         self.pid.set(Some(opened.pid));
         self.place.take();
         control.open(opened.canceller, timeouts);
-        tracing::debug!(peer = %control.peer, user = %startup.user, pid = opened.pid, "session opened");
+        tracing::debug!(peer = %control.peer, user = startup.user.as_str(), pid = opened.pid, "session opened");
         Ok(Opened {
             backend: Guarded::new(opened.session, control.clone(), config.log_slow_statements),
             parameters: opened.parameters,

@@ -252,9 +252,10 @@ fn run<S: Sessions>(
     match end {
         // the class of SQLSTATE that says that somebody has not proved who they are, or may not come in
         Ok(End::Fatal(report)) if report.code.0.starts_with(b"28") => {
-            tracing::warn!(%peer, %report, "login refused");
+            tracing::warn!(%peer, why = report.message.as_str(), "login refused");
         }
-        Ok(End::Fatal(report)) => tracing::info!(%peer, %report, "connection ended"),
+        // texts of clients are logged in quotes: they may hold line breaks
+        Ok(End::Fatal(report)) => tracing::info!(%peer, why = report.message.as_str(), "connection ended"),
         Ok(End::Io(error)) => tracing::info!(%peer, %error, "connection lost"),
         Ok(end) => tracing::debug!(%peer, %end, "connection ended"),
         Err(_) => tracing::error!(%peer, "connection ended by a panic"),

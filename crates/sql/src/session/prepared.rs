@@ -246,6 +246,7 @@ impl<E: Engine> Session<E> {
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
         if !matches!(compiled.action, Action::Plan(_)) {
+            self.state.running.set(compiled.number);
             self.activity.run(compiled.number);
         }
         if let Action::Utility(utility) = &compiled.action {
