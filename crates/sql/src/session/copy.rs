@@ -56,8 +56,14 @@ impl<E: Engine> Session<E> {
             .map(|column| copy.force_quote_all || copy.force_quote.contains(&column.name))
             .collect();
         sink.copy_out(CopyInfo { binary: copy.format == CopyFormat::Binary, columns: columns.len() })?;
-        let mut out =
-            CopySink { sink, encoder: Encoder::new(copy, force), columns, at: 0, buffer: Vec::new() };
+        let mut out = CopySink {
+            sink,
+            encoder: Encoder::new(copy, force),
+            columns,
+            at: 0,
+            buffer: Vec::new(),
+            begun: false,
+        };
         out.encoder.begin(columns, &mut out.buffer);
         out.flush()?;
         let rows = self.run_plan(&compiled, &[], false, Target::Sink(&mut out))?;
@@ -225,6 +231,8 @@ struct CopySink<'s> {
     columns: &'s [Column],
     at: usize,
     buffer: Vec<u8>,
+    /// Rows were handed on.
+    begun: bool,
 }
 
 impl CopySink<'_> {
@@ -244,6 +252,7 @@ impl RowSink for CopySink<'_> {
 
     fn begin_row(&mut self, columns: usize) {
         self.at = 0;
+        self.begun = true;
         self.encoder.begin_row(columns, &mut self.buffer);
     }
 
@@ -274,6 +283,6 @@ impl RowSink for CopySink<'_> {
     fn mark(&mut self) {}
 
     fn rewind(&mut self) -> bool {
-        false
+        !self.begun
     }
 }

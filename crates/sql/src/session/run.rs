@@ -87,9 +87,7 @@ impl<E: Engine> Session<E> {
         }
         let mut fresh: Option<Held> = None;
         let whole = alone || !self.transaction.has_begun();
-        if whole {
-            target.mark();
-        }
+        target.mark();
         let deadline = self.statement_timeout.map(|timeout| Instant::now() + timeout);
         let mut effort = Effort::new(alone, whole, deadline);
         loop {

@@ -83,10 +83,11 @@ impl<E: Engine> Session<E> {
         if given_up.is_none() && !conflict || effort.attempts >= ATTEMPTS {
             return Err(error);
         }
+        // in the middle of a transaction too: what the run has handed out comes again
+        if !target.rewind() {
+            return Err(error);
+        }
         if effort.whole {
-            if !target.rewind() {
-                return Err(error);
-            }
             self.begin_again(effort.alone);
         }
         match given_up {
