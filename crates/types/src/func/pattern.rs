@@ -391,6 +391,7 @@ impl Regex {
         let spans = Spans::new(&translated, reading).map_err(|failure| match failure {
             Failure::Unsupported => bad_regex("quantifier operand invalid"),
             Failure::TooComplex => bad_regex("regular expression is too complex"),
+            Failure::Rounds => bad_regex("invalid repetition count(s)"),
         })?;
         Ok(Self { regex, spans: spans.map(Arc::new) })
     }

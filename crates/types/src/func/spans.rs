@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// States of all automata of one expression together.
 const MAX_STATES: usize = 100_000;
+/// The largest number of rounds that an expression may ask for, as in PostgreSQL.
+const MAX_ROUNDS: u32 = 255;
 /// Steps that one search may take.
 const MAX_STEPS: u64 = 200_000_000;
 
@@ -29,6 +31,8 @@ pub(super) enum Failure {
     Unsupported,
     /// Too many states or steps.
     TooComplex,
+    /// A repetition with more rounds than there may be.
+    Rounds,
 }
 
 /// A part of a text: the bytes from the first up to the second.
@@ -133,6 +137,9 @@ impl Reader<'_> {
             | Ast::ClassBracketed(_) => self.leaf(ast)?,
             Ast::Repetition(repetition) => {
                 let (min, max) = bounds(&repetition.op.kind);
+                if min.max(max.unwrap_or(0)) > MAX_ROUNDS {
+                    return Err(Failure::Rounds);
+                }
                 let fixed = matches!(repetition.op.kind, RepetitionKind::Range(RepetitionRange::Exactly(_)));
                 let inner = Box::new(self.node(&repetition.ast)?);
                 Node::Repeat { min, max, greedy: (!fixed).then_some(repetition.greedy), inner }
@@ -211,14 +218,24 @@ struct Builder<'l> {
 }
 
 impl Builder<'_> {
-    fn push(&mut self, state: State) -> Result<usize, Failure> {
+    /// Counts a state, or a step that needs as much time.
+    fn charge(&mut self) -> Result<(), Failure> {
         *self.left = self.left.checked_sub(1).ok_or(Failure::TooComplex)?;
+        Ok(())
+    }
+
+    fn push(&mut self, state: State) -> Result<usize, Failure> {
+        self.charge()?;
         self.states.push(state);
         Ok(self.states.len() - 1)
     }
 
     /// The state that reads a node and goes on with `next`.
     fn node(&mut self, node: &Node, next: usize) -> Result<usize, Failure> {
+        // repetitions of what needs no state cost time all the same
+        if matches!(node, Node::Empty | Node::Group(..) | Node::Sequence(_) | Node::Repeat { .. }) {
+            self.charge()?;
+        }
         match node {
             Node::Empty => Ok(next),
             Node::Letters(ranges) => self.push(State::Letters(ranges.clone(), next)),
