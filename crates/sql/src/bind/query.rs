@@ -699,6 +699,10 @@ impl Binder<'_> {
         if !modifiers.is_empty() {
             return Err(unsupported("grouping sets"));
         }
+        // a key is what the select list has in the same words, whatever it answers the next time
+        for known in self.scope().subqueries.iter_mut().flatten() {
+            known.volatile = false;
+        }
         let mut groups = Vec::new();
         for ast in list {
             if matches!(ast, Ast::GroupingSets(_) | Ast::Rollup(_) | Ast::Cube(_)) {

@@ -31,6 +31,16 @@ pub(crate) enum Asked {
     Other(std::mem::Discriminant<Ask>, Box<sqlparser::ast::Query>),
 }
 
+/// A subquery that was bound.
+#[derive(Clone, Debug)]
+pub(crate) struct AskedBefore {
+    pub(crate) asked: Asked,
+    pub(crate) expr: Expr,
+    pub(crate) types: Vec<Type>,
+    /// It may answer differently each time: the same words elsewhere are another subquery.
+    pub(crate) volatile: bool,
+}
+
 /// What a grouped query may use of its input.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grouping {
@@ -50,8 +60,8 @@ pub(crate) struct Scope {
     pub(crate) windows: Option<Vec<crate::plan::Window>>,
     /// Where calls of set-returning functions go; `None` where they must not be.
     pub(crate) sets: Option<Vec<crate::plan::SetItem>>,
-    /// Subqueries that were bound, where the same one may be asked for again: their texts, and what they became.
-    pub(crate) subqueries: Option<Vec<(Asked, Expr, Vec<Type>)>>,
+    /// Subqueries that were bound, where the same one may be asked for again.
+    pub(crate) subqueries: Option<Vec<AskedBefore>>,
     /// Slots of enclosing queries that this one reads.
     pub(crate) outer: Vec<Slot>,
     /// What a condition is called in messages.

@@ -1,7 +1,7 @@
 //! Subqueries in expressions, and comparisons with ANY and ALL.
 
 use super::expr::{compare_of, operator_name, opposite};
-use super::scope::Asked;
+use super::scope::{Asked, AskedBefore};
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
 use crate::plan::depends::Depends;
@@ -79,14 +79,19 @@ impl Binder<'_> {
         asked: impl FnOnce() -> Asked,
         bind: impl FnOnce(&mut Self) -> Result<(Expr, Vec<Type>)>,
     ) -> Result<(Expr, Vec<Type>)> {
-        let Some(known) = &self.scope().subqueries else { return bind(self) };
+        let scope = self.scope();
+        // the argument of an aggregate reads rows, and not groups
+        let inside = scope.grouping.as_ref().is_some_and(|grouping| grouping.inside);
+        let Some(known) = scope.subqueries.as_ref().filter(|_| !inside) else { return bind(self) };
         let asked = asked();
-        if let Some((_, expr, types)) = known.iter().find(|(known, ..)| *known == asked) {
-            return Ok((expr.clone(), types.clone()));
+        if let Some(known) = known.iter().find(|known| known.asked == asked && !known.volatile) {
+            return Ok((known.expr.clone(), known.types.clone()));
         }
+        let volatile = self.volatile;
         let (expr, types) = bind(self)?;
+        let volatile = self.volatile != volatile;
         if let Some(known) = &mut self.scope().subqueries {
-            known.push((asked, expr.clone(), types.clone()));
+            known.push(AskedBefore { asked, expr: expr.clone(), types: types.clone(), volatile });
         }
         Ok((expr, types))
     }

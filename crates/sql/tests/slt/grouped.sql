@@ -167,3 +167,12 @@ create table named as select 1::int8, cast('x' as varchar(3)), count(*), true, e
 select ordinal_position, column_name from information_schema.columns where table_name = 'named' order by 1;
 create table named2 as select a::text, (b + 1)::text, case a when 1 then 2 else b end as c, array[1], (select max(b) from g) from g;
 select ordinal_position, column_name from information_schema.columns where table_name = 'named2' order by 1;
+create sequence twice;
+select (select nextval('twice')) a, (select nextval('twice')) b, x from (values (1),(2)) v(x) group by x order by x;
+select (select nextval('twice')) a, x from (values (1),(2)) v(x) group by x, (select nextval('twice')) order by x;
+select (select nextval('twice')) < (select nextval('twice')) from (values (1)) v(x) group by x having (select nextval('twice')) > 0;
+select (select x), sum((select x)) from (values (1),(2),(2)) v(x) group by x order by 1;
+select sum((select x)), (select x) from (values (1),(2),(2)) v(x) group by x order by 2;
+select sum((select x)), (select x) from (values (1),(2),(2)) v(x) group by (select x) order by 2;
+select 1 in (select nextval('twice')), 1 in (select nextval('twice')), currval('twice') from (values (1)) v(x) group by x;
+drop sequence twice;
