@@ -7,6 +7,7 @@ use super::eval::compare;
 use super::{Exec, Rows};
 use crate::plan::expr::Compare;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use rapidhash::fast::RandomState;
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
@@ -19,29 +20,34 @@ pub(crate) struct Members {
     /// Whose numbers stand below.
     rows: Rows,
     whole: HashTable<usize>,
-    /// Those with a NULL.
+    /// Those with a NULL, each once.
     partial: Vec<usize>,
     hasher: RandomState,
+    /// Bytes taken for the tables.
+    weight: usize,
 }
 
 /// Rows that are not worth hashing.
 const FEW: usize = 8;
 
 impl Members {
-    fn new(rows: Rows) -> Self {
+    fn new(rows: Rows, weight: usize) -> Self {
         let hasher = RandomState::default();
         let mut whole = HashTable::with_capacity(rows.len());
+        let mut open = HashTable::new();
         let mut partial = Vec::new();
         for (number, row) in rows.iter().enumerate() {
-            if row.iter().any(Value::is_null) {
-                partial.push(number);
-                continue;
-            }
             let same = |other: &usize| rows[*other] == *row;
             let hash = |other: &usize| hasher.hash_one(&rows[*other][..]);
-            whole.entry(hasher.hash_one(&row[..]), same, hash).or_insert(number);
+            let has_null = row.iter().any(Value::is_null);
+            let table = if has_null { &mut open } else { &mut whole };
+            let entry = table.entry(hasher.hash_one(&row[..]), same, hash);
+            if let (Entry::Vacant(_), true) = (&entry, has_null) {
+                partial.push(number);
+            }
+            entry.or_insert(number);
         }
-        Self { rows, whole, partial, hasher }
+        Self { rows, whole, partial, hasher, weight }
     }
 
     fn has(&self, left: &[Value]) -> bool {
@@ -53,46 +59,64 @@ impl Members {
 impl<'a, W: Worker> Exec<'a, W> {
     /// Whether values are one of the rows; NULL if that is not known.
     pub(super) fn is_member(&mut self, number: usize, rows: &Rows, left: &[Value]) -> Result<Value> {
+        // what is NULL altogether may be any of them
+        if !rows.is_empty() && left.iter().all(Value::is_null) {
+            return Ok(Value::Null);
+        }
         if rows.len() <= FEW || left.iter().any(Value::is_null) {
-            return Ok(any_of(rows.iter().map(|row| &**row), left));
+            return self.any_of(Compare::Eq, rows.iter(), left);
         }
         if self.members.len() <= number {
             self.members.resize_with(number + 1, || None);
         }
         // rows that were read again are others
-        let known = self.members[number].as_ref().is_some_and(|members| Rc::ptr_eq(&members.rows, rows));
-        if !known {
-            self.memory.take(rows.len() * 2 * size_of::<usize>())?;
-            self.members[number] = Some(Members::new(rows.clone()));
-        }
-        let Some(members) = &self.members[number] else { return Ok(Value::Null) };
+        let known = self.members[number].clone().filter(|members| Rc::ptr_eq(&members.rows, rows));
+        let members = match known {
+            Some(members) => members,
+            None => {
+                if let Some(old) = self.members[number].take() {
+                    self.memory.give(old.weight);
+                }
+                let weight = rows.len() * 2 * size_of::<usize>();
+                self.memory.take_rows(weight)?;
+                let members = Rc::new(Members::new(rows.clone(), weight));
+                self.members[number] = Some(members.clone());
+                members
+            }
+        };
         if members.has(left) {
             return Ok(Value::Bool(true));
         }
-        Ok(any_of(members.partial.iter().map(|&number| &*members.rows[number]), left))
+        self.any_of(Compare::Eq, members.partial.iter().map(|&number| &members.rows[number]), left)
     }
-}
 
-/// Whether one of the rows equals the values, compared one by one.
-fn any_of<'r>(rows: impl Iterator<Item = &'r [Value]>, left: &[Value]) -> Value {
-    let mut unknown = false;
-    for row in rows {
-        let mut all = Value::Bool(true);
-        for (left, right) in left.iter().zip(row) {
-            match compare(Compare::Eq, left, right) {
-                Value::Bool(true) => {}
-                Value::Null => all = Value::Null,
-                no => {
-                    all = no;
-                    break;
+    /// Whether the values compare so with one of the rows; NULL if that is not known.
+    pub(super) fn any_of<'r>(
+        &mut self,
+        op: Compare,
+        rows: impl Iterator<Item = &'r Box<[Value]>>,
+        left: &[Value],
+    ) -> Result<Value> {
+        let mut unknown = false;
+        for row in rows {
+            self.tick()?;
+            let mut all = Value::Bool(true);
+            for (left, right) in left.iter().zip(row) {
+                match compare(op, left, right) {
+                    Value::Bool(true) => {}
+                    Value::Null => all = Value::Null,
+                    no => {
+                        all = no;
+                        break;
+                    }
                 }
             }
+            match all {
+                Value::Bool(true) => return Ok(all),
+                Value::Null => unknown = true,
+                _ => {}
+            }
         }
-        match all {
-            Value::Bool(true) => return all,
-            Value::Null => unknown = true,
-            _ => {}
-        }
+        Ok(if unknown { Value::Null } else { Value::Bool(false) })
     }
-    if unknown { Value::Null } else { Value::Bool(false) }
 }

@@ -2,7 +2,7 @@
 //!
 //! Operators push: each calls the next one with the frame filled, and stops when that says so.
 
-mod apart;
+pub(crate) mod apart;
 pub(crate) mod codec;
 pub(crate) mod eval;
 pub(crate) mod group;
@@ -103,7 +103,7 @@ pub(crate) struct Exec<'a, W> {
     /// How correlated subqueries are answered.
     trials: Vec<lookup::Trial>,
     /// The rows of uncorrelated ones, hashed.
-    members: Vec<Option<membership::Members>>,
+    members: Vec<Option<Rc<membership::Members>>>,
     /// Rows touched.
     ticks: u64,
     /// The statement at hand may touch so many, and whether it has touched more.

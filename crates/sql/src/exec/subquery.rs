@@ -1,6 +1,5 @@
 //! Subqueries in expressions.
 
-use super::eval::compare;
 use super::{Exec, Flow, Rows, row_weight};
 use crate::plan::expr::{Ask, Compare, Subquery};
 use scaledb_engine::Worker;
@@ -48,26 +47,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if let (Some(number), Compare::Eq) = (sub.keep, op) {
                     return self.is_member(number, &rows, &left);
                 }
-                let mut unknown = false;
-                for row in rows.iter() {
-                    let mut all = Value::Bool(true);
-                    for (left, right) in left.iter().zip(row.iter()) {
-                        match compare(*op, left, right) {
-                            Value::Bool(true) => {}
-                            Value::Null => all = Value::Null,
-                            no => {
-                                all = no;
-                                break;
-                            }
-                        }
-                    }
-                    match all {
-                        Value::Bool(true) => return Ok(all),
-                        Value::Null => unknown = true,
-                        _ => {}
-                    }
-                }
-                Ok(if unknown { Value::Null } else { Value::Bool(false) })
+                self.any_of(*op, rows.iter(), &left)
             }
         }
     }
