@@ -35,10 +35,11 @@ pub(crate) enum GivenUp {
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
-    /// Notes the row that a scan is at, for those who lock it further up.
+    /// Notes the row that a scan is at and that has passed its filter, for those who lock it further up.
+    #[inline]
     pub(super) fn name_row(&mut self, scan: &Scan, row: RowId) -> Result<()> {
         if let Some(locked) = &scan.locked {
-            self.memory.take(size_of::<RowId>())?;
+            self.memory.take_rows(size_of::<RowId>())?;
             self.frame[locked.name] = Value::Int8(self.locking.names.len() as i64);
             self.locking.names.push(row);
         }

@@ -204,18 +204,20 @@ impl<'a, W: Worker> Exec<'a, W> {
             Some((id, loaded)) => {
                 loaded?;
                 self.rows[scan.number] = Some(id);
-                self.name_row(scan, id)?;
-                self.filtered(scan, next)
+                self.filtered(scan, id, next)
             }
         }
     }
 
     /// Calls `next` if the row at hand passes the scan's filter.
     #[inline]
-    fn filtered(&mut self, scan: &Scan, next: Next<'_, 'a, W>) -> Result<Flow> {
+    fn filtered(&mut self, scan: &Scan, row: RowId, next: Next<'_, 'a, W>) -> Result<Flow> {
         match &scan.filter {
             Some(filter) if !self.eval(filter)?.is_true() => Ok(Flow::Continue(())),
-            _ => next(self),
+            _ => {
+                self.name_row(scan, row)?;
+                next(self)
+            }
         }
     }
 
@@ -243,8 +245,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             outcome = self.tick().and_then(|()| {
                 load(&mut self.frame, scan, row)?;
                 self.rows[scan.number] = Some(id);
-                self.name_row(scan, id)?;
-                self.filtered(scan, next)
+                self.filtered(scan, id, next)
             });
             match outcome {
                 Ok(flow) => flow,
@@ -323,12 +324,12 @@ impl<'a, W: Worker> Exec<'a, W> {
                     self.frame[load.slot] = value;
                 }
                 self.rows[scan.number] = Some(id);
-                self.name_row(scan, id)?;
                 if let Some(filter) = reads
                     && !self.eval(filter)?.is_true()
                 {
                     continue;
                 }
+                self.name_row(scan, id)?;
                 if next(self)?.is_break() {
                     self.memory.give(weight);
                     return Ok(Flow::Break(()));
