@@ -167,6 +167,7 @@ impl Binder<'_> {
         let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
         let shown = alias.unwrap_or_else(|| table.desc.name.clone());
         let checks = self.checks(&table, &row, None)?;
+        self.conflicts |= insert.on.is_some();
         let conflict = match &insert.on {
             None => None,
             Some(OnInsert::OnConflict(on)) => Some(self.on_conflict(&table, &shown, &row, on)?),

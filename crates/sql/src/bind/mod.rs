@@ -128,6 +128,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) may_write: bool,
     /// Whether WITH contains statements that write.
     pub(crate) writes: bool,
+    /// Whether an INSERT has ON CONFLICT.
+    pub(crate) conflicts: bool,
     /// WITH queries that are read.
     pub(crate) read_ctes: HashSet<usize>,
     /// Calls of functions that may answer differently each time.
@@ -190,6 +192,7 @@ impl<'b> Binder<'b> {
             deepest: 0,
             may_write: true,
             writes: false,
+            conflicts: false,
             read_ctes: HashSet::new(),
             volatile: 0,
             leaves_open: false,
@@ -272,6 +275,7 @@ impl<'b> Binder<'b> {
             writes: writes || self.writes,
             locks: self.locks.map(crate::parse::locking::Strength::statement),
             parts: self.writes,
+            conflicts: self.conflicts,
         };
         (plan, params)
     }

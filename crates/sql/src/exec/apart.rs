@@ -19,8 +19,15 @@ pub(crate) struct Parts {
     pending: Vec<Pending>,
     /// Rows that were there before and are written, and whether they are deleted.
     touched: HashMap<(TableId, RowId), bool>,
-    /// Unique keys of rows to be inserted, where ON CONFLICT asks for them.
-    keys: HashSet<(TableId, Vec<u8>)>,
+    /// Unique keys of rows to be inserted, if ON CONFLICT of some part asks for them.
+    keys: Option<HashSet<(TableId, Vec<u8>)>>,
+}
+
+impl Parts {
+    /// Of a statement; whether some part has ON CONFLICT.
+    pub(crate) fn new(conflicts: bool) -> Self {
+        Self { keys: conflicts.then(HashSet::new), ..Self::default() }
+    }
 }
 
 #[derive(Debug)]
@@ -75,11 +82,16 @@ impl<'a, W: Worker> Exec<'a, W> {
                 Taken::Proposed => return Ok(()),
             }
         }
-        let keys = self.unique_keys(insert, false)?;
+        let asked = self.parts.as_ref().is_some_and(|parts| parts.keys.is_some());
+        let keys = if asked { self.unique_keys(insert, false)? } else { Vec::new() };
         let row = self.copy(&insert.row);
-        self.memory.take(super::row_weight(&row))?;
+        let of_keys = keys.iter().map(|(_, key)| size_of::<(TableId, Vec<u8>)>() + key.len());
+        self.memory.take_rows(super::row_weight(&row) + of_keys.sum::<usize>())?;
         if let Some(parts) = &mut self.parts {
-            parts.keys.extend(keys.into_iter().map(|(index, key)| (insert.table.index_id(index), key)));
+            let keys = keys.into_iter().map(|(index, key)| (insert.table.index_id(index), key));
+            if let Some(known) = &mut parts.keys {
+                known.extend(keys);
+            }
             parts.pending.push(Pending::Insert(insert.table.clone(), row));
         }
         self.inserted(insert, next)
@@ -114,7 +126,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             if there.is_some_and(|row| !gone(row)) {
                 return Ok(Taken::There(index, key));
             }
-            if parts.keys.contains(&(id, key)) {
+            if parts.keys.as_ref().is_some_and(|keys| keys.contains(&(id, key))) {
                 return Ok(Taken::Proposed);
             }
         }

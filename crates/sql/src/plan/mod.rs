@@ -573,6 +573,8 @@ pub(crate) struct Plan {
     pub(crate) locks: Option<&'static str>,
     /// Whether it has parts that write, all of which see the rows as of its start.
     pub(crate) parts: bool,
+    /// Whether one of them has ON CONFLICT, and asks what others insert.
+    pub(crate) conflicts: bool,
 }
 
 /// What the tag of a statement says.

@@ -4,6 +4,7 @@ use super::Session;
 use super::context::Context;
 use super::waiting::Effort;
 use crate::api::{Column, RowSink, Tag};
+use crate::exec::apart::Parts;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
 use crate::plan::cache::{Action, Compiled, Held};
@@ -256,7 +257,7 @@ fn emit<W: Worker>(
 ) -> Result<u64> {
     let mut rows = 0u64;
     let mut weight = 0;
-    exec.parts = plan.parts.then(Box::default);
+    exec.parts = plan.parts.then(|| Box::new(Parts::new(plan.conflicts)));
     let _ = exec.run(&plan.root, &mut |exec| {
         rows += 1;
         match target {
