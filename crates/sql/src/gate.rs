@@ -8,7 +8,8 @@
 //!
 //! The gate is closed for an instant. A change that reads all rows of a table, to copy or to check them, takes
 //! longer, and would never end if others wrote to the table meanwhile. It puts a bar before the table: commits that
-//! wrote to it wait until the change has committed or given up. One session at a time has bars.
+//! wrote to it wait until the change has committed or given up. One session at a time has bars, and its own do not hold it
+//! up: it may have gone back to before the change, and commit without one.
 
 use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -52,6 +53,13 @@ struct Bars {
     tables: Vec<u32>,
 }
 
+impl Bars {
+    /// Whether a session that writes to the tables that `writes` says has to wait: not for itself.
+    fn hold_up(&self, session: u32, writes: impl Fn(u32) -> bool) -> bool {
+        self.holder != Some(session) && self.tables.iter().any(|&table| writes(table))
+    }
+}
+
 /// A raised flag; it goes down when this is dropped.
 pub(crate) struct Raised<'a>(&'a Flag);
 
@@ -89,9 +97,14 @@ impl Gate {
     /// Raises the flag of a transaction that has written to the tables that `writes` says. `None`: the gate is closed,
     /// or a bar is before one of them. [`wait`](Self::wait) then.
     #[inline]
-    pub(crate) fn raise<'a>(&self, flag: &'a Flag, writes: impl Fn(u32) -> bool) -> Option<Raised<'a>> {
+    pub(crate) fn raise<'a>(
+        &self,
+        session: u32,
+        flag: &'a Flag,
+        writes: impl Fn(u32) -> bool,
+    ) -> Option<Raised<'a>> {
         flag.0.store(true, Ordering::SeqCst);
-        if self.state.load(Ordering::SeqCst) == OPEN || !self.is_in_the_way(writes) {
+        if self.state.load(Ordering::SeqCst) == OPEN || !self.is_in_the_way(session, writes) {
             return Some(Raised(flag));
         }
         flag.0.store(false, Ordering::SeqCst);
@@ -100,15 +113,15 @@ impl Gate {
 
     /// Whether a transaction that writes to the tables that `writes` says would have to wait. A hint.
     #[inline]
-    pub(crate) fn is_barred(&self, writes: impl Fn(u32) -> bool) -> bool {
+    pub(crate) fn is_barred(&self, session: u32, writes: impl Fn(u32) -> bool) -> bool {
         // a hint: the commit looks again
-        self.state.load(Ordering::Relaxed) & BARRED != 0 && self.is_in_the_way(writes)
+        self.state.load(Ordering::Relaxed) & BARRED != 0 && self.is_in_the_way(session, writes)
     }
 
     #[cold]
-    fn is_in_the_way(&self, writes: impl Fn(u32) -> bool) -> bool {
+    fn is_in_the_way(&self, session: u32, writes: impl Fn(u32) -> bool) -> bool {
         let bars = self.bars.lock();
-        self.state.load(Ordering::SeqCst) & CLOSED != 0 || bars.tables.iter().any(|&table| writes(table))
+        self.state.load(Ordering::SeqCst) & CLOSED != 0 || bars.hold_up(session, writes)
     }
 
     /// Waits until nothing is in the way, as long as `go_on` says so.
@@ -118,13 +131,12 @@ impl Gate {
     #[cold]
     pub(crate) fn wait(
         &self,
+        session: u32,
         writes: impl Fn(u32) -> bool,
         mut go_on: impl FnMut() -> Result<()>,
     ) -> Result<()> {
         let mut bars = self.bars.lock();
-        while self.state.load(Ordering::SeqCst) & CLOSED != 0
-            || bars.tables.iter().any(|&table| writes(table))
-        {
+        while self.state.load(Ordering::SeqCst) & CLOSED != 0 || bars.hold_up(session, &writes) {
             go_on()?;
             bars = self.changed.wait_timeout(bars, LOOK);
         }

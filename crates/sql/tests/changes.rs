@@ -294,6 +294,48 @@ fn a_block_sees_its_own_changes_and_takes_them_back<E: Engine>(db: Database<E>) 
     ok(s, "commit");
 }
 
+/// A change that ROLLBACK TO has taken back holds up neither its own session nor others, whether it had failed or not.
+fn a_change_that_is_taken_back_leaves_no_bar<E: Engine>(db: Database<E>) {
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    ok(a, "create table t (id int primary key, n int); insert into t values (1, 1); set lock_timeout = '2s'");
+    ok(b, "set lock_timeout = '2s'");
+    let changes = [
+        ("alter table t add check (n < 0)", "23514"),
+        ("alter table t add check (n > 0)", "ok"),
+        ("alter table t add column x int default 1", "ok"),
+        ("create unique index on t (n)", "23505"),
+    ];
+    for (number, (change, answer)) in changes.into_iter().enumerate() {
+        let id = 10 * number + 10;
+        // the session itself commits, its writes before and behind the change included
+        ok(a, &format!("begin; insert into t values ({id}, 1); savepoint s"));
+        let heard = run(a, change).map_or_else(|error| error.code().as_str().to_owned(), |_| "ok".to_owned());
+        assert_eq!(heard, answer, "{change}");
+        ok(a, &format!("rollback to s; insert into t values ({}, 1); commit", id + 1));
+        // and others do beside it, once it has gone back
+        ok(a, "begin; savepoint s");
+        let _ = run(a, change);
+        ok(a, "rollback to s");
+        ok(b, &format!("insert into t values ({}, 1)", id + 2));
+        // a second try is as good as the first
+        let second = run(a, change).and_then(|_| run(a, "commit"));
+        ok(a, "rollback");
+        ok(b, &format!("insert into t (id, n) values ({}, 1)", id + 3));
+        if second.is_ok() {
+            assert_eq!(text(a, &format!("select count(*) from t where id between {id} and {id} + 3")), "4");
+        }
+    }
+    // a change before the savepoint keeps its bar, and what comes behind it goes
+    ok(a, "begin; alter table t add column y int default 5; savepoint s");
+    assert_eq!(code(a, "alter table t add check (y < 0)"), "23514");
+    ok(a, "rollback to s");
+    ok(b, "set lock_timeout = '50ms'");
+    assert_eq!(code(b, "insert into t (id, n) values (100, 1)"), "55P03");
+    ok(a, "insert into t (id, n) values (101, 1); commit");
+    ok(b, "insert into t (id, n) values (102, 1)");
+    assert_eq!(text(b, "select y from t where id > 100 order by id"), "5 5");
+}
+
 /// Changes of several sessions at once all get through.
 fn changes_beside_changes_get_through<E: Engine>(db: Database<E>) {
     ok(
@@ -325,5 +367,6 @@ on_each_engine!(
     a_read_only_transaction_is_not_ended_by_changes,
     changes_get_through_beside_writers,
     a_block_sees_its_own_changes_and_takes_them_back,
+    a_change_that_is_taken_back_leaves_no_bar,
     changes_beside_changes_get_through,
 );

@@ -380,10 +380,10 @@ impl<E: Engine> Session<E> {
         let shared = &self.state.shared;
         let raised = loop {
             let writes = |table| self.transaction.writes && self.has_used(table);
-            if let Some(raised) = shared.gate.raise(&self.flag, writes) {
+            if let Some(raised) = shared.gate.raise(self.state.id, &self.flag, writes) {
                 break raised;
             }
-            shared.gate.wait(writes, self.patience(PATIENCE))?;
+            shared.gate.wait(self.state.id, writes, self.patience(PATIENCE))?;
         };
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         // a snapshot has the catalog of its begin, and comes before all changes since
@@ -478,8 +478,8 @@ impl<E: Engine> Session<E> {
     pub(super) fn wait_for_changes(&self, tables: &[(u32, TableId)]) -> Result<()> {
         let writes = |table| tables.iter().any(|(oid, _)| *oid == table);
         let gate = &self.state.shared.gate;
-        if !self.transaction.has_begun() && gate.is_barred(writes) {
-            gate.wait(writes, self.patience(PATIENCE))?;
+        if !self.transaction.has_begun() && gate.is_barred(self.state.id, writes) {
+            gate.wait(self.state.id, writes, self.patience(PATIENCE))?;
         }
         Ok(())
     }
@@ -738,6 +738,10 @@ impl<E: Engine> Session<E> {
         }
         self.transaction.dropped.truncate(dropped);
         self.transaction.changed = changed;
+        // the change that others would wait for is gone
+        if !changed && std::mem::take(&mut self.transaction.barred) {
+            self.state.shared.gate.unbar(self.state.id);
+        }
         if self.transaction.is_failed() {
             self.transaction.block = Block::Explicit;
         }
