@@ -49,9 +49,8 @@ pub(crate) fn call(context: &Context<'_>, name: &str, args: &[Value]) -> Option<
     if !name.contains("advisory") {
         return None;
     }
-    let owner = context.host.owner();
     if name == "pg_advisory_unlock_all" {
-        owner.borrow_mut().give_all_back();
+        context.host.give_locks_back();
         return Some(Ok(Value::text("")));
     }
     let Call { mode, does, transaction } = parse(name)?;
@@ -65,7 +64,7 @@ pub(crate) fn call(context: &Context<'_>, name: &str, args: &[Value]) -> Option<
     };
     Some(match does {
         Does::GiveBack => {
-            let released = owner.borrow_mut().give_back(tag, mode);
+            let released = context.host.give_lock_back(tag, mode);
             if !released {
                 let what = format!("you don't own a lock of type {}", mode.name());
                 context.host.warn(SqlState::WARNING, &what);
@@ -73,15 +72,15 @@ pub(crate) fn call(context: &Context<'_>, name: &str, args: &[Value]) -> Option<
             Ok(Value::Bool(released))
         }
         Does::Try if transaction => context.host.take_lock(tag, mode).map(Value::Bool),
-        Does::Try => Ok(Value::Bool(owner.borrow_mut().try_keep(tag, mode))),
+        Does::Try => context.host.keep_lock(tag, mode).map(Value::Bool),
         Does::Take => {
             let taken = match transaction {
                 true => context.host.take_lock(tag, mode),
-                false => Ok(owner.borrow_mut().try_keep(tag, mode)),
+                false => context.host.keep_lock(tag, mode),
             };
             match taken {
                 Ok(true) => Ok(()),
-                Ok(false) => context.wait_for_lock(tag, mode, !transaction),
+                Ok(false) => context.wait_or_give_up(tag, mode, !transaction),
                 Err(error) => Err(error),
             }
             .map(|()| Value::text(""))

@@ -16,7 +16,7 @@ use scaledb_catalog::{Catalog, Store};
 use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
 use scaledb_locks::Locks;
 use scaledb_row::Projection;
-use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Result, SqlError};
 use std::collections::HashSet;
@@ -51,6 +51,8 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) trace: Trace,
     /// Statements that were run again after a conflict.
     pub(crate) retries: AtomicU64,
+    /// Sessions that wait for locks with a worker.
+    pub(crate) waiters: AtomicUsize,
     /// When the database was opened.
     pub(crate) opened_at: i64,
     pub(crate) store: Store,
@@ -94,6 +96,7 @@ impl<E: Engine> Database<E> {
             statistics: Statistics::default(),
             trace: Trace::default(),
             retries: AtomicU64::new(0),
+            waiters: AtomicUsize::new(0),
             opened_at: scaledb_types::zone::clock(),
             store,
             gate: Gate::default(),

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sessions leave so many workers to what else needs them: checkpoints, new tables, sequences, the engine's
 /// background. Without that, a database full of sessions would never write a checkpoint.
-const SPARED: usize = 16;
+pub(crate) const SPARED: usize = 16;
 
 /// The workers of a database.
 #[derive(Debug)]

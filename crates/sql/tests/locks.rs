@@ -278,6 +278,155 @@ fn advisory_locks<E: Engine>(db: Database<E>) {
     no_lock_is_left(&db);
 }
 
+/// Statements are run again without anybody's knowledge: the session has in the end what one run takes.
+fn session_locks_of_runs_that_are_repeated<E: Engine>(db: Database<E>) {
+    ok(
+        &mut session(&db),
+        "create table u (id int primary key, n int not null); insert into u values (1, 0), (2, 0), (3, 0)",
+    );
+    let (a, b, c) = (Client::new(&db), Client::new(&db), &mut session(&db));
+    for begin in ["", "begin; select 1; "] {
+        // once, though the first row was locked by two runs
+        a.ok("begin; select * from u where id = 2 for update");
+        b.waits(&format!("{begin}select id, pg_try_advisory_lock(id + 100) from u where id < 3 for update"));
+        a.ok("commit");
+        b.done("select");
+        b.ok("commit");
+        assert_eq!(b.ok("select pg_advisory_unlock(101), pg_advisory_unlock(101)"), "t|f");
+        // given back once, by the run before the one that answers
+        a.ok("begin; select * from u where id = 2 for update");
+        b.waits(&format!("{begin}select id, pg_advisory_unlock(102) from u where id < 3 for update"));
+        a.ok("commit");
+        let answer = b.answer().expect("two rows");
+        let answer: Vec<_> = answer.rows.iter().rev().take(2).map(|row| row[1].as_deref()).collect();
+        assert_eq!(answer, [Some("f"), Some("t")]);
+        b.ok("commit");
+        // another job than the one that was found at first
+        a.ok("begin; select * from u where id = 1 for update; update u set n = 1 where id = 1");
+        b.waits(&format!(
+            "{begin}select id from u where n = 0 and pg_try_advisory_lock(id) order by id limit 1 for update"
+        ));
+        a.ok("commit");
+        let answer = b.answer().expect("a job");
+        assert_eq!(answer.rows.last().expect("a job")[0].as_deref(), Some("2"));
+        assert_eq!(text(c, "select pg_try_advisory_lock(1), pg_try_advisory_lock(2)"), "t|f");
+        b.ok("commit; select pg_advisory_unlock_all()");
+        ok(c, "select pg_advisory_unlock(1); update u set n = 0");
+    }
+    // conflicts at the commit
+    thread::scope(|scope| {
+        for key in 0..4 {
+            let db = &db;
+            scope.spawn(move || {
+                let s = &mut session(db);
+                for _ in 0..25 {
+                    let update =
+                        format!("update u set n = n + 1 where id = 1 and pg_try_advisory_lock({key})");
+                    assert_eq!(ok(s, &update).tags, ["UPDATE 1"]);
+                    let counts = format!("select pg_advisory_unlock({key}), pg_advisory_unlock({key})");
+                    assert_eq!(text(s, &counts), "t|f");
+                }
+            });
+        }
+    });
+    assert_eq!(text(c, "select n from u where id = 1"), "100");
+    no_lock_is_left(&db);
+}
+
+/// More sessions wait than the engine has workers.
+fn who_waits_for_an_advisory_lock_holds_no_worker<E: Engine>(db: Database<E>) {
+    const SESSIONS: usize = 120;
+    let (a, s) = (Client::new(&db), &mut session(&db));
+    a.ok("select pg_advisory_lock(1)");
+    let waiters: Vec<_> = (0..SESSIONS).map(|_| Client::new(&db)).collect();
+    for (number, waiter) in waiters.iter().enumerate() {
+        waiter.waits(match number % 3 {
+            0 => "select pg_advisory_lock(1), pg_advisory_unlock(1)",
+            1 => "select pg_advisory_xact_lock(1)",
+            _ => "begin; select pg_advisory_xact_lock(1); commit",
+        });
+    }
+    assert_eq!(text(s, "select count(*) from pg_locks where not granted"), SESSIONS.to_string());
+    assert_eq!(a.ok("select pg_advisory_unlock(1)"), "t");
+    for (number, waiter) in waiters.iter().enumerate() {
+        assert_eq!(waiter.done("lock"), if number % 3 == 0 { "|t" } else { "" });
+    }
+    // in a transaction that has begun they do hold one: not all of them may
+    a.ok("select pg_advisory_lock(1)");
+    let mut waiting = 0;
+    for waiter in &waiters[..96] {
+        waiter.ok("begin; select 1");
+        waiter.waits("select pg_advisory_xact_lock(1)");
+        waiting += 1;
+    }
+    waiters[96].ok("begin; select 1");
+    assert_eq!(waiters[96].code("select pg_advisory_xact_lock(1)"), "53300");
+    waiters[96].ok("rollback");
+    assert_eq!(text(s, "select count(*) from pg_locks where not granted"), waiting.to_string());
+    a.ok("select pg_advisory_unlock(1)");
+    // in the order that they have come
+    for waiter in &waiters[..waiting] {
+        waiter.done("lock");
+        waiter.ok("commit");
+    }
+    no_lock_is_left(&db);
+}
+
+/// Two locks in one statement, in either order: a deadlock is found, and what was had stays with the session.
+fn locks_of_a_session_in_a_deadlock<E: Engine>(db: Database<E>) {
+    let (a, b) = (Client::new(&db), Client::new(&db));
+    a.ok("select pg_advisory_lock(1)");
+    b.ok("select pg_advisory_lock(2)");
+    a.waits("select pg_advisory_lock(3), pg_advisory_lock(2)");
+    assert_eq!(b.code("select pg_advisory_lock(4), pg_advisory_lock(1)"), "40P01");
+    assert_eq!(b.ok("select pg_advisory_unlock(4), pg_advisory_unlock(4)"), "t|f");
+    b.ok("select pg_advisory_unlock(2)");
+    a.done("lock");
+    assert_eq!(a.ok("select pg_advisory_unlock(3), pg_advisory_unlock(3), pg_advisory_unlock(2)"), "t|f|t");
+    a.ok("select pg_advisory_unlock(1)");
+    // many, all of which are held: it does not begin anew for each of them
+    let all = "select count(pg_advisory_lock(g)) from generate_series(1, 60) g";
+    a.ok(all);
+    b.waits(all);
+    a.ok("select pg_advisory_unlock_all()");
+    assert_eq!(b.done("locks"), "60");
+    assert_eq!(a.ok("select count(*) from pg_locks"), "60");
+    b.ok("select pg_advisory_unlock_all()");
+    no_lock_is_left(&db);
+}
+
+fn the_memory_of_locks_is_bounded_and_given_back<E: Engine>(db: Database<E>) {
+    let (a, b) = (&mut session(&db), &mut session(&db));
+    db.set_max_query_memory(4 << 20);
+    for lock in ["pg_advisory_lock", "pg_try_advisory_lock_shared"] {
+        let sql = format!("select count({lock}(g)) from generate_series(1, 100000) g");
+        assert_eq!(code(a, &sql), "53200");
+        ok(a, "select pg_advisory_unlock_all()");
+        assert_eq!(db.query_memory(), 0, "{lock}");
+    }
+    // one by one
+    ok(a, "select count(pg_advisory_lock(g)) from generate_series(1, 5000) g");
+    assert!(db.query_memory() > 0);
+    ok(a, "select count(pg_advisory_unlock(g)) from generate_series(1, 5000) g");
+    assert_eq!(db.query_memory(), 0, "unlocked");
+    // a block that has failed has no locks, and no memory of them
+    let many = "select count(pg_advisory_xact_lock(g)) from generate_series(1, 10000) g";
+    ok(a, "begin");
+    ok(a, many);
+    assert_eq!(code(a, "select 1 / 0"), "22012");
+    assert_eq!(db.query_memory(), 0, "failed");
+    ok(b, "begin");
+    ok(b, many);
+    ok(a, "rollback");
+    ok(b, "savepoint s");
+    ok(b, "rollback to s; rollback");
+    ok(a, "begin; savepoint s");
+    ok(a, many);
+    ok(a, "rollback to s; commit");
+    assert_eq!(db.query_memory(), 0, "rolled back to a savepoint");
+    no_lock_is_left(&db);
+}
+
 /// What reads behind the wait sees what the holder has done.
 fn an_advisory_lock_orders_transactions<E: Engine>(db: Database<E>) {
     table(&db);
@@ -514,6 +663,10 @@ on_each_engine!(
     locks_end_with_savepoint_transaction_and_session,
     a_wait_can_be_cancelled,
     no_row_comes_twice,
+    session_locks_of_runs_that_are_repeated,
+    who_waits_for_an_advisory_lock_holds_no_worker,
+    locks_of_a_session_in_a_deadlock,
+    the_memory_of_locks_is_bounded_and_given_back,
     advisory_locks,
     an_advisory_lock_orders_transactions,
     lock_table,

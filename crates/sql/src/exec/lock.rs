@@ -30,8 +30,17 @@ pub(crate) struct Locking {
 pub(crate) enum GivenUp {
     /// It needs this lock.
     Waits(Tag, Mode),
+    /// It needs this lock for the session.
+    Keeps(Tag, Mode),
     /// A row was changed before it was locked. What was read of it is forgotten.
     Changed,
+}
+
+/// What ends a run that is given up; the client hears of it if there is no next one.
+#[cold]
+pub(crate) fn given_up() -> SqlError {
+    let what = "could not serialize access: a row was changed while it was being locked";
+    SqlError::new(SqlState::SERIALIZATION_FAILURE, what)
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -128,8 +137,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     fn give_up(&mut self, why: GivenUp) -> SqlError {
         self.locking.given_up = Some(why);
-        let what = "could not serialize access: a row was changed while it was being locked";
-        SqlError::new(SqlState::SERIALIZATION_FAILURE, what)
+        given_up()
     }
 
     /// The end of a statement that has locked rows: none of them was changed between its read and its lock.

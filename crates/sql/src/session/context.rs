@@ -1,15 +1,19 @@
 //! What a running statement is given by its session.
 
 use crate::activity::Known;
+use crate::exec::lock::GivenUp;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
 use crate::plan::ForeignKey;
 use crate::session::cancel::Cancel;
 use crate::trace::Number;
+use crate::workers::SPARED;
+use scaledb_base::limits::MAX_WORKERS;
 use scaledb_catalog::{Catalog, ForeignKeyDesc};
 use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag};
+use scaledb_sync::atomic::{AtomicUsize, Ordering};
 use scaledb_types::{Env, Result, SqlError, SqlState, Value};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -39,6 +43,12 @@ pub(crate) trait Host {
     fn sequence(&self, oid: u32) -> Result<(i64, bool)>;
     /// Takes a lock for the transaction, if nobody is in the way.
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool>;
+    /// Takes a lock for the session, if nobody is in the way.
+    fn keep_lock(&self, tag: Tag, mode: Mode) -> Result<bool>;
+    /// Gives a lock of the session back, once. False if it has none.
+    fn give_lock_back(&self, tag: Tag, mode: Mode) -> bool;
+    /// Gives all locks of the session back.
+    fn give_locks_back(&self);
     /// What the session has locked.
     fn owner(&self) -> &RefCell<Owner>;
     /// The transaction has waited: what it reads from here on should be of the present.
@@ -70,7 +80,19 @@ pub(crate) struct Context<'a> {
     pub(crate) locks: &'a Locks,
     /// `lock_timeout`, if there is one.
     pub(crate) lock_timeout: Option<Duration>,
+    /// The session waits with a worker of the engine in its hands.
+    pub(crate) has_worker: bool,
+    /// Sessions that do.
+    pub(crate) waiters: &'a AtomicUsize,
+    /// The run may be given up to wait for a lock without a worker, whatever it has done.
+    pub(crate) gives_up: bool,
+    /// Why it was.
+    pub(crate) given_up: Cell<Option<GivenUp>>,
 }
+
+/// Sessions that may wait for locks with workers of the engine. Those that they wait for need some too, and so does what
+/// works beside sessions.
+const WAITERS: usize = MAX_WORKERS - 2 * SPARED;
 
 impl Context<'_> {
     /// Fails if the statement was cancelled or has taken too long.
@@ -111,11 +133,25 @@ impl Context<'_> {
         self.host.call(function, args)
     }
 
+    /// Waits for a lock of an expression, or gives the run up: the session then waits without a worker.
+    ///
+    /// # Errors
+    /// As [`Context::wait_for_lock`]; that the run is given up.
+    pub(crate) fn wait_or_give_up(&self, tag: Tag, mode: Mode, keeps: bool) -> Result<()> {
+        if !self.gives_up {
+            return self.wait_for_lock(tag, mode, keeps);
+        }
+        let why = if keeps { GivenUp::Keeps(tag, mode) } else { GivenUp::Waits(tag, mode) };
+        self.given_up.set(Some(why));
+        Err(crate::exec::lock::given_up())
+    }
+
     /// Waits for a lock, for the transaction or, if it `keeps` it, for the session.
     ///
     /// # Errors
-    /// 40P01, 55P03, 57014.
+    /// 40P01, 55P03, 57014; 53300 if too many wait in transactions that have begun.
     pub(crate) fn wait_for_lock(&self, tag: Tag, mode: Mode, keeps: bool) -> Result<()> {
+        let _counted = if self.has_worker { Some(Waiting::new(self.waiters)?) } else { None };
         let give_up = self.lock_timeout.map(|timeout| Instant::now() + timeout);
         let mut check = || {
             self.check_cancel()?;
@@ -160,6 +196,28 @@ impl Context<'_> {
         }
         let named = self.constraints.named.iter().rev().find(|(name, _)| *name == key.name);
         named.map(|(_, deferred)| *deferred).or(self.constraints.all).unwrap_or(key.deferred)
+    }
+}
+
+/// A session that waits with a worker.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(waiters: &'a AtomicUsize) -> Result<Self> {
+        // a count: the next one may wait as soon as another has stopped
+        let waiting = Self(waiters);
+        if waiters.fetch_add(1, Ordering::Relaxed) < WAITERS {
+            return Ok(waiting);
+        }
+        let what = format!("{WAITERS} transactions wait for locks already");
+        Err(SqlError::new(SqlState::TOO_MANY_CONNECTIONS, what)
+            .hint("Take the lock with the first statement of the transaction: such waits are not limited."))
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed); // a count
     }
 }
 

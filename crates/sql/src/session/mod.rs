@@ -447,7 +447,7 @@ impl<E: Engine> Session<E> {
         self.transaction = Transaction::default();
         self.statements.clear();
         self.clear_portals();
-        self.state.owner.borrow_mut().give_all_back();
+        self.state.give_all_locks_back();
         self.state.settings.borrow_mut().reset_all();
         self.state.settings.borrow_mut().commit();
         self.refresh();

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::waiting::Effort;
 use crate::api::{Column, RowSink, Tag};
 use crate::exec::apart::Parts;
+use crate::exec::lock::given_up;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
 use crate::plan::cache::{Action, Compiled, Held};
@@ -12,6 +13,7 @@ use crate::plan::expr::Expr;
 use crate::plan::{Kind, Plan};
 use scaledb_engine::{Engine, Worker};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
+use std::cell::Cell;
 use std::time::Instant;
 
 /// Rows that outlive their run.
@@ -61,6 +63,10 @@ impl<E: Engine> Session<E> {
             constraints: &self.constraints,
             locks: &self.state.shared.locks,
             lock_timeout: self.lock_timeout,
+            has_worker: self.transaction.has_begun(),
+            waiters: &self.state.shared.waiters,
+            gives_up: false,
+            given_up: Cell::new(None),
         }
     }
 
@@ -89,18 +95,31 @@ impl<E: Engine> Session<E> {
         let mut fresh: Option<Held> = None;
         let whole = alone || !self.transaction.has_begun();
         target.mark();
+        self.state.owner.borrow_mut().begin_statement();
         let deadline = self.statement_timeout.map(|timeout| Instant::now() + timeout);
         let mut effort = Effort::new(alone, whole, deadline);
-        loop {
+        let result = loop {
             let compiled = fresh.as_ref().unwrap_or(compiled);
             match self.attempt_with(compiled, params, &mut effort, &mut target) {
-                Ok(affected) => return Ok(affected),
-                Err(error) => self.try_again(error, &mut effort, &mut target)?,
+                Ok(affected) => break Ok(affected),
+                Err(error) => {
+                    if let Err(error) = self.try_again(error, &mut effort, &mut target) {
+                        break Err(error);
+                    }
+                }
             }
-            if whole && let Some(newer) = self.fresh(compiled)? {
-                fresh = Some(newer);
+            if whole {
+                match self.fresh(compiled) {
+                    Ok(Some(newer)) => fresh = Some(newer),
+                    Ok(None) => {}
+                    Err(error) => break Err(error),
+                }
             }
+        };
+        if effort.repeats {
+            self.state.end_repeated();
         }
+        result
     }
 
     /// Begins, and runs the statement as the catalog of the transaction has it: that may be newer than the one that it
@@ -190,7 +209,8 @@ impl<E: Engine> Session<E> {
         let locks = plan.locks.is_some() || effort.reserves || self.state.shared.locks.rows() != 0;
         effort.mark = if locks { Some(worker.read_mark()) } else { None };
         let scratch = std::mem::take(&mut self.scratch);
-        let context = self.context();
+        let mut context = self.context();
+        context.gives_up = effort.gives_up();
         let mut exec =
             Exec::new(&mut *worker, &context, params, (plan.slots, plan.scans, plan.keeps), scratch);
         exec.locking.again = effort.whole || effort.mark.is_some();
@@ -204,7 +224,7 @@ impl<E: Engine> Session<E> {
         } else {
             run(&mut exec, plan, columns, effort, target)
         };
-        effort.given_up = exec.locking.given_up.take();
+        effort.given_up = exec.locking.given_up.take().or(context.given_up.get());
         let deferred = std::mem::take(&mut exec.deferred);
         self.scratch = exec.into_scratch();
         self.scratch.clear();
@@ -212,7 +232,8 @@ impl<E: Engine> Session<E> {
         if !deferred.is_empty() {
             self.transaction.deferred.extend(deferred);
         }
-        result
+        // whoever has caught the error: the lock is missing
+        if effort.given_up.is_some() { result.and_then(|_| Err(given_up())) } else { result }
     }
 
     /// The tag of a plan that has run.

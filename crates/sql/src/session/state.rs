@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 /// Locks whose memory is reserved at once, beyond as many that are not counted.
 const LOCKS: usize = 1_024;
-/// What a lock takes: its entry in the table, and in the list of its owner.
-const LOCK: usize = 192;
+/// What a lock takes: its entry in the table, and in the lists of its owner.
+const LOCK: usize = 256;
 
 /// A session without its transaction.
 pub(crate) struct State<E: Engine> {
@@ -48,8 +48,9 @@ pub(crate) struct State<E: Engine> {
     /// What of the catalog the transaction at hand depends on besides the tables of its statements.
     pub(crate) used: Used,
     pub(crate) owner: RefCell<Owner>,
-    /// The memory of the locks.
+    /// The memory of the transaction's locks, and of those of the session.
     locks_memory: RefCell<Vec<Reservation>>,
+    kept_memory: RefCell<Vec<Reservation>>,
     /// The transaction has waited for a lock since its last statement began.
     pub(crate) waited: Cell<bool>,
 }
@@ -122,6 +123,7 @@ impl<E: Engine> State<E> {
             used: Used::default(),
             owner,
             locks_memory: RefCell::default(),
+            kept_memory: RefCell::default(),
             waited: Cell::new(false),
         }
     }
@@ -132,9 +134,48 @@ impl<E: Engine> State<E> {
         let mut owner = self.owner.borrow_mut();
         if owner.count() > 0 {
             owner.end();
-            self.locks_memory.borrow_mut().clear();
+        }
+        // there may be some without a lock, behind an error
+        let mut memory = self.locks_memory.borrow_mut();
+        if !memory.is_empty() {
+            *memory = Vec::new();
         }
         self.waited.set(false);
+    }
+
+    /// Releases what the transaction has locked since the mark, or all.
+    pub(crate) fn release_locks_to(&self, mark: Option<scaledb_locks::Mark>) {
+        let mut owner = self.owner.borrow_mut();
+        match mark {
+            Some(mark) => owner.release_to(mark),
+            None => owner.end(),
+        }
+        give_room(&self.locks_memory, owner.count());
+    }
+
+    /// Gives all locks of the session back.
+    pub(crate) fn give_all_locks_back(&self) {
+        let mut owner = self.owner.borrow_mut();
+        owner.give_all_back();
+        give_room(&self.kept_memory, owner.kept());
+    }
+
+    /// A statement that was run again has ended.
+    #[cold]
+    pub(crate) fn end_repeated(&self) {
+        let mut owner = self.owner.borrow_mut();
+        owner.end_repeated();
+        give_room(&self.kept_memory, owner.kept());
+    }
+
+    /// Room for one more lock.
+    fn need_room(&self, memory: &RefCell<Vec<Reservation>>, count: usize) -> Result<()> {
+        let reserved = memory.borrow().len() * LOCKS;
+        if count >= reserved + LOCKS {
+            let room = Reservation::new(&self.shared.memory, LOCKS * LOCK)?;
+            memory.borrow_mut().push(room);
+        }
+        Ok(())
     }
 
     /// Works with another catalog from here on.
@@ -349,6 +390,16 @@ impl<E: Engine> State<E> {
     }
 }
 
+/// Gives back what was reserved for more locks than there are.
+fn give_room(memory: &RefCell<Vec<Reservation>>, count: usize) {
+    let mut memory = memory.borrow_mut();
+    let needed = count.saturating_sub(LOCKS).div_ceil(LOCKS);
+    if memory.len() > needed {
+        memory.truncate(needed);
+        memory.shrink_to_fit();
+    }
+}
+
 fn with_system(mut path: Vec<String>) -> Vec<String> {
     if !path.iter().any(|schema| schema == "pg_catalog") {
         path.insert(0, "pg_catalog".to_owned());
@@ -526,12 +577,25 @@ impl<E: Engine> Host for State<E> {
 
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
         let mut owner = self.owner.borrow_mut();
-        let reserved = self.locks_memory.borrow().len() * LOCKS;
-        if owner.count() >= reserved + LOCKS {
-            let room = Reservation::new(&self.shared.memory, LOCKS * LOCK)?;
-            self.locks_memory.borrow_mut().push(room);
-        }
+        self.need_room(&self.locks_memory, owner.count())?;
         Ok(owner.try_take(tag, mode))
+    }
+
+    fn keep_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
+        let mut owner = self.owner.borrow_mut();
+        self.need_room(&self.kept_memory, owner.kept())?;
+        Ok(owner.try_keep(tag, mode))
+    }
+
+    fn give_lock_back(&self, tag: Tag, mode: Mode) -> bool {
+        let mut owner = self.owner.borrow_mut();
+        let given = owner.give_back(tag, mode);
+        give_room(&self.kept_memory, owner.kept());
+        given
+    }
+
+    fn give_locks_back(&self) {
+        self.give_all_locks_back();
     }
 
     fn owner(&self) -> &RefCell<Owner> {

@@ -332,11 +332,7 @@ impl<E: Engine> Session<E> {
                 }
                 // others need not wait for what cannot commit
                 let mark = self.transaction.savepoints.last().map(|mark| mark.locks);
-                let mut owner = self.state.owner.borrow_mut();
-                match mark {
-                    Some(mark) => owner.release_to(mark),
-                    None => owner.end(),
-                }
+                self.state.release_locks_to(mark);
             }
             Block::None | Block::Implicit => self.rollback(),
         }

@@ -24,6 +24,9 @@ const ATTEMPTS: u32 = 100;
 /// only repeat.
 const DEADLOCKS: u32 = 10;
 
+/// How often a statement is run again to wait for advisory locks: one that takes thousands waits in place then.
+const WAITS: u32 = 20;
+
 /// What was done so far to get a statement through.
 pub(super) struct Effort {
     /// The statement is committed by itself.
@@ -37,7 +40,10 @@ pub(super) struct Effort {
     /// What the transaction had read before the run.
     pub(super) mark: Option<ReadMark>,
     pub(super) given_up: Option<GivenUp>,
+    /// It was run again.
+    pub(super) repeats: bool,
     attempts: u32,
+    waits: u32,
     deadlocks: u32,
 }
 
@@ -50,9 +56,16 @@ impl Effort {
             deadline,
             mark: None,
             given_up: None,
+            repeats: false,
             attempts: 0,
+            waits: 0,
             deadlocks: 0,
         }
+    }
+
+    /// Whether the next run may be given up for an advisory lock.
+    pub(super) fn gives_up(&self) -> bool {
+        self.whole && self.waits < WAITS
     }
 }
 
@@ -78,8 +91,9 @@ impl<E: Engine> Session<E> {
     fn prepare_again(&mut self, error: SqlError, effort: &mut Effort, target: &mut Target<'_>) -> Result<()> {
         let given_up = effort.given_up.take();
         let conflict = effort.whole && error.code() == SqlState::SERIALIZATION_FAILURE;
-        let waits = matches!(given_up, Some(GivenUp::Waits(..)));
+        let waits = matches!(given_up, Some(GivenUp::Waits(..) | GivenUp::Keeps(..)));
         effort.attempts += u32::from(!waits);
+        effort.waits += u32::from(waits);
         if given_up.is_none() && !conflict || effort.attempts >= ATTEMPTS {
             return Err(error);
         }
@@ -91,24 +105,8 @@ impl<E: Engine> Session<E> {
             self.begin_again(effort.alone);
         }
         match given_up {
-            Some(GivenUp::Waits(tag, mode)) => {
-                if let Err(error) = self.wait_for(tag, mode, effort.deadline) {
-                    effort.deadlocks += 1;
-                    let gives_way = effort.alone
-                        && error.code() == SqlState::DEADLOCK_DETECTED
-                        && effort.deadlocks < DEADLOCKS;
-                    if !gives_way {
-                        return Err(error);
-                    }
-                    // the others go on with what it had
-                    self.state.release_locks();
-                    self.back_off(effort.deadlocks);
-                    return Ok(());
-                }
-                if !effort.whole {
-                    self.go_on_in_present(effort.mark)?;
-                }
-            }
+            Some(GivenUp::Waits(tag, mode)) => self.wait_between(tag, mode, false, effort)?,
+            Some(GivenUp::Keeps(tag, mode)) => self.wait_between(tag, mode, true, effort)?,
             Some(GivenUp::Changed) => {}
             None => {
                 effort.reserves = true;
@@ -119,7 +117,34 @@ impl<E: Engine> Session<E> {
                 }
             }
         }
+        effort.repeats = true;
+        // where it fails instead, the session keeps what the run has taken
+        self.state.owner.borrow_mut().repeat();
         Ok(())
+    }
+
+    /// Waits for the lock that a run has lacked.
+    fn wait_between(&mut self, tag: Tag, mode: Mode, keeps: bool, effort: &mut Effort) -> Result<()> {
+        if let Err(error) = self.wait_for(tag, mode, keeps, effort.deadline) {
+            effort.deadlocks += 1;
+            let gives_way = effort.alone
+                && !keeps
+                && error.code() == SqlState::DEADLOCK_DETECTED
+                && effort.deadlocks < DEADLOCKS;
+            if !gives_way {
+                return Err(error);
+            }
+            // the others go on with what it had
+            self.state.release_locks();
+            self.back_off(effort.deadlocks);
+            return Ok(());
+        }
+        if effort.whole {
+            // it begins behind the wait
+            self.state.waited.set(false);
+            return Ok(());
+        }
+        self.go_on_in_present(effort.mark)
     }
 
     fn back_off(&mut self, attempt: u32) {
@@ -130,10 +155,10 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    fn wait_for(&mut self, tag: Tag, mode: Mode, deadline: Option<Instant>) -> Result<()> {
+    fn wait_for(&mut self, tag: Tag, mode: Mode, keeps: bool, deadline: Option<Instant>) -> Result<()> {
         let mut context = self.context();
         context.deadline = deadline;
-        context.wait_for_lock(tag, mode, false)
+        context.wait_for_lock(tag, mode, keeps)
     }
 
     /// What the transaction reads from here on is of the present; what it has read since the mark is forgotten.
@@ -179,7 +204,7 @@ impl<E: Engine> Session<E> {
     fn lock_table(&mut self, table: u32, mode: Mode, deadline: Option<Instant>) -> Result<()> {
         use super::context::Host;
         let tag = Tag::Table(table);
-        if self.state.take_lock(tag, mode)? { Ok(()) } else { self.wait_for(tag, mode, deadline) }
+        if self.state.take_lock(tag, mode)? { Ok(()) } else { self.wait_for(tag, mode, false, deadline) }
     }
 
     /// LOCK TABLE.
