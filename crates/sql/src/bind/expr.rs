@@ -44,7 +44,7 @@ impl Binder<'_> {
         self.boolean(typed, clause)
     }
 
-    fn boolean(&mut self, typed: Typed, clause: &str) -> Result<Expr> {
+    pub(super) fn boolean(&mut self, typed: Typed, clause: &str) -> Result<Expr> {
         if typed.ty.base == Base::Unknown {
             return Ok(self.coerce(typed, Type::BOOL, Context::Implicit)?.expr);
         }
@@ -675,33 +675,6 @@ impl Binder<'_> {
             any.push(self.comparison("=", value.clone(), item)?.expr);
         }
         Ok(Typed::new(negate(Expr::Or(any), negated), Type::BOOL))
-    }
-
-    fn case(
-        &mut self,
-        operand: Option<&Ast>,
-        conditions: &[ast::CaseWhen],
-        other: Option<&Ast>,
-    ) -> Result<Typed> {
-        let operand = operand.map(|operand| self.expr(operand)).transpose()?;
-        let mut tests = Vec::with_capacity(conditions.len());
-        let mut results = Vec::with_capacity(conditions.len() + 1);
-        // PostgreSQL lets the ELSE branch come first where types are chosen
-        results.push(match other {
-            Some(other) => self.expr(other)?,
-            None => Typed::constant(Value::Null, Type::UNKNOWN),
-        });
-        for branch in conditions {
-            let condition = self.expr(&branch.condition)?;
-            tests.push(match &operand {
-                Some(operand) => self.comparison("=", operand.clone(), condition)?.expr,
-                None => self.boolean(condition, "CASE/WHEN")?,
-            });
-            results.push(self.expr(&branch.result)?);
-        }
-        let (mut results, ty) = self.unify(results, "CASE")?;
-        let other = results.remove(0);
-        Ok(Typed::new(Expr::Case(tests.into_iter().zip(results).collect(), Box::new(other)), ty))
     }
 
     fn like(

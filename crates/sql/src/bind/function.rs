@@ -8,7 +8,7 @@ use crate::plan::expr::{Ask, Expr};
 use crate::plan::{Aggregate, SetItem, SortKey, WindowFn};
 use scaledb_types::cast::Context;
 use scaledb_types::func::{resolve_function, resolve_operator};
-use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{
     DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
     FunctionArguments, WindowType,
@@ -136,27 +136,8 @@ impl Binder<'_> {
                 return Ok(Typed::new(Expr::Extreme(name == "greatest", exprs), ty));
             }
             "nullif" if args.len() == 2 => {
-                let second = args.pop();
-                let first = args.pop();
-                if let (Some(first), Some(second)) = (first, second) {
-                    // the result is what the operator compares on its left
-                    let own = first.ty;
-                    let left = resolve_operator("=", Some(own), second.ty)?.args.first().copied();
-                    let equal = self.comparison("=", first.clone(), second)?;
-                    let first = match left {
-                        Some(left) if left.base != own.base && !left.array => {
-                            self.coerce(first, left, Context::Implicit)?
-                        }
-                        _ if own.base == Base::Unknown => {
-                            self.coerce(first, Type::TEXT, Context::Implicit)?
-                        }
-                        _ => first,
-                    };
-                    let null = Expr::Const(Value::Null);
-                    return Ok(Typed::new(
-                        Expr::Case(vec![(equal.expr, null)], Box::new(first.expr)),
-                        first.ty,
-                    ));
+                if let (Some(second), Some(first)) = (args.pop(), args.pop()) {
+                    return self.nullif(first, second);
                 }
                 return Err(SqlError::internal("two arguments"));
             }

@@ -1,5 +1,6 @@
 //! From syntax trees to plans: names are resolved, types are found, operators are chosen.
 
+mod case;
 pub(crate) mod dml;
 pub(crate) mod expr;
 pub(crate) mod from;

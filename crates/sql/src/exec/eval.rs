@@ -105,6 +105,17 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let (left, right) = (self.eval(&pair.0)?, self.eval(&pair.1)?);
                 Ok(Value::Bool((left == right) == *negated))
             }
+            Expr::Once(slot, pair) => {
+                let value = self.eval(&pair.0)?;
+                // expressions over one row run in a frame that is as long as the row
+                if self.frame.len() <= *slot {
+                    self.frame.resize(slot + 1, Value::Null);
+                }
+                self.frame[*slot] = value;
+                let result = self.eval(&pair.1);
+                self.frame[*slot] = Value::Null;
+                result
+            }
             Expr::Case(branches, other) => {
                 for (condition, result) in branches {
                     if self.eval(condition)?.is_true() {

@@ -211,6 +211,7 @@ fn shown(expr: &Expr) -> String {
             let word = if *negated { "IS NOT DISTINCT FROM" } else { "IS DISTINCT FROM" };
             format!("({} {word} {})", shown(&pair.0), shown(&pair.1))
         }
+        Expr::Once(_, pair) => shown(&pair.1),
         Expr::Case(..) => "CASE".to_owned(),
         Expr::Coalesce(parts) => format!("COALESCE{}", list(parts, ", ")),
         Expr::Extreme(true, parts) => format!("GREATEST{}", list(parts, ", ")),

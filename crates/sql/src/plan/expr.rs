@@ -151,6 +151,8 @@ pub(crate) enum Expr {
     Test(Test, Box<Expr>),
     /// `IS DISTINCT FROM`; negated if true.
     Distinct(bool, Box<(Expr, Expr)>),
+    /// A value that is computed once, the slot that holds it for as long as it is read, and what reads it there.
+    Once(Slot, Box<(Expr, Expr)>),
     /// Conditions with results, and what else.
     Case(Vec<(Expr, Expr)>, Box<Expr>),
     Coalesce(Vec<Expr>),
@@ -171,7 +173,10 @@ impl Expr {
     pub(crate) fn children<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         match self {
             Self::Const(_) | Self::Slot(_) | Self::Param(_) => {}
-            Self::Compare(_, pair) | Self::Distinct(_, pair) | Self::Quantified(_, _, pair) => {
+            Self::Compare(_, pair)
+            | Self::Distinct(_, pair)
+            | Self::Quantified(_, _, pair)
+            | Self::Once(_, pair) => {
                 f(&pair.0);
                 f(&pair.1);
             }
@@ -223,6 +228,7 @@ impl Expr {
             Self::Quantified(every, op, pair) => {
                 Self::Quantified(every, op, Box::new((f(pair.0)?, f(pair.1)?)))
             }
+            Self::Once(slot, pair) => Self::Once(slot, Box::new((f(pair.0)?, f(pair.1)?))),
             Self::Call(call) => Self::Call(Box::new((call.0, all(call.1, f)?))),
             Self::Session(call) => Self::Session(Box::new((call.0, all(call.1, f)?))),
             Self::And(list) => Self::And(all(list, f)?),
@@ -258,6 +264,16 @@ impl Expr {
         match self {
             Self::Slot(slot) => f(*slot),
             Self::Subquery(sub) => sub.depends.slots.iter().for_each(|slot| f(*slot)),
+            // its own slot is nobody's from outside
+            Self::Once(own, pair) => {
+                pair.0.slots(f);
+                pair.1.slots(&mut |slot| {
+                    if slot != *own {
+                        f(slot);
+                    }
+                });
+                return;
+            }
             _ => {}
         }
         self.children(&mut |child| child.slots(f));
@@ -347,33 +363,53 @@ impl Expr {
 
     /// Whether the two are the same expression.
     pub(crate) fn same(&self, other: &Expr) -> bool {
+        self.same_with(other, &mut Vec::new())
+    }
+
+    /// Whether they are, slots that each has for itself being the same in pairs.
+    fn same_with(&self, other: &Expr, own: &mut Vec<(Slot, Slot)>) -> bool {
         match (self, other) {
             (Self::Const(a), Self::Const(b)) => a == b,
-            (Self::Slot(a), Self::Slot(b)) => a == b,
+            (Self::Slot(a), Self::Slot(b)) => a == b || own.contains(&(*a, *b)),
+            (Self::Once(x, a), Self::Once(y, b)) => {
+                if !a.0.same_with(&b.0, own) {
+                    return false;
+                }
+                own.push((*x, *y));
+                let same = a.1.same_with(&b.1, own);
+                own.pop();
+                same
+            }
             (Self::Param(a), Self::Param(b)) => a == b,
-            (Self::Compare(x, a), Self::Compare(y, b)) => x == y && a.0.same(&b.0) && a.1.same(&b.1),
-            (Self::Call(a), Self::Call(b)) => a.0 == b.0 && same_all(&a.1, &b.1) && !a.0.is_volatile(),
-            (Self::Session(a), Self::Session(b)) => a.0 == b.0 && a.0.is_stable() && same_all(&a.1, &b.1),
+            (Self::Compare(x, a), Self::Compare(y, b)) => {
+                x == y && a.0.same_with(&b.0, own) && a.1.same_with(&b.1, own)
+            }
+            (Self::Call(a), Self::Call(b)) => a.0 == b.0 && same_all(&a.1, &b.1, own) && !a.0.is_volatile(),
+            (Self::Session(a), Self::Session(b)) => {
+                a.0 == b.0 && a.0.is_stable() && same_all(&a.1, &b.1, own)
+            }
             (Self::And(a), Self::And(b))
             | (Self::Or(a), Self::Or(b))
-            | (Self::Coalesce(a), Self::Coalesce(b)) => same_all(a, b),
-            (Self::Extreme(x, a), Self::Extreme(y, b)) => x == y && same_all(a, b),
-            (Self::Array(x, a), Self::Array(y, b)) => x == y && same_all(a, b),
-            (Self::Not(a), Self::Not(b)) => a.same(b),
-            (Self::Test(x, a), Self::Test(y, b)) => x == y && a.same(b),
-            (Self::Distinct(x, a), Self::Distinct(y, b)) => x == y && a.0.same(&b.0) && a.1.same(&b.1),
+            | (Self::Coalesce(a), Self::Coalesce(b)) => same_all(a, b, own),
+            (Self::Extreme(x, a), Self::Extreme(y, b)) => x == y && same_all(a, b, own),
+            (Self::Array(x, a), Self::Array(y, b)) => x == y && same_all(a, b, own),
+            (Self::Not(a), Self::Not(b)) => a.same_with(b, own),
+            (Self::Test(x, a), Self::Test(y, b)) => x == y && a.same_with(b, own),
+            (Self::Distinct(x, a), Self::Distinct(y, b)) => {
+                x == y && a.0.same_with(&b.0, own) && a.1.same_with(&b.1, own)
+            }
             (Self::Case(a, x), Self::Case(b, y)) => {
                 a.len() == b.len()
-                    && x.same(y)
-                    && a.iter().zip(b).all(|(a, b)| a.0.same(&b.0) && a.1.same(&b.1))
+                    && x.same_with(y, own)
+                    && a.iter().zip(b).all(|(a, b)| a.0.same_with(&b.0, own) && a.1.same_with(&b.1, own))
             }
-            (Self::In(x, a), Self::In(y, b)) => x.same(y) && same_all(a, b),
+            (Self::In(x, a), Self::In(y, b)) => x.same_with(y, own) && same_all(a, b, own),
             (Self::Subquery(a), Self::Subquery(b)) => std::sync::Arc::ptr_eq(a, b),
             _ => false,
         }
     }
 }
 
-fn same_all(a: &[Expr], b: &[Expr]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b))
+fn same_all(a: &[Expr], b: &[Expr], own: &mut Vec<(Slot, Slot)>) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_with(b, own))
 }
