@@ -124,6 +124,12 @@ impl Gate {
         self.state.load(Ordering::SeqCst) & CLOSED != 0 || bars.hold_up(session, writes)
     }
 
+    /// Whether nobody changes the catalog at this instant. All of a change whose commit the caller has seen is in force if
+    /// so: it opens the gate behind that.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state.load(Ordering::SeqCst) & CLOSED == 0
+    }
+
     /// Waits until nothing is in the way, as long as `go_on` says so.
     ///
     /// # Errors

@@ -149,6 +149,51 @@ fn a_read_only_transaction_is_not_ended_by_changes<E: Engine>(db: Database<E>) {
     assert_eq!(text(b, "select * from t order by id"), "1|1|7 2|2|7 3|3|3");
 }
 
+/// A snapshot that has the rows of a change has its definitions, too: the table that the change has made, not the one
+/// that it has replaced.
+fn a_snapshot_has_the_definitions_of_its_rows<E: Engine>(db: Database<E>) {
+    const CHANGES: i64 = 150;
+    let s = &mut session(&db);
+    ok(s, "create table counter (id int primary key, n int); insert into counter values (1, 0)");
+    ok(s, "create table noted (id int primary key)");
+    let stop = AtomicBool::new(false);
+    let read = AtomicU64::new(0);
+    scaledb_sync::thread::scope(|scope| {
+        for _ in 0..3 {
+            let (db, stop, read) = (&db, &stop, &read);
+            scope.spawn(move || {
+                let s = &mut session(db);
+                while !stop.load(Ordering::SeqCst) {
+                    ok(s, "begin read only");
+                    let (noted, counted) = (
+                        text(s, "select count(*) from noted"),
+                        text(s, "select n from counter where id = 1"),
+                    );
+                    assert_eq!(noted, counted);
+                    // on Cicada, commits beside it would make the change fail
+                    ok(s, "rollback");
+                    read.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        let _stop = Stop(&stop);
+        for number in 1..=CHANGES {
+            let change = if number % 2 == 1 { "add column x int default 1" } else { "drop column x" };
+            ok(
+                s,
+                &format!(
+                    "begin; alter table counter {change}; update counter set n = n + 1 where id = 1; \
+                     insert into noted values ({number}); commit"
+                ),
+            );
+        }
+        while read.load(Ordering::SeqCst) < 10 {
+            assert_eq!(text(s, "select n from counter"), CHANGES.to_string());
+            scaledb_sync::thread::yield_now();
+        }
+    });
+}
+
 /// Counts that hold whatever is moved between rows.
 const SUM: i64 = 100;
 
@@ -365,6 +410,7 @@ on_each_engine!(
     what_statements_are_compiled_from_is_validated,
     read_only_transactions_do_not_starve,
     a_read_only_transaction_is_not_ended_by_changes,
+    a_snapshot_has_the_definitions_of_its_rows,
     changes_get_through_beside_writers,
     a_block_sees_its_own_changes_and_takes_them_back,
     a_change_that_is_taken_back_leaves_no_bar,

@@ -265,13 +265,21 @@ impl<E: Engine> Session<E> {
             // first: a commit between the two is counted
             self.transaction.commits = shared.commits();
             let begun = worker.begin(kind);
-            // a snapshot is later than the catalog that it is read with, and may not be so by a change
-            if kind != TxnKind::Deferrable || begun.is_err() || shared.version() == version {
-                break begun;
+            // A snapshot is later than the catalog that it is read with, and may not be so by a change. The gate first: one
+            // that has committed has closed it, and opens it behind the new version.
+            if kind != TxnKind::Deferrable
+                || begun.is_err()
+                || shared.gate.is_open() && shared.version() == version
+            {
+                break begun.map_err(crate::error::plain);
+            }
+            worker.rollback();
+            if let Err(error) = shared.gate.wait(self.state.id, |_| false, self.patience(PATIENCE)) {
+                break Err(error);
             }
         };
         self.worker = Some(worker);
-        begun.map_err(crate::error::plain)?;
+        begun?;
         self.transaction.snapshot = kind == TxnKind::Deferrable;
         self.transaction.version = Some(self.state.catalog.version);
         Ok(())
