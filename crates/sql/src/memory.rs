@@ -99,6 +99,14 @@ pub(crate) struct Memory<'b> {
     reserved: usize,
 }
 
+/// What was in use when an attempt began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    used: usize,
+    rows: usize,
+    held: usize,
+}
+
 impl<'b> Memory<'b> {
     /// Of a run that may use `limit` bytes.
     pub(crate) fn new(budget: &'b Arc<Budget>, limit: usize) -> Self {
@@ -139,15 +147,16 @@ impl<'b> Memory<'b> {
         self.rows = self.rows.min(self.used);
     }
 
-    /// What has been taken.
-    pub(crate) fn used(&self) -> usize {
-        self.used
+    /// Where an attempt begins; `held` is what those who keep rows have taken for them.
+    pub(crate) fn mark(&self, held: usize) -> Mark {
+        Mark { used: self.used, rows: self.rows, held }
     }
 
-    /// Gives back what has been taken since so much was in use.
-    pub(crate) fn back_to(&mut self, used: usize) {
-        self.used = self.used.min(used);
-        self.rows = self.rows.min(self.used);
+    /// Gives back what an attempt that has failed has taken, less what those who keep rows still hold.
+    pub(crate) fn back_to(&mut self, mark: Mark, held: usize) {
+        let with_held = |bytes: usize| (bytes + held).saturating_sub(mark.held);
+        self.used = self.used.min(with_held(mark.used));
+        self.rows = with_held(mark.rows).min(self.used);
     }
 
     /// Refuses a value that could not be kept.
@@ -244,5 +253,30 @@ mod tests {
         memory.take(70).unwrap();
         assert_eq!(memory.take(1).unwrap_err().code(), SqlState::OUT_OF_MEMORY);
         assert!(memory.admit(101).is_err() && memory.admit(100).is_ok());
+    }
+
+    #[test]
+    fn an_attempt_that_fails_gives_back_all_but_what_is_held() {
+        let budget = Arc::new(Budget::default());
+        let mut memory = Memory::new(&budget, 100);
+        memory.take(40).unwrap();
+        memory.take_rows(1000).unwrap();
+        let mark = memory.mark(1000);
+        memory.take(50).unwrap();
+        memory.take_rows(3000).unwrap();
+        // of the rows of the attempt, some are kept by somebody else
+        memory.back_to(mark, 1700);
+        assert_eq!((memory.used, memory.rows), (1740, 1700));
+        // what was for values still counts as such
+        memory.take(60).unwrap();
+        assert!(memory.take(1).is_err());
+        // rows that others have let go in the meantime are given back once
+        let mut memory = Memory::new(&budget, 100);
+        memory.take_rows(1000).unwrap();
+        let mark = memory.mark(1000);
+        memory.take_rows(500).unwrap();
+        memory.give(1000);
+        memory.back_to(mark, 0);
+        assert_eq!((memory.used, memory.rows), (0, 0));
     }
 }

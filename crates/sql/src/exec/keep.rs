@@ -73,6 +73,12 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
+    /// Bytes taken for what is kept here.
+    pub(super) fn held_by_keep(&self) -> usize {
+        let kept = self.kept.iter().flatten().map(|kept| kept.weight);
+        kept.chain(self.ctes.iter().flatten().map(|cte| cte.weight)).sum()
+    }
+
     /// All rows of an input, kept for as long as they hold.
     pub(super) fn keep_input(
         &mut self,

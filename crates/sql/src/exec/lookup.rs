@@ -24,11 +24,9 @@ const WORTH: u64 = 4;
 #[derive(Debug)]
 pub(crate) enum Trial {
     /// So many rows were touched; from so many on, another way is tried.
-    Asked {
-        touched: u64,
-        until: u64,
-    },
-    Kept(Rc<Found>),
+    Asked { touched: u64, until: u64 },
+    /// All rows, and the bytes taken for them.
+    Kept(Rc<Found>, usize),
     /// Reading all rows has failed.
     Refused,
 }
@@ -52,7 +50,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         {
             self.trials[number] = self.try_lookup(lookup, touched)?;
         }
-        if let Trial::Kept(found) = &self.trials[number] {
+        if let Trial::Kept(found, _) = &self.trials[number] {
             let found = found.clone();
             return self.look_up(lookup, &found, next);
         }
@@ -69,14 +67,15 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn try_lookup(&mut self, lookup: &Lookup, touched: u64) -> Result<Trial> {
         let before = self.last_tick;
         self.last_tick = before.min(self.ticks + touched * WORTH);
-        let used = self.memory.used();
+        let mark = self.memory.mark(self.held());
         let result = self.read_all(lookup);
         self.last_tick = before;
         let error = match result {
-            Ok(found) => return Ok(Trial::Kept(Rc::new(found))),
+            Ok((found, weight)) => return Ok(Trial::Kept(Rc::new(found), weight)),
             Err(error) => error,
         };
-        self.memory.back_to(used);
+        // subqueries inside keep their rows for the next time
+        self.memory.back_to(mark, self.held());
         if std::mem::take(&mut self.too_long) {
             return Ok(Trial::Asked { touched, until: touched * 2 });
         }
@@ -86,8 +85,17 @@ impl<'a, W: Worker> Exec<'a, W> {
         if of_values || code == SqlState::OUT_OF_MEMORY { Ok(Trial::Refused) } else { Err(error) }
     }
 
-    fn read_all(&mut self, lookup: &Lookup) -> Result<Found> {
+    /// Bytes taken for rows that are kept beyond the operator that has read them.
+    fn held(&self) -> usize {
+        let found =
+            self.trials.iter().map(|trial| if let Trial::Kept(_, weight) = trial { *weight } else { 0 });
+        let members = self.members.iter().flatten().map(|members| members.weight);
+        found.chain(members).sum::<usize>() + self.held_by_keep()
+    }
+
+    fn read_all(&mut self, lookup: &Lookup) -> Result<(Found, usize)> {
         let mut found = Found::default();
+        let mut weight = 0;
         let _ = self.run(&lookup.node, &mut |exec| {
             let mut key = Vec::with_capacity(lookup.inner_keys.len());
             for part in &lookup.inner_keys {
@@ -103,7 +111,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             let rows = match found.get_mut(key.as_slice()) {
                 Some(rows) => rows,
                 None => {
-                    exec.memory.take(row_weight(&key) + size_of::<Vec<Box<[Value]>>>())?;
+                    let bytes = row_weight(&key) + size_of::<Vec<Box<[Value]>>>();
+                    exec.memory.take(bytes)?;
+                    weight += bytes;
                     found.entry(key.into()).or_default()
                 }
             };
@@ -112,10 +122,11 @@ impl<'a, W: Worker> Exec<'a, W> {
                 return Ok(Flow::Continue(()));
             }
             exec.memory.take(bytes)?;
+            weight += bytes;
             rows.push(row);
             Ok(Flow::Continue(()))
         })?;
-        Ok(found)
+        Ok((found, weight))
     }
 
     /// Calls `next` with the rows that are kept for the surroundings as they are.

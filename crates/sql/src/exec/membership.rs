@@ -24,7 +24,7 @@ pub(crate) struct Members {
     partial: Vec<usize>,
     hasher: RandomState,
     /// Bytes taken for the tables.
-    weight: usize,
+    pub(super) weight: usize,
 }
 
 /// Rows that are not worth hashing.
