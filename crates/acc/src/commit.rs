@@ -11,7 +11,6 @@ use crate::tune::{Timer, times_posts};
 use crate::txn::{Held, Op};
 use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
-use scaledb_engine::TxnKind;
 use scaledb_index::btree::{Entry, Found};
 use scaledb_index::claims;
 use scaledb_index::indexlet::Inserted;
@@ -20,6 +19,10 @@ use scaledb_row::GroupSet;
 use scaledb_storage::{Overflow, Record, Stuck, Word};
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
+use std::time::Duration;
+
+/// Cores whose counters can be trusted differ by less.
+const SKEW: Duration = Duration::from_millis(1);
 
 /// What an attempt to claim an existing record came to.
 enum Claim {
@@ -31,7 +34,7 @@ enum Claim {
 
 impl Ctx<'_> {
     pub(crate) fn commit(&mut self) -> Result<Timestamp> {
-        if matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+        if self.txn.kind.is_snapshot() {
             // it has seen what was committed before the boundary
             self.state.depends_on = Timestamp::from_raw(self.txn.snapshot.raw().saturating_sub(1));
             return Ok(self.txn.snapshot);
@@ -162,6 +165,10 @@ impl Ctx<'_> {
         let txn = &self.txn;
         let validates = !(txn.reads.is_empty() && txn.absents.is_empty() && txn.ranges.is_empty());
         if (validates || ticks > now) && self.shared.config.rules.on(Rule::LeaveTick) {
+            if ticks > now && !scaledb_sync::MODEL && ticks - now > clock.ticks(SKEW) {
+                // this core is behind what another one, or this one, has seen: that is no skew any more
+                clock.distrust(ticks);
+            }
             while clock.now_ordered() <= ticks {
                 scaledb_sync::hint::spin_loop();
             }
@@ -599,6 +606,14 @@ impl Ctx<'_> {
         if !shared.config.rules.on(Rule::Retain) {
             return Ok(());
         }
+        // copies of whole rows, which no delete pays for: never beyond the budget
+        let purpose = self.local.set_purpose(Purpose::Relief);
+        let retained = self.retain_rows(shared, lane, commit_ts);
+        self.local.set_purpose(purpose);
+        retained
+    }
+
+    fn retain_rows(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) -> Result<()> {
         for (write, held) in self.txn.writes.iter().zip(&self.txn.held) {
             let (Some(record), false) = (write.record, held.created || held.groups.0 == 0) else { continue };
             let groups = shared.tables.get(write.table)?.schema.layout().groups();

@@ -72,7 +72,7 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn finish(&mut self) {
         self.txn.clear();
-        if self.txn.kind == TxnKind::Snapshot || self.txn.kind == TxnKind::Deferrable {
+        if self.txn.kind.is_snapshot() {
             self.end_snapshot();
         }
         self.local.exit();
@@ -155,7 +155,7 @@ impl AccWorker {
     }
 
     fn is_snapshot(&self) -> bool {
-        matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable)
+        self.txn.kind.is_snapshot()
     }
 }
 
@@ -174,8 +174,8 @@ impl Worker for AccWorker {
         ctx.txn.serial = ctx.state.serial;
         ctx.txn.running = true;
         ctx.txn.kind = kind;
-        if matches!(kind, TxnKind::Snapshot | TxnKind::Deferrable) {
-            let begun = ctx.begin_snapshot(kind == TxnKind::Deferrable);
+        if kind.is_snapshot() {
+            let begun = ctx.begin_snapshot(kind != TxnKind::Snapshot);
             if begun.is_err() {
                 ctx.finish();
             }

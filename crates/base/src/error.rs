@@ -96,6 +96,9 @@ pub enum Error {
         /// The limit.
         limit: usize,
     },
+    /// A snapshot of the present cannot be had yet (`TxnKind::Present`).
+    #[error("transactions that began earlier still run, and keep a snapshot of the present from being ready")]
+    SnapshotNotReady,
     /// All workers are taken.
     #[error("all {limit} workers are in use: drop one first")]
     TooManyWorkers {

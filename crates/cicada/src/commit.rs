@@ -29,7 +29,6 @@ use crate::version::{Status, Version};
 use crate::worker::{Ctx, clock_used_up};
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
 use scaledb_durability::failed;
-use scaledb_engine::TxnKind;
 use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted;
 use scaledb_memory::Purpose;
@@ -46,7 +45,7 @@ impl Ctx<'_> {
     /// Commits, or changes nothing.
     pub(crate) fn commit(&mut self) -> Result<Timestamp> {
         let ts = Timestamp::from_raw(self.txn.ts);
-        if matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+        if self.txn.kind.is_snapshot() {
             self.state.depends_on = Timestamp::from_raw(self.txn.ts.saturating_sub(1));
             return Ok(ts);
         }

@@ -105,14 +105,22 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// A snapshot takes its boundary: the last one, or one behind all that has begun.
-    fn begin_snapshot(&mut self, deferrable: bool) {
+    /// A snapshot takes its boundary: the last one, or one behind all that has begun. The latter waits for all
+    /// transactions that are open, however long their owners leave them so.
+    fn begin_snapshot(&mut self, kind: TxnKind) -> Result<()> {
+        /// How long [`TxnKind::Present`] waits.
+        const PATIENCE: Duration = Duration::from_millis(20);
         let (shared, id) = (self.shared, self.local.id());
-        if deferrable {
+        if kind != TxnKind::Snapshot {
             let least = shared.horizon.latest() + 1;
             let mut backoff = Backoff::new();
+            let since = shared.clock.now();
+            let patience = shared.clock.ticks(PATIENCE);
             while shared.horizon.min_wts() < Timestamp::start_of(least).raw() {
                 let now = shared.clock.now();
+                if kind == TxnKind::Present && now.saturating_sub(since) > patience {
+                    return Err(Error::SnapshotNotReady);
+                }
                 shared.lead(self.state.clock.advance(now).max(least), now);
                 backoff.wait_forever();
             }
@@ -120,6 +128,7 @@ impl Ctx<'_> {
         shared.horizon.announce_snapshot(id);
         self.local.enter_at(shared.clock.now());
         self.txn.ts = shared.horizon.settle_snapshot(id);
+        Ok(())
     }
 
     /// The end of a transaction, however it went.
@@ -347,7 +356,7 @@ impl Worker for CicadaWorker {
         }
         match kind {
             TxnKind::ReadWrite | TxnKind::ReadOnly => ctx.begin()?,
-            TxnKind::Snapshot | TxnKind::Deferrable => ctx.begin_snapshot(kind == TxnKind::Deferrable),
+            TxnKind::Snapshot | TxnKind::Deferrable | TxnKind::Present => ctx.begin_snapshot(kind)?,
         }
         ctx.state.serial += 1 << 7;
         ctx.state.promotions = 0;
@@ -462,7 +471,7 @@ impl Worker for CicadaWorker {
     }
 
     fn refresh(&mut self, mark: ReadMark) -> Result<bool> {
-        if matches!(self.txn.kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+        if self.txn.kind.is_snapshot() {
             return Ok(true);
         }
         self.step(|ctx| {

@@ -21,6 +21,17 @@ pub enum TxnKind {
     /// Reads a snapshot of the present: as [`TxnKind::Snapshot`], but it waits at its begin until
     /// everything committed before is in the snapshot.
     Deferrable,
+    /// As [`TxnKind::Deferrable`], for those who cannot wait for long: the begin fails with
+    /// [`Error::SnapshotNotReady`] if transactions that began before keep the engine from such a snapshot.
+    Present,
+}
+
+impl TxnKind {
+    /// Whether it reads a snapshot, without validation and without conflicts.
+    #[inline]
+    pub fn is_snapshot(self) -> bool {
+        matches!(self, Self::Snapshot | Self::Deferrable | Self::Present)
+    }
 }
 
 /// A row within a transaction: an address that spares the second look-up. Valid until the transaction

@@ -187,7 +187,7 @@ impl Domain {
             // pairs with the Release in `enter_at`: the time that is stored was read before
             let since = slot.active.load(Ordering::Acquire);
             if since != IDLE && self.clock.now_fenced() < since {
-                self.clock.distrust();
+                self.clock.distrust(since);
             }
         }
     }
@@ -248,18 +248,15 @@ impl Domain {
         }
     }
 
-    /// When memory is out: free blocks of all sizes become memory for this one. Returns whether to try again.
+    /// When memory is out: free blocks of all sizes become memory for this one. Waits for a thread that gathers
+    /// already: the blocks that it counts are nowhere else meanwhile.
     #[cold]
-    fn gather(&self, bytes: usize) -> bool {
+    fn gather(&self, bytes: usize) {
         self.leave_orphans();
-        if self.exchange.fresh() < self.worth() {
-            return false;
-        }
         self.exchange.gather(self.worth());
         if bytes > LARGE || self.used() > self.limit(Purpose::Growth) {
             self.give_back();
         }
-        true
     }
 
     /// The free blocks of workers that are gone.
@@ -423,9 +420,8 @@ impl Local {
                 return Ok(block);
             }
         }
-        if self.domain.gather(bytes)
-            && let Ok(block) = self.arena.alloc(&self.domain, bytes)
-        {
+        self.domain.gather(bytes);
+        if let Ok(block) = self.arena.alloc(&self.domain, bytes) {
             return Ok(block);
         }
         if self.purpose == Purpose::Growth {

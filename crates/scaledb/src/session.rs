@@ -173,14 +173,19 @@ impl<E: Engine> Session<E> {
         self.begin_as(TxnKind::ReadWrite)
     }
 
-    /// Begins a read-only transaction that never conflicts, however many write beside it. It waits, some milliseconds,
-    /// until it sees everything committed before. A single read is faster with `run_as(TxnKind::ReadOnly, ...)`, which
+    /// Begins a read-only transaction that does not conflict, however many write beside it. It waits, some milliseconds,
+    /// until it sees everything committed before. If transactions that began earlier are left open, which Cicada has to
+    /// wait for, it reads the present instead, and its commit may fail with a conflict. A single read is faster with `run_as(TxnKind::ReadOnly, ...)`, which
     /// does not wait, but may have to run again.
     ///
     /// # Errors
     /// As [`Session::begin`].
     pub fn begin_read_only(&mut self) -> Result<Transaction<'_, E>> {
-        self.begin_as(TxnKind::Deferrable)
+        match self.core.begin(TxnKind::Present) {
+            Err(Error::SnapshotNotReady) => self.core.begin(TxnKind::ReadOnly)?,
+            begun => begun?,
+        }
+        Ok(Transaction::new(&mut self.core))
     }
 
     /// Begins a read-only transaction that never conflicts, at the price of not seeing the commits of the
@@ -192,7 +197,8 @@ impl<E: Engine> Session<E> {
         self.begin_as(TxnKind::Snapshot)
     }
 
-    /// [`begin_read_only`](Self::begin_read_only), by the name that SQL has for it.
+    /// Begins a read-only transaction that never conflicts, and sees everything committed before. It waits for that as
+    /// long as it takes: with Cicada, for all transactions that are open.
     ///
     /// # Errors
     /// As [`Session::begin`].

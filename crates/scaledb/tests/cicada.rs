@@ -174,3 +174,23 @@ fn a_directory_is_there_again_and_the_other_engine_is_refused() {
     drop((db, t));
     std::fs::remove_dir_all(&path).unwrap();
 }
+
+/// A snapshot of the present would wait for whoever has begun before, for as long as that is left open.
+#[test]
+fn an_open_transaction_keeps_nobody_from_reading() {
+    for db in databases() {
+        let t = cities(&db, Access::Ordered);
+        let (mut idle, mut reader) = (db.session().unwrap(), db.session().unwrap());
+        let mut open = idle.begin().unwrap();
+        assert_eq!(open.count(&t).unwrap(), 5);
+        let mut txn = reader.begin_read_only().unwrap();
+        assert_eq!(txn.count(&t).unwrap(), 5);
+        assert!(matches!(txn.insert(&t, ("it", 1, "x", None::<&str>)), Err(Error::ReadOnlyTransaction)));
+        txn.commit().unwrap();
+        open.commit().unwrap();
+        db.run(|txn| txn.insert(&t, ("it", 2_800, "Rome", None::<&str>))).unwrap();
+        let mut txn = reader.begin_read_only().unwrap();
+        assert_eq!(txn.count(&t).unwrap(), 6);
+        txn.commit().unwrap();
+    }
+}

@@ -191,6 +191,8 @@ impl Clock {
         #[cfg(not(any(loom, shuttle)))]
         {
             let elapsed = self.shared.origin.elapsed().as_secs_f64();
+            // what follows the reading is not done before it, as behind the other readings' barriers
+            fence(Ordering::SeqCst);
             at + (elapsed * self.ticks_per_second) as u64 + self.offset
         }
         #[cfg(any(loom, shuttle))]
@@ -199,15 +201,15 @@ impl Clock {
 
     /// The processors' time stamp counters have been found not to agree (a virtual machine that was moved, a core that
     /// drifts): from here on the time is that of `CLOCK_MONOTONIC`, which the system keeps for all cores; a reading
-    /// costs some 30 ns instead of 10. It begins a second ahead of what this thread sees, so that no core is ahead of
-    /// it. What the counters ordered wrongly before cannot be mended, but nothing new follows from them. Other sources
-    /// do not depend on the processor, and stay.
+    /// costs some 30 ns instead of 10. It begins a second ahead of what this thread sees and of `seen`, the ticks that
+    /// gave rise to the finding. What the counters ordered wrongly before cannot be mended, but nothing new follows from
+    /// them. Other sources do not depend on the processor, and stay.
     #[cold]
-    pub fn distrust(&self) {
+    pub fn distrust(&self, seen: u64) {
         #[cfg(not(any(loom, shuttle)))]
         if self.source == Source::Tsc {
             let ahead = self.ticks_per_second as u64;
-            let now = (self.raw() >> self.shift) + ahead;
+            let now = (self.raw() >> self.shift).max(seen.saturating_sub(self.offset)) + ahead;
             let elapsed = (self.shared.origin.elapsed().as_secs_f64() * self.ticks_per_second) as u64;
             let at = now.saturating_sub(elapsed).max(1);
             // the first one counts; readers need nothing else
@@ -343,12 +345,14 @@ mod tests {
             return;
         }
         let before = clock.now_fenced();
-        clock.distrust();
+        // another core was ten seconds ahead
+        let seen = before + 10 * clock.ticks(Duration::from_secs(1));
+        clock.distrust(seen);
         assert!(clock.is_replaced());
         let after = clock.now_fenced();
         let second = clock.ticks(Duration::from_secs(1));
-        assert!(after >= before + second, "{before} {after}");
-        clock.distrust();
+        assert!(after >= seen + second, "{seen} {after}");
+        clock.distrust(before);
         let mut last = after;
         for now in (0..10_000).map(|n| if n % 2 == 0 { clock.now_ordered() } else { clock.now() }) {
             assert!(now >= last && now < after + 100 * second, "{last} {now}");

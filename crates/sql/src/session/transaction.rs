@@ -246,9 +246,10 @@ impl<E: Engine> Session<E> {
         }
         let modes = &self.transaction;
         let deferrable = modes.modes.deferrable.or(modes.defaults.deferrable).unwrap_or(false);
-        let kind = match modes.is_read_only() {
+        let mut kind = match modes.is_read_only() {
+            true if deferrable => TxnKind::Deferrable,
             // one of several statements would conflict with any writer, for ever if there are many
-            true if deferrable || !modes.is_alone() => TxnKind::Deferrable,
+            true if !modes.is_alone() => TxnKind::Present,
             true => TxnKind::ReadOnly,
             false => TxnKind::ReadWrite,
         };
@@ -265,12 +266,14 @@ impl<E: Engine> Session<E> {
             // first: a commit between the two is counted
             self.transaction.commits = shared.commits();
             let begun = worker.begin(kind);
+            if matches!(begun, Err(scaledb_base::Error::SnapshotNotReady)) {
+                // somebody leaves a transaction open: what is read is validated at the commit, as others' reads are
+                kind = TxnKind::ReadOnly;
+                continue;
+            }
             // A snapshot is later than the catalog that it is read with, and may not be so by a change. The gate first: one
             // that has committed has closed it, and opens it behind the new version.
-            if kind != TxnKind::Deferrable
-                || begun.is_err()
-                || shared.gate.is_open() && shared.version() == version
-            {
+            if !kind.is_snapshot() || begun.is_err() || shared.gate.is_open() && shared.version() == version {
                 break begun.map_err(crate::error::plain);
             }
             worker.rollback();
@@ -280,7 +283,7 @@ impl<E: Engine> Session<E> {
         };
         self.worker = Some(worker);
         begun?;
-        self.transaction.snapshot = kind == TxnKind::Deferrable;
+        self.transaction.snapshot = kind.is_snapshot();
         self.transaction.version = Some(self.state.catalog.version);
         Ok(())
     }

@@ -282,7 +282,7 @@ impl Client {
                 if worker.in_transaction() {
                     return Err(Error::BadDefinition("a conflict left the transaction running".into()));
                 }
-                if matches!(kind, TxnKind::Snapshot | TxnKind::Deferrable) {
+                if kind.is_snapshot() {
                     return Err(Error::BadDefinition("a snapshot has met a conflict".into()));
                 }
                 self.losses += 1;

@@ -213,7 +213,7 @@ pub struct Transaction {
 impl Transaction {
     /// Whether it sees a snapshot: the state after all commits before its timestamp.
     pub fn is_snapshot(&self) -> bool {
-        matches!(self.kind, TxnKind::Snapshot | TxnKind::Deferrable)
+        self.kind.is_snapshot()
     }
 
     /// Whether it scanned a range that can hold a key.
