@@ -517,6 +517,9 @@ impl<E: Engine> Session<E> {
             worker.rollback();
             self.transaction.commits = shared.commits();
             worker.begin(TxnKind::ReadWrite).map_err(crate::error::plain)?;
+        } else {
+            // behind a savepoint, too: what was committed since its begin may not be seen
+            self.transaction.ran = true;
         }
         if self.transaction.version == Some(shared.version()) {
             Ok(())
