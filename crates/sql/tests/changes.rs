@@ -164,7 +164,8 @@ fn a_snapshot_has_the_definitions_of_its_rows<E: Engine>(db: Database<E>) {
             scope.spawn(move || {
                 let s = &mut session(db);
                 while !stop.load(Ordering::SeqCst) {
-                    ok(s, "begin read only");
+                    // always a snapshot, however long the change takes
+                    ok(s, "begin read only deferrable");
                     let (noted, counted) = (
                         text(s, "select count(*) from noted"),
                         text(s, "select n from counter where id = 1"),
