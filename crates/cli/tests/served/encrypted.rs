@@ -10,7 +10,7 @@ fn text(bytes: &[u8]) -> String {
 
 fn shell(server: &Server, mode: &str, args: &[&str]) -> Output {
     let port = server.address().port();
-    let conninfo = format!("host=localhost hostaddr=127.0.0.1 port={port} user=ann dbname=bank {mode}");
+    let conninfo = format!("host=localhost hostaddr=127.0.0.1 port={port} user=ann dbname=postgres {mode}");
     let mut command = scaledb();
     command.args(["shell", "--connect", &conninfo, "-At", "-c", "select 42"]).args(args);
     command.env("PGPASSWORD", "secret").output().expect("the shell runs")

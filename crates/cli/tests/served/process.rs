@@ -104,7 +104,7 @@ impl Drop for Server {
 
 pub(crate) fn connect(address: SocketAddr) -> Client {
     let mut config = Config::new();
-    config.host(&address.ip().to_string()).port(address.port()).user("ann").dbname("bank");
+    config.host(&address.ip().to_string()).port(address.port()).user("ann").dbname("postgres");
     config.connect(NoTls).expect("the server lets clients in")
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn frame(tag: u8, body: &[u8]) -> Vec<u8> {
 
 /// The first packet of a client.
 pub(crate) fn login() -> Vec<u8> {
-    let body = b"\0\x03\0\0user\0ann\0database\0bank\0\0";
+    let body = b"\0\x03\0\0user\0ann\0database\0postgres\0\0";
     [&(body.len() as u32 + 4).to_be_bytes()[..], body].concat()
 }
 
