@@ -306,7 +306,7 @@ impl Binder<'_> {
         let columns =
             cte.columns.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
         self.add_table(None, alias, &cte.name, columns)?;
-        let node = Node::CteScan { number: cte.number, slots: slots.clone() };
+        let node = Node::CteScan { number: cte.number, slots: slots.clone(), recursive: cte.recursive };
         Ok(Tree::Leaf(Leaf::other(node, slots)))
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod names;
 pub(crate) mod query;
 pub(crate) mod scope;
 mod subquery;
+mod with;
 
 use crate::plan::expr::Expr;
 use crate::plan::{ForeignKey, Kind, Node, Plan, Slot, Table};
@@ -90,6 +91,8 @@ pub(crate) struct CteDef {
     pub(crate) name: String,
     pub(crate) number: usize,
     pub(crate) columns: Vec<(String, Type)>,
+    /// Whether it refers to itself, and who reads it stands outside of it.
+    pub(crate) recursive: bool,
 }
 
 /// Binds one statement.

@@ -4,10 +4,10 @@ use super::lock::{self, Locking, Shape};
 use super::lookup::Apart;
 use super::names::fold;
 use super::scope::{Grouping, Scope, ScopeColumn};
-use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
+use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::plan::access::{Planner, Wish};
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Cte, Node, SetItem, SetKind, Slot, SortKey, Window};
+use crate::plan::{Aggregate, Node, SetItem, SetKind, Slot, SortKey, Window};
 use scaledb_types::cast::Context;
 use scaledb_types::func::common_type;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -19,11 +19,11 @@ use std::collections::HashSet;
 
 /// ORDER BY, LIMIT and OFFSET of a query.
 #[derive(Clone, Copy, Default)]
-struct Tail<'q> {
-    order: &'q [OrderByExpr],
-    limit: Option<&'q Ast>,
-    offset: Option<&'q Ast>,
-    locks: &'q [LockClause],
+pub(super) struct Tail<'q> {
+    pub(super) order: &'q [OrderByExpr],
+    pub(super) limit: Option<&'q Ast>,
+    pub(super) offset: Option<&'q Ast>,
+    pub(super) locks: &'q [LockClause],
 }
 
 /// Columns of a row that a query makes.
@@ -82,7 +82,7 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    fn set_expr(&mut self, body: &SetExpr, tail: Tail<'_>) -> Result<Bound> {
+    pub(super) fn set_expr(&mut self, body: &SetExpr, tail: Tail<'_>) -> Result<Bound> {
         let may_write = std::mem::take(&mut self.may_write);
         let mut clauses = lock::clauses(tail.locks)?;
         clauses.append(&mut self.inherited);
@@ -132,59 +132,6 @@ impl Binder<'_> {
             }
             SetExpr::Merge(_) => Err(unsupported("MERGE")),
         }
-    }
-
-    fn with(&mut self, with: &ast::With, may_write: bool) -> Result<Vec<Cte>> {
-        let mut ctes = Vec::new();
-        for cte in &with.cte_tables {
-            let name = fold(&cte.alias.name);
-            let aliases: Vec<String> = cte.alias.columns.iter().map(|column| fold(&column.name)).collect();
-            let named = |columns: Vec<ScopeColumn>| -> Vec<(String, Type)> {
-                let renamed = columns.into_iter().enumerate();
-                renamed
-                    .map(|(at, column)| (aliases.get(at).cloned().unwrap_or(column.name), column.ty))
-                    .collect()
-            };
-            let number = self.keep();
-            let recursive = with.recursive
-                && matches!(&*cte.query.body, SetExpr::SetOperation { op: SetOperator::Union, .. });
-            if recursive && let SetExpr::SetOperation { set_quantifier, left, right, .. } = &*cte.query.body {
-                let distinct = !matches!(set_quantifier, SetQuantifier::All);
-                self.scopes.push(Scope::default());
-                let first = self.set_expr(left, Tail::default());
-                self.scopes.pop();
-                let (node, columns) = self.slots_of(first?, &[]);
-                let slots: Vec<Slot> = columns.iter().map(|column| column.slot).collect();
-                let columns = named(columns);
-                self.ctes.push(CteDef { name: name.clone(), number, columns: columns.clone() });
-                self.scopes.push(Scope::default());
-                let next = self.set_expr(right, Tail::default());
-                self.scopes.pop();
-                let mut next = next?;
-                if next.output.len() != columns.len() {
-                    return Err(unequal("UNION"));
-                }
-                for (output, (_, ty)) in next.output.iter_mut().zip(&columns) {
-                    let typed = Typed::new(output.expr.clone(), output.ty);
-                    output.expr = self.coerce(typed, *ty, Context::Implicit)?.expr;
-                    output.ty = *ty;
-                }
-                let (next, next_columns) = self.slots_of(next, &[]);
-                let next_slots = next_columns.iter().map(|column| column.slot).collect();
-                let recursive = Some((next, next_slots, distinct));
-                ctes.push(Cte { name, number, node, slots, read: true, recursive });
-                continue;
-            }
-            self.may_write = may_write;
-            let bound = self.deeper(|binder| binder.query(&cte.query))?;
-            self.may_write = false;
-            let (node, columns) = self.slots_of(bound, &[]);
-            let slots = columns.iter().map(|column| column.slot).collect();
-            let columns = named(columns);
-            self.ctes.push(CteDef { name: name.clone(), number, columns });
-            ctes.push(Cte { name, number, node, slots, read: true, recursive: None });
-        }
-        Ok(ctes)
     }
 
     /// Writes the results of a query into slots.
@@ -873,7 +820,7 @@ fn extreme_of(groups: &[Expr], aggregates: &[Aggregate]) -> Option<(SortKey, Exp
     Some((key, there))
 }
 
-fn unequal(what: &str) -> SqlError {
+pub(super) fn unequal(what: &str) -> SqlError {
     SqlError::new(SqlState::SYNTAX_ERROR, format!("each {what} query must have the same number of columns"))
 }
 
@@ -882,7 +829,7 @@ pub(crate) fn sort_key(expr: Expr, item: &OrderByExpr) -> SortKey {
     SortKey { expr, descending, nulls_first: item.options.nulls_first.unwrap_or(descending) }
 }
 
-fn tail_of(query: &Query) -> Result<Tail<'_>> {
+pub(super) fn tail_of(query: &Query) -> Result<Tail<'_>> {
     let order = match &query.order_by {
         Some(order) => match &order.kind {
             OrderByKind::Expressions(list) => list.as_slice(),

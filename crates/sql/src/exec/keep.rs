@@ -2,11 +2,12 @@
 
 use super::{Exec, Flow, Next, Rows, row_weight};
 use crate::plan::depends::Depends;
-use crate::plan::{Cte, Node, Slot};
+use crate::plan::{Cte, Node, Recursive, Slot};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, SqlError, Value};
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Rows, and what they were computed from.
 #[derive(Debug)]
@@ -23,10 +24,25 @@ pub(crate) struct Kept {
 /// The rows of a WITH query.
 #[derive(Debug)]
 pub(crate) struct Evaluated {
-    rows: Rows,
+    /// All that there are so far, as they were found.
+    found: Vec<Rows>,
     /// Which evaluation of the run it was.
     round: u64,
     weight: usize,
+    /// How to find more.
+    growing: Option<Box<Growing>>,
+}
+
+/// A recursive query on its way: as many of its rows are found as somebody has asked for.
+#[derive(Debug)]
+struct Growing {
+    first: Arc<Node>,
+    first_slots: Vec<Slot>,
+    next: Arc<Recursive>,
+    begun: bool,
+    seen: HashSet<Box<[Value]>>,
+    /// The rows that its own part reads while it runs, and which evaluation they are.
+    working: Option<(Rows, u64)>,
 }
 
 /// Whether two values are the same in every respect, and not merely equal (`1.0` and `1.00`, `24:00` and `1 day`).
@@ -57,7 +73,9 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Which evaluation of a WITH query its rows are of.
     fn round(&self, number: usize) -> u64 {
-        self.ctes[number].as_ref().map_or(0, |cte| cte.round)
+        let Some(cte) = &self.ctes[number] else { return 0 };
+        let working = cte.growing.as_ref().and_then(|growing| growing.working.as_ref());
+        working.map_or(cte.round, |(_, round)| *round)
     }
 
     /// Keeps rows under a number.
@@ -128,52 +146,99 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// The rows of a WITH query.
     pub(super) fn cte_scan(&mut self, number: usize, slots: &[Slot], next: Next<'_, 'a, W>) -> Result<Flow> {
-        let rows = self.ctes[number].as_ref().map(|cte| cte.rows.clone());
-        let rows = rows.ok_or_else(|| SqlError::internal("a WITH query that was not evaluated"))?;
-        self.replay(&rows, slots, next)
+        let missing = || SqlError::internal("a WITH query that was not evaluated");
+        let cte = self.ctes[number].as_ref().ok_or_else(missing)?;
+        if let Some((rows, _)) = cte.growing.as_ref().and_then(|growing| growing.working.as_ref()) {
+            let rows = rows.clone();
+            return self.replay(&rows, slots, next);
+        }
+        let round = cte.round;
+        let mut at = 0;
+        loop {
+            let cte = self.ctes[number].as_ref().filter(|cte| cte.round == round).ok_or_else(missing)?;
+            if let Some(rows) = cte.found.get(at) {
+                let rows = rows.clone();
+                at += 1;
+                if self.replay(&rows, slots, next)?.is_break() {
+                    return Ok(Flow::Break(()));
+                }
+            } else if cte.growing.is_none() {
+                return Ok(Flow::Continue(()));
+            } else {
+                self.grow(number)?;
+            }
+        }
     }
 
-    /// Makes rows those of a WITH query.
-    fn evaluated(&mut self, number: usize, rows: Rows, weight: usize) {
+    /// Makes a WITH query known by its number.
+    fn evaluated(&mut self, number: usize, found: Vec<Rows>, weight: usize, growing: Option<Box<Growing>>) {
         self.rounds += 1;
-        if let Some(old) = self.ctes[number].replace(Evaluated { rows, round: self.rounds, weight }) {
+        let cte = Evaluated { found, round: self.rounds, weight, growing };
+        if let Some(old) = self.ctes[number].replace(cte) {
             self.memory.give(old.weight);
         }
     }
 
-    /// Evaluates a WITH query.
+    /// Evaluates a WITH query; a recursive one as far as it is read, which may be a part of infinitely many rows.
     pub(super) fn evaluate_cte(&mut self, cte: &Cte) -> Result<()> {
+        if let Some(recursive) = &cte.recursive {
+            let growing = Growing {
+                first: cte.node.clone(),
+                first_slots: cte.slots.clone(),
+                next: recursive.clone(),
+                begun: false,
+                seen: HashSet::new(),
+                working: None,
+            };
+            self.evaluated(cte.number, Vec::new(), 0, Some(Box::new(growing)));
+            return Ok(());
+        }
         // what a WITH query writes is not counted
         let affected = self.affected;
-        let (first, weight) = self.collect(&cte.node, &cte.slots)?;
+        let (rows, weight) = self.collect(&cte.node, &cte.slots)?;
         self.affected = affected;
-        let Some((node, slots, distinct)) = &cte.recursive else {
-            self.evaluated(cte.number, first, weight);
-            return Ok(());
+        self.evaluated(cte.number, vec![rows], weight, None);
+        Ok(())
+    }
+
+    /// Finds the next rows of a recursive query: those that follow from the last ones.
+    fn grow(&mut self, number: usize) -> Result<()> {
+        self.context.check_cancel()?;
+        let lost = || SqlError::internal("a recursive query that was not evaluated");
+        self.rounds += 1;
+        let round = self.rounds;
+        let cte = self.ctes[number].as_mut().ok_or_else(lost)?;
+        let growing = cte.growing.as_mut().ok_or_else(lost)?;
+        let (first, next) = (growing.first.clone(), growing.next.clone());
+        let found = if growing.begun {
+            growing.working = cte.found.last().map(|rows| (rows.clone(), round));
+            self.collect(&next.node, &next.slots)
+        } else {
+            let slots = growing.first_slots.clone();
+            self.collect(&first, &slots)
         };
-        let mut seen = HashSet::new();
-        let mut all: Vec<Box<[Value]>> = Vec::new();
-        let mut fresh: Vec<Box<[Value]>> =
-            first.iter().filter(|row| !distinct || seen.insert((*row).clone())).cloned().collect();
-        drop(first);
-        self.memory.give(weight);
-        let mut total = 0;
-        while !fresh.is_empty() {
-            self.context.check_cancel()?;
-            let mut weight = 0;
-            for row in &fresh {
-                // once as it was found, once among all
-                weight += row_weight(row);
-                all.push(row.clone());
-            }
-            self.memory.take_rows(weight * 2)?;
-            total += weight;
-            self.evaluated(cte.number, Rc::new(fresh), weight);
-            let (found, weight) = self.collect(node, slots)?;
-            fresh = found.iter().filter(|row| !distinct || seen.insert((*row).clone())).cloned().collect();
+        let cte = self.ctes[number].as_mut().ok_or_else(lost)?;
+        let growing = cte.growing.as_mut().ok_or_else(lost)?;
+        growing.working = None;
+        let (rows, weight) = found?;
+        growing.begun = true;
+        let (rows, weight) = if next.distinct {
+            let seen = &mut growing.seen;
+            let fresh: Vec<_> = rows.iter().filter(|row| seen.insert((*row).clone())).cloned().collect();
             self.memory.give(weight);
+            // as they were found, and among those seen
+            let weight = fresh.iter().map(|row| 2 * row_weight(row)).sum();
+            self.memory.take_rows(weight)?;
+            (Rc::new(fresh), weight)
+        } else {
+            (rows, weight)
+        };
+        cte.weight += weight;
+        if rows.is_empty() {
+            cte.growing = None;
+        } else {
+            cte.found.push(rows);
         }
-        self.evaluated(cte.number, Rc::new(all), total);
         Ok(())
     }
 }

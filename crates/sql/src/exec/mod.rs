@@ -303,7 +303,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 Ok(flow)
             }
-            Node::CteScan { number, slots } => self.cte_scan(*number, slots, next),
+            Node::CteScan { number, slots, .. } => self.cte_scan(*number, slots, next),
             Node::Modify(modify) => self.modify(modify, next),
             Node::Sets { input, sets } => self.sets(input, sets, next),
             Node::Window { input, windows, carry } => self.window(input, windows, carry, next),

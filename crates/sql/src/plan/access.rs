@@ -330,6 +330,13 @@ impl<'p, 'b> Planner<'p, 'b> {
         }
         conditions.extend(implied);
         let way = self.way(&parts, conditions, bound, first);
+        // a subquery that is run for each row waits until the joins have dropped some
+        let late = |condition: &Expr| {
+            condition.effort() > 1 && !condition.is_volatile() && self.alone(condition, &parts) >= way.rows
+        };
+        let (late, early): (Vec<Expr>, Vec<Expr>) =
+            std::mem::take(conditions).into_iter().partition(|condition| parts.len() > 1 && late(condition));
+        *conditions = early;
         let mut parts: Vec<Option<Tree>> = parts.into_iter().map(Some).collect();
         let mut node: Option<Node> = None;
         for (number, method) in way.steps {
@@ -340,8 +347,24 @@ impl<'p, 'b> Planner<'p, 'b> {
             });
         }
         self.rows = way.rows;
+        conditions.extend(late);
         let node = node.unwrap_or(Node::One);
         self.apply(node, conditions, bound)
+    }
+
+    /// The rows of the only table among parts whose slots a condition reads; 0 if it reads several.
+    fn alone(&self, condition: &Expr, parts: &[Tree]) -> f64 {
+        let mut reads = HashSet::new();
+        condition.slots(&mut |slot| _ = reads.insert(slot));
+        let mut read = parts.iter().filter(|part| {
+            let mut slots = Vec::new();
+            part.slots(&mut slots);
+            slots.iter().any(|slot| reads.contains(slot))
+        });
+        match (read.next(), read.next()) {
+            (Some(Tree::Leaf(leaf)), None) if leaf.scanned().is_some() => self.facts.rows(leaf.number()),
+            _ => 0.0,
+        }
     }
 
     /// In which order to join parts, and how.
@@ -450,6 +473,9 @@ impl<'p, 'b> Planner<'p, 'b> {
         }
         let (outer_keys, inner_keys, rest) = self.equalities(rest, bound, &alone_bound);
         bound.extend(&inner_slots);
+        if outer_keys.is_empty() && inner.is_kept() {
+            return Node::Loop(Box::new(Loop { outer, inner, kind, on: Expr::all(rest), inner_slots }));
+        }
         if outer_keys.is_empty() {
             let number = self.binder.keep();
             let depends = Depends::of(&inner, []);

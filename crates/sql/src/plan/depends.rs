@@ -149,15 +149,15 @@ impl Depends {
             Node::With { ctes, input } => {
                 for cte in ctes {
                     self.side(&cte.node, &cte.slots);
-                    if let Some((node, slots, _)) = &cte.recursive {
-                        self.side(node, slots);
+                    if let Some(recursive) = &cte.recursive {
+                        self.side(&recursive.node, &recursive.slots);
                     }
                 }
                 let filled = self.node(input);
                 self.ctes.retain(|number| !ctes.iter().any(|cte| cte.number == *number));
                 filled
             }
-            Node::CteScan { number, slots } => {
+            Node::CteScan { number, slots, .. } => {
                 self.cte(*number);
                 slots.iter().copied().collect()
             }

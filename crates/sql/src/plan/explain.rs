@@ -99,8 +99,8 @@ fn node(at: &Node, depth: usize, lines: &mut Vec<String>) {
             for cte in ctes {
                 note(depth, format!("CTE {}", cte.name), lines);
                 node(&cte.node, depth + 1, lines);
-                if let Some((next, ..)) = &cte.recursive {
-                    node(next, depth + 1, lines);
+                if let Some(recursive) = &cte.recursive {
+                    node(&recursive.node, depth + 1, lines);
                 }
             }
         }

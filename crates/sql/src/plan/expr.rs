@@ -352,13 +352,25 @@ impl Expr {
         }
     }
 
-    /// One condition of several.
+    /// One condition of several: those that run subqueries come last, so that they see few rows.
     pub(crate) fn all(mut conjuncts: Vec<Expr>) -> Option<Expr> {
-        match conjuncts.len() {
-            0 => None,
-            1 => conjuncts.pop(),
-            _ => Some(Self::And(conjuncts)),
+        if conjuncts.len() <= 1 {
+            return conjuncts.pop();
         }
+        conjuncts.sort_by_cached_key(Self::effort);
+        Some(Self::And(conjuncts))
+    }
+
+    /// What evaluating it takes: 0 for the row alone, 1 with a subquery that is run once, 2 with one that is run for
+    /// each row.
+    pub(crate) fn effort(&self) -> u8 {
+        let mut effort = match self {
+            Self::Subquery(sub) if sub.keep.is_some() => 1,
+            Self::Subquery(_) => 2,
+            _ => 0,
+        };
+        self.children(&mut |child| effort = effort.max(child.effort()));
+        effort
     }
 
     /// Whether the two are the same expression.

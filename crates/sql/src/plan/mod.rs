@@ -343,6 +343,8 @@ pub(crate) enum Node {
     CteScan {
         number: usize,
         slots: Vec<Slot>,
+        /// Whether the expression is recursive, so that its rows may have no end.
+        recursive: bool,
     },
     /// INSERT, UPDATE or DELETE with RETURNING, in WITH or at the top.
     Modify(Box<Modify>),
@@ -357,6 +359,18 @@ pub(crate) enum Node {
         windows: Vec<Window>,
         carry: Vec<Slot>,
     },
+}
+
+impl Node {
+    /// Whether its rows are those of a recursive query, which are kept as far as they are found. There may be no end to
+    /// them, so nobody should collect them once more.
+    pub(crate) fn is_kept(&self) -> bool {
+        match self {
+            Self::CteScan { recursive, .. } => *recursive,
+            Self::Filter { input, .. } | Self::Project { input, .. } => input.is_kept(),
+            _ => false,
+        }
+    }
 }
 
 /// A call of a set-returning function in a select list.
@@ -415,18 +429,27 @@ impl WindowFn {
 pub(crate) struct Cte {
     pub(crate) name: String,
     pub(crate) number: usize,
-    pub(crate) node: Node,
+    pub(crate) node: Arc<Node>,
     pub(crate) slots: Vec<Slot>,
     /// Whether its rows are read; they are evaluated at the end if they are not.
     pub(crate) read: bool,
-    /// The part that refers to itself, and whether its rows are made distinct.
-    pub(crate) recursive: Option<(Node, Vec<Slot>, bool)>,
+    /// The part that refers to itself.
+    pub(crate) recursive: Option<Arc<Recursive>>,
+}
+
+/// The part of a WITH query that refers to the query.
+#[derive(Debug)]
+pub(crate) struct Recursive {
+    pub(crate) node: Node,
+    pub(crate) slots: Vec<Slot>,
+    /// Whether the rows are made distinct.
+    pub(crate) distinct: bool,
 }
 
 impl Cte {
     /// The operator that its rows come from, what only computes columns left out.
     pub(crate) fn source(&self) -> &Node {
-        let mut node = &self.node;
+        let mut node = &*self.node;
         while let Node::Project { input, .. } = node {
             node = input;
         }

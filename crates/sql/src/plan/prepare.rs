@@ -4,6 +4,7 @@
 use super::expr::Expr;
 use super::{Aggregate, Modify, Node, SortKey};
 use scaledb_row::Projection;
+use std::sync::Arc;
 
 /// Prepares a tree of operators for running. `reads` if what comes behind it reads.
 pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
@@ -66,9 +67,12 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         Node::Keep { input, .. } => prepare(input, used, false),
         Node::With { ctes, input } => {
             for cte in ctes {
-                prepare(&mut cte.node, used, false);
-                if let Some((node, ..)) = &mut cte.recursive {
+                // nobody else has them yet
+                if let Some(node) = Arc::get_mut(&mut cte.node) {
                     prepare(node, used, false);
+                }
+                if let Some(recursive) = cte.recursive.as_mut().and_then(Arc::get_mut) {
+                    prepare(&mut recursive.node, used, false);
                 }
             }
             prepare(input, used, reads);
