@@ -236,7 +236,7 @@ fn a_server_answers_as_the_database_in_process_does() {
     let mut lines = BufReader::new(server.stdout.take().unwrap());
     lines.read_line(&mut line).unwrap();
     let port = line.trim().rsplit(':').next().unwrap().to_owned();
-    let conninfo = format!("postgresql://ann@127.0.0.1:{port}/scaledb");
+    let conninfo = format!("postgresql://ann@127.0.0.1:{port}/postgres");
     let script = format!(
         "{TABLE}select * from t order by id;\n\\d t\ncopy t from stdin csv;\n7,seven,\n\\.\ncopy t to stdout;\n\
          begin;\nselect 1/0;\nselect 2;\nrollback;\ndrop table if exists none;\nselect x;\nselect id from t where id = 7;\n"

@@ -3,7 +3,7 @@
 use crate::process::Server;
 use postgres::{Client, SimpleQueryMessage};
 
-#[path = "../../../sql/tests/common/serial.rs"]
+#[path = "../../../sql/tests/sql/common/serial.rs"]
 mod scenarios;
 
 struct OverTheWire(Client);

@@ -1,8 +1,6 @@
 //! Changes of definitions beside other transactions, and read-only transactions beside writers.
 
-mod common;
-
-use common::{code, ok, run, session, text};
+use crate::common::{code, ok, run, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};

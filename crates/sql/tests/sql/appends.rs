@@ -1,8 +1,6 @@
 //! Lists that many sessions append to and read, kept as rows and as text; what they saw must have an order.
 
-mod common;
-
-use common::{acc, ok, run, session};
+use crate::common::{acc, ok, run, session};
 use scaledb_acc::Acc;
 use scaledb_sql::{Database, Session};
 use scaledb_sync::Arc;

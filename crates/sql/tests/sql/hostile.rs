@@ -1,9 +1,7 @@
 //! Statements that are meant to do harm: too deep, too long, too large. Each ends with a typed error or a result; the
 //! session goes on, and memory does not grow beyond the limits.
 
-mod common;
-
-use common::{acc, code, ok, run, session, text};
+use crate::common::{acc, code, ok, run, session, text};
 use scaledb_acc::Acc;
 use scaledb_sql::Session;
 

@@ -1,8 +1,6 @@
 //! Whatever text arrives, a session answers and goes on.
 
-mod common;
-
-use common::{acc, ok, run, session};
+use crate::common::{acc, ok, run, session};
 use proptest::prelude::*;
 
 const WORDS: &[&str] = &[
@@ -88,6 +86,6 @@ proptest! {
         let _ = run(s, &text.join(" "));
         let _ = run(s, &format!("select {noise} from t"));
         let _ = run(s, "rollback");
-        prop_assert_eq!(common::text(s, "select 1"), "1");
+        prop_assert_eq!(crate::common::text(s, "select 1"), "1");
     }
 }

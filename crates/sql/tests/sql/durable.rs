@@ -1,9 +1,7 @@
 //! Databases that survive: what was answered is there after a loss of power at any operation of the disk, and nothing
 //! is answered before.
 
-mod common;
-
-use common::{code, failure, ok, run, session, text};
+use crate::common::{code, failure, ok, run, session, text};
 use scaledb_acc::{Acc, Config, Durability};
 use scaledb_log::LogOptions;
 use scaledb_log::disk::{Disk, File};

@@ -1,8 +1,6 @@
 //! What errors say, and where they point.
 
-mod common;
-
-use common::{acc, ok, run, session};
+use crate::common::{acc, ok, run, session};
 use scaledb_types::SqlError;
 
 fn error(sql: &str) -> SqlError {
@@ -131,7 +129,7 @@ fn what_would_change_privileges_is_refused_or_ignored_aloud() {
             "{sql}: {told:?}"
         );
     }
-    assert_eq!(common::text(&mut s, "select current_user"), "postgres");
+    assert_eq!(crate::common::text(&mut s, "select current_user"), "postgres");
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Statements and what PostgreSQL 15 answers to them: files in the manner of sqllogictest, made by
 //! `slt/generate.py`.
 
-mod common;
-
-use common::{run, session};
+use crate::common::{run, session};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
 
@@ -37,12 +35,12 @@ fn check<E: Engine>(name: &str, block: &str, s: &mut Session<E>) -> Result<(), S
 
 #[test]
 fn answers_are_those_of_postgresql() {
-    answers(common::acc);
+    answers(crate::common::acc);
 }
 
 #[test]
 fn answers_are_those_of_postgresql_on_cicada_too() {
-    answers(common::cicada);
+    answers(crate::common::cicada);
 }
 
 fn answers<E: Engine>(database: fn() -> Database<E>) {

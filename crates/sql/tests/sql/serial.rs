@@ -1,9 +1,7 @@
 //! Every interleaving of two or three transactions is one of their orders: sessions in process. The server's tests run
 //! the same over the wire.
 
-mod common;
-
-use common::serial as scenarios;
+use crate::common::serial as scenarios;
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
 
@@ -11,7 +9,7 @@ struct InProcess<E: Engine>(Session<E>);
 
 impl<E: Engine> scenarios::Client for InProcess<E> {
     fn run(&mut self, sql: &str) -> Result<Vec<String>, String> {
-        let rows = common::run(&mut self.0, sql).map_err(|error| error.code().as_str().to_owned())?;
+        let rows = crate::common::run(&mut self.0, sql).map_err(|error| error.code().as_str().to_owned())?;
         let line = |row: Vec<Option<String>>| {
             let values: Vec<String> =
                 row.into_iter().map(|value| value.unwrap_or("null".to_owned())).collect();
@@ -24,7 +22,7 @@ impl<E: Engine> scenarios::Client for InProcess<E> {
 fn interleaved_transactions_have_an_order<E: Engine>(db: Database<E>) {
     let mut clients: Vec<Box<dyn scenarios::Client>> = Vec::new();
     for _ in 0..3 {
-        clients.push(Box::new(InProcess(common::session(&db))));
+        clients.push(Box::new(InProcess(crate::common::session(&db))));
     }
     let (schedules, commits) = scenarios::check_all(&mut clients);
     // not all is refused

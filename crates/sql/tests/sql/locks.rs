@@ -1,9 +1,7 @@
 //! Locks of rows, of tables, and advisory ones: the shapes of PostgreSQL's isolation tests, a job queue, a hot row.
 
-mod common;
-
-use common::steps::Client;
-use common::{code, failure, ok, session, text};
+use crate::common::steps::Client;
+use crate::common::{code, failure, ok, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 use scaledb_sync::atomic::{AtomicU32, Ordering};
@@ -588,18 +586,18 @@ fn a_job_queue<E: Engine>(db: Database<E>) {
                         // in three statements
                         let work = |s: &mut scaledb_sql::Session<E>| {
                             ok(s, "begin");
-                            let rows = common::run(s, take)?.rows;
+                            let rows = crate::common::run(s, take)?.rows;
                             let Some(id) = rows.first().and_then(|row| row[0].clone()) else {
-                                common::run(s, "commit")?;
+                                crate::common::run(s, "commit")?;
                                 return Ok(0);
                             };
-                            common::run(s, &format!("update jobs set state = 'done', worker = {worker} where id = {id}"))?;
-                            common::run(s, "commit").map(|_| 1)
+                            crate::common::run(s, &format!("update jobs set state = 'done', worker = {worker} where id = {id}"))?;
+                            crate::common::run(s, "commit").map(|_| 1)
                         };
                         work(s)
                     } else {
                         let sql = format!("update jobs set state = 'done', worker = {worker} where id = ({take}) returning id");
-                        common::run(s, &sql).map(|rows| rows.rows.len() as u32)
+                        crate::common::run(s, &sql).map(|rows| rows.rows.len() as u32)
                     };
                     match took {
                         Ok(0) if text(s, "select count(*) from jobs where state = 'new'") == "0" => break,
@@ -609,7 +607,7 @@ fn a_job_queue<E: Engine>(db: Database<E>) {
                         Err(error) => {
                             assert_eq!(error.code().as_str(), "40001", "{error:?}");
                             conflicts.fetch_add(1, Ordering::SeqCst);
-                            let _ = common::run(s, "rollback");
+                            let _ = crate::common::run(s, "rollback");
                         }
                     }
                 }

@@ -1,8 +1,6 @@
 //! Two or three sessions in turns: what must not happen, and which of them hears of it.
 
-mod common;
-
-use common::{code, failure, ok, session, text};
+use crate::common::{code, failure, ok, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::Database;
 
@@ -111,7 +109,7 @@ fn a_read_only_transaction_sees_one_state<E: Engine>(db: Database<E>) {
     assert_eq!(text(b, "select n from t where id = 1"), "0");
     ok(a, "update t set n = 1");
     // the second row is of another state: either it is refused at once, or the commit is
-    let second = common::run(b, "select n from t where id = 2").map(|rows| rows.rows[0][0].clone());
+    let second = crate::common::run(b, "select n from t where id = 2").map(|rows| rows.rows[0][0].clone());
     match second {
         Ok(n) if n.as_deref() == Some("0") => {}
         Ok(_) => assert_eq!(code(b, "commit"), "40001"),
@@ -159,7 +157,7 @@ fn a_row_that_is_referred_to_cannot_vanish<E: Engine>(db: Database<E>) {
 
 /// What a transaction hears of its last statement and its commit: `ok`, or the first failure.
 fn heard<E: Engine>(session: &mut scaledb_sql::Session<E>, statement: &str) -> String {
-    let result = common::run(session, statement).and_then(|_| common::run(session, "commit"));
+    let result = crate::common::run(session, statement).and_then(|_| crate::common::run(session, "commit"));
     ok(session, "rollback");
     result.map_or_else(|error| error.code().as_str().to_owned(), |_| "ok".to_owned())
 }

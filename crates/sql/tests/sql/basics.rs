@@ -1,8 +1,6 @@
 //! One session, one statement at a time.
 
-mod common;
-
-use common::{code, ok, session, text};
+use crate::common::{code, ok, session, text};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Executed, Status};
 use scaledb_types::Type;
@@ -32,7 +30,7 @@ fn a_block_commits_or_not_and_fails_as_a_whole<E: Engine>(db: Database<E>) {
     assert_eq!(s.status(), Status::InTransaction);
     ok(s, "insert into t values (1)");
     assert_eq!(text(other, "select count(*) from t"), "0");
-    if let Err(error) = common::run(s, "commit") {
+    if let Err(error) = crate::common::run(s, "commit") {
         // Cicada has ordered the insert before the count, which did not see it
         assert_eq!(error.code().as_str(), "40001");
         ok(s, "insert into t values (1)");
@@ -73,7 +71,7 @@ fn prepared_statements_infer_their_parameters<E: Engine>(db: Database<E>) {
     let wanted = [Type::INT4, Type::VARCHAR, Type::TIMESTAMPTZ];
     assert_eq!(d.parameters, wanted);
     assert!(d.columns.is_none());
-    let mut sink = common::Rows::default();
+    let mut sink = crate::common::Rows::default();
     let one = 1i32.to_be_bytes();
     s.bind("", "i", &[1, 0, 0], &[Some(&one), Some(b"ann"), None]).unwrap();
     let Executed::Complete(tag) = s.execute("", 0, true, &mut sink).unwrap() else { panic!() };
@@ -91,7 +89,7 @@ fn a_portal_hands_its_rows_out_in_parts<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
     s.parse("", "select * from generate_series(1, 5) g", &[]).unwrap();
     s.bind("p", "", &[], &[]).unwrap();
-    let mut sink = common::Rows::default();
+    let mut sink = crate::common::Rows::default();
     assert_eq!(s.execute("p", 2, false, &mut sink).unwrap(), Executed::Suspended);
     assert_eq!(s.execute("p", 2, false, &mut sink).unwrap(), Executed::Suspended);
     assert!(matches!(s.execute("p", 2, false, &mut sink).unwrap(), Executed::Complete(_)));
@@ -103,7 +101,7 @@ fn deep_expressions_answer_an_error_and_do_not_overflow_the_stack<E: Engine>(db:
     let s = &mut session(&db);
     for (open, middle, close) in [("(", "1", ")"), ("-", "1", ""), ("not ", "true", ""), ("1 + ", "1", "")] {
         let sql = format!("select {}{middle}{}", open.repeat(50_000), close.repeat(50_000));
-        let result = common::run(s, &sql);
+        let result = crate::common::run(s, &sql);
         let code = result.map(|_| ()).map_err(|error| error.code().as_str().to_owned());
         let code = code.expect_err("too deep");
         assert!(code == "54001" || code == "42601", "{open}: {code}");
@@ -118,7 +116,7 @@ fn copy_goes_in_and_out<E: Engine>(db: Database<E>) {
     ok(s, "copy t from stdin");
     s.copy_data(b"1\tx\\ty\t1.50\n2\t\\N\t").unwrap();
     s.copy_data(b"2\n\\.\n").unwrap();
-    let mut sink = common::Rows::default();
+    let mut sink = crate::common::Rows::default();
     s.copy_done(&mut sink).unwrap();
     assert_eq!(sink.tags, ["COPY 2"]);
     assert_eq!(text(s, "select a, b from t order by id"), "x\ty|1.50 NULL|2.00");
@@ -147,7 +145,7 @@ on_each_engine! {
 
 #[test]
 fn sessions_see_each_other() {
-    let db = common::acc();
+    let db = crate::common::acc();
     let one = &mut session(&db);
     let two = session(&db);
     ok(one, "set application_name = 'counter'");
@@ -159,7 +157,7 @@ fn sessions_see_each_other() {
 
 #[test]
 fn a_session_says_what_it_does() {
-    let db = common::acc();
+    let db = crate::common::acc();
     let (one, two) = (&mut session(&db), &mut session(&db));
     ok(one, "create table t (id int primary key)");
     let sql = format!(
@@ -181,7 +179,7 @@ fn a_session_says_what_it_does() {
     // a message of the extended protocol that fails
     two.parse("", "begin", &[]).unwrap();
     two.bind("", "", &[], &[]).unwrap();
-    two.execute("", 0, false, &mut common::Rows::default()).unwrap();
+    two.execute("", 0, false, &mut crate::common::Rows::default()).unwrap();
     two.sync().unwrap();
     assert!(two.parse("", "select nothing", &[]).is_err());
     two.sync().unwrap();
@@ -190,7 +188,7 @@ fn a_session_says_what_it_does() {
 
 #[test]
 fn a_client_starts_with_settings_that_there_are() {
-    let db = common::acc();
+    let db = crate::common::acc();
     let mut s = session(&db);
     let mut set = |name: &str, value: &str| match s.set_initial(name, value) {
         Ok(()) => "ok".to_owned(),

@@ -1,7 +1,7 @@
 //! Transactions of two or three clients, interleaved in every way: what they were answered and what they leave must be
 //! what some order of them, one after the other, gives. Over sessions in process and over the wire.
 
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "the tests of the server use a part of it")]
 
 use std::collections::HashMap;
 

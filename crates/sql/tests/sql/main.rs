@@ -1,0 +1,17 @@
+//! SQL sessions in one process, on both engines: one program, so that what is generic is compiled once.
+
+#[macro_use]
+mod common;
+
+mod anomalies;
+mod appends;
+mod basics;
+mod changes;
+mod durable;
+mod hostile;
+mod isolation;
+mod locks;
+mod messages;
+mod random;
+mod serial;
+mod slt;
