@@ -3,8 +3,8 @@
 //! A hunt runs in a process of its own, for without some rules an engine reads memory that was given back. The
 //! process is the test binary itself, which must have a test called `hunt` that calls [`hunt`].
 //!
-//! `SCALEDB_SOAK_SECONDS` is the patience for one rule, `SCALEDB_RULE` the only rule to try, and `SCALEDB_VERBOSE`
-//! shows what was found.
+//! `SCALEDB_SOAK_SECONDS` is the patience for one rule, in seconds of two cores, `SCALEDB_RULE` the only rule to try,
+//! and `SCALEDB_VERBOSE` shows what was found.
 
 use crate::history::run::{Plan, run};
 use scaledb_engine::Engine;
@@ -15,10 +15,18 @@ use std::time::{Duration, Instant};
 
 const CAUGHT: i32 = 77;
 const STUCK: i32 = 78;
+/// A machine with other work to do gets this many times the patience by the clock.
+const SHARED: u32 = 4;
 const HUNTED: &str = "SCALEDB_MUTATION";
 
 fn seconds(otherwise: u64) -> u64 {
     std::env::var("SCALEDB_SOAK_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(otherwise)
+}
+
+/// What this process has had of all cores.
+fn processor_time() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(spent.tv_sec as u64, spent.tv_nsec as u32)
 }
 
 /// One rule's hunt, in the process that was started for it; else returns at once. `scenario` makes the engine
@@ -43,7 +51,7 @@ where
         std::process::exit(STUCK);
     });
     let mut seed = 0;
-    while start.elapsed() < limit {
+    while start.elapsed() < limit || start.elapsed() < limit * SHARED && processor_time() < limit * 2 {
         let (engine, plan) = scenario(&rule, seed);
         if let Err(violation) = run(&engine, &plan) {
             println!("history {seed}, after {:.2} s", start.elapsed().as_secs_f64());
@@ -80,7 +88,7 @@ fn send_out(name: &str) -> (Outcome, String, f64) {
         let _ = std::io::Read::read_to_end(&mut output, &mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     });
-    let limit = Duration::from_secs(seconds(20) * 2 + 20);
+    let limit = Duration::from_secs(seconds(20)) * SHARED + Duration::from_secs(20);
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break Some(status);
