@@ -82,10 +82,10 @@ pub fn cicada() -> Database<Cicada> {
 macro_rules! on_each_engine {
     ($($test:ident),* $(,)?) => {
         mod acc {
-            $(#[test] fn $test() { super::$test(crate::common::acc()) })*
+            $(#[test] fn $test() { super::$test($crate::common::acc()) })*
         }
         mod cicada {
-            $(#[test] fn $test() { super::$test(crate::common::cicada()) })*
+            $(#[test] fn $test() { super::$test($crate::common::cicada()) })*
         }
     };
 }
