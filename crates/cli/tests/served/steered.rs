@@ -65,7 +65,9 @@ fn sessions_cancel_and_end_others() {
         assert_eq!(error.code().map(|code| code.code()), Some("57014"));
         worker.batch_execute("select 1").expect("the session goes on");
         let error = worker.batch_execute("select pg_sleep(600) as second").expect_err("it was ended");
-        assert_eq!(error.code().map(|code| code.code()), Some("57P01"));
+        // a client that reads the end of the stream with the last message may forget the message
+        let code = error.code().map(|code| code.code());
+        assert!(code == Some("57P01") || code.is_none() && worker.is_closed(), "{error:?}");
     });
     let mut runs = |what: &str| -> bool {
         let sql = format!(
