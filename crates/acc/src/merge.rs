@@ -62,6 +62,8 @@ pub(crate) fn merge(
     let rules = shared.config.rules;
     if !rules.on(Rule::EvictAfterInsert) {
         evict(local);
+        // as long as a thread that has lost its core: whole transactions must fit between
+        scaledb_sync::thread::sleep(std::time::Duration::from_micros(100));
     }
     // M2
     let mut sorted: Vec<u64> = entries.iter().map(|e| e.1.raw()).collect();
