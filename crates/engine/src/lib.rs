@@ -22,6 +22,7 @@
 mod catalog;
 mod cuts;
 mod def;
+mod shared;
 mod stats;
 mod worker;
 

@@ -33,7 +33,10 @@ pub struct Database<E: Engine = Acc> {
 pub(crate) struct Inner<E: Engine> {
     // first: sessions end before their engine
     pool: Pool<E::Worker>,
-    engine: E,
+    /// SQL, once it was asked for.
+    #[cfg(feature = "sql")]
+    sql: Mutex<Option<std::sync::Arc<crate::sql::Inner<E>>>>,
+    engine: std::sync::Arc<E>,
     token: Token,
     mode: CommitMode,
     tables: Mutex<HashMap<String, Table>>,
@@ -127,7 +130,16 @@ impl<E: Engine> Database<E> {
 
     fn with_engine_and_mode(engine: E, mode: CommitMode) -> Self {
         let tables = Mutex::new(HashMap::new());
-        Self { inner: Arc::new(Inner { pool: Pool::new(), engine, token: Token::new(), mode, tables }) }
+        let inner = Inner {
+            pool: Pool::new(),
+            #[cfg(feature = "sql")]
+            sql: Mutex::new(None),
+            engine: std::sync::Arc::new(engine),
+            token: Token::new(),
+            mode,
+            tables,
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The engine.
@@ -206,6 +218,24 @@ impl<E: Engine> Database<E> {
         };
         let mut pooled = Pooled { core: Some(core), pool: &self.inner.pool };
         pooled.core.as_mut().expect("present until the drop").run(kind, f)
+    }
+
+    /// What SQL shares, opened by the first who asks.
+    #[cfg(feature = "sql")]
+    pub(crate) fn sql_inner(&self) -> crate::sql::Result<std::sync::Arc<crate::sql::Inner<E>>> {
+        let mut sql = self.inner.sql.lock();
+        if let Some(sql) = &*sql {
+            return Ok(sql.clone());
+        }
+        let open = || crate::sql::Inner::open(self.inner.engine.clone(), self.inner.mode);
+        let mut opened = open();
+        while matches!(&opened, Err(error) if error.kind() == crate::sql::Kind::TooManySessions)
+            && self.inner.pool.take_any().is_some()
+        {
+            // it needs workers, and an idle one has made room
+            opened = open();
+        }
+        Ok(sql.insert(std::sync::Arc::new(opened?)).clone())
     }
 
     /// Counters and sizes. Walks every index: for reports, not for a hot path.

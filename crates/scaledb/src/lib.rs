@@ -92,6 +92,11 @@
 //! * **[`TableOptions`]**: how long new keys wait before they are merged into the range index; the engine
 //!   tunes that unless told.
 //!
+//! # SQL
+//!
+//! `Database::sql` is SQL on the same database: typed parameters and rows, transactions by closure. See the module
+//! `sql`, which the feature of that name brings in (it is on by default).
+//!
 //! # Durability
 //!
 //! [`Database::in_memory`] ends with the process. [`Database::open_directory`] keeps the database in a directory: what a
@@ -132,6 +137,8 @@ mod row;
 mod savepoint;
 mod scan;
 mod session;
+#[cfg(feature = "sql")]
+pub mod sql;
 mod table;
 mod transaction;
 mod value;

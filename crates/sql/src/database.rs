@@ -5,7 +5,7 @@ use crate::gate::Gate;
 use crate::memory::Budget;
 use crate::plan::cache::Plans;
 use crate::plan::{Plan, Table};
-use crate::sequence::Sequences;
+use crate::sequence::{Sequences, store_error};
 use crate::session::Session;
 use crate::statistics::{Source, Statistics, TableStatistics};
 use crate::supervisor::Supervisor;
@@ -18,7 +18,7 @@ use scaledb_locks::Locks;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
-use scaledb_types::{Result, SqlError};
+use scaledb_types::Result;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
@@ -85,9 +85,9 @@ impl<E: Engine> Database<E> {
     /// # Errors
     /// The engine's, as SQL errors.
     pub fn open(engine: E) -> Result<Self> {
-        let (store, catalog) = Store::open(&engine).map_err(|e| SqlError::internal(e.to_string()))?;
+        let (store, catalog) = Store::open(&engine).map_err(store_error)?;
         let mut worker = engine.worker().map_err(crate::error::plain)?;
-        let used = store.max_sequence_oid(&mut worker).map_err(|e| SqlError::internal(e.to_string()))?;
+        let used = store.max_sequence_oid(&mut worker).map_err(store_error)?;
         let spare = left_over(&engine, &mut worker, &catalog)?;
         let shared = Shared {
             workers: Workers::new(),

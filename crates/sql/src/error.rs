@@ -7,6 +7,11 @@ use scaledb_types::{Env, SqlError, SqlState, Storage, Stored, Value};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// An error of the engine as SQL has it, without the names of what it is about.
+pub fn of_engine(error: Error) -> SqlError {
+    plain(error)
+}
+
 /// An error of the engine, without the names of what it is about.
 pub(crate) fn plain(error: Error) -> SqlError {
     let state = match &error {

@@ -35,6 +35,7 @@ mod workers;
 
 pub use api::{Column, CopyInfo, Description, Executed, Notice, RowSink, Severity, Status, Step, Tag};
 pub use database::Database;
+pub use error::of_engine;
 pub use parse::lex;
-pub use session::{Cancel, Session};
+pub use session::{Cancel, Rows, Session};
 pub use supervisor::Supervisor;

@@ -5,6 +5,7 @@
 //!       └──────────────────┬───────────────────────────────┘
 //!   prepared.rs  text ─► compiled statement (cached)
 //!   ahead.rs     what will run soon ─► the memory of its rows
+//!   direct.rs    the same for callers in the process: values in, values out
 //!   run.rs       compiled statement ─► rows, again after a conflict
 //!   transaction.rs  begin, commit, rollback, savepoints, DDL
 //!   waiting.rs   locks that are waited for
@@ -19,6 +20,7 @@ mod copy;
 mod copy_text;
 mod cursor;
 mod ddl;
+pub(crate) mod direct;
 mod prepared;
 mod run;
 mod server;
@@ -39,6 +41,7 @@ use crate::workers::Place;
 pub use cancel::Cancel;
 use context::ConstraintModes;
 use cursor::Portal;
+pub use direct::Rows;
 use rapidhash::fast::RandomState;
 use scaledb_engine::{Engine, Worker};
 use scaledb_keys::KeyBuf;

@@ -430,7 +430,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// A parameter from its text; names of tables and types are looked up.
-    fn parse_parameter(&self, text: &str, ty: Type) -> Result<Value> {
+    pub(super) fn parse_parameter(&self, text: &str, ty: Type) -> Result<Value> {
         let named = matches!(ty.base, Base::Regclass | Base::Regtype | Base::Regproc) && !ty.array;
         if named && !text.starts_with(|c: char| c.is_ascii_digit()) {
             use super::context::Host;

@@ -2,6 +2,7 @@
 
 use super::Session;
 use super::context::Context;
+use super::direct::Rows;
 use super::waiting::Effort;
 use crate::api::{Column, RowSink, Tag};
 use crate::exec::apart::Parts;
@@ -29,12 +30,15 @@ pub(super) enum Target<'s> {
     Sink(&'s mut dyn RowSink),
     /// They are kept: a cursor, a portal that is read in parts.
     Keep(&'s mut Kept),
+    /// They are handed out one by one, as values.
+    Rows(&'s mut dyn Rows),
 }
 
 impl Target<'_> {
     fn mark(&mut self) {
         match self {
             Self::Sink(sink) => sink.mark(),
+            Self::Rows(_) => {}
             Self::Keep(kept) => **kept = Kept::default(),
         }
     }
@@ -42,6 +46,7 @@ impl Target<'_> {
     pub(super) fn rewind(&mut self) -> bool {
         match self {
             Self::Sink(sink) => sink.rewind(),
+            Self::Rows(rows) => rows.rewind(),
             Self::Keep(kept) => {
                 **kept = Kept::default();
                 true
@@ -257,15 +262,25 @@ fn run<W: Worker>(
     target: &mut Target<'_>,
 ) -> Result<u64> {
     let (Some(_), Some(mark)) = (plan.locks, effort.mark) else { return emit(exec, plan, columns, target) };
-    let Target::Sink(sink) = target else {
+    if let Target::Keep(_) = target {
         let affected = emit(exec, plan, columns, target)?;
         exec.settle_locks(mark)?;
         return Ok(affected);
-    };
+    }
     let mut kept = Kept::default();
     let affected = emit(exec, plan, columns, &mut Target::Keep(&mut kept))?;
     exec.settle_locks(mark)?;
-    replay(exec.context.env, &kept.rows, columns, &mut **sink)?;
+    match target {
+        Target::Sink(sink) => replay(exec.context.env, &kept.rows, columns, &mut **sink)?,
+        Target::Rows(takes) => {
+            for row in &kept.rows {
+                if takes.row(exec.context.env, columns, row)?.is_break() {
+                    break;
+                }
+            }
+        }
+        Target::Keep(_) => {}
+    }
     Ok(affected)
 }
 
@@ -278,11 +293,26 @@ fn emit<W: Worker>(
 ) -> Result<u64> {
     let mut rows = 0u64;
     let mut weight = 0;
+    // what is handed out row by row
+    let mut row = Vec::new();
+    let mut enough = false;
     exec.parts = plan.parts.then(|| Box::new(Parts::new(plan.conflicts)));
     let _ = exec.run(&plan.root, &mut |exec| {
         rows += 1;
         match target {
             Target::Sink(sink) => emit_row(exec, &plan.output, columns, &mut **sink)?,
+            Target::Rows(_) if enough => {}
+            Target::Rows(takes) => {
+                row.clear();
+                for expr in &plan.output {
+                    row.push(exec.eval(expr)?);
+                }
+                enough = takes.row(exec.context.env, columns, &row)?.is_break();
+                // what is to be written is written, whoever wants to see it
+                if enough && !plan.writes && plan.locks.is_none() {
+                    return Ok(Flow::Break(()));
+                }
+            }
             Target::Keep(kept) => {
                 let mut row = Vec::with_capacity(plan.output.len());
                 for expr in &plan.output {

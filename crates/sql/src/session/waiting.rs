@@ -147,7 +147,7 @@ impl<E: Engine> Session<E> {
         self.go_on_in_present(effort.mark)
     }
 
-    fn back_off(&mut self, attempt: u32) {
+    pub(super) fn back_off(&mut self, attempt: u32) {
         let shared = self.state.shared.clone();
         if let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) {
             worker.back_off(attempt);

@@ -1,0 +1,51 @@
+//! An engine that several parts of a program share.
+
+use crate::def::{TableDef, TableInfo};
+use crate::stats::Stats;
+use crate::worker::Engine;
+use scaledb_base::{Result, Timestamp};
+use std::sync::Arc;
+
+impl<E: Engine> Engine for Arc<E> {
+    type Worker = E::Worker;
+
+    fn create_table(&self, def: TableDef) -> Result<Arc<TableInfo>> {
+        (**self).create_table(def)
+    }
+
+    fn table(&self, name: &str) -> Option<Arc<TableInfo>> {
+        (**self).table(name)
+    }
+
+    fn worker(&self) -> Result<Self::Worker> {
+        (**self).worker()
+    }
+
+    fn stats(&self) -> Stats {
+        (**self).stats()
+    }
+
+    fn name(&self) -> &'static str {
+        (**self).name()
+    }
+
+    fn orders_at_begin(&self) -> bool {
+        (**self).orders_at_begin()
+    }
+
+    fn durable(&self) -> Timestamp {
+        (**self).durable()
+    }
+
+    fn wait_durable(&self, ts: Timestamp) -> Result<()> {
+        (**self).wait_durable(ts)
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        (**self).checkpoint()
+    }
+
+    fn log_failure(&self) -> Option<String> {
+        (**self).log_failure()
+    }
+}

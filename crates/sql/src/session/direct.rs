@@ -1,0 +1,247 @@
+//! Statements of the process that the database is in: values go in and come out as they are, without the formats of
+//! the protocol.
+
+use super::Session;
+use super::run::Target;
+use crate::api::{Column, CopyInfo, Description, Executed, RowSink, Status, Step, Tag};
+use crate::exec::weight;
+use crate::memory::Reservation;
+use crate::plan::cache::Action;
+use scaledb_engine::Engine;
+use scaledb_types::{Base, Context, Env, Result, SqlError, SqlState, Type, Value, find_cast};
+use std::ops::ControlFlow;
+
+/// Values whose memory is not worth counting.
+const SMALL: usize = 16 << 10;
+
+/// Who takes the rows of a statement, each as it is found.
+///
+/// What a transaction has read may not fit together until it has committed: of rows that were handed out nothing
+/// follows before [`Session::run`] has returned, and within a block before its commit has.
+pub trait Rows {
+    /// The next row. The rest is not wanted if it breaks: a query ends then, and what writes goes on unseen.
+    ///
+    /// # Errors
+    /// The taker's; they end the statement.
+    fn row(&mut self, env: &Env, columns: &[Column], values: &[Value]) -> Result<ControlFlow<()>>;
+
+    /// Forgets all rows: the statement is run again. False if it cannot: the statement fails then.
+    fn rewind(&mut self) -> bool;
+}
+
+impl<E: Engine> Session<E> {
+    /// Runs one statement. Its parameters take the values, which become values of the types that the statement has
+    /// for them: numbers widen and are checked, text is read as what it has to be.
+    ///
+    /// # Errors
+    /// The statement's; 08P01 for another number of values; 42804, 22003, 22P02 and others for values that do not fit.
+    pub fn run(&mut self, text: &str, values: &[Value], rows: &mut dyn Rows) -> Result<Tag> {
+        self.begin_batch();
+        let result = self.run_direct(text, values, rows);
+        self.in_batch = false;
+        if result.is_err() {
+            self.fail();
+        }
+        self.activity.rest(self.status());
+        result
+    }
+
+    /// Runs a text of one statement or more, and drops their rows.
+    ///
+    /// # Errors
+    /// The first statement's that fails; those behind it are not run.
+    pub fn batch(&mut self, text: &str) -> Result<()> {
+        let mut sink = Collector { rows: &mut Dropped, columns: &[], row: Vec::new(), enough: true };
+        match self.simple(text, &mut sink)? {
+            Step::Done => Ok(()),
+            Step::CopyIn(_) => {
+                self.copy_fail("");
+                Err(no_copy())
+            }
+        }
+    }
+
+    /// What a statement takes and returns. It is compiled by this, and kept for the next run.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn describe(&mut self, text: &str) -> Result<Description> {
+        self.begin_batch();
+        let result = self.compile(one(text), &[]);
+        self.in_batch = false;
+        let compiled = self.noting(result)?;
+        Ok(Description { parameters: compiled.params.clone(), columns: compiled.columns.clone() })
+    }
+
+    /// Waits as long as one should who runs a transaction again after a conflict; `attempt` counts from 1.
+    pub fn pause(&mut self, attempt: u32) {
+        self.back_off(attempt);
+    }
+
+    /// Whether the session is as a new one, but for its settings: no transaction, no locks.
+    pub fn is_idle(&self) -> bool {
+        self.status() == Status::Idle && self.state.owner.borrow().kept() == 0 && self.portals.is_empty()
+    }
+
+    fn run_direct(&mut self, text: &str, values: &[Value], rows: &mut dyn Rows) -> Result<Tag> {
+        let compiled = self.compile(one(text), &[])?;
+        if values.len() != compiled.params.len() {
+            let (given, takes) = (values.len(), compiled.params.len());
+            let what = format!("the statement takes {takes} parameters, and was given {given}");
+            return Err(SqlError::new(SqlState::PROTOCOL_VIOLATION, what));
+        }
+        let mut params = Vec::with_capacity(values.len());
+        for (number, (value, &ty)) in values.iter().zip(&compiled.params).enumerate() {
+            params.push(self.fit(number, value, ty)?);
+        }
+        let bytes = params.iter().map(weight).sum::<usize>();
+        let reserved = (bytes > SMALL).then(|| Reservation::new(&self.state.shared.memory, bytes));
+        let _reserved = reserved.transpose()?;
+        let alone = self.transaction.is_alone();
+        if let Action::Plan(plan) = &compiled.action {
+            self.refuse_failed()?;
+            self.start_statement();
+            let count = self.run_plan(&compiled, &params, alone, Target::Rows(rows))?;
+            return Ok(Self::tag(plan, count));
+        }
+        let columns = compiled.columns.as_deref().unwrap_or_default();
+        let mut sink = Collector { rows, columns, row: Vec::new(), enough: false };
+        match self.run_compiled(&compiled, &params, alone, &mut sink)? {
+            Executed::Complete(tag) => Ok(tag),
+            Executed::Empty | Executed::Suspended => Ok(Tag::plain("")),
+            Executed::CopyIn(_) => {
+                self.copying = None;
+                Err(no_copy())
+            }
+        }
+    }
+
+    /// A value as one of the type of a parameter.
+    fn fit(&self, number: usize, value: &Value, ty: Type) -> Result<Value> {
+        if value.fits(ty) && ty.typmod < 0 {
+            return Ok(value.clone());
+        }
+        match (value, ty.base) {
+            (Value::Text(text), _) if !ty.is_text() || ty.array => return self.parse_parameter(text, ty),
+            // as the engine's own interface has them
+            (Value::Int4(v), Base::Date) if !ty.array => return Ok(Value::Date(*v)),
+            (Value::Int8(v), Base::Time) if !ty.array => return Ok(Value::Time(*v)),
+            (Value::Int8(v), Base::Timestamp) if !ty.array => return Ok(Value::Timestamp(*v)),
+            (Value::Int8(v), Base::Timestamptz) if !ty.array => return Ok(Value::Timestamptz(*v)),
+            _ => {}
+        }
+        let from = type_of(value);
+        let whole = |ty: Type| matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) && !ty.array;
+        // a fraction is not rounded unseen
+        let loses = whole(ty) && !whole(from);
+        // what is not in doubt may become text, as the library's values have no type until they are used
+        let cast = find_cast(from, ty, Context::Assignment).filter(|_| !loses);
+        let cast = cast.ok_or_else(|| {
+            let (takes, got) = (ty.sql_name(), from.sql_name());
+            let what = format!("parameter ${} is of type {takes}, and was given a {got}", number + 1);
+            SqlError::new(SqlState::DATATYPE_MISMATCH, what)
+        })?;
+        cast.apply(value, &self.env)
+    }
+}
+
+/// The statement without what may stand behind it.
+fn one(text: &str) -> &str {
+    // the end of a comment may be cut as well, and that of a literal that does not end is an error either way
+    text.trim_end().trim_end_matches(';')
+}
+
+fn no_copy() -> SqlError {
+    SqlError::unsupported("COPY FROM STDIN needs a connection that the data comes over")
+        .hint("Insert rows, several with one INSERT.")
+}
+
+/// The type that a value has by itself.
+fn type_of(value: &Value) -> Type {
+    Type::of(match value {
+        Value::Null => Base::Unknown,
+        Value::Bool(_) => Base::Bool,
+        Value::Int2(_) => Base::Int2,
+        Value::Int4(_) => Base::Int4,
+        Value::Int8(_) => Base::Int8,
+        Value::Float4(_) => Base::Float4,
+        Value::Float8(_) => Base::Float8,
+        Value::Numeric(_) => Base::Numeric,
+        Value::Text(_) => Base::Text,
+        Value::Char(_) => Base::Char,
+        Value::Bytea(_) => Base::Bytea,
+        Value::Date(_) => Base::Date,
+        Value::Time(_) => Base::Time,
+        Value::Timestamp(_) => Base::Timestamp,
+        Value::Timestamptz(_) => Base::Timestamptz,
+        Value::Interval(_) => Base::Interval,
+        Value::Uuid(_) => Base::Uuid,
+        Value::Jsonb(_) => Base::Jsonb,
+        Value::Oid(_) => Base::Oid,
+        Value::Array(array) => return Type::array_of(array.element().base),
+    })
+}
+
+/// Rows that nobody wants.
+struct Dropped;
+
+impl Rows for Dropped {
+    fn row(&mut self, _: &Env, _: &[Column], _: &[Value]) -> Result<ControlFlow<()>> {
+        Ok(ControlFlow::Break(()))
+    }
+
+    fn rewind(&mut self) -> bool {
+        true
+    }
+}
+
+/// Rows of statements that have no plan, such as SHOW.
+struct Collector<'r> {
+    rows: &'r mut dyn Rows,
+    columns: &'r [Column],
+    row: Vec<Value>,
+    enough: bool,
+}
+
+impl RowSink for Collector<'_> {
+    fn describe(&mut self, _: &[Column]) -> Result<()> {
+        Ok(())
+    }
+
+    fn begin_row(&mut self, _: usize) {
+        self.row.clear();
+    }
+
+    fn value(&mut self, _: &Env, _: Type, value: &Value) -> Result<()> {
+        if !self.enough {
+            self.row.push(value.clone());
+        }
+        Ok(())
+    }
+
+    fn end_row(&mut self) -> Result<()> {
+        if !self.enough {
+            self.enough = self.rows.row(&Env::default(), self.columns, &self.row)?.is_break();
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, _: &Tag) {}
+
+    fn empty(&mut self) {}
+
+    fn copy_out(&mut self, _: CopyInfo) -> Result<()> {
+        Err(SqlError::unsupported("COPY TO STDOUT needs a connection that the data goes over")
+            .hint("A query has the same rows."))
+    }
+
+    fn copy_data(&mut self, _: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn mark(&mut self) {}
+
+    fn rewind(&mut self) -> bool {
+        self.rows.rewind()
+    }
+}
