@@ -64,8 +64,30 @@ pub struct IndexDesc {
     pub columns: Vec<KeyColumn>,
     /// Whether two rows may not share a key.
     pub unique: bool,
-    /// Whether a UNIQUE constraint of the same name stands behind it.
+    /// Whether a constraint of the same name stands behind it: UNIQUE, or a primary key that is deferrable.
     pub constraint: bool,
+    /// Whether that constraint is the primary key. One that is not deferrable is a [`PrimaryKeyDesc`].
+    #[serde(default)]
+    pub primary: bool,
+    /// How the constraint is checked, if it is deferrable.
+    #[serde(default)]
+    pub deferrable: Option<Initially>,
+}
+
+impl IndexDesc {
+    /// Whether two rows never share a key, not even while a statement runs.
+    pub fn is_unique_at_once(&self) -> bool {
+        self.unique && self.deferrable.is_none()
+    }
+}
+
+/// When a deferrable constraint is checked unless a transaction says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Initially {
+    /// At the end of each statement.
+    Immediate,
+    /// At the commit.
+    Deferred,
 }
 
 /// A CHECK constraint.
@@ -167,6 +189,11 @@ impl TableDesc {
             || self.indexes.iter().any(|i| i.constraint && i.name == name)
             || self.checks.iter().any(|c| c.name == name)
             || self.foreign_keys.iter().any(|f| f.name == name)
+    }
+
+    /// The primary key that is deferrable, if there is one.
+    pub fn deferrable_primary_key(&self) -> Option<&IndexDesc> {
+        self.indexes.iter().find(|index| index.primary)
     }
 }
 

@@ -441,11 +441,14 @@ impl Binder<'_> {
                 }
             }
         }
+        let mut late = table.late();
+        late.retain(|&number| table.secondary[number].iter().any(|column| touched(&column.position)));
         Ok(Checks {
             not_null,
             checks,
             references: references.into_iter().filter(|key| breaks(key, true)).collect(),
             referred: referred.into_iter().filter(|key| breaks(key, false)).collect(),
+            late,
         })
     }
 
@@ -520,7 +523,7 @@ impl Binder<'_> {
         }
         let (returning, returning_slots, output) = self.returning(update.returning.as_deref())?;
         // columns of the new row that somebody reads are copied from the old one
-        let mut whole = moves || !checks.referred.is_empty() || !checks.references.is_empty();
+        let mut whole = moves || checks.compares();
         whole |= !checks.checks.is_empty() && checks.checks.iter().any(|(_, check)| check.needs_worker());
         for (position, (&old, &new)) in old.iter().zip(&row).enumerate() {
             if whole || self.used[new] || checks.not_null.contains(&position) {
@@ -578,7 +581,8 @@ impl Binder<'_> {
                 self.tables.push((key.from.desc.oid, key.from.info.id));
             }
         }
-        let checks = Checks { not_null: Vec::new(), checks: Vec::new(), references: Vec::new(), referred };
+        let (not_null, checks, references, late) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let checks = Checks { not_null, checks, references, referred, late };
         let (returning, returning_slots, output) = self.returning(delete.returning.as_deref())?;
         let delete = Delete { table, source, target: number, old, checks, returning, returning_slots };
         let node = Node::Modify(Box::new(Modify::Delete(delete)));

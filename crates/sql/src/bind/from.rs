@@ -7,7 +7,7 @@ use crate::plan::access::{Leaf, Tree};
 use crate::plan::expr::Expr;
 use crate::plan::{Node, Slot};
 use scaledb_catalog::Relation;
-use scaledb_types::{Result, SqlError, SqlState, Type};
+use scaledb_types::{Result, SqlError, SqlState, Type, common_type};
 use sqlparser::ast::{
     JoinConstraint, JoinOperator, ObjectName, Spanned as _, TableAlias, TableFactor, TableWithJoins,
 };
@@ -96,9 +96,13 @@ impl Binder<'_> {
             }
             JoinConstraint::None => {}
             JoinConstraint::Using(names) => {
-                for name in names {
-                    let (_, name) = split(name)?;
-                    conditions.push(self.using(&name, left, right, kind)?);
+                let names = names.iter().map(|name| Ok(split(name)?.1)).collect::<Result<Vec<String>>>()?;
+                for (number, name) in names.iter().enumerate() {
+                    if names[..number].contains(name) {
+                        let what = format!("column name \"{name}\" appears more than once in USING clause");
+                        return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
+                    }
+                    conditions.push(self.using(name, left, right, kind)?);
                 }
             }
             JoinConstraint::Natural => {
@@ -131,11 +135,17 @@ impl Binder<'_> {
             return Err(unsupported("FULL JOIN with USING"));
         }
         let find = |tables: &[ScopeTable], range: &std::ops::Range<usize>, side: &str| {
-            for number in range.clone() {
-                let columns = &tables[number].columns;
-                if let Some(at) = columns.iter().position(|column| column.name == name && !column.merged) {
-                    return Ok((number, at, columns[at].slot, columns[at].ty));
+            let mut found = range.clone().flat_map(|number| {
+                let columns = tables[number].columns.iter().enumerate();
+                let named = columns.filter(|(_, column)| column.name == name && !column.merged);
+                named.map(move |(at, column)| (number, at, column.slot, column.ty))
+            });
+            if let Some(first) = found.next() {
+                if found.next().is_none() {
+                    return Ok(first);
                 }
+                let what = format!("common column name \"{name}\" appears more than once in {side} table");
+                return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what));
             }
             let what = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
             Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what))
@@ -143,6 +153,7 @@ impl Binder<'_> {
         let tables = &self.scope().tables;
         let a = find(tables, left, "left")?;
         let b = find(tables, right, "right")?;
+        common_type(&[a.3, b.3], "JOIN/USING")?;
         // the side that is never missing keeps the name
         let hidden = if kind == Kind::Right { a } else { b };
         self.scope().tables[hidden.0].columns[hidden.1].merged = true;

@@ -3,6 +3,7 @@
 //! All parts see the rows as of the start of the statement. So what they write waits until everything is read; a
 //! row is written by the first part that wants to.
 
+use super::late::late_arbiter;
 use super::modify::{Change, Inserting};
 use super::{Exec, Next};
 use crate::plan::{IndexRef, Insert, Slot, Table};
@@ -76,6 +77,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let insert = state.insert;
         if let Some(conflict) = &insert.conflict {
             match self.taken(insert)? {
+                Taken::No if conflict.index.is_none() && !insert.checks.late.is_empty() => {
+                    return Err(late_arbiter());
+                }
                 Taken::No => {}
                 Taken::There(index, key) => return self.on_conflict(state, index, &key, next),
                 Taken::Proposed if conflict.update.is_some() => return Err(twice()),
@@ -101,7 +105,8 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn unique_keys(&self, insert: &Insert, named: bool) -> Result<Vec<(IndexRef, Vec<u8>)>> {
         let table = &*insert.table;
         let wanted = insert.conflict.as_ref().and_then(|conflict| conflict.index).filter(|_| named);
-        let unique = (0..table.secondary.len()).filter(|&number| table.desc.indexes[number].unique);
+        let unique =
+            (0..table.secondary.len()).filter(|&number| table.desc.indexes[number].is_unique_at_once());
         let primary = table.desc.primary_key.is_some().then_some(IndexRef::Primary);
         let mut keys = Vec::new();
         for index in primary.into_iter().chain(unique.map(IndexRef::Secondary)) {
@@ -175,7 +180,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
             }
         }
-        self.check_references()
+        self.check_noted()
     }
 
     /// Rows of slots, for a change that waits.

@@ -8,11 +8,12 @@ pub(crate) mod eval;
 pub(crate) mod group;
 pub(crate) mod join;
 pub(crate) mod keep;
+pub(crate) mod late;
 pub(crate) mod lock;
 pub(crate) mod lookup;
 mod membership;
 pub(crate) mod modify;
-pub(crate) mod references;
+mod references;
 pub(crate) mod scan;
 pub(crate) mod sets;
 pub(crate) mod sort;
@@ -95,10 +96,10 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) parts: Option<Box<apart::Parts>>,
     /// Rows written by the statement at hand.
     pub(crate) affected: u64,
-    /// Foreign keys to be checked when the statement is done.
-    pub(crate) after: Vec<references::Check>,
-    /// Foreign keys to be checked when the transaction is done.
-    pub(crate) deferred: Vec<references::Check>,
+    /// To be checked when the statement is done.
+    pub(crate) after: Vec<late::Check>,
+    /// To be checked when the transaction is done.
+    pub(crate) deferred: Vec<late::Check>,
     pub(crate) locking: lock::Locking,
     /// How correlated subqueries are answered.
     trials: Vec<lookup::Trial>,

@@ -4,11 +4,11 @@
 //! index has it now; a row found by its key alone is changed at once.
 
 use super::apart::twice;
-use super::references::Check;
+use super::late::{Check, late_arbiter};
 use super::{Exec, Flow, Next, codec, row_weight};
 use crate::plan::{
-    Access, Checks, ConflictUpdate, Delete, IndexRef, Insert, KeyValue, Modify, Node, Policy, Slot, Table,
-    Update,
+    Access, Checks, ConflictUpdate, Delete, IndexRef, Insert, KeyValue, Modify, Node, OnConflict, Policy,
+    Slot, Table, Update,
 };
 use scaledb_base::Error;
 use scaledb_engine::{RowId, Worker};
@@ -17,6 +17,7 @@ use scaledb_locks::Mode;
 use scaledb_row::{Projection, RowBuf};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Whether a source yields one row at most, found by its key.
 fn is_point(source: &Node) -> bool {
@@ -28,7 +29,7 @@ fn is_point(source: &Node) -> bool {
 /// How an UPDATE locks its rows: keys that others may refer to are locked more strongly.
 fn mode_of(update: &Update) -> Mode {
     let desc = &update.table.desc;
-    let unique = (0..update.table.secondary.len()).filter(|&number| desc.indexes[number].unique);
+    let unique = (0..update.table.secondary.len()).filter(|&number| desc.indexes[number].is_unique_at_once());
     let keys = unique.flat_map(|number| &update.table.secondary[number]).chain(&update.table.primary);
     let sets = |position: usize| update.columns.contains(&position);
     if keys.into_iter().any(|part| sets(part.position)) { Mode::AccessExclusive } else { Mode::Exclusive }
@@ -61,7 +62,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Modify::Delete(delete) => self.delete(delete, next)?,
         }
         if self.parts.is_none() {
-            self.check_references()?;
+            self.check_noted()?;
         }
         Ok(Flow::Continue(()))
     }
@@ -69,7 +70,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn insert(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
         let chooses = insert.conflict.as_ref().is_some_and(|conflict| conflict.index.is_some());
         let uniques = || {
-            insert.table.desc.indexes.iter().filter(|index| index.unique).count()
+            insert.table.desc.indexes.iter().filter(|index| index.is_unique_at_once()).count()
                 + usize::from(insert.table.desc.primary_key.is_some())
         };
         let buffer = self.buffer.take().unwrap_or_else(|| RowBuf::new(&insert.table.info.schema));
@@ -118,6 +119,11 @@ impl<'a, W: Worker> Exec<'a, W> {
         let insert = state.insert;
         let table = &*insert.table;
         self.check_row(table, &insert.checks, &insert.row)?;
+        if let Some(OnConflict { index: Some(IndexRef::Secondary(number)), .. }) = &insert.conflict
+            && insert.checks.late.contains(number)
+        {
+            return Err(late_arbiter());
+        }
         if self.parts.is_some() {
             return self.insert_apart(state, next);
         }
@@ -139,6 +145,11 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         match self.worker()?.insert(table.info.id, &state.buffer) {
             Ok(row) => {
+                if insert.conflict.as_ref().is_some_and(|conflict| conflict.index.is_none())
+                    && !insert.checks.late.is_empty()
+                {
+                    return Err(late_arbiter());
+                }
                 if insert.conflict.is_some() {
                     state.touched.insert(row);
                 }
@@ -168,6 +179,11 @@ impl<'a, W: Worker> Exec<'a, W> {
         for key in &insert.checks.references {
             let values = self.key_values(&key.from_columns, &insert.row);
             self.note(Check::referring(key.clone(), values)?);
+        }
+        for &number in &insert.checks.late {
+            let columns = insert.table.secondary[number].iter();
+            let key = columns.map(|column| self.frame[insert.row[column.position]].clone()).collect();
+            self.note(Check::unique(insert.table.clone(), number, key));
         }
         self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
     }
@@ -256,7 +272,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         } else {
             self.change_row(table, id, &columns, &Projection::all(schema), &old, &new)?;
         }
-        self.note_update(&insert.checks, &old, &new)?;
+        self.note_update(&insert.table, &insert.checks, &old, &new)?;
         state.touched.insert(id);
         self.affected += 1;
         self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
@@ -265,8 +281,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn update(&mut self, update: &Update, next: Next<'_, 'a, W>) -> Result<()> {
         let table = &*update.table;
         let columns = &update.columns;
-        let needs_old =
-            update.moves || !update.checks.referred.is_empty() || !update.checks.references.is_empty();
+        let needs_old = update.moves || update.checks.compares();
         if is_point(&update.source) && !update.moves && self.parts.is_none() {
             let _ = self.run(&update.source, &mut |exec| {
                 let row = exec.found(update.target)?;
@@ -293,7 +308,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 exec.updated(table, done, &update.row)?;
                 if needs_old {
                     let (old, new) = (exec.copy(&update.old), exec.copy(&update.row));
-                    exec.note_update(&update.checks, &old, &new)?;
+                    exec.note_update(&update.table, &update.checks, &old, &new)?;
                 }
                 exec.affected += 1;
                 exec.returning(update.returning.as_deref(), &update.returning_slots, next)?;
@@ -332,7 +347,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         for change in &mut changes {
             if needs_old {
-                self.note_update(&update.checks, &change.old, &change.new)?;
+                self.note_update(&update.table, &update.checks, &change.old, &change.new)?;
             }
             self.affected += 1;
             if update.returning.is_some() {
@@ -627,9 +642,19 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     fn duplicate_of(&self, table: &Table, index: IndexRef, new: &[Value]) -> SqlError {
+        self.taken_key(table, index, table.index(index).iter().map(|column| &new[column.position]))
+    }
+
+    /// 23505 of a key.
+    pub(super) fn taken_key<'v>(
+        &self,
+        table: &Table,
+        index: IndexRef,
+        key: impl Iterator<Item = &'v Value>,
+    ) -> SqlError {
         let columns = table.index(index);
         let names: Vec<_> = columns.iter().map(|c| table.desc.columns[c.position].name.as_str()).collect();
-        let values: Vec<_> = columns.iter().map(|c| self.printed(&new[c.position], c.ty)).collect();
+        let values: Vec<_> = columns.iter().zip(key).map(|(c, value)| self.printed(value, c.ty)).collect();
         let name = table.index_name(index);
         SqlError::new(
             SqlState::UNIQUE_VIOLATION,
@@ -658,8 +683,15 @@ impl<'a, W: Worker> Exec<'a, W> {
         columns.iter().map(|&column| self.frame[row[column]].clone()).collect()
     }
 
-    /// Notes what an update means for foreign keys.
-    fn note_update(&mut self, checks: &Checks, old: &[Value], new: &[Value]) -> Result<()> {
+    /// Notes what an update means for foreign keys, and for unique keys that are checked late.
+    fn note_update(
+        &mut self,
+        table: &Arc<Table>,
+        checks: &Checks,
+        old: &[Value],
+        new: &[Value],
+    ) -> Result<()> {
+        self.note_keys(table, &checks.late, old, new);
         let pick = |columns: &[usize], row: &[Value]| -> Vec<Value> {
             columns.iter().map(|&column| row[column].clone()).collect()
         };

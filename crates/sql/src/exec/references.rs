@@ -1,8 +1,9 @@
-//! Foreign keys: looked at when a statement is done, or the transaction.
+//! Foreign keys.
 //!
 //! A look is a read like any other: what is found, or not found, is validated at the commit. So no other
 //! transaction can remove the row that is referred to, or add one that refers to what was removed.
 
+use super::late::Check;
 use super::{Exec, codec};
 use crate::plan::{ForeignKey, IndexRef};
 use scaledb_catalog::Action;
@@ -13,49 +14,56 @@ use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Something to look at.
+/// A foreign key to look at.
 #[derive(Clone, Debug)]
-pub(crate) struct Check {
-    pub(crate) key: Arc<ForeignKey>,
+pub(crate) struct Reference {
+    pub(super) key: Arc<ForeignKey>,
     kind: Kind,
 }
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// A row refers to these values; without values to nothing.
+    /// A row refers to these values.
     Referring(Vec<Value>),
     /// The row that was referred to by `old` is gone, or has become `new`.
     Referred { old: Vec<Value>, new: Option<Vec<Value>> },
 }
 
-impl Check {
-    /// A row that refers.
+impl Reference {
+    /// A row that refers; `None` if it refers to nothing.
     ///
     /// # Errors
     /// 23503 if MATCH FULL finds some NULLs.
-    pub(crate) fn referring(key: Arc<ForeignKey>, values: Vec<Value>) -> Result<Self> {
+    pub(super) fn referring(key: Arc<ForeignKey>, values: Vec<Value>) -> Result<Option<Self>> {
         let nulls = values.iter().filter(|value| value.is_null()).count();
         if key.desc.full && nulls > 0 && nulls < values.len() {
             return Err(violation(&key, false)
                 .detail("MATCH FULL does not allow mixing of null and nonnull key values."));
         }
-        let kind = Kind::Referring(if nulls > 0 { Vec::new() } else { values });
-        Ok(Self { key, kind })
+        Ok((nulls == 0).then_some(Self { key, kind: Kind::Referring(values) }))
     }
 
     /// A row that was referred to.
-    pub(crate) fn referred(key: Arc<ForeignKey>, old: Vec<Value>, new: Option<Vec<Value>>) -> Self {
+    pub(super) fn referred(key: Arc<ForeignKey>, old: Vec<Value>, new: Option<Vec<Value>>) -> Self {
         Self { key, kind: Kind::Referred { old, new } }
     }
 
-    /// Whether it waits for the end of the transaction.
-    fn waits(&self, deferred: bool) -> bool {
+    /// Whether it may wait for the end of the transaction: actions are taken at once.
+    pub(super) fn may_wait(&self) -> bool {
         let action = match &self.kind {
             Kind::Referring(_) => Action::NoAction,
             Kind::Referred { new: None, .. } => self.key.desc.on_delete,
             Kind::Referred { new: Some(_), .. } => self.key.desc.on_update,
         };
-        deferred && action == Action::NoAction
+        action == Action::NoAction
+    }
+
+    /// The table whose change asked for it.
+    pub(super) fn table(&self) -> u32 {
+        match &self.kind {
+            Kind::Referring(_) => self.key.from.desc.oid,
+            Kind::Referred { .. } => self.key.to.desc.oid,
+        }
     }
 }
 
@@ -76,56 +84,7 @@ fn violation(key: &ForeignKey, referred: bool) -> SqlError {
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
-    /// Notes something to look at.
-    pub(super) fn note(&mut self, check: Check) {
-        if matches!(&check.kind, Kind::Referring(values) if values.is_empty()) {
-            return;
-        }
-        if check.waits(self.context.is_deferred(&check.key.desc)) {
-            self.deferred.push(check);
-        } else {
-            self.after.push(check);
-        }
-    }
-
-    /// Looks at a row that refers, at once.
-    ///
-    /// # Errors
-    /// 23503.
-    pub(crate) fn check_now(&mut self, check: Check) -> Result<()> {
-        if matches!(&check.kind, Kind::Referring(values) if values.is_empty()) {
-            return Ok(());
-        }
-        self.check_reference(&check, false)
-    }
-
-    /// Looks at what was noted.
-    pub(super) fn check_references(&mut self) -> Result<()> {
-        // actions note further checks
-        let mut at = 0;
-        while at < self.after.len() {
-            let check = self.after[at].clone();
-            at += 1;
-            self.tick()?;
-            self.check_reference(&check, false)?;
-        }
-        self.after.clear();
-        Ok(())
-    }
-
-    /// Looks at what waited for the end of the transaction.
-    ///
-    /// # Errors
-    /// 23503.
-    pub(crate) fn check_deferred(&mut self, checks: &[Check]) -> Result<()> {
-        for check in checks {
-            self.tick()?;
-            self.check_reference(check, true)?;
-        }
-        self.check_references()
-    }
-
-    fn check_reference(&mut self, check: &Check, late: bool) -> Result<()> {
+    pub(super) fn check_reference(&mut self, check: &Reference, late: bool) -> Result<()> {
         let key = &check.key;
         match &check.kind {
             Kind::Referring(values) => {
@@ -297,6 +256,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 new[column] = value.clone();
             }
             self.change_row(table, id, &key.from_columns, &all, &old, &new)?;
+            self.note_keys(table, &table.late(), &old, &new);
             if key.desc.on_update == Action::SetDefault || key.desc.on_delete == Action::SetDefault {
                 self.note(Check::referring(key.clone(), values.to_vec())?);
             }

@@ -640,7 +640,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         }
         let unique = match index {
             IndexRef::Primary => !columns.is_empty(),
-            IndexRef::Secondary(number) => table.desc.indexes[number].unique,
+            IndexRef::Secondary(number) => table.desc.indexes[number].is_unique_at_once(),
         };
         let id = table.index_id(index);
         let equal = key.len();
@@ -724,7 +724,7 @@ impl<'p, 'b> Planner<'p, 'b> {
                 // behind a whole unique key there is nothing to order
                 let unique = match index {
                     IndexRef::Primary => true,
-                    IndexRef::Secondary(number) => table.desc.indexes[number].unique,
+                    IndexRef::Secondary(number) => table.desc.indexes[number].is_unique_at_once(),
                 };
                 let nullable = columns.iter().any(|c| !table.desc.columns[c.position].not_null);
                 let own = leaf.slots.contains(&slot);

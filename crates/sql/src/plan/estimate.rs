@@ -164,7 +164,7 @@ fn indexes(table: &Table, slots: &[Slot], conditions: &[Expr], needs: &dyn Fn(&E
         });
         let unique = match index {
             IndexRef::Primary => !table.primary.is_empty(),
-            IndexRef::Secondary(number) => table.desc.indexes[number].unique,
+            IndexRef::Secondary(number) => table.desc.indexes[number].is_unique_at_once(),
         };
         Index { unique, columns: columns.collect() }
     };

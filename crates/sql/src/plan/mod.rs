@@ -73,6 +73,12 @@ impl Table {
         }
     }
 
+    /// The secondary indexes that are unique, which is checked late.
+    pub(crate) fn late(&self) -> Vec<usize> {
+        let indexes = self.desc.indexes.iter().enumerate();
+        indexes.filter(|(_, index)| index.deferrable.is_some()).map(|(number, _)| number).collect()
+    }
+
     /// The name of an index.
     pub(crate) fn index_name(&self, index: IndexRef) -> &str {
         match index {
@@ -476,6 +482,15 @@ pub(crate) struct Checks {
     pub(crate) references: Vec<Arc<ForeignKey>>,
     /// Foreign keys of others that refer to this table.
     pub(crate) referred: Vec<Arc<ForeignKey>>,
+    /// Secondary indexes that are unique, which is checked late.
+    pub(crate) late: Vec<usize>,
+}
+
+impl Checks {
+    /// Whether an update is compared with the row that was there.
+    pub(crate) fn compares(&self) -> bool {
+        !(self.references.is_empty() && self.referred.is_empty() && self.late.is_empty())
+    }
 }
 
 /// A foreign key, ready to be checked from both sides.

@@ -9,7 +9,7 @@ use crate::session::cancel::Cancel;
 use crate::trace::Number;
 use crate::workers::SPARED;
 use scaledb_base::limits::MAX_WORKERS;
-use scaledb_catalog::{Catalog, ForeignKeyDesc};
+use scaledb_catalog::Catalog;
 use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag};
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
 use scaledb_types::{Env, Result, SqlError, SqlState, Value};
@@ -189,13 +189,10 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a foreign key waits for the commit.
-    pub(crate) fn is_deferred(&self, key: &ForeignKeyDesc) -> bool {
-        if !key.deferrable {
-            return false;
-        }
-        let named = self.constraints.named.iter().rev().find(|(name, _)| *name == key.name);
-        named.map(|(_, deferred)| *deferred).or(self.constraints.all).unwrap_or(key.deferred)
+    /// Whether a deferrable constraint waits for the commit; `initially` if the transaction has said nothing.
+    pub(crate) fn is_deferred(&self, name: &str, initially: bool) -> bool {
+        let named = self.constraints.named.iter().rev().find(|(known, _)| known == name);
+        named.map(|(_, deferred)| *deferred).or(self.constraints.all).unwrap_or(initially)
     }
 }
 

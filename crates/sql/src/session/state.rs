@@ -297,7 +297,7 @@ impl<E: Engine> State<E> {
         let unique = all(&to).find_map(|index| {
             let unique = match index {
                 IndexRef::Primary => !to.primary.is_empty(),
-                IndexRef::Secondary(number) => to.desc.indexes[number].unique,
+                IndexRef::Secondary(number) => to.desc.indexes[number].is_unique_at_once(),
             };
             let whole = to.index(index).len() == to_columns.len();
             if unique && whole { order_in(&to, index, &to_columns).map(|order| (index, order)) } else { None }
@@ -695,7 +695,11 @@ pub(crate) fn engine_def(desc: &TableDesc) -> Result<scaledb_engine::TableDef> {
     for index in &desc.indexes {
         let key = parts(&index.columns)?;
         let name = index.name.as_str();
-        def = def.index(if index.unique { IndexDef::unique(name, key) } else { IndexDef::new(name, key) });
+        def = def.index(if index.is_unique_at_once() {
+            IndexDef::unique(name, key)
+        } else {
+            IndexDef::new(name, key)
+        });
     }
     Ok(def)
 }

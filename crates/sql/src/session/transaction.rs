@@ -1,9 +1,10 @@
 //! Transactions of a session.
 
 use super::Session;
+use super::context::ConstraintModes;
 use crate::api::{Severity, Status};
 use crate::bind::Lookup;
-use crate::exec::references::Check;
+use crate::exec::late::Check;
 use crate::exec::{Exec, Scratch};
 use crate::parse::utility::{Isolation, Modes};
 use crate::sequence::store_error;
@@ -48,6 +49,7 @@ struct Mark {
     name: String,
     engine: Option<Savepoint>,
     settings: usize,
+    constraints: ConstraintModes,
     catalog: Arc<Catalog>,
     deferred: usize,
     created: usize,
@@ -380,7 +382,7 @@ impl<E: Engine> Session<E> {
         if !self.transaction.has_begun() {
             return Ok(Timestamp::ZERO);
         }
-        self.check_deferred()?;
+        self.check_deferred(true)?;
         if self.transaction.changed {
             return self.commit_change();
         }
@@ -541,18 +543,37 @@ impl<E: Engine> Session<E> {
         self.transaction.writes = true;
     }
 
-    /// Looks at the foreign keys that wait for the commit.
-    pub(super) fn check_deferred(&mut self) -> Result<()> {
+    /// Looks at what waits for the commit: all of it, or what need not wait any more.
+    pub(super) fn check_deferred(&mut self, all: bool) -> Result<()> {
         if self.transaction.deferred.is_empty() {
             return Ok(());
         }
-        let checks = std::mem::take(&mut self.transaction.deferred);
+        let mut checks = std::mem::take(&mut self.transaction.deferred);
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
         let context = self.context();
+        let mut exec = Exec::new(&mut *worker, &context, &[], (0, 0, 0), Scratch::default());
+        let due: Vec<bool> = checks.iter().map(|check| all || !exec.waits(check)).collect();
         let result =
-            Exec::new(&mut *worker, &context, &[], (0, 0, 0), Scratch::default()).check_deferred(&checks);
+            exec.check_deferred(checks.iter().zip(&due).filter(|(_, due)| **due).map(|(check, _)| check));
+        drop(exec);
         self.worker = Some(worker);
+        // a rollback to a savepoint brings back what was wrong before it
+        if result.is_ok() && self.transaction.savepoints.is_empty() {
+            let mut due = due.into_iter();
+            checks.retain(|_| due.next() == Some(false));
+        }
+        self.transaction.deferred = checks;
         result.map_err(|error| self.unless_stale(error))
+    }
+
+    /// 55006 for a table that something waits to look at.
+    pub(super) fn check_not_pending(&self, oid: u32, verb: &str) -> Result<()> {
+        if !self.transaction.deferred.iter().any(|check| check.table() == oid) {
+            return Ok(());
+        }
+        let name = self.state.catalog.table(oid).map_or("", |table| table.name.as_str());
+        let what = format!("cannot {verb} \"{name}\" because it has pending trigger events");
+        Err(SqlError::new(SqlState::OBJECT_IN_USE, what))
     }
 
     /// An error over what the transaction has read: a conflict instead, if no one state of the database has all that.
@@ -687,6 +708,7 @@ impl<E: Engine> Session<E> {
             name,
             engine,
             settings: self.state.settings.borrow().mark(),
+            constraints: self.constraints.clone(),
             catalog: self.state.catalog.clone(),
             deferred: self.transaction.deferred.len(),
             created: self.transaction.created.len(),
@@ -721,7 +743,7 @@ impl<E: Engine> Session<E> {
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
         let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
-        let locks = mark.locks;
+        let (locks, constraints) = (mark.locks, mark.constraints.clone());
         let (catalog, created, dropped, changed) =
             (mark.catalog.clone(), mark.created, mark.dropped, mark.changed);
         if let (Some(worker), Some(savepoint)) = (self.worker.as_mut(), engine) {
@@ -737,6 +759,7 @@ impl<E: Engine> Session<E> {
         self.state.owner.borrow_mut().release_to(locks);
         self.state.settings.borrow_mut().rollback_to(settings);
         self.transaction.deferred.truncate(deferred);
+        self.constraints = constraints;
         if !Arc::ptr_eq(&catalog, &self.state.catalog) {
             self.state.use_catalog(catalog);
             self.cache.clear();

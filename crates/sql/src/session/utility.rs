@@ -122,7 +122,7 @@ impl<E: Engine> Session<E> {
                     }
                 }
                 if !deferred {
-                    self.check_deferred()?;
+                    self.check_deferred(false)?;
                 }
                 Tag::plain("SET CONSTRAINTS")
             }
@@ -346,8 +346,13 @@ impl<E: Engine> Session<E> {
     }
 
     fn check_deferrable(&self, name: &str) -> Result<()> {
-        let keys = self.state.catalog.tables().flat_map(|table| &table.foreign_keys);
-        match keys.filter(|key| key.name == name).map(|key| key.deferrable).next() {
+        let (mut found, mut deferrable) = (false, false);
+        for table in self.state.catalog.tables().filter(|table| table.has_constraint(name)) {
+            found = true;
+            deferrable |= table.foreign_keys.iter().any(|key| key.name == name && key.deferrable)
+                || table.indexes.iter().any(|index| index.name == name && index.deferrable.is_some());
+        }
+        match found.then_some(deferrable) {
             Some(true) => Ok(()),
             Some(false) => Err(SqlError::new(
                 SqlState::WRONG_OBJECT_TYPE,

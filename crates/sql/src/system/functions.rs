@@ -3,7 +3,7 @@
 use super::rows::{ARRAY_FUNCTIONS, DATABASE_OWNER, OWNER, SCHEMAS, schema_oid};
 use crate::functions::SessionFn;
 use crate::session::context::Host;
-use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Relation, TableDesc};
+use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 
 /// What `version()` answers.
@@ -269,7 +269,14 @@ fn constraint_definition(catalog: &Catalog, oid: u32, pretty: bool) -> Option<St
             return Some(format!("PRIMARY KEY ({})", names(table, key.columns.iter().map(|c| c.attnum))));
         }
         if let Some(index) = table.indexes.iter().find(|index| index.constraint && index.oid == oid) {
-            return Some(format!("UNIQUE ({})", names(table, index.columns.iter().map(|c| c.attnum))));
+            let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            let when = match index.deferrable {
+                None => "",
+                Some(Initially::Immediate) => " DEFERRABLE",
+                Some(Initially::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
+            };
+            let columns = names(table, index.columns.iter().map(|c| c.attnum));
+            return Some(format!("{kind} ({columns}){when}"));
         }
         if let Some(check) = table.checks.iter().find(|check| check.oid == oid) {
             let expression = &check.expression;

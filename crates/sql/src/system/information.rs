@@ -3,7 +3,7 @@
 use super::printed::printed_default;
 use super::rows::Row;
 use crate::session::state::column_type;
-use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Identity, TableDesc};
+use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Identity, Initially, TableDesc};
 use scaledb_types::{Base, Result, Value};
 
 /// The columns of tables.
@@ -77,7 +77,9 @@ fn listed(table: &TableDesc) -> Vec<Listed<'_>> {
         found.push((&key.name, "PRIMARY KEY", numbers(&key.columns), false, false));
     }
     for index in table.indexes.iter().filter(|index| index.constraint) {
-        found.push((&index.name, "UNIQUE", numbers(&index.columns), false, false));
+        let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
+        let deferred = index.deferrable == Some(Initially::Deferred);
+        found.push((&index.name, kind, numbers(&index.columns), index.deferrable.is_some(), deferred));
     }
     for key in &table.foreign_keys {
         found.push((&key.name, "FOREIGN KEY", key.columns.clone(), key.deferrable, key.deferred));
@@ -203,6 +205,8 @@ fn referred_constraint(catalog: &Catalog, key: &ForeignKeyDesc) -> Option<(Strin
         columns.len() == key.referred.len() && columns.iter().all(|c| key.referred.contains(&c.attnum))
     };
     let primary = to.primary_key.as_ref().filter(|k| same(&k.columns)).map(|k| &k.name);
-    let unique = || to.indexes.iter().find(|i| i.unique && i.constraint && same(&i.columns)).map(|i| &i.name);
+    let unique = || {
+        to.indexes.iter().find(|i| i.is_unique_at_once() && i.constraint && same(&i.columns)).map(|i| &i.name)
+    };
     Some((to.schema.clone(), primary.or_else(unique)?.clone()))
 }

@@ -5,7 +5,7 @@ use super::information;
 use super::printed::printed_default;
 use crate::session::context::Context;
 use crate::session::state::column_type;
-use scaledb_catalog::{Action, Catalog, Identity, Relation, TableDesc};
+use scaledb_catalog::{Action, Catalog, Identity, Initially, Relation, TableDesc};
 use scaledb_locks::{Known, Tag};
 use scaledb_types::{Array, Base, Result, Type, Value};
 use std::sync::Arc;
@@ -532,9 +532,12 @@ fn types(catalog: &Catalog) -> Vec<Row> {
 fn indexes(catalog: &Catalog) -> Vec<Row> {
     let mut rows = Vec::new();
     for table in catalog.tables() {
-        let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true));
-        let indexes = table.indexes.iter().map(|index| (index.oid, &index.columns, index.unique, false));
-        for (oid, columns, unique, primary) in primary.chain(indexes) {
+        let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true, true));
+        let indexes = table.indexes.iter();
+        let indexes = indexes.map(|index| {
+            (index.oid, &index.columns, index.unique, index.primary, index.deferrable.is_none())
+        });
+        for (oid, columns, unique, primary, immediate) in primary.chain(indexes) {
             let numbers = columns.iter().map(|column| Value::Int2(column.attnum)).collect();
             let options = columns
                 .iter()
@@ -548,7 +551,7 @@ fn indexes(catalog: &Catalog) -> Vec<Row> {
                     .int2("indnkeyatts", columns.len())
                     .flag("indisunique", unique)
                     .flag("indisprimary", primary)
-                    .flag("indimmediate", true)
+                    .flag("indimmediate", immediate)
                     .flag("indisvalid", true)
                     .flag("indisready", true)
                     .flag("indislive", true)
@@ -596,7 +599,11 @@ fn constraints(catalog: &Catalog) -> Vec<Row> {
             rows.push(row.set("conkey", int2s(key.columns.iter().map(|column| column.attnum))));
         }
         for index in table.indexes.iter().filter(|index| index.constraint) {
-            let row = constraint(table, index.oid, &index.name, b'u').oid("conindid", index.oid);
+            let kind = if index.primary { b'p' } else { b'u' };
+            let row = constraint(table, index.oid, &index.name, kind)
+                .oid("conindid", index.oid)
+                .flag("condeferrable", index.deferrable.is_some())
+                .flag("condeferred", index.deferrable == Some(Initially::Deferred));
             rows.push(row.set("conkey", int2s(index.columns.iter().map(|column| column.attnum))));
         }
         for check in &table.checks {
@@ -609,7 +616,9 @@ fn constraints(catalog: &Catalog) -> Vec<Row> {
                         && columns.iter().all(|c| key.referred.contains(&c.attnum))
                 };
                 let primary = to.primary_key.as_ref().filter(|k| same(&k.columns)).map(|k| k.oid);
-                primary.or_else(|| to.indexes.iter().find(|i| i.unique && same(&i.columns)).map(|i| i.oid))
+                primary.or_else(|| {
+                    to.indexes.iter().find(|i| i.is_unique_at_once() && same(&i.columns)).map(|i| i.oid)
+                })
             });
             rows.push(
                 constraint(table, key.oid, &key.name, b'f')

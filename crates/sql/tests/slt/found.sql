@@ -67,3 +67,16 @@ update derived set b = case a + b when 21 then nullif(b + 1, 2) else 7 end retur
 prepare once(int) as select nullif($1 + 1, 3), case $1 when 2 then 'x' else 'y' end, nullif($1, 2);
 execute once(2);
 execute once(3);
+-- columns of USING
+create table us1 (a int, b int);
+create table us2 (a int, c int);
+create table us3 (a text, b int);
+select * from us1 join us2 using (a, a);
+select * from us1 join us3 using (a);
+select * from us1 natural join us3;
+select * from us1 join us2 using (b);
+select * from us1 join us2 using (c);
+select * from (us1 join us2 on true) join us3 using (a);
+select * from us3 join (us1 join us2 on true) using (a);
+select * from us1 join us2 using (a) join us3 using (b);
+select * from us1 x join us1 y using (a, b) join us2 using (a);

@@ -1,6 +1,7 @@
 //! ALTER TABLE.
 
 use super::super::Session;
+use super::constraint::{initially, not_null, one_primary_key};
 use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{data_type, fold, split};
@@ -38,6 +39,7 @@ impl<E: Engine> Session<E> {
             }
         }
         let oid = self.lookup_table(&alter.name)?.desc.oid;
+        self.check_not_pending(oid, "ALTER TABLE")?;
         for operation in &alter.operations {
             let table = self.table(oid)?;
             self.alter_one(&table, operation)?;
@@ -264,18 +266,31 @@ impl<E: Engine> Session<E> {
             let at = desc.indexes.iter().position(|index| index.name == name && index.unique).ok_or_else(
                 || SqlError::new(SqlState::UNDEFINED_OBJECT, format!("index \"{name}\" does not exist")),
             )?;
+            if desc.indexes[at].constraint {
+                let what = format!("index \"{name}\" is already associated with a constraint");
+                return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what));
+            }
             let shown = using.name.as_ref().map_or(name, new_name);
-            if matches!(constraint, TableConstraint::UniqueUsingIndex(_)) {
-                desc.indexes[at].constraint = true;
-                desc.indexes[at].name = shown;
-                return self.put(Relation::Table(Arc::new(desc)));
+            let deferrable = initially(using.characteristics.as_ref());
+            let primary = matches!(constraint, TableConstraint::PrimaryKeyUsingIndex(_));
+            if primary {
+                one_primary_key(&desc)?;
+            }
+            if !primary || deferrable.is_some() {
+                let index = &mut desc.indexes[at];
+                (index.constraint, index.name, index.primary) = (true, shown, primary);
+                if deferrable.is_none() {
+                    return self.put(Relation::Table(Arc::new(desc)));
+                }
+                index.deferrable = deferrable;
+                if primary {
+                    let columns = index.columns.clone();
+                    not_null(&mut desc, &columns);
+                }
+                return self.rebuild(table, desc, Self::identity(table));
             }
             let index = desc.indexes.remove(at);
-            for column in &index.columns {
-                if let Some(at) = desc.position(column.attnum) {
-                    desc.columns[at].not_null = true;
-                }
-            }
+            not_null(&mut desc, &index.columns);
             let (oid, columns) = (index.oid, index.columns);
             desc.primary_key = Some(scaledb_catalog::PrimaryKeyDesc { oid, name: shown, columns });
             return self.rebuild(table, desc, Self::identity(table));
@@ -378,8 +393,9 @@ impl<E: Engine> Session<E> {
             }
             AlterColumnOperation::DropNotNull => {
                 let attnum = desc.columns[at].attnum;
-                let primary = desc.primary_key.as_ref();
-                if primary.is_some_and(|key| key.columns.iter().any(|column| column.attnum == attnum)) {
+                let primary = desc.primary_key.as_ref().map(|key| &key.columns);
+                let primary = primary.or(desc.deferrable_primary_key().map(|key| &key.columns));
+                if primary.is_some_and(|columns| columns.iter().any(|column| column.attnum == attnum)) {
                     let what = format!("column \"{name}\" is in a primary key");
                     return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
                 }

@@ -5,12 +5,14 @@ use super::create::key_column;
 use super::{new_name, position};
 use crate::bind::names::fold;
 use crate::plan::Table;
-use scaledb_catalog::{Action, CheckDesc, ForeignKeyDesc, IndexDesc, KeyColumn, PrimaryKeyDesc, TableDesc};
+use scaledb_catalog::{
+    Action, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
+};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use sqlparser::ast::{
-    self, ColumnDef, ColumnOption, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint,
-    Ident, NullsDistinctOption, ReferentialAction, TableConstraint,
+    self, ColumnDef, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind,
+    DeferrableInitial, ForeignKeyConstraint, Ident, NullsDistinctOption, ReferentialAction, TableConstraint,
 };
 use std::sync::Arc;
 
@@ -21,13 +23,13 @@ impl<E: Engine> Session<E> {
         for option in &column.options {
             let name = option.name.as_ref();
             match &option.option {
-                ColumnOption::PrimaryKey(_) => {
+                ColumnOption::PrimaryKey(option) => {
                     let key = plain_key(desc, &own)?;
-                    self.primary_key(desc, name, vec![key])?;
+                    self.primary_key(desc, name, vec![key], option.characteristics.as_ref())?;
                 }
-                ColumnOption::Unique(_) => {
+                ColumnOption::Unique(option) => {
                     let key = plain_key(desc, &own)?;
-                    self.unique(desc, name, vec![key])?;
+                    self.unique(desc, name, vec![key], option.characteristics.as_ref())?;
                 }
                 ColumnOption::Check(check) => {
                     self.check(desc, name.or(check.name.as_ref()), &check.expr)?;
@@ -54,7 +56,7 @@ impl<E: Engine> Session<E> {
             TableConstraint::PrimaryKey(key) => {
                 let columns =
                     key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
-                self.primary_key(desc, key.name.as_ref(), columns)
+                self.primary_key(desc, key.name.as_ref(), columns, key.characteristics.as_ref())
             }
             TableConstraint::Unique(key) => {
                 if matches!(key.nulls_distinct, NullsDistinctOption::NotDistinct) {
@@ -62,7 +64,7 @@ impl<E: Engine> Session<E> {
                 }
                 let columns =
                     key.columns.iter().map(|c| key_column(desc, &c.column)).collect::<Result<_>>()?;
-                self.unique(desc, key.name.as_ref(), columns)
+                self.unique(desc, key.name.as_ref(), columns, key.characteristics.as_ref())
             }
             TableConstraint::Check(check) => self.check(desc, check.name.as_ref(), &check.expr),
             TableConstraint::ForeignKey(key) => self.foreign_key(desc, key),
@@ -96,31 +98,55 @@ impl<E: Engine> Session<E> {
         desc: &mut TableDesc,
         name: Option<&Ident>,
         columns: Vec<KeyColumn>,
+        characteristics: Option<&ConstraintCharacteristics>,
     ) -> Result<()> {
-        if desc.primary_key.is_some() {
-            let what = format!("multiple primary keys for table \"{}\" are not allowed", desc.name);
-            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
-        }
+        one_primary_key(desc)?;
         no_duplicates(desc, &columns)?;
-        for column in &columns {
-            if let Some(at) = desc.position(column.attnum) {
-                desc.columns[at].not_null = true;
-            }
-        }
+        not_null(desc, &columns);
         let table = desc.name.clone();
         let name = self.constraint_name(desc, name, &[&table], "pkey")?;
-        desc.primary_key = Some(PrimaryKeyDesc { oid: self.state.shared.new_oid(), name, columns });
+        let oid = self.state.shared.new_oid();
+        let deferrable = initially(characteristics);
+        if deferrable.is_some() {
+            // two rows may share it for a while, which the key of the engine's table does not allow
+            desc.indexes.push(IndexDesc {
+                oid,
+                name,
+                columns,
+                unique: true,
+                constraint: true,
+                primary: true,
+                deferrable,
+            });
+        } else {
+            desc.primary_key = Some(PrimaryKeyDesc { oid, name, columns });
+        }
         Ok(())
     }
 
-    fn unique(&mut self, desc: &mut TableDesc, name: Option<&Ident>, columns: Vec<KeyColumn>) -> Result<()> {
+    fn unique(
+        &mut self,
+        desc: &mut TableDesc,
+        name: Option<&Ident>,
+        columns: Vec<KeyColumn>,
+        characteristics: Option<&ConstraintCharacteristics>,
+    ) -> Result<()> {
         no_duplicates(desc, &columns)?;
         let names: Vec<String> = columns.iter().map(|c| desc.column_name(c.attnum).to_owned()).collect();
         let mut parts = vec![desc.name.as_str()];
         parts.extend(names.iter().map(String::as_str));
         let name = self.constraint_name(desc, name, &parts, "key")?;
         let oid = self.state.shared.new_oid();
-        desc.indexes.push(IndexDesc { oid, name, columns, unique: true, constraint: true });
+        let deferrable = initially(characteristics);
+        desc.indexes.push(IndexDesc {
+            oid,
+            name,
+            columns,
+            unique: true,
+            constraint: true,
+            primary: false,
+            deferrable,
+        });
         Ok(())
     }
 
@@ -193,11 +219,13 @@ impl<E: Engine> Session<E> {
             _ => Arc::new(desc.clone()),
         };
         let referred: Vec<i16> = if key.referred_columns.is_empty() {
-            let primary = to.primary_key.as_ref().ok_or_else(|| {
-                let what = format!("there is no primary key for referenced table \"{}\"", to.name);
-                SqlError::new(SqlState::UNDEFINED_OBJECT, what)
-            })?;
-            primary.columns.iter().map(|column| column.attnum).collect()
+            let primary = to.primary_key.as_ref().map(|key| &key.columns);
+            let primary =
+                primary.or(to.deferrable_primary_key().map(|key| &key.columns)).ok_or_else(|| {
+                    let what = format!("there is no primary key for referenced table \"{}\"", to.name);
+                    SqlError::new(SqlState::UNDEFINED_OBJECT, what)
+                })?;
+            primary.iter().map(|column| column.attnum).collect()
         } else {
             let positions = key.referred_columns.iter().map(|column| position(&to, &fold(column)));
             positions.map(|at| Ok(to.columns[at?].attnum)).collect::<Result<_>>()?
@@ -211,8 +239,13 @@ impl<E: Engine> Session<E> {
         let same =
             |of: &[KeyColumn]| of.len() == referred.len() && of.iter().all(|c| referred.contains(&c.attnum));
         let unique = to.primary_key.as_ref().is_some_and(|key| same(&key.columns))
-            || to.indexes.iter().any(|index| index.unique && same(&index.columns));
+            || to.indexes.iter().any(|index| index.is_unique_at_once() && same(&index.columns));
         if !unique {
+            if to.indexes.iter().any(|index| index.deferrable.is_some() && same(&index.columns)) {
+                let what =
+                    format!("cannot use a deferrable unique constraint for referenced table \"{}\"", to.name);
+                return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what));
+            }
             let what = format!(
                 "there is no unique constraint matching given keys for referenced table \"{}\"",
                 to.name
@@ -307,11 +340,38 @@ impl<E: Engine> Session<E> {
             }
             for key in &foreign {
                 let values = key.from_columns.iter().map(|&column| row[column].clone()).collect();
-                let check = crate::exec::references::Check::referring(key.clone(), values)?;
+                let check = crate::exec::late::Check::referring(key.clone(), values)?;
                 exec.check_now(check)?;
             }
             Ok(())
         })
+    }
+}
+
+/// When a constraint is checked, if it is deferrable.
+pub(super) fn initially(characteristics: Option<&ConstraintCharacteristics>) -> Option<Initially> {
+    let characteristics = characteristics?;
+    if characteristics.initially == Some(DeferrableInitial::Deferred) {
+        return Some(Initially::Deferred);
+    }
+    (characteristics.deferrable == Some(true)).then_some(Initially::Immediate)
+}
+
+/// 42P16 for a second primary key.
+pub(super) fn one_primary_key(desc: &TableDesc) -> Result<()> {
+    if desc.primary_key.is_none() && desc.deferrable_primary_key().is_none() {
+        return Ok(());
+    }
+    let what = format!("multiple primary keys for table \"{}\" are not allowed", desc.name);
+    Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what))
+}
+
+/// Columns of a primary key refuse NULL.
+pub(super) fn not_null(desc: &mut TableDesc, columns: &[KeyColumn]) {
+    for column in columns {
+        if let Some(at) = desc.position(column.attnum) {
+            desc.columns[at].not_null = true;
+        }
     }
 }
 

@@ -323,7 +323,16 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
         }
         let oid = self.state.shared.new_oid();
-        desc.indexes.push(IndexDesc { oid, name, columns, unique: create.unique, constraint: false });
+        self.check_not_pending(desc.oid, "CREATE INDEX")?;
+        desc.indexes.push(IndexDesc {
+            oid,
+            name,
+            columns,
+            unique: create.unique,
+            constraint: false,
+            primary: false,
+            deferrable: None,
+        });
         self.rebuild(&table, desc, Self::identity(&table))?;
         Ok(Tag::plain("CREATE INDEX"))
     }

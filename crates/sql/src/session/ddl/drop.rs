@@ -130,6 +130,7 @@ impl<E: Engine> Session<E> {
             self.put(Relation::Table(Arc::new(desc)))?;
         }
         if let Relation::Table(desc) = relation {
+            self.check_not_pending(oid, "DROP TABLE")?;
             let references = self.state.catalog.references_to(oid);
             let user = references.iter().find(|r| r.from.oid != oid && !together.contains(&r.from.oid));
             if let Some(user) = user.filter(|_| !cascade) {
@@ -166,6 +167,7 @@ impl<E: Engine> Session<E> {
             let used = column.is_none_or(|column| reference.constraint().referred.contains(&column));
             let current = self.state.catalog.table(reference.from.oid).cloned();
             if used && let Some(from) = current {
+                self.check_not_pending(from.oid, "DROP TRIGGER")?;
                 let mut desc = (*from).clone();
                 desc.foreign_keys.retain(|key| key.name != name);
                 self.put(Relation::Table(Arc::new(desc)))?;
@@ -195,6 +197,7 @@ impl<E: Engine> Session<E> {
             )
             .hint(format!("You can drop constraint {name} on table {} instead.", desc.name)));
         }
+        self.check_not_pending(desc.oid, "DROP INDEX")?;
         let table = self.table(desc.oid)?;
         let mut desc = (*table.desc).clone();
         desc.indexes.retain(|index| index.name != name);
@@ -242,6 +245,9 @@ impl<E: Engine> Session<E> {
                 tables.push(self.table(reference.from.oid)?);
             }
             at += 1;
+        }
+        for table in &tables {
+            self.check_not_pending(table.desc.oid, "TRUNCATE")?;
         }
         self.note_writes();
         for table in &tables {

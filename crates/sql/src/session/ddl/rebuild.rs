@@ -185,12 +185,24 @@ fn copy_row<W: Worker>(
     let context = exec.context;
     codec::write(&mut buffer, new, fresh.iter()).map_err(|error| context.engine_error(error))?;
     match exec.worker()?.insert(new.info.id, &buffer) {
-        Ok(_) => Ok(()),
+        Ok(_) => check_late(exec, new, &fresh),
         Err(scaledb_base::Error::DuplicateKey { table: id, .. }) => {
             Err(not_unique(new, id, &fresh, context.env))
         }
         Err(error) => Err(context.engine_error(error)),
     }
+}
+
+/// 23505 if a row that was inserted shares a key with another, where the engine does not look.
+fn check_late<W: Worker>(exec: &mut Exec<'_, W>, table: &Table, row: &[Value]) -> Result<()> {
+    for number in table.late() {
+        let columns = &table.secondary[number];
+        let is_null = columns.iter().any(|column| row[column.position].is_null());
+        if !is_null && exec.is_shared(table, number, columns.iter().map(|column| &row[column.position]))? {
+            return Err(not_unique(table, table.info.indexes[number].id, row, exec.context.env));
+        }
+    }
+    Ok(())
 }
 
 /// Copies the next rows, from `start`, as they are. Where to go on, if there may be more.
@@ -220,6 +232,7 @@ fn copy_same<W: Worker>(
         ControlFlow::Break(())
     });
     scanned.map_err(|error| context.engine_error(error))?;
+    let late = !new.late().is_empty();
     for row in &rows[..count] {
         exec.tick()?;
         match exec.worker()?.insert(new.info.id, row) {
@@ -230,6 +243,11 @@ fn copy_same<W: Worker>(
                 return Err(not_unique(new, id, &values.collect::<Result<Vec<_>>>()?, context.env));
             }
             Err(error) => return Err(context.engine_error(error)),
+        }
+        if late {
+            let values = old.types.iter().enumerate();
+            let values = values.map(|(column, &ty)| codec::load(row.view(schema), schema, column, ty));
+            check_late(exec, new, &values.collect::<Result<Vec<_>>>()?)?;
         }
     }
     if last.is_empty() {

@@ -1,0 +1,179 @@
+//! What is checked when a statement is done, or the transaction: foreign keys, and unique keys that are deferrable.
+
+use super::references::Reference;
+use super::{Exec, codec};
+use crate::plan::{ForeignKey, IndexRef, Table};
+use scaledb_engine::{Order, Range, Worker};
+use scaledb_keys::KeyBuf;
+use scaledb_row::Projection;
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Something to look at.
+#[derive(Clone, Debug)]
+pub(crate) enum Check {
+    Reference(Reference),
+    Unique(Unique),
+}
+
+/// A key that a row has got.
+#[derive(Clone, Debug)]
+pub(crate) struct Unique {
+    table: Arc<Table>,
+    /// Which of the secondary indexes.
+    index: usize,
+    /// The values of its columns.
+    key: Vec<Value>,
+}
+
+impl Check {
+    /// A row that refers; `None` if it refers to nothing.
+    ///
+    /// # Errors
+    /// 23503 if MATCH FULL finds some NULLs.
+    pub(crate) fn referring(key: Arc<ForeignKey>, values: Vec<Value>) -> Result<Option<Self>> {
+        Ok(Reference::referring(key, values)?.map(Self::Reference))
+    }
+
+    /// A row that was referred to.
+    pub(super) fn referred(key: Arc<ForeignKey>, old: Vec<Value>, new: Option<Vec<Value>>) -> Option<Self> {
+        Some(Self::Reference(Reference::referred(key, old, new)))
+    }
+
+    /// A row with this key; `None` if there is a NULL in it, which equals nothing.
+    pub(super) fn unique(table: Arc<Table>, index: usize, key: Vec<Value>) -> Option<Self> {
+        (!key.iter().any(Value::is_null)).then_some(Self::Unique(Unique { table, index, key }))
+    }
+
+    /// The table whose change asked for it.
+    pub(crate) fn table(&self) -> u32 {
+        match self {
+            Self::Reference(reference) => reference.table(),
+            Self::Unique(unique) => unique.table.desc.oid,
+        }
+    }
+}
+
+/// 55000: such a constraint knows too late what ON CONFLICT asks for.
+#[cold]
+pub(super) fn late_arbiter() -> SqlError {
+    SqlError::new(
+        SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+        "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters",
+    )
+}
+
+impl<W: Worker> Exec<'_, W> {
+    /// Notes something to look at.
+    pub(super) fn note(&mut self, check: Option<Check>) {
+        let Some(check) = check else { return };
+        // a key that no other row has now need not wait: who takes it later is looked at in turn
+        if matches!(check, Check::Reference(_)) && self.waits(&check) {
+            self.deferred.push(check);
+        } else {
+            self.after.push(check);
+        }
+    }
+
+    /// Notes the keys of these indexes that an update has changed.
+    pub(super) fn note_keys(&mut self, table: &Arc<Table>, late: &[usize], old: &[Value], new: &[Value]) {
+        for &number in late {
+            let columns = &table.secondary[number];
+            if columns.iter().any(|column| old[column.position] != new[column.position]) {
+                let key = columns.iter().map(|column| new[column.position].clone()).collect();
+                self.note(Check::unique(table.clone(), number, key));
+            }
+        }
+    }
+
+    /// Whether it is looked at when the transaction is done.
+    pub(crate) fn waits(&self, check: &Check) -> bool {
+        match check {
+            Check::Reference(reference) => {
+                let desc = &reference.key.desc;
+                reference.may_wait() && desc.deferrable && self.context.is_deferred(&desc.name, desc.deferred)
+            }
+            Check::Unique(unique) => {
+                let desc = &unique.table.desc.indexes[unique.index];
+                let deferred = desc.deferrable == Some(scaledb_catalog::Initially::Deferred);
+                self.context.is_deferred(&desc.name, deferred)
+            }
+        }
+    }
+
+    /// Looks at something at once.
+    ///
+    /// # Errors
+    /// 23503, 23505.
+    pub(crate) fn check_now(&mut self, check: Option<Check>) -> Result<()> {
+        check.map_or(Ok(()), |check| self.check(&check, false))
+    }
+
+    /// Looks at what was noted.
+    pub(super) fn check_noted(&mut self) -> Result<()> {
+        // actions note further checks
+        let mut at = 0;
+        while at < self.after.len() {
+            let check = self.after[at].clone();
+            at += 1;
+            self.tick()?;
+            self.check(&check, false)?;
+        }
+        self.after.clear();
+        Ok(())
+    }
+
+    /// Looks at what waited for the end of the transaction.
+    ///
+    /// # Errors
+    /// 23503, 23505.
+    pub(crate) fn check_deferred<'c>(&mut self, checks: impl Iterator<Item = &'c Check>) -> Result<()> {
+        for check in checks {
+            self.tick()?;
+            self.check(check, true)?;
+        }
+        self.check_noted()
+    }
+
+    fn check(&mut self, check: &Check, late: bool) -> Result<()> {
+        match check {
+            Check::Reference(reference) => self.check_reference(reference, late),
+            Check::Unique(Unique { table, index, key }) => {
+                if !self.is_shared(table, *index, key.iter())? {
+                    return Ok(());
+                }
+                if !late && self.waits(check) {
+                    self.deferred.push(check.clone());
+                    return Ok(());
+                }
+                Err(self.taken_key(table, IndexRef::Secondary(*index), key.iter()))
+            }
+        }
+    }
+
+    /// Whether several rows have this key in a secondary index.
+    pub(crate) fn is_shared<'v>(
+        &mut self,
+        table: &Table,
+        index: usize,
+        values: impl Iterator<Item = &'v Value>,
+    ) -> Result<bool> {
+        let mut key = KeyBuf::new();
+        for (column, value) in table.secondary[index].iter().zip(values) {
+            codec::push_key(&mut key, table, column, value)?;
+        }
+        let mut end = key.clone();
+        let end = if end.next_prefix() { Some(end) } else { None };
+        let range = Range { start: &key, end: end.as_deref() };
+        let id = table.index_id(IndexRef::Secondary(index));
+        let mut rows = 0;
+        let none = Projection::existence();
+        let scanned = self.worker()?.scan(id, range, Order::Forward, &none, |_, _, _| {
+            rows += 1;
+            if rows > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        scanned.map_err(|error| self.context.engine_error(error))?;
+        Ok(rows > 1)
+    }
+}
