@@ -6,7 +6,7 @@ use crate::output::say;
 use scaledb_acc::{Acc, Durability, Recovered};
 use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
-use scaledb_log::disk::RealDisk;
+use scaledb_log::disk::{RealDisk, Submission};
 use scaledb_server::{Config, EngineKind, Handle, Server, Sql};
 use scaledb_sql::{Database, Supervisor};
 use scaledb_sync::Arc;
@@ -160,6 +160,11 @@ where
     Database<E>: Send + Sync,
 {
     database.set_max_query_memory(config.max_query_memory);
+    if let Some(directory) = config.temporary() {
+        let wrong = |error| format!("{}: {error}", directory.display());
+        let disk = RealDisk::open_with(&directory, Submission::Cached).map_err(wrong)?;
+        database.set_temporary_files(Arc::new(disk), config.max_temp_bytes).map_err(wrong)?;
+    }
     // taken before there are clients: a signal from here on ends in order
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     let server = Server::start(config.clone(), Sql::new(database.clone()).of_server(&config))?;

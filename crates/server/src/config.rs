@@ -52,6 +52,11 @@ pub struct Config {
     pub max_message_bytes: usize,
     /// Bytes that the statements of all sessions may use together for sorts, groups, joins, cursors and bound values.
     pub max_query_memory: usize,
+    /// Where statements put rows that do not fit it, a directory for nothing else. Without it, one in the directory of
+    /// the data; for a database in memory, none: such statements fail.
+    pub temp_directory: Option<PathBuf>,
+    /// Bytes that may lie there at a time, those of all sessions together.
+    pub max_temp_bytes: u64,
     /// How long a client may take to prove who it is.
     #[serde(with = "seconds")]
     pub authentication_timeout: Duration,
@@ -120,6 +125,8 @@ impl Default for Config {
             max_unauthenticated: 200,
             max_message_bytes: 64 << 20,
             max_query_memory: default_query_memory(),
+            temp_directory: None,
+            max_temp_bytes: 16 << 30,
             authentication_timeout: Duration::from_secs(60),
             write_timeout: Duration::from_secs(60),
             statement_timeout: Duration::ZERO,
@@ -189,11 +196,18 @@ impl Config {
         })?;
         let directory = path.parent().unwrap_or(Path::new(""));
         config.data = config.data.map(|data| directory.join(data));
+        config.temp_directory = config.temp_directory.map(|temporary| directory.join(temporary));
         if let Some(tls) = &mut config.tls {
             tls.certificate = directory.join(&tls.certificate);
             tls.key = directory.join(&tls.key);
         }
         Ok(config)
+    }
+
+    /// Where statements put rows that do not fit their memory, if there is such a place.
+    pub fn temporary(&self) -> Option<PathBuf> {
+        let beside = || self.data.as_ref().map(|data| data.join("temporary"));
+        self.temp_directory.clone().or_else(beside)
     }
 
     /// The rules, or those that hold when there are none.

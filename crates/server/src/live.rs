@@ -81,6 +81,8 @@ impl Live {
             ("socket", then.socket != config.socket),
             ("metrics", then.metrics != config.metrics),
             ("max_query_memory", then.max_query_memory != config.max_query_memory),
+            ("temp_directory", then.temp_directory != config.temp_directory),
+            ("max_temp_bytes", then.max_temp_bytes != config.max_temp_bytes),
             ("shutdown_grace", then.shutdown_grace != config.shutdown_grace),
         ];
         Ok(differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect())

@@ -9,12 +9,14 @@ use crate::sequence::{Sequences, store_error};
 use crate::session::Session;
 use crate::statistics::{Source, Statistics, TableStatistics};
 use crate::supervisor::Supervisor;
+use crate::temporary::Temporary;
 use crate::trace::Trace;
 use crate::workers::Workers;
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::{Catalog, Store};
 use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
 use scaledb_locks::Locks;
+use scaledb_log::disk::Disk;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
@@ -60,6 +62,8 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) locks: Arc<Locks>,
     /// What statements use, and what sessions keep of them.
     pub(crate) memory: Arc<Budget>,
+    /// Where rows go that do not fit, if there is a place.
+    pub(crate) temporary: OnceLock<Temporary>,
     current: Mutex<Arc<Catalog>>,
     /// The version of `current`: read at each begin, written by DDL only.
     version: AtomicU64,
@@ -102,6 +106,7 @@ impl<E: Engine> Database<E> {
             gate: Gate::default(),
             locks: Arc::default(),
             memory: Arc::default(),
+            temporary: OnceLock::new(),
             version: AtomicU64::new(catalog.version),
             changed_at: AtomicU64::new(0),
             commits: engine.orders_at_begin().then(|| AtomicU64::new(0)),
@@ -133,6 +138,17 @@ impl<E: Engine> Database<E> {
     /// Bytes that statements use of it.
     pub fn query_memory(&self) -> usize {
         self.shared.memory.used()
+    }
+
+    /// Gives statements a directory for rows that do not fit their memory: sorts go on there instead of failing with
+    /// 53200. At most `limit` bytes lie there at a time, those of all sessions together. The directory is for nothing
+    /// else; what an earlier process has left there is removed. The first one stays.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn set_temporary_files(&self, disk: Arc<dyn Disk>, limit: u64) -> std::io::Result<()> {
+        let _ = self.shared.temporary.set(Temporary::new(disk, limit)?);
+        Ok(())
     }
 
     /// How often statements were run again after conflicts that no client has heard of.

@@ -30,6 +30,7 @@ mod session;
 mod statistics;
 mod supervisor;
 mod system;
+mod temporary;
 mod trace;
 mod workers;
 

@@ -2,6 +2,14 @@
 //!
 //! A run takes from the database's budget in steps, so that the counter that all sessions share is seldom touched. What
 //! outlives a run (the rows of a cursor, values bound to a portal, texts of prepared statements) is reserved by itself.
+//!
+//! ```text
+//! rows of a statement      0 ............ 3/4 .... 1 ........
+//!                          as they come   │        │
+//!    operators that spill  write files ◄──┘        │   but each may have its share, whatever the others use
+//!    others                fail with 53200 ◄───────┘
+//! 1 = half of the budget, or work_mem if that is more
+//! ```
 
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
 use scaledb_types::{Result, SqlError, SqlState};
@@ -52,6 +60,14 @@ impl Budget {
         })
     }
 
+    /// Takes bytes, if an eighth of the budget is still there afterwards: for those who can do with less.
+    fn take_some(&self, bytes: usize) -> bool {
+        let limit = self.limit.load(Ordering::Relaxed); // a bound, and nothing is published by it
+        let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= limit - limit / 8);
+        // a count: the memory itself is the allocator's
+        self.used.try_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
     /// What one statement may use of it for rows.
     fn half(&self) -> usize {
         self.limit.load(Ordering::Relaxed) / 2 // a bound, and nothing is published by it
@@ -97,6 +113,8 @@ pub(crate) struct Memory<'b> {
     budget: &'b Arc<Budget>,
     /// What was taken from the budget: at least `used` less a step.
     reserved: usize,
+    /// Operators that can do so write rows to files rather than fail.
+    spills: bool,
 }
 
 /// What was in use when an attempt began.
@@ -109,8 +127,8 @@ pub(crate) struct Mark {
 
 impl<'b> Memory<'b> {
     /// Of a run that may use `limit` bytes.
-    pub(crate) fn new(budget: &'b Arc<Budget>, limit: usize) -> Self {
-        Self { used: 0, rows: 0, limit, budget, reserved: 0 }
+    pub(crate) fn new(budget: &'b Arc<Budget>, limit: usize, spills: bool) -> Self {
+        Self { used: 0, rows: 0, limit, budget, reserved: 0, spills }
     }
 
     /// Takes memory.
@@ -138,6 +156,69 @@ impl<'b> Memory<'b> {
         if self.used > self.limit && self.used > self.budget.half() {
             return Err(self.too_large());
         }
+        if self.used > self.reserved + STEP { self.reserve() } else { Ok(()) }
+    }
+
+    /// Takes memory for rows of an operator that holds `held` bytes and can write them to a file. False, and nothing is
+    /// taken, if it should do so: there is room for these then.
+    ///
+    /// # Errors
+    /// 53200: there are no files, or nothing that could be written.
+    #[inline]
+    pub(crate) fn take_or_spill(&mut self, bytes: usize, held: usize) -> Result<bool> {
+        self.used += bytes;
+        self.rows += bytes;
+        if self.used > self.limit && self.used > self.budget.half() / 4 * 3
+            || self.used > self.reserved + STEP
+        {
+            return self.take_slowly(bytes, held);
+        }
+        Ok(true)
+    }
+
+    #[cold]
+    fn take_slowly(&mut self, bytes: usize, held: usize) -> Result<bool> {
+        self.used -= bytes;
+        self.rows -= bytes;
+        if !self.spills {
+            return self.take_rows(bytes).map(|()| true);
+        }
+        if held + bytes <= self.share() {
+            return self.take_share(bytes).map(|()| true);
+        }
+        if held == 0 {
+            return self.take_rows(bytes).map(|()| true);
+        }
+        let used = self.used + bytes;
+        if used > self.limit && used > self.budget.half() / 4 * 3 {
+            return Ok(false);
+        }
+        if used > self.reserved + STEP {
+            let missing = (used - self.reserved).next_multiple_of(STEP);
+            if !self.budget.take_some(missing) {
+                return Ok(false);
+            }
+            self.reserved += missing;
+        }
+        self.used = used;
+        self.rows += bytes;
+        Ok(true)
+    }
+
+    /// What an operator that writes files may have in any case.
+    pub(crate) fn share(&self) -> usize {
+        const LEAST: usize = 64 << 10;
+        let half = self.budget.half();
+        (self.limit.max(half) / 16).min(half / 4).max(LEAST)
+    }
+
+    /// Takes memory that belongs to an operator's share.
+    ///
+    /// # Errors
+    /// 53200: the statements of all sessions have left none.
+    pub(crate) fn take_share(&mut self, bytes: usize) -> Result<()> {
+        self.used += bytes;
+        self.rows += bytes;
         if self.used > self.reserved + STEP { self.reserve() } else { Ok(()) }
     }
 
@@ -192,7 +273,7 @@ impl<'b> Memory<'b> {
             "the statement needs more than {most} kB for rows that it sorts, groups, joins or changes"
         );
         SqlError::new(SqlState::OUT_OF_MEMORY, what)
-            .hint("Raise max_query_memory, add an index that gives the order, or restrict the rows.")
+            .hint("Raise max_query_memory, set temp_directory, add an index that gives the order, or restrict the rows.")
     }
 
     #[cold]
@@ -221,9 +302,9 @@ mod tests {
     fn what_a_run_takes_is_given_back_at_its_end() {
         let budget = Arc::new(Budget::default());
         budget.set_limit(4 * STEP);
-        let mut one = Memory::new(&budget, usize::MAX);
+        let mut one = Memory::new(&budget, usize::MAX, false);
         one.take(3 * STEP).unwrap();
-        let mut other = Memory::new(&budget, usize::MAX);
+        let mut other = Memory::new(&budget, usize::MAX, false);
         assert_eq!(other.take(3 * STEP).unwrap_err().code(), SqlState::OUT_OF_MEMORY);
         let kept = one.keep(STEP).unwrap();
         drop((one, other));
@@ -236,18 +317,18 @@ mod tests {
     fn rows_may_take_half_of_the_budget() {
         let budget = Arc::new(Budget::default());
         budget.set_limit(8 * STEP);
-        let mut memory = Memory::new(&budget, 100);
+        let mut memory = Memory::new(&budget, 100, false);
         memory.take_rows(4 * STEP).unwrap();
         assert_eq!(memory.take_rows(1).unwrap_err().code(), SqlState::OUT_OF_MEMORY);
         // a limit that is larger counts
-        let mut memory = Memory::new(&budget, 6 * STEP);
+        let mut memory = Memory::new(&budget, 6 * STEP, false);
         assert_eq!(memory.take_rows(5 * STEP).unwrap_err().code(), SqlState::OUT_OF_MEMORY);
     }
 
     #[test]
     fn a_run_has_a_limit_of_its_own() {
         let budget = Arc::new(Budget::default());
-        let mut memory = Memory::new(&budget, 100);
+        let mut memory = Memory::new(&budget, 100, false);
         memory.take(60).unwrap();
         memory.give(30);
         memory.take(70).unwrap();
@@ -258,7 +339,7 @@ mod tests {
     #[test]
     fn an_attempt_that_fails_gives_back_all_but_what_is_held() {
         let budget = Arc::new(Budget::default());
-        let mut memory = Memory::new(&budget, 100);
+        let mut memory = Memory::new(&budget, 100, false);
         memory.take(40).unwrap();
         memory.take_rows(1000).unwrap();
         let mark = memory.mark(1000);
@@ -271,12 +352,47 @@ mod tests {
         memory.take(60).unwrap();
         assert!(memory.take(1).is_err());
         // rows that others have let go in the meantime are given back once
-        let mut memory = Memory::new(&budget, 100);
+        let mut memory = Memory::new(&budget, 100, false);
         memory.take_rows(1000).unwrap();
         let mark = memory.mark(1000);
         memory.take_rows(500).unwrap();
         memory.give(1000);
         memory.back_to(mark, 0);
         assert_eq!((memory.used, memory.rows), (0, 0));
+    }
+
+    #[test]
+    fn who_can_write_files_is_told_to_before_others_fail() {
+        let budget = Arc::new(Budget::default());
+        budget.set_limit(32 * STEP);
+        let mut memory = Memory::new(&budget, 100, true);
+        let mut held = 0;
+        while memory.take_or_spill(STEP / 4, held).unwrap() {
+            held += STEP / 4;
+        }
+        assert_eq!(held, 12 * STEP);
+        memory.take_rows(4 * STEP).unwrap();
+        // the share of another operator is there even so
+        assert!(memory.take_or_spill(STEP, 0).unwrap());
+        assert!(!memory.take_or_spill(1, STEP).unwrap());
+        // without files it is as for all rows
+        let mut memory = Memory::new(&budget, 100, false);
+        assert!(memory.take_or_spill(15 * STEP, 0).unwrap());
+        assert_eq!(memory.take_or_spill(2 * STEP, 15 * STEP).unwrap_err().code(), SqlState::OUT_OF_MEMORY);
+    }
+
+    #[test]
+    fn who_can_write_files_leaves_some_of_the_budget_to_others() {
+        let budget = Arc::new(Budget::default());
+        budget.set_limit(32 * STEP);
+        let mut other = Memory::new(&budget, usize::MAX, true);
+        other.take_rows(20 * STEP).unwrap();
+        let mut memory = Memory::new(&budget, usize::MAX, true);
+        let mut held = 0;
+        while memory.take_or_spill(STEP, held).unwrap() {
+            held += STEP;
+        }
+        assert!(budget.used() <= 28 * STEP && held >= 8 * STEP, "{held}");
+        Memory::new(&budget, usize::MAX, true).take_share(3 * STEP).unwrap();
     }
 }

@@ -32,6 +32,7 @@ mod interval_text;
 pub mod json;
 pub mod numeric;
 pub mod storage;
+mod tagged;
 mod text;
 pub mod ty;
 mod typename;

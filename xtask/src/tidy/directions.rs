@@ -50,8 +50,8 @@ const CRATES: &[Crate] = &[
     ], CHECKERS),
     row("scaledb-sql", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-types",
-        "scaledb-catalog", "scaledb-locks",
-    ], &["scaledb-acc", "scaledb-cicada", "scaledb-log", "scaledb-verify"]),
+        "scaledb-catalog", "scaledb-locks", "scaledb-log",
+    ], &["scaledb-acc", "scaledb-cicada", "scaledb-verify"]),
     row("scaledb", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
         "scaledb-acc", "scaledb-cicada", "scaledb-types", "scaledb-catalog", "scaledb-sql",

@@ -17,6 +17,7 @@ mod references;
 pub(crate) mod scan;
 pub(crate) mod sets;
 pub(crate) mod sort;
+pub(crate) mod spill;
 pub(crate) mod subquery;
 pub(crate) mod window;
 
@@ -155,7 +156,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             kept: (0..keeps).map(|_| None).collect(),
             ctes: (0..keeps).map(|_| None).collect(),
             rounds: 0,
-            memory: Memory::new(context.budget, context.memory_limit),
+            memory: Memory::new(context.budget, context.memory_limit, context.temporary.exists()),
             parts: None,
             affected: 0,
             after: Vec::new(),

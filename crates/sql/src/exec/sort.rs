@@ -1,5 +1,6 @@
 //! Sorting, duplicates, set operations.
 
+use super::spill::{Sortable, Sorter};
 use super::{Exec, Flow, Next, row_weight};
 use crate::plan::expr::Expr;
 use crate::plan::{Node, SetKind, Slot, SortKey};
@@ -7,9 +8,6 @@ use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
-
-/// Values that are kept.
-type Kept = Box<[Value]>;
 
 /// The order of two rows of keys.
 pub(crate) fn order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
@@ -31,7 +29,8 @@ pub(crate) fn order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
-    /// Sorts the rows of an input; with a limit, keeps no more of them than about twice that.
+    /// Sorts the rows of an input; with a limit, keeps no more of them than about twice that. What does not fit its
+    /// memory goes to temporary files, if there are such.
     pub(super) fn sort(
         &mut self,
         input: &Node,
@@ -40,9 +39,10 @@ impl<'a, W: Worker> Exec<'a, W> {
         limit: Option<usize>,
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
-        let mut rows: Vec<(Kept, Kept)> = Vec::new();
+        let mut rows: Vec<Sortable> = Vec::new();
         let limit = limit.unwrap_or(usize::MAX);
         let mut weight = 0usize;
+        let mut external: Option<Sorter<'_, 'a>> = None;
         let _ = self.run(input, &mut |exec| {
             let mut key = Vec::with_capacity(keys.len());
             for part in keys {
@@ -50,7 +50,11 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             let row = exec.copy(carry);
             let bytes = row_weight(&key) + row_weight(&row);
-            exec.memory.take_rows(bytes)?;
+            if !exec.memory.take_or_spill(bytes, weight)? {
+                exec.sort_out(keys, carry, limit, &mut rows, &mut external)?;
+                exec.memory.give(std::mem::take(&mut weight));
+                exec.memory.take_or_spill(bytes, 0)?;
+            }
             weight += bytes;
             rows.push((key.into(), row));
             if limit < usize::MAX / 2 && rows.len() > limit * 2 + 64 {
@@ -63,6 +67,15 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             Ok(Flow::Continue(()))
         })?;
+        if external.is_some() {
+            self.sort_out(keys, carry, limit, &mut rows, &mut external)?;
+            self.memory.give(weight);
+            drop(rows);
+            return match external {
+                Some(external) => self.merged(external, keys.len(), carry, next),
+                None => Ok(Flow::Continue(())),
+            };
+        }
         rows.sort_by(|a, b| order(keys, &a.0, &b.0));
         let mut flow = Flow::Continue(());
         for (_, row) in rows {
@@ -76,6 +89,50 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
         }
         self.memory.give(weight);
+        Ok(flow)
+    }
+
+    /// Sorts rows that have found no room, and writes them to a file.
+    #[cold]
+    fn sort_out<'k>(
+        &mut self,
+        keys: &'k [SortKey],
+        carry: &[Slot],
+        limit: usize,
+        rows: &mut Vec<Sortable>,
+        external: &mut Option<Sorter<'k, 'a>>,
+    ) -> Result<()> {
+        rows.sort_by(|a, b| order(keys, &a.0, &b.0));
+        rows.truncate(limit);
+        let sorter = match external {
+            Some(sorter) => sorter,
+            None => external.insert(Sorter::new(self.context, keys, keys.len() + carry.len())?),
+        };
+        sorter.add_run(rows)?;
+        rows.clear();
+        Ok(())
+    }
+
+    /// Calls `next` with rows that lie in a file, in order.
+    fn merged(
+        &mut self,
+        sorter: Sorter<'_, 'a>,
+        keys: usize,
+        carry: &[Slot],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        let mut rows = sorter.merge(&mut self.memory)?;
+        let mut flow = Flow::Continue(());
+        while flow.is_continue()
+            && let Some(mut row) = rows.next()?
+        {
+            self.tick()?;
+            for (&slot, value) in carry.iter().zip(&mut row[keys..]) {
+                self.frame[slot] = std::mem::take(value);
+            }
+            flow = next(self)?;
+        }
+        self.memory.give(rows.taken());
         Ok(flow)
     }
 

@@ -6,6 +6,7 @@ use crate::functions::SessionFn;
 use crate::memory::Budget;
 use crate::plan::ForeignKey;
 use crate::session::cancel::Cancel;
+use crate::temporary::Allowance;
 use crate::trace::Number;
 use crate::workers::SPARED;
 use scaledb_base::limits::MAX_WORKERS;
@@ -73,6 +74,8 @@ pub(crate) struct Context<'a> {
     pub(crate) budget: &'a Arc<Budget>,
     /// Bytes for sorts, groups and kept rows.
     pub(crate) memory_limit: usize,
+    /// Where rows go that do not fit.
+    pub(crate) temporary: Allowance<'a>,
     pub(crate) cancel: &'a Cancel,
     pub(crate) deadline: Option<Instant>,
     pub(crate) host: &'a dyn Host,

@@ -70,6 +70,8 @@ pub struct Session<E: Engine> {
     lock_timeout: Option<Duration>,
     /// `work_mem`, in bytes.
     work_mem: usize,
+    /// `temp_file_limit`, in bytes, if there is one.
+    temp_file_limit: Option<u64>,
     worker: Option<Box<E::Worker>>,
     place: Arc<Place<E::Worker>>,
     flag: Arc<Flag>,
@@ -113,6 +115,7 @@ impl<E: Engine> Session<E> {
             statement_timeout: None,
             lock_timeout: None,
             work_mem: 0,
+            temp_file_limit: None,
             worker: None,
             place,
             flag,
@@ -248,6 +251,8 @@ impl<E: Engine> Session<E> {
         let timeout = settings.amount("lock_timeout");
         self.lock_timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
         self.work_mem = (settings.amount("work_mem") as usize) << 10;
+        let limit = settings.get("temp_file_limit").is_ok_and(|limit| limit != settings::UNLIMITED);
+        self.temp_file_limit = limit.then(|| settings.amount("temp_file_limit").saturating_mul(1 << 10));
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         let parts = ["search_path", "timezone", "datestyle", "intervalstyle"].map(get);
         let key = parts.join("\n");

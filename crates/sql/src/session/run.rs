@@ -12,6 +12,7 @@ use crate::memory::Reservation;
 use crate::plan::cache::{Action, Compiled, Held};
 use crate::plan::expr::Expr;
 use crate::plan::{Kind, Plan};
+use crate::temporary::Allowance;
 use scaledb_engine::{Engine, Worker};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::cell::Cell;
@@ -62,6 +63,7 @@ impl<E: Engine> Session<E> {
             env: &self.env,
             budget: &self.state.shared.memory,
             memory_limit: self.work_mem,
+            temporary: Allowance::new(self.state.shared.temporary.get(), self.temp_file_limit),
             cancel: &self.cancel,
             deadline: self.statement_timeout.map(|timeout| Instant::now() + timeout),
             host: &self.state,

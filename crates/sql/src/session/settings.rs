@@ -3,6 +3,9 @@
 use scaledb_types::{Result, SqlError, SqlState};
 use std::collections::HashMap;
 
+/// What stands for no limit.
+pub(crate) const UNLIMITED: &str = "-1";
+
 /// What a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
@@ -13,6 +16,8 @@ enum Takes {
     Milliseconds,
     /// An amount of memory in kilobytes, units allowed.
     Kilobytes,
+    /// The same, or [`UNLIMITED`].
+    KilobytesOrAny,
     OneOf(&'static [&'static str]),
     /// It cannot be set.
     Nothing,
@@ -111,6 +116,7 @@ const KNOWN: &[Known] = &[
     known("synchronize_seqscans", "on", Takes::Bool),
     known("synchronous_commit", "on", Takes::OneOf(&["on", "off", "local", "remote_write", "remote_apply"])),
     known("temp_buffers", "8MB", Takes::Kilobytes),
+    known("temp_file_limit", UNLIMITED, Takes::KilobytesOrAny),
     known("transaction_deferrable", "off", Takes::Bool),
     known("transaction_isolation", "serializable", LEVELS),
     known("transaction_read_only", "off", Takes::Bool),
@@ -125,8 +131,8 @@ const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
     "standard_conforming_strings", "timezone", "bytea_output", "client_min_messages", "compat_ignore_privileges",
     "default_transaction_isolation", "extra_float_digits", "idle_in_transaction_session_timeout", "lock_timeout",
-    "search_path", "statement_timeout", "synchronous_commit", "transaction_deferrable", "transaction_isolation",
-    "transaction_read_only", "work_mem",
+    "search_path", "statement_timeout", "synchronous_commit", "temp_file_limit", "transaction_deferrable",
+    "transaction_isolation", "transaction_read_only", "work_mem",
 ];
 
 fn find(name: &str) -> Option<&'static Known> {
@@ -192,7 +198,8 @@ impl Settings {
 
     /// A duration in milliseconds, or memory in kilobytes.
     pub(crate) fn amount(&self, name: &str) -> u64 {
-        self.get(name).ok().and_then(|value| amount(value, name == "work_mem")).unwrap_or(0)
+        let memory = find(name).is_some_and(|known| known.takes != Takes::Milliseconds);
+        self.get(name).ok().and_then(|value| amount(value, memory)).unwrap_or(0)
     }
 
     /// The name as it is printed.
@@ -368,8 +375,9 @@ fn check(known: &Known, value: &str) -> Result<String> {
             }
             Ok(number.to_string())
         }
-        Takes::Milliseconds | Takes::Kilobytes => {
-            amount(&lower, known.takes == Takes::Kilobytes).ok_or_else(|| invalid(known, value))?;
+        Takes::KilobytesOrAny if lower == UNLIMITED => Ok(lower),
+        Takes::Milliseconds | Takes::Kilobytes | Takes::KilobytesOrAny => {
+            amount(&lower, known.takes != Takes::Milliseconds).ok_or_else(|| invalid(known, value))?;
             Ok(value.trim().to_owned())
         }
         Takes::OneOf(words) => {

@@ -512,6 +512,14 @@ impl<E: Engine> Host for State<E> {
             count("transactions rolled back", stats.rollbacks),
             count("statements run again", self.shared.retries.load(Ordering::Relaxed)), // a statistic
         ];
+        if let Some(temporary) = self.shared.temporary.get() {
+            let (files, bytes, now) = temporary.counts();
+            counters.extend([
+                count("temporary files", files),
+                count("bytes written to temporary files", bytes),
+                count("bytes in temporary files now", now),
+            ]);
+        }
         let kinds = ConflictKind::ALL.iter().zip(stats.conflicts);
         counters.extend(kinds.map(|(kind, value)| count(&format!("conflicts: {}", kind.name()), value)));
         counters

@@ -15,3 +15,4 @@ mod messages;
 mod random;
 mod serial;
 mod slt;
+mod spill;

@@ -1,0 +1,19 @@
+//! Rows in temporary files, for operators that have more of them than memory.
+//!
+//! ```text
+//! file      run | run | ...           a run: rows one behind the other, as they were pushed
+//! row       length of the rest (4) | its values, as they say themselves (scaledb_types::Value::write_tagged)
+//! ```
+//!
+//! Files are written and read in pieces of [`BUFFER`] bytes; what is read is not trusted.
+
+mod merge;
+mod rows;
+
+pub(crate) use merge::{Sortable, Sorter};
+use rows::{Reader, Writer};
+
+/// Bytes that are written or read at once.
+const BUFFER: usize = 32 << 10;
+/// Rows that are written without a look at whether the statement was cancelled.
+const CHECK: usize = 256;

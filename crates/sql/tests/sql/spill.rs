@@ -1,0 +1,316 @@
+//! Rows that do not fit their memory lie in temporary files: the same rows come out, errors are clean, and nothing is
+//! left behind.
+
+use super::common::*;
+use scaledb_engine::Engine;
+use scaledb_log::disk::{Disk, File, RealDisk, Submission};
+use scaledb_sql::{Database, Session};
+use scaledb_sync::atomic::{AtomicU64, Ordering::SeqCst};
+use scaledb_sync::lock::Mutex;
+use std::collections::HashMap;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+/// What goes wrong with files in memory, and when.
+#[derive(Debug, Default)]
+struct Faults {
+    /// Bytes that there is room for; 0 is no bound.
+    room: AtomicU64,
+    written: AtomicU64,
+    /// What a write says when there is no room.
+    error: Mutex<Option<ErrorKind>>,
+    /// Reads fail.
+    unreadable: AtomicU64,
+    /// Every so many bytes that are read, one is another; 0 is never.
+    flips: AtomicU64,
+}
+
+/// Files in memory.
+#[derive(Debug, Default)]
+struct InMemory {
+    files: Mutex<HashMap<String, Arc<Mutex<Vec<u8>>>>>,
+    faults: Arc<Faults>,
+}
+
+#[derive(Debug)]
+struct InMemoryFile {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    faults: Arc<Faults>,
+}
+
+impl Disk for InMemory {
+    fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        self.files.lock().insert(name.to_owned(), bytes.clone());
+        Ok(Box::new(InMemoryFile { bytes, faults: self.faults.clone() }))
+    }
+
+    fn open(&self, _: &str) -> io::Result<Box<dyn File>> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        Ok(self.files.lock().keys().cloned().collect())
+    }
+
+    fn rename(&self, _: &str, _: &str) -> io::Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let removed = self.files.lock().remove(name);
+        removed.map(drop).ok_or_else(|| ErrorKind::NotFound.into())
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn lock(&self, _: &str) -> io::Result<Box<dyn Send + Sync>> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    fn describe(&self) -> String {
+        "memory".to_owned()
+    }
+}
+
+impl File for InMemoryFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.bytes.lock().len() as u64)
+    }
+
+    fn read_at(&self, to: &mut [u8], offset: u64) -> io::Result<()> {
+        if self.faults.unreadable.load(SeqCst) > 0 {
+            return Err(io::Error::other("a bad sector"));
+        }
+        let bytes = self.bytes.lock();
+        let from = offset as usize..offset as usize + to.len();
+        to.copy_from_slice(bytes.get(from).ok_or(ErrorKind::UnexpectedEof)?);
+        let every = self.faults.flips.load(SeqCst) as usize;
+        if every > 0 {
+            to.iter_mut().step_by(every).for_each(|byte| *byte ^= 0x55);
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, from: &[u8], offset: u64) -> io::Result<()> {
+        let room = self.faults.room.load(SeqCst);
+        if room > 0 && self.faults.written.fetch_add(from.len() as u64, SeqCst) >= room {
+            return Err(self.faults.error.lock().unwrap_or(ErrorKind::StorageFull).into());
+        }
+        let mut bytes = self.bytes.lock();
+        let end = offset as usize + from.len();
+        if bytes.len() < end {
+            bytes.resize(end, 0);
+        }
+        bytes[offset as usize..end].copy_from_slice(from);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_len(&self, _: u64) -> io::Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+}
+
+/// Gives a database temporary files and, once it has rows, very little memory.
+fn small<E: Engine>(db: &Database<E>) -> Arc<Faults> {
+    small_with(db, u64::MAX)
+}
+
+fn small_with<E: Engine>(db: &Database<E>, limit: u64) -> Arc<Faults> {
+    ok(&mut session(db), ROWS);
+    let disk = Arc::new(InMemory::default());
+    let faults = disk.faults.clone();
+    // something an earlier process has left behind, and something that is not ours
+    disk.create("rows-1-2-3").unwrap();
+    disk.create("lost").unwrap();
+    db.set_temporary_files(disk.clone(), limit).unwrap();
+    assert_eq!(disk.list().unwrap(), ["lost"]);
+    db.set_max_query_memory(1 << 20);
+    faults
+}
+
+fn small_session<E: Engine>(db: &Database<E>) -> Session<E> {
+    let mut s = session(db);
+    ok(&mut s, "set work_mem = '128kB'");
+    s
+}
+
+fn counter<E: Engine>(s: &mut Session<E>, name: &str) -> u64 {
+    let sql = format!("select value from scaledb_counters where name = '{name}'");
+    text(s, &sql).parse().unwrap()
+}
+
+/// Rows of all types, NULLs and equal ones among them, in no order.
+const ROWS: &str = "create table t (id int primary key, a int, b text, c numeric, d float8, e timestamptz, f interval,
+    g int[], h jsonb, i bytea, j bool, k uuid);
+  insert into t select n, nullif((n * 7919) % 1000, 13), case when n % 11 = 0 then null else repeat(chr(97 + (n * 31) % 26), n % 60) end,
+    case when n % 13 = 0 then null when n % 17 = 0 then 'NaN' else ((n * 37) % 500)::numeric(20, 2) / 8 end,
+    case when n % 19 = 0 then 'nan' else ((n * 53) % 700) / 7.0 end,
+    '2020-01-01Z'::timestamptz + ((n * 101) % 400) * interval '1 hour', ((n * 11) % 90) * interval '1 day 3 hours',
+    array[n % 5, null, (n * 3) % 7], json_build_object('x', n % 9, 'y', array[n % 4])::text::jsonb, decode(md5((n % 300)::text), 'hex'),
+    n % 3 = 0, md5((n % 450)::text)::uuid
+  from generate_series(1, 2500) n";
+
+/// Runs each on a database with little memory, and on one with much.
+fn same_as_in_memory<E: Engine>(db: Database<E>, queries: &[&str]) {
+    small(&db);
+    let large = acc();
+    let (s, l) = (&mut small_session(&db), &mut session(&large));
+    ok(l, ROWS);
+    for sql in queries {
+        let before = counter(s, "temporary files");
+        let rows = ok(s, sql).rows;
+        assert!(counter(s, "temporary files") > before, "{sql}");
+        assert!(rows == ok(l, sql).rows, "{sql}");
+        assert_eq!(counter(s, "bytes in temporary files now"), 0, "{sql}");
+    }
+    assert_eq!(db.query_memory(), 0);
+}
+
+fn sorts_are_as_in_memory<E: Engine>(db: Database<E>) {
+    same_as_in_memory(
+        db,
+        &[
+            "select * from t order by a, id desc",
+            // equal rows stay as they were found
+            "select id, a, b from t order by a",
+            "select id, b from t order by b desc nulls last, j",
+            "select id, b, c from t order by c nulls first, b",
+            "select id, d, h from t order by d desc, e",
+            "select id, e, f, g from t order by f, g desc",
+            "select id, h from t order by h, id",
+            "select id, i, k from t order by k desc, i",
+            "select * from t order by id + a desc limit 2000 offset 200",
+            "select * from t order by j, e, id limit 2490",
+            "select distinct on (a) * from t order by a, id desc",
+            "select * from (select * from t order by b, id) x order by a, id",
+            "select a % 50 m, count(*), min(x.id) from (select * from t order by b, id offset 1) x group by m order by m",
+        ],
+    );
+}
+
+fn many_runs_are_merged_in_passes<E: Engine>(db: Database<E>) {
+    small(&db);
+    let s = &mut small_session(&db);
+    let sql = "select g, repeat('x', g % 10) from generate_series(25000, 1, -1) g order by g";
+    let rows = ok(s, sql).rows;
+    assert_eq!(rows.len(), 25_000);
+    for (number, row) in (1..).zip(&rows) {
+        assert_eq!(row[0].as_deref(), Some(number.to_string().as_str()));
+        assert_eq!(row[1].as_ref().map(String::len), Some(number % 10));
+    }
+    // one for the runs, and one for each pass
+    assert!(counter(s, "temporary files") > 2);
+    // long rows: each is more than an operator's share
+    ok(s, "set work_mem = '1MB'");
+    let sql = "select length(b) from (select repeat('x', 100000 + g) b, g from generate_series(1, 40) g) x order by g desc limit 3";
+    assert_eq!(text(s, sql), "100040 100039 100038");
+}
+
+fn failures_are_clean<E: Engine>(db: Database<E>) {
+    let faults = small(&db);
+    let s = &mut small_session(&db);
+    let sql = "select * from t order by a, id";
+    let rows = ok(s, sql).rows;
+    for (kind, code) in [
+        (ErrorKind::StorageFull, "53100"),
+        (ErrorKind::QuotaExceeded, "53100"),
+        (ErrorKind::PermissionDenied, "58030"),
+    ] {
+        *faults.error.lock() = Some(kind);
+        for room in [1, 100_000, 200_000] {
+            faults.written.store(0, SeqCst);
+            faults.room.store(room, SeqCst);
+            let error = failure(s, sql);
+            assert_eq!(error.code().as_str(), code, "{error:?}");
+            assert!(error.message().starts_with("could not write a temporary file in memory: "), "{error}");
+        }
+        faults.room.store(0, SeqCst);
+    }
+    faults.unreadable.store(1, SeqCst);
+    assert_eq!(code(s, sql), "58030");
+    faults.unreadable.store(0, SeqCst);
+    // whatever the file holds, it is read without harm
+    let mut refused = 0;
+    for every in [1, 2, 3, 5, 97, 4_099] {
+        faults.flips.store(every, SeqCst);
+        match run(s, sql) {
+            Ok(_) => {}
+            Err(error) => {
+                assert_eq!(error.code().as_str(), "XX001", "{error:?}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 3, "{refused}");
+    faults.flips.store(0, SeqCst);
+    assert!(ok(s, sql).rows == rows);
+    assert_eq!(counter(s, "bytes in temporary files now"), 0);
+}
+
+fn limits_of_files_are_kept<E: Engine>(db: Database<E>) {
+    small_with(&db, 2 << 20);
+    let s = &mut small_session(&db);
+    let sql = "select * from t order by a, id";
+    ok(s, sql);
+    ok(s, "set temp_file_limit = '200kB'");
+    let error = failure(s, sql);
+    assert_eq!(
+        (error.code().as_str(), error.message()),
+        ("53400", "temporary file size exceeds temp_file_limit (200kB)")
+    );
+    ok(s, "set temp_file_limit = 0");
+    assert_eq!(code(s, sql), "53400");
+    assert_eq!(text(s, "select count(*) from (select * from t order by a limit 10) x"), "10");
+    assert_eq!(code(s, "set temp_file_limit = '-2'"), "22023");
+    ok(s, "set temp_file_limit = -1");
+    ok(s, sql);
+    // all sessions together
+    let sql = "select * from generate_series(1, 300000) g order by g desc";
+    let error = failure(s, sql);
+    assert!(error.code().as_str() == "53400" && error.message().contains("max_temp_bytes"), "{error:?}");
+    assert_eq!(counter(s, "bytes in temporary files now"), 0);
+}
+
+fn a_statement_is_cancelled_while_it_writes<E: Engine>(db: Database<E>) {
+    small(&db);
+    let s = &mut small_session(&db);
+    ok(s, "set statement_timeout = '300ms'");
+    let before = counter(s, "temporary files");
+    assert_eq!(code(s, "select * from generate_series(1, 1000000000) g order by g desc"), "57014");
+    assert!(counter(s, "temporary files") > before);
+    assert_eq!(counter(s, "bytes in temporary files now"), 0);
+    assert_eq!(db.query_memory(), 0);
+}
+
+on_each_engine!(
+    sorts_are_as_in_memory,
+    many_runs_are_merged_in_passes,
+    failures_are_clean,
+    limits_of_files_are_kept,
+    a_statement_is_cancelled_while_it_writes,
+);
+
+#[test]
+fn files_have_no_names() {
+    let path = std::env::temp_dir().join(format!("scaledb-spill-{}", std::process::id()));
+    let disk = Arc::new(RealDisk::open_with(&path, Submission::Cached).unwrap());
+    let db = acc();
+    db.set_temporary_files(disk.clone(), u64::MAX).unwrap();
+    ok(&mut session(&db), ROWS);
+    db.set_max_query_memory(1 << 20);
+    let s = &mut small_session(&db);
+    // a subquery looks at the counters while the rows of the sort are read
+    let sql = "select a, (select value from scaledb_counters where name = 'bytes in temporary files now' and x.id > 0)
+        from (select * from t order by a, id offset 0) x limit 1";
+    let now = text(s, sql);
+    assert!(now.starts_with("0|") && now.len() > 5, "{now}");
+    assert!(disk.list().unwrap().is_empty());
+    std::fs::remove_dir(&path).unwrap();
+}
