@@ -71,7 +71,7 @@ impl Layout {
                 out.extend_from_slice(&value.to_le_bytes());
                 out.truncate(out.len() - 8 + length);
             } else {
-                let value = row.bytes(column);
+                let value = if self.places[column].is_tail() { row.tail() } else { row.bytes(column) };
                 varint::push(out, head(WHOLE));
                 if self.places[column].var {
                     varint::push(out, value.len() as u32);
@@ -180,7 +180,7 @@ impl Layout {
         let row_bytes = words.len() * 8;
         // the values tile the var area: no holes, no overlaps
         let mut slots: SmallVec<[(usize, usize); 8]> = (self.places.iter())
-            .filter(|place| place.var)
+            .filter(|place| place.has_slot())
             .map(|place| words[place.at as usize / 8])
             .map(|slot| ((slot & 0xFFFF_FFFF) as usize, ((slot >> 32) as usize).next_multiple_of(8)))
             .filter(|&slot| slot != (0, 0)) // empty
@@ -193,7 +193,7 @@ impl Layout {
             }
             end += len;
         }
-        if end != row_bytes {
+        if end != row_bytes && !self.has_tail() {
             return Err(Malformed);
         }
         Ok(())

@@ -186,8 +186,13 @@ impl<'a> RowMut<'a> {
         let at = place.at as usize;
         if place.var {
             assert!(self.loaded.has(column), "column {column} was not loaded: name it in the projection");
-            self.resize_var(column, v.len());
-            let from = self.slot(place).0;
+            let from = match place.is_tail() {
+                true => self.resize_tail(v.len()),
+                false => {
+                    self.resize_var(column, v.len());
+                    self.slot(place).0
+                }
+            };
             self.bytes()[from..from + v.len()].copy_from_slice(v);
         } else {
             let len = usize::from(place.len);
@@ -211,6 +216,24 @@ impl<'a> RowMut<'a> {
         self.bytes()[at..at + 8].copy_from_slice(&((len as u64) << 32 | from as u64).to_le_bytes());
     }
 
+    /// The end of what slots name.
+    fn end_of_slots(&self) -> usize {
+        if self.layout.has_tail() {
+            let bytes: &[u8] = bytemuck::cast_slice(&self.words[self.start..]);
+            self.layout.tail_at(|at| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes")))
+        } else {
+            (self.words.len() - self.start) * 8
+        }
+    }
+
+    /// Makes room for `len` bytes in the tail, all zero, and says where.
+    fn resize_tail(&mut self, len: usize) -> usize {
+        let at = self.end_of_slots();
+        self.words.truncate(self.start + at / 8);
+        self.words.resize(self.start + at / 8 + len.div_ceil(8), 0);
+        at
+    }
+
     /// Makes room for `len` bytes in a var column; its old bytes are lost.
     fn resize_var(&mut self, column: usize, len: usize) {
         let place = self.place(column);
@@ -218,7 +241,7 @@ impl<'a> RowMut<'a> {
         let (new_words, old_words) = (len.div_ceil(8), old.div_ceil(8));
         let mut at = from;
         if old == 0 {
-            at = (self.words.len() - self.start) * 8;
+            at = self.end_of_slots();
         }
         if new_words != old_words {
             let first = self.start + at / 8;
@@ -226,7 +249,7 @@ impl<'a> RowMut<'a> {
             let delta = (new_words as isize - old_words as isize) * 8;
             for other in 0..self.layout.places.len() {
                 let moved = self.layout.places[other];
-                if moved.var && other != column {
+                if moved.has_slot() && other != column {
                     let (from, len) = self.slot(moved);
                     if len > 0 && (from > at || old == 0 && from >= at) {
                         self.set_slot(moved, (from as isize + delta) as usize, len);

@@ -2,7 +2,7 @@
 
 use crate::projection::ColumnSet;
 use crate::schema::Column;
-use crate::types::Storage;
+use crate::types::{ColumnType, Storage};
 use scaledb_base::limits::MAX_GROUPS;
 
 /// A set of conflict groups, one bit each.
@@ -48,8 +48,9 @@ impl GroupSet {
 pub(crate) struct Place {
     /// Byte offset of the value, or of the slot of a var column.
     pub(crate) at: u32,
-    /// Bytes of the value; 8 for a slot.
+    /// Bytes of the value; 8 for a slot, 0 for a tail.
     pub(crate) len: u16,
+    /// In the var area.
     pub(crate) var: bool,
     pub(crate) group: u8,
     /// Byte offset and mask of the null bit; mask 0 if the column takes no NULL.
@@ -63,6 +64,17 @@ impl Place {
     pub(crate) fn is_integer(&self) -> bool {
         !self.var && matches!(self.len, 1 | 2 | 4 | 8)
     }
+
+    #[inline]
+    pub(crate) fn is_tail(&self) -> bool {
+        self.var && self.len == 0
+    }
+
+    /// Whether the fixed area has a slot that says where the value is.
+    #[inline]
+    pub(crate) fn has_slot(&self) -> bool {
+        self.var && self.len != 0
+    }
 }
 
 /// The byte layout of a table's rows.
@@ -71,7 +83,9 @@ pub struct Layout {
     pub(crate) places: Box<[Place]>,
     fixed_words: usize,
     groups: usize,
-    has_var: bool,
+    /// Columns of variable length.
+    vars: ColumnSet,
+    has_tail: bool,
 }
 
 impl Layout {
@@ -87,10 +101,12 @@ impl Layout {
                     let (len, var) = match column.ty.storage() {
                         Storage::Fixed(len) => (usize::from(len), false),
                         Storage::Var => (8, true),
+                        Storage::Tail => (0, true),
                     };
                     let own = [8, 4, 2, 1].into_iter().find(|a| len % a == 0).unwrap_or(1);
                     if usize::from(column.group) == group && own == align {
-                        *place = Place { at: at as u32, len: len as u16, var, group: group as u8, ..*place };
+                        let place_at = if len == 0 { 0 } else { at as u32 };
+                        *place = Place { at: place_at, len: len as u16, var, group: group as u8, ..*place };
                         at += len;
                     }
                 }
@@ -105,8 +121,23 @@ impl Layout {
             }
             at = (at + bit.div_ceil(8)).next_multiple_of(8);
         }
-        let has_var = places.iter().any(|p| p.var);
-        Self { places: places.into(), fixed_words: at / 8, groups, has_var }
+        let vars = (0..places.len()).filter(|&column| places[column].var).collect();
+        let has_tail = columns.iter().any(|column| column.ty == ColumnType::Tail);
+        Self { places: places.into(), fixed_words: at / 8, groups, vars, has_tail }
+    }
+
+    /// The offset of the tail: behind the last value of the var area. `slot` reads the slot at an offset.
+    #[inline]
+    pub(crate) fn tail_at(&self, slot: impl Fn(usize) -> u64) -> usize {
+        let slots = self.places.iter().filter(|place| place.has_slot()).map(|place| slot(place.at as usize));
+        let ends = slots.map(|slot| ((slot & 0xFFFF_FFFF) + (slot >> 32).next_multiple_of(8)) as usize);
+        ends.fold(self.fixed_words * 8, usize::max)
+    }
+
+    /// Whether rows may have words that no slot names.
+    #[inline]
+    pub(crate) fn has_tail(&self) -> bool {
+        self.has_tail
     }
 
     /// Words of the fixed area: the length of a row whose var columns are all empty.
@@ -124,7 +155,7 @@ impl Layout {
     /// Whether rows have a var area.
     #[inline]
     pub fn has_var(&self) -> bool {
-        self.has_var
+        !self.vars.is_empty()
     }
 
     /// Calls `f` with the words that hold the columns of `set`: values or slots, and null bits. A word may
@@ -156,7 +187,7 @@ impl Layout {
     /// Whether a column of `set` has variable length.
     #[inline]
     pub fn any_var(&self, set: ColumnSet) -> bool {
-        self.has_var && set.iter(self.places.len()).any(|c| self.places[c].var)
+        self.vars.overlaps(set)
     }
 
     /// The conflict group of a column.

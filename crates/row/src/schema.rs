@@ -169,6 +169,7 @@ impl Column {
             | (T::Uuid, Datum::Uuid(_)) => true,
             (T::Text(max), Datum::Text(v)) => v.len() <= max as usize,
             (T::Bytes(max), Datum::Bytes(v)) => v.len() <= max as usize,
+            (T::Tail, Datum::Bytes(_)) => true,
             (T::Fixed(n), Datum::Bytes(v)) => v.len() <= usize::from(n),
             _ => false,
         };
@@ -230,8 +231,14 @@ impl Schema {
             if usize::from(column.group) >= MAX_GROUPS {
                 return bad(format!("conflict groups are 0 to {}", MAX_GROUPS - 1));
             }
-            if column.group != 0 && matches!(column.ty, ColumnType::Text(_) | ColumnType::Bytes(_)) {
+            let var = matches!(column.ty, ColumnType::Text(_) | ColumnType::Bytes(_) | ColumnType::Tail);
+            if column.group != 0 && var {
                 return bad(format!("column {}: a column of variable length stays in group 0", column.name));
+            }
+            if column.ty == ColumnType::Tail
+                && (column.nullable || columns[..i].iter().any(|c| c.ty == ColumnType::Tail))
+            {
+                return bad(format!("column {}: a table has one tail, which takes no NULL", column.name));
             }
         }
         let layout = Layout::new(&columns);
@@ -254,6 +261,10 @@ impl Schema {
                     "key column {} is missing or stands twice",
                     part.column
                 )));
+            }
+            if self.columns[part.column].ty == ColumnType::Tail {
+                let what = format!("column {} is in no key: it is a tail", self.columns[part.column].name);
+                return Err(Error::BadDefinition(what));
             }
         }
         Ok(KeySpec::new(parts))

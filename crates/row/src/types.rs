@@ -31,6 +31,9 @@ pub enum ColumnType {
     Text(u32),
     /// Bytes, at most this many.
     Bytes(u32),
+    /// Whole words behind all else, which take nothing as long as there are none: room for what a table gets later.
+    /// Zeros fill up the last one. One column of a table at most, and of no key.
+    Tail,
 }
 
 /// How a type is stored.
@@ -40,6 +43,8 @@ pub(crate) enum Storage {
     Fixed(u16),
     /// In the var area, behind a slot in the fixed area.
     Var,
+    /// At the end of the var area, without a slot.
+    Tail,
 }
 
 impl ColumnType {
@@ -52,6 +57,7 @@ impl ColumnType {
             Self::Uuid => Storage::Fixed(16),
             Self::Fixed(n) => Storage::Fixed(n),
             Self::Text(_) | Self::Bytes(_) => Storage::Var,
+            Self::Tail => Storage::Tail,
         }
     }
 }
@@ -72,6 +78,7 @@ impl fmt::Display for ColumnType {
             Self::Fixed(n) => write!(f, "fixed({n})"),
             Self::Text(n) => write!(f, "text({n})"),
             Self::Bytes(n) => write!(f, "bytes({n})"),
+            Self::Tail => f.write_str("tail"),
         }
     }
 }
@@ -103,7 +110,7 @@ pub enum Datum<'a> {
     Uuid([u8; 16]),
     /// [`ColumnType::Text`].
     Text(&'a str),
-    /// [`ColumnType::Bytes`] and [`ColumnType::Fixed`].
+    /// [`ColumnType::Bytes`], [`ColumnType::Fixed`] and [`ColumnType::Tail`].
     Bytes(&'a [u8]),
 }
 

@@ -97,6 +97,7 @@ impl<'a> RowRef<'a> {
     #[inline]
     pub fn bytes(&self, column: usize) -> &'a [u8] {
         let place = self.place(column);
+        debug_assert!(!place.is_tail(), "column {column} is a tail");
         let at = place.at as usize;
         if place.var {
             let slot = u64::from_le_bytes(self.bytes[at..at + 8].try_into().expect("8 bytes"));
@@ -105,6 +106,13 @@ impl<'a> RowRef<'a> {
         } else {
             &self.bytes[at..at + usize::from(place.len)]
         }
+    }
+
+    /// The words of the tail, as bytes; none if the table has no tail.
+    #[inline]
+    pub fn tail(&self) -> &'a [u8] {
+        let slot = |at: usize| u64::from_le_bytes(self.bytes[at..at + 8].try_into().expect("8 bytes"));
+        self.bytes.get(self.layout.tail_at(slot)..).unwrap_or_default()
     }
 
     /// Text. Rows hold only what was valid when it was written, so an error means that the column is not
@@ -132,6 +140,7 @@ impl<'a> RowRef<'a> {
             ColumnType::Uuid => Datum::Uuid(self.fixed(column)),
             ColumnType::Fixed(_) | ColumnType::Bytes(_) => Datum::Bytes(self.bytes(column)),
             ColumnType::Text(_) => Datum::Text(self.text(column)),
+            ColumnType::Tail => Datum::Bytes(self.tail()),
         }
     }
 }

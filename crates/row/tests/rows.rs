@@ -16,6 +16,7 @@ fn schema() -> Schema {
             c("balance", ColumnType::Float8).group(1).nullable(),
             c("code", ColumnType::Fixed(3)),
             c("note", ColumnType::Text(100)),
+            c("rest", ColumnType::Tail),
         ],
         &[KeyPart::asc(0)],
     )
@@ -32,6 +33,14 @@ enum Set {
     Balance(Option<f64>),
     Code([u8; 3]),
     Note(String),
+    Rest(Vec<u8>),
+}
+
+/// Bytes as a tail has them.
+fn whole_words(bytes: &[u8]) -> Vec<u8> {
+    let mut words = bytes.to_vec();
+    words.resize(bytes.len().next_multiple_of(8), 0);
+    words
 }
 
 fn set() -> impl Strategy<Value = Set> {
@@ -44,6 +53,7 @@ fn set() -> impl Strategy<Value = Set> {
         prop::option::of(-1e9..1e9f64).prop_map(Set::Balance),
         any::<[u8; 3]>().prop_map(Set::Code),
         "[a-z]{0,30}".prop_map(Set::Note),
+        prop::collection::vec(any::<u8>(), 0..40).prop_map(Set::Rest),
     ]
 }
 
@@ -58,6 +68,7 @@ fn apply(schema: &Schema, row: &mut RowMut<'_>, sets: &[Set]) {
             Set::Balance(v) => row.set(schema, 5, (*v).into()),
             Set::Code(v) => row.set(schema, 6, v[..].into()),
             Set::Note(v) => row.set(schema, 7, v.as_str().into()),
+            Set::Rest(v) => row.set(schema, 8, v[..].into()),
         }
         .unwrap();
     }
@@ -71,6 +82,7 @@ proptest! {
         let schema = schema();
         let mut row = RowBuf::new(&schema);
         let mut model = (0i64, Some(false), Some(String::new()), 0i16, vec![], Some(0.0), [0; 3], String::new());
+        let mut rest = vec![];
         for s in &sets {
             let mut edit = row.edit(&schema);
             match s {
@@ -82,8 +94,10 @@ proptest! {
                 Set::Balance(v) => { edit.set(&schema, 5, (*v).into()).unwrap(); model.5 = *v; }
                 Set::Code(v) => { edit.set(&schema, 6, v[..].into()).unwrap(); model.6 = *v; }
                 Set::Note(v) => { edit.set(&schema, 7, v.as_str().into()).unwrap(); model.7 = v.clone(); }
+                Set::Rest(v) => { edit.set(&schema, 8, v[..].into()).unwrap(); rest = whole_words(v); }
             }
         }
+        let layout = schema.layout();
         let view = row.view(&schema);
         prop_assert_eq!(view.get(&schema, 0), Datum::Int8(model.0));
         prop_assert_eq!(view.get(&schema, 1), model.1.into());
@@ -93,8 +107,12 @@ proptest! {
         prop_assert_eq!(view.get(&schema, 5), model.5.into());
         prop_assert_eq!(view.get(&schema, 6), Datum::Bytes(&model.6));
         prop_assert_eq!(view.get(&schema, 7), Datum::Text(&model.7));
+        prop_assert_eq!(view.get(&schema, 8), Datum::Bytes(&rest));
+        let used = [model.2.as_deref().unwrap_or_default().len(), model.4.len(), model.7.len(), rest.len()];
+        let used: usize = used.iter().map(|len| len.div_ceil(8)).sum();
+        // a NULL keeps what the column had
+        prop_assert!(row.words().len() >= layout.fixed_words() + used);
         // the whole row through bytes
-        let layout = schema.layout();
         let (mut bytes, mut back) = (Vec::new(), Vec::new());
         layout.encode_row(row.words(), &mut bytes);
         prop_assert_eq!(layout.decode_row(&bytes, &mut back), Ok(()));
@@ -218,9 +236,30 @@ fn bad_values_are_typed_errors_and_change_nothing() {
 }
 
 #[test]
+fn a_tail_that_is_empty_takes_nothing() {
+    let columns = vec![Column::new("a", ColumnType::Int4), Column::new("b", ColumnType::Text(9))];
+    let without = Schema::new(columns.clone(), &[]).unwrap();
+    let columns = columns.into_iter().chain([Column::new("rest", ColumnType::Tail)]).collect();
+    let with = Schema::new(columns, &[]).unwrap();
+    let mut row = RowBuf::new(&with);
+    assert_eq!(row.words(), RowBuf::new(&without).words());
+    row.edit(&with).set_bytes(2, b"123456789");
+    assert_eq!(row.words().len(), without.layout().fixed_words() + 2);
+    row.edit(&with).set_bytes(1, b"text");
+    assert_eq!((row.view(&with).tail(), row.view(&with).text(1)), (&whole_words(b"123456789")[..], "text"));
+    row.edit(&with).set_bytes(2, b"");
+    assert_eq!((row.view(&with).tail(), row.view(&with).text(1)), (&b""[..], "text"));
+    row.edit(&with).set_bytes(1, b"");
+    assert_eq!(row.words(), RowBuf::new(&without).words());
+}
+
+#[test]
 fn bad_definitions_are_typed_errors() {
     let c = Column::new;
     for (columns, key) in [
+        (vec![c("a", ColumnType::Tail), c("b", ColumnType::Tail)], vec![]),
+        (vec![c("a", ColumnType::Tail).nullable()], vec![]),
+        (vec![c("a", ColumnType::Tail)], vec![KeyPart::asc(0)]),
         (vec![], vec![]),
         (vec![c("a", ColumnType::Int4), c("a", ColumnType::Int4)], vec![]),
         (vec![c("a", ColumnType::Int4).group(9)], vec![]),

@@ -110,5 +110,7 @@ fn read(reader: &mut KeyReader<'_>, column: &Column, part: &KeyPart) -> Result<V
         ColumnType::Fixed(len) => Value::Bytes(reader.fixed_bytes(usize::from(len), d)?),
         ColumnType::Text(_) => Value::Text(String::from_utf8(reader.bytes(d)?).map_err(|_| Malformed)?),
         ColumnType::Bytes(_) => Value::Bytes(reader.bytes(d)?),
+        // in no key
+        ColumnType::Tail => return Err(Malformed),
     })
 }
