@@ -101,6 +101,25 @@ pub struct CheckDesc {
     pub expression: String,
 }
 
+/// Where the engine's table has the columns, if they are not its first ones in their order: columns have come or gone
+/// since it was made, and no row was touched.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// The numbers of the columns that the engine's table was made with, in their order; some may have gone since.
+    pub columns: Vec<i16>,
+    /// The columns that were added since. Their values are in the tail of a row.
+    pub added: Vec<AddedColumn>,
+}
+
+/// A column that was added to a table without a change of its rows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddedColumn {
+    /// Its number.
+    pub attnum: i16,
+    /// What it has in rows whose tail does not say: the value's bytes; NULL if there are none.
+    pub missing: Option<Vec<u8>>,
+}
+
 /// What happens to the rows that refer to one that goes or changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Action {
@@ -151,11 +170,14 @@ pub struct TableDesc {
     pub schema: String,
     /// Its name.
     pub name: String,
-    /// Its columns; the engine's table has them in the same order.
+    /// Its columns. The engine's table has them in the same order, unless `placement` says otherwise.
     pub columns: Vec<ColumnDesc>,
+    /// Where the engine's table has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// The number of the next column.
     pub next_attnum: i16,
-    /// The name of the engine's table. Another one after each change of columns or indexes.
+    /// The name of the engine's table. Another one after each change that copies the rows.
     pub engine: String,
     /// The primary key.
     pub primary_key: Option<PrimaryKeyDesc>,
@@ -168,6 +190,14 @@ pub struct TableDesc {
 }
 
 impl TableDesc {
+    /// Where the engine's table has the columns.
+    pub fn placement(&self) -> Placement {
+        self.placement.clone().unwrap_or_else(|| Placement {
+            columns: self.columns.iter().map(|column| column.attnum).collect(),
+            added: Vec::new(),
+        })
+    }
+
     /// The position of the column called `name`.
     pub fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.name == name)

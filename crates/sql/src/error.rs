@@ -154,7 +154,7 @@ fn read(
         return Some("null".to_owned());
     }
     let d = if column.descending { Direction::Descending } else { Direction::Ascending };
-    if column.engine != column.position {
+    if column.separate {
         reader.bytes(d).ok()?;
         return Some("...".to_owned());
     }

@@ -50,6 +50,8 @@ pub(crate) struct TableStatistics {
 
 struct Entry {
     table: Arc<TableStatistics>,
+    /// The numbers of the columns: a table may get and lose some and stay the engine's table.
+    columns: Vec<i16>,
     gathered: Instant,
     took: Duration,
 }
@@ -60,11 +62,12 @@ pub(crate) struct Statistics(Mutex<HashMap<TableId, Entry>>);
 
 impl Statistics {
     /// What is known of a table, if it is not old.
-    fn known(&self, table: TableId) -> Option<Arc<TableStatistics>> {
+    fn known(&self, table: &Table) -> Option<Arc<TableStatistics>> {
         let entries = self.0.lock();
-        let entry = entries.get(&table)?;
+        let entry = entries.get(&table.info.id)?;
         let young = entry.gathered.elapsed() < YOUNG.max(entry.took * SHARE);
-        young.then(|| entry.table.clone())
+        let same = entry.columns.iter().copied().eq(numbers(table));
+        (young && same).then(|| entry.table.clone())
     }
 
     /// What is known of a table; gathered now, if it is missing or old. `None` if that is not possible.
@@ -73,7 +76,7 @@ impl Statistics {
         source: &Source<'_, E>,
         table: &Table,
     ) -> Option<Arc<TableStatistics>> {
-        self.known(table.info.id).or_else(|| self.gather(source, table))
+        self.known(table).or_else(|| self.gather(source, table))
     }
 
     /// Gathers the statistics of a table. What is known stays if that is not possible.
@@ -87,7 +90,8 @@ impl Statistics {
         let sample = Sample::take(&mut *worker, source.engine, table);
         source.workers.give_spare(worker);
         let found = Arc::new(sample?.statistics(table));
-        let entry = Entry { table: found.clone(), gathered: Instant::now(), took: start.elapsed() };
+        let columns = numbers(table).collect();
+        let entry = Entry { table: found.clone(), columns, gathered: Instant::now(), took: start.elapsed() };
         self.0.lock().insert(table.info.id, entry);
         Some(found)
     }
@@ -96,6 +100,10 @@ impl Statistics {
     pub(crate) fn forget(&self, table: TableId) {
         self.0.lock().remove(&table);
     }
+}
+
+fn numbers(table: &Table) -> impl Iterator<Item = i16> {
+    table.desc.columns.iter().map(|column| column.attnum)
 }
 
 /// Where rows are read.
@@ -145,15 +153,12 @@ impl Sample {
         let mut complete = true;
         for order in [Order::Forward, Order::Backward] {
             let mut here = 0u64;
-            let projection = Projection::new(&table.info.schema, 0..table.types.len());
+            let projection = Projection::all(&table.info.schema);
             let scanned = worker.scan(table.info.id, Range::ALL, order, &projection, |_, _, row| {
                 here += 1;
                 count += 1;
                 if count.is_multiple_of(stride) {
-                    let schema = &table.info.schema;
-                    let values = table.types.iter().enumerate();
-                    let values =
-                        values.map(|(column, &ty)| codec::load(row, schema, column, ty).unwrap_or_default());
+                    let values = codec::columns(row, table).map(Result::unwrap_or_default);
                     sample.rows.push(values.collect());
                     if sample.rows.len() >= SAMPLE {
                         stride *= 2;

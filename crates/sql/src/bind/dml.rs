@@ -10,7 +10,6 @@ use crate::plan::{
     Table, Update,
 };
 use scaledb_catalog::{Identity, Relation};
-use scaledb_row::Projection;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, Assignment, AssignmentTarget, ConflictTarget, Expr as Ast, FromTable, OnConflictAction, OnInsert,
@@ -530,11 +529,7 @@ impl Binder<'_> {
                 self.used[old] = true;
             }
         }
-        let mut loaded: Vec<usize> = columns.clone();
-        loaded.extend(
-            table.key_columns.iter().filter(|(of, _)| columns.contains(of)).map(|(_, column)| *column),
-        );
-        let projection = Projection::new(&table.info.schema, loaded);
+        let projection = table.projection_to_write(&columns);
         let update = Update {
             table,
             source,

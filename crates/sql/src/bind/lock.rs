@@ -4,7 +4,8 @@ use super::Binder;
 use super::names::fold;
 use crate::parse::locking::{self, Strength};
 use crate::plan::access::{Leaf, Tree};
-use crate::plan::{Load, Locked, Node, Policy, RowLock, Slot, Table};
+use crate::plan::place::Loads;
+use crate::plan::{Locked, Node, Policy, RowLock, Slot, Table};
 use scaledb_locks::Mode;
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -195,11 +196,9 @@ impl Binder<'_> {
         let lock = |target: Target| {
             // only where the row is compared with what the scan has found
             let compared = if target.policy == Policy::Skip { &target.slots[..] } else { &[] };
-            let columns = compared.iter().zip(&target.table.types).enumerate();
-            let loads = columns.map(|(column, (&slot, &ty))| Load { column, slot, ty }).collect();
             RowLock {
                 name: target.name,
-                loads,
+                loads: Loads::new(&target.table, compared),
                 projection: Projection::existence(),
                 mode: mode(target.strength),
                 policy: target.policy,

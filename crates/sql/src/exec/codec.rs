@@ -1,5 +1,7 @@
 //! Values in rows and keys of the engine.
 
+use super::tail;
+use crate::plan::place::Place;
 use crate::plan::{IndexColumn, Table};
 use scaledb_base::Error;
 use scaledb_keys::{Direction, KeyBuf, Nulls};
@@ -27,6 +29,11 @@ pub(crate) fn column_type(ty: Type) -> ColumnType {
         Storage::Text => ColumnType::Text(MAX_BYTES),
         Storage::Bytes => ColumnType::Bytes(MAX_BYTES),
     }
+}
+
+/// The engine's column for the values of columns that are added later.
+pub(crate) fn tail_column() -> Column {
+    Column::new("tail", ColumnType::Tail)
 }
 
 /// The engine's type of a column that holds a key of its own form.
@@ -91,6 +98,23 @@ pub(crate) fn load(row: RowRef<'_>, schema: &Schema, column: usize, ty: Type) ->
     Value::load(ty, &stored)
 }
 
+/// Reads a column of a table, wherever it is.
+///
+/// # Errors
+/// XX001.
+pub(crate) fn column(row: RowRef<'_>, table: &Table, position: usize) -> Result<Value> {
+    let ty = table.types[position];
+    match &table.places.columns[position] {
+        Place::Column(column) => load(row, &table.info.schema, *column, ty),
+        Place::Tail(added) => tail::load(row.tail(), added, ty),
+    }
+}
+
+/// Reads all columns of a table.
+pub(crate) fn columns(row: RowRef<'_>, table: &Table) -> impl Iterator<Item = Result<Value>> {
+    (0..table.types.len()).map(move |position| column(row, table, position))
+}
+
 /// Sets a column of a row, and its key if that has a form of its own. The value has the column's type.
 ///
 /// # Errors
@@ -102,13 +126,17 @@ pub(crate) fn set(
     value: &Value,
 ) -> std::result::Result<(), Error> {
     let schema = &table.info.schema;
-    let stored = value.store(table.types[position]);
-    let stored = stored.map_err(|_| Error::WrongType {
-        column: table.desc.columns[position].name.clone(),
-        expected: table.types[position].to_string(),
-        got: "another type".to_owned(),
-    })?;
-    row.set(schema, position, datum(&stored))?;
+    let stored = stored(table, position, value)?;
+    let column = match &table.places.columns[position] {
+        Place::Column(column) => *column,
+        Place::Tail(added) => {
+            let mut new = Vec::new();
+            tail::copy_others(row.view().tail(), added.attnum, &mut new);
+            tail::push(&mut new, added, &stored);
+            return set_tail(row, table, &new);
+        }
+    };
+    row.set(schema, column, datum(&stored))?;
     for (of, column) in &table.key_columns {
         if *of == position {
             if value.is_null() {
@@ -123,6 +151,22 @@ pub(crate) fn set(
     Ok(())
 }
 
+/// A value as the engine has it.
+fn stored<'v>(table: &Table, position: usize, value: &'v Value) -> std::result::Result<Stored<'v>, Error> {
+    value.store(table.types[position]).map_err(|_| Error::WrongType {
+        column: table.desc.columns[position].name.clone(),
+        expected: table.types[position].to_string(),
+        got: "another type".to_owned(),
+    })
+}
+
+fn set_tail(row: &mut RowMut<'_>, table: &Table, bytes: &[u8]) -> std::result::Result<(), Error> {
+    match table.places.tail {
+        Some(tail) => row.set(&table.info.schema, tail, Datum::Bytes(bytes)),
+        None => Err(Error::WrongRow(table.info.id)),
+    }
+}
+
 /// Writes a whole row.
 ///
 /// # Errors
@@ -135,10 +179,20 @@ pub(crate) fn write<'v>(
     let schema = &table.info.schema;
     buffer.reset(schema);
     let mut row = buffer.edit(schema);
-    for (position, value) in values.enumerate() {
-        set(&mut row, table, position, value)?;
+    if !table.places.any_added {
+        for (position, value) in values.enumerate() {
+            set(&mut row, table, position, value)?;
+        }
+        return Ok(());
     }
-    Ok(())
+    let mut added = Vec::new();
+    for (position, value) in values.enumerate() {
+        match &table.places.columns[position] {
+            Place::Column(_) => set(&mut row, table, position, value)?,
+            Place::Tail(column) => tail::push(&mut added, column, &stored(table, position, value)?),
+        }
+    }
+    if added.is_empty() { Ok(()) } else { set_tail(&mut row, table, &added) }
 }
 
 /// Appends the key of a value. The value has the column's type.
@@ -152,7 +206,7 @@ pub(crate) fn push_key(key: &mut KeyBuf, table: &Table, column: &IndexColumn, va
         let nulls = if column.nulls_first { Nulls::First } else { Nulls::Last };
         key.push_null_marker(value.is_null(), nulls);
     }
-    if column.engine != column.position {
+    if column.separate {
         if !value.is_null() {
             let mut bytes = Vec::new();
             value.write_key(&mut bytes);

@@ -92,8 +92,13 @@ impl<'a, W: Worker> Exec<'a, W> {
         };
         let (frame, schema) = (&self.frame, &lock.table.info.schema);
         let same = worker.get_at(lock.table.info.id, row, &lock.projection, |row| {
-            for load in &lock.loads {
+            for load in &lock.loads.columns {
                 if codec::load(row, schema, load.column, load.ty)? != frame[load.slot] {
+                    return Ok(false);
+                }
+            }
+            for &(position, slot) in &lock.loads.added {
+                if codec::column(row, &lock.table, position)? != frame[slot] {
                     return Ok(false);
                 }
             }

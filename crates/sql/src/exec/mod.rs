@@ -19,6 +19,7 @@ pub(crate) mod sets;
 pub(crate) mod sort;
 pub(crate) mod spill;
 pub(crate) mod subquery;
+pub(crate) mod tail;
 pub(crate) mod window;
 
 use crate::memory::Memory;

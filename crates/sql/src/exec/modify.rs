@@ -234,7 +234,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let frame = &mut self.frame;
         let found = worker.get(table.index_id(index), key, &Projection::all(schema), |id, row| {
             for (position, &slot) in existing.iter().enumerate() {
-                frame[slot] = codec::load(row, schema, position, table.types[position])?;
+                frame[slot] = codec::column(row, table, position)?;
             }
             Ok(id)
         });
@@ -612,7 +612,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let loaded = worker.update_at(table.info.id, row, &Projection::all(schema), |image| {
             for (position, &slot) in update.row.iter().enumerate().filter(|&(position, _)| !is_set(position))
             {
-                if let Ok(value) = codec::load(image.view(), schema, position, table.types[position]) {
+                if let Ok(value) = codec::column(image.view(), table, position) {
                     frame[slot] = value;
                 }
             }

@@ -170,7 +170,6 @@ impl<'a, W: Worker> Exec<'a, W> {
         first: bool,
     ) -> Result<Vec<(RowId, Box<[Value]>)>> {
         let table = &key.from;
-        let schema = &table.info.schema;
         let (index, prefix) = match &key.index {
             Some((index, order)) => {
                 let mut prefix = KeyBuf::new();
@@ -191,14 +190,13 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut failed = None;
         let read = |row: RowRef<'_>| -> Result<Option<Box<[Value]>>> {
             for (&column, value) in key.from_columns.iter().zip(values) {
-                if codec::load(row, schema, column, table.types[column])? != *value {
+                if codec::column(row, table, column)? != *value {
                     return Ok(None);
                 }
             }
-            let all = table.types.iter().enumerate();
-            all.map(|(column, &ty)| codec::load(row, schema, column, ty)).collect::<Result<_>>().map(Some)
+            codec::columns(row, table).collect::<Result<_>>().map(Some)
         };
-        let all = Projection::all(schema);
+        let all = Projection::all(&table.info.schema);
         let scanned = worker.scan(index, range, Order::Forward, &all, |id, _, row| match read(row) {
             Ok(Some(values)) => {
                 rows.push((id, values));

@@ -20,8 +20,11 @@ type Bounds = (KeyBuf, Option<KeyBuf>);
 #[inline]
 pub(crate) fn load(frame: &mut [Value], scan: &Scan, row: RowRef<'_>) -> Result<()> {
     let schema = &scan.table.info.schema;
-    for load in &scan.loads {
+    for load in &scan.loads.columns {
         frame[load.slot] = codec::load(row, schema, load.column, load.ty)?;
+    }
+    for &(position, slot) in &scan.loads.added {
+        frame[slot] = codec::column(row, &scan.table, position)?;
     }
     Ok(())
 }
@@ -298,7 +301,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     }
                     Ok(true) => {
                         let values: Vec<Value> =
-                            scan.loads.iter().map(|load| self.frame[load.slot].clone()).collect();
+                            scan.loads.slots().map(|slot| self.frame[slot].clone()).collect();
                         weight += row_weight(&values);
                         rows.push((id, values));
                     }
@@ -320,8 +323,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.memory.take(weight)?;
             let reads = scan.filter.as_ref().filter(|filter| filter.needs_worker());
             for (id, values) in rows.drain(..) {
-                for (load, value) in scan.loads.iter().zip(values) {
-                    self.frame[load.slot] = value;
+                for (slot, value) in scan.loads.slots().zip(values) {
+                    self.frame[slot] = value;
                 }
                 self.rows[scan.number] = Some(id);
                 if let Some(filter) = reads

@@ -8,8 +8,9 @@ use super::depends::Depends;
 use super::estimate::Facts;
 use super::expr::{Compare, Expr};
 use super::order::{self, Method, Way};
+use super::place::Loads;
 use super::{
-    Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Load, Locked, Loop, Node, Scan, Slot, SortKey, Table,
+    Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Locked, Loop, Node, Scan, Slot, SortKey, Table,
 };
 use crate::bind::Binder;
 use scaledb_engine::Order;
@@ -561,8 +562,7 @@ impl<'p, 'b> Planner<'p, 'b> {
                 for number in numbers.into_iter().rev() {
                     conditions.remove(number);
                 }
-                let loads = leaf.slots.iter().zip(&table.types).enumerate();
-                let loads = loads.map(|(column, (&slot, &ty))| Load { column, slot, ty }).collect();
+                let loads = Loads::new(&table, &leaf.slots);
                 let projection = Projection::existence();
                 Node::Scan(Box::new(Scan {
                     table,

@@ -56,7 +56,7 @@ impl Depends {
                 let none = HashSet::new();
                 scan.access.exprs(&mut |expr| self.read(expr, &none));
                 let name = scan.locked.map(|locked| locked.name);
-                let filled = scan.loads.iter().map(|load| load.slot).chain(name).collect();
+                let filled = scan.loads.slots().chain(name).collect();
                 scan.filter.iter().for_each(|filter| self.read(filter, &filled));
                 filled
             }
@@ -122,7 +122,7 @@ impl Depends {
                 let filled = self.node(input);
                 for lock in locks {
                     self.slot(lock.name, &filled);
-                    lock.loads.iter().for_each(|load| self.slot(load.slot, &filled));
+                    lock.loads.slots().for_each(|slot| self.slot(slot, &filled));
                 }
                 filled
             }

@@ -13,10 +13,12 @@ pub(crate) mod explain;
 pub(crate) mod expr;
 mod factor;
 pub(crate) mod order;
+pub(crate) mod place;
 pub(crate) mod point;
 pub(crate) mod prepare;
 
 use expr::Expr;
+use place::{Loads, Places};
 use scaledb_base::TableId;
 use scaledb_catalog::TableDesc;
 use scaledb_engine::{Order, TableInfo};
@@ -42,6 +44,8 @@ pub(crate) struct Table {
     pub(crate) secondary: Vec<Vec<IndexColumn>>,
     /// Columns whose keys have a form of their own: position, and the engine's column of the key.
     pub(crate) key_columns: Vec<(usize, usize)>,
+    /// Where rows have the columns.
+    pub(crate) places: Places,
 }
 
 /// A column of an index.
@@ -51,6 +55,8 @@ pub(crate) struct IndexColumn {
     pub(crate) position: usize,
     /// The engine's column that holds its key.
     pub(crate) engine: usize,
+    /// Whether that is a column of its own.
+    pub(crate) separate: bool,
     pub(crate) ty: Type,
     pub(crate) descending: bool,
     pub(crate) nulls_first: bool,
@@ -86,14 +92,6 @@ impl Table {
             IndexRef::Secondary(number) => &self.desc.indexes[number].name,
         }
     }
-}
-
-/// A column that a scan writes into a slot.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Load {
-    pub(crate) column: usize,
-    pub(crate) slot: Slot,
-    pub(crate) ty: Type,
 }
 
 /// The values of a key column that a scan looks for.
@@ -161,7 +159,7 @@ pub(crate) struct Scan {
     pub(crate) index: IndexRef,
     pub(crate) access: Access,
     /// All columns while planning, the used ones afterwards.
-    pub(crate) loads: Vec<Load>,
+    pub(crate) loads: Loads,
     pub(crate) projection: Projection,
     pub(crate) filter: Option<Expr>,
     /// How many rows it is thought to yield each time.
@@ -197,7 +195,7 @@ pub(crate) struct RowLock {
     /// Where the scan leaves the number of the row's name.
     pub(crate) name: Slot,
     /// With SKIP LOCKED, the columns that are compared: all while planning, the used ones afterwards.
-    pub(crate) loads: Vec<Load>,
+    pub(crate) loads: Loads,
     pub(crate) projection: Projection,
     pub(crate) mode: Mode,
     pub(crate) policy: Policy,

@@ -62,8 +62,9 @@ impl PointKey {
 
     fn of_scan(scan: &Scan, written: &[usize], params: &[Type]) -> Option<Self> {
         let Access::Point { key, .. } = &scan.access else { return None };
-        let loads = scan.loads.iter().map(|load| load.column).chain(written.iter().copied());
-        let projection = Projection::new(&scan.table.info.schema, loads);
+        let written = written.iter().filter_map(|&position| scan.table.engine_column(position));
+        let columns = scan.loads.engine_columns(&scan.table).chain(written);
+        let projection = Projection::new(&scan.table.info.schema, columns);
         Self::new(&scan.table, scan.index, projection, |number, column| match &key[number] {
             KeyValue::One(expr) => source(expr, column, params),
             KeyValue::List(_) | KeyValue::Array(_) => None,

@@ -3,7 +3,6 @@
 
 use super::expr::Expr;
 use super::{Aggregate, Modify, Node, SortKey};
-use scaledb_row::Projection;
 use std::sync::Arc;
 
 /// Prepares a tree of operators for running. `reads` if what comes behind it reads.
@@ -15,9 +14,8 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         | Node::Values { .. }
         | Node::Function { .. } => {}
         Node::Scan(scan) => {
-            scan.loads.retain(|load| used[load.slot]);
-            let columns = scan.loads.iter().map(|load| load.column);
-            scan.projection = Projection::new(&scan.table.info.schema, columns);
+            scan.loads.retain(used);
+            scan.projection = scan.loads.projection(&scan.table);
             scan.batches = reads || scan.filter.as_ref().is_some_and(Expr::needs_worker);
         }
         Node::Filter { input, predicate } => prepare(input, used, reads || predicate.needs_worker()),
@@ -51,9 +49,8 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         Node::Limit { input, .. } => prepare(input, used, reads),
         Node::Lock { input, locks } => {
             for lock in locks {
-                lock.loads.retain(|load| used[load.slot]);
-                let columns = lock.loads.iter().map(|load| load.column);
-                lock.projection = Projection::new(&lock.table.info.schema, columns);
+                lock.loads.retain(used);
+                lock.projection = lock.loads.projection(&lock.table);
             }
             prepare(input, used, true);
         }

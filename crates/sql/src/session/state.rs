@@ -6,9 +6,10 @@ use crate::api::{Notice, Severity};
 use crate::bind::{Keys, Lookup};
 use crate::database::Shared;
 use crate::error::Statements;
-use crate::exec::codec;
+use crate::exec::{codec, tail};
 use crate::functions::SessionFn;
 use crate::memory::Reservation;
+use crate::plan::place::{Added, Place, Places};
 use crate::plan::{ForeignKey, IndexColumn, IndexRef, Table};
 use crate::statistics::TableStatistics;
 use crate::trace::Number;
@@ -251,14 +252,23 @@ impl<E: Engine> State<E> {
             SqlError::new(SqlState::DATA_CORRUPTED, format!("table {} has no rows in the engine", desc.name))
         })?;
         let types: Vec<Type> = desc.columns.iter().map(column_type).collect::<Result<_>>()?;
-        let key_columns = key_columns(desc, &types);
+        let places = Places::new(places(desc, &types)?, &info.schema);
+        // behind those that the table was made with
+        let made = desc.placement.as_ref().map_or(types.len(), |placement| placement.columns.len());
+        let key_columns = key_columns(desc, &types, made);
         let columns = |columns: &[KeyColumn]| {
             let index = columns.iter().filter_map(|column| {
                 let position = desc.position(column.attnum)?;
                 let own = key_columns.iter().find(|(of, _)| *of == position);
+                let engine = match places.columns[position] {
+                    Place::Column(engine) => engine,
+                    // an index is made over a copy of the rows, and that has no such columns
+                    Place::Tail(_) => return None,
+                };
                 Some(IndexColumn {
                     position,
-                    engine: own.map_or(position, |(_, engine)| *engine),
+                    engine: own.map_or(engine, |(_, engine)| *engine),
+                    separate: own.is_some(),
                     ty: types[position],
                     descending: column.descending,
                     nulls_first: column.nulls_first,
@@ -270,6 +280,7 @@ impl<E: Engine> State<E> {
             primary: desc.primary_key.as_ref().map(|key| columns(&key.columns)).unwrap_or_default(),
             secondary: desc.indexes.iter().map(|index| columns(&index.columns)).collect(),
             key_columns,
+            places,
             desc: desc.clone(),
             info,
             types,
@@ -423,8 +434,26 @@ pub(crate) fn column_type(column: &scaledb_catalog::ColumnDesc) -> Result<Type> 
     Ok(ty.with_typmod(column.typmod))
 }
 
-/// Columns whose keys have a form of their own, if they are in an index; their keys stand behind the others.
-pub(crate) fn key_columns(desc: &TableDesc, types: &[Type]) -> Vec<(usize, usize)> {
+/// Where rows have the columns of a table.
+fn places(desc: &TableDesc, types: &[Type]) -> Result<Vec<Place>> {
+    let Some(placement) = &desc.placement else { return Ok((0..types.len()).map(Place::Column).collect()) };
+    let columns = desc.columns.iter().zip(types).map(|(column, &ty)| {
+        if let Some(at) = placement.columns.iter().position(|&attnum| attnum == column.attnum) {
+            return Ok(Place::Column(at));
+        }
+        let added = placement.added.iter().find(|added| added.attnum == column.attnum).ok_or_else(|| {
+            SqlError::new(SqlState::DATA_CORRUPTED, format!("column {} is in no row", column.name))
+        })?;
+        let missing = added.missing.clone();
+        let value = missing.as_ref().map_or(Ok(Value::Null), |bytes| tail::decode(bytes, ty))?;
+        Ok(Place::Tail(Added { attnum: column.attnum, missing, value }))
+    });
+    columns.collect()
+}
+
+/// Columns whose keys have a form of their own, if they are in an index; their keys are the engine's columns from `first`
+/// on.
+fn key_columns(desc: &TableDesc, types: &[Type], first: usize) -> Vec<(usize, usize)> {
     let keys = desc.primary_key.iter().map(|key| &key.columns).chain(desc.indexes.iter().map(|i| &i.columns));
     let mut positions: Vec<usize> = keys
         .flatten()
@@ -433,7 +462,7 @@ pub(crate) fn key_columns(desc: &TableDesc, types: &[Type]) -> Vec<(usize, usize
         .collect();
     positions.sort_unstable();
     positions.dedup();
-    positions.into_iter().enumerate().map(|(number, position)| (position, types.len() + number)).collect()
+    positions.into_iter().enumerate().map(|(number, position)| (position, first + number)).collect()
 }
 
 impl<E: Engine> Lookup for State<E> {
@@ -656,7 +685,7 @@ impl<E: Engine> Host for State<E> {
     }
 }
 
-/// The engine's schema and indexes for a table.
+/// The schema and indexes of a table of the engine that has the columns in their order.
 ///
 /// # Errors
 /// 0A000 for a type that cannot be in an index; the engine's.
@@ -665,7 +694,7 @@ pub(crate) fn engine_def(desc: &TableDesc) -> Result<scaledb_engine::TableDef> {
     use scaledb_keys::{Direction, Nulls};
     use scaledb_row::{Column, KeyPart, Schema};
     let types: Vec<Type> = desc.columns.iter().map(column_type).collect::<Result<_>>()?;
-    let separate = key_columns(desc, &types);
+    let separate = key_columns(desc, &types, types.len());
     let mut columns = Vec::new();
     for (position, (column, &ty)) in desc.columns.iter().zip(&types).enumerate() {
         let engine = Column::new(&format!("c{position}"), codec::column_type(ty));
@@ -674,6 +703,10 @@ pub(crate) fn engine_def(desc: &TableDesc) -> Result<scaledb_engine::TableDef> {
     for (position, _) in &separate {
         let engine = Column::new(&format!("k{position}"), codec::key_column_type());
         columns.push(if desc.columns[*position].not_null { engine } else { engine.nullable() });
+    }
+    // the widest tables have no room for columns that come later
+    if columns.len() < scaledb_base::limits::MAX_COLUMNS {
+        columns.push(codec::tail_column());
     }
     let part = |column: &KeyColumn| -> Result<KeyPart> {
         let position =

@@ -367,7 +367,7 @@ fn classes(catalog: &Catalog) -> Result<Vec<Row>> {
                         .oid("reltype", row_type(table.oid))
                         .flag("relhasindex", indexed)
                         .flag("relhastriggers", referred || !table.foreign_keys.is_empty())
-                        .int2("relnatts", table.columns.len())
+                        .int2("relnatts", table.next_attnum as usize - 1)
                         .int2("relchecks", table.checks.len()),
                 );
                 let primary = table.primary_key.iter().map(|key| (key.oid, &key.name, key.columns.len()));
@@ -435,11 +435,19 @@ fn attributes(catalog: &Catalog) -> Result<Vec<Row>> {
                         Some(Identity::ByDefault) => b'd',
                     };
                     let default = column.default.is_some() && column.identity.is_none();
+                    let added = table.placement.iter().flat_map(|placement| &placement.added);
+                    let mut missing = added.filter(|added| added.missing.is_some());
                     rows.push(
                         row.flag("attnotnull", column.not_null)
                             .flag("atthasdef", default)
+                            .flag("atthasmissing", missing.any(|added| added.attnum == column.attnum))
                             .letter("attidentity", identity),
                     );
+                }
+                for number in (1..table.next_attnum).filter(|&number| table.position(number).is_none()) {
+                    let name = format!("........pg.dropped.{number}........");
+                    let row = attribute(table.oid, &name, number as usize, Type::TEXT);
+                    rows.push(row.oid("atttypid", 0).flag("attisdropped", true));
                 }
                 let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns));
                 let indexes = table.indexes.iter().map(|index| (index.oid, &index.columns));

@@ -297,6 +297,35 @@ fn changes_get_through_beside_writers<E: Engine>(db: Database<E>) {
     assert_eq!(text(s, "select count(*) from t where p is distinct from 7"), "0");
 }
 
+/// An index is made, and a column added and dropped, at the first try, every time; only the index makes a table.
+fn no_change_fails_beside_writers<E: Engine>(db: Database<E>) {
+    const ROWS: i64 = 100;
+    const TIMES: i64 = 20;
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, n bigint not null, k bigint, note text)");
+    ok(s, &format!("insert into t select i, {SUM}, 0, 'note ' || i from generate_series(1, {ROWS}) i"));
+    ok(s, "create index t_n on t (n); drop index t_n");
+    let tables = || db.engine().stats().tables.len();
+    let (_, committed, worst) = beside_writers(&db, ROWS, || {
+        for time in 0..TIMES {
+            ok(s, "create index concurrently t_n on t (n)");
+            let before = tables();
+            ok(s, &format!("alter table t add column c int default {time} not null"));
+            assert_eq!(text(s, &format!("select count(*) from t where c <> {time}")), "0");
+            assert_eq!(
+                text(s, &format!("select sum(n) from t where n > {}", -SUM * ROWS)),
+                (ROWS * SUM).to_string()
+            );
+            ok(s, "alter table t drop column c");
+            assert_eq!(tables(), before);
+            ok(s, "drop index t_n");
+        }
+    });
+    assert!(worst < 20, "{worst} conflicts in a row");
+    assert!(committed.iter().all(|&n| n > 5), "{committed:?}");
+    agrees(s, "t");
+}
+
 /// The table and its indexes have the same rows.
 fn agrees<E: Engine>(s: &mut scaledb_sql::Session<E>, table: &str) {
     let whole = text(s, &format!("select count(*), sum(n), sum(id) from {table}"));
@@ -424,6 +453,7 @@ on_each_engine!(
     a_read_only_transaction_is_not_ended_by_changes,
     a_snapshot_has_the_definitions_of_its_rows,
     changes_get_through_beside_writers,
+    no_change_fails_beside_writers,
     a_block_sees_its_own_changes_and_takes_them_back,
     a_change_that_is_taken_back_leaves_no_bar,
     a_check_behind_a_savepoint_sees_all_rows,

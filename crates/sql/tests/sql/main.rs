@@ -7,6 +7,7 @@ mod anomalies;
 mod appends;
 mod basics;
 mod changes;
+mod columns;
 mod durable;
 mod hostile;
 mod isolation;

@@ -2,13 +2,15 @@
 
 use super::super::Session;
 use super::constraint::{initially, not_null, one_primary_key};
+use super::rebuild::check_limits;
 use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{data_type, fold, split};
+use crate::exec::{Exec, Scratch, tail};
 use crate::plan::Table;
 use crate::plan::expr::Expr;
 use crate::session::state::column_type;
-use scaledb_catalog::{Relation, TableDesc};
+use scaledb_catalog::{AddedColumn, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Context, Result, SqlError, SqlState};
 use sqlparser::ast::{
@@ -194,12 +196,54 @@ impl<E: Engine> Session<E> {
         let oid = desc.oid;
         let (all_checks, all_keys) = (desc.checks.len(), desc.foreign_keys.len());
         let referred: Vec<u32> = desc.foreign_keys[keys..].iter().map(|key| key.table).collect();
-        self.rebuild(table, desc, values)?;
+        match self.missing(table, &desc, &values[values.len() - 1])? {
+            Some(added) => {
+                let mut placement = table.desc.placement();
+                placement.added.push(added);
+                desc.placement = Some(placement);
+                self.replace(table, desc)?;
+            }
+            None => self.rebuild(table, desc, values)?,
+        }
         for to in referred.into_iter().filter(|&to| to != oid) {
             self.renew(to)?;
         }
         let numbers = |from: usize, to: usize| (from..to).collect::<Vec<usize>>();
         self.validate(oid, &numbers(checks, all_checks), &numbers(keys, all_keys))
+    }
+
+    /// What the rows that are there have in a new column, which is the last one, if no row needs to be touched: one value for
+    /// all of them, and no index.
+    fn missing(
+        &mut self,
+        table: &Arc<Table>,
+        desc: &TableDesc,
+        default: &Expr,
+    ) -> Result<Option<AddedColumn>> {
+        let old = &table.desc;
+        let indexes = desc.indexes.len() != old.indexes.len() || desc.primary_key != old.primary_key;
+        if indexes || table.places.tail.is_none() || default.is_volatile() || default.needs_worker() {
+            return Ok(None);
+        }
+        let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
+        let context = self.context();
+        let value = Exec::new(&mut *worker, &context, &[], (0, 0, 0), Scratch::default()).eval(default);
+        self.worker = Some(worker);
+        let value = value?;
+        let column = &desc.columns[desc.columns.len() - 1];
+        if value.is_null() && column.not_null {
+            // an error, if there are rows
+            return Ok(None);
+        }
+        let missing = tail::encode(&value.store(column_type(column)?)?).map(std::borrow::Cow::into_owned);
+        Ok(Some(AddedColumn { attnum: column.attnum, missing }))
+    }
+
+    /// Puts a changed descriptor in place of the old one; the rows are as they were.
+    fn replace(&mut self, table: &Table, desc: TableDesc) -> Result<()> {
+        check_limits(&desc)?;
+        self.transaction.touch(&[(table.desc.oid, table.info.id)], 0);
+        self.put(Relation::Table(Arc::new(desc)))
     }
 
     fn drop_column(&mut self, table: &Arc<Table>, name: &str, cascade: bool) -> Result<()> {
@@ -223,6 +267,8 @@ impl<E: Engine> Session<E> {
         }
         let has =
             |columns: &[scaledb_catalog::KeyColumn]| columns.iter().any(|column| column.attnum == attnum);
+        let indexed = desc.primary_key.as_ref().is_some_and(|key| has(&key.columns))
+            || desc.indexes.iter().any(|index| has(&index.columns));
         if desc.primary_key.as_ref().is_some_and(|key| has(&key.columns)) {
             desc.primary_key = None;
         }
@@ -243,7 +289,14 @@ impl<E: Engine> Session<E> {
             })
             .map(Relation::oid)
             .collect();
-        self.rebuild(table, desc, values)?;
+        if indexed {
+            self.rebuild(table, desc, values)?;
+        } else {
+            let mut placement = table.desc.placement();
+            placement.added.retain(|added| added.attnum != attnum);
+            desc.placement = Some(placement);
+            self.replace(table, desc)?;
+        }
         for oid in owned {
             self.remove(oid)?;
         }

@@ -5,6 +5,7 @@ use super::create::key_column;
 use super::{new_name, position};
 use crate::bind::names::fold;
 use crate::plan::Table;
+use crate::plan::place::Places;
 use scaledb_catalog::{
     Action, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
 };
@@ -176,6 +177,7 @@ impl<E: Engine> Session<E> {
             schema: super::super::state::engine_def(&desc)?.schema,
             indexes: Vec::new(),
         });
+        let places = Places::as_made(types.len(), &info.schema);
         let checks = std::mem::take(&mut desc.checks);
         let table = Table {
             desc: Arc::new(desc),
@@ -184,6 +186,7 @@ impl<E: Engine> Session<E> {
             primary: Vec::new(),
             secondary: Vec::new(),
             key_columns: Vec::new(),
+            places,
         };
         self.bind_over(&table, |binder| {
             for check in &checks {

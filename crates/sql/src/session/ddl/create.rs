@@ -49,6 +49,7 @@ impl<E: Engine> Session<E> {
             schema,
             name,
             columns: Vec::new(),
+            placement: None,
             next_attnum: 1,
             engine: String::new(),
             primary_key: None,

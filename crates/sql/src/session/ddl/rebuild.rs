@@ -42,6 +42,7 @@ impl<E: Engine> Session<E> {
     /// Gives a new descriptor a table of the engine.
     pub(super) fn make_table(&mut self, desc: &mut TableDesc) -> Result<()> {
         check_limits(desc)?;
+        desc.placement = None;
         let info = self.state.shared.engine_table(engine_def(desc)?)?;
         desc.engine.clone_from(&info.name);
         self.transaction.created.push(Created { info, filled: false });
@@ -81,7 +82,8 @@ impl<E: Engine> Session<E> {
         let mut attempt = 0;
         let mut rows = Vec::new();
         // a change of indexes alone
-        let same = old.info.schema.columns() == new.info.schema.columns()
+        let same = old.desc.placement.is_none()
+            && old.info.schema.columns() == new.info.schema.columns()
             && values.iter().enumerate().all(|(at, value)| matches!(value, Expr::Slot(slot) if *slot == at));
         loop {
             worker.begin(TxnKind::ReadWrite).map_err(crate::error::plain)?;
@@ -238,16 +240,13 @@ fn copy_same<W: Worker>(
         match exec.worker()?.insert(new.info.id, row) {
             Ok(_) => {}
             Err(scaledb_base::Error::DuplicateKey { table: id, .. }) => {
-                let values = old.types.iter().enumerate();
-                let values = values.map(|(column, &ty)| codec::load(row.view(schema), schema, column, ty));
-                return Err(not_unique(new, id, &values.collect::<Result<Vec<_>>>()?, context.env));
+                let values = codec::columns(row.view(schema), old).collect::<Result<Vec<_>>>()?;
+                return Err(not_unique(new, id, &values, context.env));
             }
             Err(error) => return Err(context.engine_error(error)),
         }
         if late {
-            let values = old.types.iter().enumerate();
-            let values = values.map(|(column, &ty)| codec::load(row.view(schema), schema, column, ty));
-            check_late(exec, new, &values.collect::<Result<Vec<_>>>()?)?;
+            check_late(exec, new, &codec::columns(row.view(schema), old).collect::<Result<Vec<_>>>()?)?;
         }
     }
     if last.is_empty() {
@@ -285,9 +284,7 @@ fn batch<W: Worker>(
     let range = Range { start, end: None };
     let context = exec.context;
     let scanned = exec.worker()?.scan(table.info.id, range, Order::Forward, &all, |_, key, row| {
-        let values = table.types.iter().enumerate();
-        let values = values.map(|(column, &ty)| codec::load(row, schema, column, ty)).collect();
-        match values {
+        match codec::columns(row, table).collect() {
             Ok(values) => rows.push(values),
             Err(error) => {
                 failed = Some(error);

@@ -1,0 +1,122 @@
+//! Where rows have the columns of a table.
+//!
+//! The engine's table has the columns that the table was made with. ADD COLUMN does not touch the rows: the values of
+//! columns that came later are in the row's tail, and rows from before have the column's missing value. DROP COLUMN does
+//! not touch them either: the engine's column stays, and nobody reads it. A copy of the rows puts all of this in order.
+
+use super::{Slot, Table};
+use scaledb_row::{ColumnType, Projection, Schema};
+use scaledb_types::{Type, Value};
+
+/// Where rows have a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Place {
+    /// In this column of the engine's table.
+    Column(usize),
+    /// In the tail.
+    Tail(Added),
+}
+
+/// A column in the tail.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Added {
+    pub(crate) attnum: i16,
+    /// What rows have that were there before the column: as bytes, and as a value.
+    pub(crate) missing: Option<Vec<u8>>,
+    pub(crate) value: Value,
+}
+
+/// Where rows have the columns.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// By position.
+    pub(crate) columns: Vec<Place>,
+    /// The engine's column that is the tail. Tables that are older than tails have none.
+    pub(crate) tail: Option<usize>,
+    /// Some column is in the tail.
+    pub(crate) any_added: bool,
+}
+
+impl Places {
+    pub(crate) fn new(columns: Vec<Place>, schema: &Schema) -> Self {
+        let tail = schema.columns().iter().position(|column| column.ty == ColumnType::Tail);
+        let any_added = columns.iter().any(|place| matches!(place, Place::Tail(_)));
+        Self { columns, tail, any_added }
+    }
+
+    /// The columns that a table was made with, and no others.
+    pub(crate) fn as_made(count: usize, schema: &Schema) -> Self {
+        Self::new((0..count).map(Place::Column).collect(), schema)
+    }
+}
+
+impl Table {
+    /// The engine's column that a column is in.
+    pub(crate) fn engine_column(&self, position: usize) -> Option<usize> {
+        match self.places.columns[position] {
+            Place::Column(column) => Some(column),
+            Place::Tail(_) => self.places.tail,
+        }
+    }
+
+    /// What is read of a row before these columns are set.
+    pub(crate) fn projection_to_write(&self, positions: &[usize]) -> Projection {
+        let columns = positions.iter().filter_map(|&position| self.engine_column(position));
+        let keys =
+            self.key_columns.iter().filter(|(of, _)| positions.contains(of)).map(|(_, column)| *column);
+        Projection::new(&self.info.schema, columns.chain(keys))
+    }
+}
+
+/// A column that a scan writes into a slot.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// The engine's.
+    pub(crate) column: usize,
+    pub(crate) slot: Slot,
+    pub(crate) ty: Type,
+}
+
+/// The columns that a scan writes into slots.
+#[derive(Debug, Default)]
+pub(crate) struct Loads {
+    pub(crate) columns: Vec<Load>,
+    /// Those in the tail: position, and slot.
+    pub(crate) added: Vec<(usize, Slot)>,
+}
+
+impl Loads {
+    /// All columns of a table, or none if there are no slots.
+    pub(crate) fn new(table: &Table, slots: &[Slot]) -> Self {
+        let mut loads = Self::default();
+        for (position, (&slot, &ty)) in slots.iter().zip(&table.types).enumerate() {
+            match table.places.columns[position] {
+                Place::Column(column) => loads.columns.push(Load { column, slot, ty }),
+                Place::Tail(_) => loads.added.push((position, slot)),
+            }
+        }
+        loads
+    }
+
+    /// The slots.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.columns.iter().map(|load| load.slot).chain(self.added.iter().map(|(_, slot)| *slot))
+    }
+
+    /// Forgets columns whose slots nobody reads.
+    pub(crate) fn retain(&mut self, used: &[bool]) {
+        self.columns.retain(|load| used[load.slot]);
+        self.added.retain(|(_, slot)| used[*slot]);
+    }
+
+    /// What is read of a row of the table.
+    pub(crate) fn projection(&self, table: &Table) -> Projection {
+        Projection::new(&table.info.schema, self.engine_columns(table))
+    }
+
+    /// The engine's columns that are read.
+    pub(crate) fn engine_columns(&self, table: &Table) -> impl Iterator<Item = usize> {
+        let tail = table.places.tail.filter(|_| !self.added.is_empty());
+        self.columns.iter().map(|load| load.column).chain(tail)
+    }
+}
