@@ -92,6 +92,7 @@ impl<E: Engine> Database<E> {
         let (store, catalog) = Store::open(&engine).map_err(store_error)?;
         let mut worker = engine.worker().map_err(crate::error::plain)?;
         let used = store.max_sequence_oid(&mut worker).map_err(store_error)?;
+        let catalog = crate::session::temporary::remove_left_over(&store, &mut worker, catalog)?;
         let spare = left_over(&engine, &mut worker, &catalog)?;
         let shared = Shared {
             workers: Workers::new(),

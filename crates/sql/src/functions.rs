@@ -313,6 +313,8 @@ const SESSION: &[Signature] = &[
     ("pg_advisory_unlock_shared", &[Type::INT8], Type::BOOL),
     ("pg_advisory_unlock_shared", &[Type::INT4, Type::INT4], Type::BOOL),
     ("pg_advisory_unlock_all", &[], Type::VOID),
+    ("pg_my_temp_schema", &[], Type::OID),
+    ("pg_is_other_temp_schema", &[Type::OID], Type::BOOL),
     ("pg_table_is_visible", &[Type::OID], Type::BOOL),
     ("pg_type_is_visible", &[Type::OID], Type::BOOL),
     ("pg_function_is_visible", &[Type::OID], Type::BOOL),

@@ -1,6 +1,6 @@
 //! FROM: tables in scope, and the tree of joins.
 
-use super::names::{fold, shown, split};
+use super::names::{fold, is_temporary, shown, split};
 use super::scope::{ScopeColumn, ScopeTable};
 use super::{Binder, CteDef, unsupported};
 use crate::plan::access::{Leaf, Tree};
@@ -270,7 +270,10 @@ impl Binder<'_> {
                 // a view sees neither the query around it nor its parameters
                 let scopes = std::mem::take(&mut self.scopes);
                 let ctes = std::mem::take(&mut self.ctes);
+                // its names mean what they meant when it was made
+                let hides = std::mem::replace(&mut self.hides_temporary, !is_temporary(&view.schema));
                 let bound = self.apart(|binder| binder.deeper(|binder| binder.query(&query)));
+                self.hides_temporary = hides;
                 self.scopes = scopes;
                 self.ctes = ctes;
                 let (node, mut columns) = self.slots_of(bound?, &[]);

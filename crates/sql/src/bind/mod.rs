@@ -128,6 +128,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) whole_catalog: bool,
     pub(crate) depth: usize,
     pub(crate) deepest: usize,
+    /// Names are looked up as if the session had no temporary relations: those of a view that is for all sessions.
+    pub(crate) hides_temporary: bool,
     /// Whether the query at hand may be a statement that writes: WITH at the top, and what follows it.
     pub(crate) may_write: bool,
     /// Whether WITH contains statements that write.
@@ -192,6 +194,7 @@ impl<'b> Binder<'b> {
             estimates: Vec::new(),
             relations: Vec::new(),
             whole_catalog: false,
+            hides_temporary: false,
             depth: 0,
             deepest: 0,
             may_write: true,

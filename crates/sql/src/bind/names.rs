@@ -1,7 +1,7 @@
 //! Names in syntax trees.
 
 use super::{Binder, unsupported};
-use scaledb_catalog::Relation;
+use scaledb_catalog::{Catalog, Relation};
 use scaledb_types::{Result, SqlError, SqlState, Type};
 use sqlparser::ast::{DataType, Ident, ObjectName, ObjectNamePart};
 
@@ -55,6 +55,43 @@ pub(crate) fn data_type(data_type: &DataType) -> Result<Type> {
     Type::parse(&data_type.to_string())
 }
 
+/// What the names of the schemas of temporary relations begin with; the number of their session follows.
+const TEMPORARY: &str = "pg_temp_";
+
+/// The schema of the temporary relations of a session.
+pub(crate) fn temporary_schema(session: u32) -> String {
+    format!("{TEMPORARY}{session}")
+}
+
+/// Whether a schema is of temporary relations, of whatever session.
+pub(crate) fn is_temporary(schema: &str) -> bool {
+    schema.starts_with(TEMPORARY)
+}
+
+/// The schema that is meant by a name: `pg_temp` is that of the session's own temporary relations, which is in its path.
+/// None if there is no such schema for this session: those of others are not its business.
+pub(crate) fn own_schema<'a>(path: &'a [String], schema: &'a str) -> Option<&'a str> {
+    let own = || path.iter().map(String::as_str).find(|known| is_temporary(known));
+    match schema {
+        "pg_temp" => own(),
+        schema if is_temporary(schema) => own().filter(|own| *own == schema),
+        schema => Some(schema),
+    }
+}
+
+/// The relation of a name, in its schema or along the path.
+pub(crate) fn find_relation<'c>(
+    catalog: &'c Catalog,
+    path: &[String],
+    schema: Option<&str>,
+    name: &str,
+) -> Option<&'c Relation> {
+    match schema {
+        Some(schema) => catalog.lookup(own_schema(path, schema)?, name),
+        None => path.iter().find_map(|schema| catalog.lookup(schema, name)),
+    }
+}
+
 /// A name as messages show it.
 pub(crate) fn shown(schema: Option<&str>, name: &str) -> String {
     schema.map_or_else(|| name.to_owned(), |schema| format!("{schema}.{name}"))
@@ -74,12 +111,10 @@ impl Binder<'_> {
 
     /// The relation of a name, if there is one.
     pub(crate) fn find_relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
-        match schema {
-            Some(schema) => self.catalog.lookup(schema, name).cloned(),
-            None => {
-                let path = self.lookup.search_path();
-                path.iter().find_map(|schema| self.catalog.lookup(schema, name)).cloned()
-            }
+        let mut path = self.lookup.search_path();
+        if self.hides_temporary && path.first().is_some_and(|schema| is_temporary(schema)) {
+            path = &path[1..];
         }
+        find_relation(self.catalog, path, schema, name).cloned()
     }
 }

@@ -28,6 +28,8 @@ pub(crate) trait Host {
     fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>>;
     /// The catalog of the transaction.
     fn catalog(&self) -> &Catalog;
+    /// The schemas to look names up in.
+    fn path(&self) -> &[String];
     /// All settings.
     fn settings(&self) -> Vec<(String, String)>;
     /// All sessions of the database.

@@ -4,6 +4,7 @@ use super::Session;
 use super::copy_text::{Decoder, Encoder};
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
+use crate::bind::names::find_relation;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
 use crate::parse::utility::{Copy, CopyFormat, CopySource};
@@ -79,12 +80,8 @@ impl<E: Engine> Session<E> {
         let CopySource::Table { schema, name, columns } = &copy.source else {
             return Err(SqlError::internal("COPY into a query"));
         };
-        let found = match schema {
-            Some(schema) => self.state.catalog.lookup(schema, name).cloned(),
-            None => {
-                self.state.path.iter().find_map(|schema| self.state.catalog.lookup(schema, name)).cloned()
-            }
-        };
+        let (catalog, path) = (&self.state.catalog, &self.state.path);
+        let found = find_relation(catalog, path, schema.as_deref(), name).cloned();
         let Some(scaledb_catalog::Relation::Table(desc)) = found else {
             let what = format!("relation \"{name}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));

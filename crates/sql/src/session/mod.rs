@@ -11,6 +11,7 @@
 //!   waiting.rs   locks that are waited for
 //!   utility.rs   statements without a plan          copy.rs  COPY
 //!   state.rs     names, settings, catalog           context.rs  what running statements see
+//!   temporary.rs relations of this session alone
 //! ```
 
 mod ahead;
@@ -26,6 +27,7 @@ mod run;
 mod server;
 pub(crate) mod settings;
 pub(crate) mod state;
+pub(crate) mod temporary;
 mod transaction;
 mod utility;
 mod waiting;
@@ -98,6 +100,8 @@ pub struct Session<E: Engine> {
     foreseen: Vec<(Held, KeyBuf)>,
     /// A message that is on its way to the session.
     arriving: Option<Reservation>,
+    /// What becomes of temporary tables at each commit.
+    on_commit: Vec<temporary::AtCommit>,
 }
 
 impl<E: Engine> Session<E> {
@@ -134,6 +138,7 @@ impl<E: Engine> Session<E> {
             scratch: Scratch::default(),
             foreseen: Vec::new(),
             arriving: None,
+            on_commit: Vec::new(),
         };
         session.refresh();
         session
@@ -255,7 +260,9 @@ impl<E: Engine> Session<E> {
         self.temp_file_limit = limit.then(|| settings.amount("temp_file_limit").saturating_mul(1 << 10));
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         let parts = ["search_path", "timezone", "datestyle", "intervalstyle"].map(get);
-        let key = parts.join("\n");
+        // plans that may be about temporary relations are the session's own
+        let own = if self.state.has_temporary { self.state.id } else { 0 };
+        let key = format!("{}\n{own}", parts.join("\n"));
         if *self.settings_key != *key {
             self.settings_key = Arc::from(key);
             self.cache.clear();
@@ -465,6 +472,7 @@ impl<E: Engine> Session<E> {
 impl<E: Engine> Drop for Session<E> {
     fn drop(&mut self) {
         self.rollback();
+        self.leave_temporary();
         if let Some(mut worker) = self.worker.take() {
             worker.rollback();
             self.state.shared.workers.give(&self.place, worker);

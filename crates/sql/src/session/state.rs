@@ -3,6 +3,7 @@
 use super::context::Host;
 use super::settings::Settings;
 use crate::api::{Notice, Severity};
+use crate::bind::names::{is_temporary, temporary_schema};
 use crate::bind::{Keys, Lookup};
 use crate::database::Shared;
 use crate::error::Statements;
@@ -37,7 +38,10 @@ pub(crate) struct State<E: Engine> {
     pub(crate) settings: RefCell<Settings>,
     /// The catalog of the transaction at hand.
     pub(crate) catalog: Arc<Catalog>,
+    /// Schemas to look names up in; that of the session's temporary relations first, if it has had any.
     pub(crate) path: Vec<String>,
+    /// It has made temporary relations.
+    pub(crate) has_temporary: bool,
     pub(crate) notices: RefCell<Vec<Notice>>,
     tables: RefCell<HashMap<u32, Arc<Table>>>,
     keys: RefCell<HashMap<u32, Keys>>,
@@ -115,6 +119,7 @@ impl<E: Engine> State<E> {
             settings: RefCell::new(settings),
             catalog,
             path: with_system(path),
+            has_temporary: false,
             notices: RefCell::new(Vec::new()),
             tables: RefCell::new(HashMap::new()),
             keys: RefCell::new(HashMap::new()),
@@ -190,6 +195,9 @@ impl<E: Engine> State<E> {
     pub(crate) fn refresh(&mut self, env: &mut Env) {
         let settings = self.settings.borrow();
         self.path = with_system(settings.search_path(&self.user));
+        if self.has_temporary {
+            self.path.insert(0, temporary_schema(self.id));
+        }
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         env.zone = zone(&get("timezone")).unwrap_or_else(Zone::utc);
         env.date_order = match get("datestyle").rsplit(", ").next() {
@@ -529,6 +537,10 @@ impl<E: Engine> State<E> {
 }
 
 impl<E: Engine> Host for State<E> {
+    fn path(&self) -> &[String] {
+        &self.path
+    }
+
     fn engine_error(&self, error: scaledb_base::Error) -> SqlError {
         self.explain(error, |_| self.running.get())
     }
@@ -586,7 +598,9 @@ impl<E: Engine> Host for State<E> {
                 let mut names: Vec<Value> = self
                     .path
                     .iter()
-                    .filter(|schema| *schema == "public" || *schema == "pg_catalog" && !hidden)
+                    .filter(|schema| {
+                        *schema == "public" || (*schema == "pg_catalog" || is_temporary(schema)) && !hidden
+                    })
                     .map(Value::text)
                     .collect();
                 if function.name == "current_schema" {

@@ -165,6 +165,11 @@ impl Transaction {
         self.touched.iter().any(|(oid, ..)| *oid == table)
     }
 
+    /// Whether it may have written rows of the table.
+    pub(super) fn has_written(&self, table: u32) -> bool {
+        self.writes && self.has_touched(table)
+    }
+
     /// The last statement that has used a table, or the transaction's last one.
     pub(super) fn statement_on(&self, table: u32) -> Number {
         let used = self.touched.iter().rev().find(|(oid, ..)| *oid == table);
@@ -383,6 +388,9 @@ impl<E: Engine> Session<E> {
             return Ok(Timestamp::ZERO);
         }
         self.check_deferred(true)?;
+        if !self.on_commit.is_empty() {
+            self.commit_temporary()?;
+        }
         if self.transaction.changed {
             return self.commit_change();
         }

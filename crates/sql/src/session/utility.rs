@@ -155,6 +155,7 @@ impl<E: Engine> Session<E> {
                     self.statements.clear();
                     self.clear_portals();
                     self.state.give_all_locks_back();
+                    self.drop_temporary()?;
                     self.state.settings.borrow_mut().reset_all();
                     self.refresh();
                     Tag::plain("DISCARD ALL")
@@ -164,7 +165,10 @@ impl<E: Engine> Session<E> {
                     Tag::plain("DISCARD PLANS")
                 }
                 "sequences" => Tag::plain("DISCARD SEQUENCES"),
-                "temp" | "temporary" => Tag::plain("DISCARD TEMP"),
+                "temp" | "temporary" => {
+                    self.drop_temporary()?;
+                    Tag::plain("DISCARD TEMP")
+                }
                 _ => return Err(SqlError::new(SqlState::SYNTAX_ERROR, "unknown object of DISCARD")),
             },
             Utility::Deallocate(None) => {

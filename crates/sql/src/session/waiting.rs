@@ -7,7 +7,7 @@
 use super::Session;
 use super::run::Target;
 use crate::api::Tag as Done;
-use crate::bind::Lookup;
+use crate::bind::names::find_relation;
 use crate::exec::lock::GivenUp;
 use crate::plan::{Modify, Node, Plan};
 use scaledb_catalog::Relation;
@@ -226,10 +226,7 @@ impl<E: Engine> Session<E> {
         let deadline = self.statement_timeout.map(|timeout| Instant::now() + timeout);
         for (schema, name) in tables {
             let catalog = &self.state.catalog;
-            let found = match schema {
-                Some(schema) => catalog.lookup(schema, name),
-                None => self.state.search_path().iter().find_map(|schema| catalog.lookup(schema, name)),
-            };
+            let found = find_relation(catalog, &self.state.path, schema.as_deref(), name);
             let table = match found {
                 Some(Relation::Table(table)) => table.oid,
                 Some(_) => {

@@ -1,6 +1,9 @@
 //! Functions that read the catalog.
 
-use super::rows::{ARRAY_FUNCTIONS, DATABASE_OWNER, OWNER, SCHEMAS, schema_oid};
+use super::rows::{
+    ARRAY_FUNCTIONS, DATABASE_OWNER, OWNER, SCHEMAS, TEMPORARY_SCHEMA, schema_oid, temporary_of,
+};
+use crate::bind::names::{is_temporary, own_schema};
 use crate::functions::SessionFn;
 use crate::session::context::Host;
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc};
@@ -52,13 +55,16 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
         "current_user" | "session_user" | "user" | "current_role" => Value::text(user),
         "pg_is_in_recovery" => Value::Bool(false),
         "txid_current" => Value::Int8(i64::try_from(catalog.version).unwrap_or(0) + 1),
-        "pg_table_is_visible" | "pg_type_is_visible" | "pg_function_is_visible" => match oid {
-            None => Value::Null,
-            Some(oid) => Value::Bool(
-                name_of(catalog, oid).is_some_and(|(schema, _)| schema != "information_schema")
-                    || function.name != "pg_table_is_visible",
-            ),
-        },
+        "pg_table_is_visible" => oid.map_or(Value::Null, |oid| Value::Bool(is_visible(host, oid))),
+        "pg_type_is_visible" | "pg_function_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
+        "pg_my_temp_schema" => {
+            let own = host.path().iter().find(|schema| is_temporary(schema));
+            Value::Oid(own.map_or(0, |schema| schema_oid(schema)))
+        }
+        "pg_is_other_temp_schema" => oid.map_or(Value::Null, |oid| {
+            let own = host.path().iter().any(|schema| schema_oid(schema) == oid);
+            Value::Bool(oid & TEMPORARY_SCHEMA != 0 && !own)
+        }),
         "pg_get_userbyid" => match oid {
             None => Value::Null,
             Some(OWNER) => Value::text(user),
@@ -87,7 +93,9 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
             Some(Relation::View(view)) => Value::text(format!("{};", view.query)),
             _ => Value::Null,
         },
-        "pg_get_serial_sequence" => serial_sequence(catalog, text, args.get(1).and_then(Value::as_str))?,
+        "pg_get_serial_sequence" => {
+            serial_sequence(catalog, host.path(), text, args.get(1).and_then(Value::as_str))?
+        }
         "pg_relation_is_publishable" => Value::Bool(true),
         "pg_partition_ancestors" => args[0].clone(),
         "pg_encoding_to_char" | "getdatabaseencoding" => Value::text("UTF8"),
@@ -96,7 +104,7 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
         "pg_collation_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
         "pg_char_to_encoding" => Value::Int4(6),
         "to_regclass" => match text {
-            Some(text) => find_relation(catalog, text).map_or(Value::Null, Value::Oid),
+            Some(text) => find_relation(catalog, host.path(), text).map_or(Value::Null, Value::Oid),
             None => Value::Null,
         },
         "to_regtype" => match text.map(Type::parse) {
@@ -110,6 +118,17 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
         name if name.starts_with("has_") || name == "pg_has_role" => Value::Bool(true),
         _ => Value::Null,
     })
+}
+
+/// Whether a relation is found by its bare name.
+fn is_visible(host: &dyn Host, oid: u32) -> bool {
+    let Some((schema, name)) = name_of(host.catalog(), oid) else { return false };
+    if schema == "information_schema" || is_temporary(&schema) && !host.path().contains(&schema) {
+        return false;
+    }
+    // the first one along the path is meant
+    let has = |known: &&String| host.catalog().is_taken(known, &name);
+    host.path().iter().find(has).is_none_or(|first| *first == schema)
 }
 
 /// Schema and name of a relation, an index or a catalog.
@@ -136,7 +155,7 @@ fn index_table(catalog: &Catalog, oid: u32) -> Option<&TableDesc> {
 }
 
 /// The relation of a name as text: perhaps quoted, perhaps with a schema.
-pub(super) fn find_relation(catalog: &Catalog, text: &str) -> Option<u32> {
+pub(super) fn find_relation(catalog: &Catalog, path: &[String], text: &str) -> Option<u32> {
     use crate::parse::lex::{Lexer, name_of};
     let names: Vec<String> = Lexer::new(text).filter_map(|token| name_of(token, text)).collect();
     let (schema, name) = match &names[..] {
@@ -154,8 +173,11 @@ pub(super) fn find_relation(catalog: &Catalog, text: &str) -> Option<u32> {
         catalog.lookup(schema, name).map(Relation::oid).or_else(index).or_else(system)
     };
     match schema {
-        Some(schema) => in_schema(schema),
-        None => in_schema("public").or_else(|| in_schema("pg_catalog")),
+        Some(schema) => in_schema(own_schema(path, schema)?),
+        None => {
+            let temporary = path.iter().filter(|schema| is_temporary(schema)).find_map(|own| in_schema(own));
+            temporary.or_else(|| in_schema("public")).or_else(|| in_schema("pg_catalog"))
+        }
     }
 }
 
@@ -169,7 +191,7 @@ fn cast(host: &dyn Host, function: &SessionFn, value: &Value) -> Result<Value> {
         }
         let undefined = |code: SqlState, what: String| Err(SqlError::new(code, what));
         return match to.base {
-            Base::Regclass => match find_relation(catalog, text) {
+            Base::Regclass => match find_relation(catalog, host.path(), text) {
                 Some(oid) => Ok(Value::Oid(oid)),
                 None => undefined(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")),
             },
@@ -209,7 +231,9 @@ fn cast(host: &dyn Host, function: &SessionFn, value: &Value) -> Result<Value> {
         Base::Regnamespace => SCHEMAS
             .iter()
             .find(|(_, known)| known == oid)
-            .map_or(oid.to_string(), |(name, _)| (*name).to_owned()),
+            .map(|(name, _)| (*name).to_owned())
+            .or_else(|| temporary_of(*oid))
+            .unwrap_or_else(|| oid.to_string()),
         Base::Regrole if *oid == OWNER => quoted(host.names().0),
         Base::Regrole if *oid == DATABASE_OWNER => "pg_database_owner".to_owned(),
         Base::Regproc => match ARRAY_FUNCTIONS.iter().find(|(known, _)| known == oid) {
@@ -323,9 +347,14 @@ fn foreign_key(catalog: &Catalog, table: &TableDesc, key: &ForeignKeyDesc) -> St
     text
 }
 
-fn serial_sequence(catalog: &Catalog, table: Option<&str>, column: Option<&str>) -> Result<Value> {
+fn serial_sequence(
+    catalog: &Catalog,
+    path: &[String],
+    table: Option<&str>,
+    column: Option<&str>,
+) -> Result<Value> {
     let (Some(table), Some(column)) = (table, column) else { return Ok(Value::Null) };
-    let Some(desc) = find_relation(catalog, table).and_then(|oid| catalog.table(oid)) else {
+    let Some(desc) = find_relation(catalog, path, table).and_then(|oid| catalog.table(oid)) else {
         let what = format!("relation \"{table}\" does not exist");
         return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
     };

@@ -54,7 +54,7 @@ fn sequence(function: &sqlparser::ast::Function) -> Option<String> {
 
 /// A name without its schema, if it is found so.
 fn found_by(catalog: &Catalog, name: &str) -> String {
-    let found = super::functions::find_relation(catalog, name).and_then(|oid| catalog.get(oid));
+    let found = super::functions::find_relation(catalog, &[], name).and_then(|oid| catalog.get(oid));
     let shown = match found {
         Some(relation) if relation.schema() == "public" => quoted(relation.name()),
         Some(relation) => format!("{}.{}", quoted(relation.schema()), quoted(relation.name())),

@@ -3,16 +3,20 @@
 use super::functions::index_definition;
 use super::information;
 use super::printed::printed_default;
+use crate::bind::names::{is_temporary, temporary_schema};
 use crate::session::context::Context;
 use crate::session::state::column_type;
 use scaledb_catalog::{Action, Catalog, Identity, Initially, Relation, TableDesc};
 use scaledb_locks::{Known, Tag};
 use scaledb_types::{Array, Base, Result, Type, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Oids of the schemas.
 pub(super) const SCHEMAS: [(&str, u32); 3] =
     [("pg_catalog", 11), ("information_schema", 13_500), ("public", 2_200)];
+/// A bit of the oids of schemas of temporary relations; the number of the session is in the others.
+pub(super) const TEMPORARY_SCHEMA: u32 = 1 << 30;
 /// The only role that logs in.
 pub(super) const OWNER: u32 = 10;
 /// The role whose member is the owner of the database; it owns the schema `public`.
@@ -89,8 +93,28 @@ impl Row {
     }
 }
 
+/// The oid of a schema, 0 if there is none.
 pub(super) fn schema_oid(name: &str) -> u32 {
-    SCHEMAS.iter().find(|(schema, _)| *schema == name).map_or(0, |(_, oid)| *oid)
+    let known = SCHEMAS.iter().find(|(schema, _)| *schema == name).map(|(_, oid)| *oid);
+    let temporary = || {
+        let session = is_temporary(name).then(|| name.rsplit('_').next()?.parse::<u32>().ok());
+        Some(session?? | TEMPORARY_SCHEMA)
+    };
+    known.or_else(temporary).unwrap_or(0)
+}
+
+/// The schema of temporary relations with this oid.
+pub(super) fn temporary_of(oid: u32) -> Option<String> {
+    let session = oid & !TEMPORARY_SCHEMA;
+    (oid & TEMPORARY_SCHEMA != 0 && oid >> 31 == 0).then(|| temporary_schema(session))
+}
+
+/// All schemas, with their oids.
+fn schemas(catalog: &Catalog) -> Vec<(String, u32)> {
+    let temporary = catalog.relations().map(Relation::schema).filter(|schema| is_temporary(schema));
+    let temporary: BTreeSet<&str> = temporary.collect();
+    let known = SCHEMAS.iter().map(|(name, oid)| ((*name).to_owned(), *oid));
+    known.chain(temporary.into_iter().map(|name| (name.to_owned(), schema_oid(name)))).collect()
 }
 
 fn int2s(values: impl Iterator<Item = i16>) -> Value {
@@ -128,11 +152,11 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
             lines.map(|(line, value)| Row::new(name).text("name", &line).text("value", &value)).collect()
         }
         "pg_class" => classes(catalog)?,
-        "pg_namespace" => SCHEMAS
-            .iter()
+        "pg_namespace" => schemas(catalog)
+            .into_iter()
             .map(|(schema, oid)| {
-                let owner = if *schema == "public" { DATABASE_OWNER } else { OWNER };
-                Row::new(name).oid("oid", *oid).text("nspname", schema).oid("nspowner", owner)
+                let owner = if schema == "public" { DATABASE_OWNER } else { OWNER };
+                Row::new(name).oid("oid", oid).text("nspname", &schema).oid("nspowner", owner)
             })
             .collect(),
         "pg_attribute" => attributes(catalog)?,
@@ -318,17 +342,24 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                     .text("table_catalog", database)
                     .text("table_schema", relation.schema())
                     .text("table_name", relation.name())
-                    .text("table_type", if table { "BASE TABLE" } else { "VIEW" })
+                    .text(
+                        "table_type",
+                        match table {
+                            true if is_temporary(relation.schema()) => "LOCAL TEMPORARY",
+                            true => "BASE TABLE",
+                            false => "VIEW",
+                        },
+                    )
                     .yes("is_insertable_into", table)
                     .yes("is_typed", false)
             })
             .collect(),
         "columns" => information::columns(catalog, database)?,
-        "schemata" => SCHEMAS
-            .iter()
+        "schemata" => schemas(catalog)
+            .into_iter()
             .map(|(schema, _)| {
                 let row = Row::new(name).text("catalog_name", database);
-                row.text("schema_name", schema).text("schema_owner", user)
+                row.text("schema_name", &schema).text("schema_owner", user)
             })
             .collect(),
         "table_constraints" => information::table_constraints(catalog, database),
@@ -347,7 +378,7 @@ fn class(oid: u32, name: &str, schema: &str, kind: u8) -> Row {
         .oid("relnamespace", schema_oid(schema))
         .oid("relowner", OWNER)
         .oid("relfilenode", oid)
-        .letter("relpersistence", b'p')
+        .letter("relpersistence", if is_temporary(schema) { b't' } else { b'p' })
         .letter("relkind", kind)
         .flag("relispopulated", true)
         .letter("relreplident", b'd')

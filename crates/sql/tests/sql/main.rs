@@ -17,3 +17,4 @@ mod random;
 mod serial;
 mod slt;
 mod spill;
+mod temporary;

@@ -501,8 +501,9 @@ impl<E: Engine> Session<E> {
         let AlterIndexOperation::RenameIndex { index_name } = operation;
         let (schema, name) = split(name)?;
         let (_, to) = split(index_name)?;
-        let schema = schema.unwrap_or_else(|| "public".to_owned());
-        let Some((table, _)) = self.state.catalog.index(&schema, &name) else {
+        let schema = self.schema_of_index(schema.as_deref(), &name);
+        let found = schema.and_then(|schema| Some((self.state.catalog.index(&schema, &name)?.0, schema)));
+        let Some((table, schema)) = found else {
             let what = format!("relation \"{name}\" does not exist");
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
         };

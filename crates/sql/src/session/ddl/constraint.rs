@@ -3,7 +3,7 @@
 use super::super::Session;
 use super::create::key_column;
 use super::{new_name, position};
-use crate::bind::names::fold;
+use crate::bind::names::{fold, is_temporary};
 use crate::plan::Table;
 use crate::plan::place::Places;
 use scaledb_catalog::{
@@ -221,6 +221,12 @@ impl<E: Engine> Session<E> {
             }
             _ => Arc::new(desc.clone()),
         };
+        let (own, theirs) = (is_temporary(&desc.schema), is_temporary(&to.schema));
+        if own != theirs {
+            let kind = if own { "temporary" } else { "permanent" };
+            let what = format!("constraints on {kind} tables may reference only {kind} tables");
+            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+        }
         let referred: Vec<i16> = if key.referred_columns.is_empty() {
             let primary = to.primary_key.as_ref().map(|key| &key.columns);
             let primary =

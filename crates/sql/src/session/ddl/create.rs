@@ -3,7 +3,7 @@
 use super::super::Session;
 use super::{new_name, position};
 use crate::api::Tag;
-use crate::bind::names::{data_type, split};
+use crate::bind::names::{data_type, is_temporary, split};
 use scaledb_catalog::{
     ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, SequenceDesc, TableDesc, ViewDesc,
 };
@@ -31,7 +31,11 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::unsupported("CREATE TABLE LIKE is not supported"));
         }
         let (schema, name) = split(&create.name)?;
-        let schema = self.schema_for(schema)?;
+        let schema = self.schema_for(schema, create.temporary)?;
+        if create.on_commit.is_some() && !is_temporary(&schema) {
+            let what = "ON COMMIT can only be used on temporary tables";
+            return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+        }
         self.begin_change()?;
         if self.state.catalog.is_taken(&schema, &name) {
             let what = format!("relation \"{name}\" already exists");
@@ -40,9 +44,6 @@ impl<E: Engine> Session<E> {
                 return Ok(Tag::plain("CREATE TABLE"));
             }
             return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
-        }
-        if create.temporary {
-            self.skip("temporary tables are kept until they are dropped", SqlState::WARNING);
         }
         let mut desc = TableDesc {
             oid: self.state.shared.new_oid(),
@@ -57,6 +58,9 @@ impl<E: Engine> Session<E> {
             checks: Vec::new(),
             foreign_keys: Vec::new(),
         };
+        if let Some(action) = create.on_commit {
+            self.on_commit(desc.oid, action);
+        }
         if let Some(query) = &create.query {
             return self.create_table_as(desc, create, query);
         }
@@ -215,13 +219,14 @@ impl<E: Engine> Session<E> {
     pub(super) fn create_sequence(
         &mut self,
         name: &ObjectName,
+        temporary: bool,
         if_not_exists: bool,
         ty: Option<&DataType>,
         options: &[SequenceOptions],
         owned_by: Option<&ObjectName>,
     ) -> Result<Tag> {
         let (schema, name) = split(name)?;
-        let schema = self.schema_for(schema)?;
+        let schema = self.schema_for(schema, temporary)?;
         self.begin_change()?;
         if self.state.catalog.is_taken(&schema, &name) {
             let what = format!("relation \"{name}\" already exists");
@@ -251,8 +256,22 @@ impl<E: Engine> Session<E> {
         if create.materialized {
             return Err(SqlError::unsupported("materialized views are not supported"));
         }
+        let text = create.query.to_string();
+        let compiled = self.compile(&text, &[])?;
+        let crate::plan::cache::Action::Plan(plan) = &compiled.action else {
+            return Err(SqlError::internal("a view of no query"));
+        };
+        let uses: Vec<u32> =
+            plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect();
         let (schema, name) = split(&create.name)?;
-        let schema = self.schema_for(schema)?;
+        let of_temporary = uses
+            .iter()
+            .filter_map(|&oid| self.state.catalog.get(oid))
+            .any(|relation| is_temporary(relation.schema()));
+        if of_temporary && !create.temporary {
+            self.skip(&format!("view \"{name}\" will be a temporary view"), SqlState::WARNING);
+        }
+        let schema = self.schema_for(schema, create.temporary || of_temporary)?;
         self.begin_change()?;
         let mut oid = self.state.shared.new_oid();
         if self.state.catalog.is_taken(&schema, &name) {
@@ -265,12 +284,6 @@ impl<E: Engine> Session<E> {
                 }
             }
         }
-        let text = create.query.to_string();
-        let compiled = self.compile(&text, &[])?;
-        let crate::plan::cache::Action::Plan(plan) = &compiled.action else {
-            return Err(SqlError::internal("a view of no query"));
-        };
-        let uses = plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect();
         let mut columns: Vec<(String, u32, i32)> = Vec::new();
         for (number, column) in compiled.columns.iter().flatten().enumerate() {
             let name = create.columns.get(number).map_or_else(|| column.name.clone(), |c| new_name(&c.name));

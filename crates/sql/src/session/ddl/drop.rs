@@ -4,6 +4,8 @@ use super::super::Session;
 use super::alter::depends;
 use crate::api::Tag;
 use crate::bind::names::split;
+use crate::plan::Table;
+use crate::session::context::Host;
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, Order, Range, Worker};
 use scaledb_row::Projection;
@@ -87,7 +89,12 @@ impl<E: Engine> Session<E> {
         Ok(Tag::plain("DROP TYPE"))
     }
 
-    fn drop_relation(&mut self, relation: &Relation, together: &[u32], cascade: bool) -> Result<()> {
+    pub(in crate::session) fn drop_relation(
+        &mut self,
+        relation: &Relation,
+        together: &[u32],
+        cascade: bool,
+    ) -> Result<()> {
         let oid = relation.oid();
         // gone with another one
         if self.state.catalog.get(oid).is_none() {
@@ -178,8 +185,9 @@ impl<E: Engine> Session<E> {
 
     fn drop_index(&mut self, name: &ObjectName, if_exists: bool) -> Result<()> {
         let (schema, name) = split(name)?;
-        let schema = schema.unwrap_or_else(|| "public".to_owned());
-        let Some((desc, index)) = self.state.catalog.index(&schema, &name) else {
+        let schema = self.schema_of_index(schema.as_deref(), &name);
+        let index = schema.and_then(|schema| self.state.catalog.index(&schema, &name));
+        let Some((desc, index)) = index else {
             if if_exists {
                 self.skip(&format!("index \"{name}\" does not exist, skipping"), SqlState::UNDEFINED_OBJECT);
                 return Ok(());
@@ -251,21 +259,7 @@ impl<E: Engine> Session<E> {
         }
         self.note_writes();
         for table in &tables {
-            self.transaction.touch(&[(table.desc.oid, table.info.id)], 0);
-            let none = Projection::existence();
-            let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
-            let mut rows = Vec::new();
-            let scanned = worker.scan(table.info.id, Range::ALL, Order::Forward, &none, |row, _, _| {
-                rows.push(row);
-                ControlFlow::Continue(())
-            });
-            let deleted = scanned.and_then(|()| {
-                rows.iter().try_for_each(|&row| worker.delete_at(table.info.id, row).map(|_| ()))
-            });
-            if let Err(error) = deleted {
-                use crate::session::context::Host;
-                return Err(self.state.engine_error(error));
-            }
+            self.delete_all(table)?;
             if restart {
                 let sequences: Vec<_> = self
                     .state
@@ -285,5 +279,20 @@ impl<E: Engine> Session<E> {
             }
         }
         Ok(Tag::plain("TRUNCATE TABLE"))
+    }
+
+    /// Deletes all rows of a table.
+    pub(in crate::session) fn delete_all(&mut self, table: &Table) -> Result<()> {
+        self.transaction.touch(&[(table.desc.oid, table.info.id)], 0);
+        let none = Projection::existence();
+        let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
+        let mut rows = Vec::new();
+        let scanned = worker.scan(table.info.id, Range::ALL, Order::Forward, &none, |row, _, _| {
+            rows.push(row);
+            ControlFlow::Continue(())
+        });
+        let deleted = scanned
+            .and_then(|()| rows.iter().try_for_each(|&row| worker.delete_at(table.info.id, row).map(|_| ())));
+        deleted.map_err(|error| self.state.engine_error(error))
     }
 }

@@ -11,7 +11,7 @@ mod rebuild;
 
 use super::Session;
 use crate::api::{Severity, Tag};
-use crate::bind::names::{fold, split};
+use crate::bind::names::{find_relation, fold, own_schema, split, temporary_schema};
 use crate::plan::Table;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
@@ -30,9 +30,15 @@ impl<E: Engine> Session<E> {
             Statement::CreateIndex(create) => self.create_index(create)?,
             Statement::CreateView(create) => self.create_view(create)?,
             Statement::CreateSequence {
-                name, if_not_exists, data_type, sequence_options, owned_by, ..
+                temporary,
+                name,
+                if_not_exists,
+                data_type,
+                sequence_options,
+                owned_by,
             } => self.create_sequence(
                 name,
+                *temporary,
                 *if_not_exists,
                 data_type.as_ref(),
                 sequence_options,
@@ -67,7 +73,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Begins to change the catalog in the transaction at hand.
-    fn begin_change(&mut self) -> Result<()> {
+    pub(super) fn begin_change(&mut self) -> Result<()> {
         if self.transaction.is_read_only() {
             return Err(SqlError::new(
                 SqlState::READ_ONLY_SQL_TRANSACTION,
@@ -107,9 +113,16 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// The schema for a new object.
-    fn schema_for(&self, schema: Option<String>) -> Result<String> {
+    /// The schema for a new object, that of the session's temporary ones if it is to be temporary.
+    fn schema_for(&mut self, schema: Option<String>, temporary: bool) -> Result<String> {
+        let own = temporary_schema(self.state.id);
         match schema.as_deref() {
+            Some(schema) if schema == "pg_temp" || schema == own => Ok(self.make_temporary_schema()),
+            None if temporary => Ok(self.make_temporary_schema()),
+            Some(_) if temporary => Err(SqlError::new(
+                SqlState::INVALID_TABLE_DEFINITION,
+                "cannot create temporary relation in non-temporary schema",
+            )),
             None | Some("public") => Ok("public".to_owned()),
             Some(schema) if schema.starts_with("pg_") || schema == "information_schema" => {
                 Err(SqlError::new(
@@ -127,13 +140,18 @@ impl<E: Engine> Session<E> {
     /// The relation of a name.
     fn lookup(&self, name: &ObjectName) -> Result<Option<Relation>> {
         let (schema, name) = split(name)?;
-        Ok(match schema {
-            Some(schema) => self.state.catalog.lookup(&schema, &name).cloned(),
-            None => {
-                let path = &self.state.path;
-                path.iter().find_map(|schema| self.state.catalog.lookup(schema, &name)).cloned()
-            }
-        })
+        Ok(find_relation(&self.state.catalog, &self.state.path, schema.as_deref(), &name).cloned())
+    }
+
+    /// The schema that has an index of a name: the one that is given, or the first along the path.
+    fn schema_of_index(&self, schema: Option<&str>, name: &str) -> Option<String> {
+        let (catalog, path) = (&self.state.catalog, &self.state.path);
+        let given = schema.map(|schema| own_schema(path, schema));
+        let has = |schema: &&str| catalog.index(schema, name).is_some();
+        match given {
+            Some(schema) => schema.filter(has).map(str::to_owned),
+            None => path.iter().map(String::as_str).find(has).map(str::to_owned),
+        }
     }
 
     /// The table of a name.
