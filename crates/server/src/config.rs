@@ -72,6 +72,8 @@ pub struct Config {
     /// Batches of statements that take at least so long are logged.
     #[serde(with = "seconds")]
     pub log_slow_statements: Duration,
+    /// Whether the runs of statements are timed and counted; sessions may `SET` it.
+    pub track_statements: bool,
     /// How long statements may go on when the server ends.
     #[serde(with = "seconds")]
     pub shutdown_grace: Duration,
@@ -132,6 +134,7 @@ impl Default for Config {
             statement_timeout: Duration::ZERO,
             idle_in_transaction_timeout: Duration::from_secs(600),
             log_slow_statements: Duration::ZERO,
+            track_statements: true,
             shutdown_grace: Duration::from_secs(10),
             tls: None,
             users: HashMap::new(),

@@ -3,6 +3,7 @@
 use crate::control::{Canceller, Control, Timeouts};
 use crate::guard::{Guarded, Limited};
 use crate::live::{Admission, Live};
+use crate::numbers::Family;
 use crate::registry::Registry;
 use crate::rules;
 use scaledb_pgwire::{Host, Method, Opened, Report, Result, SqlState, Startup, Tls, Verifier, random};
@@ -30,6 +31,11 @@ pub trait Sessions: Send + Sync + 'static {
     /// Numbers about the database, for the metrics: a name, what it means, which kind it is, and the value.
     fn numbers(&self, each: &mut dyn FnMut(&str, &str, Measure, u64)) {
         let _ = each;
+    }
+
+    /// More of them: those that have labels.
+    fn families(&self) -> Vec<Family> {
+        Vec::new()
     }
 
     /// Why the database writes nothing any more, if its disk has failed.

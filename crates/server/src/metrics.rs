@@ -3,8 +3,9 @@
 use crate::config::StartError;
 use crate::control::Phase;
 use crate::door::{Measure, Sessions, Shared};
+use crate::numbers::{Family, Numbers};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, text};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -34,7 +35,7 @@ impl Metrics {
         let server = Arc::new(server);
         let address = server.server_addr().to_ip().unwrap_or(at);
         let mut registry = Registry::default();
-        registry.register_collector(Box::new(Numbers(shared)));
+        registry.register_collector(Box::new(Collecting(shared)));
         let listening = server.clone();
         let thread = try_spawn("metrics", move || {
             for request in listening.incoming_requests() {
@@ -67,15 +68,15 @@ impl Metrics {
     }
 }
 
-struct Numbers<S>(Arc<Shared<S>>);
+struct Collecting<S>(Arc<Shared<S>>);
 
-impl<S> fmt::Debug for Numbers<S> {
+impl<S> fmt::Debug for Collecting<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Numbers")
+        f.write_str("Collecting")
     }
 }
 
-impl<S: Sessions> Collector for Numbers<S> {
+impl<S: Sessions> Collector for Collecting<S> {
     fn encode(&self, mut to: DescriptorEncoder<'_>) -> fmt::Result {
         let registry = &self.0.registry;
         let ([statements, errors, conflicts], phases) = registry.counts();
@@ -111,6 +112,40 @@ impl<S: Sessions> Collector for Numbers<S> {
             };
             done = std::mem::replace(&mut done, Ok(())).and(encoded);
         });
-        done
+        done?;
+        for family in self.0.sessions.families() {
+            write_family(&mut to, &family)?;
+        }
+        Ok(())
     }
+}
+
+/// Writes the numbers of a name.
+fn write_family(to: &mut DescriptorEncoder<'_>, family: &Family) -> fmt::Result {
+    let kind = match &family.numbers {
+        Numbers::Counters(_) => MetricType::Counter,
+        Numbers::Gauges(_) => MetricType::Gauge,
+        Numbers::Histograms(_) => MetricType::Histogram,
+    };
+    let mut lines = to.encode_descriptor(family.name, family.help, None, kind)?;
+    match &family.numbers {
+        Numbers::Counters(numbers) => {
+            for (labels, value) in numbers {
+                ConstCounter::new(*value).encode(lines.encode_family(labels)?)?;
+            }
+        }
+        Numbers::Gauges(numbers) => {
+            for (labels, value) in numbers {
+                let gauge = ConstGauge::new(i64::try_from(*value).unwrap_or(i64::MAX));
+                gauge.encode(lines.encode_family(labels)?)?;
+            }
+        }
+        Numbers::Histograms(numbers) => {
+            for (labels, times) in numbers {
+                let mut line = lines.encode_family(labels)?;
+                line.encode_histogram::<NoLabelSet>(times.seconds, times.count, &times.buckets, None)?;
+            }
+        }
+    }
+    Ok(())
 }

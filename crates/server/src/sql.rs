@@ -4,6 +4,7 @@ use crate::config::Config;
 use crate::control::{Cancels, Timeouts};
 use crate::door::{Measure, NewSession, Sessions};
 use crate::guard::Limited;
+use crate::numbers::Family;
 use scaledb_engine::Engine;
 use scaledb_pgwire::{
     Backend, Bind, Column, Format, Oids, Reply, Report, Result, Severity, SqlState, Startup, Status, Step,
@@ -27,12 +28,14 @@ pub struct Sql<E: Engine> {
     database: Database<E>,
     /// What SHOW says of the server.
     facts: Vec<(&'static str, String)>,
+    /// What sessions begin with.
+    defaults: Vec<(&'static str, String)>,
 }
 
 impl<E: Engine> Sql<E> {
     /// Sessions of this database.
     pub fn new(database: Database<E>) -> Self {
-        Self { database, facts: Vec::new() }
+        Self { database, facts: Vec::new(), defaults: Vec::new() }
     }
 
     /// The same, with what SHOW says of a server that has this configuration.
@@ -45,6 +48,7 @@ impl<E: Engine> Sql<E> {
             // without a directory there is nothing that a commit could be durable in
             ("fsync", on(config.data.is_some())),
         ];
+        self.defaults = vec![("track_statements", on(config.track_statements))];
         self
     }
 }
@@ -59,6 +63,9 @@ where
         let mut session = self.database.session(&startup.user, &startup.database);
         for (name, value) in &self.facts {
             session.tell(name, value).map_err(report)?;
+        }
+        for (name, value) in &self.defaults {
+            session.set_initial(name, value).map_err(report)?;
         }
         let timeout = |time: Duration| format!("{}ms", time.as_millis());
         let given = [
@@ -95,6 +102,10 @@ where
 
     fn failure(&self) -> Option<String> {
         self.database.engine().log_failure()
+    }
+
+    fn families(&self) -> Vec<Family> {
+        crate::numbers::families(&self.database)
     }
 
     fn numbers(&self, each: &mut dyn FnMut(&str, &str, Measure, u64)) {

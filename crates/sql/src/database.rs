@@ -1,6 +1,7 @@
 //! What the sessions of a database share.
 
 use crate::activity::Sessions;
+use crate::counts::{Collected, Latency, TableNumbers};
 use crate::gate::Gate;
 use crate::memory::Budget;
 use crate::plan::cache::Plans;
@@ -51,6 +52,7 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) plans: Plans,
     pub(crate) statistics: Statistics,
     pub(crate) trace: Trace,
+    pub(crate) collected: Arc<Collected>,
     /// Statements that were run again after a conflict.
     pub(crate) retries: AtomicU64,
     /// Sessions that wait for locks with a worker.
@@ -100,6 +102,7 @@ impl<E: Engine> Database<E> {
             plans: Plans::default(),
             statistics: Statistics::default(),
             trace: Trace::default(),
+            collected: Arc::default(),
             retries: AtomicU64::new(0),
             waiters: AtomicUsize::new(0),
             opened_at: scaledb_types::zone::clock(),
@@ -157,6 +160,16 @@ impl<E: Engine> Database<E> {
         self.shared.retries.load(Ordering::Relaxed) // a statistic
     }
 
+    /// How long statements took since the database was opened, by kind.
+    pub fn latencies(&self) -> Vec<Latency> {
+        self.shared.collected.latencies()
+    }
+
+    /// Tables and indexes, with what was done with them since the database was opened.
+    pub fn table_numbers(&self) -> Vec<TableNumbers> {
+        self.shared.table_numbers(&self.shared.catalog())
+    }
+
     /// Says which server is around the database: it does what `pg_cancel_backend` and its like ask for. The first one
     /// stays.
     pub fn supervise(&self, supervisor: Arc<dyn Supervisor>) {
@@ -198,6 +211,9 @@ impl<E: Engine> Shared<E> {
     /// Puts a new catalog in force. The gate is closed.
     pub(crate) fn publish(&self, catalog: Arc<Catalog>, changed_at: Timestamp) {
         let version = catalog.version;
+        let relations = catalog.relations().count();
+        let indexes = catalog.tables().map(|table| 1 + table.indexes.len()).sum::<usize>();
+        self.collected.keep_only(relations + indexes, |oid| has(&catalog, oid));
         *self.current.lock() = catalog;
         // before the version: who has seen the new catalog sees this
         self.changed_at.store(changed_at.raw(), Ordering::Release);
@@ -325,6 +341,15 @@ pub(crate) fn empty<W: Worker>(worker: &mut W, table: TableId) -> scaledb_base::
             return Ok(());
         }
     }
+}
+
+/// Whether a relation or an index is there.
+fn has(catalog: &Catalog, oid: u32) -> bool {
+    let of_table = |table: &scaledb_catalog::TableDesc| {
+        table.primary_key.as_ref().is_some_and(|key| key.oid == oid)
+            || table.indexes.iter().any(|index| index.oid == oid)
+    };
+    catalog.get(oid).is_some() || catalog.tables().any(|table| of_table(table))
 }
 
 fn same_shape(info: &TableInfo, def: &TableDef) -> bool {

@@ -286,6 +286,7 @@ const SESSION: &[Signature] = &[
     ("pg_cancel_backend", &[Type::INT4], Type::BOOL),
     ("pg_terminate_backend", &[Type::INT4], Type::BOOL),
     ("pg_reload_conf", &[], Type::BOOL),
+    ("scaledb_stat_statements_reset", &[], Type::VOID),
     ("pg_is_in_recovery", &[], Type::BOOL),
     ("pg_postmaster_start_time", &[], Type::TIMESTAMPTZ),
     ("txid_current", &[], Type::INT8),
@@ -406,6 +407,7 @@ impl SessionFn {
                 | "pg_cancel_backend"
                 | "pg_terminate_backend"
                 | "pg_reload_conf"
+                | "scaledb_stat_statements_reset"
         )
     }
 }

@@ -8,6 +8,7 @@
 //!            plan/     operators, expressions, which index serves
 //!            exec/     operators push rows upward, into a RowSink
 //!            system/   catalogs that drivers read
+//!            counts/   how often, how long, with what end: for views and metrics
 //! ```
 //!
 //! Every transaction is strictly serializable. A conflict is 40001 with what it was about; a statement outside of a
@@ -17,6 +18,7 @@ mod activity;
 mod advisory;
 mod api;
 mod bind;
+mod counts;
 mod database;
 mod error;
 mod exec;
@@ -35,6 +37,7 @@ mod trace;
 mod workers;
 
 pub use api::{Column, CopyInfo, Description, Executed, Notice, RowSink, Severity, Status, Step, Tag};
+pub use counts::{IndexNumbers, Latency, LatencyBucket, TableNumbers};
 pub use database::Database;
 pub use error::of_engine;
 pub use parse::lex;

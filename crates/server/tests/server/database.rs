@@ -160,3 +160,63 @@ fn there_is_one_database_and_settings_of_the_server_are_true() {
     }
     server.stop();
 }
+
+/// What the metrics say.
+fn metrics(server: &Server) -> String {
+    let mut stream = TcpStream::connect(server.metrics().unwrap()).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn metrics_tell_of_statements_tables_and_indexes_with_their_types() {
+    let database = Database::open(Acc::open(scaledb_acc::Config::default()).unwrap()).unwrap();
+    let listen = vec![([127, 0, 0, 1], 0).into()];
+    let config = Config { listen, metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() };
+    let server = Server::start(config, Sql::new(database)).unwrap();
+    let mut client = parameters(server.addresses()[0]).connect(NoTls).unwrap();
+    client.batch_execute("create table \"odd\"\"\n} 1\" (id int primary key)").unwrap();
+    client.batch_execute("create table t (id int primary key, n int); create index t_n on t (n)").unwrap();
+    client.batch_execute("insert into t select i, i from generate_series(1, 50) i").unwrap();
+    client.query("select * from t where n = $1", &[&7]).unwrap();
+    let text = metrics(&server);
+    for line in [
+        "# TYPE scaledb_statement_duration_seconds histogram",
+        "scaledb_statement_duration_seconds_count{kind=\"insert\"} 1",
+        "scaledb_statement_duration_seconds_bucket{le=\"+Inf\",kind=\"ddl\"} 3",
+        "# TYPE scaledb_table_rows gauge",
+        "scaledb_table_rows{table=\"public.t\"} 50",
+        "scaledb_table_rows{table=\"public.odd\\\"\\n} 1\"} 0",
+        "# TYPE scaledb_table_row_writes counter",
+        "scaledb_table_row_writes_total{table=\"public.t\",operation=\"insert\"} 50",
+        "scaledb_index_scans_total{table=\"public.t\",index=\"t_n\"} 1",
+        "# TYPE scaledb_index_bytes gauge",
+    ] {
+        assert!(text.contains(&format!("\n{line}\n")), "{line} in {text}");
+    }
+    // buckets hold what is at most as long: they only grow
+    let buckets = text.lines().filter(|line| {
+        line.starts_with("scaledb_statement_duration_seconds_bucket") && line.contains("kind=\"insert\"")
+    });
+    let counts: Vec<u64> = buckets.map(|line| line.rsplit(' ').next().unwrap().parse().unwrap()).collect();
+    assert!(counts.len() == 20 && counts.is_sorted() && counts.last() == Some(&1), "{counts:?}");
+    server.stop();
+}
+
+#[test]
+fn the_configuration_switches_the_counting_of_statements_off_and_a_session_on() {
+    let config =
+        Config { listen: vec![([127, 0, 0, 1], 0).into()], track_statements: false, ..Config::default() };
+    let database = Database::open(Acc::open(scaledb_acc::Config::default()).unwrap()).unwrap();
+    let sql = Sql::new(database).of_server(&config);
+    let server = Server::start(config, sql).unwrap();
+    let mut client = parameters(server.addresses()[0]).connect(NoTls).unwrap();
+    client.batch_execute("select 1 as hidden; set track_statements = on; select 1 as seen").unwrap();
+    let queries =
+        client.query("select query from scaledb_stat_statements where query like 'select $1%'", &[]).unwrap();
+    let queries: Vec<&str> = queries.iter().map(|row| row.get(0)).collect();
+    assert_eq!(queries, ["select $1 as seen"]);
+    server.stop();
+}

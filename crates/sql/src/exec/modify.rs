@@ -6,6 +6,7 @@
 use super::apart::twice;
 use super::late::{Check, late_arbiter};
 use super::{Exec, Flow, Next, codec, row_weight};
+use crate::counts::Write;
 use crate::plan::{
     Access, Checks, ConflictUpdate, Delete, IndexRef, Insert, KeyValue, Modify, Node, OnConflict, Policy,
     Slot, Table, Update,
@@ -173,9 +174,16 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
+    /// Counts a row that is written.
+    #[inline]
+    fn wrote(&mut self, table: u32, write: Write) {
+        self.affected += 1;
+        self.context.counts.wrote(table, write);
+    }
+
     /// Notes that the row of the slots is inserted.
     pub(super) fn inserted(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
-        self.affected += 1;
+        self.wrote(insert.table.desc.oid, Write::Insert);
         for key in &insert.checks.references {
             let values = self.key_values(&key.from_columns, &insert.row);
             self.note(Check::referring(key.clone(), values)?);
@@ -274,7 +282,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         self.note_update(&insert.table, &insert.checks, &old, &new)?;
         state.touched.insert(id);
-        self.affected += 1;
+        self.wrote(insert.table.desc.oid, Write::Update);
         self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
     }
 
@@ -310,7 +318,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     let (old, new) = (exec.copy(&update.old), exec.copy(&update.row));
                     exec.note_update(&update.table, &update.checks, &old, &new)?;
                 }
-                exec.affected += 1;
+                exec.wrote(table.desc.oid, Write::Update);
                 exec.returning(update.returning.as_deref(), &update.returning_slots, next)?;
                 Ok(Flow::Continue(()))
             })?;
@@ -349,7 +357,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             if needs_old {
                 self.note_update(&update.table, &update.checks, &change.old, &change.new)?;
             }
-            self.affected += 1;
+            self.wrote(table.desc.oid, Write::Update);
             if update.returning.is_some() {
                 for (&slot, value) in update.returning_slots.iter().zip(std::mem::take(&mut change.returned))
                 {
@@ -497,7 +505,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     let old = exec.copy(&delete.old);
                     exec.note_delete(&delete.checks, &old);
                 }
-                exec.affected += 1;
+                exec.wrote(table.desc.oid, Write::Delete);
                 exec.returning(delete.returning.as_deref(), &delete.returning_slots, next)?;
                 Ok(Flow::Continue(()))
             })?;
@@ -533,7 +541,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             if needs_old {
                 self.note_delete(&delete.checks, &change.old);
             }
-            self.affected += 1;
+            self.wrote(table.desc.oid, Write::Delete);
             if delete.returning.is_some() {
                 for (&slot, value) in delete.returning_slots.iter().zip(std::mem::take(&mut change.returned))
                 {

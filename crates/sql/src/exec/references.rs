@@ -5,6 +5,7 @@
 
 use super::late::Check;
 use super::{Exec, codec};
+use crate::counts::Write;
 use crate::plan::{ForeignKey, IndexRef};
 use scaledb_catalog::Action;
 use scaledb_engine::{Order, Range, RowId, Worker};
@@ -218,6 +219,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         for (id, old) in rows {
             let deleted = self.worker()?.delete_at(key.from.info.id, id);
             deleted.map_err(|error| self.context.engine_error(error))?;
+            self.context.counts.wrote(key.from.desc.oid, Write::Delete);
             for further in further.iter() {
                 let values = further.to_columns.iter().map(|&column| old[column].clone()).collect();
                 self.note(Check::referred(further.clone(), values, None));
@@ -255,6 +257,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             self.change_row(table, id, &key.from_columns, &all, &old, &new)?;
             self.note_keys(table, &table.late(), &old, &new);
+            self.context.counts.wrote(table.desc.oid, Write::Update);
             if key.desc.on_update == Action::SetDefault || key.desc.on_delete == Action::SetDefault {
                 self.note(Check::referring(key.clone(), values.to_vec())?);
             }

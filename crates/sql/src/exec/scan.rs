@@ -46,6 +46,7 @@ fn forget(worker: &mut impl Worker, mark: Option<ReadMark>) {
 impl<'a, W: Worker> Exec<'a, W> {
     /// Runs a scan.
     pub(super) fn scan(&mut self, scan: &Scan, next: Next<'_, 'a, W>) -> Result<Flow> {
+        self.context.counts.scanned(scan.counted);
         match &scan.access {
             Access::Point { index, key } => {
                 if let Some(key) = self.single_key(scan, key)? {

@@ -564,6 +564,7 @@ impl<'p, 'b> Planner<'p, 'b> {
                 }
                 let loads = Loads::new(&table, &leaf.slots);
                 let projection = Projection::existence();
+                let counted = candidate.access.counted(&table, candidate.index);
                 Node::Scan(Box::new(Scan {
                     table,
                     alias,
@@ -574,6 +575,7 @@ impl<'p, 'b> Planner<'p, 'b> {
                     projection,
                     filter: None,
                     rows,
+                    counted,
                     batches: false,
                     locked,
                 }))

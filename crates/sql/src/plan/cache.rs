@@ -3,6 +3,7 @@
 use super::Plan;
 use super::point::PointKey;
 use crate::api::Column;
+use crate::counts::StatementKind;
 use crate::parse::utility::Utility;
 use crate::trace::Number;
 use hashbrown::HashTable;
@@ -39,6 +40,9 @@ pub(crate) struct Compiled {
     pub(crate) point: Option<PointKey>,
     /// What stands for the text in the trace of transactions.
     pub(crate) number: Number,
+    /// What it is counted as: of this compilation alone.
+    pub(crate) serial: u64,
+    pub(crate) kind: StatementKind,
     /// The version of the catalog that it was made for.
     pub(crate) version: u64,
 }

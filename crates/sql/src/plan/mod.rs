@@ -86,6 +86,15 @@ impl Table {
     }
 
     /// The name of an index.
+    /// The oid of an index; that of the table if it has no primary key.
+    #[inline]
+    pub(crate) fn index_oid(&self, index: IndexRef) -> u32 {
+        match index {
+            IndexRef::Primary => self.desc.primary_key.as_ref().map_or(self.desc.oid, |key| key.oid),
+            IndexRef::Secondary(number) => self.desc.indexes[number].oid,
+        }
+    }
+
     pub(crate) fn index_name(&self, index: IndexRef) -> &str {
         match index {
             IndexRef::Primary => self.desc.primary_key.as_ref().map_or("", |key| key.name.as_str()),
@@ -131,6 +140,18 @@ pub(crate) enum Access {
 }
 
 impl Access {
+    /// What a scan is counted for: the table if it reads all of it as it is, else the index.
+    pub(crate) fn counted(&self, table: &Table, index: IndexRef) -> u32 {
+        match self {
+            Self::Range { key, low: None, high: None, order: Order::Forward, .. }
+                if key.is_empty() && index == IndexRef::Primary =>
+            {
+                table.desc.oid
+            }
+            _ => table.index_oid(index),
+        }
+    }
+
     /// Calls `f` with each expression that the access is made of.
     pub(crate) fn exprs<'a>(&'a self, f: &mut dyn FnMut(&'a Expr)) {
         let (key, bounds) = match self {
@@ -164,6 +185,8 @@ pub(crate) struct Scan {
     pub(crate) filter: Option<Expr>,
     /// How many rows it is thought to yield each time.
     pub(crate) rows: f64,
+    /// What it is counted for: the index, or the table if it reads all of it.
+    pub(crate) counted: u32,
     /// Whether its rows are fetched in batches, because what is done with them reads, too.
     pub(crate) batches: bool,
     /// How its rows are locked further up, if they are.

@@ -16,6 +16,7 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         Node::Scan(scan) => {
             scan.loads.retain(used);
             scan.projection = scan.loads.projection(&scan.table);
+            scan.counted = scan.access.counted(&scan.table, scan.index);
             scan.batches = reads || scan.filter.as_ref().is_some_and(Expr::needs_worker);
         }
         Node::Filter { input, predicate } => prepare(input, used, reads || predicate.needs_worker()),

@@ -1,6 +1,7 @@
 //! What a running statement is given by its session.
 
 use crate::activity::Known;
+use crate::counts::{Collected, Counts, TableNumbers};
 use crate::exec::lock::GivenUp;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
@@ -40,6 +41,10 @@ pub(crate) trait Host {
     fn names(&self) -> (&str, &str);
     /// What the database has counted: names and values.
     fn counters(&self) -> Vec<(String, u64)>;
+    /// What the sessions of the database have counted.
+    fn collected(&self) -> &Collected;
+    /// Tables, with what was done with them.
+    fn table_numbers(&self) -> Vec<TableNumbers>;
     /// How the database and its server are: names and values.
     fn status(&self) -> Vec<(String, String)>;
     /// The last value of a sequence, and whether it was given.
@@ -93,6 +98,7 @@ pub(crate) struct Context<'a> {
     pub(crate) gives_up: bool,
     /// Why it was.
     pub(crate) given_up: Cell<Option<GivenUp>>,
+    pub(crate) counts: &'a Counts,
 }
 
 /// Sessions that may wait for locks with workers of the engine. Those that they wait for need some too, and so does what

@@ -151,6 +151,7 @@ impl<E: Engine> Session<E> {
         if copying.alone && self.waiting.is_empty() {
             self.end_implicit()?;
         }
+        self.count_copy(Ok(copying.rows));
         sink.complete(&Tag::rows("COPY", copying.rows));
         Ok(Step::Done)
     }

@@ -148,7 +148,13 @@ impl<E: Engine> Session<E> {
         if portal.rows.is_none() {
             self.start_statement();
             let mut rows = Kept::default();
-            self.run_plan(&portal.compiled, &portal.params, false, Target::Keep(&mut rows))?;
+            let begun = self.count_begin(&portal.compiled);
+            let done = self.run_plan(&portal.compiled, &portal.params, false, Target::Keep(&mut rows));
+            if let Some(begun) = begun {
+                let count = done.as_ref().map(|count| (*count).max(rows.rows.len() as u64));
+                self.count_end(&portal.compiled, begun, count);
+            }
+            done?;
             portal.rows = Some(rows);
         }
         let rows = portal.rows.as_ref().map_or(&[][..], |kept| &kept.rows);

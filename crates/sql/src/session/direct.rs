@@ -101,8 +101,12 @@ impl<E: Engine> Session<E> {
         if let Action::Plan(plan) = &compiled.action {
             self.refuse_failed()?;
             self.start_statement();
-            let count = self.run_plan(&compiled, &params, alone, Target::Rows(rows))?;
-            return Ok(Self::tag(plan, count));
+            let begun = self.count_begin(&compiled);
+            let count = self.run_plan(&compiled, &params, alone, Target::Rows(rows));
+            if let Some(begun) = begun {
+                self.count_end(&compiled, begun, count.as_ref().copied());
+            }
+            return Ok(Self::tag(plan, count?));
         }
         let columns = compiled.columns.as_deref().unwrap_or_default();
         let mut sink = Collector { rows, columns, row: Vec::new(), enough: false };

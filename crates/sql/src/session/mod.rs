@@ -19,6 +19,7 @@ pub(crate) mod cancel;
 pub(crate) mod context;
 mod copy;
 mod copy_text;
+mod counting;
 mod cursor;
 mod ddl;
 pub(crate) mod direct;
@@ -34,6 +35,7 @@ mod waiting;
 
 use crate::activity::Activity;
 use crate::api::{Column, Description, Executed, Notice, RowSink, Status, Step};
+use crate::counts::Counts;
 use crate::database::Shared;
 use crate::exec::Scratch;
 use crate::gate::Flag;
@@ -78,6 +80,13 @@ pub struct Session<E: Engine> {
     place: Arc<Place<E::Worker>>,
     flag: Arc<Flag>,
     activity: Arc<Activity>,
+    counts: Counts,
+    /// `track_statements`: their runs are timed and counted.
+    tracks: bool,
+    /// Runs that were given up after a conflict, and repeated.
+    reruns: u64,
+    /// A COPY FROM STDIN that is counted when its data have ended.
+    counted_later: Option<counting::Later>,
     transaction: Transaction,
     constraints: ConstraintModes,
     cancel: Cancel,
@@ -110,6 +119,7 @@ impl<E: Engine> Session<E> {
         let flag = shared.gate.flag();
         let activity = shared.sessions.enter(id, user, database);
         let version = shared.version();
+        let counts = Counts::new(shared.collected.clone(), id);
         let mut session = Self {
             state: State::new(shared, id, user, database),
             env: Env::default(),
@@ -124,6 +134,10 @@ impl<E: Engine> Session<E> {
             place,
             flag,
             activity,
+            counts,
+            tracks: true,
+            reruns: 0,
+            counted_later: None,
             transaction: Transaction::default(),
             constraints: ConstraintModes::default(),
             cancel: Cancel::new(),
@@ -251,6 +265,7 @@ impl<E: Engine> Session<E> {
         let settings = self.state.settings.borrow();
         self.env_generation = settings.generation;
         self.synchronous = settings.get("synchronous_commit").ok() != Some("off");
+        self.tracks = settings.get("track_statements").ok() != Some("off");
         let timeout = settings.amount("statement_timeout");
         self.statement_timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
         let timeout = settings.amount("lock_timeout");
@@ -422,7 +437,8 @@ impl<E: Engine> Session<E> {
     /// The statement's. The COPY has ended then.
     pub fn copy_data(&mut self, data: &[u8]) -> Result<()> {
         let result = self.copy_in_data(data);
-        if result.is_err() {
+        if let Err(error) = &result {
+            self.count_copy(Err(error));
             self.in_batch = false;
             self.copying = None;
             self.waiting.clear();
@@ -438,7 +454,8 @@ impl<E: Engine> Session<E> {
     pub fn copy_done(&mut self, sink: &mut dyn RowSink) -> Result<Step> {
         let result = self.copy_in_done(sink);
         self.in_batch = false;
-        if result.is_err() {
+        if let Err(error) = &result {
+            self.count_copy(Err(error));
             self.copying = None;
             self.waiting.clear();
             self.fail();
@@ -453,7 +470,9 @@ impl<E: Engine> Session<E> {
         self.copying = None;
         self.waiting.clear();
         self.fail();
-        SqlError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"))
+        let error = SqlError::new(SqlState::QUERY_CANCELED, format!("COPY from stdin failed: {message}"));
+        self.count_copy(Err(&error));
+        error
     }
 
     /// Ends the transaction and forgets statements, portals and settings, as `DISCARD ALL` does: for pools.

@@ -5,6 +5,7 @@ use super::cursor::{PORTAL, Portal};
 use super::run::Target;
 use crate::api::{Column, Description, Executed, RowSink, Step, Tag};
 use crate::bind::Binder;
+use crate::counts::StatementKind;
 use crate::exec::weight;
 use crate::memory::Reservation;
 use crate::parse::{self, normalize, utility};
@@ -106,9 +107,12 @@ impl<E: Engine> Session<E> {
     fn compile_text(&mut self, text: &str, types: Vec<Option<Type>>) -> Result<Compiled> {
         let version = self.state.catalog.version;
         let number = self.state.shared.trace.number(text);
+        let serial = self.state.shared.collected.serial();
         let compiled = |action: Action, params: Vec<Type>, columns: Option<Vec<Column>>| Compiled {
             text: Arc::from(text),
             number,
+            serial,
+            kind: StatementKind::of(&action),
             point: match &action {
                 Action::Plan(plan) => PointKey::of(&plan.root, &params),
                 _ => None,
@@ -239,6 +243,26 @@ impl<E: Engine> Session<E> {
 
     /// Runs a compiled statement to its end.
     pub(super) fn run_compiled(
+        &mut self,
+        compiled: &Held,
+        params: &[Value],
+        alone: bool,
+        sink: &mut dyn RowSink,
+    ) -> Result<Executed> {
+        let Some(begun) = self.count_begin(compiled) else {
+            return self.run_uncounted(compiled, params, alone, sink);
+        };
+        let result = self.run_uncounted(compiled, params, alone, sink);
+        match &result {
+            Ok(Executed::Complete(tag)) => self.count_end(compiled, begun, Ok(tag.rows.unwrap_or(0))),
+            Ok(Executed::CopyIn(_)) => self.count_later(compiled, begun),
+            Ok(Executed::Empty | Executed::Suspended) => {}
+            Err(error) => self.count_end(compiled, begun, Err(error)),
+        }
+        result
+    }
+
+    fn run_uncounted(
         &mut self,
         compiled: &Held,
         params: &[Value],

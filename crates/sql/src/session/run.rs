@@ -74,6 +74,7 @@ impl<E: Engine> Session<E> {
             waiters: &self.state.shared.waiters,
             gives_up: false,
             given_up: Cell::new(None),
+            counts: &self.counts,
         }
     }
 

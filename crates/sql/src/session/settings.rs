@@ -117,6 +117,7 @@ const KNOWN: &[Known] = &[
     known("synchronous_commit", "on", Takes::OneOf(&["on", "off", "local", "remote_write", "remote_apply"])),
     known("temp_buffers", "8MB", Takes::Kilobytes),
     known("temp_file_limit", UNLIMITED, Takes::KilobytesOrAny),
+    known("track_statements", "on", Takes::Bool),
     known("transaction_deferrable", "off", Takes::Bool),
     known("transaction_isolation", "serializable", LEVELS),
     known("transaction_read_only", "off", Takes::Bool),
@@ -131,8 +132,8 @@ const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
     "standard_conforming_strings", "timezone", "bytea_output", "client_min_messages", "compat_ignore_privileges",
     "default_transaction_isolation", "extra_float_digits", "idle_in_transaction_session_timeout", "lock_timeout",
-    "search_path", "statement_timeout", "synchronous_commit", "temp_file_limit", "transaction_deferrable",
-    "transaction_isolation", "transaction_read_only", "work_mem",
+    "search_path", "statement_timeout", "synchronous_commit", "temp_file_limit", "track_statements",
+    "transaction_deferrable", "transaction_isolation", "transaction_read_only", "work_mem",
 ];
 
 fn find(name: &str) -> Option<&'static Known> {

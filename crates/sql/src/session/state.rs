@@ -5,6 +5,7 @@ use super::settings::Settings;
 use crate::api::{Notice, Severity};
 use crate::bind::names::{is_temporary, temporary_schema};
 use crate::bind::{Keys, Lookup};
+use crate::counts::{Collected, TableNumbers};
 use crate::database::Shared;
 use crate::error::Statements;
 use crate::exec::{codec, tail};
@@ -524,9 +525,17 @@ impl<E: Engine> State<E> {
             table.info.id == conflict.table
                 || table.info.indexes.iter().any(|index| index.id == conflict.table)
         });
+        let index = table.as_ref().and_then(|table| {
+            let number = table.info.indexes.iter().position(|index| index.id == conflict.table)?;
+            Some(table.desc.indexes[number].oid)
+        });
         let place = table
             .as_ref()
             .and_then(|table| crate::error::describe(table, conflict.table, &conflict.key, &env));
+        if let Some(table) = &table {
+            let key = place.as_ref().map_or("", |(_, key)| key.as_str());
+            self.shared.collected.conflict(index.unwrap_or(table.desc.oid), key);
+        }
         let trace = &self.shared.trace;
         let statements = Statements {
             own: trace.text(own(table.map_or(0, |table| table.desc.oid))),
@@ -564,6 +573,14 @@ impl<E: Engine> Host for State<E> {
         let kinds = ConflictKind::ALL.iter().zip(stats.conflicts);
         counters.extend(kinds.map(|(kind, value)| count(&format!("conflicts: {}", kind.name()), value)));
         counters
+    }
+
+    fn collected(&self) -> &Collected {
+        &self.shared.collected
+    }
+
+    fn table_numbers(&self) -> Vec<TableNumbers> {
+        self.shared.table_numbers(&self.catalog)
     }
 
     fn status(&self) -> Vec<(String, String)> {
@@ -609,6 +626,10 @@ impl<E: Engine> Host for State<E> {
                 Ok(Value::Array(Arc::new(scaledb_types::Array::new(Type::NAME, names))))
             }
             "pg_postmaster_start_time" | "pg_conf_load_time" => Ok(Value::Timestamptz(self.shared.opened_at)),
+            "scaledb_stat_statements_reset" => {
+                self.shared.collected.reset();
+                Ok(Value::text(""))
+            }
             "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
             "pg_cancel_backend" | "pg_terminate_backend" | "pg_reload_conf" => {
                 self.ask_server(function.name, args.first())

@@ -111,6 +111,7 @@ impl<E: Engine> Session<E> {
             None => {
                 effort.reserves = true;
                 self.state.shared.retries.fetch_add(1, Ordering::Relaxed); // a statistic
+                self.reruns += 1;
                 // the first time, the queue for the row is enough to keep others out of the way
                 if effort.attempts > 1 || self.state.owner.borrow().count() == 0 {
                     self.back_off(effort.attempts);

@@ -4,6 +4,7 @@ pub(crate) mod functions;
 mod information;
 mod printed;
 mod rows;
+mod statistics;
 mod tables;
 
 use crate::session::context::Context;

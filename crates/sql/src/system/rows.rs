@@ -1,8 +1,8 @@
 //! The rows of the system catalogs.
 
 use super::functions::index_definition;
-use super::information;
 use super::printed::printed_default;
+use super::{information, statistics};
 use crate::bind::names::{is_temporary, temporary_schema};
 use crate::session::context::Context;
 use crate::session::state::column_type;
@@ -70,6 +70,14 @@ impl Row {
 
     pub(super) fn oid(self, name: &str, value: u32) -> Self {
         self.set(name, Value::Oid(value))
+    }
+
+    pub(super) fn int8(self, name: &str, value: u64) -> Self {
+        self.set(name, Value::Int8(i64::try_from(value).unwrap_or(i64::MAX)))
+    }
+
+    pub(super) fn float8(self, name: &str, value: f64) -> Self {
+        self.set(name, Value::Float8(value))
     }
 
     pub(super) fn int2(self, name: &str, value: usize) -> Self {
@@ -141,12 +149,15 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
         "scaledb_counters" => {
             let counters = context.host.counters().into_iter();
             counters
-                .map(|(counter, value)| {
-                    let value = i64::try_from(value).unwrap_or(i64::MAX);
-                    Row::new(name).text("name", &counter).set("value", Value::Int8(value))
-                })
+                .map(|(counter, value)| Row::new(name).text("name", &counter).int8("value", value))
                 .collect()
         }
+        "scaledb_stat_statements" => statistics::statements(context),
+        "scaledb_stat_statements_info" => statistics::statements_info(context),
+        "scaledb_stat_latency" => statistics::latency(context),
+        "scaledb_stat_tables" => statistics::tables(context),
+        "scaledb_stat_indexes" => statistics::indexes(context),
+        "scaledb_stat_hot_keys" => statistics::hot_keys(context),
         "scaledb_status" => {
             let lines = context.host.status().into_iter();
             lines.map(|(line, value)| Row::new(name).text("name", &line).text("value", &value)).collect()

@@ -264,6 +264,35 @@ pub(super) const TABLES: &[Table] = &[
     Table { schema: "pg_catalog", name: "scaledb_counters", oid: 12900, columns: &[
         ("name", Type::TEXT), ("value", Type::INT8),
     ] },
+    Table { schema: "pg_catalog", name: "scaledb_stat_statements", oid: 12902, columns: &[
+        ("queryid", Type::INT8), ("query", Type::TEXT), ("kind", Type::TEXT), ("calls", Type::INT8),
+        ("total_exec_time", Type::FLOAT8), ("min_exec_time", Type::FLOAT8), ("max_exec_time", Type::FLOAT8),
+        ("mean_exec_time", Type::FLOAT8), ("stddev_exec_time", Type::FLOAT8), ("rows", Type::INT8),
+        ("errors", Type::INT8), ("conflicts", Type::INT8), ("retries", Type::INT8),
+    ] },
+    Table { schema: "pg_catalog", name: "scaledb_stat_statements_info", oid: 12903, columns: &[
+        ("statements", Type::INT8), ("evicted", Type::INT8), ("not_counted", Type::INT8),
+        ("stats_reset", Type::TIMESTAMPTZ),
+    ] },
+    Table { schema: "pg_catalog", name: "scaledb_stat_latency", oid: 12904, columns: &[
+        ("kind", Type::TEXT), ("up_to_ms", Type::FLOAT8), ("calls", Type::INT8), ("calls_up_to", Type::INT8),
+    ] },
+    Table { schema: "pg_catalog", name: "scaledb_stat_tables", oid: 12905, columns: &[
+        ("relid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME), ("rows", Type::INT8),
+        ("rows_inserted", Type::INT8), ("rows_updated", Type::INT8), ("rows_deleted", Type::INT8),
+        ("seq_scans", Type::INT8), ("index_scans", Type::INT8), ("conflicts", Type::INT8),
+    ] },
+    Table { schema: "pg_catalog", name: "scaledb_stat_indexes", oid: 12906, columns: &[
+        ("relid", Type::OID), ("indexrelid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME),
+        ("indexrelname", Type::NAME), ("scans", Type::INT8), ("entries", Type::INT8), ("bytes", Type::INT8),
+        ("conflicts", Type::INT8), ("merges", Type::INT8), ("merged_entries", Type::INT8),
+        ("pending_entries", Type::INT8), ("inserted_at_commit", Type::INT8), ("repaired_leaves", Type::INT8),
+        ("cleaned", Type::INT8),
+    ] },
+    Table { schema: "pg_catalog", name: "scaledb_stat_hot_keys", oid: 12907, columns: &[
+        ("relid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME), ("indexrelname", Type::NAME),
+        ("key", Type::TEXT), ("conflicts", Type::INT8), ("at_least", Type::INT8),
+    ] },
     Table { schema: "pg_catalog", name: "scaledb_status", oid: 12901, columns: &[
         ("name", Type::TEXT), ("value", Type::TEXT),
     ] },

@@ -17,4 +17,5 @@ mod random;
 mod serial;
 mod slt;
 mod spill;
+mod statistics;
 mod temporary;

@@ -1,0 +1,88 @@
+//! What a database has run: statements with their times and ends, and what was done with tables and indexes.
+//!
+//! ```text
+//!  session: Own ── slots that it alone writes, by plain stores: no lock, no hash, nothing that sessions share
+//!     │  another statement takes the slot, or the session ends
+//!     ▼
+//!  database: Collected ── by text, under a lock      views and metrics add slots and what was collected
+//! ```
+
+mod collected;
+mod histogram;
+mod hot;
+mod own;
+mod relations;
+mod text;
+
+pub(crate) use collected::Collected;
+pub use histogram::{Latency, LatencyBucket};
+pub(crate) use own::{Counts, Ended, Used, Write};
+pub use relations::{IndexNumbers, TableNumbers};
+
+use crate::parse::utility::Utility;
+use crate::plan::Kind;
+use crate::plan::cache::Action;
+
+/// The kinds of statements whose times are kept apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatementKind {
+    Select,
+    Insert,
+    Update,
+    Delete,
+    /// Changes of the catalog, and TRUNCATE.
+    Ddl,
+    Copy,
+    /// BEGIN, COMMIT, ROLLBACK and savepoints.
+    Transaction,
+    Other,
+}
+
+impl StatementKind {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Select,
+        Self::Insert,
+        Self::Update,
+        Self::Delete,
+        Self::Ddl,
+        Self::Copy,
+        Self::Transaction,
+        Self::Other,
+    ];
+
+    /// The kind of a statement.
+    pub(crate) fn of(action: &Action) -> Self {
+        match action {
+            Action::Plan(plan) => match plan.kind {
+                Kind::Select => Self::Select,
+                Kind::Insert => Self::Insert,
+                Kind::Update => Self::Update,
+                Kind::Delete => Self::Delete,
+            },
+            Action::Ddl(_) | Action::Truncate(_) => Self::Ddl,
+            Action::Utility(Utility::Copy(_)) => Self::Copy,
+            Action::Utility(
+                Utility::Begin(_)
+                | Utility::Commit { .. }
+                | Utility::Rollback { .. }
+                | Utility::Savepoint(_)
+                | Utility::ReleaseSavepoint(_)
+                | Utility::RollbackTo(_),
+            ) => Self::Transaction,
+            Action::Utility(_) | Action::Empty => Self::Other,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Select => "select",
+            Self::Insert => "insert",
+            Self::Update => "update",
+            Self::Delete => "delete",
+            Self::Ddl => "ddl",
+            Self::Copy => "copy",
+            Self::Transaction => "transaction",
+            Self::Other => "other",
+        }
+    }
+}

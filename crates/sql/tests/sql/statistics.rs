@@ -1,0 +1,190 @@
+//! What was run, how long it took, and what was done with tables: the views of it.
+
+use crate::common::{Rows, code, ok, run, session, text};
+use scaledb_engine::Engine;
+use scaledb_sql::{Database, Session};
+
+/// The counts of one statement.
+fn counts<E: Engine>(s: &mut Session<E>, query: &str) -> String {
+    let columns = "calls, rows, errors, conflicts, retries";
+    text(s, &format!("select {columns} from scaledb_stat_statements where query = '{query}'"))
+}
+
+fn statements_are_counted_without_their_constants<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, n int)");
+    for id in 1..=3 {
+        ok(s, &format!("insert into t values ({id}, 7)"));
+    }
+    ok(s, "insert into t values (10, 1), (11, 2)");
+    assert_eq!(code(s, "insert into t values (1, 8)"), "23505");
+    for _ in 0..4 {
+        ok(s, "select n from t where n = 7");
+    }
+    // interval literals stay in the plan, and are no less left out here
+    ok(s, "select interval '1 day'");
+    ok(s, "select interval '2 days'");
+    // another session sees it while this one is open, and when it has gone
+    let other = &mut session(&db);
+    assert_eq!(counts(other, "insert into t values ($1, $2)"), "4|3|1|0|0");
+    assert_eq!(counts(other, "insert into t values ($1, $2), ($3, $4)"), "1|2|0|0|0");
+    assert_eq!(counts(other, "select n from t where n = $1"), "4|12|0|0|0");
+    assert_eq!(counts(other, "select interval $1"), "2|2|0|0|0");
+    let kind = "select distinct kind from scaledb_stat_statements where query like 'insert%'";
+    assert_eq!(text(other, kind), "insert");
+    let times = "select bool_and(min_exec_time > 0 and min_exec_time <= mean_exec_time and mean_exec_time <= max_exec_time \
+                 and max_exec_time <= total_exec_time and stddev_exec_time >= 0) from scaledb_stat_statements";
+    assert_eq!(text(other, times), "t");
+    ok(s, "select n from t where n = 8");
+    assert_eq!(counts(other, "select n from t where n = $1"), "5|12|0|0|0");
+}
+
+fn what_a_session_has_counted_stays_when_it_ends<E: Engine>(db: Database<E>) {
+    let other = &mut session(&db);
+    for _ in 0..2 {
+        let s = &mut session(&db);
+        // more than a session counts at a time, so that slots change hands
+        for round in 0..3 {
+            for number in 0..100 {
+                ok(s, &format!("select {round} as c{number}"));
+            }
+        }
+    }
+    let sums = "select count(*), sum(calls), min(calls), max(calls), sum(rows) from scaledb_stat_statements where query like 'select $1 as c%'";
+    assert_eq!(text(other, sums), "100|600|6|6|600");
+    ok(other, "select scaledb_stat_statements_reset()");
+    assert_eq!(text(other, sums), "0|NULL|NULL|NULL|NULL");
+    assert_eq!(counts(other, "select scaledb_stat_statements_reset()"), "1|1|0|0|0");
+    ok(other, "select 1 as c1");
+    assert_eq!(text(other, sums), "1|1|1|1|1");
+}
+
+fn statements_that_are_kept_are_bounded_and_the_common_ones_stay<E: Engine>(db: Database<E>) {
+    let (s, busy) = (&mut session(&db), &mut session(&db));
+    for number in 0..6_000 {
+        ok(s, &format!("set x.c{number} = 1"));
+        if number % 10 == 0 {
+            ok(busy, "select 1 as busy");
+        }
+    }
+    let info = "select statements <= 5000, evicted >= 1000, not_counted from scaledb_stat_statements_info";
+    assert_eq!(text(s, info), "t|t|0");
+    assert_eq!(counts(s, "select $1 as busy"), "600|600|0|0|0");
+}
+
+fn a_setting_switches_it_off<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "set track_statements = off");
+    ok(s, "select 1 as hidden");
+    ok(s, "set track_statements = on");
+    assert_eq!(text(s, "select count(*) from scaledb_stat_statements where query like '%hidden'"), "0");
+}
+
+fn prepared_statements_cursors_and_copies_are_counted_once<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key)");
+    ok(s, "prepare p as select * from t where id < $1");
+    ok(s, "execute p(5)");
+    ok(s, "execute p(6)");
+    assert_eq!(counts(s, "select * from t where id < $1"), "2|0|0|0|0");
+    assert_eq!(text(s, "select count(*) from scaledb_stat_statements where query like 'execute%'"), "0");
+    let mut rows = Rows::default();
+    s.simple("copy t from stdin", &mut rows).unwrap();
+    s.copy_data(b"1\n2\n").unwrap();
+    s.copy_data(b"3").unwrap();
+    s.copy_done(&mut rows).unwrap();
+    assert_eq!(counts(s, "copy t from stdin"), "1|3|0|0|0");
+    s.simple("copy t from stdin", &mut rows).unwrap();
+    s.copy_fail("enough");
+    s.simple("copy t from stdin", &mut rows).unwrap();
+    s.copy_data(b"x\n").unwrap_err();
+    assert_eq!(counts(s, "copy t from stdin"), "3|3|2|0|0");
+    // a portal that is read in parts
+    s.parse("", "select id from t", &[]).unwrap();
+    s.bind("", "", &[], &[]).unwrap();
+    s.execute("", 2, false, &mut rows).unwrap();
+    s.execute("", 2, true, &mut rows).unwrap();
+    s.sync().unwrap();
+    assert_eq!(counts(s, "select id from t"), "1|3|0|0|0");
+}
+
+fn times_are_kept_by_kind<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key)");
+    ok(s, "begin; insert into t values (1); update t set id = 2; delete from t; commit");
+    let calls = "select kind, sum(calls), max(calls_up_to) from scaledb_stat_latency where kind <> 'select' \
+                 group by kind order by kind";
+    let wanted = "copy|0|0 ddl|1|1 delete|1|1 insert|1|1 other|0|0 transaction|2|2 update|1|1";
+    assert_eq!(text(s, calls), wanted);
+    assert_eq!(
+        text(s, "select count(*), max(up_to_ms) from scaledb_stat_latency where kind = 'ddl'"),
+        "20|Infinity"
+    );
+    ok(s, "select pg_sleep(0.03)");
+    let slow = "select sum(calls) from scaledb_stat_latency where kind = 'select' and up_to_ms > 25";
+    assert!(text(s, slow).parse::<u32>().unwrap() >= 1);
+    let latencies = db.latencies();
+    let insert = latencies.iter().find(|latency| latency.kind == "insert").unwrap();
+    assert!(insert.calls == 1 && insert.seconds > 0.0);
+}
+
+fn tables_and_indexes_count_rows_and_scans<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, n int); create index t_n on t (n)");
+    ok(s, "create table child (id int primary key, t int references t on delete cascade)");
+    ok(s, "insert into t select i, i from generate_series(1, 100) i");
+    ok(s, "insert into child values (1, 1), (2, 1), (3, 2)");
+    ok(s, "update t set n = 0 where id <= 10");
+    ok(s, "delete from t where id = 1");
+    ok(s, "with w as (insert into t values (1000, 1) returning id) select * from w");
+    let table = "select rows_inserted, rows_updated, rows_deleted from scaledb_stat_tables where relname = ";
+    assert_eq!(text(s, &format!("{table}'t'")), "101|10|1");
+    assert_eq!(text(s, &format!("{table}'child'")), "3|0|2");
+    let scans = "select t.seq_scans, t.index_scans, i.scans from scaledb_stat_tables t, scaledb_stat_indexes i \
+                 where t.relname = 't' and i.indexrelname = 't_n'";
+    let before = text(s, scans);
+    ok(s, "select id from t where n = 50");
+    ok(s, "select count(*) from t");
+    ok(s, "select n from t where id = 50");
+    let number = |text: &str| text.split('|').map(|n| n.parse::<i64>().unwrap()).collect::<Vec<_>>();
+    let (before, after) = (number(&before), number(&text(s, scans)));
+    let grown: Vec<i64> = after.iter().zip(&before).map(|(after, before)| after - before).collect();
+    assert_eq!(grown, [1, 2, 1]);
+    let sizes = "select bool_and(entries > 0 and bytes > 0) from scaledb_stat_indexes where relname = 't'";
+    assert_eq!(text(s, sizes), "t");
+    let rows: i64 = text(s, "select rows from scaledb_stat_tables where relname = 't'").parse().unwrap();
+    assert!((100..=101).contains(&rows), "{rows}");
+}
+
+fn conflicts_are_counted_by_table_and_key<E: Engine>(db: Database<E>) {
+    let (one, two) = (&mut session(&db), &mut session(&db));
+    ok(one, "create table hot (id int primary key, n int); insert into hot values (1, 0), (2, 0)");
+    for _ in 0..3 {
+        for s in [&mut *one, &mut *two] {
+            ok(s, "begin; select n from hot where id = 2");
+        }
+        ok(one, "update hot set n = n + 1 where id = 2");
+        ok(one, "commit");
+        let failed = run(two, "update hot set n = n + 1 where id = 2").and_then(|_| run(two, "commit"));
+        assert_eq!(failed.unwrap_err().code().as_str(), "40001");
+        ok(two, "rollback");
+    }
+    assert_eq!(text(one, "select conflicts from scaledb_stat_tables where relname = 'hot'"), "3");
+    let keys = "select relname, key, conflicts, at_least from scaledb_stat_hot_keys";
+    assert_eq!(text(one, keys), "hot|(id)=(2)|3|3");
+    let failed = "select sum(conflicts), sum(errors) from scaledb_stat_statements";
+    assert_eq!(text(one, failed), "3|3");
+    ok(one, "drop table hot");
+    assert_eq!(text(one, "select count(*) from scaledb_stat_hot_keys"), "0");
+}
+
+on_each_engine!(
+    statements_are_counted_without_their_constants,
+    what_a_session_has_counted_stays_when_it_ends,
+    statements_that_are_kept_are_bounded_and_the_common_ones_stay,
+    a_setting_switches_it_off,
+    prepared_statements_cursors_and_copies_are_counted_once,
+    times_are_kept_by_kind,
+    tables_and_indexes_count_rows_and_scans,
+    conflicts_are_counted_by_table_and_key,
+);
