@@ -187,6 +187,32 @@ pub struct TableDesc {
     pub checks: Vec<CheckDesc>,
     /// The FOREIGN KEY constraints.
     pub foreign_keys: Vec<ForeignKeyDesc>,
+    /// What COMMENT ON has said.
+    #[serde(default)]
+    pub comments: Vec<CommentDesc>,
+}
+
+/// What COMMENT ON has said about a relation or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommentDesc {
+    /// What it is about.
+    pub about: About,
+    /// What it says.
+    pub text: String,
+}
+
+/// What a comment is about. A part that is dropped leaves its comment behind, which nobody sees: numbers are not given
+/// again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum About {
+    /// The relation.
+    Relation,
+    /// The column of this number; of a view, the one at this place, from 1.
+    Column(i16),
+    /// The index of this oid.
+    Index(u32),
+    /// The constraint of this oid.
+    Constraint(u32),
 }
 
 impl TableDesc {
@@ -221,6 +247,29 @@ impl TableDesc {
             || self.foreign_keys.iter().any(|f| f.name == name)
     }
 
+    /// The names and oids of the constraints.
+    pub fn constraints(&self) -> impl Iterator<Item = (&str, u32)> {
+        let primary = self.primary_key.iter().map(|key| (key.name.as_str(), key.oid));
+        let indexes = self.indexes.iter().filter(|index| index.constraint);
+        let indexes = indexes.map(|index| (index.name.as_str(), index.oid));
+        let checks = self.checks.iter().map(|check| (check.name.as_str(), check.oid));
+        let foreign = self.foreign_keys.iter().map(|key| (key.name.as_str(), key.oid));
+        primary.chain(indexes).chain(checks).chain(foreign)
+    }
+
+    /// Whether the table still has what a comment is about.
+    pub fn has(&self, about: About) -> bool {
+        match about {
+            About::Relation => true,
+            About::Column(attnum) => self.position(attnum).is_some(),
+            About::Index(oid) => {
+                self.primary_key.as_ref().is_some_and(|key| key.oid == oid)
+                    || self.indexes.iter().any(|index| index.oid == oid)
+            }
+            About::Constraint(oid) => self.constraints().any(|(_, known)| known == oid),
+        }
+    }
+
     /// The primary key that is deferrable, if there is one.
     pub fn deferrable_primary_key(&self) -> Option<&IndexDesc> {
         self.indexes.iter().find(|index| index.primary)
@@ -250,6 +299,9 @@ pub struct SequenceDesc {
     pub cycle: bool,
     /// The table and column that it goes with when they are dropped.
     pub owned_by: Option<(u32, i16)>,
+    /// What COMMENT ON has said.
+    #[serde(default)]
+    pub comments: Vec<CommentDesc>,
 }
 
 /// A view.
@@ -267,6 +319,9 @@ pub struct ViewDesc {
     pub query: String,
     /// The relations that the query names.
     pub uses: Vec<u32>,
+    /// What COMMENT ON has said.
+    #[serde(default)]
+    pub comments: Vec<CommentDesc>,
 }
 
 /// Anything that has a name in a schema.

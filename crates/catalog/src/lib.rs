@@ -16,7 +16,7 @@ mod snapshot;
 mod store;
 
 pub use desc::{
-    Action, AddedColumn, CheckDesc, ColumnDesc, ForeignKeyDesc, Identity, IndexDesc, Initially, KeyColumn,
+    About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, ForeignKeyDesc, Identity, IndexDesc, Initially, KeyColumn,
     Placement, PrimaryKeyDesc, Relation, SequenceDesc, TableDesc, ViewDesc,
 };
 pub use snapshot::{Catalog, FIRST_OID, Reference};

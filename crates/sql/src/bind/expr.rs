@@ -101,11 +101,12 @@ impl Binder<'_> {
         let function = ScalarFn::cast(cast);
         if let Expr::Const(value) = &typed.expr {
             // dates and times depend on the session's zone
-            if !function.is_stable() {
-                let result = function.call(self.env, std::slice::from_ref(value))?;
-                if self.is_worth_keeping(&result, to, std::slice::from_ref(value)) {
-                    return Ok(Typed::constant(result, to));
-                }
+            if !function.is_stable()
+                // one that fails does so where it is evaluated, if it is
+                && let Ok(result) = function.call(self.env, std::slice::from_ref(value))
+                && self.is_worth_keeping(&result, to, std::slice::from_ref(value))
+            {
+                return Ok(Typed::constant(result, to));
             }
         }
         Ok(Typed::new(Expr::Call(Box::new((function, vec![typed.expr]))), to))

@@ -1,5 +1,6 @@
 //! From text to syntax trees.
 
+pub(crate) mod comment;
 mod dialect;
 pub mod lex;
 pub(crate) mod locking;

@@ -128,6 +128,7 @@ pub(crate) enum Utility {
         moves: bool,
     },
     Close(Option<String>),
+    Comment(super::comment::Comment),
     Checkpoint,
     /// Schemas and names of tables; all if there are none.
     Analyze(Vec<(Option<String>, String)>),
@@ -208,7 +209,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "lock" => lock,
         "grant" => |at| at.rest_as(Utility::Privilege("GRANT", "GRANT")),
         "revoke" => |at| at.rest_as(Utility::Privilege("REVOKE", "REVOKE")),
-        "comment" => |at| at.rest_as(Utility::Told("COMMENT", Severity::Warning, "comments are not kept")),
+        "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),
         "unlisten" => |at| at.rest_as(Utility::Nothing("UNLISTEN")),
         _ => return None,
     };
@@ -256,10 +257,10 @@ fn lock(at: &mut Cursor<'_>) -> Result<Utility> {
 }
 
 /// Walks over the tokens of one statement.
-struct Cursor<'a> {
-    text: &'a str,
+pub(super) struct Cursor<'a> {
+    pub(super) text: &'a str,
     tokens: Lexer<'a>,
-    ahead: Option<Token>,
+    pub(super) ahead: Option<Token>,
 }
 
 impl<'a> Cursor<'a> {
@@ -269,7 +270,7 @@ impl<'a> Cursor<'a> {
         Self { text, tokens, ahead }
     }
 
-    fn next(&mut self) -> Option<Token> {
+    pub(super) fn next(&mut self) -> Option<Token> {
         let token = self.ahead;
         self.ahead = self.tokens.next();
         token
@@ -279,7 +280,7 @@ impl<'a> Cursor<'a> {
         self.ahead.filter(|t| t.kind == Kind::Word).map(|t| t.of(self.text))
     }
 
-    fn accept(&mut self, word: &str) -> bool {
+    pub(super) fn accept(&mut self, word: &str) -> bool {
         let hit = self.ahead.is_some_and(|t| t.is(self.text, word));
         if hit {
             self.next();
@@ -287,7 +288,7 @@ impl<'a> Cursor<'a> {
         hit
     }
 
-    fn accept_sign(&mut self, sign: &str) -> bool {
+    pub(super) fn accept_sign(&mut self, sign: &str) -> bool {
         let hit = self.ahead.is_some_and(|t| t.is_sign(self.text, sign));
         if hit {
             self.next();
@@ -295,7 +296,7 @@ impl<'a> Cursor<'a> {
         hit
     }
 
-    fn expect(&mut self, word: &str) -> Result<()> {
+    pub(super) fn expect(&mut self, word: &str) -> Result<()> {
         if self.accept(word) { Ok(()) } else { Err(self.unexpected()) }
     }
 
@@ -303,14 +304,14 @@ impl<'a> Cursor<'a> {
         if self.accept_sign(sign) { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    fn name(&mut self) -> Result<String> {
+    pub(super) fn name(&mut self) -> Result<String> {
         let name = self.ahead.and_then(|t| name_of(t, self.text)).ok_or_else(|| self.unexpected())?;
         self.next();
         Ok(name)
     }
 
     /// What is left of the text.
-    fn rest(&mut self) -> &'a str {
+    pub(super) fn rest(&mut self) -> &'a str {
         let from = self.ahead.map_or(self.text.len(), |t| t.start);
         self.ahead = None;
         self.tokens = Lexer::new("");
@@ -326,7 +327,7 @@ impl<'a> Cursor<'a> {
         if self.ahead.is_none() { Ok(()) } else { Err(self.unexpected()) }
     }
 
-    fn unexpected(&self) -> SqlError {
+    pub(super) fn unexpected(&self) -> SqlError {
         syntax_at(self.text, self.ahead.map(|t| (t.start, t.end)))
     }
 }

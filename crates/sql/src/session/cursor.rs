@@ -10,7 +10,7 @@ use crate::memory::Reservation;
 use crate::parse::utility::Motion;
 use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
-use scaledb_types::{Result, SqlError, SqlState, Value};
+use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 
 /// A statement with its parameters, and how far it got.
 pub(super) struct Portal {
@@ -158,22 +158,31 @@ impl<E: Engine> Session<E> {
             portal.rows = Some(rows);
         }
         let rows = portal.rows.as_ref().map_or(&[][..], |kept| &kept.rows);
-        let left = rows.len() - portal.at;
+        // FETCH and MOVE may have left it behind the last row
+        let start = portal.at.min(rows.len());
+        let left = rows.len() - start;
         let count =
             if max_rows == 0 { left } else { left.min(usize::try_from(max_rows).unwrap_or(usize::MAX)) };
         let columns = portal.compiled.columns.as_deref().unwrap_or_default();
-        replay(&self.env, &rows[portal.at..portal.at + count], columns, sink)?;
-        portal.at += count;
+        replay(&self.env, &rows[start..start + count], columns, sink)?;
+        portal.at = start + count;
         // PostgreSQL does not look ahead: a part that is full may be the last one
         if max_rows > 0 && count as u64 == max_rows {
             return Ok(Executed::Suspended);
         }
         portal.done = true;
+        portal.at = rows.len() + 1;
         Ok(Executed::Complete(Self::tag(plan, count as u64)))
     }
 
     /// DECLARE.
-    pub(super) fn declare(&mut self, name: String, hold: bool, text: &str) -> Result<Tag> {
+    pub(super) fn declare(
+        &mut self,
+        name: String,
+        hold: bool,
+        text: &str,
+        (types, params): (&[Type], &[Value]),
+    ) -> Result<Tag> {
         if !hold {
             self.need_block("DECLARE CURSOR")?;
         }
@@ -182,7 +191,8 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::DUPLICATE_CURSOR, what));
         }
         self.admit_portal(&name)?;
-        let compiled = self.compile(text, &[])?;
+        let types: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
+        let compiled = self.compile(text, &types)?;
         let Action::Plan(plan) = &compiled.action else {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, "a cursor needs a query"));
         };
@@ -192,7 +202,7 @@ impl<E: Engine> Session<E> {
         self.start_statement();
         let mut rows = Kept::default();
         let alone = self.transaction.is_alone();
-        self.run_plan(&compiled, &[], alone, Target::Keep(&mut rows))?;
+        self.run_plan(&compiled, params, alone, Target::Keep(&mut rows))?;
         let reserved = Reservation::new(&self.state.shared.memory, PORTAL + name.len())?;
         let portal =
             Portal { rows: Some(rows), hold, ..Portal::new(compiled.clone(), Vec::new(), Some(reserved)) };
@@ -205,6 +215,21 @@ impl<E: Engine> Session<E> {
         self.portals.get(name).and_then(|portal| portal.compiled.columns.clone())
     }
 
+    /// Computes the rows of a portal that a client has bound and not executed yet.
+    fn start_portal(&mut self, name: &str) -> Result<()> {
+        let Some(portal) = self.portals.get(name) else { return Ok(()) };
+        let Action::Plan(plan) = &portal.compiled.action else { return Ok(()) };
+        if portal.rows.is_some() || portal.done || plan.writes || portal.compiled.columns.is_none() {
+            return Ok(());
+        }
+        let Some(mut portal) = self.portals.remove(name) else { return Ok(()) };
+        let mut rows = Kept::default();
+        self.run_plan(&portal.compiled, &portal.params, false, Target::Keep(&mut rows))?;
+        portal.rows = Some(rows);
+        self.portals.insert(name.to_owned(), portal);
+        Ok(())
+    }
+
     /// FETCH and MOVE.
     pub(super) fn fetch(
         &mut self,
@@ -214,9 +239,10 @@ impl<E: Engine> Session<E> {
         sink: &mut dyn RowSink,
     ) -> Result<Tag> {
         let env = self.env.clone();
-        let portal = self.portals.get_mut(name).ok_or_else(|| {
-            SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"))
-        })?;
+        let missing =
+            || SqlError::new(SqlState::INVALID_CURSOR_NAME, format!("cursor \"{name}\" does not exist"));
+        self.start_portal(name)?;
+        let portal = self.portals.get_mut(name).ok_or_else(missing)?;
         let rows = portal.rows.as_ref().map_or(&[][..], |kept| &kept.rows);
         let end = rows.len() as i64;
         // the cursor is on row `at`: 0 before the first, end + 1 behind the last

@@ -128,7 +128,15 @@ impl<E: Engine> Session<E> {
         if let Some(utility) = utility::parse(text) {
             let utility = utility?;
             let columns = self.utility_columns(&utility)?;
-            return Ok(compiled(Action::Utility(utility), Vec::new(), columns));
+            // the parameters of a cursor are those of its query
+            let params = match &utility {
+                utility::Utility::Declare { text, .. } if !self.transaction.is_failed() => {
+                    let types: Vec<u32> = types.iter().map(|ty| ty.map_or(0, Type::oid)).collect();
+                    self.compile(text, &types)?.params.clone()
+                }
+                _ => Vec::new(),
+            };
+            return Ok(compiled(Action::Utility(utility), params, columns));
         }
         let ast = parse::statement(text)?;
         // in a block that has failed nothing but the grammar is looked at
@@ -274,7 +282,7 @@ impl<E: Engine> Session<E> {
             self.activity.run(compiled.number);
         }
         if let Action::Utility(utility) = &compiled.action {
-            return self.utility(utility, compiled.columns.as_deref(), alone, sink);
+            return self.utility(utility, compiled, params, alone, sink);
         }
         self.refuse_failed()?;
         self.start_statement();
@@ -291,7 +299,11 @@ impl<E: Engine> Session<E> {
     }
 
     /// Runs a change of the catalog; again after a conflict if it is alone.
-    fn run_change(&mut self, alone: bool, mut f: impl FnMut(&mut Self) -> Result<Tag>) -> Result<Executed> {
+    pub(super) fn run_change(
+        &mut self,
+        alone: bool,
+        mut f: impl FnMut(&mut Self) -> Result<Tag>,
+    ) -> Result<Executed> {
         const ATTEMPTS: u32 = 20;
         let mut attempt = 0;
         loop {

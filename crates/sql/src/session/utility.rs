@@ -5,7 +5,7 @@ use super::run::column;
 use crate::api::{Column, Executed, RowSink, Severity, Tag};
 use crate::bind::{Binder, Lookup};
 use crate::parse::utility::{Modes, Utility};
-use crate::plan::cache::Action;
+use crate::plan::cache::{Action, Compiled};
 use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -34,7 +34,8 @@ impl<E: Engine> Session<E> {
     pub(super) fn utility(
         &mut self,
         utility: &Utility,
-        columns: Option<&[Column]>,
+        compiled: &Compiled,
+        params: &[Value],
         alone: bool,
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
@@ -77,10 +78,16 @@ impl<E: Engine> Session<E> {
                 return done("SET");
             }
             Utility::Copy(copy) => return self.copy(copy, alone, sink),
+            Utility::Comment(comment) => return self.run_change(alone, |session| session.comment(comment)),
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
             _ => {}
         }
-        let tag = self.small_utility(utility, columns, sink)?;
+        let tag = match utility {
+            Utility::Declare { name, hold, text, .. } => {
+                self.declare(name.clone(), *hold, text, (&compiled.params, params))?
+            }
+            _ => self.small_utility(utility, compiled.columns.as_deref(), sink)?,
+        };
         if alone {
             self.commit()?;
         }
@@ -191,7 +198,6 @@ impl<E: Engine> Session<E> {
                 }
                 Tag::plain("PREPARE")
             }
-            Utility::Declare { name, hold, text, .. } => self.declare(name.clone(), *hold, text)?,
             Utility::Fetch { name, motion, moves } => self.fetch(name, *motion, *moves, sink)?,
             Utility::Close(name) => {
                 match name {

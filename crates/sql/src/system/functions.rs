@@ -33,6 +33,8 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
             | "pg_get_viewdef"
             | "pg_get_serial_sequence"
             | "to_regclass"
+            | "obj_description"
+            | "col_description"
     )
 }
 
@@ -115,6 +117,18 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
             Some(oid) if oid != 0 => Value::Oid(oid),
             _ => Value::Null,
         },
+        "obj_description" => {
+            let class = match args.get(1) {
+                None => Some(None),
+                Some(class) => class.as_str().map(Some),
+            };
+            oid.zip(class).map_or(Value::Null, |(oid, class)| comment(catalog, oid, class, 0))
+        }
+        "col_description" => {
+            let number = args.get(1).and_then(Value::as_i64).and_then(|number| i32::try_from(number).ok());
+            oid.zip(number)
+                .map_or(Value::Null, |(oid, number)| comment(catalog, oid, Some("pg_class"), number))
+        }
         name if name.starts_with("has_") || name == "pg_has_role" => Value::Bool(true),
         _ => Value::Null,
     })
@@ -129,6 +143,19 @@ fn is_visible(host: &dyn Host, oid: u32) -> bool {
     // the first one along the path is meant
     let has = |known: &&String| host.catalog().is_taken(known, &name);
     host.path().iter().find(has).is_none_or(|first| *first == schema)
+}
+
+/// What COMMENT ON has said about an object of a catalog, or of any; or about a column of it.
+fn comment(catalog: &Catalog, oid: u32, class: Option<&str>, number: i32) -> Value {
+    let mut all = super::rows::comments(catalog);
+    let found = all.find(|comment| {
+        let of_class = class.is_none_or(|class| {
+            let kind = if comment.of_constraint { "pg_constraint" } else { "pg_class" };
+            class == kind
+        });
+        comment.oid == oid && comment.column == number && of_class
+    });
+    found.map_or(Value::Null, |comment| Value::text(comment.text))
 }
 
 /// Schema and name of a relation, an index or a catalog.

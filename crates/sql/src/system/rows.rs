@@ -6,7 +6,7 @@ use super::{information, statistics};
 use crate::bind::names::{is_temporary, temporary_schema};
 use crate::session::context::Context;
 use crate::session::state::column_type;
-use scaledb_catalog::{Action, Catalog, Identity, Initially, Relation, TableDesc};
+use scaledb_catalog::{About, Action, Catalog, Identity, Initially, Relation, TableDesc};
 use scaledb_locks::{Known, Tag};
 use scaledb_types::{Array, Base, Result, Type, Value};
 use std::collections::BTreeSet;
@@ -27,6 +27,8 @@ pub(super) const ARRAY_FUNCTIONS: [(u32, &str); 4] =
 const DATABASE: u32 = 5;
 /// The catalog of relations, among the catalogs.
 const PG_CLASS: u32 = 1_259;
+/// That of constraints.
+const PG_CONSTRAINT: u32 = 2_606;
 const HEAP: u32 = 2;
 const BTREE: u32 = 403;
 
@@ -183,6 +185,15 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                     let printed = printed_default(catalog, column, default);
                     Some(row.int2("adnum", column.attnum as usize).text("adbin", &printed))
                 })
+            })
+            .collect(),
+        "pg_description" => comments(catalog)
+            .map(|comment| {
+                Row::new(name)
+                    .oid("objoid", comment.oid)
+                    .oid("classoid", if comment.of_constraint { PG_CONSTRAINT } else { PG_CLASS })
+                    .int4("objsubid", comment.column)
+                    .text("description", comment.text)
             })
             .collect(),
         "pg_am" => [(HEAP, "heap", b't'), (BTREE, "btree", b'i')]
@@ -639,6 +650,40 @@ fn constraint(table: &TableDesc, oid: u32, name: &str, kind: u8) -> Row {
         .letter("confmatchtype", b' ')
         .flag("conislocal", true)
         .flag("connoinherit", kind != b'c')
+}
+
+/// What COMMENT ON has said.
+pub(super) struct Comment<'c> {
+    pub(super) oid: u32,
+    /// Of a constraint: an index may have the same oid.
+    pub(super) of_constraint: bool,
+    /// The number of a column; 0 for the whole.
+    pub(super) column: i32,
+    pub(super) text: &'c str,
+}
+
+/// All comments on what there is.
+pub(super) fn comments(catalog: &Catalog) -> impl Iterator<Item = Comment<'_>> {
+    catalog.relations().flat_map(|relation| {
+        let comments = match relation {
+            Relation::Table(table) => &table.comments,
+            Relation::View(view) => &view.comments,
+            Relation::Sequence(sequence) => &sequence.comments,
+        };
+        let there = comments.iter().filter(|comment| match relation {
+            Relation::Table(table) => table.has(comment.about),
+            _ => true,
+        });
+        there.map(|comment| {
+            let (oid, of_constraint, column) = match comment.about {
+                About::Relation => (relation.oid(), false, 0),
+                About::Column(number) => (relation.oid(), false, i32::from(number)),
+                About::Index(oid) => (oid, false, 0),
+                About::Constraint(oid) => (oid, true, 0),
+            };
+            Comment { oid, of_constraint, column, text: &comment.text }
+        })
+    })
 }
 
 fn constraints(catalog: &Catalog) -> Vec<Row> {

@@ -80,3 +80,10 @@ select * from (us1 join us2 on true) join us3 using (a);
 select * from us3 join (us1 join us2 on true) using (a);
 select * from us1 join us2 using (a) join us3 using (b);
 select * from us1 x join us1 y using (a, b) join us2 using (a);
+-- a cast that fails is an error where it is evaluated
+select case when true then 1 else 'x'::text::int end;
+select case when false then '5x'::text::int end from (values (1), (2)) v(a);
+select case when false then 99999999999::int4 else 2 end;
+select coalesce(1, 'x'::text::int);
+select 'x'::text::int;
+select case when true then 1 else 'x'::int end;

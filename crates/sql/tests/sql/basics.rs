@@ -97,6 +97,46 @@ fn a_portal_hands_its_rows_out_in_parts<E: Engine>(db: Database<E>) {
     s.sync().unwrap();
 }
 
+fn statements_and_messages_move_the_same_portal<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "begin");
+    s.parse("five", "select * from generate_series(1, 5) g", &[]).unwrap();
+    // one that was bound and not executed yet
+    s.bind("p", "five", &[], &[]).unwrap();
+    s.sync().unwrap();
+    assert_eq!(ok(s, "move 2 in p").tags, ["MOVE 2"]);
+    assert_eq!(text(s, "fetch 1 from p"), "3");
+    assert_eq!(text(s, "fetch all from p"), "4 5");
+    // behind the last row
+    let mut sink = crate::common::Rows::default();
+    assert!(matches!(s.execute("p", 0, false, &mut sink).unwrap(), Executed::Complete(_)));
+    s.sync().unwrap();
+    assert!(sink.rows.is_empty());
+    assert_eq!(text(s, "fetch backward 2 from p"), "5 4");
+    assert!(matches!(s.execute("p", 0, false, &mut sink).unwrap(), Executed::Complete(_)));
+    s.sync().unwrap();
+    assert_eq!(sink.rows, [[Some("5".to_owned())]]);
+    ok(s, "commit");
+    assert_eq!(code(s, "fetch 1 from p"), "34000");
+}
+
+fn a_cursor_takes_parameters<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "begin");
+    let declare = "declare c cursor for select i, $2::text t from generate_series(1, $1) i where i > $3";
+    s.parse("d", declare, &[0, 0, 20]).unwrap();
+    assert_eq!(s.describe_statement("d").unwrap().parameters, [Type::INT4, Type::TEXT, Type::INT8]);
+    s.bind("", "d", &[], &[Some(b"4"), Some(b"x"), Some(b"2")]).unwrap();
+    let mut sink = crate::common::Rows::default();
+    let Executed::Complete(tag) = s.execute("", 0, true, &mut sink).unwrap() else { panic!() };
+    assert_eq!(tag.to_string(), "DECLARE CURSOR");
+    s.sync().unwrap();
+    assert_eq!(text(s, "fetch all from c"), "3|x 4|x");
+    ok(s, "commit");
+    assert_eq!(code(s, "begin; declare c cursor for select $1"), "42P02");
+    ok(s, "rollback");
+}
+
 fn deep_expressions_answer_an_error_and_do_not_overflow_the_stack<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
     for (open, middle, close) in [("(", "1", ")"), ("-", "1", ""), ("not ", "true", ""), ("1 + ", "1", "")] {
@@ -139,6 +179,8 @@ on_each_engine! {
     statements_that_arrive_together_commit_together,
     prepared_statements_infer_their_parameters,
     a_portal_hands_its_rows_out_in_parts,
+    statements_and_messages_move_the_same_portal,
+    a_cursor_takes_parameters,
     deep_expressions_answer_an_error_and_do_not_overflow_the_stack,
     copy_goes_in_and_out,
 }

@@ -57,6 +57,7 @@ impl<E: Engine> Session<E> {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            comments: Vec::new(),
         };
         if let Some(action) = create.on_commit {
             self.on_commit(desc.oid, action);
@@ -274,9 +275,13 @@ impl<E: Engine> Session<E> {
         let schema = self.schema_for(schema, create.temporary || of_temporary)?;
         self.begin_change()?;
         let mut oid = self.state.shared.new_oid();
+        let mut comments = Vec::new();
         if self.state.catalog.is_taken(&schema, &name) {
             match self.state.catalog.lookup(&schema, &name) {
-                Some(Relation::View(view)) if create.or_replace => oid = view.oid,
+                Some(Relation::View(view)) if create.or_replace => {
+                    oid = view.oid;
+                    comments.clone_from(&view.comments);
+                }
                 _ if create.if_not_exists => return Ok(Tag::plain("CREATE VIEW")),
                 _ => {
                     let what = format!("relation \"{name}\" already exists");
@@ -293,7 +298,8 @@ impl<E: Engine> Session<E> {
             }
             columns.push((name, column.ty.oid(), column.ty.typmod));
         }
-        self.put(Relation::View(Arc::new(ViewDesc { oid, schema, name, columns, query: text, uses })))?;
+        let view = ViewDesc { oid, schema, name, columns, query: text, uses, comments };
+        self.put(Relation::View(Arc::new(view)))?;
         Ok(Tag::plain("CREATE VIEW"))
     }
 
@@ -393,6 +399,7 @@ fn new_sequence(oid: u32, schema: &str, name: &str, ty: Type) -> SequenceDesc {
         max,
         cycle: false,
         owned_by: None,
+        comments: Vec::new(),
     }
 }
 

@@ -56,7 +56,7 @@ impl<E: Engine> Session<E> {
                     }
                     self.skip(
                         &format!("{word} \"{shown}\" does not exist, skipping"),
-                        SqlState::UNDEFINED_TABLE,
+                        SqlState::SUCCESSFUL_COMPLETION,
                     );
                 }
             }
@@ -84,7 +84,7 @@ impl<E: Engine> Session<E> {
             if !if_exists {
                 return Err(SqlError::new(SqlState::UNDEFINED_OBJECT, what));
             }
-            self.skip(&format!("{what}, skipping"), SqlState::UNDEFINED_OBJECT);
+            self.skip(&format!("{what}, skipping"), SqlState::SUCCESSFUL_COMPLETION);
         }
         Ok(Tag::plain("DROP TYPE"))
     }
@@ -189,7 +189,10 @@ impl<E: Engine> Session<E> {
         let index = schema.and_then(|schema| self.state.catalog.index(&schema, &name));
         let Some((desc, index)) = index else {
             if if_exists {
-                self.skip(&format!("index \"{name}\" does not exist, skipping"), SqlState::UNDEFINED_OBJECT);
+                self.skip(
+                    &format!("index \"{name}\" does not exist, skipping"),
+                    SqlState::SUCCESSFUL_COMPLETION,
+                );
                 return Ok(());
             }
             let what = format!("index \"{name}\" does not exist");

@@ -4,6 +4,7 @@
 //! all. The engine cannot change tables: a change of indexes, and most changes of columns, make a new one and copy the rows.
 
 mod alter;
+mod comment;
 mod constraint;
 mod create;
 mod drop;

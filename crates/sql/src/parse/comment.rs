@@ -1,0 +1,77 @@
+//! COMMENT ON.
+
+use super::lex::text_of;
+use super::utility::Cursor;
+use scaledb_types::Result;
+
+/// What is said, and about what; without a text what was said before is forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Comment {
+    pub(crate) subject: Subject,
+    pub(crate) text: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Relation {
+        kind: &'static str,
+        schema: Option<String>,
+        name: String,
+    },
+    Column {
+        schema: Option<String>,
+        relation: String,
+        column: String,
+    },
+    Constraint {
+        name: String,
+        schema: Option<String>,
+        table: String,
+    },
+    /// A schema, a database, a role: nothing that the catalog keeps.
+    Other,
+}
+
+/// Reads what is behind the word.
+///
+/// # Errors
+/// 42601.
+pub(super) fn comment(at: &mut Cursor<'_>) -> Result<Comment> {
+    at.expect("on")?;
+    let kinds = ["table", "view", "sequence", "index"];
+    let subject = if let Some(kind) = kinds.into_iter().find(|kind| at.accept(kind)) {
+        let (schema, name) = qualified(at)?;
+        Subject::Relation { kind, schema, name }
+    } else if at.accept("column") {
+        let mut names = vec![at.name()?];
+        while at.accept_sign(".") {
+            names.push(at.name()?);
+        }
+        let (Some(column), Some(relation)) = (names.pop(), names.pop()) else {
+            return Err(at.unexpected());
+        };
+        Subject::Column { schema: names.pop(), relation, column }
+    } else if at.accept("constraint") {
+        let name = at.name()?;
+        at.expect("on")?;
+        let (schema, table) = qualified(at)?;
+        Subject::Constraint { name, schema, table }
+    } else {
+        at.rest();
+        return Ok(Comment { subject: Subject::Other, text: None });
+    };
+    at.expect("is")?;
+    let text = if at.accept("null") { None } else { Some(text(at)?) };
+    Ok(Comment { subject, text })
+}
+
+fn qualified(at: &mut Cursor<'_>) -> Result<(Option<String>, String)> {
+    let first = at.name()?;
+    Ok(if at.accept_sign(".") { (Some(first), at.name()?) } else { (None, first) })
+}
+
+fn text(at: &mut Cursor<'_>) -> Result<String> {
+    let text = at.ahead.and_then(|token| text_of(token, at.text)).ok_or_else(|| at.unexpected())?;
+    at.next();
+    Ok(text)
+}

@@ -1,0 +1,126 @@
+//! COMMENT ON: what is said about relations and their parts is kept in their descriptors.
+
+use super::super::Session;
+use super::position;
+use crate::api::{Severity, Tag};
+use crate::parse::comment::{Comment, Subject};
+use scaledb_catalog::{About, CommentDesc, Relation};
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError, SqlState};
+use std::sync::Arc;
+
+impl<E: Engine> Session<E> {
+    /// COMMENT ON.
+    ///
+    /// # Errors
+    /// 42P01, 42703, 42704 and 42809 if there is no such thing.
+    pub(in crate::session) fn comment(&mut self, comment: &Comment) -> Result<Tag> {
+        let (relation, about) = match &comment.subject {
+            Subject::Relation { kind: "index", schema, name } => {
+                let schema = schema.as_deref().unwrap_or("public");
+                let Some((table, index)) = self.state.catalog.index(schema, name) else {
+                    let other = self.state.catalog.lookup(schema, name).is_some();
+                    return Err(if other { wrong_kind(name, "an index") } else { undefined(name) });
+                };
+                let primary = table.primary_key.as_ref().map_or(0, |key| key.oid);
+                let oid = index.map_or(primary, |index| index.oid);
+                (Relation::Table(table.clone()), About::Index(oid))
+            }
+            Subject::Relation { kind, schema, name } => {
+                let relation = self.commented(schema.as_deref(), name)?;
+                if relation.kind() != *kind {
+                    return Err(wrong_kind(name, &format!("a {kind}")));
+                }
+                (relation, About::Relation)
+            }
+            Subject::Column { schema, relation, column } => {
+                let relation = self.commented(schema.as_deref(), relation)?;
+                let number = match &relation {
+                    Relation::Table(table) => table.columns[position(table, column)?].attnum,
+                    Relation::View(view) => {
+                        let at = view.columns.iter().position(|(name, ..)| name == column);
+                        let at = at.and_then(|at| i16::try_from(at + 1).ok());
+                        at.ok_or_else(|| {
+                            let what =
+                                format!("column \"{column}\" of relation \"{}\" does not exist", view.name);
+                            SqlError::new(SqlState::UNDEFINED_COLUMN, what)
+                        })?
+                    }
+                    Relation::Sequence(sequence) => {
+                        let what = format!("cannot set comment on relation \"{}\"", sequence.name);
+                        return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
+                            .detail("This operation is not supported for sequences."));
+                    }
+                };
+                (relation, About::Column(number))
+            }
+            Subject::Constraint { name, schema, table } => {
+                let relation = self.commented(schema.as_deref(), table)?;
+                let none = || {
+                    let what = format!("constraint \"{name}\" for table \"{table}\" does not exist");
+                    SqlError::new(SqlState::UNDEFINED_OBJECT, what)
+                };
+                let Relation::Table(desc) = &relation else { return Err(none()) };
+                let oid = desc.constraints().find(|(known, _)| known == name).ok_or_else(none)?.1;
+                (relation, About::Constraint(oid))
+            }
+            Subject::Other => {
+                let what =
+                    "comments are kept for tables, views, sequences, indexes, columns and constraints only";
+                self.state.notice(Severity::Warning, SqlError::new(SqlState::WARNING, what));
+                return Ok(Tag::plain("COMMENT"));
+            }
+        };
+        self.begin_change()?;
+        self.put(with_comment(&relation, about, comment.text.as_deref()))?;
+        Ok(Tag::plain("COMMENT"))
+    }
+
+    fn commented(&self, schema: Option<&str>, name: &str) -> Result<Relation> {
+        let found = match schema {
+            Some(schema) => self.state.catalog.lookup(schema, name),
+            None => self.state.path.iter().find_map(|schema| self.state.catalog.lookup(schema, name)),
+        };
+        found.cloned().ok_or_else(|| {
+            if self.state.catalog.index(schema.unwrap_or("public"), name).is_some() {
+                return SqlError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is an index"));
+            }
+            undefined(&crate::bind::names::shown(schema, name))
+        })
+    }
+}
+
+fn undefined(name: &str) -> SqlError {
+    SqlError::new(SqlState::UNDEFINED_TABLE, format!("relation \"{name}\" does not exist"))
+}
+
+fn wrong_kind(name: &str, kind: &str) -> SqlError {
+    SqlError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is not {kind}"))
+}
+
+/// A relation with another comment; without one if there is no text, or an empty one.
+fn with_comment(relation: &Relation, about: About, text: Option<&str>) -> Relation {
+    let change = |comments: &mut Vec<CommentDesc>| {
+        comments.retain(|comment| comment.about != about);
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            comments.push(CommentDesc { about, text: text.to_owned() });
+        }
+    };
+    match relation {
+        Relation::Table(desc) => {
+            let mut desc = (**desc).clone();
+            change(&mut desc.comments);
+            Relation::Table(Arc::new(desc))
+        }
+        Relation::View(desc) => {
+            let mut desc = (**desc).clone();
+            change(&mut desc.comments);
+            Relation::View(Arc::new(desc))
+        }
+        Relation::Sequence(desc) => {
+            let mut desc = (**desc).clone();
+            change(&mut desc.comments);
+            Relation::Sequence(Arc::new(desc))
+        }
+    }
+}
