@@ -16,8 +16,8 @@ mod snapshot;
 mod store;
 
 pub use desc::{
-    About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, ForeignKeyDesc, Identity, IndexDesc, Initially, KeyColumn,
-    Placement, PrimaryKeyDesc, Relation, SequenceDesc, TableDesc, ViewDesc,
+    About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, ForeignKeyDesc, Identity, IndexDesc,
+    Initially, KeyColumn, Placement, PrimaryKeyDesc, Relation, SequenceDesc, TableDesc, ViewDesc,
 };
 pub use snapshot::{Catalog, FIRST_OID, Reference};
 pub use store::{Error, Result, SequenceValue, Store};

@@ -2,7 +2,7 @@
 
 use crate::plan::expr::Expr;
 use scaledb_types::array::MAX_DIMENSIONS;
-use scaledb_types::func::{Call, Fast, Resolved, Volatility};
+use scaledb_types::func::{Call, Fast, Interrupt, Resolved, Volatility};
 use scaledb_types::{Array, Base, Cast, Dimension, Env, Function, Interval, Result, SqlError, Type, Value};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -100,6 +100,15 @@ impl ScalarFn {
     /// What it refuses.
     #[inline]
     pub(crate) fn call(&self, env: &Env, args: &[Value]) -> Result<Value> {
+        self.call_within(env, args, Interrupt::never())
+    }
+
+    /// Calls it, and lets it ask whether it is still wanted.
+    ///
+    /// # Errors
+    /// What it refuses, and the error of the interrupt.
+    #[inline]
+    pub(crate) fn call_within(&self, env: &Env, args: &[Value], interrupt: Interrupt<'_>) -> Result<Value> {
         match &*self.0 {
             Scalar::Function { function, args: types, result } => {
                 match (function.fast, args) {
@@ -114,7 +123,7 @@ impl ScalarFn {
                     }
                     _ => {}
                 }
-                function.call(&Call { env, args: types, result: *result }, args)
+                function.call(&Call { env, args: types, result: *result, interrupt }, args)
             }
             Scalar::Cast(cast) => cast.apply(&args[0], env),
             Scalar::Narrow(ty) => Ok(narrow(&args[0], *ty)),
@@ -643,7 +652,10 @@ impl Accumulator {
         if function.aggregate.ignores_nulls() && args.iter().take(1).any(Value::is_null) {
             return Ok(0);
         }
-        self.inner.add(&Call { env, args: &function.args, result: function.result }, args)?;
+        self.inner.add(
+            &Call { env, args: &function.args, result: function.result, interrupt: Interrupt::never() },
+            args,
+        )?;
         let keeps = function.aggregate.name().ends_with("_agg");
         Ok(if keeps { args.iter().map(crate::exec::weight).sum() } else { 0 })
     }
@@ -654,6 +666,11 @@ impl Accumulator {
     /// What its functions refuse.
     pub(crate) fn finish(self, env: &Env) -> Result<Value> {
         let function = &self.function;
-        self.inner.finish(&Call { env, args: &function.args, result: function.result })
+        self.inner.finish(&Call {
+            env,
+            args: &function.args,
+            result: function.result,
+            interrupt: Interrupt::never(),
+        })
     }
 }

@@ -1,6 +1,7 @@
 //! Random values and random bytes: what is written is read again, what is read never panics, and stored forms sort.
 
 use proptest::prelude::*;
+use scaledb_types::func::Interrupt;
 use scaledb_types::{
     Base, Env, Interval, Json, KeyForm, Like, Numeric, Stored, Text, Type, Value, Zone, all_functions,
 };
@@ -363,7 +364,7 @@ proptest! {
             let mut from = seed.iter().cycle().skip(function.name.len() * 7);
             let pick = |ty: &Type| from.by_ref().take(200).find(|v| v.fits(*ty) && !v.is_null()).cloned();
             let Some(args) = types.iter().map(pick).collect::<Option<Vec<_>>>() else { continue };
-            let call = Call { env: &env, args: &types, result };
+            let call = Call { env: &env, args: &types, result, interrupt: Interrupt::never() };
             if let Ok(value) = function.call(&call, &args) {
                 prop_assert!(value.fits(result), "{} {:?} gave {:?}", function.name, args, value);
                 let mut out = Vec::new();

@@ -3,6 +3,7 @@
 use super::{Exec, weight};
 use crate::plan::expr::{Compare, Expr, Test};
 use scaledb_engine::Worker;
+use scaledb_types::func::Interrupt;
 use scaledb_types::{Array, Result, SqlError, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -192,22 +193,25 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Calls a function; one that is strict is NULL if an argument is.
     #[inline]
     fn call(&mut self, function: &crate::functions::ScalarFn, args: &[Expr]) -> Result<Value> {
-        let env = self.context.env;
+        let context = self.context;
+        let env = context.env;
+        let check = || context.check_cancel();
+        let interrupt = Interrupt::new(&check);
         let value = match args {
             [one] => {
                 let one = self.eval(one)?;
-                function.call(env, &[one])
+                function.call_within(env, &[one], interrupt)
             }
             [one, two] => {
                 let values = [self.eval(one)?, self.eval(two)?];
-                function.call(env, &values)
+                function.call_within(env, &values, interrupt)
             }
             _ => {
                 let mut values = Vec::with_capacity(args.len());
                 for arg in args {
                     values.push(self.eval(arg)?);
                 }
-                function.call(env, &values)
+                function.call_within(env, &values, interrupt)
             }
         }?;
         // large values are made by functions: those that rows and clients bring have limits of their own

@@ -300,3 +300,22 @@ fn what_sessions_keep_has_a_limit_together() {
     }
     assert_eq!(db.query_memory(), 0, "all is given back");
 }
+
+#[test]
+fn a_search_in_one_long_text_ends_when_it_is_cancelled() {
+    let db = acc();
+    let s = &mut session(&db);
+    let long = "repeat('ab', 1000000)";
+    for sql in [
+        // many matches, and many steps for one
+        format!("select length(regexp_replace({long}, '(a|b|ab)*?', 'x', 'g'))"),
+        format!("select regexp_count({long}, '(a|ab)(b|)+?')"),
+        format!("select regexp_match({long}, '(a|ab)*(b|ba)*?$')"),
+        format!("select regexp_split_to_array({long}, 'b')"),
+    ] {
+        ok(s, "set statement_timeout = 20");
+        assert_eq!(code(s, &sql), "57014", "{sql}");
+        ok(s, "reset statement_timeout");
+        assert_eq!(text(s, "select 1"), "1");
+    }
+}

@@ -106,6 +106,34 @@ pub struct Call<'a> {
     pub args: &'a [Type],
     /// The type of the result, as it was resolved.
     pub result: Type,
+    /// Asked now and then by what may take long.
+    pub interrupt: Interrupt<'a>,
+}
+
+/// Whether a long computation is still wanted.
+#[derive(Clone, Copy)]
+pub struct Interrupt<'a>(&'a dyn Fn() -> Result<()>);
+
+impl<'a> Interrupt<'a> {
+    /// One that asks `check`, whose error ends the computation.
+    pub fn new(check: &'a dyn Fn() -> Result<()>) -> Self {
+        Self(check)
+    }
+
+    /// Nobody interrupts.
+    pub fn never() -> Self {
+        Self(&|| Ok(()))
+    }
+
+    pub(crate) fn check(self) -> Result<()> {
+        (self.0)()
+    }
+}
+
+impl std::fmt::Debug for Interrupt<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Interrupt")
+    }
 }
 
 /// The code of a function.

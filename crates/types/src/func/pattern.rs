@@ -7,7 +7,7 @@
 use super::args::code;
 use super::spans::{Failure, Reading, Span, Spans, Steps};
 use super::text::{check_length, lower, text_array};
-use super::{Code, Registry};
+use super::{Code, Interrupt, Registry};
 use crate::error::{Result, SqlError, SqlState};
 use crate::value::{Text, Value};
 use std::cell::RefCell;
@@ -397,7 +397,7 @@ impl Regex {
     }
 
     /// The first match from a byte on.
-    fn find_at(&self, text: &str, from: usize, steps: &mut Steps) -> Result<Option<Groups>> {
+    fn find_at(&self, text: &str, from: usize, steps: &mut Steps<'_>) -> Result<Option<Groups>> {
         if from > text.len() {
             return Ok(None);
         }
@@ -407,18 +407,25 @@ impl Regex {
             return Ok(found.map(|_| (0..places.len()).map(|group| places.get(group)).collect()));
         };
         let Some(found) = self.regex.find_at(text, from) else { return Ok(None) };
-        let groups = spans.at(text, found.start(), steps).map_err(|_| {
-            let message = "the regular expression takes too many steps on this text";
-            SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
-        })?;
-        Ok(Some(groups))
+        Ok(Some(spans.at(text, found.start(), steps).map_err(|_| steps.error())?))
     }
 
     /// Hands the matches from a byte on to `next`, until that says that it has enough.
-    fn each(&self, text: &str, from: usize, next: &mut dyn FnMut(&Groups) -> Result<bool>) -> Result<()> {
-        let mut steps = Steps::new();
+    fn each(
+        &self,
+        text: &str,
+        from: usize,
+        interrupt: Interrupt<'_>,
+        next: &mut dyn FnMut(&Groups) -> Result<bool>,
+    ) -> Result<()> {
+        let mut steps = Steps::new(interrupt);
         let mut at = from;
+        let mut matches = 0_u64;
         while let Some(groups) = self.find_at(text, at, &mut steps)? {
+            matches += 1;
+            if matches.is_multiple_of(MATCHES_BETWEEN_CHECKS) {
+                interrupt.check()?;
+            }
             if next(&groups)? {
                 break;
             }
@@ -435,6 +442,12 @@ impl Regex {
         self.regex.is_match(text)
     }
 }
+
+/// Matches in one text before it is asked whether they are still wanted.
+const MATCHES_BETWEEN_CHECKS: u64 = 256;
+
+/// The longest text that is searched without asking before.
+const SHORT: usize = 64 << 10;
 
 /// Compiled expressions that a thread keeps.
 const CACHED: usize = 32;
@@ -459,7 +472,10 @@ fn cached(pattern: &str, flags: Flags) -> Result<Regex> {
     })
 }
 
-fn is_match(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
+fn is_match(text: &str, pattern: &str, ignore_case: bool, interrupt: Interrupt<'_>) -> Result<bool> {
+    if text.len() > SHORT {
+        interrupt.check()?;
+    }
     Ok(cached(pattern, Flags { ignore_case, ..Flags::default() })?.is_match(text))
 }
 
@@ -474,14 +490,14 @@ fn part(text: &str, group: Option<Span>) -> Value {
     group.map_or(Value::Null, |(from, to)| Value::text(&text[from..to]))
 }
 
-fn regexp_match(text: &str, pattern: &str, flags: &str) -> Result<Value> {
+fn regexp_match(text: &str, pattern: &str, flags: &str, interrupt: Interrupt<'_>) -> Result<Value> {
     let flags = flags_of(flags)?;
     if flags.global {
         let hint = "Use the regexp_matches function instead.";
         let message = "regexp_match() does not support the \"global\" option";
         return Err(SqlError::invalid_parameter(message).hint(hint));
     }
-    let found = cached(pattern, flags)?.find_at(text, 0, &mut Steps::new())?;
+    let found = cached(pattern, flags)?.find_at(text, 0, &mut Steps::new(interrupt))?;
     Ok(found.map_or(Value::Null, |found| groups(text, &found)))
 }
 
@@ -490,11 +506,16 @@ fn regexp_match(text: &str, pattern: &str, flags: &str) -> Result<Value> {
 /// # Errors
 ///
 /// As [`Regex::new`].
-pub fn regexp_matches(text: &str, pattern: &str, flags: &str) -> Result<Vec<Value>> {
+pub fn regexp_matches(
+    text: &str,
+    pattern: &str,
+    flags: &str,
+    interrupt: Interrupt<'_>,
+) -> Result<Vec<Value>> {
     let flags = flags_of(flags)?;
     let regex = cached(pattern, flags)?;
     let mut found = Vec::new();
-    regex.each(text, 0, &mut |one| {
+    regex.each(text, 0, interrupt, &mut |one| {
         found.push(groups(text, one));
         Ok(!flags.global)
     })?;
@@ -524,11 +545,17 @@ fn expand(text: &str, groups: &Groups, with: &str, out: &mut String) {
 }
 
 /// Replaces the `n`th match from a character on, or all of them if `n` is 0.
-fn regexp_replace(text: &str, pattern: &str, with: &str, start: i32, n: usize, flags: Flags) -> Result<Text> {
+fn regexp_replace(
+    text: &str,
+    pattern: &str,
+    with: &str,
+    (start, n, flags): (i32, usize, Flags),
+    interrupt: Interrupt<'_>,
+) -> Result<Text> {
     let regex = cached(pattern, flags)?;
     let mut out = String::new();
     let (mut at, mut count) = (0, 0);
-    regex.each(text, from_character(text, start)?, &mut |groups| {
+    regex.each(text, from_character(text, start)?, interrupt, &mut |groups| {
         count += 1;
         if n == 0 || count == n {
             let (from, to) = groups[0].unwrap_or((at, at));
@@ -552,13 +579,24 @@ fn from_character(text: &str, start: i32) -> Result<usize> {
     Ok(places.nth(start as usize - 1).unwrap_or(usize::MAX))
 }
 
-fn replace_flags(text: &str, pattern: &str, with: &str, flags: &str) -> Result<Text> {
+fn replace_flags(
+    text: &str,
+    pattern: &str,
+    with: &str,
+    flags: &str,
+    interrupt: Interrupt<'_>,
+) -> Result<Text> {
     let flags = flags_of(flags)?;
-    regexp_replace(text, pattern, with, 1, usize::from(!flags.global), flags)
+    regexp_replace(text, pattern, with, (1, usize::from(!flags.global), flags), interrupt)
 }
 
 /// Pieces between matches; an empty match at either end, or right behind a match, separates nothing.
-pub(crate) fn regexp_split(text: &str, pattern: &str, flags: &str) -> Result<Vec<Value>> {
+pub(crate) fn regexp_split(
+    text: &str,
+    pattern: &str,
+    flags: &str,
+    interrupt: Interrupt<'_>,
+) -> Result<Vec<Value>> {
     let flags = flags_of(flags)?;
     if flags.global {
         return Err(SqlError::invalid_parameter(
@@ -568,7 +606,7 @@ pub(crate) fn regexp_split(text: &str, pattern: &str, flags: &str) -> Result<Vec
     let regex = cached(pattern, flags)?;
     let mut parts = Vec::new();
     let (mut at, mut before) = (0, 0);
-    regex.each(text, 0, &mut |groups| {
+    regex.each(text, 0, interrupt, &mut |groups| {
         let (from, to) = groups[0].unwrap_or((at, at));
         if from < text.len() && to > before {
             parts.push(Value::text(&text[at..from]));
@@ -581,10 +619,10 @@ pub(crate) fn regexp_split(text: &str, pattern: &str, flags: &str) -> Result<Vec
     Ok(parts)
 }
 
-fn regexp_count(text: &str, pattern: &str, start: i32, flags: &str) -> Result<i32> {
+fn regexp_count(text: &str, pattern: &str, start: i32, flags: &str, interrupt: Interrupt<'_>) -> Result<i32> {
     let regex = cached(pattern, flags_of(flags)?)?;
     let mut count = 0;
-    regex.each(text, from_character(text, start)?, &mut |_| {
+    regex.each(text, from_character(text, start)?, interrupt, &mut |_| {
         count += 1;
         Ok(false)
     })?;
@@ -592,20 +630,26 @@ fn regexp_count(text: &str, pattern: &str, start: i32, flags: &str) -> Result<i3
 }
 
 /// The first group of a match, or the whole.
-fn substring(text: &str, pattern: &str) -> Result<Value> {
+fn substring(text: &str, pattern: &str, interrupt: Interrupt<'_>) -> Result<Value> {
     let regex = cached(pattern, Flags::default())?;
-    let found = regex.find_at(text, 0, &mut Steps::new())?;
+    let found = regex.find_at(text, 0, &mut Steps::new(interrupt))?;
     Ok(found.map_or(Value::Null, |groups| part(text, groups[usize::from(groups.len() > 1)])))
 }
 
-fn regexp_substr(text: &str, pattern: &str, start: i32, n: i32, flags: &str) -> Result<Value> {
+fn regexp_substr(
+    text: &str,
+    pattern: &str,
+    (start, n): (i32, i32),
+    flags: &str,
+    interrupt: Interrupt<'_>,
+) -> Result<Value> {
     let regex = cached(pattern, flags_of(flags)?)?;
     let from = from_character(text, start)?;
     if n <= 0 {
         return Err(SqlError::invalid_parameter(format!("invalid value for parameter \"n\": {n}")));
     }
     let (mut found, mut count) = (Value::Null, 0);
-    regex.each(text, from, &mut |groups| {
+    regex.each(text, from, interrupt, &mut |groups| {
         count += 1;
         if count == n {
             found = part(text, groups[0]);
@@ -682,73 +726,86 @@ pub(super) fn register(r: &mut Registry) {
         r.add(signature, code);
     }
     r.add("like_escape(text,text) text", code!(|p: &str, escape: &str| like_escape(p, escape)));
-    r.add("~(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, false)));
-    r.add("~*(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, true)));
-    r.add("!~(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, false).map(|hit| !hit)));
-    r.add("!~*(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, true).map(|hit| !hit)));
+    r.add("~(text,text) bool", code!(|c; a: &str, p: &str| is_match(a, p, false, c.interrupt)));
+    r.add("~*(text,text) bool", code!(|c; a: &str, p: &str| is_match(a, p, true, c.interrupt)));
+    r.add(
+        "!~(text,text) bool",
+        code!(|c; a: &str, p: &str| is_match(a, p, false, c.interrupt).map(|hit| !hit)),
+    );
+    r.add(
+        "!~*(text,text) bool",
+        code!(|c; a: &str, p: &str| is_match(a, p, true, c.interrupt).map(|hit| !hit)),
+    );
     // a name is compared with patterns by psql and others
-    r.add("~(name,text) bool", code!(|a: &str, p: &str| is_match(a, p, false)));
-    r.add("!~(name,text) bool", code!(|a: &str, p: &str| is_match(a, p, false).map(|hit| !hit)));
+    r.add("~(name,text) bool", code!(|c; a: &str, p: &str| is_match(a, p, false, c.interrupt)));
+    r.add(
+        "!~(name,text) bool",
+        code!(|c; a: &str, p: &str| is_match(a, p, false, c.interrupt).map(|hit| !hit)),
+    );
     r.add("~~(name,text) bool", code!(|a: &str, p: &str| like(a, p, false)));
     r.add("!~~(name,text) bool", code!(|a: &str, p: &str| like(a, p, false).map(|hit| !hit)));
-    r.add("regexp_match(text,text) text[]", code!(|a: &str, p: &str| regexp_match(a, p, "")));
-    r.add("regexp_match(text,text,text) text[]", code!(|a: &str, p: &str, f: &str| regexp_match(a, p, f)));
+    r.add("regexp_match(text,text) text[]", code!(|c; a: &str, p: &str| regexp_match(a, p, "", c.interrupt)));
+    r.add(
+        "regexp_match(text,text,text) text[]",
+        code!(|c; a: &str, p: &str, f: &str| regexp_match(a, p, f, c.interrupt)),
+    );
     r.add(
         "regexp_replace(text,text,text) text",
-        code!(|a: &str, p: &str, with: &str| replace_flags(a, p, with, "")),
+        code!(|c; a: &str, p: &str, with: &str| replace_flags(a, p, with, "", c.interrupt)),
     );
     r.add(
         "regexp_replace(text,text,text,text) text",
-        code!(|a: &str, p: &str, with: &str, f: &str| replace_flags(a, p, with, f)),
+        code!(|c; a: &str, p: &str, with: &str, f: &str| replace_flags(a, p, with, f, c.interrupt)),
     );
     r.add(
         "regexp_replace(text,text,text,int4) text",
-        code!(|a: &str, p: &str, with: &str, start: i32| regexp_replace(
-            a,
-            p,
-            with,
-            start,
-            1,
-            Flags::default()
-        )),
+        code!(|c; a: &str, p: &str, with: &str, start: i32| {
+            regexp_replace(a, p, with, (start, 1, Flags::default()), c.interrupt)
+        }),
     );
     r.add(
         "regexp_replace(text,text,text,int4,int4) text",
-        code!(|a: &str, p: &str, with: &str, start: i32, n: i32| match usize::try_from(n) {
-            Ok(n) => regexp_replace(a, p, with, start, n, Flags::default()),
+        code!(|c; a: &str, p: &str, with: &str, start: i32, n: i32| match usize::try_from(n) {
+            Ok(n) => regexp_replace(a, p, with, (start, n, Flags::default()), c.interrupt),
             Err(_) => Err(SqlError::invalid_parameter(format!("invalid value for parameter \"n\": {n}"))),
         }),
     );
-    r.add("regexp_split_to_array(text,text) text[]", |_, args| split_array(args));
-    r.add("regexp_split_to_array(text,text,text) text[]", |_, args| split_array(args));
-    r.add("regexp_like(text,text) bool", code!(|a: &str, p: &str| is_match(a, p, false)));
+    r.add("regexp_split_to_array(text,text) text[]", split_array);
+    r.add("regexp_split_to_array(text,text,text) text[]", split_array);
+    r.add("regexp_like(text,text) bool", code!(|c; a: &str, p: &str| is_match(a, p, false, c.interrupt)));
     r.add(
         "regexp_like(text,text,text) bool",
         code!(|a: &str, p: &str, f: &str| Ok(cached(p, flags_of(f)?)?.is_match(a))),
     );
-    r.add("regexp_count(text,text) int4", code!(|a: &str, p: &str| regexp_count(a, p, 1, "")));
+    r.add(
+        "regexp_count(text,text) int4",
+        code!(|c; a: &str, p: &str| regexp_count(a, p, 1, "", c.interrupt)),
+    );
     r.add(
         "regexp_count(text,text,int4) int4",
-        code!(|a: &str, p: &str, start: i32| regexp_count(a, p, start, "")),
+        code!(|c; a: &str, p: &str, start: i32| regexp_count(a, p, start, "", c.interrupt)),
     );
     r.add(
         "regexp_count(text,text,int4,text) int4",
-        code!(|a: &str, p: &str, start: i32, f: &str| regexp_count(a, p, start, f)),
+        code!(|c; a: &str, p: &str, start: i32, f: &str| regexp_count(a, p, start, f, c.interrupt)),
     );
-    r.add("regexp_substr(text,text) text", code!(|a: &str, p: &str| regexp_substr(a, p, 1, 1, "")));
+    r.add(
+        "regexp_substr(text,text) text",
+        code!(|c; a: &str, p: &str| regexp_substr(a, p, (1, 1), "", c.interrupt)),
+    );
     r.add(
         "regexp_substr(text,text,int4) text",
-        code!(|a: &str, p: &str, start: i32| regexp_substr(a, p, start, 1, "")),
+        code!(|c; a: &str, p: &str, start: i32| regexp_substr(a, p, (start, 1), "", c.interrupt)),
     );
     r.add(
         "regexp_substr(text,text,int4,int4) text",
-        code!(|a: &str, p: &str, start: i32, n: i32| regexp_substr(a, p, start, n, "")),
+        code!(|c; a: &str, p: &str, start: i32, n: i32| regexp_substr(a, p, (start, n), "", c.interrupt)),
     );
     r.add(
         "regexp_substr(text,text,int4,int4,text) text",
-        code!(|a: &str, p: &str, start: i32, n: i32, f: &str| regexp_substr(a, p, start, n, f)),
+        code!(|c; a: &str, p: &str, start: i32, n: i32, f: &str| regexp_substr(a, p, (start, n), f, c.interrupt)),
     );
-    r.add("substring(text,text) text", code!(|a: &str, p: &str| substring(a, p)));
+    r.add("substring(text,text) text", code!(|c; a: &str, p: &str| substring(a, p, c.interrupt)));
     r.add("similar_to_escape(text) text", code!(|p: &str| similar_to(p, Some('\\'))));
     r.add(
         "similar_to_escape(text,text) text",
@@ -756,9 +813,9 @@ pub(super) fn register(r: &mut Registry) {
     );
 }
 
-fn split_array(args: &[Value]) -> Result<Value> {
+fn split_array(call: &super::Call<'_>, args: &[Value]) -> Result<Value> {
     let text = |i: usize| args.get(i).and_then(Value::as_str).unwrap_or("");
-    Ok(text_array(regexp_split(text(0), text(1), text(2))?.into_iter()))
+    Ok(text_array(regexp_split(text(0), text(1), text(2), call.interrupt)?.into_iter()))
 }
 
 fn padded_like(call: &super::Call<'_>, args: &[Value], ignore_case: bool, not: bool) -> Result<Value> {

@@ -11,6 +11,8 @@
 //!    left  right          ends of the left from the start  ∩  starts of the right from the end: the longest left
 //! ```
 
+use super::Interrupt;
+use crate::error::{SqlError, SqlState};
 use regex_syntax::ast::{self, Ast, GroupKind, RepetitionKind, RepetitionRange};
 use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Class, HirKind, Look};
@@ -23,6 +25,8 @@ const MAX_STATES: usize = 100_000;
 const MAX_ROUNDS: u32 = 255;
 /// Steps that one search may take.
 const MAX_STEPS: u64 = 200_000_000;
+/// How many of them are taken before it is asked whether the search is still wanted.
+const BETWEEN_CHECKS: u64 = 1 << 16;
 
 /// Why there is no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -292,16 +296,35 @@ fn automaton(node: &Node, backward: bool, left: &mut usize) -> Result<Automaton,
 }
 
 /// Steps that a search may still take.
-pub(super) struct Steps(u64);
+pub(super) struct Steps<'a> {
+    left: u64,
+    interrupt: Interrupt<'a>,
+    /// The error of the interrupt, if that has ended the search.
+    stopped: Option<SqlError>,
+}
 
-impl Steps {
-    pub(super) fn new() -> Self {
-        Self(MAX_STEPS)
+impl<'a> Steps<'a> {
+    pub(super) fn new(interrupt: Interrupt<'a>) -> Self {
+        Self { left: MAX_STEPS, interrupt, stopped: None }
     }
 
     fn take(&mut self) -> Result<(), Failure> {
-        self.0 = self.0.checked_sub(1).ok_or(Failure::TooComplex)?;
+        self.left = self.left.checked_sub(1).ok_or(Failure::TooComplex)?;
+        if self.left.is_multiple_of(BETWEEN_CHECKS)
+            && let Err(error) = self.interrupt.check()
+        {
+            self.stopped = Some(error);
+            return Err(Failure::TooComplex);
+        }
         Ok(())
+    }
+
+    /// The error of a search that has failed.
+    pub(super) fn error(&mut self) -> SqlError {
+        self.stopped.take().unwrap_or_else(|| {
+            let message = "the regular expression takes too many steps on this text";
+            SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, message)
+        })
     }
 }
 
@@ -312,7 +335,7 @@ impl Automaton {
         &self,
         text: &str,
         (from, to): Span,
-        steps: &mut Steps,
+        steps: &mut Steps<'_>,
         found: &mut dyn FnMut(usize) -> bool,
     ) -> Result<(), Failure> {
         let mut seen = vec![usize::MAX; self.states.len()];
@@ -357,7 +380,7 @@ impl Automaton {
     }
 
     /// All places where a match may end, the nearest first.
-    fn ends(&self, text: &str, span: Span, steps: &mut Steps) -> Result<Vec<usize>, Failure> {
+    fn ends(&self, text: &str, span: Span, steps: &mut Steps<'_>) -> Result<Vec<usize>, Failure> {
         let mut ends = Vec::new();
         self.run(text, span, steps, &mut |at| {
             ends.push(at);
@@ -367,7 +390,7 @@ impl Automaton {
     }
 
     /// Whether it matches just this.
-    fn matches(&self, text: &str, span: Span, steps: &mut Steps) -> Result<bool, Failure> {
+    fn matches(&self, text: &str, span: Span, steps: &mut Steps<'_>) -> Result<bool, Failure> {
         let mut hit = false;
         self.run(text, span, steps, &mut |at| {
             hit = at == span.1;
@@ -521,7 +544,7 @@ struct Finder<'t> {
 }
 
 impl Finder<'_> {
-    fn find(&mut self, plan: &Plan, span: Span, steps: &mut Steps) -> Result<(), Failure> {
+    fn find(&mut self, plan: &Plan, span: Span, steps: &mut Steps<'_>) -> Result<(), Failure> {
         match plan {
             Plan::None => Ok(()),
             Plan::Group(index, inner) => {
@@ -557,7 +580,12 @@ impl Finder<'_> {
     }
 
     /// The part of the last round of a repetition: what its groups keep.
-    fn last_round(&self, repeat: &Repeat, span: Span, steps: &mut Steps) -> Result<Option<Span>, Failure> {
+    fn last_round(
+        &self,
+        repeat: &Repeat,
+        span: Span,
+        steps: &mut Steps<'_>,
+    ) -> Result<Option<Span>, Failure> {
         let (from, to) = span;
         if from == to {
             // one round of nothing, if there can be
@@ -641,7 +669,7 @@ impl Spans {
         &self,
         text: &str,
         from: usize,
-        steps: &mut Steps,
+        steps: &mut Steps<'_>,
     ) -> Result<Vec<Option<Span>>, Failure> {
         let mut end = from;
         let shortest = !self.is_long;

@@ -1,6 +1,7 @@
 //! Evaluates expressions as a binder and an executor would.
 
 use crate::parser::{Expr, Parser};
+use scaledb_types::func::Interrupt;
 use scaledb_types::{
     Array, Base, Call, Context, Env, Result, SqlError, Type, Value, common_type, find_cast, no_cast,
     resolve_aggregate, resolve_call,
@@ -43,7 +44,7 @@ fn call(name: &str, args: Vec<Typed>, env: &Env) -> Result<Typed> {
         .zip(&resolved.args)
         .map(|(arg, to)| coerce(arg, *to, Context::Implicit, env))
         .collect::<Result<_>>()?;
-    let call = Call { env, args: &resolved.args, result: resolved.result };
+    let call = Call { env, args: &resolved.args, result: resolved.result, interrupt: Interrupt::never() };
     let value = resolved.function.call(&call, &values)?;
     assert!(value.fits(resolved.result), "{name}: {value:?} is no {}", resolved.result);
     Ok((resolved.result, value))
@@ -209,7 +210,7 @@ fn aggregate(source: &str, array: &str, env: &Env) -> Result<Typed> {
     };
     let types: Vec<Type> = typed(&Value::Null)?.into_iter().map(|(ty, _)| ty).collect();
     let resolved = resolve_aggregate(name, &types)?;
-    let call = Call { env, args: &resolved.args, result: resolved.result };
+    let call = Call { env, args: &resolved.args, result: resolved.result, interrupt: Interrupt::never() };
     let mut accumulator = resolved.aggregate.start();
     for value in array.values() {
         let values = typed(value)?.into_iter().zip(&resolved.args);

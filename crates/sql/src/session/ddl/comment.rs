@@ -17,10 +17,11 @@ impl<E: Engine> Session<E> {
     pub(in crate::session) fn comment(&mut self, comment: &Comment) -> Result<Tag> {
         let (relation, about) = match &comment.subject {
             Subject::Relation { kind: "index", schema, name } => {
-                let schema = schema.as_deref().unwrap_or("public");
-                let Some((table, index)) = self.state.catalog.index(schema, name) else {
-                    let other = self.state.catalog.lookup(schema, name).is_some();
-                    return Err(if other { wrong_kind(name, "an index") } else { undefined(name) });
+                let within = self.schema_of_index(schema.as_deref(), name);
+                let found = within.and_then(|schema| self.state.catalog.index(&schema, name));
+                let Some((table, index)) = found else {
+                    self.commented(schema.as_deref(), name)?;
+                    return Err(wrong_kind(name, "an index"));
                 };
                 let primary = table.primary_key.as_ref().map_or(0, |key| key.oid);
                 let oid = index.map_or(primary, |index| index.oid);
@@ -78,11 +79,12 @@ impl<E: Engine> Session<E> {
 
     fn commented(&self, schema: Option<&str>, name: &str) -> Result<Relation> {
         let found = match schema {
-            Some(schema) => self.state.catalog.lookup(schema, name),
+            Some(schema) => super::own_schema(&self.state.path, schema)
+                .and_then(|schema| self.state.catalog.lookup(schema, name)),
             None => self.state.path.iter().find_map(|schema| self.state.catalog.lookup(schema, name)),
         };
         found.cloned().ok_or_else(|| {
-            if self.state.catalog.index(schema.unwrap_or("public"), name).is_some() {
+            if self.schema_of_index(schema, name).is_some() {
                 return SqlError::new(SqlState::WRONG_OBJECT_TYPE, format!("\"{name}\" is an index"));
             }
             undefined(&crate::bind::names::shown(schema, name))
