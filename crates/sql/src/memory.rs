@@ -228,6 +228,13 @@ impl<'b> Memory<'b> {
         self.rows = self.rows.min(self.used);
     }
 
+    /// Gives back what was taken for rows.
+    #[inline]
+    pub(crate) fn give_rows(&mut self, bytes: usize) {
+        self.used = self.used.saturating_sub(bytes);
+        self.rows = self.rows.saturating_sub(bytes);
+    }
+
     /// Where an attempt begins; `held` is what those who keep rows have taken for them.
     pub(crate) fn mark(&self, held: usize) -> Mark {
         Mark { used: self.used, rows: self.rows, held }

@@ -486,7 +486,7 @@ impl Binder<'_> {
                     ));
                 }
             }
-            node = Node::Distinct { input: Box::new(node), on };
+            node = Node::Distinct { input: Box::new(node), on, spills: !sorted };
         }
         if !sorted && !order.is_empty() {
             let mut carry = Vec::new();
@@ -504,7 +504,7 @@ impl Binder<'_> {
             node = Node::Sort { input: Box::new(node), keys: order, carry };
         }
         if let Some(on) = distinct_on {
-            node = Node::Distinct { input: Box::new(node), on };
+            node = Node::Distinct { input: Box::new(node), on, spills: false };
         }
         node = set_nodes(node, late);
         // a query in FROM that takes no part of its rows leaves the locks to the query around it

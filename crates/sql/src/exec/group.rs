@@ -1,6 +1,10 @@
 //! Groups and aggregates.
+//!
+//! Groups that find no room do not come into being: their rows, as far as aggregates look at them, go to a file by the
+//! hash of the group, and each part of them is grouped afterwards.
 
 use super::sort::order;
+use super::spill::{Division, Partitions, Rows};
 use super::{Exec, Flow, Next, row_weight};
 use crate::functions::Accumulator;
 use crate::plan::expr::Expr;
@@ -31,6 +35,23 @@ impl Running {
     }
 }
 
+/// Groups in the order of their first rows.
+struct Groups<'a> {
+    numbers: HashMap<Box<[Value]>, usize>,
+    groups: Vec<(Kept, Vec<Running>)>,
+    /// Bytes that were taken for them.
+    weight: usize,
+    /// How to divide what finds no room, and what has found none.
+    division: Division,
+    rest: Option<Partitions<'a>>,
+}
+
+impl Groups<'_> {
+    fn new(division: Division) -> Self {
+        Self { numbers: HashMap::new(), groups: Vec::new(), weight: 0, division, rest: None }
+    }
+}
+
 impl<'a, W: Worker> Exec<'a, W> {
     /// Groups the rows of an input and computes aggregates.
     pub(super) fn aggregate(
@@ -49,30 +70,140 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.finish(aggregates, running)?;
             return next(self);
         }
-        // groups come in the order of their first rows
-        let mut numbers: HashMap<Box<[Value]>, usize> = HashMap::new();
-        let mut groups: Vec<(Kept, Vec<Running>)> = Vec::new();
-        let mut weight = 0;
+        let mut groups = Groups::new(Division::default());
         let _ = self.run(input, &mut |exec| {
             let mut key = Vec::with_capacity(keys.len());
             for (expr, _) in keys {
                 key.push(exec.eval(expr)?);
             }
-            let number = match numbers.get(key.as_slice()) {
-                Some(number) => *number,
-                None => {
-                    let bytes = 2 * row_weight(&key) + aggregates.len() * size_of::<Running>() + 64;
-                    exec.memory.take_rows(bytes)?;
-                    weight += bytes;
-                    let key: Box<[Value]> = key.into();
-                    numbers.insert(key.clone(), groups.len());
-                    groups.push((key, aggregates.iter().map(Running::new).collect()));
-                    groups.len() - 1
+            match exec.group(&mut groups, key, aggregates)? {
+                Ok(number) => groups.weight += exec.accumulate(aggregates, &mut groups.groups[number].1)?,
+                Err(key) => {
+                    let seen = exec.seen_by(aggregates)?;
+                    exec.put_aside(&mut groups, &key, seen.iter())?;
                 }
-            };
-            exec.accumulate(aggregates, &mut groups[number].1)?;
+            }
             Ok(Flow::Continue(()))
         })?;
+        let mut parts: Vec<Rows<'a>> = Vec::new();
+        loop {
+            let (flow, rest) = self.hand_out(groups, keys, aggregates, next)?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
+            parts.extend(rest);
+            let Some(part) = parts.pop() else { return Ok(flow) };
+            groups = self.group_part(part, keys.len(), aggregates)?;
+        }
+    }
+
+    /// Groups rows that were put aside.
+    fn group_part(
+        &mut self,
+        mut rows: Rows<'a>,
+        keys: usize,
+        aggregates: &[Aggregate],
+    ) -> Result<Groups<'a>> {
+        let mut groups = Groups::new(rows.division.clone());
+        while let Some(row) = rows.next()? {
+            self.tick()?;
+            let mut row = row.into_vec();
+            let mut seen = row.split_off(keys);
+            match self.group(&mut groups, row, aggregates)? {
+                Ok(number) => {
+                    let mut at = 0;
+                    for (aggregate, running) in aggregates.iter().zip(&mut groups.groups[number].1) {
+                        let (from, args) = (at, aggregate.args.len());
+                        at += width(aggregate);
+                        if !seen[from].is_true() {
+                            continue;
+                        }
+                        let mut take = |range: std::ops::Range<usize>| -> Vec<Value> {
+                            seen[range].iter_mut().map(std::mem::take).collect()
+                        };
+                        let key = take(from + 1 + args..at);
+                        let args = take(from + 1..from + 1 + args);
+                        groups.weight += self.take_in(aggregate, running, args, key)?;
+                    }
+                }
+                Err(key) => self.put_aside(&mut groups, &key, seen.iter())?,
+            }
+        }
+        Ok(groups)
+    }
+
+    /// The number of a group, a new one if there is room for it; or its key again.
+    fn group(
+        &mut self,
+        groups: &mut Groups<'a>,
+        key: Vec<Value>,
+        aggregates: &[Aggregate],
+    ) -> Result<std::result::Result<usize, Vec<Value>>> {
+        if let Some(number) = groups.numbers.get(key.as_slice()) {
+            return Ok(Ok(*number));
+        }
+        let bytes = 2 * row_weight(&key) + aggregates.len() * size_of::<Running>() + 64;
+        // of a group that has found no room, all rows are put aside
+        if groups.rest.is_some() || !self.memory.take_or_spill(bytes, groups.weight)? {
+            return Ok(Err(key));
+        }
+        groups.weight += bytes;
+        let key: Box<[Value]> = key.into();
+        groups.numbers.insert(key.clone(), groups.groups.len());
+        groups.groups.push((key, aggregates.iter().map(Running::new).collect()));
+        Ok(Ok(groups.groups.len() - 1))
+    }
+
+    /// What aggregates look at in the row at hand: for each whether it counts, its arguments and its sort keys.
+    fn seen_by(&mut self, aggregates: &[Aggregate]) -> Result<Vec<Value>> {
+        let mut seen = Vec::new();
+        for aggregate in aggregates {
+            let counts = match &aggregate.filter {
+                Some(filter) => self.holds(filter)?,
+                None => true,
+            };
+            seen.push(Value::Bool(counts));
+            let exprs = aggregate.args.iter().chain(aggregate.order.iter().map(|part| &part.expr));
+            for expr in exprs {
+                seen.push(if counts { self.eval(expr)? } else { Value::Null });
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Writes a row of a group that has found no room.
+    #[cold]
+    fn put_aside<'v>(
+        &mut self,
+        groups: &mut Groups<'a>,
+        key: &[Value],
+        seen: std::slice::Iter<'v, Value>,
+    ) -> Result<()> {
+        let rest = match &mut groups.rest {
+            Some(rest) => rest,
+            None => {
+                let width = key.len() + seen.len();
+                let rest = Partitions::new(self.context, &mut self.memory, &groups.division, width)?;
+                groups.rest.insert(rest)
+            }
+        };
+        rest.push(key, key.iter().chain(seen))
+    }
+
+    /// Calls `next` with the groups; the rows that were put aside.
+    fn hand_out(
+        &mut self,
+        groups: Groups<'a>,
+        keys: &[(Expr, Slot)],
+        aggregates: &[Aggregate],
+        next: Next<'_, 'a, W>,
+    ) -> Result<(Flow, Vec<Rows<'a>>)> {
+        let Groups { numbers, groups, weight, rest, .. } = groups;
+        drop(numbers);
+        let rest = match rest {
+            Some(rest) => rest.finish(&mut self.memory)?,
+            None => Vec::new(),
+        };
         let mut flow = Flow::Continue(());
         for (key, running) in groups {
             self.tick()?;
@@ -86,11 +217,12 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
         }
         self.memory.give(weight);
-        Ok(flow)
+        Ok((flow, rest))
     }
 
-    /// Adds the row at hand to the aggregates of its group.
-    fn accumulate(&mut self, aggregates: &[Aggregate], running: &mut [Running]) -> Result<()> {
+    /// Adds the row at hand to the aggregates of its group. The bytes that were taken for it.
+    fn accumulate(&mut self, aggregates: &[Aggregate], running: &mut [Running]) -> Result<usize> {
+        let mut taken = 0;
         for (aggregate, running) in aggregates.iter().zip(running) {
             if let Some(filter) = &aggregate.filter
                 && !self.holds(filter)?
@@ -101,28 +233,44 @@ impl<'a, W: Worker> Exec<'a, W> {
             for arg in &aggregate.args {
                 args.push(self.eval(arg)?);
             }
-            if let Some(seen) = &mut running.seen
-                && !args.is_empty()
-            {
-                let weight = row_weight(&args);
-                if !seen.insert(args.clone().into()) {
-                    continue;
-                }
-                self.memory.take_rows(weight)?;
+            let mut key = Vec::with_capacity(aggregate.order.len());
+            for part in &aggregate.order {
+                key.push(self.eval(&part.expr)?);
             }
-            if !aggregate.order.is_empty() {
-                let mut key = Vec::with_capacity(aggregate.order.len());
-                for part in &aggregate.order {
-                    key.push(self.eval(&part.expr)?);
-                }
-                self.memory.take_rows(row_weight(&key) + row_weight(&args))?;
-                running.sorted.push((key.into(), args.into()));
-                continue;
-            }
-            let grown = running.accumulator.add(self.context.env, &args)?;
-            self.memory.take(grown)?;
+            taken += self.take_in(aggregate, running, args, key)?;
         }
-        Ok(())
+        Ok(taken)
+    }
+
+    /// Adds arguments with their sort keys to an aggregate. The bytes that were taken for them.
+    #[inline]
+    fn take_in(
+        &mut self,
+        aggregate: &Aggregate,
+        running: &mut Running,
+        args: Vec<Value>,
+        key: Vec<Value>,
+    ) -> Result<usize> {
+        let mut taken = 0;
+        if let Some(seen) = &mut running.seen
+            && !args.is_empty()
+        {
+            let weight = row_weight(&args);
+            if !seen.insert(args.clone().into()) {
+                return Ok(0);
+            }
+            self.memory.take_rows(weight)?;
+            taken += weight;
+        }
+        if !aggregate.order.is_empty() {
+            let weight = row_weight(&key) + row_weight(&args);
+            self.memory.take_rows(weight)?;
+            running.sorted.push((key.into(), args.into()));
+            return Ok(taken + weight);
+        }
+        let grown = running.accumulator.add(self.context.env, &args)?;
+        self.memory.take(grown)?;
+        Ok(taken + grown)
     }
 
     /// Writes the results of a group into the slots.
@@ -136,4 +284,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         Ok(())
     }
+}
+
+/// Values that an aggregate looks at, and whether it does.
+fn width(aggregate: &Aggregate) -> usize {
+    1 + aggregate.args.len() + aggregate.order.len()
 }

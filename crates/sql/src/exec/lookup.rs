@@ -82,7 +82,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         // a row that the statement may never ask for must not fail it
         let code = error.code();
         let of_values = code.as_str().starts_with("22") || code == SqlState::CARDINALITY_VIOLATION;
-        if of_values || code == SqlState::OUT_OF_MEMORY { Ok(Trial::Refused) } else { Err(error) }
+        if of_values || code.as_str().starts_with("53") { Ok(Trial::Refused) } else { Err(error) }
     }
 
     /// Bytes taken for rows that are kept beyond the operator that has read them.

@@ -4,6 +4,7 @@
 
 pub(crate) mod apart;
 pub(crate) mod codec;
+pub(crate) mod distinct;
 pub(crate) mod eval;
 pub(crate) mod group;
 pub(crate) mod join;
@@ -274,7 +275,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Node::Hash(join) => self.hash_join(join, next),
             Node::Aggregate { input, keys, aggregates } => self.aggregate(input, keys, aggregates, next),
             Node::Sort { input, keys, carry } => self.sort(input, keys, carry, None, next),
-            Node::Distinct { input, on } => self.distinct(input, on, next),
+            Node::Distinct { input, on, spills } => self.distinct(input, on, *spills, next),
             Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),
             Node::Lock { input, locks } => self.lock_rows(input, locks, next),
             Node::Append { inputs, slots } => {

@@ -1,8 +1,7 @@
-//! Sorting, duplicates, set operations.
+//! Sorting, INTERSECT and EXCEPT.
 
 use super::spill::{Sortable, Sorter};
 use super::{Exec, Flow, Next, row_weight};
-use crate::plan::expr::Expr;
 use crate::plan::{Node, SetKind, Slot, SortKey};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
@@ -136,23 +135,6 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(flow)
     }
 
-    /// Drops rows whose values of `on` came before.
-    pub(super) fn distinct(&mut self, input: &Node, on: &[Expr], next: Next<'_, 'a, W>) -> Result<Flow> {
-        let mut seen: HashSet<Box<[Value]>> = HashSet::new();
-        self.run(input, &mut |exec| {
-            let mut key = Vec::with_capacity(on.len());
-            for part in on {
-                key.push(exec.eval(part)?);
-            }
-            let weight = row_weight(&key);
-            if seen.insert(key.into()) {
-                exec.memory.take_rows(weight)?;
-                return next(exec);
-            }
-            Ok(Flow::Continue(()))
-        })
-    }
-
     /// UNION, INTERSECT and EXCEPT.
     pub(super) fn set_operation(
         &mut self,
@@ -163,23 +145,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
         if kind == SetKind::Union {
-            let mut seen: HashSet<Box<[Value]>> = HashSet::new();
-            for (node, from) in [left, right] {
-                let flow = self.run(node, &mut |exec| {
-                    let row = exec.copy(from);
-                    if seen.contains(&row) {
-                        return Ok(Flow::Continue(()));
-                    }
-                    exec.memory.take_rows(row_weight(&row))?;
-                    exec.restore(slots, &row);
-                    seen.insert(row);
-                    next(exec)
-                })?;
-                if flow.is_break() {
-                    return Ok(flow);
-                }
-            }
-            return Ok(Flow::Continue(()));
+            return self.union([left, right], slots, next);
         }
         let mut counts: HashMap<Box<[Value]>, usize> = HashMap::new();
         let _ = self.run(&right.0, &mut |exec| {

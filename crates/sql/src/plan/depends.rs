@@ -113,7 +113,7 @@ impl Depends {
                 carry.iter().for_each(|&slot| self.slot(slot, &filled));
                 carry.iter().copied().collect()
             }
-            Node::Distinct { input, on } => {
+            Node::Distinct { input, on, .. } => {
                 let filled = self.node(input);
                 on.iter().for_each(|expr| self.read(expr, &filled));
                 filled

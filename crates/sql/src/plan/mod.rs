@@ -332,6 +332,9 @@ pub(crate) enum Node {
     Distinct {
         input: Box<Node>,
         on: Vec<Expr>,
+        /// Nobody relies on the order of its rows, or on more of them than what `on` reads: those that do not fit the
+        /// memory may come later.
+        spills: bool,
     },
     /// Locks rows of tables; those that it passes by do not come out.
     Lock {

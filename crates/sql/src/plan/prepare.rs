@@ -46,7 +46,7 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             carry.dedup();
             prepare(input, used, keys.iter().any(key_reads));
         }
-        Node::Distinct { input, on } => prepare(input, used, reads || on.iter().any(Expr::needs_worker)),
+        Node::Distinct { input, on, .. } => prepare(input, used, reads || on.iter().any(Expr::needs_worker)),
         Node::Limit { input, .. } => prepare(input, used, reads),
         Node::Lock { input, locks } => {
             for lock in locks {

@@ -5,13 +5,15 @@
 //! row       length of the rest (4) | its values, as they say themselves (scaledb_types::Value::write_tagged)
 //! ```
 //!
-//! Files are written and read in pieces of [`BUFFER`] bytes; what is read is not trusted.
+//! Operators that look rows up divide them by a hash instead: see `partition`. Files are written and read in pieces of [`BUFFER`] bytes; what is read is not trusted.
 
 mod merge;
+mod partition;
 mod rows;
 
 pub(crate) use merge::{Sortable, Sorter};
-use rows::{Reader, Writer};
+pub(crate) use partition::{Division, Partitions, Rows};
+use rows::{Reader, Writer, put_row};
 
 /// Bytes that are written or read at once.
 const BUFFER: usize = 32 << 10;

@@ -9,6 +9,23 @@ use std::rc::Rc;
 /// Bytes of the length of a row.
 const LENGTH: usize = 4;
 
+/// Appends a row.
+///
+/// # Errors
+/// 54000 and 54001 for a value that cannot be written.
+pub(super) fn put_row<'v>(values: impl IntoIterator<Item = &'v Value>, to: &mut Vec<u8>) -> Result<()> {
+    let at = to.len();
+    to.extend_from_slice(&[0; LENGTH]);
+    for value in values {
+        value.write_tagged(to)?;
+    }
+    let len = u32::try_from(to.len() - at - LENGTH).map_err(|_| {
+        SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a row is too long for a temporary file")
+    })?;
+    to[at..at + LENGTH].copy_from_slice(&len.to_le_bytes());
+    Ok(())
+}
+
 /// A file that rows are written to.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
@@ -30,15 +47,7 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// The file's; 54000 and 54001 for a value that cannot be written.
     pub(crate) fn push<'v>(&mut self, values: impl IntoIterator<Item = &'v Value>) -> Result<()> {
-        let at = self.buffer.len();
-        self.buffer.extend_from_slice(&[0; LENGTH]);
-        for value in values {
-            value.write_tagged(&mut self.buffer)?;
-        }
-        let len = u32::try_from(self.buffer.len() - at - LENGTH).map_err(|_| {
-            SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, "a row is too long for a temporary file")
-        })?;
-        self.buffer[at..at + LENGTH].copy_from_slice(&len.to_le_bytes());
+        put_row(values, &mut self.buffer)?;
         if self.buffer.len() >= BUFFER {
             self.flush()?;
         }
@@ -87,6 +96,11 @@ impl<'a> Reader<'a> {
     /// Of a run whose rows have so many values.
     pub(crate) fn new(file: Rc<TemporaryFile<'a>>, run: Range<u64>, width: usize) -> Self {
         Self { file, rest: run, buffer: Vec::new(), at: 0, width }
+    }
+
+    /// Goes on with another run. This one was read.
+    pub(crate) fn go_to(&mut self, run: Range<u64>) {
+        self.rest = run;
     }
 
     /// The next row.

@@ -1,0 +1,199 @@
+//! Rows without duplicates: DISTINCT, and UNION.
+//!
+//! A row is handed out when it is seen for the first time. When there is no room for more rows that were seen, others
+//! go to a file by their hash, and each part of them is looked through afterwards.
+
+use super::spill::{Division, Partitions, Rows};
+use super::{Exec, Flow, Next, row_weight};
+use crate::memory::Memory;
+use crate::plan::expr::Expr;
+use crate::plan::{Node, Slot};
+use crate::session::context::Context;
+use scaledb_engine::Worker;
+use scaledb_types::{Result, Value};
+use std::collections::HashSet;
+
+/// What was seen.
+struct Seen<'a> {
+    rows: HashSet<Box<[Value]>>,
+    /// Bytes that were taken for them.
+    weight: usize,
+    /// How to divide what finds no room, and what has found none.
+    division: Division,
+    rest: Option<Partitions<'a>>,
+}
+
+/// Whether a row was seen.
+enum Noted {
+    Fresh,
+    Known,
+    /// Nobody knows, and there is no room for it.
+    Full(Vec<Value>),
+}
+
+impl<'a> Seen<'a> {
+    fn new(division: Division) -> Self {
+        Self { rows: HashSet::new(), weight: 0, division, rest: None }
+    }
+
+    fn note(&mut self, memory: &mut Memory<'_>, row: Vec<Value>) -> Result<Noted> {
+        let bytes = row_weight(&row);
+        if self.rest.is_none() && memory.take_or_spill(bytes, self.weight)? {
+            if self.rows.insert(row.into()) {
+                self.weight += bytes;
+                return Ok(Noted::Fresh);
+            }
+            memory.give_rows(bytes);
+            return Ok(Noted::Known);
+        }
+        Ok(if self.rows.contains(row.as_slice()) { Noted::Known } else { Noted::Full(row) })
+    }
+
+    /// Writes a row that has found no room, and what is to be restored with it.
+    #[cold]
+    fn put_aside(
+        &mut self,
+        context: &'a Context<'a>,
+        memory: &mut Memory<'_>,
+        row: &[Value],
+        carried: &[Value],
+    ) -> Result<()> {
+        let rest = match &mut self.rest {
+            Some(rest) => rest,
+            None => {
+                let width = row.len() + carried.len();
+                self.rest.insert(Partitions::new(context, memory, &self.division, width)?)
+            }
+        };
+        rest.push(row, row.iter().chain(carried))
+    }
+
+    /// Forgets what was seen: the rows that nobody knows about.
+    fn finish(self, memory: &mut Memory<'_>) -> Result<Vec<Rows<'a>>> {
+        memory.give_rows(self.weight);
+        drop(self.rows);
+        self.rest.map_or_else(|| Ok(Vec::new()), |rest| rest.finish(memory))
+    }
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Drops rows whose values of `on` came before. If it `spills`, the rows may come in another order, and nobody reads
+    /// more of them than what `on` reads.
+    pub(super) fn distinct(
+        &mut self,
+        input: &Node,
+        on: &[Expr],
+        spills: bool,
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        if !spills {
+            return self.distinct_in_order(input, on, next);
+        }
+        let mut carry = Vec::new();
+        for expr in on {
+            expr.slots(&mut |slot| {
+                if !carry.contains(&slot) {
+                    carry.push(slot);
+                }
+            });
+        }
+        let mut seen = Seen::new(Division::default());
+        let flow = self.run(input, &mut |exec| {
+            let mut row = Vec::with_capacity(on.len());
+            for part in on {
+                row.push(exec.eval(part)?);
+            }
+            match seen.note(&mut exec.memory, row)? {
+                Noted::Fresh => return next(exec),
+                Noted::Known => {}
+                Noted::Full(row) => {
+                    let carried = exec.copy(&carry);
+                    seen.put_aside(exec.context, &mut exec.memory, &row, &carried)?;
+                }
+            }
+            Ok(Flow::Continue(()))
+        })?;
+        self.distinct_parts(flow, seen, on.len(), &carry, next)
+    }
+
+    fn distinct_in_order(&mut self, input: &Node, on: &[Expr], next: Next<'_, 'a, W>) -> Result<Flow> {
+        let mut seen: HashSet<Box<[Value]>> = HashSet::new();
+        self.run(input, &mut |exec| {
+            let mut key = Vec::with_capacity(on.len());
+            for part in on {
+                key.push(exec.eval(part)?);
+            }
+            let weight = row_weight(&key);
+            if seen.insert(key.into()) {
+                exec.memory.take_rows(weight)?;
+                return next(exec);
+            }
+            Ok(Flow::Continue(()))
+        })
+    }
+
+    /// UNION: the rows of both sides without duplicates.
+    pub(super) fn union(
+        &mut self,
+        sides: [&(Node, Vec<Slot>); 2],
+        slots: &[Slot],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        let mut seen = Seen::new(Division::default());
+        let mut flow = Flow::Continue(());
+        for (node, from) in sides {
+            flow = self.run(node, &mut |exec| {
+                let row = exec.copy(from);
+                exec.restore(slots, &row);
+                match seen.note(&mut exec.memory, row.into())? {
+                    Noted::Fresh => return next(exec),
+                    Noted::Known => {}
+                    Noted::Full(row) => seen.put_aside(exec.context, &mut exec.memory, &row, &row)?,
+                }
+                Ok(Flow::Continue(()))
+            })?;
+            if flow.is_break() {
+                break;
+            }
+        }
+        self.distinct_parts(flow, seen, slots.len(), slots, next)
+    }
+
+    /// Hands out what is fresh among the rows that were put aside: `width` values that are compared, and `slots`.
+    fn distinct_parts(
+        &mut self,
+        flow: Flow,
+        seen: Seen<'a>,
+        width: usize,
+        slots: &[Slot],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        if flow.is_break() {
+            self.memory.give_rows(seen.weight);
+            return Ok(flow);
+        }
+        let mut parts = seen.finish(&mut self.memory)?;
+        while let Some(mut part) = parts.pop() {
+            let mut seen = Seen::new(part.division.clone());
+            while let Some(row) = part.next()? {
+                self.tick()?;
+                let mut row = row.into_vec();
+                let carried = row.split_off(width);
+                match seen.note(&mut self.memory, row)? {
+                    Noted::Fresh => {
+                        for (&slot, value) in slots.iter().zip(carried) {
+                            self.frame[slot] = value;
+                        }
+                        if next(self)?.is_break() {
+                            return Ok(Flow::Break(()));
+                        }
+                    }
+                    Noted::Known => {}
+                    Noted::Full(row) => seen.put_aside(self.context, &mut self.memory, &row, &carried)?,
+                }
+            }
+            parts.extend(seen.finish(&mut self.memory)?);
+        }
+        Ok(Flow::Continue(()))
+    }
+}

@@ -1,0 +1,161 @@
+//! Rows by the hash of a key, for operators that can work at one part of them after another.
+//!
+//! ```text
+//! file      piece of part 2 | piece of part 0 | piece of part 2 | ...      each a run of its own
+//! ```
+//!
+//! All parts are in one file: each has a buffer of its own, and a list of its pieces. A part that is too large itself is
+//! divided again by another hash.
+
+use super::{BUFFER, Reader, put_row};
+use crate::memory::Memory;
+use crate::session::context::Context;
+use crate::temporary::TemporaryFile;
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Parts at most.
+const MAX_PARTS: usize = 32;
+/// How often a part is divided again: rows that are still too many then have the same key, or somebody has chosen them.
+const MAX_DEPTH: u32 = 8;
+
+/// Rows on their way to a file.
+pub(crate) struct Partitions<'a> {
+    file: TemporaryFile<'a>,
+    parts: Vec<Part>,
+    division: Division,
+    width: usize,
+    /// Bytes of memory that were taken for it.
+    taken: usize,
+}
+
+#[derive(Default)]
+struct Part {
+    buffer: Vec<u8>,
+    pieces: Vec<Range<u64>>,
+}
+
+/// How rows are divided.
+#[derive(Clone)]
+pub(crate) struct Division {
+    state: RandomState,
+    depth: u32,
+}
+
+impl Default for Division {
+    fn default() -> Self {
+        Self { state: RandomState::new(), depth: 0 }
+    }
+}
+
+impl Division {
+    /// How the rows of a part are divided again.
+    fn deeper(&self) -> Self {
+        Self { state: self.state.clone(), depth: self.depth + 1 }
+    }
+
+    fn part(&self, key: &[Value], of: usize) -> usize {
+        let mut hasher = self.state.build_hasher();
+        self.depth.hash(&mut hasher);
+        key.hash(&mut hasher);
+        (hasher.finish() % of as u64) as usize
+    }
+}
+
+impl<'a> Partitions<'a> {
+    /// Of rows with so many values.
+    ///
+    /// # Errors
+    /// The file's; 53200: there is no memory for the buffers, or dividing the rows has not helped.
+    pub(crate) fn new(
+        context: &'a Context<'a>,
+        memory: &mut Memory<'_>,
+        division: &Division,
+        width: usize,
+    ) -> Result<Self> {
+        if division.depth == MAX_DEPTH {
+            let what = "too many rows with equal keys do not fit the memory of the statement";
+            return Err(SqlError::new(SqlState::OUT_OF_MEMORY, what).hint("Raise max_query_memory."));
+        }
+        let count = (memory.share() / BUFFER).clamp(4, MAX_PARTS);
+        let taken = count * BUFFER;
+        memory.take_share(taken)?;
+        let file = context.temporary.file()?;
+        let parts = (0..count).map(|_| Part::default()).collect();
+        Ok(Self { file, parts, division: division.clone(), width, taken })
+    }
+
+    /// Writes a row to the part of its key.
+    ///
+    /// # Errors
+    /// The file's; 54000 and 54001 for a value that cannot be written.
+    pub(crate) fn push<'v>(
+        &mut self,
+        key: &[Value],
+        values: impl IntoIterator<Item = &'v Value>,
+    ) -> Result<()> {
+        let number = self.division.part(key, self.parts.len());
+        let part = &mut self.parts[number];
+        put_row(values, &mut part.buffer)?;
+        if part.buffer.len() >= BUFFER { part.flush(&mut self.file) } else { Ok(()) }
+    }
+
+    /// All parts that have rows.
+    ///
+    /// # Errors
+    /// The file's.
+    pub(crate) fn finish(mut self, memory: &mut Memory<'_>) -> Result<Vec<Rows<'a>>> {
+        for part in &mut self.parts {
+            if !part.buffer.is_empty() {
+                part.flush(&mut self.file)?;
+            }
+        }
+        memory.give(self.taken);
+        let Self { file, parts, division, width, .. } = self;
+        let (file, division) = (Rc::new(file), division.deeper());
+        let parts = parts.into_iter().filter(|part| !part.pieces.is_empty());
+        let rows = parts.map(|part| Rows {
+            reader: Reader::new(file.clone(), 0..0, width),
+            pieces: part.pieces.into_iter(),
+            division: division.clone(),
+        });
+        Ok(rows.collect())
+    }
+}
+
+impl Part {
+    fn flush(&mut self, file: &mut TemporaryFile<'_>) -> Result<()> {
+        let from = file.len();
+        file.append(&self.buffer)?;
+        self.pieces.push(from..file.len());
+        self.buffer.clear();
+        self.buffer.shrink_to(2 * BUFFER);
+        Ok(())
+    }
+}
+
+/// The rows of a part.
+pub(crate) struct Rows<'a> {
+    reader: Reader<'a>,
+    pieces: std::vec::IntoIter<Range<u64>>,
+    /// How to divide them, if they are still too many.
+    pub(crate) division: Division,
+}
+
+impl Rows<'_> {
+    /// The next row.
+    ///
+    /// # Errors
+    /// 58030, XX001.
+    pub(crate) fn next(&mut self) -> Result<Option<Box<[Value]>>> {
+        loop {
+            if let Some(row) = self.reader.next()? {
+                return Ok(Some(row));
+            }
+            let Some(piece) = self.pieces.next() else { return Ok(None) };
+            self.reader.go_to(piece);
+        }
+    }
+}
