@@ -3,7 +3,7 @@
 //! DISTINCT, ORDER BY and FILTER are the executor's: it passes on what is to be counted, in that order.
 
 use crate::array::Array;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, SqlState};
 use crate::func::{
     Call, Function, Resolved, aggregate_signature, choose_aggregate, key_text, to_json, to_jsonb,
 };
@@ -365,7 +365,7 @@ impl Accumulator {
             }
             Kind::AvgFloat | Kind::SpreadFloat { .. } => self.add_float(float(value))?,
             Kind::StringAgg | Kind::BytesAgg => self.add_bytes(args),
-            Kind::ArrayAgg => self.add_array(value)?,
+            Kind::ArrayAgg => self.add_array(call, value)?,
             Kind::JsonAgg => self.add_json(call, value),
             Kind::JsonbAgg => {
                 let json = to_jsonb(value, arg_type(call, 0), call.env)?;
@@ -447,7 +447,20 @@ impl Accumulator {
         }
     }
 
-    fn add_array(&mut self, value: &Value) -> Result<()> {
+    fn add_array(&mut self, call: &Call<'_>, value: &Value) -> Result<()> {
+        if arg_type(call, 0).array {
+            match value {
+                Value::Null => {
+                    let what = "cannot accumulate null arrays";
+                    return Err(SqlError::new(SqlState::NULL_VALUE_NOT_ALLOWED, what));
+                }
+                Value::Array(array) if array.values().is_empty() => {
+                    let what = "cannot accumulate empty arrays";
+                    return Err(SqlError::new(SqlState::ARRAY_ELEMENT_ERROR, what));
+                }
+                _ => {}
+            }
+        }
         match &mut self.state {
             State::Values(values) => values.push(value.clone()),
             state => *state = State::Values(vec![value.clone()]),

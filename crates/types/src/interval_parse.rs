@@ -44,6 +44,9 @@ fn unit_of(word: &str) -> Option<Unit> {
     })
 }
 
+/// The units of what is less than a minute.
+const SECONDS: u32 = 1 << Unit::Second as u32 | 1 << Unit::Millis as u32 | 1 << Unit::Micros as u32;
+
 /// What has been added up.
 #[derive(Default)]
 struct Sum {
@@ -100,8 +103,8 @@ impl Sum {
 
     fn add(&mut self, unit: Unit, whole: i64, fraction: f64) -> Parsed<()> {
         match unit {
-            // fractions of the units of a second may stand beside it
-            Unit::Micros | Unit::Millis => {}
+            // fractions of a second are its parts as well
+            Unit::Second if fraction != 0.0 => self.mark(SECONDS)?,
             unit => self.mark(1 << unit as u32)?,
         }
         match unit {
@@ -125,7 +128,7 @@ impl Sum {
 
     /// `04:05:06.7`, `04:05`, and minutes and seconds where the type says so.
     fn clock(&mut self, text: &str, negative: bool, range: Option<i32>) -> Parsed<()> {
-        self.mark(1 << Unit::Second as u32 | 1 << Unit::Minute as u32 | 1 << Unit::Hour as u32)?;
+        self.mark(SECONDS | 1 << Unit::Minute as u32 | 1 << Unit::Hour as u32)?;
         let parts: Vec<&str> = text.split(':').collect();
         let seconds = |text: &str| -> Parsed<(i64, f64)> {
             let (whole, part) = text.split_once('.').unwrap_or((text, ""));

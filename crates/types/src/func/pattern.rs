@@ -619,8 +619,18 @@ pub(crate) fn regexp_split(
     Ok(parts)
 }
 
+/// The flags of a function that looks for one match, or for all in any case.
+fn flags_without_global(flags: &str, function: &str) -> Result<Flags> {
+    let found = flags_of(flags)?;
+    if found.global {
+        let what = format!("{function}() does not support the \"global\" option");
+        return Err(SqlError::invalid_parameter(what));
+    }
+    Ok(found)
+}
+
 fn regexp_count(text: &str, pattern: &str, start: i32, flags: &str, interrupt: Interrupt<'_>) -> Result<i32> {
-    let regex = cached(pattern, flags_of(flags)?)?;
+    let regex = cached(pattern, flags_without_global(flags, "regexp_count")?)?;
     let mut count = 0;
     regex.each(text, from_character(text, start)?, interrupt, &mut |_| {
         count += 1;
@@ -643,7 +653,7 @@ fn regexp_substr(
     flags: &str,
     interrupt: Interrupt<'_>,
 ) -> Result<Value> {
-    let regex = cached(pattern, flags_of(flags)?)?;
+    let regex = cached(pattern, flags_without_global(flags, "regexp_substr")?)?;
     let from = from_character(text, start)?;
     if n <= 0 {
         return Err(SqlError::invalid_parameter(format!("invalid value for parameter \"n\": {n}")));
@@ -775,7 +785,9 @@ pub(super) fn register(r: &mut Registry) {
     r.add("regexp_like(text,text) bool", code!(|c; a: &str, p: &str| is_match(a, p, false, c.interrupt)));
     r.add(
         "regexp_like(text,text,text) bool",
-        code!(|a: &str, p: &str, f: &str| Ok(cached(p, flags_of(f)?)?.is_match(a))),
+        code!(|a: &str, p: &str, f: &str| {
+            Ok(cached(p, flags_without_global(f, "regexp_like")?)?.is_match(a))
+        }),
     );
     r.add(
         "regexp_count(text,text) int4",

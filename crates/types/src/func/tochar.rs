@@ -225,8 +225,15 @@ impl Moment {
             "MM" => number(month, 2, out),
             "MONTH" | "Month" if month > 0 => word(MONTHS[name(month - 1) % 12], out),
             "MON" | "Mon" if month > 0 => word(&MONTHS[name(month - 1) % 12][..3], out),
-            "RM" if month > 0 => {
-                let text = ROMAN[name(month - 1) % 12];
+            "RM" if month != 0 || self.year != 0 => {
+                // the months of an interval are counted back from twelve if they are negative
+                let number = match month {
+                    0 if self.year < 0 => 0,
+                    0 => 11,
+                    1.. => month - 1,
+                    _ => 12 + month,
+                };
+                let text = ROMAN[name(number) % 12];
                 let text = if small { text.to_ascii_lowercase() } else { text.to_owned() };
                 out.push_str(&text);
                 if !fill {

@@ -71,12 +71,16 @@ fn template(text: &str) -> Result<Template> {
             (_, 'S' | 's') => (Piece::Sign, 1),
             (_, 'L' | 'l') => (Piece::Currency, 1),
             (_, '"') => {
-                let body = &rest[1..];
-                let end = body.find('"').unwrap_or(body.len());
-                found.pieces.extend(body[..end].chars().map(Piece::Char));
-                rest = body.get(end + 1..).unwrap_or("");
+                let mut body = rest[1..].chars();
+                while let Some(c) = body.next().filter(|c| *c != '"') {
+                    // a backslash quotes what follows it
+                    let quoted = if c == '\\' { body.next() } else { None };
+                    found.pieces.push(Piece::Char(quoted.unwrap_or(c)));
+                }
+                rest = body.as_str();
                 continue;
             }
+            ("\\\"", _) => (Piece::Char('"'), 2),
             (_, c) => (Piece::Char(c), c.len_utf8()),
         };
         found.pieces.push(piece);
@@ -92,8 +96,20 @@ fn to_char(v: &Numeric, text: &str) -> Result<String> {
     let negative = rounded.signum() == Some(-1);
     let shown = rounded.abs().to_string();
     let (whole, part) = shown.split_once('.').unwrap_or((&shown, ""));
-    // a zero before a point is not shown, unless the template has a place for it alone
-    let whole = if whole == "0" && template.behind > 0 { "" } else { whole };
+    // digits behind the point that FM leaves: up to the last that is no zero, or a 0 of the template
+    let mut kept = part.trim_end_matches('0').len();
+    let digits = template.pieces.iter().filter_map(|piece| match piece {
+        Piece::Digit { zero } => Some(*zero),
+        _ => None,
+    });
+    for (at, zero) in digits.skip(template.before).enumerate() {
+        if zero {
+            kept = kept.max(at + 1);
+        }
+    }
+    // a zero before a point is not shown, unless the template has a place for it alone, or nothing else is left
+    let alone = template.fill && kept == 0 && template.before > 0;
+    let whole = if whole == "0" && template.behind > 0 && !alone { "" } else { whole };
     let fits = v.is_finite() && whole.len() <= template.before;
     let overflow = "#".repeat(template.before);
     let (whole, hashes) = if fits { (whole, "") } else { (overflow.as_str(), "#") };
@@ -108,17 +124,6 @@ fn to_char(v: &Numeric, text: &str) -> Result<String> {
         .next()
         .unwrap_or(usize::MAX);
     let start = template.before - whole.len();
-    // digits behind the point that FM leaves: up to the last that is no zero, or a 0 of the template
-    let mut kept = part.trim_end_matches('0').len();
-    let digits = template.pieces.iter().filter_map(|piece| match piece {
-        Piece::Digit { zero } => Some(*zero),
-        _ => None,
-    });
-    for (at, zero) in digits.skip(template.before).enumerate() {
-        if zero {
-            kept = kept.max(at + 1);
-        }
-    }
     let leading_sign = matches!(template.pieces.first(), Some(Piece::Sign));
     let sign = match (has_sign, negative) {
         (false, true) => Some('-'),
@@ -149,10 +154,13 @@ fn to_char(v: &Numeric, text: &str) -> Result<String> {
                 at += 1;
             }
             Piece::Digit { .. } => {
+                started = true;
                 if hashes == "#" {
                     out.push('#');
                 } else if !template.fill || behind < kept {
                     out.push_str(&part[behind..=behind]);
+                } else {
+                    started = false;
                 }
                 behind += 1;
             }
@@ -160,7 +168,7 @@ fn to_char(v: &Numeric, text: &str) -> Result<String> {
             Piece::Point if template.behind == 0 && hashes.is_empty() => in_fraction = true,
             Piece::Point => {
                 begin(&mut out, &mut signed);
-                in_fraction = true;
+                (in_fraction, started) = (true, true);
                 out.push('.');
             }
             Piece::Comma if started => out.push(','),
