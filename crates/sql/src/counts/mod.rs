@@ -62,7 +62,7 @@ impl StatementKind {
             Action::Ddl(_) | Action::Truncate(_) => Self::Ddl,
             Action::Utility(Utility::Copy(_)) => Self::Copy,
             Action::Utility(
-                Utility::Begin(_)
+                Utility::Begin { .. }
                 | Utility::Commit { .. }
                 | Utility::Rollback { .. }
                 | Utility::Savepoint(_)

@@ -81,7 +81,11 @@ pub(crate) enum Motion {
 /// A statement of this file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Utility {
-    Begin(Modes),
+    Begin {
+        modes: Modes,
+        /// Whether it is called START TRANSACTION.
+        start: bool,
+    },
     Commit {
         chain: bool,
     },
@@ -119,7 +123,8 @@ pub(crate) enum Utility {
     Declare {
         name: String,
         hold: bool,
-        scroll: bool,
+        /// Whether it is to go backward; unknown if nothing is said.
+        scroll: Option<bool>,
         text: String,
     },
     Fetch {
@@ -159,7 +164,8 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
     let mut at = Cursor::new(text);
     let word = at.peek_word()?.to_ascii_lowercase();
     let parse: fn(&mut Cursor<'_>) -> Result<Utility> = match word.as_str() {
-        "begin" | "start" => begin,
+        "begin" => |at| begin(at, false),
+        "start" => |at| begin(at, true),
         "commit" | "end" => |at| Ok(Utility::Commit { chain: chain(at)? }),
         "rollback" | "abort" => rollback,
         "savepoint" => |at| Ok(Utility::Savepoint(at.name()?)),
@@ -342,10 +348,10 @@ pub(crate) fn syntax_at(text: &str, place: Option<(usize, usize)>) -> SqlError {
     SqlError::new(SqlState::SYNTAX_ERROR, message).position(position)
 }
 
-fn begin(at: &mut Cursor<'_>) -> Result<Utility> {
+fn begin(at: &mut Cursor<'_>, start: bool) -> Result<Utility> {
     at.accept("transaction");
     at.accept("work");
-    Ok(Utility::Begin(modes(at)?))
+    Ok(Utility::Begin { modes: modes(at)?, start })
 }
 
 fn modes(at: &mut Cursor<'_>) -> Result<Modes> {
@@ -605,13 +611,14 @@ fn pieces(at: &mut Cursor<'_>) -> Result<Vec<String>> {
 
 fn declare(at: &mut Cursor<'_>) -> Result<Utility> {
     let name = at.name()?;
-    let (mut hold, mut scroll) = (false, false);
+    let (mut hold, mut scroll) = (false, None);
     loop {
         if at.accept("binary") || at.accept("insensitive") || at.accept("asensitive") {
         } else if at.accept("scroll") {
-            scroll = true;
+            scroll = Some(true);
         } else if at.accept("no") {
             at.expect("scroll")?;
+            scroll = Some(false);
         } else {
             break;
         }
@@ -951,10 +958,11 @@ mod tests {
     fn transaction_modes_are_read_in_any_order() {
         let modes =
             Modes { read_only: Some(true), deferrable: Some(true), isolation: Some(Isolation::Serializable) };
-        assert_eq!(parsed("begin isolation level serializable, read only deferrable"), Utility::Begin(modes));
+        let begin = |start| Utility::Begin { modes, start };
+        assert_eq!(parsed("begin isolation level serializable, read only deferrable"), begin(false));
         assert_eq!(
             parsed("start transaction read only isolation level serializable deferrable"),
-            Utility::Begin(modes)
+            begin(true)
         );
         assert!(parse("begin read").unwrap().is_err());
     }

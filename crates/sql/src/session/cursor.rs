@@ -23,13 +23,27 @@ pub(super) struct Portal {
     /// The row that it is on: rows before it were returned.
     at: usize,
     done: bool,
-    /// Whether it outlives its transaction.
+    /// Whether it outlives its transaction, if that commits.
     pub(super) hold: bool,
+    /// Whether it goes forward only.
+    forward: bool,
+    /// Counts the portals of a session; 0 once its transaction has committed.
+    pub(super) number: u64,
 }
 
 impl Portal {
     pub(super) fn new(compiled: Held, params: Vec<Value>, reserved: Option<Reservation>) -> Self {
-        Self { compiled, params, _reserved: reserved, rows: None, at: 0, done: false, hold: false }
+        Self {
+            compiled,
+            params,
+            _reserved: reserved,
+            rows: None,
+            at: 0,
+            done: false,
+            hold: false,
+            forward: false,
+            number: 0,
+        }
     }
 
     /// The memory of its parameters.
@@ -57,7 +71,11 @@ impl<E: Engine> Session<E> {
         if name.is_empty() { self.unnamed.take() } else { self.portals.remove(name) }
     }
 
-    pub(super) fn put_portal(&mut self, name: &str, portal: Portal) {
+    pub(super) fn put_portal(&mut self, name: &str, mut portal: Portal) {
+        if portal.number == 0 && !portal.hold {
+            self.last_portal += 1;
+            portal.number = self.last_portal;
+        }
         if name.is_empty() {
             self.unnamed = Some(portal);
         } else {
@@ -74,7 +92,14 @@ impl<E: Engine> Session<E> {
     pub(super) fn end_portals(&mut self) {
         self.unnamed = None;
         if !self.portals.is_empty() {
-            self.portals.retain(|_, portal| portal.hold);
+            self.portals.retain(|_, portal| portal.hold && portal.number == 0);
+        }
+    }
+
+    /// The commit of a transaction: those of its cursors that are to outlive it do.
+    pub(super) fn hold_portals(&mut self) {
+        for portal in self.portals.values_mut().filter(|portal| portal.hold) {
+            portal.number = 0;
         }
     }
 
@@ -180,6 +205,7 @@ impl<E: Engine> Session<E> {
         &mut self,
         name: String,
         hold: bool,
+        scroll: Option<bool>,
         text: &str,
         (types, params): (&[Type], &[Value]),
     ) -> Result<Tag> {
@@ -204,8 +230,14 @@ impl<E: Engine> Session<E> {
         let alone = self.transaction.is_alone();
         self.run_plan(&compiled, params, alone, Target::Keep(&mut rows))?;
         let reserved = Reservation::new(&self.state.shared.memory, PORTAL + name.len())?;
-        let portal =
-            Portal { rows: Some(rows), hold, ..Portal::new(compiled.clone(), Vec::new(), Some(reserved)) };
+        self.last_portal += 1;
+        let portal = Portal {
+            rows: Some(rows),
+            hold,
+            forward: scroll == Some(false),
+            number: self.last_portal,
+            ..Portal::new(compiled.clone(), Vec::new(), Some(reserved))
+        };
         self.portals.insert(name, portal);
         Ok(Tag::plain("DECLARE CURSOR"))
     }
@@ -247,6 +279,16 @@ impl<E: Engine> Session<E> {
         let end = rows.len() as i64;
         // the cursor is on row `at`: 0 before the first, end + 1 behind the last
         let at = portal.at as i64;
+        let backward = match motion {
+            Motion::Relative(0) | Motion::Skip(0) => !moves && (1..=end).contains(&at),
+            Motion::Relative(count) | Motion::Skip(count) => count < 0,
+            Motion::Absolute(number) => number < 0 || number <= at && at > 0,
+        };
+        if portal.forward && backward {
+            let what = "cursor can only scan forward";
+            return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what)
+                .hint("Declare it with SCROLL option to enable backward scan."));
+        }
         let mut found: Vec<Box<[Value]>> = Vec::new();
         let row = |number: i64| rows.get(usize::try_from(number - 1).ok()?).cloned();
         let to = match motion {

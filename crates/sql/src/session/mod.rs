@@ -97,6 +97,8 @@ pub struct Session<E: Engine> {
     statements: HashMap<String, prepared::Statement, RandomState>,
     /// Those with names.
     portals: HashMap<String, Portal>,
+    /// The number of the portal that was made last.
+    last_portal: u64,
     /// The portal without a name: the one that most statements run in.
     unnamed: Option<Portal>,
     /// Statements of a simple query that wait for the end of a COPY.
@@ -146,6 +148,7 @@ impl<E: Engine> Session<E> {
             cache_version: version,
             statements: HashMap::default(),
             portals: HashMap::new(),
+            last_portal: 0,
             unnamed: None,
             waiting: VecDeque::new(),
             copying: None,

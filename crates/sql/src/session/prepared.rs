@@ -481,7 +481,7 @@ impl<E: Engine> Session<E> {
 fn is_lasting(action: &Action) -> bool {
     use utility::Utility;
     let simple = |utility: &Utility| {
-        matches!(utility, Utility::Begin(_) | Utility::Commit { .. } | Utility::Rollback { .. })
+        matches!(utility, Utility::Begin { .. } | Utility::Commit { .. } | Utility::Rollback { .. })
     };
     matches!(action, Action::Plan(_)) || matches!(action, Action::Utility(utility) if simple(utility))
 }

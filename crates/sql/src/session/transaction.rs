@@ -55,6 +55,10 @@ struct Mark {
     created: usize,
     dropped: usize,
     changed: bool,
+    /// Whether the transaction was to be read only.
+    read_only: Option<bool>,
+    /// The last portal before it.
+    portal: u64,
     locks: scaledb_locks::Mark,
 }
 
@@ -134,6 +138,13 @@ impl Transaction {
 
     pub(super) fn is_read_only(&self) -> bool {
         self.modes.read_only.or(self.defaults.read_only).unwrap_or(false)
+    }
+
+    /// Its modes, those that it has of the session included.
+    pub(super) fn effective_modes(&self) -> Modes {
+        let mut modes = self.defaults;
+        merge(&mut modes, self.modes);
+        modes
     }
 
     /// Notes the tables that a statement uses.
@@ -372,6 +383,7 @@ impl<E: Engine> Session<E> {
         // of this transaction: SET LOCAL ends with it
         let synchronous = self.synchronous;
         self.state.settings.borrow_mut().commit();
+        self.hold_portals();
         // the worker is given back before the wait: others can have it meanwhile
         self.finish();
         let durable = if synchronous { self.state.shared.engine.wait_durable(depends_on) } else { Ok(()) };
@@ -722,6 +734,8 @@ impl<E: Engine> Session<E> {
             created: self.transaction.created.len(),
             dropped: self.transaction.dropped.len(),
             changed: self.transaction.changed,
+            read_only: self.transaction.modes.read_only,
+            portal: self.last_portal,
             locks: self.state.owner.borrow().mark(),
         };
         self.transaction.savepoints.push(mark);
@@ -735,6 +749,7 @@ impl<E: Engine> Session<E> {
     pub(super) fn release(&mut self, name: &str) -> Result<()> {
         self.need_block("RELEASE SAVEPOINT")?;
         let number = self.find_savepoint(name)?;
+        self.transaction.modes.read_only = self.transaction.savepoints[number].read_only;
         self.transaction.savepoints.truncate(number);
         Ok(())
     }
@@ -751,7 +766,8 @@ impl<E: Engine> Session<E> {
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
         let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
-        let (locks, constraints) = (mark.locks, mark.constraints.clone());
+let (locks, constraints) = (mark.locks, mark.constraints.clone());
+        let (read_only, portal) = (mark.read_only, mark.portal);
         let (catalog, created, dropped, changed) =
             (mark.catalog.clone(), mark.created, mark.dropped, mark.changed);
         if let (Some(worker), Some(savepoint)) = (self.worker.as_mut(), engine) {
@@ -764,6 +780,8 @@ impl<E: Engine> Session<E> {
                 other => crate::error::plain(other),
             })?;
         }
+        self.transaction.modes.read_only = read_only;
+        self.portals.retain(|_, other| other.number <= portal);
         self.state.owner.borrow_mut().release_to(locks);
         self.state.settings.borrow_mut().rollback_to(settings);
         self.transaction.deferred.truncate(deferred);

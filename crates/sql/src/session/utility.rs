@@ -42,13 +42,13 @@ impl<E: Engine> Session<E> {
         let done = |words: &'static str| Ok(Executed::Complete(Tag::plain(words)));
         match utility {
             Utility::Commit { chain } => {
-                let modes = self.chained(*chain);
+                let modes = self.chained(*chain, "COMMIT AND CHAIN")?;
                 let committed = self.commit_block()?;
                 self.begin_chained(modes);
                 return done(if committed { "COMMIT" } else { "ROLLBACK" });
             }
             Utility::Rollback { chain } => {
-                let modes = self.chained(*chain);
+                let modes = self.chained(*chain, "ROLLBACK AND CHAIN")?;
                 self.rollback_block();
                 self.begin_chained(modes);
                 return done("ROLLBACK");
@@ -61,9 +61,9 @@ impl<E: Engine> Session<E> {
         }
         self.start_statement();
         match utility {
-            Utility::Begin(modes) => {
+            Utility::Begin { modes, start } => {
                 self.begin_block(*modes);
-                return done("BEGIN");
+                return done(if *start { "START TRANSACTION" } else { "BEGIN" });
             }
             Utility::Savepoint(name) => {
                 self.savepoint(name.clone())?;
@@ -83,8 +83,8 @@ impl<E: Engine> Session<E> {
             _ => {}
         }
         let tag = match utility {
-            Utility::Declare { name, hold, text, .. } => {
-                self.declare(name.clone(), *hold, text, (&compiled.params, params))?
+            Utility::Declare { name, hold, scroll, text } => {
+                self.declare(name.clone(), *hold, *scroll, text, (&compiled.params, params))?
             }
             _ => self.small_utility(utility, compiled.columns.as_deref(), sink)?,
         };
@@ -94,8 +94,15 @@ impl<E: Engine> Session<E> {
         Ok(Executed::Complete(tag))
     }
 
-    fn chained(&self, chain: bool) -> Option<Modes> {
-        chain.then(|| Modes { read_only: Some(self.transaction.is_read_only()), ..Modes::default() })
+    /// The modes of the transaction that a chained one follows.
+    ///
+    /// # Errors
+    /// 25P01 outside of a block.
+    fn chained(&self, chain: bool, what: &str) -> Result<Option<Modes>> {
+        if chain && !self.transaction.is_failed() {
+            self.need_block(what)?;
+        }
+        Ok(chain.then(|| self.transaction.effective_modes()))
     }
 
     fn begin_chained(&mut self, modes: Option<Modes>) {
