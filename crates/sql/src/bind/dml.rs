@@ -484,7 +484,12 @@ impl Binder<'_> {
         let tree = if from.is_empty() {
             Tree::Leaf(leaf)
         } else {
-            let others = self.from(from)?;
+            // the tables of FROM do not depend on the target's rows
+            let own: Vec<Slot> = self.scope().slots().collect();
+            self.scope().barred = own;
+            let others = self.from(from);
+            self.scope().barred = Vec::new();
+            let others = others?;
             Tree::Inner(vec![Tree::Leaf(leaf), others], Vec::new())
         };
         let mut conditions = Vec::new();

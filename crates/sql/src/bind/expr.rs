@@ -221,12 +221,19 @@ impl Binder<'_> {
                 expr, data_type: ty, kind: ast::CastKind::Cast | ast::CastKind::DoubleColon, ..
             } => {
                 let ty = data_type(ty)?;
+                if ty.array && is_empty_array(expr) {
+                    return self.coerce(
+                        Typed::constant(Value::text("{}"), Type::UNKNOWN),
+                        ty,
+                        Context::Explicit,
+                    );
+                }
                 let typed = self.expr(expr)?;
                 self.coerce(typed, ty, Context::Explicit)
             }
-            Ast::Case { operand, conditions, else_result, .. } => {
-                self.case(operand.as_deref(), conditions, else_result.as_deref())
-            }
+            Ast::Case { operand, conditions, else_result, .. } => self.sets_barred("CASE", |binder| {
+                binder.case(operand.as_deref(), conditions, else_result.as_deref())
+            }),
             Ast::Like { negated, any: false, expr, pattern, escape_char } => {
                 self.like("~~", *negated, expr, pattern, escape_char.as_ref())
             }
@@ -701,6 +708,11 @@ impl Binder<'_> {
         for element in elements {
             list.push(self.expr(element)?);
         }
+        if list.is_empty() {
+            let what = "cannot determine type of empty array";
+            return Err(SqlError::new(SqlState::INDETERMINATE_DATATYPE, what)
+                .hint("Explicitly cast to the desired type, for example ARRAY[]::integer[]."));
+        }
         let (exprs, element) = self.unify(list, "ARRAY")?;
         let element = element.plain();
         let ty = if element.array { Some(element) } else { element.to_array() };
@@ -912,6 +924,15 @@ pub(super) fn operator_name(op: &BinaryOperator) -> Result<String> {
 /// Types of oids that print as names, but for `regtype`: types know their names.
 pub(crate) fn is_named(ty: Type) -> bool {
     is_reg(ty) && ty.base != Base::Regtype
+}
+
+/// Whether it is `ARRAY[]`.
+fn is_empty_array(ast: &Ast) -> bool {
+    match ast {
+        Ast::Array(array) => array.elem.is_empty(),
+        Ast::Nested(inner) => is_empty_array(inner),
+        _ => false,
+    }
 }
 
 /// Types of names of things, which the catalog knows.

@@ -1,13 +1,14 @@
 //! FROM: tables in scope, and the tree of joins.
 
 use super::names::{fold, is_temporary, shown, split};
-use super::scope::{ScopeColumn, ScopeTable};
-use super::{Binder, CteDef, unsupported};
+use super::scope::{Merged, ScopeColumn, ScopeTable, Shown};
+use super::with::Stage;
+use super::{Binder, CteDef, Typed, unsupported};
 use crate::plan::access::{Leaf, Tree};
 use crate::plan::expr::Expr;
 use crate::plan::{Node, Slot};
 use scaledb_catalog::Relation;
-use scaledb_types::{Result, SqlError, SqlState, Type, common_type};
+use scaledb_types::{Context, Result, SqlError, SqlState, Type, common_type};
 use sqlparser::ast::{
     JoinConstraint, JoinOperator, ObjectName, Spanned as _, TableAlias, TableFactor, TableWithJoins,
 };
@@ -47,9 +48,9 @@ impl Binder<'_> {
 
     fn joined(&mut self, item: &TableWithJoins) -> Result<Bound> {
         self.deeper(|binder| {
+            let references = binder.recursive_references.len();
             let (mut tree, mut tables) = binder.factor(&item.relation)?;
             for join in &item.joins {
-                let (right, right_tables) = binder.factor(&join.relation)?;
                 let (kind, constraint) = match &join.join_operator {
                     JoinOperator::Join(c) | JoinOperator::Inner(c) => (Kind::Inner, c),
                     JoinOperator::CrossJoin(c) => (Kind::Inner, c),
@@ -58,6 +59,24 @@ impl Binder<'_> {
                     JoinOperator::FullOuter(c) => (Kind::Full, c),
                     _ => return Err(unsupported("this kind of join")),
                 };
+                if matches!(kind, Kind::Right | Kind::Full) {
+                    binder.refuse_recursion(references, "an outer join")?;
+                }
+                let right_references = binder.recursive_references.len();
+                // the rows on the right do not depend on those on the left where these may be missing
+                let barred = binder.scope().barred.len();
+                if matches!(kind, Kind::Right | Kind::Full) {
+                    let scope = binder.scope();
+                    let left = scope.tables[tables.clone()].iter().flat_map(|table| &table.columns);
+                    let left: Vec<Slot> = left.map(|column| column.slot).collect();
+                    scope.barred.extend(left);
+                }
+                let right = binder.factor(&join.relation);
+                binder.scope().barred.truncate(barred);
+                let (right, right_tables) = right?;
+                if matches!(kind, Kind::Left | Kind::Full) {
+                    binder.refuse_recursion(right_references, "an outer join")?;
+                }
                 let on = binder.constraint(constraint, &tables, &right_tables, kind)?;
                 tree = match kind {
                     Kind::Inner => match tree {
@@ -89,9 +108,14 @@ impl Binder<'_> {
         match constraint {
             JoinConstraint::On(ast) => {
                 // of this join it sees both sides, and nothing that a comma separates from them
-                let beside: Vec<ScopeTable> = self.scope().tables.drain(..left.start).collect();
+                let scope = self.scope();
+                let beside: Vec<ScopeTable> = scope.tables.drain(..left.start).collect();
+                let merges = scope.merges.clone();
+                scope.merges.retain(|merged| merged.tables.start >= left.start);
                 let condition = self.condition(ast, "JOIN/ON");
-                self.scope().tables.splice(..0, beside);
+                let scope = self.scope();
+                scope.tables.splice(..0, beside);
+                scope.merges = merges;
                 condition?.into_conjuncts(&mut conditions);
             }
             JoinConstraint::None => {}
@@ -106,17 +130,11 @@ impl Binder<'_> {
                 }
             }
             JoinConstraint::Natural => {
-                let names: Vec<String> = {
-                    let tables = &self.scope().tables;
-                    let of = |range: &std::ops::Range<usize>| -> Vec<String> {
-                        let columns = tables[range.clone()].iter().flat_map(|table| &table.columns);
-                        columns.filter(|column| !column.merged).map(|column| column.name.clone()).collect()
-                    };
-                    let right = of(right);
-                    of(left).into_iter().filter(|name| right.contains(name)).collect()
-                };
-                for name in names {
-                    conditions.push(self.using(&name, left, right, kind)?);
+                let others = self.scope().shown(right.clone());
+                for column in self.scope().shown(left.clone()) {
+                    if others.iter().any(|other| other.name == column.name) {
+                        conditions.push(self.using(&column.name, left, right, kind)?);
+                    }
                 }
             }
         }
@@ -131,37 +149,45 @@ impl Binder<'_> {
         right: &std::ops::Range<usize>,
         kind: Kind,
     ) -> Result<Expr> {
-        if kind == Kind::Full {
-            return Err(unsupported("FULL JOIN with USING"));
-        }
-        let find = |tables: &[ScopeTable], range: &std::ops::Range<usize>, side: &str| {
-            let mut found = range.clone().flat_map(|number| {
-                let columns = tables[number].columns.iter().enumerate();
-                let named = columns.filter(|(_, column)| column.name == name && !column.merged);
-                named.map(move |(at, column)| (number, at, column.slot, column.ty))
-            });
-            if let Some(first) = found.next() {
-                if found.next().is_none() {
-                    return Ok(first);
-                }
-                let what = format!("common column name \"{name}\" appears more than once in {side} table");
-                return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what));
-            }
-            let what = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
-            Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what))
+        let a = self.common_column(name, left, "left")?;
+        let b = self.common_column(name, right, "right")?;
+        let ty = common_type(&[a.ty, b.ty], "JOIN/USING")?;
+        let (a, b) = (Typed::new(a.expr, a.ty), Typed::new(b.expr, b.ty));
+        [&a, &b].into_iter().for_each(|side| self.mark(&side.expr));
+        let condition = self.comparison("=", a.clone(), b.clone())?.expr;
+        let a = self.coerce(a, ty, Context::Implicit)?.expr;
+        let b = self.coerce(b, ty, Context::Implicit)?.expr;
+        // the side that is never missing has the value
+        let expr = match kind {
+            Kind::Inner if !matches!(a, Expr::Slot(_)) && matches!(b, Expr::Slot(_)) => b,
+            Kind::Inner | Kind::Left => a,
+            Kind::Right => b,
+            Kind::Full => Expr::Coalesce(vec![a, b]),
         };
-        let tables = &self.scope().tables;
-        let a = find(tables, left, "left")?;
-        let b = find(tables, right, "right")?;
-        common_type(&[a.3, b.3], "JOIN/USING")?;
-        // the side that is never missing keeps the name
-        let hidden = if kind == Kind::Right { a } else { b };
-        self.scope().tables[hidden.0].columns[hidden.1].merged = true;
-        self.used[a.2] = true;
-        self.used[b.2] = true;
-        let left = super::Typed::new(Expr::Slot(a.2), a.3);
-        let right = super::Typed::new(Expr::Slot(b.2), b.3);
-        Ok(self.comparison("=", left, right)?.expr)
+        let origin = self.origin(&expr);
+        let scope = self.scope();
+        let tables = left.start..right.end;
+        for column in scope.tables[tables.clone()].iter_mut().flat_map(|table| &mut table.columns) {
+            column.merged |= column.name == name;
+        }
+        scope.merges.retain(|merged| merged.shown.name != name || merged.tables.start < tables.start);
+        let shown = Shown { name: name.to_owned(), expr, ty, origin };
+        scope.merges.push(Merged { shown, tables });
+        Ok(condition)
+    }
+
+    /// The column on one side of a join that USING names.
+    fn common_column(&mut self, name: &str, tables: &std::ops::Range<usize>, side: &str) -> Result<Shown> {
+        let mut columns = self.scope().shown(tables.clone());
+        columns.retain(|column| column.name == name);
+        if columns.len() > 1 {
+            let what = format!("common column name \"{name}\" appears more than once in {side} table");
+            return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what));
+        }
+        columns.pop().ok_or_else(|| {
+            let what = format!("column \"{name}\" specified in USING clause does not exist in {side} table");
+            SqlError::new(SqlState::UNDEFINED_COLUMN, what)
+        })
     }
 
     fn factor(&mut self, factor: &TableFactor) -> Result<Bound> {
@@ -184,14 +210,18 @@ impl Binder<'_> {
             }
             TableFactor::Derived { lateral, subquery, alias, .. } => {
                 // a query in FROM does not see its neighbours, unless it is lateral
-                let hidden = if *lateral { Vec::new() } else { std::mem::take(&mut self.scope().tables) };
+                let hidden = (!lateral).then(|| {
+                    let scope = self.scope();
+                    (std::mem::take(&mut scope.tables), std::mem::take(&mut scope.merges))
+                });
                 let alias_name = alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name));
                 self.inherited = self.locking.within(&alias_name);
                 self.lifts = !self.inherited.is_empty();
                 let locked = self.locking.count();
                 let bound = self.deeper(|binder| binder.query_in_scope(subquery));
-                if !*lateral {
-                    self.scope().tables = hidden;
+                if let Some(hidden) = hidden {
+                    let scope = self.scope();
+                    (scope.tables, scope.merges) = hidden;
                 }
                 let (bound, outer) = bound?;
                 let (node, columns) = self.slots_of(bound, &outer);
@@ -202,11 +232,21 @@ impl Binder<'_> {
                 Tree::Leaf(Leaf::lateral(node, slots, outer))
             }
             TableFactor::NestedJoin { table_with_joins, alias } => {
-                let bound = self.joined(table_with_joins)?;
-                if alias.is_some() {
-                    return Err(unsupported("an alias of a join in parentheses"));
+                let (tree, tables) = self.joined(table_with_joins)?;
+                let Some(alias) = alias else { return Ok((tree, tables)) };
+                // its name hides those in it
+                let mut columns = Vec::new();
+                for Shown { name, expr, ty, origin } in self.scope().shown(tables.clone()) {
+                    let Expr::Slot(slot) = expr else {
+                        return Err(unsupported("an alias of a join that computes its columns"));
+                    };
+                    columns.push(ScopeColumn { name, ty, slot, origin, merged: false });
                 }
-                return Ok(bound);
+                let scope = self.scope();
+                scope.tables.truncate(tables.start);
+                scope.merges.retain(|merged| merged.tables.start < tables.start);
+                self.add_table(None, Some(alias), "", columns)?;
+                tree
             }
             _ => return Err(unsupported("this kind of table")),
         };
@@ -315,12 +355,24 @@ impl Binder<'_> {
     }
 
     fn cte_table(&mut self, cte: &CteDef, alias: Option<&TableAlias>) -> Result<Tree> {
+        let recursive = match cte.stage {
+            Stage::Whole { recursive } => recursive,
+            Stage::Silent => {
+                let what = format!("WITH query \"{}\" does not have a RETURNING clause", cte.name);
+                return Err(SqlError::unsupported(what));
+            }
+            Stage::Recursive => {
+                self.refer_recursively(cte)?;
+                false
+            }
+            Stage::Barred(bar) => return Err(bar.error(&cte.name)),
+        };
         self.read_ctes.insert(cte.number);
         let slots = self.new_slots(cte.columns.len());
         let columns =
             cte.columns.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
         self.add_table(None, alias, &cte.name, columns)?;
-        let node = Node::CteScan { number: cte.number, slots: slots.clone(), recursive: cte.recursive };
+        let node = Node::CteScan { number: cte.number, slots: slots.clone(), recursive };
         Ok(Tree::Leaf(Leaf::other(node, slots)))
     }
 

@@ -5,13 +5,13 @@ use super::query::sort_key;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetCall, SetFn};
 use crate::plan::expr::{Ask, Expr};
-use crate::plan::{Aggregate, SetItem, SortKey, WindowFn};
+use crate::plan::{Aggregate, SetItem, SortKey, Window, WindowFn};
 use scaledb_types::cast::Context;
 use scaledb_types::func::{resolve_function, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{
     DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArguments, WindowType,
+    FunctionArguments, WindowSpec, WindowType,
 };
 
 /// An argument that is an expression.
@@ -46,6 +46,10 @@ impl Binder<'_> {
             FunctionArguments::Subquery(_) => return Err(unsupported("a query as an argument")),
         };
         let star = matches!(list[..], [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]);
+        if name == "count" && list.is_empty() {
+            let what = "count(*) must be used to call a parameterless aggregate function";
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+        }
         if let Some(over) = &function.over {
             let refused = match (functions::is_aggregate(&name), distinct, clauses.is_empty()) {
                 (_, true, _) => Some("DISTINCT"),
@@ -56,7 +60,15 @@ impl Binder<'_> {
             if let Some(refused) = refused {
                 return Err(unsupported(format!("{refused} in the call of a window function")));
             }
-            let args = if star { Vec::new() } else { self.args(list)? };
+            let args = match star {
+                true => Vec::new(),
+                false => {
+                    let windows = self.scope().windows.take();
+                    let args = self.sets_barred("OVER", |binder| binder.args(list));
+                    self.scope().windows = windows;
+                    args?
+                }
+            };
             return self.window(&name, args, function.filter.as_deref(), over);
         }
         if functions::is_aggregate(&name) {
@@ -73,6 +85,10 @@ impl Binder<'_> {
             let what = format!("{name} is not an aggregate function");
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
+        if name == "coalesce" {
+            let args = self.sets_barred("COALESCE", |binder| binder.args(list))?;
+            return self.call_typed(&name, args);
+        }
         let args = self.args(list)?;
         if functions::returns_set(&name) {
             return self.set_in_list(&name, args);
@@ -87,6 +103,13 @@ impl Binder<'_> {
             let what = "aggregate function calls cannot contain set-returning function calls";
             return Err(SqlError::unsupported(what)
                 .hint("You might be able to move the set-returning function into a LATERAL FROM item."));
+        }
+        if let Some(what) = scope.without_sets {
+            return Err(SqlError::unsupported(match what {
+                "OVER" => "window function calls cannot contain set-returning function calls".to_owned(),
+                _ => format!("set-returning functions are not allowed in {what}"),
+            })
+            .hint("You might be able to move the set-returning function into a LATERAL FROM item."));
         }
         if scope.sets.is_none() {
             let clause = if scope.clause.is_empty() { "this clause" } else { scope.clause };
@@ -118,6 +141,14 @@ impl Binder<'_> {
             sets.push(SetItem { call, slots, types, row });
         }
         Ok(typed)
+    }
+
+    /// Binds what must not contain calls of set-returning functions.
+    pub(super) fn sets_barred<R>(&mut self, what: &'static str, bind: impl FnOnce(&mut Self) -> R) -> R {
+        let before = self.scope().without_sets.replace(what);
+        let bound = bind(self);
+        self.scope().without_sets = before;
+        bound
     }
 
     fn args(&mut self, list: &[FunctionArg]) -> Result<Vec<Typed>> {
@@ -232,7 +263,7 @@ impl Binder<'_> {
             }
         }
         self.named.push((self.scopes.len() - 1, None));
-        let bound = self.aggregate_parts(name, list, star, order, filter);
+        let bound = self.aggregate_parts(name, list, star, distinct, order, filter);
         let named = self.named.pop().and_then(|(_, innermost)| innermost);
         if let Some(grouping) = &mut self.scope().grouping {
             grouping.inside = false;
@@ -277,6 +308,7 @@ impl Binder<'_> {
         name: &str,
         list: &[FunctionArg],
         star: bool,
+        distinct: bool,
         order: &[&sqlparser::ast::OrderByExpr],
         filter: Option<&Ast>,
     ) -> Result<(AggregateFn, Vec<Expr>, Vec<SortKey>, Option<Expr>)> {
@@ -284,12 +316,18 @@ impl Binder<'_> {
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
         let (function, params) = AggregateFn::resolve(name, &types)?;
         let mut exprs = Vec::with_capacity(args.len());
+        let written: Vec<Expr> = args.iter().map(|arg| arg.expr.clone()).collect();
         for (arg, param) in args.into_iter().zip(params) {
             exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);
         }
         let mut keys = Vec::new();
         for item in order {
-            keys.push(sort_key(self.expr_decided(&item.expr)?.expr, item));
+            let key = self.expr_decided(&item.expr)?.expr;
+            if distinct && !exprs.iter().chain(&written).any(|arg| arg.same(&key)) {
+                let what = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+                return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
+            }
+            keys.push(sort_key(key, item));
         }
         let filter = filter.map(|filter| self.condition(filter, "FILTER")).transpose()?;
         Ok((function, exprs, keys, filter))
@@ -306,12 +344,28 @@ impl Binder<'_> {
         if spec.window_frame.is_some() || spec.window_name.is_some() {
             return Err(unsupported("a window frame"));
         }
-        if self.scope().windows.is_none() {
-            return Err(SqlError::new(
-                SqlState::new(b"42P20"),
-                "window functions are not allowed in this clause",
-            ));
-        }
+        let nested = || {
+            let what = "window functions are not allowed in this clause";
+            SqlError::new(SqlState::new(b"42P20"), what)
+        };
+        // the definition of a window holds no other
+        let windows = self.scope().windows.take().ok_or_else(nested)?;
+        let bound = self.window_parts(name, args, filter, spec);
+        self.scope().windows = Some(windows);
+        let (window, ty) = bound?;
+        let slot = window.slot;
+        self.scope().windows.get_or_insert_default().push(window);
+        Ok(Typed::new(Expr::Slot(slot), ty))
+    }
+
+    /// A call of a window function, and the type of its result.
+    fn window_parts(
+        &mut self,
+        name: &str,
+        args: Vec<Typed>,
+        filter: Option<&Ast>,
+        spec: &WindowSpec,
+    ) -> Result<(Window, Type)> {
         let (function, ty) = match (name, args.len()) {
             ("row_number", 0) => (WindowFn::RowNumber, Type::INT8),
             ("rank", 0) => (WindowFn::Rank, Type::INT8),
@@ -339,10 +393,7 @@ impl Binder<'_> {
         }
         let slot = self.slot();
         self.used[slot] = true;
-        if let Some(windows) = &mut self.scope().windows {
-            windows.push(crate::plan::Window { function, partition, order, slot });
-        }
-        Ok(Typed::new(Expr::Slot(slot), ty))
+        Ok((Window { function, partition, order, slot }, ty))
     }
 
     /// A function in FROM: the call, and the names and types of its columns. An empty name is the function's.

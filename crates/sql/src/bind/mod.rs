@@ -91,8 +91,7 @@ pub(crate) struct CteDef {
     pub(crate) name: String,
     pub(crate) number: usize,
     pub(crate) columns: Vec<(String, Type)>,
-    /// Whether it refers to itself, and who reads it stands outside of it.
-    pub(crate) recursive: bool,
+    pub(crate) stage: with::Stage,
 }
 
 /// Binds one statement.
@@ -138,6 +137,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) conflicts: bool,
     /// WITH queries that are read.
     pub(crate) read_ctes: HashSet<usize>,
+    /// Recursive queries that were referred to from inside of them.
+    pub(crate) recursive_references: Vec<usize>,
     /// Calls of functions that may answer differently each time.
     pub(crate) volatile: usize,
     /// The next SELECT leaves the types of its literals and parameters open: columns that they are for decide.
@@ -201,6 +202,7 @@ impl<'b> Binder<'b> {
             writes: false,
             conflicts: false,
             read_ctes: HashSet::new(),
+            recursive_references: Vec::new(),
             volatile: 0,
             leaves_open: false,
             locking: lock::Locking::default(),

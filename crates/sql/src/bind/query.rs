@@ -3,7 +3,7 @@
 use super::lock::{self, Locking, Shape};
 use super::lookup::Apart;
 use super::names::fold;
-use super::scope::{Grouping, Scope, ScopeColumn};
+use super::scope::{Grouping, Scope, ScopeColumn, Shown};
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::plan::access::{Planner, Wish};
 use crate::plan::expr::Expr;
@@ -60,14 +60,18 @@ impl Binder<'_> {
         // what is said about this query is not said about those in its WITH
         let around = (std::mem::take(&mut self.inherited), std::mem::take(&mut self.lifts));
         let may_write = std::mem::take(&mut self.may_write);
+        let leaves_open = std::mem::take(&mut self.leaves_open);
         let mut ctes = match &query.with {
-            Some(with) => self.with(with, may_write && self.scopes.len() == 1)?,
-            None => Vec::new(),
-        };
+            Some(with) => self.with(with, may_write && self.scopes.len() == 1),
+            None => Ok(Vec::new()),
+        }
+        .inspect_err(|_| self.ctes.truncate(visible))?;
         (self.inherited, self.lifts) = around;
         let tail = tail_of(query)?;
         self.may_write = may_write;
+        self.leaves_open = leaves_open;
         let bound = self.set_expr(&query.body, tail);
+        self.leaves_open = false;
         self.ctes.truncate(visible);
         let mut bound = bound?;
         for cte in &mut ctes {
@@ -210,15 +214,16 @@ impl Binder<'_> {
             SetQuantifier::None | SetQuantifier::Distinct => false,
             _ => return Err(unsupported("BY NAME")),
         };
-        let what = match op {
-            SetOperator::Union => "UNION",
-            SetOperator::Intersect => "INTERSECT",
-            SetOperator::Except | SetOperator::Minus => "EXCEPT",
-        };
+        let what = set_word(op);
         let mut sides = Vec::new();
+        let references = self.recursive_references.len();
         for side in [left, right] {
+            let here = self.recursive_references.len();
             self.scopes.push(Scope::default());
+            // the other side decides what a literal is
+            self.leaves_open = true;
             let bound = self.set_expr(side, Tail::default());
+            self.leaves_open = false;
             let scope = self.scopes.pop().unwrap_or_default();
             for slot in scope.outer {
                 let outer = &mut self.scope().outer;
@@ -227,10 +232,28 @@ impl Binder<'_> {
                 }
             }
             sides.push(bound?);
+            if sides.len() == 2 && what == "EXCEPT" {
+                self.refuse_recursion(here, what)?;
+            }
         }
-        let (Some(mut right), Some(mut left)) = (sides.pop(), sides.pop()) else {
+        if all && what != "UNION" {
+            self.refuse_recursion(references, what)?;
+        }
+        let (Some(right), Some(left)) = (sides.pop(), sides.pop()) else {
             return Err(SqlError::internal("two sides"));
         };
+        self.combine(op, all, left, right)
+    }
+
+    /// The rows of two queries as those of one.
+    pub(super) fn combine(
+        &mut self,
+        op: SetOperator,
+        all: bool,
+        mut left: Bound,
+        mut right: Bound,
+    ) -> Result<Bound> {
+        let what = set_word(op);
         if left.output.len() != right.output.len() {
             return Err(unequal(what));
         }
@@ -266,7 +289,7 @@ impl Binder<'_> {
     }
 
     /// ORDER BY and LIMIT of something that is not a plain SELECT: only its columns can be named.
-    fn with_tail(&mut self, bound: Bound, tail: Tail<'_>) -> Result<Bound> {
+    pub(super) fn with_tail(&mut self, bound: Bound, tail: Tail<'_>) -> Result<Bound> {
         if tail.order.is_empty() {
             return self.limited(bound, tail);
         }
@@ -383,6 +406,14 @@ impl Binder<'_> {
         let (mut order, mut computed) = self.computed(&mut output, order, distinct);
         let aggregates = self.scope().grouping.take().unwrap_or_default().aggregates;
         let mut windows = self.scope().windows.take().unwrap_or_default();
+        if groups.iter().any(|group| reads_any(group, &windows)) {
+            let what = "window functions are not allowed in GROUP BY";
+            return Err(SqlError::new(SqlState::new(b"42P20"), what));
+        }
+        if !aggregates.is_empty() && self.scope().recursive {
+            let what = "aggregate functions are not allowed in a recursive query's recursive term";
+            return Err(SqlError::new(SqlState::new(b"42P19"), what));
+        }
         let grouped = !groups.is_empty() || !aggregates.is_empty() || having.is_some();
         locking.check_shape(Shape {
             distinct: distinct || distinct_on.is_some(),
@@ -568,16 +599,15 @@ impl Binder<'_> {
         for item in items {
             match item {
                 SelectItem::Wildcard(_) => {
-                    let tables = self.scope().tables.clone();
-                    if tables.is_empty() {
+                    let tables = self.scope().tables.len();
+                    if tables == 0 {
                         return Err(SqlError::new(
                             SqlState::SYNTAX_ERROR,
                             "SELECT * with no tables specified is not valid",
                         ));
                     }
-                    for table in &tables {
-                        self.expand(&table.columns, true, &mut output);
-                    }
+                    let shown = self.scope().shown(0..tables);
+                    self.expand(shown, &mut output);
                 }
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
                     let (schema, name) = super::names::split(name)?;
@@ -589,7 +619,7 @@ impl Binder<'_> {
                         let what = format!("missing FROM-clause entry for table \"{name}\"");
                         SqlError::new(SqlState::UNDEFINED_TABLE, what)
                     })?;
-                    self.expand(&table.columns, false, &mut output);
+                    self.expand(table.columns.iter().map(ScopeColumn::shown).collect(), &mut output);
                 }
                 SelectItem::UnnamedExpr(ast) => {
                     let typed = bind(self, ast)?;
@@ -610,15 +640,10 @@ impl Binder<'_> {
         Output { name, expr: typed.expr, ty: typed.ty, origin }
     }
 
-    fn expand(&mut self, columns: &[ScopeColumn], merge: bool, output: &mut Vec<Output>) {
-        for column in columns.iter().filter(|column| !(merge && column.merged)) {
-            self.used[column.slot] = true;
-            output.push(Output {
-                name: column.name.clone(),
-                expr: Expr::Slot(column.slot),
-                ty: column.ty,
-                origin: column.origin,
-            });
+    fn expand(&mut self, columns: Vec<Shown>, output: &mut Vec<Output>) {
+        for Shown { name, expr, ty, origin } in columns {
+            self.mark(&expr);
+            output.push(Output { name, expr, ty, origin });
         }
     }
 
@@ -772,6 +797,13 @@ impl<'k> GroupKeys<'k> {
     }
 }
 
+/// Whether an expression reads what a window function returns.
+fn reads_any(expr: &Expr, windows: &[Window]) -> bool {
+    let mut found = false;
+    expr.slots(&mut |slot| found |= windows.iter().any(|window| window.slot == slot));
+    found
+}
+
 /// Calls set-returning functions; those whose arguments are results of others after these.
 fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
     while !sets.is_empty() {
@@ -818,6 +850,15 @@ fn extreme_of(groups: &[Expr], aggregates: &[Aggregate]) -> Option<(SortKey, Exp
     let key = SortKey { expr: Expr::Slot(slot), descending, nulls_first: descending };
     let there = Expr::Test(crate::plan::expr::Test::NotNull, Box::new(Expr::Slot(slot)));
     Some((key, there))
+}
+
+/// The word for an operation on two queries.
+fn set_word(op: SetOperator) -> &'static str {
+    match op {
+        SetOperator::Union => "UNION",
+        SetOperator::Intersect => "INTERSECT",
+        SetOperator::Except | SetOperator::Minus => "EXCEPT",
+    }
 }
 
 pub(super) fn unequal(what: &str) -> SqlError {
@@ -904,7 +945,7 @@ fn own_name(ast: &Ast) -> Option<(String, bool)> {
             _ => Some(("case".to_owned(), false)),
         },
         Ast::Extract { .. } => strong("extract"),
-        Ast::Substring { .. } => strong("substring"),
+        Ast::Substring { shorthand, .. } => strong(if *shorthand { "substr" } else { "substring" }),
         Ast::Position { .. } => strong("position"),
         Ast::Trim { trim_where, .. } => strong(match trim_where {
             Some(ast::TrimWhereField::Leading) => "ltrim",

@@ -4,6 +4,7 @@ use super::{Binder, Typed};
 use crate::plan::Slot;
 use crate::plan::expr::{Ask, Compare, Expr};
 use scaledb_types::{Result, SqlError, SqlState, Type};
+use std::ops::Range;
 
 /// A column in scope.
 #[derive(Clone, Debug)]
@@ -12,8 +13,32 @@ pub(crate) struct ScopeColumn {
     pub(crate) ty: Type,
     pub(crate) slot: Slot,
     pub(crate) origin: (u32, i16),
-    /// Merged into the column of another table by USING: found by its qualified name only.
+    /// Found by its qualified name only, as a column that USING has merged with another is.
     pub(crate) merged: bool,
+}
+
+/// A column as `*` shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    pub(crate) name: String,
+    pub(crate) expr: Expr,
+    pub(crate) ty: Type,
+    pub(crate) origin: (u32, i16),
+}
+
+/// A column that USING has made of one on either side of a join.
+#[derive(Clone, Debug)]
+pub(crate) struct Merged {
+    pub(crate) shown: Shown,
+    /// The tables of the join.
+    pub(crate) tables: Range<usize>,
+}
+
+impl ScopeColumn {
+    pub(crate) fn shown(&self) -> Shown {
+        let expr = Expr::Slot(self.slot);
+        Shown { name: self.name.clone(), expr, ty: self.ty, origin: self.origin }
+    }
 }
 
 /// A table in scope.
@@ -54,12 +79,20 @@ pub(crate) struct Grouping {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
     pub(crate) tables: Vec<ScopeTable>,
+    /// Columns that USING has made, an inner join's before those of the joins around it.
+    pub(crate) merges: Vec<Merged>,
+    /// Slots of tables that are in scope and may not be read by what is bound now.
+    pub(crate) barred: Vec<Slot>,
+    /// Whether one of its tables is the recursive query that it is a part of.
+    pub(crate) recursive: bool,
     /// Where aggregates go; `None` where they must not be.
     pub(crate) grouping: Option<Grouping>,
     /// Where window functions go.
     pub(crate) windows: Option<Vec<crate::plan::Window>>,
     /// Where calls of set-returning functions go; `None` where they must not be.
     pub(crate) sets: Option<Vec<crate::plan::SetItem>>,
+    /// What is being bound, if calls of set-returning functions must not be in it.
+    pub(crate) without_sets: Option<&'static str>,
     /// Subqueries that were bound, where the same one may be asked for again.
     pub(crate) subqueries: Option<Vec<AskedBefore>>,
     /// Slots of enclosing queries that this one reads.
@@ -69,6 +102,21 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
+    /// The columns of some of its tables, as `*` shows them: those that USING has made come before the others of
+    /// their join.
+    pub(crate) fn shown(&self, tables: Range<usize>) -> Vec<Shown> {
+        let mut shown = Vec::new();
+        for number in tables.clone() {
+            let mut merges: Vec<&Merged> = self.merges.iter().filter(|m| m.tables.start == number).collect();
+            merges.retain(|merged| merged.tables.end <= tables.end);
+            merges.sort_by_key(|merged| std::cmp::Reverse(merged.tables.end));
+            shown.extend(merges.into_iter().map(|merged| merged.shown.clone()));
+            let columns = self.tables[number].columns.iter().filter(|column| !column.merged);
+            shown.extend(columns.map(ScopeColumn::shown));
+        }
+        shown
+    }
+
     /// All slots of its tables.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
         self.tables.iter().flat_map(|table| table.columns.iter().map(|column| column.slot))
@@ -90,7 +138,11 @@ impl Binder<'_> {
     /// # Errors
     /// 42703, 42702, 42P01.
     pub(crate) fn column(&mut self, table: Option<(&Option<String>, &str)>, name: &str) -> Result<Typed> {
-        let mut found: Option<(usize, Slot, Type)> = None;
+        let mut found: Option<(usize, Expr, Type, &str)> = None;
+        let ambiguous = || {
+            let what = format!("column reference \"{name}\" is ambiguous");
+            Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what))
+        };
         let mut table_known = false;
         for (level, scope) in self.scopes.iter().enumerate().rev() {
             for scope_table in &scope.tables {
@@ -106,17 +158,25 @@ impl Binder<'_> {
                         continue;
                     }
                     if found.is_some() {
-                        let what = format!("column reference \"{name}\" is ambiguous");
-                        return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what));
+                        return ambiguous();
                     }
-                    found = Some((level, column.slot, column.ty));
+                    found = Some((level, Expr::Slot(column.slot), column.ty, &scope_table.name));
                 }
+            }
+            for Merged { shown, .. } in scope.merges.iter().filter(|_| table.is_none()) {
+                if shown.name != name {
+                    continue;
+                }
+                if found.is_some() {
+                    return ambiguous();
+                }
+                found = Some((level, shown.expr.clone(), shown.ty, name));
             }
             if found.is_some() {
                 break;
             }
         }
-        let Some((level, slot, ty)) = found else {
+        let Some((level, expr, ty, of)) = found else {
             return Err(match table {
                 Some((_, table)) if table_known => {
                     SqlError::new(SqlState::UNDEFINED_COLUMN, format!("column {table}.{name} does not exist"))
@@ -130,13 +190,20 @@ impl Binder<'_> {
                 }
             });
         };
-        self.note_outer(level, slot);
+        let mut slots = Vec::new();
+        expr.slots(&mut |slot| slots.push(slot));
+        if slots.iter().any(|slot| self.scopes[level].barred.contains(slot)) {
+            let what = format!("invalid reference to FROM-clause entry for table \"{of}\"");
+            return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what)
+                .detail("It is in scope, but what is read here does not depend on its rows."));
+        }
+        slots.into_iter().for_each(|slot| self.note_outer(level, slot));
         for (here, innermost) in &mut self.named {
             if level <= *here {
                 *innermost = (*innermost).max(Some(level));
             }
         }
-        Ok(Typed::new(Expr::Slot(slot), ty))
+        Ok(Typed::new(expr, ty))
     }
 
     /// Notes in all queries inside of a level that they read a slot of it.

@@ -181,6 +181,9 @@ impl Binder<'_> {
 
     /// Binds a query in the scope of this one; the slots of it that the query reads.
     fn nested_query(&mut self, query: &Query) -> Result<(super::Bound, Vec<usize>)> {
-        self.deeper(|binder| binder.query_in_scope(query))
+        let references = self.recursive_references.len();
+        let bound = self.deeper(|binder| binder.query_in_scope(query))?;
+        self.refuse_recursion(references, "a subquery")?;
+        Ok(bound)
     }
 }

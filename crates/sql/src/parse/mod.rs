@@ -8,6 +8,7 @@ mod nesting;
 pub(crate) mod normalize;
 mod sequence;
 mod unknown;
+mod using;
 pub(crate) mod utility;
 
 pub(crate) use dialect::SYMMETRIC;
@@ -86,7 +87,7 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    Ok(parser.with_tokens_with_locations(locking::rewrite(tokens)))
+    Ok(parser.with_tokens_with_locations(locking::rewrite(using::rewrite(tokens))))
 }
 
 fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {

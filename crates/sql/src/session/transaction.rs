@@ -766,7 +766,7 @@ impl<E: Engine> Session<E> {
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
         let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
-let (locks, constraints) = (mark.locks, mark.constraints.clone());
+        let (locks, constraints) = (mark.locks, mark.constraints.clone());
         let (read_only, portal) = (mark.read_only, mark.portal);
         let (catalog, created, dropped, changed) =
             (mark.catalog.clone(), mark.created, mark.dropped, mark.changed);
