@@ -141,7 +141,7 @@ fn what_is_accepted_and_does_nothing_says_so() {
         "vacuum t",
         "reindex table t",
         "cluster",
-        "comment on table t is 'x'",
+        "comment on schema public is 'x'",
         "set enable_seqscan = off",
         "set row_security to off",
     ] {
