@@ -153,7 +153,7 @@ fn what_is_accepted_and_does_nothing_says_so() {
     }
     ok(&mut s, "set client_min_messages = warning");
     assert_eq!(notices(&mut s, "vacuum t"), [""; 0]);
-    assert_eq!(notices(&mut s, "comment on table t is 'x'").len(), 1);
+    assert_eq!(notices(&mut s, "comment on schema public is 'x'").len(), 1);
     ok(&mut s, "set client_min_messages = error");
-    assert_eq!(notices(&mut s, "comment on table t is 'x'"), [""; 0]);
+    assert_eq!(notices(&mut s, "comment on schema public is 'x'"), [""; 0]);
 }
