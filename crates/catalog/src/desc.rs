@@ -319,6 +319,10 @@ pub struct ViewDesc {
     pub query: String,
     /// The relations that the query names.
     pub uses: Vec<u32>,
+    /// Tables that the query names, each with the number of the first column that it did not have yet: a `*` in the query
+    /// does not mean the columns from there on.
+    #[serde(default)]
+    pub known: Vec<(u32, i16)>,
     /// What COMMENT ON has said.
     #[serde(default)]
     pub comments: Vec<CommentDesc>,

@@ -312,7 +312,9 @@ impl Binder<'_> {
                 let ctes = std::mem::take(&mut self.ctes);
                 // its names mean what they meant when it was made
                 let hides = std::mem::replace(&mut self.hides_temporary, !is_temporary(&view.schema));
+                let known = std::mem::replace(&mut self.known_columns, view.known.clone());
                 let bound = self.apart(|binder| binder.deeper(|binder| binder.query(&query)));
+                self.known_columns = known;
                 self.hides_temporary = hides;
                 self.scopes = scopes;
                 self.ctes = ctes;

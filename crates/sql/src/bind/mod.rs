@@ -127,6 +127,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) whole_catalog: bool,
     pub(crate) depth: usize,
     pub(crate) deepest: usize,
+    /// In the query of a view: the columns of tables that a `*` means end at these numbers.
+    pub(crate) known_columns: Vec<(u32, i16)>,
     /// Names are looked up as if the session had no temporary relations: those of a view that is for all sessions.
     pub(crate) hides_temporary: bool,
     /// Whether the query at hand may be a statement that writes: WITH at the top, and what follows it.
@@ -195,6 +197,7 @@ impl<'b> Binder<'b> {
             estimates: Vec::new(),
             relations: Vec::new(),
             whole_catalog: false,
+            known_columns: Vec::new(),
             hides_temporary: false,
             depth: 0,
             deepest: 0,

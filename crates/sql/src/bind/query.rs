@@ -642,6 +642,9 @@ impl Binder<'_> {
 
     fn expand(&mut self, columns: Vec<Shown>, output: &mut Vec<Output>) {
         for Shown { name, expr, ty, origin } in columns {
+            if self.known_columns.iter().any(|(table, end)| *table == origin.0 && origin.1 >= *end) {
+                continue;
+            }
             self.mark(&expr);
             output.push(Output { name, expr, ty, origin });
         }

@@ -96,6 +96,7 @@ fn statistics_follow_the_columns<E: Engine>(db: Database<E>) {
 }
 
 on_each_engine!(
+    views_mean_what_they_meant,
     a_column_comes_and_goes_without_a_copy,
     who_has_other_columns_begins_anew,
     statistics_follow_the_columns,
@@ -160,4 +161,29 @@ fn rows_of_all_ages_survive_a_loss_of_power() {
             );
         }
     }
+}
+
+/// Views are kept as text: they show what they showed, or the change is refused.
+fn views_mean_what_they_meant<E: Engine>(db: Database<E>) {
+    let mut s = session(&db);
+    ok(&mut s, "create table a (id int primary key, x text); insert into a values (1, 'one')");
+    ok(&mut s, "create table b (id int primary key, y text); insert into b values (1, 'eins')");
+    ok(&mut s, "create view every as select * from a join b using (id)");
+    ok(&mut s, "create view own as select a.* from a");
+    ok(&mut s, "create view y as select y from b");
+    ok(&mut s, "alter table a add column later int default 7");
+    assert_eq!(text(&mut s, "select * from every"), "1|one|eins");
+    assert_eq!(text(&mut s, "select * from own"), "1|one");
+    assert_eq!(text(&mut s, "select * from a"), "1|one|7");
+    // what no view shows may go, what one shows not
+    ok(&mut s, "alter table a drop column later");
+    assert_eq!(code(&mut s, "alter table a drop column x"), "2BP01");
+    assert_eq!(code(&mut s, "alter table b alter column y type varchar(9)"), "0A000");
+    assert_eq!(code(&mut s, "alter table b rename column y to z"), "0A000");
+    assert_eq!(code(&mut s, "alter table a rename to c"), "0A000");
+    assert_eq!(text(&mut s, "select * from every"), "1|one|eins");
+    ok(&mut s, "alter table a drop column x cascade");
+    assert_eq!(code(&mut s, "select * from every"), "42P01");
+    assert_eq!(code(&mut s, "select * from own"), "42P01");
+    assert_eq!(text(&mut s, "select * from y"), "eins");
 }

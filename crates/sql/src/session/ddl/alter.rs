@@ -10,13 +10,14 @@ use crate::exec::{Exec, Scratch, tail};
 use crate::plan::Table;
 use crate::plan::expr::Expr;
 use crate::session::state::column_type;
-use scaledb_catalog::{AddedColumn, Relation, TableDesc};
+use scaledb_catalog::{AddedColumn, Relation, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Context, Result, SqlError, SqlState};
 use sqlparser::ast::{
     AlterColumnOperation, AlterIndexOperation, AlterTable, AlterTableOperation, ColumnDef, GeneratedAs,
     ObjectName, Owner, RenameTableNameKind, TableConstraint,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl<E: Engine> Session<E> {
@@ -33,6 +34,7 @@ impl<E: Engine> Session<E> {
                 for operation in &alter.operations {
                     self.alter_other(&relation, operation)?;
                 }
+                self.keep_views(relation.oid(), &alter.operations)?;
                 return Ok(Tag::plain("ALTER TABLE"));
             }
             Some(Relation::Table(_)) => {}
@@ -46,7 +48,67 @@ impl<E: Engine> Session<E> {
             let table = self.table(oid)?;
             self.alter_one(&table, operation)?;
         }
+        self.keep_views(oid, &alter.operations)?;
         Ok(Tag::plain("ALTER TABLE"))
+    }
+
+    /// After a change: the views that name the relation must mean what they meant, for they are kept as text. DROP COLUMN
+    /// CASCADE drops those that do not.
+    ///
+    /// # Errors
+    /// 2BP01 and 0A000.
+    fn keep_views(&mut self, oid: u32, operations: &[AlterTableOperation]) -> Result<()> {
+        let catalog = self.state.catalog.clone();
+        let views = catalog.relations().filter_map(|relation| match relation {
+            Relation::View(view) if view.uses.contains(&oid) => Some(view),
+            _ => None,
+        });
+        for view in views {
+            // gone with another one
+            if self.state.catalog.get(view.oid).is_none() || self.means_the_same(view) {
+                continue;
+            }
+            let dropped = operations.iter().find_map(|operation| match operation {
+                AlterTableOperation::DropColumn { column_names, drop_behavior, .. } => {
+                    Some((column_names.first().map(fold).unwrap_or_default(), *drop_behavior))
+                }
+                _ => None,
+            });
+            let name = catalog.get(oid).map(Relation::name).unwrap_or_default();
+            match dropped {
+                Some((_, Some(sqlparser::ast::DropBehavior::Cascade))) => {
+                    self.drop_relation(&Relation::View(view.clone()), &[], true)?;
+                }
+                Some((column, _)) => {
+                    let what = format!("column {column} of table {name}");
+                    return Err(depends(&what, &format!("view {}", view.name)));
+                }
+                None if operations.iter().any(|o| matches!(o, AlterTableOperation::AlterColumn { .. })) => {
+                    let what = "cannot alter type of a column used by a view or rule";
+                    let detail = format!("view {} depends on a column of table {name}", view.name);
+                    return Err(SqlError::unsupported(what).detail(detail));
+                }
+                None => {
+                    let what = format!("\"{name}\" cannot be changed so: view \"{}\" names it", view.name);
+                    return Err(SqlError::unsupported(what)
+                        .hint("Drop the view, make the change, and create the view again."));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the query of a view still has the columns that it had, and from the same relations.
+    fn means_the_same(&mut self, view: &ViewDesc) -> bool {
+        let quoted = |name: &str| name.replace('"', "\"\"");
+        let text = format!("SELECT * FROM \"{}\".\"{}\"", quoted(&view.schema), quoted(&view.name));
+        let Ok(compiled) = self.compile(&text, &[]) else { return false };
+        let crate::plan::cache::Action::Plan(plan) = &compiled.action else { return false };
+        let named = plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied());
+        let named: BTreeSet<u32> = named.filter(|oid| *oid != view.oid).collect();
+        let columns = compiled.columns.iter().flatten().map(|column| (column.ty.oid(), column.ty.typmod));
+        columns.eq(view.columns.iter().map(|(_, oid, typmod)| (*oid, *typmod)))
+            && named == view.uses.iter().copied().collect()
     }
 
     /// OWNER TO, which can only name the user who asks.

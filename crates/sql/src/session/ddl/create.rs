@@ -265,6 +265,8 @@ impl<E: Engine> Session<E> {
         let uses: Vec<u32> =
             plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect();
         let (schema, name) = split(&create.name)?;
+        let tables = plan.tables.iter().filter_map(|(oid, _)| self.state.catalog.table(*oid));
+        let known = tables.map(|table| (table.oid, table.next_attnum)).collect();
         let of_temporary = uses
             .iter()
             .filter_map(|&oid| self.state.catalog.get(oid))
@@ -298,7 +300,7 @@ impl<E: Engine> Session<E> {
             }
             columns.push((name, column.ty.oid(), column.ty.typmod));
         }
-        let view = ViewDesc { oid, schema, name, columns, query: text, uses, comments };
+        let view = ViewDesc { oid, schema, name, columns, query: text, uses, known, comments };
         self.put(Relation::View(Arc::new(view)))?;
         Ok(Tag::plain("CREATE VIEW"))
     }
