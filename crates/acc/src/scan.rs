@@ -189,6 +189,13 @@ impl Ctx<'_> {
             // SAFETY: the tree held them in this activity.
             candidates.extend(leaf.values().iter().map(|&raw| unsafe { Candidate::record(raw) }));
             self.add_unmerged(table, &unmerged, low, high, &mut candidates);
+            if !unmerged.is_empty() && !tree.is_current(self.local, leaf.stamp()) {
+                // What was merged behind the look at the leaf and before that at the lists was in neither: read again,
+                // before anybody sees it. (The commit would refuse it.)
+                self.txn.cells.truncate(cells.start);
+                open_first(self.local, tree, rest_of(range, order, &mark), order, &mut leaf);
+                continue;
+            }
             if order == Order::Backward {
                 candidates.reverse();
             }

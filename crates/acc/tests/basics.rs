@@ -1,6 +1,6 @@
 //! One worker, one step at a time: every operation does what it says.
 
-use scaledb_acc::{Acc, AccWorker, Config};
+use scaledb_acc::{Acc, AccWorker, Config, IndexUpdates};
 use scaledb_base::Error;
 use scaledb_engine::{
     Access, Engine, IndexDef, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker,
@@ -9,6 +9,7 @@ use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 fn table(access: Access, merge_batch: Option<u32>) -> (Acc, Arc<TableInfo>) {
@@ -276,5 +277,57 @@ fn who_only_reads_depends_on_what_was_read() {
                 assert!(r.depends_on() >= deleted, "{access:?} {kind:?} {ranges}");
             }
         }
+    }
+}
+
+/// What was committed before a transaction begins is in its scans, also while it moves from the lists into the tree: the
+/// commit would refuse a scan that missed it, but a client has seen the rows by then.
+#[test]
+fn a_scan_finds_what_is_merged_meanwhile() {
+    const ROWS: i32 = 30_000;
+    const LAST: i32 = 20;
+    for access in [Access::Hashed, Access::Ordered] {
+        let db = Acc::open(Config {
+            index_updates: IndexUpdates::Collected,
+            merge_epoch: Duration::from_micros(20),
+            ..Config::default()
+        })
+        .unwrap();
+        let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
+        let options = TableOptions { access, merge_batch: Some(4), merge_epoch: None };
+        let t = db.create_table(TableDef::new("t", schema).options(options)).unwrap();
+        let committed = AtomicI32::new(0);
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                let mut w = db.worker().unwrap();
+                for id in 0..ROWS {
+                    let row = RowBuf::from_values(&t.schema, &[Datum::Int4(id)]).unwrap();
+                    w.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row).map(|_| ())).unwrap();
+                    committed.store(id + 1, Ordering::SeqCst);
+                }
+            });
+            let mut w = db.worker().unwrap();
+            loop {
+                let there = committed.load(Ordering::SeqCst);
+                let start = key((there - LAST).max(0));
+                let range = Range { start: &start, end: None };
+                let mut next = (there - LAST).max(0);
+                w.begin(TxnKind::ReadWrite).unwrap();
+                let scanned =
+                    w.scan(t.id, range, Order::Forward, &Projection::all(&t.schema), |_, _, row| {
+                        assert_eq!(row.i32(0), next, "of {there}");
+                        next += 1;
+                        ControlFlow::Continue(())
+                    });
+                w.rollback();
+                // a row whose commit is on its way
+                if scanned.is_ok_and(|()| next < there) {
+                    panic!("{next} of {there}");
+                }
+                if there == ROWS {
+                    break;
+                }
+            }
+        });
     }
 }
