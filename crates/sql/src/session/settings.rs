@@ -117,7 +117,7 @@ const KNOWN: &[Known] = &[
     known("synchronous_commit", "on", Takes::OneOf(&["on", "off", "local", "remote_write", "remote_apply"])),
     known("temp_buffers", "8MB", Takes::Kilobytes),
     known("temp_file_limit", UNLIMITED, Takes::KilobytesOrAny),
-    known("track_statements", "on", Takes::Bool),
+    known("track_statements", "off", Takes::Bool),
     known("transaction_deferrable", "off", Takes::Bool),
     known("transaction_isolation", "serializable", LEVELS),
     known("transaction_read_only", "off", Takes::Bool),

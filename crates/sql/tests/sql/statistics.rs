@@ -1,8 +1,15 @@
 //! What was run, how long it took, and what was done with tables: the views of it.
 
-use crate::common::{Rows, code, ok, run, session, text};
+use crate::common::{self, Rows, code, ok, run, text};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
+
+/// A session whose statements are counted, as those of a server are.
+fn session<E: Engine>(db: &Database<E>) -> Session<E> {
+    let mut session = common::session(db);
+    ok(&mut session, "set track_statements = on");
+    session
+}
 
 /// The counts of one statement.
 fn counts<E: Engine>(s: &mut Session<E>, query: &str) -> String {
