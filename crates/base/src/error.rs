@@ -38,6 +38,14 @@ pub enum Error {
     /// A table of that name exists.
     #[error("table {0} exists already")]
     TableExists(String),
+    /// A table of SQL that the library cannot use, or not for this.
+    #[error("table {table} {why}")]
+    NotShared {
+        /// Its name.
+        table: String,
+        /// The rest of the sentence.
+        why: String,
+    },
     /// A table definition that makes no sense.
     #[error("bad table definition: {0}")]
     BadDefinition(String),

@@ -8,10 +8,17 @@ use crate::table::{Table, Token};
 use crate::transaction::Transaction;
 use scaledb_acc::Acc;
 use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{Engine, Stats, TxnKind};
+use scaledb_engine::{Engine, Stats, TableDef, TableInfo, TxnKind};
 use scaledb_sync::Arc;
 use scaledb_sync::lock::Mutex;
 use std::collections::HashMap;
+
+/// What the names of SQL's tables in the engine begin with.
+const OF_SQL: char = '#';
+
+/// The engine's table of what SQL describes: where there is none, SQL was never used.
+#[cfg(feature = "sql")]
+const CATALOG: &str = "#descriptors";
 
 /// A database, in memory or in a directory. A handle: clones share the database, which ends with its last handle and session.
 ///
@@ -154,25 +161,73 @@ impl<E: Engine> Database<E> {
     /// [`Error::TooManyWorkers`], [`Error::OutOfMemory`].
     pub fn create_table(&self, definition: impl Definition) -> Result<Table> {
         let def = definition.into_def()?;
-        let mut created = self.inner.engine.create_table(def.clone());
-        if matches!(created, Err(Error::TooManyWorkers { .. })) {
-            // the engine needs a worker for it: an idle one makes room
-            drop(self.inner.pool.take_any());
-            created = self.inner.engine.create_table(def);
+        if def.name.starts_with(OF_SQL) {
+            let what = format!("names that begin with {OF_SQL} are SQL's: {}", def.name);
+            return Err(Error::BadDefinition(what));
+        }
+        #[cfg(feature = "sql")]
+        self.know_names(&def.name)?;
+        let mut created = self.inner.create_table(def.clone());
+        while matches!(created, Err(Error::TooManyWorkers { .. })) && self.inner.pool.take_any().is_some() {
+            // the engine needs a worker for it, and an idle one has made room
+            created = self.inner.create_table(def.clone());
         }
         Ok(self.inner.remember(created?))
     }
 
-    /// The table called `name`. Keep the handle: looking it up takes a lock.
+    /// The table called `name`: one that was made by [`create_table`](Self::create_table), or by SQL. Keep the
+    /// handle: looking it up takes a lock.
+    ///
+    /// A table of SQL has the names that SQL has for its columns and indexes. While there is a handle of it, SQL does not
+    /// change its definition (55006). Constraints that only SQL knows hold: a table that has a CHECK or a foreign key, or is
+    /// referred to, can be read, and [`Error::NotShared`] says why it cannot be written.
     ///
     /// # Errors
-    /// [`Error::NoSuchTable`].
+    /// [`Error::NoSuchTable`]; [`Error::NotShared`]: SQL has a column in it that rows of the library do not have.
     pub fn table(&self, name: &str) -> Result<Table> {
         if let Some(table) = self.inner.tables.lock().get(name) {
             return Ok(table.clone());
         }
-        let info = self.inner.engine.table(name).ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
-        Ok(self.inner.remember(info))
+        if !name.starts_with(OF_SQL)
+            && let Some(info) = self.inner.engine.table(name)
+        {
+            return Ok(self.inner.remember(info));
+        }
+        #[cfg(feature = "sql")]
+        if let Some(table) = self.table_of_sql(name)? {
+            return Ok(table);
+        }
+        Err(Error::NoSuchTable(name.to_owned()))
+    }
+
+    /// Opens SQL if it was ever used: it has names that others cannot have. True if it is open.
+    #[cfg(feature = "sql")]
+    fn know_names(&self, table: &str) -> Result<bool> {
+        if self.inner.opened_sql().is_some() {
+            return Ok(true);
+        }
+        if self.inner.engine.table(CATALOG).is_none() {
+            return Ok(false);
+        }
+        let opened = self.sql_inner().map(|_| true);
+        opened.map_err(|error| {
+            let why = format!("cannot be looked up: {error}");
+            Error::NotShared { table: table.to_owned(), why }
+        })
+    }
+
+    /// The table that SQL has under a name.
+    #[cfg(feature = "sql")]
+    fn table_of_sql(&self, name: &str) -> Result<Option<Table>> {
+        if !self.know_names(name)? {
+            return Ok(None);
+        }
+        let Some(sql) = self.inner.opened_sql() else { return Ok(None) };
+        let unshared = |why: String| Error::NotShared { table: name.to_owned(), why };
+        let Some(pin) = sql.pin(name) else { return Ok(None) };
+        let pin = pin.map_err(unshared)?;
+        let (info, read_only) = (pin.info.clone(), pin.read_only.clone());
+        Ok(Some(Table::of_sql(info, self.inner.token.clone(), read_only, Some(Box::new(pin)))))
     }
 
     /// A session of one's own, for a thread that runs many transactions.
@@ -245,14 +300,42 @@ impl<E: Engine> Database<E> {
 
     /// The table of an id, and the number of the index if the id is an index's.
     pub(crate) fn table_of(&self, id: TableId) -> Option<(Table, Option<usize>)> {
-        self.inner.tables.lock().values().find_map(|table| {
+        let of = |table: &Table| {
             let index = table.info().indexes.iter().position(|index| index.id == id);
             (table.id() == id || index.is_some()).then(|| (table.clone(), index))
-        })
+        };
+        let own = self.inner.tables.lock().values().find_map(of);
+        #[cfg(feature = "sql")]
+        let own = own.or_else(|| {
+            let info = self.inner.opened_sql()?.table_of(id)?;
+            of(&Table::of_sql(info, self.inner.token.clone(), None, None))
+        });
+        own
     }
 }
 
 impl<E: Engine> Inner<E> {
+    /// Creates a table; SQL, if it is open, is told.
+    fn create_table(&self, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
+        #[cfg(feature = "sql")]
+        {
+            // who opens it meanwhile waits, and finds the table, or is told
+            let sql = self.sql.lock();
+            if let Some(sql) = &*sql {
+                return sql.create_table(def);
+            }
+            self.engine.create_table(def)
+        }
+        #[cfg(not(feature = "sql"))]
+        self.engine.create_table(def)
+    }
+
+    /// What SQL shares, if it is open.
+    #[cfg(feature = "sql")]
+    fn opened_sql(&self) -> Option<std::sync::Arc<crate::sql::Inner<E>>> {
+        self.sql.lock().clone()
+    }
+
     fn remember(&self, info: std::sync::Arc<scaledb_engine::TableInfo>) -> Table {
         let name = info.name.clone();
         self.tables.lock().entry(name).or_insert_with(|| Table::new(info, self.token.clone())).clone()

@@ -95,7 +95,7 @@
 //! # SQL
 //!
 //! `Database::sql` is SQL on the same database: typed parameters and rows, transactions by closure. See the module
-//! `sql`, which the feature of that name brings in (it is on by default).
+//! `sql`, which the feature of that name brings in (it is on by default). Both ways have one catalog.
 //!
 //! # Durability
 //!

@@ -245,6 +245,7 @@ impl<'t, 's, E: Engine> Scan<'t, 's, E> {
         columns: &Projection,
         mut f: impl FnMut(&mut E::Worker, RowId) -> Result<()>,
     ) -> Result<usize> {
+        self.source.table.writable()?;
         let mut rows = Vec::new();
         self.visit(columns, |id, _| {
             rows.push(id);

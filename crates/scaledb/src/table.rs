@@ -38,6 +38,10 @@ struct Shape {
     info: std::sync::Arc<TableInfo>,
     all: Projection,
     database: Token,
+    /// Why nothing but SQL may write to it, if that is so.
+    read_only: Option<String>,
+    /// What keeps SQL from changing its definition.
+    _pin: Option<Box<dyn std::any::Any + Send + Sync>>,
 }
 
 /// A table of a database. A handle: cheap to clone, valid as long as its database, usable in all sessions.
@@ -60,7 +64,38 @@ impl Table {
     }
 
     pub(crate) fn new(info: std::sync::Arc<TableInfo>, database: Token) -> Self {
-        Self(Arc::new(Shape { all: Projection::all(&info.schema), info, database }))
+        let all = Projection::all(&info.schema);
+        Self(Arc::new(Shape { all, info, database, read_only: None, _pin: None }))
+    }
+
+    /// A table that SQL has made, as it is while the pin lives.
+    #[cfg(feature = "sql")]
+    pub(crate) fn of_sql(
+        info: TableInfo,
+        database: Token,
+        read_only: Option<String>,
+        pin: Option<Box<dyn std::any::Any + Send + Sync>>,
+    ) -> Self {
+        let all = Projection::all(&info.schema);
+        Self(Arc::new(Shape { all, info: std::sync::Arc::new(info), database, read_only, _pin: pin }))
+    }
+
+    /// Refuses to write to a table that SQL alone may write to.
+    ///
+    /// # Errors
+    /// [`Error::NotShared`].
+    #[inline]
+    pub(crate) fn writable(&self) -> Result<()> {
+        match &self.0.read_only {
+            None => Ok(()),
+            Some(why) => Err(self.not_writable(why)),
+        }
+    }
+
+    #[cold]
+    fn not_writable(&self, why: &str) -> Error {
+        let why = format!("is written by SQL alone: {why}");
+        Error::NotShared { table: self.name().to_owned(), why }
     }
 
     /// Its name.

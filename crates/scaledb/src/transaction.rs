@@ -69,6 +69,7 @@ impl<'a, E: Engine> Transaction<'a, E> {
     /// [`Error::ReadOnlyTransaction`], [`Error::TransactionEnded`].
     pub fn insert(&mut self, table: &Table, values: impl Tuple) -> Result<()> {
         self.source(table)?;
+        table.writable()?;
         let schema = table.schema();
         let Core { worker, row, .. } = &mut *self.core;
         let row = row.get_or_insert_with(|| RowBuf::new(schema));
@@ -170,6 +171,7 @@ impl<'a, E: Engine> Transaction<'a, E> {
         f: impl FnOnce(&mut RowEdit<'_, '_>) -> Result<R>,
     ) -> Result<Option<R>> {
         let source = self.source(source)?;
+        source.table.writable()?;
         let (key, columns, table) = (source.key(key)?, source.columns, source.table.id());
         let change = |row: &mut RowMut<'_>| f(&mut RowEdit::new(source, row));
         let worker = &mut self.core.worker;
@@ -188,6 +190,7 @@ impl<'a, E: Engine> Transaction<'a, E> {
     /// As [`Transaction::get`]; [`Error::ReadOnlyTransaction`].
     pub fn delete<'s>(&mut self, source: impl Into<Source<'s>>, key: impl Tuple) -> Result<bool> {
         let source = self.source(source)?;
+        source.table.writable()?;
         let (key, table) = (source.key(key)?, source.table.id());
         let worker = &mut self.core.worker;
         if source.index.is_none() {

@@ -3,6 +3,7 @@
 use crate::activity::Sessions;
 use crate::counts::{Collected, Latency, TableNumbers};
 use crate::gate::Gate;
+use crate::library::Pins;
 use crate::memory::Budget;
 use crate::plan::cache::Plans;
 use crate::plan::{Plan, Table};
@@ -22,20 +23,19 @@ use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::Result;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
-/// What the names of the engine's tables begin with; a number follows. No table that the library makes for an
-/// application should be taken for one of these.
-const PREFIX: char = '#';
+/// What the names of the engine's tables begin with; a number follows. The library makes no table of such a name.
+pub(crate) const PREFIX: char = '#';
 
 /// How long a plan is used, in microseconds, until the rows of its tables are looked at again.
 const LOOK: u64 = 500_000;
 
 /// A database with SQL: an engine, its catalog, and the plans of statements. A handle: clones share it.
 pub struct Database<E: Engine> {
-    shared: Arc<Shared<E>>,
+    pub(crate) shared: Arc<Shared<E>>,
 }
 
 impl<E: Engine> Clone for Database<E> {
@@ -82,6 +82,10 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) opened: i64,
     /// Empty tables of the engine that no descriptor names.
     spare: Mutex<Vec<Arc<TableInfo>>>,
+    /// Tables of SQL that the library uses.
+    pub(crate) pins: Arc<Pins>,
+    /// Why SQL does not have some tables of the library, by name.
+    pub(crate) absent: Mutex<HashMap<String, String>>,
     pub(crate) engine: E,
 }
 
@@ -94,7 +98,10 @@ impl<E: Engine> Database<E> {
         let (store, catalog) = Store::open(&engine).map_err(store_error)?;
         let mut worker = engine.worker().map_err(crate::error::plain)?;
         let used = store.max_sequence_oid(&mut worker).map_err(store_error)?;
-        let catalog = crate::session::temporary::remove_left_over(&store, &mut worker, catalog)?;
+        let mut catalog = crate::session::temporary::remove_left_over(&store, &mut worker, catalog)?;
+        let mut next_oid = catalog.max_oid().max(used) + 1;
+        let absent = crate::library::adopt(&engine, &store, &mut worker, &mut catalog, &mut next_oid);
+        let absent = absent.map_err(crate::error::plain)?;
         let spare = left_over(&engine, &mut worker, &catalog)?;
         let shared = Shared {
             workers: Workers::new(),
@@ -114,13 +121,15 @@ impl<E: Engine> Database<E> {
             version: AtomicU64::new(catalog.version),
             changed_at: AtomicU64::new(0),
             commits: engine.orders_at_begin().then(|| AtomicU64::new(0)),
-            next_oid: AtomicU32::new(catalog.max_oid().max(used) + 1),
+            next_oid: AtomicU32::new(next_oid),
             next_session: AtomicU32::new(1),
             sessions: Sessions::default(),
             supervisor: OnceLock::new(),
             opened: scaledb_types::zone::clock(),
             current: Mutex::new(Arc::new(catalog)),
             spare: Mutex::new(spare),
+            pins: Arc::default(),
+            absent: Mutex::new(absent),
             engine,
         };
         Ok(Self { shared: Arc::new(shared) })

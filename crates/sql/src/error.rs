@@ -30,6 +30,8 @@ pub(crate) fn plain(error: Error) -> SqlError {
         Error::TooManyWorkers { .. } => SqlState::TOO_MANY_CONNECTIONS,
         Error::OutOfMemory { .. } => SqlState::OUT_OF_MEMORY,
         Error::NullValue(_) => SqlState::NOT_NULL_VIOLATION,
+        // types fit where SQL writes; a column of the library may have a length
+        Error::WrongType { got, .. } if got.ends_with(" bytes") => SqlState::STRING_DATA_RIGHT_TRUNCATION,
         Error::OutOfRange(_) => SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
         Error::NoSuchTable(_) => SqlState::UNDEFINED_TABLE,
         Error::LogFailed(why) => {

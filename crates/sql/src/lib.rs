@@ -24,6 +24,7 @@ mod error;
 mod exec;
 mod functions;
 mod gate;
+mod library;
 mod memory;
 mod parse;
 mod plan;
@@ -40,6 +41,7 @@ pub use api::{Column, CopyInfo, Description, Executed, Notice, RowSink, Severity
 pub use counts::{IndexNumbers, Latency, LatencyBucket, TableNumbers};
 pub use database::Database;
 pub use error::of_engine;
+pub use library::Pin;
 pub use parse::lex;
 pub use session::{Cancel, Rows, Session};
 pub use supervisor::Supervisor;

@@ -1,5 +1,7 @@
 //! Days and microseconds as PostgreSQL counts them: from 2000-01-01, 4713 BC to 294276 AD.
 
+use crate::error::{Result, SqlError, SqlState};
+
 /// Microseconds of a day.
 pub const DAY_MICROS: i64 = 86_400_000_000;
 /// Microseconds of an hour.
@@ -49,6 +51,38 @@ pub(crate) fn is_infinite(micros: i64) -> bool {
 /// Whether a date is one of the infinities.
 pub(crate) fn is_infinite_date(day: i32) -> bool {
     matches!(day, DATE_INFINITY | DATE_NEG_INFINITY)
+}
+
+/// The timestamp, if it is one.
+///
+/// # Errors
+/// 22008.
+#[inline]
+pub fn check_timestamp(micros: i64) -> Result<i64> {
+    if is_timestamp(micros) || is_infinite(micros) { Ok(micros) } else { Err(out_of_range("timestamp")) }
+}
+
+/// The date, if it is one.
+///
+/// # Errors
+/// 22008.
+#[inline]
+pub fn check_date(day: i32) -> Result<i32> {
+    if is_day(day.into()) || is_infinite_date(day) { Ok(day) } else { Err(out_of_range("date")) }
+}
+
+/// The time of day, if it is one.
+///
+/// # Errors
+/// 22008.
+#[inline]
+pub fn check_time(micros: i64) -> Result<i64> {
+    if (0..=DAY_MICROS).contains(&micros) { Ok(micros) } else { Err(out_of_range("time")) }
+}
+
+#[cold]
+fn out_of_range(what: &str) -> SqlError {
+    SqlError::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("{what} out of range"))
 }
 
 /// Day, and microseconds in it.

@@ -18,6 +18,7 @@
 //! Where the key is not the row's, equal values may be stored differently (`1.0` and `1.00`; `1 mon` and
 //! `30 days`), so that an index needs the key as a column of its own.
 
+use crate::calendar::{check_date, check_time, check_timestamp};
 use crate::error::{Result, SqlError, SqlState};
 use crate::interval::Interval;
 use crate::json::Json;
@@ -235,7 +236,7 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// XX001 if it cannot be one.
+    /// XX001 if it cannot be one, 22008 for a date or time out of range.
     pub fn load(ty: Type, stored: &Stored<'_>) -> Result<Self> {
         let wrong = || corrupt(ty);
         if ty.array {
@@ -260,10 +261,11 @@ impl Value {
             (Stored::Int8(v), _) if ty.is_oid() => Self::Oid(u32::try_from(*v).map_err(|_| wrong())?),
             (Stored::Float4(v), _) => Self::Float4(*v),
             (Stored::Float8(v), _) => Self::Float8(*v),
-            (Stored::Date(v), _) => Self::Date(*v),
-            (Stored::Time(v), _) => Self::Time(*v),
-            (Stored::Timestamp(v), Base::Timestamptz) => Self::Timestamptz(*v),
-            (Stored::Timestamp(v), _) => Self::Timestamp(*v),
+            // what SQL has not written may be anything
+            (Stored::Date(v), _) => Self::Date(check_date(*v)?),
+            (Stored::Time(v), _) => Self::Time(check_time(*v)?),
+            (Stored::Timestamp(v), Base::Timestamptz) => Self::Timestamptz(check_timestamp(*v)?),
+            (Stored::Timestamp(v), _) => Self::Timestamp(check_timestamp(*v)?),
             (Stored::Uuid(v), _) => Self::Uuid(*v),
             (Stored::Text(v), _) => Self::Text(Text::new(v)),
             (Stored::Bytes(v), Base::Bytea) => Self::Bytea(Arc::from(v.as_ref())),

@@ -1,9 +1,12 @@
 //! Values.
 
 use crate::array::Array;
+use crate::calendar::{check_date, check_time, check_timestamp};
+use crate::error::Result;
 use crate::interval::Interval;
 use crate::json::Json;
 use crate::numeric::Numeric;
+use crate::text::utf8;
 use crate::ty::{Base, Type};
 use std::sync::Arc;
 
@@ -137,6 +140,22 @@ impl Value {
         match self {
             Self::Bytea(v) => Some(v),
             _ => None,
+        }
+    }
+
+    /// Refuses what only looks like a value, as a program may make it: dates and times out of range, text with a zero
+    /// byte.
+    ///
+    /// # Errors
+    /// 22008, 22021.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Self::Date(v) => check_date(*v).map(|_| ()),
+            Self::Time(v) => check_time(*v).map(|_| ()),
+            Self::Timestamp(v) | Self::Timestamptz(v) => check_timestamp(*v).map(|_| ()),
+            Self::Text(v) => utf8(v.as_bytes()).map(|_| ()),
+            Self::Array(array) => array.values().iter().try_for_each(Self::check),
+            _ => Ok(()),
         }
     }
 

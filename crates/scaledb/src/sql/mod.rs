@@ -29,6 +29,40 @@
 //! Every transaction is strictly serializable, as those of the library's own interface are. What SQL there is says
 //! `docs/compatibility.md`; `COPY` alone needs a connection.
 //!
+//! # One database, two ways
+//!
+//! What SQL has made, [`Database::table`] finds under its name, with SQL's names of columns and indexes; what
+//! [`Database::create_table`] has made is a table of SQL, with the types that it was given (`Text` is `text`, `Bytes` is `bytea`).
+//! Both ways see each other's commits, and all transactions are serializable together.
+//!
+//! ```
+//! use scaledb::{Database, Table, Type};
+//! let db = Database::in_memory();
+//! let sql = db.sql()?;
+//! db.create_table(Table::build("seats").column("row", Type::Int4).column("seat", Type::Int4).primary_key(["row", "seat"]))?;
+//! sql.execute("insert into seats values (1, 1), (1, 2)", ())?;
+//! sql.execute("create table guests (id bigint primary key, name text)", ())?;
+//! let (seats, guests) = (db.table("seats")?, db.table("guests")?);
+//! db.run(|txn| {
+//!     txn.delete(&seats, (1, 1))?;
+//!     txn.insert(&guests, (1, "ann"))
+//! })?;
+//! assert_eq!(sql.query_one::<(i64, i64)>("select (select count(*) from seats), (select count(*) from guests)", ())?, (1, 1));
+//! # Ok::<(), scaledb::sql::Error>(())
+//! ```
+//!
+//! | a table made by | SQL | the library |
+//! |---|---|---|
+//! | `create_table` | queries and changes rows; refuses to change its definition (0A000) | everything |
+//! | SQL | everything; does not change its definition while the library has a handle of it (55006) | reads rows; writes them, unless a constraint says what only SQL knows |
+//!
+//! The library does not have columns of numeric, interval, jsonb, `char(n)` and array types, and refuses tables with them
+//! ([`Error::NotShared`](crate::Error::NotShared)), and a table that has had columns added or dropped until something, such as
+//! CREATE INDEX, has written its rows anew; it does not write to a table with a CHECK, a foreign key, or a length
+//! (`varchar(20)`). Defaults and identities are SQL's: a row that the library inserts has all its values. SQL does not have
+//! tables with a `Fixed` column, without an order (`Access::HashOnly`), or with NULLs in the primary key, and 42P01 says so.
+//! The locks of `FOR UPDATE` and `LOCK TABLE` do not hold the library up: who holds them may meet a conflict.
+//!
 //! # One statement, and several
 //!
 //! Methods of [`Sql`] run one statement in a transaction of its own, in a pooled session; after a conflict it is run
@@ -61,7 +95,8 @@ use self::core::Core;
 use crate::Database;
 use crate::options::CommitMode;
 use scaledb_acc::Acc;
-use scaledb_engine::Engine;
+use scaledb_base::TableId;
+use scaledb_engine::{Engine, TableDef, TableInfo};
 use scaledb_sync::lock::Mutex;
 use std::ops::{ControlFlow, Deref, DerefMut};
 use std::sync::Arc;
@@ -98,6 +133,18 @@ impl<E: Engine> Inner<E> {
     pub(crate) fn open(engine: Shared<E>, mode: CommitMode) -> Result<Self> {
         let database = scaledb_sql::Database::open(engine)?;
         Ok(Self { idle: Mutex::new(Vec::new()), database, mode })
+    }
+
+    pub(crate) fn create_table(&self, def: TableDef) -> crate::Result<Arc<TableInfo>> {
+        self.database.create_table(def)
+    }
+
+    pub(crate) fn pin(&self, name: &str) -> Option<Result<scaledb_sql::Pin, String>> {
+        self.database.pin(name)
+    }
+
+    pub(crate) fn table_of(&self, id: TableId) -> Option<TableInfo> {
+        self.database.table_of(id)
     }
 
     fn new_core(&self) -> Result<Core<E>> {

@@ -1,6 +1,6 @@
 //! FROM: tables in scope, and the tree of joins.
 
-use super::names::{fold, is_temporary, shown, split};
+use super::names::{fold, is_temporary, split};
 use super::scope::{Merged, ScopeColumn, ScopeTable, Shown};
 use super::with::Stage;
 use super::{Binder, CteDef, Typed, unsupported};
@@ -346,8 +346,7 @@ impl Binder<'_> {
 
     fn system_table(&mut self, schema: Option<&str>, name: &str, alias: Option<&TableAlias>) -> Result<Tree> {
         let Some((source, names)) = crate::system::find(schema, name) else {
-            let what = format!("relation \"{}\" does not exist", shown(schema, name));
-            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+            return Err(self.undefined(schema, name));
         };
         self.whole_catalog = true;
         let slots = self.new_slots(names.len());

@@ -41,6 +41,8 @@ pub(crate) trait Lookup {
     fn statistics(&self, table: &Table) -> Option<Arc<TableStatistics>>;
     /// Schemas to look names up in.
     fn search_path(&self) -> &[String];
+    /// Why a table of the library has no such name here, if there is one.
+    fn absent(&self, name: &str) -> Option<String>;
 }
 
 /// An expression and its type.

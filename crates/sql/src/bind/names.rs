@@ -103,10 +103,18 @@ impl Binder<'_> {
     /// # Errors
     /// 42P01.
     pub(crate) fn relation(&self, schema: Option<&str>, name: &str) -> Result<Relation> {
-        self.find_relation(schema, name).ok_or_else(|| {
-            let what = format!("relation \"{}\" does not exist", shown(schema, name));
-            SqlError::new(SqlState::UNDEFINED_TABLE, what)
-        })
+        self.find_relation(schema, name).ok_or_else(|| self.undefined(schema, name))
+    }
+
+    /// 42P01 for a relation.
+    #[cold]
+    pub(crate) fn undefined(&self, schema: Option<&str>, name: &str) -> SqlError {
+        let what = format!("relation \"{}\" does not exist", shown(schema, name));
+        let error = SqlError::new(SqlState::UNDEFINED_TABLE, what);
+        match self.lookup.absent(name) {
+            Some(why) => error.detail(format!("There is a table of this name that SQL cannot show: {why}.")),
+            None => error,
+        }
     }
 
     /// The relation of a name, if there is one.

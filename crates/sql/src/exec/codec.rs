@@ -6,6 +6,7 @@ use crate::plan::{IndexColumn, Table};
 use scaledb_base::Error;
 use scaledb_keys::{Direction, KeyBuf, Nulls};
 use scaledb_row::{Column, ColumnType, Datum, RowBuf, RowMut, RowRef, Schema};
+use scaledb_types::calendar::check_timestamp;
 use scaledb_types::{Base, Result, Storage, Stored, Type, Value};
 use std::borrow::Cow;
 
@@ -62,7 +63,7 @@ fn datum<'a>(stored: &'a Stored<'_>) -> Datum<'a> {
 /// Reads a column.
 ///
 /// # Errors
-/// XX001.
+/// XX001; 22008 for a date or time that the library has written and SQL does not have.
 #[inline]
 pub(crate) fn load(row: RowRef<'_>, schema: &Schema, column: usize, ty: Type) -> Result<Value> {
     if row.is_null(column) {
@@ -75,8 +76,8 @@ pub(crate) fn load(row: RowRef<'_>, schema: &Schema, column: usize, ty: Type) ->
             Base::Int4 => return Ok(Value::Int4(row.i32(column))),
             Base::Int8 => return Ok(Value::Int8(row.i64(column))),
             Base::Text | Base::Varchar | Base::Bpchar => return Ok(Value::text(row.text(column))),
-            Base::Timestamp => return Ok(Value::Timestamp(row.i64(column))),
-            Base::Timestamptz => return Ok(Value::Timestamptz(row.i64(column))),
+            Base::Timestamp => return check_timestamp(row.i64(column)).map(Value::Timestamp),
+            Base::Timestamptz => return check_timestamp(row.i64(column)).map(Value::Timestamptz),
             _ => {}
         }
     }

@@ -122,6 +122,13 @@ impl<E: Engine> Session<E> {
 
     /// A value as one of the type of a parameter.
     fn fit(&self, number: usize, value: &Value, ty: Type) -> Result<Value> {
+        let fitted = self.fitted(number, value, ty)?;
+        // whoever has made it was no part of SQL
+        fitted.check()?;
+        Ok(fitted)
+    }
+
+    fn fitted(&self, number: usize, value: &Value, ty: Type) -> Result<Value> {
         if value.fits(ty) && ty.typmod < 0 {
             return Ok(value.clone());
         }
@@ -134,6 +141,7 @@ impl<E: Engine> Session<E> {
             (Value::Int8(v), Base::Timestamptz) if !ty.array => return Ok(Value::Timestamptz(*v)),
             _ => {}
         }
+        value.check()?;
         let from = type_of(value);
         let whole = |ty: Type| matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) && !ty.array;
         // a fraction is not rounded unseen

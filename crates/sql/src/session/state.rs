@@ -491,6 +491,10 @@ impl<E: Engine> Lookup for State<E> {
         self.shared.statistics_of(table)
     }
 
+    fn absent(&self, name: &str) -> Option<String> {
+        self.shared.absent.lock().get(name).cloned()
+    }
+
     fn foreign_keys(&self, oid: u32) -> Result<Keys> {
         if let Some(keys) = self.keys.borrow().get(&oid) {
             return Ok(keys.clone());

@@ -462,18 +462,22 @@ impl<E: Engine> Session<E> {
         }
         let mut catalog = (*self.state.catalog).clone();
         catalog.version = shared.version() + 1;
+        // until the new catalog is in force the library begins to use no table
+        let held = shared.pins.hold(&shared.catalog(), &catalog)?;
         shared.store.write(worker, &shared.catalog(), &catalog).map_err(store_error)?;
         let id = worker.id();
         shared.trace.begin(id, self.transaction.statement);
         let committed = worker.commit();
         shared.trace.end(id, committed.as_ref().ok().copied());
         if let Err(error) = committed {
+            drop(held);
             drop(closed);
             return Err(self.state.explain(error, |table| self.transaction.statement_on(table)));
         }
         let depends_on = worker.depends_on();
         let catalog = Arc::new(catalog);
         shared.publish(catalog.clone(), depends_on);
+        drop(held);
         drop(closed);
         self.state.use_catalog(catalog);
         self.transaction.created.clear();

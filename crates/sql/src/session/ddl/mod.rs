@@ -100,6 +100,7 @@ impl<E: Engine> Session<E> {
 
     /// Changes a descriptor; the commit writes it.
     fn put(&mut self, relation: Relation) -> Result<()> {
+        self.may_change(relation.oid())?;
         self.begin_change()?;
         self.edit_catalog(|catalog| catalog.put(relation));
         Ok(())
@@ -107,11 +108,17 @@ impl<E: Engine> Session<E> {
 
     /// Removes a descriptor.
     fn remove(&mut self, oid: u32) -> Result<()> {
+        self.may_change(oid)?;
         self.begin_change()?;
         self.edit_catalog(|catalog| {
             catalog.remove(oid);
         });
         Ok(())
+    }
+
+    /// Refuses to change a table that the library has made or uses.
+    fn may_change(&self, oid: u32) -> Result<()> {
+        self.state.catalog.table(oid).map_or(Ok(()), |desc| self.state.shared.may_change(desc))
     }
 
     /// The schema for a new object, that of the session's temporary ones if it is to be temporary.

@@ -51,6 +51,8 @@ impl<E: Engine> Session<E> {
 
     /// Replaces a table by one of another shape. `values` computes each new column over the old ones.
     pub(super) fn rebuild(&mut self, old: &Arc<Table>, mut desc: TableDesc, values: Vec<Expr>) -> Result<()> {
+        // before any row is copied
+        self.may_change(old.desc.oid)?;
         self.begin_change()?;
         self.bar(&[old.desc.oid])?;
         self.make_table(&mut desc)?;
