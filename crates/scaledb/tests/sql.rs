@@ -3,8 +3,11 @@
 use scaledb::engine::{Acc, Cicada, FromOptions};
 use scaledb::sql::{Error, FromRow, Kind, Result, Row, Sql, Value};
 use scaledb::{CommitMode, Database, Options};
+use std::future::Future;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake};
 use std::time::{Duration, SystemTime};
 
 macro_rules! on_both_engines {
@@ -34,6 +37,8 @@ on_both_engines! {
     statements_are_prepared_once_and_follow_their_tables
     pooled_sessions_do_not_inherit_settings
     a_directory_holds_what_sql_has_committed
+    what_is_awaited_runs_in_other_threads
+    rows_are_pulled_one_by_one
 }
 
 fn sql<E: FromOptions>() -> Sql<E> {
@@ -428,4 +433,100 @@ fn a_directory_holds_what_sql_has_committed<E: FromOptions>() {
     drop(db);
     assert_eq!(sql.query::<(i32, String)>("select * from t order by id", ()).unwrap().len(), 3);
     assert!(sql.query_one::<i32>("insert into t (name) values ('d') returning id", ()).unwrap() > 3);
+}
+
+/// A runtime, as small as can be.
+fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Arc::new(Unpark(std::thread::current())).into();
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+fn what_is_awaited_runs_in_other_threads<E: FromOptions>() {
+    const TASKS: i64 = 40;
+    let sql = sql::<E>();
+    let there = sql.background_with(3);
+    block_on(async {
+        there.execute("create table t (id bigint primary key, n bigint)", ()).await.unwrap();
+        let insert = sql.prepare("insert into t values ($1, 0)").unwrap();
+        // more than there are threads, all at once
+        let tasks: Vec<_> = (0..TASKS).map(|id| there.execute(&insert, id)).collect();
+        for task in tasks {
+            assert_eq!(task.await.unwrap(), 1);
+        }
+        let tasks: Vec<_> = (0..TASKS)
+            .map(|_| {
+                there.run(|txn| {
+                    let n: i64 = txn.query_one("select n from t where id = 0", ())?;
+                    txn.execute("update t set n = $1 where id = 0", n + 1)
+                })
+            })
+            .collect();
+        // waited for in this thread, by turns with awaiting
+        for (number, task) in tasks.into_iter().enumerate() {
+            let done = if number % 2 == 0 { task.await } else { task.wait() };
+            assert_eq!(done.unwrap(), 1);
+        }
+        assert_eq!(there.query_one::<i64>("select n from t where id = 0", ()).await.unwrap(), TASKS);
+        assert_eq!(there.query_opt::<i64>("select n from t where id = -1", ()).await.unwrap(), None);
+        assert_eq!(there.query::<i64>("select id from t", ()).await.unwrap().len(), 40);
+        assert_eq!(kind(there.execute("insert into t values (0, 0)", ()).await), Kind::UniqueViolation);
+        let here = std::thread::current().id();
+        let elsewhere = there.start(move |_| Ok(std::thread::current().id() != here));
+        assert!(elsewhere.await.unwrap());
+        let panics = there.start(|_| -> Result<()> { panic!("of the application") });
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| panics.wait()));
+        assert!(caught.is_err());
+    });
+    // what nobody awaits is done, too, be the handle gone or not
+    drop(there.execute("delete from t", ()));
+    drop(there);
+    let patience = std::time::Instant::now() + Duration::from_secs(60);
+    while sql.query_one::<i64>("select count(*) from t", ()).unwrap() > 0 {
+        assert!(std::time::Instant::now() < patience);
+        std::thread::yield_now();
+    }
+}
+
+fn rows_are_pulled_one_by_one<E: FromOptions>() {
+    let sql = sql::<E>();
+    sql.batch("create table t (id int primary key); insert into t select generate_series(1, 1000)").unwrap();
+    let there = sql.background_with(2);
+    let all: Vec<i32> = there.rows("select id from t order by id", ()).collect::<Result<_>>().unwrap();
+    assert_eq!(all, (1..=1000).collect::<Vec<_>>());
+    let awaited = block_on(async {
+        let mut rows = there.rows::<i32>("select id from t where id > $1 order by id", 500);
+        let mut sum = 0_i64;
+        while let Some(id) = rows.next_row().await {
+            sum += i64::from(id.unwrap());
+        }
+        assert!(rows.next_row().await.is_none());
+        sum
+    });
+    assert_eq!(awaited, (501..=1000).sum::<i64>());
+    // these have no end in a lifetime: no list is made of them, and who has enough leaves; more often than there are
+    // threads, which are free again
+    for _ in 0..5 {
+        let rows = there.rows::<i32>("select 1 from t a, t b, t c, t d, t e, t f", ());
+        assert_eq!(rows.take(2_000).map(|row| row.unwrap()).sum::<i32>(), 2_000);
+    }
+    // an error is the last row
+    let mut rows = there.rows::<i32>("select 10 / (3 - id) from t where id < 4 order by id", ());
+    assert_eq!(rows.next().unwrap().unwrap(), 5);
+    assert_eq!(rows.next().unwrap().unwrap(), 10);
+    assert_eq!(kind(rows.next().unwrap()), Kind::Data);
+    assert!(rows.next().is_none());
+    let mut rows = there.rows::<i32>("select nothing", ());
+    assert_eq!(kind(rows.next().unwrap()), Kind::UndefinedColumn);
 }

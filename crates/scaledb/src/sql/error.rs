@@ -195,6 +195,11 @@ impl Error {
         Self(SqlError::new(TOO_MANY_ROWS, "the query found more than one row"))
     }
 
+    pub(super) fn no_thread(error: &std::io::Error) -> Self {
+        let what = format!("the system has no thread for it: {error}");
+        Self(SqlError::new(SqlState::INSUFFICIENT_RESOURCES, what))
+    }
+
     /// A transaction whose closure has made light of an error.
     pub(super) fn failed() -> Self {
         let what = "a statement of the transaction has failed, and it was rolled back";

@@ -80,12 +80,20 @@
 //!
 //! [`Sql::query_each`] hands out the rows of a query as they are found; none is kept. Their transaction commits after the
 //! last one, and only if that succeeds did they belong together: draw no conclusion outside of the database before.
+//! [`Background::rows`] hands them to an iterator or a future, through a queue of bounded length.
+//!
+//! # Async
+//!
+//! [`Sql::background`] runs the same statements and closures in threads beside the caller's. What it returns is a future for
+//! any runtime, and can be waited for without one.
 
+mod background;
 mod core;
 mod error;
 mod session;
 mod value;
 
+pub use background::{Background, Rows, Task};
 pub use error::{Error, Kind, Result};
 pub use scaledb_types::{Type, Value};
 pub use session::{Session, Transaction};
