@@ -119,9 +119,10 @@ impl Binder<'_> {
 
     /// The relation of a name, if there is one.
     pub(crate) fn find_relation(&self, schema: Option<&str>, name: &str) -> Option<Relation> {
-        let mut path = self.lookup.search_path();
-        if self.hides_temporary && path.first().is_some_and(|schema| is_temporary(schema)) {
-            path = &path[1..];
+        let path = self.lookup.search_path();
+        if self.hides_temporary && path.iter().any(|schema| is_temporary(schema)) {
+            let path: Vec<String> = path.iter().filter(|schema| !is_temporary(schema)).cloned().collect();
+            return find_relation(self.catalog, &path, schema, name).cloned();
         }
         find_relation(self.catalog, path, schema, name).cloned()
     }

@@ -197,7 +197,11 @@ impl<E: Engine> State<E> {
         let settings = self.settings.borrow();
         self.path = with_system(settings.search_path(&self.user));
         if self.has_temporary {
-            self.path.insert(0, temporary_schema(self.id));
+            let own = temporary_schema(self.id);
+            match self.path.iter_mut().find(|schema| *schema == "pg_temp") {
+                Some(schema) => *schema = own,
+                None => self.path.insert(0, own),
+            }
         }
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         env.zone = zone(&get("timezone")).unwrap_or_else(Zone::utc);

@@ -11,7 +11,7 @@ use crate::sequence::store_error;
 use crate::session::state::same;
 use crate::trace::Number;
 use scaledb_base::{TableId, Timestamp};
-use scaledb_catalog::Catalog;
+use scaledb_catalog::{Catalog, SequenceDesc};
 use scaledb_engine::{Engine, Savepoint, TableInfo, TxnKind, Worker};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -54,6 +54,7 @@ struct Mark {
     deferred: usize,
     created: usize,
     dropped: usize,
+    restarted: usize,
     changed: bool,
     /// Whether the transaction was to be read only.
     read_only: Option<bool>,
@@ -93,6 +94,8 @@ pub(super) struct Transaction {
     abandoned: Vec<Created>,
     /// Tables of the engine that nothing names after its commit.
     pub(super) dropped: Vec<Arc<TableInfo>>,
+    /// Sequences that it has begun anew, with the last value of each before and whether that was given.
+    pub(super) restarted: Vec<(Arc<SequenceDesc>, i64, bool)>,
     /// It has changed the catalog.
     pub(super) changed: bool,
     /// When it began, for `now()`.
@@ -661,6 +664,7 @@ impl<E: Engine> Session<E> {
             worker.rollback();
         }
         self.state.settings.borrow_mut().rollback_to(0);
+        self.restore_sequences(0);
         if self.transaction.changed {
             let catalog = self.state.shared.catalog();
             self.state.use_catalog(catalog);
@@ -670,6 +674,23 @@ impl<E: Engine> Session<E> {
         created.append(&mut self.transaction.abandoned);
         self.transaction.dropped.clear();
         created
+    }
+
+    /// Takes back what RESTART IDENTITY has done, behind the first `kept` sequences. Values that others have been given
+    /// meanwhile, beyond the old ones, stay given.
+    fn restore_sequences(&mut self, kept: usize) {
+        let shared = &self.state.shared;
+        for (sequence, last, called) in self.transaction.restarted.drain(kept..).rev() {
+            let beyond = match shared.sequences.peek(shared, &sequence) {
+                Ok((now, _)) if sequence.increment > 0 => now > last,
+                Ok((now, _)) => now < last,
+                Err(_) => false,
+            };
+            if !beyond {
+                // what cannot be noted now is found to be behind the table's keys by the next insert
+                let _ = shared.sequences.set(shared, &sequence, last, called);
+            }
+        }
     }
 
     /// The end of a transaction, however it went.
@@ -693,6 +714,7 @@ impl<E: Engine> Session<E> {
         transaction.statement = 0;
         transaction.writes = false;
         transaction.savepoints.clear();
+        transaction.restarted.clear();
         transaction.deferred.clear();
         transaction.changed = false;
         transaction.time = None;
@@ -737,6 +759,7 @@ impl<E: Engine> Session<E> {
             deferred: self.transaction.deferred.len(),
             created: self.transaction.created.len(),
             dropped: self.transaction.dropped.len(),
+            restarted: self.transaction.restarted.len(),
             changed: self.transaction.changed,
             read_only: self.transaction.modes.read_only,
             portal: self.last_portal,
@@ -769,6 +792,7 @@ impl<E: Engine> Session<E> {
         let number = self.find_savepoint(name)?;
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
+        let restarted = mark.restarted;
         let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
         let (locks, constraints) = (mark.locks, mark.constraints.clone());
         let (read_only, portal) = (mark.read_only, mark.portal);
@@ -787,6 +811,7 @@ impl<E: Engine> Session<E> {
         self.transaction.modes.read_only = read_only;
         self.portals.retain(|_, other| other.number <= portal);
         self.state.owner.borrow_mut().release_to(locks);
+        self.restore_sequences(restarted);
         self.state.settings.borrow_mut().rollback_to(settings);
         self.transaction.deferred.truncate(deferred);
         self.constraints = constraints;

@@ -106,6 +106,11 @@ fn what_is_for_all_does_not_depend_on_them<E: Engine>(db: Database<E>) {
         text(&mut s, "select table_type from information_schema.tables where table_name = 'x'"),
         "LOCAL TEMPORARY"
     );
+    // it stands where the path says
+    ok(&mut s, "set search_path = public, pg_temp");
+    assert_eq!(text(&mut s, "select id from t"), "1");
+    assert_eq!(text(&mut s, "select id from x"), "1");
+    ok(&mut s, "reset search_path");
     // rolled back, it was never there
     ok(&mut s, "begin; create temp table y (id int); rollback");
     assert_eq!(failure(&mut s, "select * from y").code().as_str(), "42P01");

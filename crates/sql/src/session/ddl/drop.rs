@@ -277,7 +277,9 @@ impl<E: Engine> Session<E> {
                     .collect();
                 for sequence in sequences {
                     let shared = &self.state.shared;
+                    let (last, called) = shared.sequences.peek(shared, &sequence)?;
                     shared.sequences.set(shared, &sequence, sequence.start, false)?;
+                    self.transaction.restarted.push((sequence, last, called));
                 }
             }
         }
