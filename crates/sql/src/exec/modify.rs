@@ -415,10 +415,15 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(())
     }
 
-    /// Whether a row gets another primary key.
+    /// Whether a row gets another primary key, or an equal one that is not the same: 1.00 for 1.0, 0 for -0.
     fn moves(&self, table: &Table, columns: &[usize], old: &[Value], new: &[Value]) -> bool {
         let key = |column: &usize| table.primary.iter().any(|part| part.position == *column);
-        columns.iter().any(|column| key(column) && old[*column] != new[*column])
+        let exact = |value: &Value| {
+            let mut bytes = Vec::new();
+            value.write_tagged(&mut bytes).map(|()| bytes).ok()
+        };
+        let differs = |a: &Value, b: &Value| a != b || exact(a) != exact(b);
+        columns.iter().any(|column| key(column) && differs(&old[*column], &new[*column]))
     }
 
     pub(super) fn delete_row(&mut self, table: &Table, row: RowId) -> Result<()> {

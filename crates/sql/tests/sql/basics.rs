@@ -188,7 +188,20 @@ fn a_restart_of_a_sequence_is_rolled_back<E: Engine>(db: Database<E>) {
     assert_eq!(text(&mut s, "select id, n from t order by id"), "1|7 2|8");
 }
 
+fn a_key_is_set_to_an_equal_one_that_is_not_the_same<E: Engine>(db: Database<E>) {
+    let mut s = session(&db);
+    ok(&mut s, "create table n (k numeric primary key, x int); insert into n values (1.0, 1), (2, 2)");
+    ok(&mut s, "update n set k = 1.00, x = 3 where k = 1");
+    ok(&mut s, "update n set k = k");
+    assert_eq!(text(&mut s, "select k, x from n order by k"), "1.00|3 2|2");
+    ok(&mut s, "create table f (k float8 primary key); insert into f values ('-0')");
+    ok(&mut s, "create table r (k float8 references f on update cascade); insert into r values ('-0')");
+    ok(&mut s, "update f set k = 0");
+    assert_eq!(text(&mut s, "select k from f"), "0");
+}
+
 on_each_engine! {
+    a_key_is_set_to_an_equal_one_that_is_not_the_same,
     a_restart_of_a_sequence_is_rolled_back,
     rows_are_written_read_changed_and_deleted,
     a_block_commits_or_not_and_fails_as_a_whole,
