@@ -7,9 +7,11 @@ use scaledb_engine::{
 };
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
+use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::thread;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+
 use std::time::Duration;
 
 fn table(access: Access, merge_batch: Option<u32>) -> (Acc, Arc<TableInfo>) {
@@ -296,19 +298,19 @@ fn a_scan_finds_what_is_merged_meanwhile() {
         let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
         let options = TableOptions { access, merge_batch: Some(4), merge_epoch: None };
         let t = db.create_table(TableDef::new("t", schema).options(options)).unwrap();
-        let committed = AtomicI32::new(0);
-        std::thread::scope(|s| {
+        let committed = AtomicU64::new(0);
+        thread::scope(|s| {
             s.spawn(|| {
                 let mut w = db.worker().unwrap();
                 for id in 0..ROWS {
                     let row = RowBuf::from_values(&t.schema, &[Datum::Int4(id)]).unwrap();
                     w.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row).map(|_| ())).unwrap();
-                    committed.store(id + 1, Ordering::SeqCst);
+                    committed.store(id as u64 + 1, Ordering::SeqCst);
                 }
             });
             let mut w = db.worker().unwrap();
             loop {
-                let there = committed.load(Ordering::SeqCst);
+                let there = committed.load(Ordering::SeqCst) as i32;
                 let start = key((there - LAST).max(0));
                 let range = Range { start: &start, end: None };
                 let mut next = (there - LAST).max(0);

@@ -7,6 +7,7 @@ use scaledb_log::LogOptions;
 use scaledb_log::disk::{Disk, File};
 use scaledb_sql::Database;
 use scaledb_sync::lock::{Condvar, Mutex};
+use scaledb_sync::thread;
 use scaledb_verify::disk::{Call, Fault, SimDisk, When};
 use std::io;
 use std::sync::Arc;
@@ -339,7 +340,7 @@ fn nothing_is_answered_before_it_is_durable() {
         ok(s, "update t set n = 5 where id = 3");
         assert_eq!(text(s, "select n from t where id = 3"), "5");
         let done = Gate::new(false);
-        scaledb_sync::thread::scope(|scope| {
+        thread::scope(|scope| {
             let (db, answered) = (&db, done.clone());
             scope.spawn(move || {
                 let s = &mut session(db);
@@ -375,6 +376,12 @@ fn a_failed_disk_refuses_writes_and_lets_reads_go_on() {
     let s = &mut session(&db);
     ok(s, "create table t (id int primary key, n int); insert into t values (1, 0), (2, 0)");
     ok(s, "create sequence s");
+    // what the log writes by itself behind the last commit: if that fails, the next one is refused before it begins
+    let calls = || (disk.calls(Call::Write), disk.calls(Call::Sync));
+    let mut before = None;
+    while before.replace(calls()) != Some(calls()) {
+        thread::sleep(Duration::from_millis(50));
+    }
     disk.inject(When::Always(Call::Sync), Fault::Error);
     disk.inject(When::Always(Call::Write), Fault::Error);
     let unknown = failure(s, "update t set n = 1 where id = 2");
