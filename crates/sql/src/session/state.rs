@@ -48,6 +48,8 @@ pub(crate) struct State<E: Engine> {
     keys: RefCell<HashMap<u32, Keys>>,
     /// The last values that this session took of sequences.
     currents: RefCell<HashMap<u32, i64>>,
+    /// Whether the statement at hand must not count sequences: its transaction only reads.
+    pub(super) read_only: Cell<bool>,
     last: Cell<Option<u32>>,
     /// The statement that runs, or was the last to.
     pub(crate) running: Cell<Number>,
@@ -125,6 +127,7 @@ impl<E: Engine> State<E> {
             tables: RefCell::new(HashMap::new()),
             keys: RefCell::new(HashMap::new()),
             currents: RefCell::new(HashMap::new()),
+            read_only: Cell::new(false),
             last: Cell::new(None),
             running: Cell::new(0),
             used: Used::default(),
@@ -387,6 +390,10 @@ impl<E: Engine> State<E> {
         let Some(desc) = args.first().map_or(Ok(None), |arg| self.sequence_desc(arg))? else {
             return Ok(Value::Null);
         };
+        if self.read_only.get() && name != "currval" && !is_temporary(&desc.schema) {
+            let what = format!("cannot execute {name}() in a read-only transaction");
+            return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
+        }
         match name {
             "nextval" => {
                 let value = self.shared.sequences.next(&self.shared, &desc)?;

@@ -262,6 +262,7 @@ impl<E: Engine> Session<E> {
 
     /// Begins the engine's transaction, unless it runs.
     pub(super) fn ensure_begun(&mut self) -> Result<()> {
+        self.state.read_only.set(self.transaction.is_read_only());
         if self.transaction.has_begun() {
             return Ok(());
         }

@@ -225,9 +225,10 @@ impl<E: Engine> Session<E> {
                 self.alter_column(table, desc, &fold(column_name), op)
             }
             AlterTableOperation::OwnerTo { new_owner } => self.set_owner(new_owner),
-            AlterTableOperation::ValidateConstraint { .. }
-            | AlterTableOperation::ReplicaIdentity { .. }
-            | AlterTableOperation::SetOptionsParens { .. } => Ok(()),
+            AlterTableOperation::ValidateConstraint { name } => self.validate_named(&desc, &fold(name)),
+            AlterTableOperation::ReplicaIdentity { .. } | AlterTableOperation::SetOptionsParens { .. } => {
+                Ok(())
+            }
             _ => Err(SqlError::unsupported("this form of ALTER TABLE is not supported")),
         }
     }
@@ -435,6 +436,24 @@ impl<E: Engine> Session<E> {
         }
     }
 
+    /// VALIDATE CONSTRAINT: which constraints all rows are known to fulfil is not kept, so they are looked at.
+    fn validate_named(&mut self, desc: &TableDesc, name: &str) -> Result<()> {
+        let check = desc.checks.iter().position(|check| check.name == name);
+        let key = desc.foreign_keys.iter().position(|key| key.name == name);
+        if check.is_none() && key.is_none() {
+            let primary = desc.primary_key.as_ref().is_some_and(|key| key.name == name);
+            if primary || desc.indexes.iter().any(|index| index.constraint && index.name == name) {
+                let what = format!(
+                    "constraint \"{name}\" of relation \"{}\" is not a foreign key or check constraint",
+                    desc.name
+                );
+                return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+            }
+            return Err(no_constraint(desc, name));
+        }
+        self.validate(desc.oid, check.as_slice(), key.as_slice())
+    }
+
     fn drop_constraint(
         &mut self,
         table: &Arc<Table>,
@@ -494,6 +513,13 @@ impl<E: Engine> Session<E> {
         operation: &AlterColumnOperation,
     ) -> Result<()> {
         let at = position(&desc, name)?;
+        let is_identity = desc.columns[at].identity.is_some();
+        let frees =
+            matches!(operation, AlterColumnOperation::DropDefault | AlterColumnOperation::DropNotNull);
+        if is_identity && (frees || matches!(operation, AlterColumnOperation::SetDefault { .. })) {
+            let what = format!("column \"{name}\" of relation \"{}\" is an identity column", desc.name);
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
         match operation {
             AlterColumnOperation::SetDefault { value } => {
                 desc.columns[at].default = Some(value.to_string());
@@ -521,6 +547,9 @@ impl<E: Engine> Session<E> {
             }
             AlterColumnOperation::SetDataType { data_type: to, using, .. } => {
                 let to = data_type(to)?;
+                if is_identity {
+                    super::create::check_identity_type(to)?;
+                }
                 desc.columns[at].type_oid = to.oid();
                 desc.columns[at].typmod = to.typmod;
                 let value = self.bind_over(table, |binder| match using {
@@ -549,6 +578,18 @@ impl<E: Engine> Session<E> {
                 self.rebuild(table, desc, values)
             }
             AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
+                let column = &desc.columns[at];
+                let refused = match () {
+                    () if is_identity => Some("is already an identity column"),
+                    () if !column.not_null => Some("must be declared NOT NULL before identity can be added"),
+                    () if column.default.is_some() => Some("already has a default value"),
+                    () => None,
+                };
+                super::create::check_identity_type(column_type(column)?)?;
+                if let Some(refused) = refused {
+                    let what = format!("column \"{name}\" of relation \"{}\" {refused}", desc.name);
+                    return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what));
+                }
                 desc.columns[at].identity = Some(match generated_as {
                     Some(GeneratedAs::Always) => scaledb_catalog::Identity::Always,
                     _ => scaledb_catalog::Identity::ByDefault,

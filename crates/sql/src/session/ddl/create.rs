@@ -160,11 +160,24 @@ impl<E: Engine> Session<E> {
             described.not_null = true;
             owned.push(Owned { column: name.clone(), ty, options: Vec::new() });
         }
+        let twice = |what: &str| {
+            let what = format!("{what} specified for column \"{name}\" of table \"{}\"", desc.name);
+            Err(SqlError::new(SqlState::SYNTAX_ERROR, what))
+        };
+        let mut nullable = false;
         for option in &column.options {
             match &option.option {
+                ColumnOption::Null => nullable = true,
                 ColumnOption::NotNull => described.not_null = true,
+                ColumnOption::Default(_) if described.default.is_some() => {
+                    return twice("multiple default values");
+                }
                 ColumnOption::Default(expr) => described.default = Some(expr.to_string()),
                 ColumnOption::Generated { generated_as, sequence_options, generation_expr: None, .. } => {
+                    if described.identity.is_some() {
+                        return twice("multiple identity specifications");
+                    }
+                    check_identity_type(ty)?;
                     described.not_null = true;
                     described.identity = Some(match generated_as {
                         GeneratedAs::Always => Identity::Always,
@@ -178,6 +191,20 @@ impl<E: Engine> Session<E> {
                 }
                 _ => {}
             }
+        }
+        let serial = is_serial(&column.data_type);
+        if described.identity.is_some() && (serial || described.default.is_some()) {
+            return twice("both default and identity");
+        }
+        if serial && described.default.is_some() {
+            return twice("multiple default values");
+        }
+        if nullable && described.not_null {
+            let what = format!(
+                "conflicting NULL/NOT NULL declarations for column \"{name}\" of table \"{}\"",
+                desc.name
+            );
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
         }
         desc.next_attnum += 1;
         desc.columns.push(described);
@@ -278,11 +305,13 @@ impl<E: Engine> Session<E> {
         self.begin_change()?;
         let mut oid = self.state.shared.new_oid();
         let mut comments = Vec::new();
+        let mut replaced = None;
         if self.state.catalog.is_taken(&schema, &name) {
             match self.state.catalog.lookup(&schema, &name) {
                 Some(Relation::View(view)) if create.or_replace => {
                     oid = view.oid;
                     comments.clone_from(&view.comments);
+                    replaced = Some(view.clone());
                 }
                 _ if create.if_not_exists => return Ok(Tag::plain("CREATE VIEW")),
                 _ => {
@@ -299,6 +328,9 @@ impl<E: Engine> Session<E> {
                 return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
             }
             columns.push((name, column.ty.oid(), column.ty.typmod));
+        }
+        if let Some(replaced) = replaced {
+            may_replace(&replaced.columns, &columns)?;
         }
         let view = ViewDesc { oid, schema, name, columns, query: text, uses, known, comments };
         self.put(Relation::View(Arc::new(view)))?;
@@ -410,6 +442,37 @@ fn number(expr: &Ast) -> Result<i64> {
     text.parse().map_err(|_| SqlError::invalid_parameter(format!("\"{text}\" is no value for a sequence")))
 }
 
+/// Whether a view may have these columns instead of others: queries of other views may name them.
+///
+/// # Errors
+/// 42P16 unless they are the same, and new ones behind them.
+fn may_replace(old: &[(String, u32, i32)], new: &[(String, u32, i32)]) -> Result<()> {
+    let invalid = |what: String| Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
+    if new.len() < old.len() {
+        return invalid("cannot drop columns from view".to_owned());
+    }
+    for ((before, oid, typmod), (after, new_oid, new_typmod)) in old.iter().zip(new) {
+        if before != after {
+            return invalid(format!("cannot change name of view column \"{before}\" to \"{after}\""));
+        }
+        if (oid, typmod) != (new_oid, new_typmod) {
+            return invalid(format!("cannot change data type of view column \"{before}\""));
+        }
+    }
+    Ok(())
+}
+
+/// An identity column counts in an integer type.
+///
+/// # Errors
+/// 22023.
+pub(super) fn check_identity_type(ty: Type) -> Result<()> {
+    if matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) && !ty.array {
+        return Ok(());
+    }
+    Err(SqlError::invalid_parameter("identity column type must be smallint, integer, or bigint"))
+}
+
 fn apply_options(sequence: &mut SequenceDesc, options: &[SequenceOptions]) -> Result<()> {
     let (mut start, mut min, mut max) = (None, None, None);
     for option in options {
@@ -418,7 +481,13 @@ fn apply_options(sequence: &mut SequenceDesc, options: &[SequenceOptions]) -> Re
             SequenceOptions::MinValue(value) => min = value.as_ref().map(number).transpose()?,
             SequenceOptions::MaxValue(value) => max = value.as_ref().map(number).transpose()?,
             SequenceOptions::StartWith(expr, _) => start = Some(number(expr)?),
-            SequenceOptions::Cache(_) => {}
+            SequenceOptions::Cache(expr) => {
+                let count = number(expr)?;
+                if count <= 0 {
+                    let what = format!("CACHE ({count}) must be greater than zero");
+                    return Err(SqlError::invalid_parameter(what));
+                }
+            }
             SequenceOptions::Cycle(no) => sequence.cycle = !*no,
         }
     }
