@@ -175,7 +175,8 @@ fn metrics_tell_of_statements_tables_and_indexes_with_their_types() {
     let database = Database::open(Acc::open(scaledb_acc::Config::default()).unwrap()).unwrap();
     let listen = vec![([127, 0, 0, 1], 0).into()];
     let config = Config { listen, metrics: Some(([127, 0, 0, 1], 0).into()), ..Config::default() };
-    let server = Server::start(config, Sql::new(database)).unwrap();
+    let sql = Sql::new(database).of_server(&config);
+    let server = Server::start(config, sql).unwrap();
     let mut client = parameters(server.addresses()[0]).connect(NoTls).unwrap();
     client.batch_execute("create table \"odd\"\"\n} 1\" (id int primary key)").unwrap();
     client.batch_execute("create table t (id int primary key, n int); create index t_n on t (n)").unwrap();
