@@ -1,9 +1,7 @@
 //! Databases on each engine, and a sink that keeps rows as text.
 
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of it")]
-
-pub mod serial;
-pub mod steps;
+pub(crate) mod serial;
+pub(crate) mod steps;
 
 use scaledb_acc::Acc;
 use scaledb_cicada::Cicada;
@@ -13,11 +11,11 @@ use scaledb_types::{Env, Result, SqlError, Type, Value};
 
 /// What a statement has answered.
 #[derive(Debug, Default)]
-pub struct Rows {
-    pub columns: Vec<Column>,
-    pub rows: Vec<Vec<Option<String>>>,
-    pub tags: Vec<String>,
-    pub copied: Vec<u8>,
+pub(crate) struct Rows {
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<Option<String>>>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) copied: Vec<u8>,
     mark: usize,
 }
 
@@ -67,12 +65,12 @@ impl RowSink for Rows {
 }
 
 /// An empty database in memory on ACC.
-pub fn acc() -> Database<Acc> {
+pub(crate) fn acc() -> Database<Acc> {
     Database::open(Acc::open(scaledb_acc::Config::default()).expect("an engine")).expect("a database")
 }
 
 /// An empty database in memory on Cicada.
-pub fn cicada() -> Database<Cicada> {
+pub(crate) fn cicada() -> Database<Cicada> {
     let engine = Cicada::open(scaledb_cicada::Config::default()).expect("an engine");
     Database::open(engine).expect("a database")
 }
@@ -90,23 +88,23 @@ macro_rules! on_each_engine {
     };
 }
 
-pub fn session<E: Engine>(db: &Database<E>) -> Session<E> {
+pub(crate) fn session<E: Engine>(db: &Database<E>) -> Session<E> {
     db.session("postgres", "postgres")
 }
 
-pub fn run<E: Engine>(session: &mut Session<E>, sql: &str) -> Result<Rows> {
+pub(crate) fn run<E: Engine>(session: &mut Session<E>, sql: &str) -> Result<Rows> {
     let mut rows = Rows::default();
     session.simple(sql, &mut rows)?;
     Ok(rows)
 }
 
 /// Runs what must succeed.
-pub fn ok<E: Engine>(session: &mut Session<E>, sql: &str) -> Rows {
+pub(crate) fn ok<E: Engine>(session: &mut Session<E>, sql: &str) -> Rows {
     run(session, sql).unwrap_or_else(|error| panic!("{sql}: {error:?}"))
 }
 
 /// Rows as text: columns by `|`, rows by spaces.
-pub fn text<E: Engine>(session: &mut Session<E>, sql: &str) -> String {
+pub(crate) fn text<E: Engine>(session: &mut Session<E>, sql: &str) -> String {
     let rows = ok(session, sql).rows;
     let row = |row: &Vec<Option<String>>| {
         let values = row.iter().map(|value| value.as_deref().unwrap_or("NULL"));
@@ -116,13 +114,13 @@ pub fn text<E: Engine>(session: &mut Session<E>, sql: &str) -> String {
 }
 
 /// Runs what must fail; the SQLSTATE.
-pub fn code<E: Engine>(session: &mut Session<E>, sql: &str) -> String {
+pub(crate) fn code<E: Engine>(session: &mut Session<E>, sql: &str) -> String {
     match run(session, sql) {
         Ok(rows) => panic!("{sql}: succeeded with {:?}", rows.rows),
         Err(error) => error.code().as_str().to_owned(),
     }
 }
 
-pub fn failure<E: Engine>(session: &mut Session<E>, sql: &str) -> SqlError {
+pub(crate) fn failure<E: Engine>(session: &mut Session<E>, sql: &str) -> SqlError {
     run(session, sql).expect_err(sql)
 }

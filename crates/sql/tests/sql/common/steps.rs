@@ -55,7 +55,7 @@ impl<T> Post<T> {
 }
 
 /// A session in a thread of its own.
-pub struct Client<E: Engine> {
+pub(crate) struct Client<E: Engine> {
     db: Database<E>,
     pid: u32,
     orders: Post<String>,
@@ -68,7 +68,7 @@ pub struct Client<E: Engine> {
 const LONG: Duration = Duration::from_secs(60);
 
 impl<E: Engine> Client<E> {
-    pub fn new(db: &Database<E>) -> Self {
+    pub(crate) fn new(db: &Database<E>) -> Self {
         let mut own: Session<E> = session(db);
         let (pid, cancel) = (own.id(), own.cancel_handle());
         let (orders, answers) = (Post::<String>::new(), Post::new());
@@ -81,11 +81,11 @@ impl<E: Engine> Client<E> {
         Self { db: db.clone(), pid, orders, answers, thread: Some(thread), cancel }
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         self.pid
     }
 
-    pub fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         self.cancel.cancel();
     }
 
@@ -94,24 +94,24 @@ impl<E: Engine> Client<E> {
     }
 
     /// The answer of what was sent.
-    pub fn answer(&self) -> Result<Rows> {
+    pub(crate) fn answer(&self) -> Result<Rows> {
         self.answers.next(LONG).expect("an answer")
     }
 
     /// Runs a statement to its end.
-    pub fn run(&self, sql: &str) -> Result<Rows> {
+    pub(crate) fn run(&self, sql: &str) -> Result<Rows> {
         self.send(sql);
         self.answer()
     }
 
     /// Runs what must succeed; its rows: columns by `|`, rows by spaces.
-    pub fn ok(&self, sql: &str) -> String {
+    pub(crate) fn ok(&self, sql: &str) -> String {
         self.send(sql);
         self.done(sql)
     }
 
     /// What a statement that was sent has answered.
-    pub fn done(&self, what: &str) -> String {
+    pub(crate) fn done(&self, what: &str) -> String {
         let rows = self.answer().unwrap_or_else(|error| panic!("{what}: {error:?}")).rows;
         let row = |row: &Vec<Option<String>>| {
             row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join("|")
@@ -120,13 +120,13 @@ impl<E: Engine> Client<E> {
     }
 
     /// Runs what must fail; the SQLSTATE.
-    pub fn code(&self, sql: &str) -> String {
+    pub(crate) fn code(&self, sql: &str) -> String {
         self.send(sql);
         self.failed(sql)
     }
 
     /// The SQLSTATE of a statement that was sent.
-    pub fn failed(&self, what: &str) -> String {
+    pub(crate) fn failed(&self, what: &str) -> String {
         match self.answer() {
             Ok(rows) => panic!("{what}: succeeded with {:?}", rows.rows),
             Err(error) => error.code().as_str().to_owned(),
@@ -134,7 +134,7 @@ impl<E: Engine> Client<E> {
     }
 
     /// Sends a statement that must wait for a lock; returns when it does.
-    pub fn waits(&self, sql: &str) {
+    pub(crate) fn waits(&self, sql: &str) {
         self.send(sql);
         let mut watcher = session(&self.db);
         let query = format!("select count(*) from pg_locks where pid = {} and not granted", self.pid);
@@ -149,7 +149,7 @@ impl<E: Engine> Client<E> {
     }
 
     /// Ends the session, as a connection that breaks does.
-    pub fn end(mut self) {
+    pub(crate) fn end(mut self) {
         self.orders.close();
         if let Some(thread) = self.thread.take() {
             thread.join().expect("no panic");
