@@ -244,6 +244,8 @@ impl Shared {
 
     /// Nothing is written from here on. Returns what everybody is told.
     pub(crate) fn fail(&self, error: LogError) -> LogError {
+        // only `last_words` closes a log: what it has not written yet must not be taken as closed in order
+        debug_assert!(!matches!(error, LogError::Closed), "a write ends the log as if it were closed");
         let failed = match error {
             LogError::Failed(_) | LogError::Closed => error,
             error => LogError::Failed(scaledb_sync::Arc::new(error)),

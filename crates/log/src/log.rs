@@ -270,7 +270,9 @@ impl Log {
     /// The log has failed, now or earlier, or is closed.
     pub fn flush_once(&self) -> Result<bool> {
         let round = self.shared.round(true)?;
-        if self.shared.options.manual && self.shared.segments.prepare_next(&*self.shared.disk).is_err() {
+        if self.shared.options.manual
+            && self.shared.segments.prepare_next(&*self.shared.disk, || false).is_err()
+        {
             crate::stats::add(&self.shared.counters.preparations_failed, 1);
         }
         Ok(round == Round::Written)

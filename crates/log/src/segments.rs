@@ -163,8 +163,10 @@ impl Segments {
         SegmentHeader { number, ..self.template }
     }
 
-    /// Prepares the next segment unless that is done. Returns whether there is one.
-    pub(crate) fn prepare_next(&self, disk: &dyn Disk) -> Result<bool> {
+    /// Prepares the next segment unless that is done. Returns whether there is one. `given_up` is asked now and
+    /// then: only the helper gives up. A group that needs the segment is written while the log is being closed,
+    /// too.
+    pub(crate) fn prepare_next(&self, disk: &dyn Disk, given_up: impl Fn() -> bool) -> Result<bool> {
         let mut state = self.state.lock();
         match state.next {
             Next::Wanted | Next::Failed => {}
@@ -175,7 +177,7 @@ impl Segments {
         let spare = state.spares.pop();
         state.next = Next::InWork;
         drop(state);
-        let prepared = prepare(disk, &header, self.bytes, spare, || self.state.lock().stop);
+        let prepared = prepare(disk, &header, self.bytes, spare, given_up);
         let mut state = self.state.lock();
         self.changed.notify_all();
         match prepared {
@@ -205,7 +207,7 @@ impl Segments {
                 return Ok(next);
             }
             drop(state);
-            self.prepare_next(disk)?;
+            self.prepare_next(disk, || false)?;
         }
     }
 
@@ -214,7 +216,7 @@ impl Segments {
         /// After a failure, and in case of a lost notification.
         const RETRY: Duration = Duration::from_secs(1);
         loop {
-            if self.prepare_next(disk).is_err() {
+            if self.prepare_next(disk, || self.state.lock().stop).is_err() {
                 failed();
             }
             let mut state = self.state.lock();

@@ -147,6 +147,22 @@ fn no_space_for_the_next_segment_matters_only_when_it_is_needed() {
 }
 
 #[test]
+fn a_log_that_is_closed_writes_what_needs_another_segment() {
+    let disk = MemDisk::new();
+    let running = start(&disk);
+    let mut stamps = Vec::new();
+    // three pages for groups in each segment, and none is prepared here before it is needed
+    for _ in 0..3 {
+        let ts = running.put(0, 10);
+        running.log.wait(ts).unwrap();
+        stamps.push(ts);
+    }
+    stamps.push(running.put(0, 10));
+    running.log.close().unwrap();
+    assert_eq!(recover(&disk.without_unsynced()).unwrap().stamps(), stamps);
+}
+
+#[test]
 fn without_syncs_a_loss_of_power_loses_commits() {
     let disk = MemDisk::new();
     let (running, _) = start_with(&disk, LogOptions { sync: false, ..manual() }).unwrap();
