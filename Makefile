@@ -1,4 +1,4 @@
-# make demo   builds ScaleDB, starts a server and runs TPC-C in SQL for ten seconds
+# make demo   builds ScaleDB, starts a server, runs TPC-C in SQL for ten seconds, and shows what it is for
 # make test   every test; each part is a target of its own (make help)
 #
 # Needs rustup (or a Rust of at least the version in Cargo.toml) and a C linker. Miri needs a nightly toolchain.
@@ -60,7 +60,7 @@ build: setup ## The release build
 	$(CARGO) build --release --locked -p scaledb-cli
 
 .PHONY: demo
-demo: build ## A server with TPC-C: runs it in SQL for ten seconds, checks the database
+demo: build ## TPC-C in SQL, a row that all update, the same on PostgreSQL if it is there, a kill -9
 	"$$CARGO_TARGET_DIR/release/scaledb" demo
 
 .PHONY: bench

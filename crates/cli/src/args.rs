@@ -160,7 +160,10 @@ pub(crate) struct DemoArgs {
     /// Load only 2,000 items and 60 customers per district
     #[arg(long)]
     pub(crate) small: bool,
-    /// End after the check, as without a terminal, instead of leaving the server to other clients
+    /// Leave PostgreSQL out, which is given the same load if it is installed
+    #[arg(long)]
+    pub(crate) alone: bool,
+    /// End after the checks, as without a terminal, instead of leaving the server to other clients
     #[arg(long)]
     pub(crate) exit: bool,
     /// Where the random numbers start

@@ -8,13 +8,14 @@ use std::io::IsTerminal;
 /// Where progress is shown.
 pub(crate) struct Line {
     terminal: bool,
-    shown: bool,
+    /// What was shown last.
+    last: Option<Progress>,
 }
 
 impl Line {
     /// On standard output.
     pub(crate) fn new() -> Self {
-        Self { terminal: std::io::stdout().is_terminal(), shown: false }
+        Self { terminal: std::io::stdout().is_terminal(), last: None }
     }
 
     pub(crate) fn show(&mut self, progress: &Progress) {
@@ -35,12 +36,15 @@ impl Line {
         } else {
             say!("{text}");
         }
-        self.shown = true;
+        self.last = Some(*progress);
     }
 
-    /// Leaves the line on a terminal.
-    pub(crate) fn end(&self) {
-        if self.terminal && self.shown {
+    /// Leaves the line on a terminal, with all of the time gone by: the last second is not reported by itself.
+    pub(crate) fn end(&mut self) {
+        if let Some(last) = self.last.take()
+            && self.terminal
+        {
+            self.show(&Progress { elapsed: last.total, ..last });
             say!("");
         }
     }

@@ -67,9 +67,18 @@ fn demo_shows_and_checks_everything() {
     let output = scaledb(&["demo", "--small", "--seconds", "1.5", "--threads", "2"]);
     let shown = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{shown}{}", text(&output.stderr));
-    for part in
-        ["2 warehouses", "listens at 127.0.0.1", "conflicts/s", "txn/s", "Stock-Level", "p99.9", "Conflicts"]
-    {
+    for part in [
+        "2 warehouses",
+        "listens at 127.0.0.1",
+        "conflicts/s",
+        "txn/s",
+        "Stock-Level",
+        "p99.9",
+        "Conflicts",
+        "One row that 8 connections update",
+        "PostgreSQL",
+        "nothing is lost",
+    ] {
         assert!(shown.contains(part), "{part} is missing in\n{shown}");
     }
     assert_eq!(shown.matches("  ok  ").count(), 12, "{shown}");
@@ -133,7 +142,7 @@ fn a_reader_that_goes_away_is_no_error() {
     let data = data.path().to_str().expect("text");
     assert!(scaledb(&["shell", data, "-c", "create table t (id int primary key)"]).status.success());
     for args in [
-        &["demo", "--small", "--seconds", "0.3", "--threads", "1"][..],
+        &["demo", "--alone", "--small", "--seconds", "0.3", "--threads", "1"][..],
         &["bench", "ycsb-f", "--records", "1000", "--seconds", "0.3", "--warmup", "0"],
         &["bench", "clock", "--seconds", "0.1"],
         &["check", data],
