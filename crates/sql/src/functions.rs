@@ -94,6 +94,11 @@ impl ScalarFn {
         }
     }
 
+    /// Whether it is written between its arguments.
+    pub(crate) fn is_operator(&self) -> bool {
+        matches!(&*self.0, Scalar::Function { function, .. } if function.is_operator())
+    }
+
     /// Calls it.
     ///
     /// # Errors

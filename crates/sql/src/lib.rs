@@ -22,6 +22,7 @@ mod counts;
 mod database;
 mod error;
 mod exec;
+mod explain;
 mod functions;
 mod gate;
 mod library;

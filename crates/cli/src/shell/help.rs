@@ -79,7 +79,7 @@ const STATEMENTS: &[(&str, &str)] = &[
     ("DELETE", "DELETE FROM table [[AS] alias] [USING table, ...] [WHERE condition] [RETURNING value, ...]"),
     ("DROP", "DROP {TABLE | INDEX | SEQUENCE | VIEW | SCHEMA} [IF EXISTS] name, ... [CASCADE | RESTRICT]"),
     ("EXECUTE", "EXECUTE name [(value, ...)]"),
-    ("EXPLAIN", "EXPLAIN [ANALYZE] [VERBOSE] statement"),
+    ("EXPLAIN", "EXPLAIN [ANALYZE] [VERBOSE] statement\n    EXPLAIN (option [value], ...) statement\n    options: ANALYZE, VERBOSE, COSTS, TIMING, SUMMARY, FORMAT {TEXT | JSON | YAML}"),
     ("FETCH", "FETCH [NEXT | PRIOR | FIRST | LAST | ABSOLUTE n | RELATIVE n | n | ALL | FORWARD n | BACKWARD n] [FROM] cursor"),
     ("INSERT", "INSERT INTO table [(column, ...)] {VALUES (value, ...), ... | query | DEFAULT VALUES}\n    [ON CONFLICT [(column, ...)] {DO NOTHING | DO UPDATE SET column = value, ... [WHERE condition]}] [RETURNING value, ...]"),
     ("PREPARE", "PREPARE name [(type, ...)] AS statement"),

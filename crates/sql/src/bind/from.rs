@@ -6,7 +6,7 @@ use super::with::Stage;
 use super::{Binder, CteDef, Typed, unsupported};
 use crate::plan::access::{Leaf, Tree};
 use crate::plan::expr::Expr;
-use crate::plan::{Node, Slot};
+use crate::plan::{Label, Node, Slot};
 use scaledb_catalog::Relation;
 use scaledb_types::{Context, Result, SqlError, SqlState, Type, common_type};
 use sqlparser::ast::{
@@ -284,6 +284,15 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// What the table that was put in scope last is called.
+    fn label(&mut self) -> Label {
+        let last = self.scope().tables.last();
+        last.map_or_else(Label::default, |table| Label {
+            alias: table.name.clone(),
+            columns: table.columns.iter().map(|column| column.name.clone()).collect(),
+        })
+    }
+
     fn named_table(&mut self, object: &ObjectName, alias: Option<&TableAlias>) -> Result<Tree> {
         let (schema, name) = split(object)?;
         if schema.is_none()
@@ -335,7 +344,8 @@ impl Binder<'_> {
                     names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
                 self.add_table(Some(&sequence.schema), alias, &name, columns)?;
                 let rows = crate::system::Source::Sequence(sequence.oid);
-                Ok(Tree::Leaf(Leaf::other(Node::Virtual { rows, slots: slots.clone() }, slots)))
+                let node = Node::Virtual { rows, slots: slots.clone(), label: self.label() };
+                Ok(Tree::Leaf(Leaf::other(node, slots)))
             }
             None => {
                 let found = self.system_table(schema.as_deref(), &name, alias);
@@ -352,7 +362,8 @@ impl Binder<'_> {
         let slots = self.new_slots(names.len());
         let columns = names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
         self.add_table(schema.or(Some("pg_catalog")), alias, name, columns)?;
-        Ok(Tree::Leaf(Leaf::other(Node::Virtual { rows: source, slots: slots.clone() }, slots)))
+        let node = Node::Virtual { rows: source, slots: slots.clone(), label: self.label() };
+        Ok(Tree::Leaf(Leaf::other(node, slots)))
     }
 
     fn cte_table(&mut self, cte: &CteDef, alias: Option<&TableAlias>) -> Result<Tree> {
@@ -373,7 +384,8 @@ impl Binder<'_> {
         let columns =
             cte.columns.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
         self.add_table(None, alias, &cte.name, columns)?;
-        let node = Node::CteScan { number: cte.number, slots: slots.clone(), recursive };
+        let label = self.label();
+        let node = Node::CteScan { number: cte.number, slots: slots.clone(), recursive, label };
         Ok(Tree::Leaf(Leaf::other(node, slots)))
     }
 
@@ -456,7 +468,7 @@ impl Binder<'_> {
         call.args().iter().for_each(|arg| arg.slots(&mut |slot| outer.push(slot)));
         outer.iter().for_each(|&slot| self.used[slot] = true);
         self.add_table(None, alias, name, columns)?;
-        let node = Node::Function { call, slots, ordinality: number };
+        let node = Node::Function { call, slots, ordinality: number, label: self.label() };
         Ok(Tree::Leaf(Leaf::lateral(node, all, outer)))
     }
 }

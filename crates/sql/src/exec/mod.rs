@@ -222,7 +222,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         match node {
             Node::One => next(self),
             Node::Scan(scan) => self.scan(scan, next),
-            Node::Virtual { rows, slots } => {
+            Node::Virtual { rows, slots, .. } => {
                 let rows = crate::system::rows(self.context, rows)?;
                 for row in rows {
                     self.tick()?;
@@ -247,7 +247,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 Ok(Flow::Continue(()))
             }
-            Node::Function { call, slots, ordinality } => {
+            Node::Function { call, slots, ordinality, .. } => {
                 let mut number = 0;
                 self.set_call(call, &mut |exec, row| {
                     exec.tick()?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod comment;
 mod dialect;
+pub(crate) mod explain;
 pub mod lex;
 pub(crate) mod locking;
 mod nesting;

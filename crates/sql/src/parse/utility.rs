@@ -138,9 +138,7 @@ pub(crate) enum Utility {
     /// Schemas and names of tables; all if there are none.
     Analyze(Vec<(Option<String>, String)>),
     Explain {
-        analyze: bool,
-        verbose: bool,
-        json: bool,
+        options: super::explain::Options,
         text: String,
     },
     Lock {
@@ -197,7 +195,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "fetch" => |at| fetch(at, false),
         "move" => |at| fetch(at, true),
         "close" => |at| Ok(Utility::Close(if at.accept("all") { None } else { Some(at.name()?) })),
-        "explain" => explain,
+        "explain" => super::explain::explain,
         "vacuum" => |at| {
             let what = "VACUUM does nothing: row versions are cleaned up in the background";
             at.rest_as(Utility::Told("VACUUM", Severity::Notice, what))
@@ -583,7 +581,7 @@ fn execute(at: &mut Cursor<'_>) -> Result<Utility> {
 }
 
 /// Texts between commas, up to the closing parenthesis.
-fn pieces(at: &mut Cursor<'_>) -> Result<Vec<String>> {
+pub(super) fn pieces(at: &mut Cursor<'_>) -> Result<Vec<String>> {
     let mut found = Vec::new();
     let mut depth = 0usize;
     let mut piece: Option<(usize, usize)> = None;
@@ -681,40 +679,6 @@ fn integer(at: &mut Cursor<'_>) -> Result<i64> {
     let number: i64 = token.of(at.text).parse().map_err(|_| at.unexpected())?;
     at.next();
     Ok(if minus { -number } else { number })
-}
-
-fn explain(at: &mut Cursor<'_>) -> Result<Utility> {
-    let (mut analyze, mut verbose, mut json) = (false, false, false);
-    if at.accept_sign("(") {
-        for option in pieces(at)? {
-            let mut words = option.split_ascii_whitespace().map(str::to_lowercase);
-            let name = words.next().unwrap_or_default();
-            let value = words.next().unwrap_or_else(|| "true".to_owned());
-            let on = matches!(value.as_str(), "true" | "on" | "1");
-            match name.as_str() {
-                "analyze" => analyze = on,
-                "verbose" => verbose = on,
-                "format" => match value.as_str() {
-                    "json" => json = true,
-                    "text" => json = false,
-                    _ => {
-                        return Err(SqlError::unsupported(format!(
-                            "EXPLAIN format {value} is not supported"
-                        )));
-                    }
-                },
-                "costs" | "buffers" | "timing" | "summary" | "settings" | "wal" => {}
-                _ => {
-                    let what = format!("unrecognized EXPLAIN option \"{name}\"");
-                    return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
-                }
-            }
-        }
-    } else {
-        analyze = at.accept("analyze");
-        verbose = at.accept("verbose");
-    }
-    Ok(Utility::Explain { analyze, verbose, json, text: at.rest().to_owned() })
 }
 
 fn copy(at: &mut Cursor<'_>) -> Result<Utility> {

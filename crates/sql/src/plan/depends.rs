@@ -65,7 +65,7 @@ impl Depends {
                 rows.iter().flatten().for_each(|expr| self.read(expr, &HashSet::new()));
                 slots.iter().copied().collect()
             }
-            Node::Function { call, slots, ordinality } => {
+            Node::Function { call, slots, ordinality, .. } => {
                 call.args().iter().for_each(|arg| self.read(arg, &HashSet::new()));
                 slots.iter().chain(ordinality).copied().collect()
             }

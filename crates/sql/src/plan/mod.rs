@@ -9,7 +9,6 @@ pub(crate) mod access;
 pub(crate) mod cache;
 pub(crate) mod depends;
 mod estimate;
-pub(crate) mod explain;
 pub(crate) mod expr;
 mod factor;
 pub(crate) mod order;
@@ -286,6 +285,13 @@ pub(crate) enum SetKind {
     ExceptAll,
 }
 
+/// What the statement calls the rows of an operator and their columns: for EXPLAIN.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Label {
+    pub(crate) alias: String,
+    pub(crate) columns: Vec<String>,
+}
+
 /// An operator. Slots that it names are written before the next operator is called.
 #[derive(Debug)]
 pub(crate) enum Node {
@@ -296,6 +302,7 @@ pub(crate) enum Node {
     Virtual {
         rows: crate::system::Source,
         slots: Vec<Slot>,
+        label: Label,
     },
     Values {
         rows: Vec<Vec<Expr>>,
@@ -306,6 +313,7 @@ pub(crate) enum Node {
         call: crate::functions::SetCall,
         slots: Vec<Slot>,
         ordinality: Option<Slot>,
+        label: Label,
     },
     Filter {
         input: Box<Node>,
@@ -375,6 +383,7 @@ pub(crate) enum Node {
         slots: Vec<Slot>,
         /// Whether the expression is recursive, so that its rows may have no end.
         recursive: bool,
+        label: Label,
     },
     /// INSERT, UPDATE or DELETE with RETURNING, in WITH or at the top.
     Modify(Box<Modify>),

@@ -23,6 +23,7 @@ mod counting;
 mod cursor;
 mod ddl;
 pub(crate) mod direct;
+mod explain;
 mod prepared;
 mod run;
 mod server;

@@ -5,10 +5,10 @@ use super::run::column;
 use crate::api::{Column, Executed, RowSink, Severity, Tag};
 use crate::bind::{Binder, Lookup};
 use crate::parse::utility::{Modes, Utility};
-use crate::plan::cache::{Action, Compiled};
+use crate::plan::cache::{Compiled, Held};
 use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
-use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 
 impl<E: Engine> Session<E> {
     /// The columns that a statement returns.
@@ -21,9 +21,7 @@ impl<E: Engine> Session<E> {
                 let names = ["name", "setting", "description"];
                 Some(names.iter().map(|name| column(name, Type::TEXT)).collect())
             }
-            Utility::Explain { json, .. } => {
-                Some(vec![column("QUERY PLAN", if *json { Type::JSON } else { Type::TEXT })])
-            }
+            Utility::Explain { options, .. } => Some(vec![Self::explain_column(*options)]),
             Utility::Fetch { name, moves: false, .. } => self.cursor_columns(name),
             Utility::Execute { name, .. } => self.statement(name)?.compiled.columns.clone(),
             _ => None,
@@ -80,6 +78,7 @@ impl<E: Engine> Session<E> {
             Utility::Copy(copy) => return self.copy(copy, alone, sink),
             Utility::Comment(comment) => return self.run_change(alone, |session| session.comment(comment)),
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
+            Utility::Explain { options, text } => return self.explain(text, *options, alone, sink),
             _ => {}
         }
         let tag = match utility {
@@ -217,9 +216,6 @@ impl<E: Engine> Session<E> {
                     }
                 }
                 Tag::plain(if name.is_some() { "CLOSE CURSOR" } else { "CLOSE CURSOR ALL" })
-            }
-            Utility::Explain { analyze, text, json, .. } => {
-                self.explain(text, *analyze, *json, columns.unwrap_or_default(), sink)?
             }
             Utility::Checkpoint => {
                 self.state.shared.engine.checkpoint().map_err(crate::error::checkpoint)?;
@@ -390,6 +386,12 @@ impl<E: Engine> Session<E> {
         alone: bool,
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
+        let (compiled, params) = self.bound_by_name(name, arguments)?;
+        self.run_compiled(&compiled, &params, alone, sink)
+    }
+
+    /// A prepared statement, with the values of its parameters.
+    pub(super) fn bound_by_name(&mut self, name: &str, arguments: &[String]) -> Result<(Held, Vec<Value>)> {
         let compiled = self.current(name)?;
         if arguments.len() != compiled.params.len() {
             return Err(SqlError::new(
@@ -406,7 +408,7 @@ impl<E: Engine> Session<E> {
         for (argument, &ty) in arguments.iter().zip(&compiled.params) {
             params.push(self.constant(argument, ty)?);
         }
-        self.run_compiled(&compiled, &params, alone, sink)
+        Ok((compiled, params))
     }
 
     /// The value of an expression without columns.
@@ -415,42 +417,5 @@ impl<E: Engine> Session<E> {
         let mut kept = super::run::Kept::default();
         self.run_plan(&compiled, &[], false, super::run::Target::Keep(&mut kept))?;
         kept.rows.pop().and_then(|row| row.into_vec().pop()).ok_or_else(|| SqlError::internal("no value"))
-    }
-
-    /// EXPLAIN.
-    fn explain(
-        &mut self,
-        text: &str,
-        analyze: bool,
-        json: bool,
-        columns: &[Column],
-        sink: &mut dyn RowSink,
-    ) -> Result<Tag> {
-        let compiled = self.compile(text, &[])?;
-        let Action::Plan(plan) = &compiled.action else {
-            return Err(SqlError::unsupported("EXPLAIN of this statement is not supported"));
-        };
-        let mut lines = crate::plan::explain::explain(plan);
-        if analyze {
-            let begin = std::time::Instant::now();
-            let mut rows = super::run::Kept::default();
-            let count = self.run_plan(&compiled, &[], false, super::run::Target::Keep(&mut rows))?;
-            lines.push(format!("Rows: {count}"));
-            lines.push(format!("Execution Time: {:.3} ms", begin.elapsed().as_secs_f64() * 1_000.0));
-        }
-        let rows: Vec<Box<[Value]>> = if json {
-            let mut body = String::from("[{\"Plan\": [");
-            for (number, line) in lines.iter().enumerate() {
-                let escaped = line.replace('\\', "\\\\").replace('"', "\\\"");
-                body.push_str(&format!("{}\"{escaped}\"", if number > 0 { ", " } else { "" }));
-            }
-            body.push_str("]}]");
-            vec![Box::from([Value::text(body)])]
-        } else {
-            lines.into_iter().map(|line| Box::from([Value::text(line)])).collect()
-        };
-        debug_assert!(columns.iter().all(|column| matches!(column.ty.base, Base::Text | Base::Json)));
-        super::run::replay(&self.env, &rows, columns, sink)?;
-        Ok(Tag::plain("EXPLAIN"))
     }
 }

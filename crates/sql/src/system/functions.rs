@@ -13,7 +13,7 @@ use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 const VERSION: &str = concat!("PostgreSQL 15.0 (ScaleDB ", env!("CARGO_PKG_VERSION"), ")");
 
 /// A name in quotes if it needs them.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let plain = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }

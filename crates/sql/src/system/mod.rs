@@ -27,6 +27,14 @@ impl Source {
             Self::Sequence(_) => "sequence",
         }
     }
+
+    /// The schema, for EXPLAIN.
+    pub(crate) fn schema(self) -> &'static str {
+        match self {
+            Self::Catalog(number) => tables::TABLES[number].schema,
+            Self::Sequence(_) => "public",
+        }
+    }
 }
 
 /// The catalog of a name, and its columns.

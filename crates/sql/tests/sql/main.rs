@@ -9,6 +9,7 @@ mod basics;
 mod changes;
 mod columns;
 mod durable;
+mod explain;
 mod hostile;
 mod isolation;
 mod locks;

@@ -1,0 +1,545 @@
+//! From the operators of a plan to those that PostgreSQL would show.
+//!
+//! Conditions and columns that have operators of their own here are properties of the ones below there; what a hash join
+//! keeps is an operator there, and none here.
+
+use super::expressions::{Extent, Own, compared};
+use super::names::Names;
+use super::{Child, Data, Detail, Explained, Shown};
+use crate::plan::expr::{Ask, Compare, Expr, Subquery};
+use crate::plan::{
+    Access, Cte, Hash, IndexRef, Insert, JoinKind, KeyValue, Loop, Modify, Node, Plan, Scan, SetKind,
+};
+use crate::system::functions::quoted;
+use scaledb_engine::Order;
+use scaledb_types::Env;
+use std::sync::Arc;
+
+/// Stack for expressions and operators that are nested deeply.
+const STACK: usize = 16 << 20;
+
+/// A plan as it is shown.
+pub(crate) fn describe(plan: &Plan, env: &Env, verbose: bool) -> Explained {
+    stacker::maybe_grow(STACK, STACK, || {
+        let mut describer = Describer {
+            names: Names::new(&plan.root, &plan.output),
+            env,
+            verbose,
+            extent: Extent::default(),
+            foreign: false,
+            of_groups: false,
+            subplans: Vec::new(),
+            params: 0,
+            pending: Vec::new(),
+            growing: Vec::new(),
+            first: Vec::new(),
+        };
+        Explained { root: describer.query(&plan.root, &plan.output) }
+    })
+}
+
+/// A subquery of an expression.
+struct Subplan<'p> {
+    sub: &'p Arc<Subquery>,
+    /// What stands for it.
+    text: String,
+    label: String,
+    /// Whether an operator has it.
+    placed: bool,
+}
+
+/// What is known while a plan is described.
+pub(super) struct Describer<'p> {
+    pub(super) names: Names<'p>,
+    pub(super) env: &'p Env,
+    pub(super) verbose: bool,
+    pub(super) extent: Extent,
+    /// The expression at hand is computed by an operator further down.
+    pub(super) foreign: bool,
+    /// It is one on groups.
+    pub(super) of_groups: bool,
+    subplans: Vec<Subplan<'p>>,
+    /// Subqueries whose results have numbers.
+    params: usize,
+    /// Subqueries of the operator at hand, by their places in the list.
+    pending: Vec<usize>,
+    /// Recursive queries whose second term is being described.
+    growing: Vec<usize>,
+    /// Those that are run once, and WITH queries: they stand at the top of the query at hand.
+    first: Vec<Child>,
+}
+
+fn text(text: impl Into<String>) -> Data {
+    Data::Text(text.into())
+}
+
+impl Detail {
+    fn text(key: &'static str, value: String) -> Self {
+        Self { line: format!("{key}: {value}"), fields: vec![(key, Data::Text(value))] }
+    }
+
+    fn list(key: &'static str, values: Vec<String>) -> Self {
+        Self { line: format!("{key}: {}", values.join(", ")), fields: vec![(key, Data::List(values))] }
+    }
+}
+
+impl Shown {
+    fn new(kind: &'static str) -> Self {
+        Self { title: kind.to_owned(), kind, ..Self::default() }
+    }
+
+    fn titled(mut self, title: impl Into<String>) -> Self {
+        self.title = title.into();
+        self
+    }
+
+    /// Conditions on its rows are properties of it.
+    fn filtering(mut self) -> Self {
+        self.filters = true;
+        self
+    }
+
+    fn over(mut self, relationship: &'static str, node: Shown) -> Self {
+        self.children.push(Child { relationship, label: None, node });
+        self
+    }
+}
+
+impl<'p> Describer<'p> {
+    /// A query: its operators, with what is run once for it at the top.
+    fn query(&mut self, node: &'p Node, output: &'p [Expr]) -> Shown {
+        let first = std::mem::take(&mut self.first);
+        let pending = std::mem::take(&mut self.pending);
+        let mut shown = self.node(node);
+        output.iter().for_each(|expr| self.place(expr));
+        self.take_subplans(&mut shown);
+        let own = std::mem::replace(&mut self.first, first);
+        shown.children.splice(0..0, own);
+        self.pending = pending;
+        shown
+    }
+
+    /// Notes the subqueries of an expression that is not shown itself.
+    pub(super) fn place(&mut self, expr: &'p Expr) {
+        if let Expr::Subquery(sub) = expr {
+            self.subplan(sub, true);
+        }
+        expr.children(&mut |child| self.place(child));
+    }
+
+    /// What stands for a subquery; the operator at hand is to have it, unless it is computed further down.
+    pub(super) fn subplan(&mut self, sub: &'p Arc<Subquery>, places: bool) -> String {
+        let places = places && !self.foreign;
+        let known = self.subplans.iter().position(|known| Arc::ptr_eq(known.sub, sub));
+        let at = known.unwrap_or_else(|| {
+            let number = self.subplans.len() + 1;
+            let once = sub.keep.is_some();
+            let (text, label) = match sub.ask {
+                Ask::Any(_, Compare::Eq) if once => {
+                    (format!("(hashed SubPlan {number})"), format!("SubPlan {number}"))
+                }
+                Ask::Scalar | Ask::Exists | Ask::Array(_) if once => {
+                    self.params += 1;
+                    let param = self.params - 1;
+                    (format!("${param}"), format!("InitPlan {number} (returns ${param})"))
+                }
+                _ => (format!("(SubPlan {number})"), format!("SubPlan {number}")),
+            };
+            self.subplans.push(Subplan { sub, text, label, placed: false });
+            self.subplans.len() - 1
+        });
+        if places && !std::mem::replace(&mut self.subplans[at].placed, true) {
+            self.pending.push(at);
+        }
+        self.subplans[at].text.clone()
+    }
+
+    /// Puts the subqueries that were noted below an operator, or to what stands at the top.
+    fn take_subplans(&mut self, shown: &mut Shown) {
+        for at in std::mem::take(&mut self.pending) {
+            let (sub, label) = (self.subplans[at].sub, self.subplans[at].label.clone());
+            let node = self.query(&sub.node, &sub.output);
+            if label.starts_with("InitPlan") {
+                self.first.push(Child { relationship: "InitPlan", label: Some(label), node });
+            } else {
+                shown.children.push(Child { relationship: "SubPlan", label: Some(label), node });
+            }
+        }
+    }
+
+    /// A condition, if there is one.
+    fn condition(&mut self, key: &'static str, condition: Option<&'p Expr>, own: Own, to: &mut Shown) {
+        if let Some(condition) = condition {
+            let text = self.expr(condition, own);
+            to.details.push(Detail::text(key, text));
+        }
+    }
+
+    /// The operators below, then the subqueries of the one at hand.
+    fn finish(&mut self, mut shown: Shown, below: &[(&'static str, &'p Node)]) -> Shown {
+        let own = std::mem::take(&mut self.pending);
+        for (relationship, node) in below {
+            let node = self.node(node);
+            shown.children.push(Child { relationship, label: None, node });
+        }
+        self.pending.splice(0..0, own);
+        self.take_subplans(&mut shown);
+        shown
+    }
+
+    fn node(&mut self, node: &'p Node) -> Shown {
+        match node {
+            Node::One => Shown::new("Result").filtering(),
+            Node::Scan(scan) => self.scan(scan),
+            Node::Virtual { rows, label, slots } => {
+                let mut shown = Shown::new("Seq Scan").filtering();
+                let alias = self.names.other(slots).map_or(&label.alias[..], |at| self.names.alias(at));
+                let alias = alias.to_owned();
+                relation("Seq Scan on", (rows.schema(), rows.name()), &alias, self.verbose, &mut shown);
+                shown
+            }
+            Node::Values { rows, .. } => {
+                rows.iter().flatten().for_each(|expr| self.place(expr));
+                let shown = match rows.len() {
+                    1 => Shown::new("Result"),
+                    _ => {
+                        let mut shown = Shown::new("Values Scan").titled("Values Scan on \"*VALUES*\"");
+                        shown.about.push(("Alias", text("*VALUES*")));
+                        shown
+                    }
+                };
+                self.finish(shown.filtering(), &[])
+            }
+            Node::Function { call, label, slots, .. } => {
+                call.args().iter().for_each(|arg| self.place(arg));
+                let alias = self.names.other(slots).map_or(&label.alias[..], |at| self.names.alias(at));
+                let mut shown = Shown::new("Function Scan").filtering();
+                shown.title = on("Function Scan on", call.name(), alias);
+                shown.about.push(("Function Name", text(call.name())));
+                shown.about.push(("Alias", text(alias)));
+                self.finish(shown, &[])
+            }
+            Node::Filter { input, predicate } => self.filter(input, predicate),
+            Node::Loop(join) => self.nested_loop(join),
+            Node::Hash(join) => self.hash_join(join),
+            Node::Project { input, exprs } => {
+                let mut shown = self.node(input);
+                exprs.iter().for_each(|(expr, _)| self.place(expr));
+                self.take_subplans(&mut shown);
+                shown
+            }
+            Node::Aggregate { input, keys, aggregates } => {
+                let mut shown = Shown::new("Aggregate").filtering();
+                let strategy = if keys.is_empty() { "Plain" } else { "Hashed" };
+                shown.manner = vec![("Strategy", text(strategy)), ("Partial Mode", text("Simple"))];
+                if !keys.is_empty() {
+                    shown.title = "HashAggregate".to_owned();
+                    let keys = keys.iter().map(|(expr, _)| self.expr(expr, None)).collect();
+                    shown.details.push(Detail::list("Group Key", keys));
+                }
+                for aggregate in aggregates {
+                    aggregate.args.iter().chain(&aggregate.filter).for_each(|expr| self.place(expr));
+                    aggregate.order.iter().for_each(|key| self.place(&key.expr));
+                }
+                self.finish(shown, &[("Outer", input)])
+            }
+            Node::Sort { input, keys, .. } => {
+                let keys = keys.iter().map(|key| self.sort_key(key)).collect();
+                let mut shown = Shown::new("Sort");
+                shown.details.push(Detail::list("Sort Key", keys));
+                self.finish(shown, &[("Outer", input)])
+            }
+            Node::Distinct { input, on, spills } => {
+                let keys: Vec<String> = on.iter().map(|expr| self.expr(expr, None)).collect();
+                let shown = if *spills { hashed_groups(keys) } else { Shown::new("Unique") };
+                self.finish(shown, &[("Outer", input)])
+            }
+            Node::Limit { input, limit, offset } => {
+                limit.iter().chain(offset).for_each(|expr| self.place(expr));
+                self.finish(Shown::new("Limit"), &[("Outer", input)])
+            }
+            Node::Lock { input, .. } => self.finish(Shown::new("LockRows"), &[("Outer", input)]),
+            Node::Append { .. } => {
+                let mut inputs = Vec::new();
+                appended(node, &mut inputs);
+                let below: Vec<_> = inputs.into_iter().map(|input| ("Member", input)).collect();
+                self.finish(Shown::new("Append"), &below)
+            }
+            Node::Set { kind: SetKind::Union, left, right, .. } => {
+                let keys = left.1.iter().map(|slot| self.slot(*slot, None)).collect();
+                let below = [("Member", &left.0), ("Member", &right.0)];
+                let append = self.finish(Shown::new("Append"), &below);
+                hashed_groups(keys).over("Outer", append)
+            }
+            Node::Set { kind, left, right, .. } => {
+                let command = match kind {
+                    SetKind::Union => "Union",
+                    SetKind::Intersect => "Intersect",
+                    SetKind::IntersectAll => "Intersect All",
+                    SetKind::Except => "Except",
+                    SetKind::ExceptAll => "Except All",
+                };
+                let mut shown = Shown::new("SetOp").titled(format!("HashSetOp {command}"));
+                shown.manner.push(("Strategy", text("Hashed")));
+                shown.about.push(("Command", text(command)));
+                self.finish(shown, &[("Outer", &left.0), ("Inner", &right.0)])
+            }
+            Node::Keep { input, .. } => self.finish(Shown::new("Materialize"), &[("Outer", input)]),
+            Node::With { ctes, input } => {
+                for cte in ctes {
+                    let node = self.cte(cte);
+                    let label = Some(format!("CTE {}", quoted(&cte.name)));
+                    self.first.push(Child { relationship: "InitPlan", label, node });
+                }
+                self.node(input)
+            }
+            Node::CteScan { number, slots, label, .. } => {
+                let name = self.names.cte(*number);
+                let alias = self.names.other(slots).map_or(&label.alias[..], |at| self.names.alias(at));
+                let kind = if self.growing.contains(number) { "WorkTable Scan" } else { "CTE Scan" };
+                let mut shown = Shown::new(kind).filtering();
+                shown.title = on(&format!("{kind} on"), name, alias);
+                shown.about.push(("CTE Name", text(name)));
+                shown.about.push(("Alias", text(alias)));
+                shown
+            }
+            Node::Modify(modify) => self.modify(modify),
+            Node::Sets { input, sets } => {
+                sets.iter().flat_map(|set| set.call.args()).for_each(|arg| self.place(arg));
+                self.finish(Shown::new("ProjectSet"), &[("Outer", input)])
+            }
+            Node::Window { input, windows, .. } => {
+                for window in windows {
+                    window.partition.iter().chain(window.function.exprs()).for_each(|expr| self.place(expr));
+                    window.order.iter().for_each(|key| self.place(&key.expr));
+                }
+                self.finish(Shown::new("WindowAgg"), &[("Outer", input)])
+            }
+        }
+    }
+
+    /// A condition is a property of the operator below, if that can have one.
+    fn filter(&mut self, input: &'p Node, predicate: &'p Expr) -> Shown {
+        let own = self.own_of(input);
+        let condition = match input {
+            Node::Aggregate { .. } => self.having(predicate),
+            _ => self.expr(predicate, own),
+        };
+        let pending = std::mem::take(&mut self.pending);
+        let mut shown = self.node(input);
+        let has_one =
+            shown.details.iter().any(|detail| detail.fields.iter().any(|(key, _)| *key == "Filter"));
+        if !shown.filters || has_one {
+            shown = Shown::new("Result").filtering().over("Outer", shown);
+        }
+        let once = shown.kind == "Result" && shown.children.is_empty();
+        shown.details.push(Detail::text(if once { "One-Time Filter" } else { "Filter" }, condition));
+        self.pending.splice(0..0, pending);
+        self.take_subplans(&mut shown);
+        shown
+    }
+
+    /// The relation that an operator reads itself.
+    fn own_of(&self, node: &'p Node) -> Own {
+        match node {
+            Node::Scan(scan) => self.names.scan(scan.number),
+            Node::Virtual { slots, .. }
+            | Node::Function { slots, .. }
+            | Node::CteScan { slots, .. }
+            | Node::Values { slots, .. } => self.names.other(slots),
+            Node::Project { input, .. } | Node::With { input, .. } => self.own_of(input),
+            _ => None,
+        }
+    }
+
+    fn scan(&mut self, scan: &'p Scan) -> Shown {
+        let own = self.names.scan(scan.number);
+        let alias = own.map_or(scan.alias.clone(), |at| self.names.alias(at).to_owned());
+        let conditions = self.index_conditions(scan, own);
+        let backward = matches!(scan.access, Access::Range { order: Order::Backward, .. });
+        let whole = conditions.is_empty() && scan.index == IndexRef::Primary && !backward;
+        let desc = &scan.table.desc;
+        let names = (&desc.schema[..], &desc.name[..]);
+        let mut shown = if whole {
+            let mut shown = Shown::new("Seq Scan");
+            relation("Seq Scan on", names, &alias, self.verbose, &mut shown);
+            shown
+        } else {
+            let index = scan.table.index_name(scan.index);
+            let mut shown = Shown::new("Index Scan");
+            let direction = if backward { "Backward" } else { "Forward" };
+            shown.about = vec![("Scan Direction", text(direction)), ("Index Name", text(index))];
+            let words = if backward { "Index Scan Backward" } else { "Index Scan" };
+            let head = format!("{words} using {} on", quoted(index));
+            relation(&head, names, &alias, self.verbose, &mut shown);
+            shown
+        };
+        if !conditions.is_empty() {
+            shown.details.push(Detail::text("Index Cond", Self::all(conditions)));
+        }
+        self.condition("Filter", scan.filter.as_ref(), own, &mut shown);
+        self.finish(shown.filtering(), &[])
+    }
+
+    fn index_conditions(&mut self, scan: &'p Scan, own: Own) -> Vec<String> {
+        let columns = scan.table.index(scan.index);
+        let name = |at: usize| {
+            let column = columns.get(at).map_or("", |column| &scan.table.desc.columns[column.position].name);
+            quoted(column)
+        };
+        let mut conditions = Vec::new();
+        let (key, low, high) = match &scan.access {
+            Access::Point { key, .. } => (key, None, None),
+            Access::Range { key, low, high, .. } => (key, low.as_ref(), high.as_ref()),
+        };
+        for (at, value) in key.iter().enumerate() {
+            let name = self.qualified(own, &name(at));
+            conditions.push(match value {
+                KeyValue::One(expr) => compared(&name, Compare::Eq, &self.operand(expr, own)),
+                KeyValue::List(list) => format!("({name} = ANY ({}))", self.any_list(list, own)),
+                KeyValue::Array(expr) => format!("({name} = ANY ({}))", self.expr(expr, own)),
+            });
+        }
+        let name = self.qualified(own, &name(key.len()));
+        for (bound, inclusive, exclusive) in
+            [(low, Compare::Ge, Compare::Gt), (high, Compare::Le, Compare::Lt)]
+        {
+            if let Some(bound) = bound {
+                let op = if bound.inclusive { inclusive } else { exclusive };
+                conditions.push(compared(&name, op, &self.operand(&bound.value, own)));
+            }
+        }
+        conditions
+    }
+
+    /// The name of a column of the relation at hand.
+    fn qualified(&self, own: Own, name: &str) -> String {
+        match own {
+            Some(own) if self.verbose => format!("{}.{name}", quoted(self.names.alias(own))),
+            _ => name.to_owned(),
+        }
+    }
+
+    fn nested_loop(&mut self, join: &'p Loop) -> Shown {
+        let mut shown = Shown::new("Nested Loop").filtering();
+        if join.kind == JoinKind::Left {
+            shown.title = "Nested Loop Left Join".to_owned();
+        }
+        shown.about.push(("Join Type", text(if join.kind == JoinKind::Left { "Left" } else { "Inner" })));
+        self.condition("Join Filter", join.on.as_ref(), None, &mut shown);
+        self.finish(shown, &[("Outer", &join.outer), ("Inner", &join.inner)])
+    }
+
+    fn hash_join(&mut self, join: &'p Hash) -> Shown {
+        let (word, kind) = match (join.full, join.kind) {
+            (true, _) => (" Full", "Full"),
+            (_, JoinKind::Left) => (" Left", "Left"),
+            (_, JoinKind::Inner) => ("", "Inner"),
+        };
+        let mut shown = Shown::new("Hash Join").titled(format!("Hash{word} Join")).filtering();
+        shown.about.push(("Join Type", text(kind)));
+        let mut pairs = Vec::new();
+        for (outer, inner) in join.outer_keys.iter().zip(&join.inner_keys) {
+            let (outer, inner) = (self.operand(outer, None), self.operand(inner, None));
+            pairs.push(compared(&outer, Compare::Eq, &inner));
+        }
+        shown.details.push(Detail::text("Hash Cond", Self::all(pairs)));
+        self.condition("Join Filter", join.on.as_ref(), None, &mut shown);
+        let pending = std::mem::take(&mut self.pending);
+        let outer = self.node(&join.outer);
+        let inner = self.node(&join.inner);
+        let hash = Shown::new("Hash").over("Outer", inner);
+        let mut shown = shown.over("Outer", outer).over("Inner", hash);
+        self.pending.splice(0..0, pending);
+        self.take_subplans(&mut shown);
+        shown
+    }
+
+    fn cte(&mut self, cte: &'p Cte) -> Shown {
+        let first = self.query(&cte.node, &[]);
+        let Some(recursive) = &cte.recursive else { return first };
+        self.growing.push(cte.number);
+        let next = self.query(&recursive.node, &[]);
+        self.growing.pop();
+        Shown::new("Recursive Union").over("Outer", first).over("Inner", next)
+    }
+
+    fn modify(&mut self, modify: &'p Modify) -> Shown {
+        let (word, table, source, scan) = match modify {
+            Modify::Insert(insert) => ("Insert", &insert.table, &insert.source, None),
+            Modify::Update(update) => ("Update", &update.table, &update.source, Some(update.target)),
+            Modify::Delete(delete) => ("Delete", &delete.table, &delete.source, Some(delete.target)),
+        };
+        let desc = &table.desc;
+        let alias = scan.and_then(|scan| self.names.scan(scan)).map(|at| self.names.alias(at).to_owned());
+        let alias = alias.unwrap_or_else(|| desc.name.clone());
+        let mut shown = Shown::new("ModifyTable");
+        shown.manner.push(("Operation", text(word)));
+        relation(&format!("{word} on"), (&desc.schema, &desc.name), &alias, self.verbose, &mut shown);
+        let returning = match modify {
+            Modify::Insert(insert) => {
+                self.conflict(insert, &mut shown);
+                insert.values.iter().for_each(|expr| self.place(expr));
+                &insert.returning
+            }
+            Modify::Update(update) => {
+                update.set.iter().for_each(|(_, expr)| self.place(expr));
+                &update.returning
+            }
+            Modify::Delete(delete) => &delete.returning,
+        };
+        returning.iter().flatten().for_each(|expr| self.place(expr));
+        self.finish(shown, &[("Outer", source)])
+    }
+
+    /// ON CONFLICT.
+    fn conflict(&mut self, insert: &'p Insert, shown: &mut Shown) {
+        let Some(conflict) = &insert.conflict else { return };
+        let resolution = if conflict.update.is_some() { "UPDATE" } else { "NOTHING" };
+        shown.details.push(Detail::text("Conflict Resolution", resolution.to_owned()));
+        if let Some(index) = conflict.index {
+            let name = quoted(insert.table.index_name(index));
+            shown.details.push(Detail::list("Conflict Arbiter Indexes", vec![name]));
+        }
+        if let Some(update) = &conflict.update {
+            update.set.iter().for_each(|(_, expr)| self.place(expr));
+            self.condition("Conflict Filter", update.filter.as_ref(), None, shown);
+        }
+    }
+}
+
+/// The inputs of appends within appends.
+fn appended<'p>(node: &'p Node, out: &mut Vec<&'p Node>) {
+    match node {
+        Node::Append { inputs, .. } => inputs.iter().for_each(|(input, _)| appended(input, out)),
+        other => out.push(other),
+    }
+}
+
+fn hashed_groups(keys: Vec<String>) -> Shown {
+    let mut shown = Shown::new("Aggregate").titled("HashAggregate").filtering();
+    shown.manner = vec![("Strategy", text("Hashed")), ("Partial Mode", text("Simple"))];
+    shown.details.push(Detail::list("Group Key", keys));
+    shown
+}
+
+/// `Seq Scan on t a`.
+fn on(head: &str, name: &str, alias: &str) -> String {
+    if name == alias {
+        format!("{head} {}", quoted(name))
+    } else {
+        format!("{head} {} {}", quoted(name), quoted(alias))
+    }
+}
+
+/// Says what relation an operator is about.
+fn relation(head: &str, (schema, name): (&str, &str), alias: &str, verbose: bool, shown: &mut Shown) {
+    let head = if verbose { format!("{head} {}.", quoted(schema)) } else { format!("{head} ") };
+    let alias_shown = if name == alias { String::new() } else { format!(" {}", quoted(alias)) };
+    shown.title = format!("{head}{}{alias_shown}", quoted(name));
+    shown.about.push(("Relation Name", text(name)));
+    if verbose {
+        shown.about.push(("Schema", text(schema)));
+    }
+    shown.about.push(("Alias", text(alias)));
+}
