@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""ScaleDB beside PostgreSQL: pgbench and TPC-C in SQL, by turns, with the processor time of the servers.
+"""ScaleDB beside PostgreSQL: pgbench, TPC-C in SQL, contention and schema changes, by turns, with the processor time of
+the servers.
 
     cargo build --release -p scaledb-cli && python3 bench/postgres.py target/release/scaledb
 
@@ -25,6 +26,7 @@ import tempfile
 import threading
 import time
 
+PARTS = ["pgbench", "contention", "large", "tpcc"]
 TICK = os.sysconf("SC_CLK_TCK")
 # places in what `stat` returns: user and system time of a process, and of its children that have ended
 UTIME, STIME, CUTIME, CSTIME = range(10, 14)
@@ -50,6 +52,38 @@ PGBENCH = {
     "TPC-B, prepared": ["--protocol=prepared"],
     "TPC-B, simple": ["--protocol=simple"],
 }
+# one transaction each, run by clients that are in each other's way
+CONTENTION = {
+    "one row, plain UPDATE": "UPDATE hot SET n = n + 1 WHERE id = 1;\n",
+    "one row, SELECT FOR UPDATE, UPDATE": (
+        "BEGIN;\nSELECT n FROM hot WHERE id = 1 FOR UPDATE;\nUPDATE hot SET n = n + 1 WHERE id = 1;\nCOMMIT;\n"
+    ),
+    "job queue, SKIP LOCKED": (
+        "BEGIN;\n"
+        "SELECT id AS job FROM jobs ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED \\gset\n"
+        "DELETE FROM jobs WHERE id = :job;\n"
+        "COMMIT;\n"
+    ),
+}
+# made anew before each run
+CONTENDED = """
+DROP TABLE IF EXISTS hot, jobs;
+CREATE TABLE hot (id int PRIMARY KEY, n bigint NOT NULL);
+INSERT INTO hot VALUES (1, 0);
+CREATE TABLE jobs (id int PRIMARY KEY, payload text);
+INSERT INTO jobs SELECT g, 'job' FROM generate_series(1, 200000) g;
+"""
+# statements over a million rows, one after the other
+LARGE = {
+    "INSERT ... SELECT": "INSERT INTO large SELECT g, g % 1000, 'text ' || g FROM generate_series(1, 1000000) g",
+    "CREATE INDEX": "CREATE INDEX large_a ON large (a)",
+    "CREATE INDEX beside 4 writers": "CREATE INDEX large_b ON large (b)",
+    "ADD COLUMN with a default": "ALTER TABLE large ADD COLUMN c int NOT NULL DEFAULT 7",
+    "DROP COLUMN": "ALTER TABLE large DROP COLUMN c",
+    "UPDATE of all rows": "UPDATE large SET a = a + 1",
+    "DELETE of half": "DELETE FROM large WHERE id % 2 = 0",
+}
+WRITER = "\\set id random(1, 1000000)\nUPDATE large SET a = a + 1 WHERE id = :id;\n"
 
 
 class Server:
@@ -160,7 +194,8 @@ def pgbench(programs: pathlib.Path, server: Server, options: "list[str]", client
     where = ["-h", server.directory, "-p", str(server.port), "-U", "postgres"]
     # what pgbench does by itself before a run, done before the processor time is looked at
     tidy = ["-c", "VACUUM pgbench_branches", "-c", "VACUUM pgbench_tellers", "-c", "TRUNCATE pgbench_history"]
-    subprocess.run([programs / "psql", "-q", *where, *tidy, "postgres"], capture_output=True, check=True)
+    if "-f" not in options:
+        subprocess.run([programs / "psql", "-q", *where, *tidy, "postgres"], capture_output=True, check=True)
     command = [programs / "pgbench", *where, "--no-vacuum"]
     command += ["-c", str(clients), "-j", str(threads), "-T", str(seconds), "--max-tries=1000"]
     before = server.settled()
@@ -178,6 +213,48 @@ def pgbench(programs: pathlib.Path, server: Server, options: "list[str]", client
     # attempts that were run again
     failed = int(number(r"total number of retries: (\d+)"))
     return Measured(rate, transactions, failed, cpu)
+
+
+def psql(programs: pathlib.Path, server: Server, *statements: str) -> float:
+    """Runs statements; the seconds that they took."""
+    command = [programs / "psql", "-q", "-v", "ON_ERROR_STOP=1", "-h", server.directory, "-p", str(server.port)]
+    command += ["-U", "postgres", "postgres"]
+    for statement in statements:
+        command += ["-c", statement]
+    since = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{server.name} refuses {statements[-1]!r}:\n{done.stderr}")
+    return time.monotonic() - since
+
+
+def contention(programs: pathlib.Path, server: Server, script: pathlib.Path, clients: int, seconds: int) -> Measured:
+    psql(programs, server, *[statement for statement in CONTENDED.split(";") if statement.strip()])
+    return pgbench(programs, server, ["--protocol=prepared", "-f", str(script)], clients, seconds)
+
+
+def large(programs: pathlib.Path, server: Server, root: pathlib.Path) -> "dict[str, float]":
+    """The seconds of each statement."""
+    took = {}
+    psql(programs, server, "DROP TABLE IF EXISTS large", "CREATE TABLE large (id int PRIMARY KEY, a int, b text)")
+    script = root / "writer.sql"
+    script.write_text(WRITER)
+    for name, statement in LARGE.items():
+        writers = None
+        if "writers" in name:
+            command = [programs / "pgbench", "-n", "-c", "4", "-j", "1", "-T", "600", "--max-tries=0", "-f", script]
+            command += ["-h", server.directory, "-p", str(server.port), "-U", "postgres", "postgres"]
+            writers = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(1)
+        took[name] = psql(programs, server, statement)
+        if writers:
+            running = writers.poll() is None
+            writers.terminate()
+            writers.wait()
+            if not running:
+                sys.exit(f"the writers beside {name!r} on {server.name} have failed")
+    psql(programs, server, "DROP TABLE large")
+    return took
 
 
 def tpcc(binary: str, server: Server, database: str, clients: int, seconds: int) -> Measured:
@@ -242,6 +319,26 @@ def measure(arguments: argparse.Namespace, programs: pathlib.Path, root: pathlib
                             found = pgbench(programs, server, options, clients, arguments.seconds)
                             of[server.name].append(found)
                     line(workload, clients, of)
+        if "contention" in arguments.only:
+            for workload, text in CONTENTION.items():
+                script = root / "contention.sql"
+                script.write_text(text)
+                for clients in [6, 32]:
+                    of = {ours.name: [], theirs.name: []}
+                    for _ in range(arguments.rounds):
+                        for server in (ours, theirs):
+                            found = contention(programs, server, script, clients, arguments.seconds)
+                            of[server.name].append(found)
+                    line(workload, clients, of)
+        if "large" in arguments.only:
+            rounds = {ours.name: [], theirs.name: []}
+            for _ in range(arguments.rounds):
+                for server in (ours, theirs):
+                    rounds[server.name].append(large(programs, server, root))
+            print("\n| a million rows | ScaleDB s | PostgreSQL s |\n|---|---|---|")
+            for name in LARGE:
+                cells = [statistics.median(took[name] for took in rounds[server.name]) for server in (ours, theirs)]
+                print(f"| {name} | {cells[0]:.2f} | {cells[1]:.2f} |", flush=True)
         ours.stop()
         if "tpcc" in arguments.only:
             of = {ours.name: [], theirs.name: []}
@@ -269,7 +366,7 @@ def main() -> None:
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32], help="of pgbench")
     parser.add_argument("--scale", type=int, default=32, help="of pgbench")
     parser.add_argument("--workloads", choices=list(PGBENCH), nargs="+", default=list(PGBENCH), help="of pgbench")
-    parser.add_argument("--only", choices=["pgbench", "tpcc"], nargs="+", default=["pgbench", "tpcc"])
+    parser.add_argument("--only", choices=PARTS, nargs="+", default=PARTS)
     parser.add_argument("--programs", help="the directory of PostgreSQL's programs")
     parser.add_argument("--directory", default="/dev/shm", help="where the servers' directories are made")
     parser.add_argument("--port", type=int, default=54310, help="the first of two")
