@@ -3,6 +3,7 @@
 //! Operators push: each calls the next one with the frame filled, and stops when that says so.
 
 pub(crate) mod apart;
+mod apart_join;
 pub(crate) mod codec;
 pub(crate) mod distinct;
 pub(crate) mod eval;

@@ -3,6 +3,7 @@
 use super::spill::{Sortable, Sorter};
 use super::{Exec, Flow, Next, row_weight};
 use crate::plan::{Node, SetKind, Slot, SortKey};
+use crate::session::context::Context;
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
 use std::cmp::Ordering;
@@ -27,9 +28,104 @@ pub(crate) fn order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
     Ordering::Equal
 }
 
+/// Rows on their way to an order. What does not fit its memory goes to temporary files, if there are such.
+pub(super) struct Sorting<'k, 'a> {
+    keys: &'k [SortKey],
+    /// Values that are carried.
+    carried: usize,
+    /// Rows that are wanted.
+    limit: usize,
+    rows: Vec<Sortable>,
+    /// Bytes that were taken for them.
+    weight: usize,
+    external: Option<Sorter<'k, 'a>>,
+}
+
+impl<'k, 'a> Sorting<'k, 'a> {
+    /// Of rows by these keys, each with so many values; `limit` of them are wanted.
+    pub(super) fn new(keys: &'k [SortKey], carried: usize, limit: usize) -> Self {
+        Self { keys, carried, limit, rows: Vec::new(), weight: 0, external: None }
+    }
+
+    /// Takes a row in.
+    #[inline]
+    pub(super) fn push<W>(
+        &mut self,
+        exec: &mut Exec<'a, W>,
+        key: Vec<Value>,
+        row: Box<[Value]>,
+    ) -> Result<()> {
+        let bytes = row_weight(&key) + row_weight(&row);
+        if !exec.memory.take_or_spill(bytes, self.weight)? {
+            self.write(exec.context)?;
+            exec.memory.give(std::mem::take(&mut self.weight));
+            exec.memory.take_or_spill(bytes, 0)?;
+        }
+        self.weight += bytes;
+        self.rows.push((key.into(), row));
+        let (keys, limit) = (self.keys, self.limit);
+        if limit < usize::MAX / 2 && self.rows.len() > limit * 2 + 64 {
+            self.rows.sort_by(|a, b| order(keys, &a.0, &b.0));
+            for (key, row) in self.rows.drain(limit..) {
+                let bytes = row_weight(&key) + row_weight(&row);
+                exec.memory.give(bytes);
+                self.weight -= bytes;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sorts rows that have found no room, and writes them to a file.
+    #[cold]
+    fn write(&mut self, context: &'a Context<'a>) -> Result<()> {
+        let keys = self.keys;
+        self.rows.sort_by(|a, b| order(keys, &a.0, &b.0));
+        self.rows.truncate(self.limit);
+        let sorter = match &mut self.external {
+            Some(sorter) => sorter,
+            None => self.external.insert(Sorter::new(context, keys, keys.len() + self.carried)?),
+        };
+        sorter.add_run(&self.rows)?;
+        self.rows.clear();
+        Ok(())
+    }
+
+    /// Calls `next` with the rows in order, their values in slots.
+    pub(super) fn finish<W: Worker>(
+        mut self,
+        exec: &mut Exec<'a, W>,
+        slots: &[Slot],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        if self.external.is_some() {
+            self.write(exec.context)?;
+            exec.memory.give(self.weight);
+            drop(self.rows);
+            return match self.external {
+                Some(external) => exec.merged(external, self.keys.len(), slots, next),
+                None => Ok(Flow::Continue(())),
+            };
+        }
+        let keys = self.keys;
+        self.rows.sort_by(|a, b| order(keys, &a.0, &b.0));
+        let mut flow = Flow::Continue(());
+        for (_, row) in self.rows {
+            exec.tick()?;
+            for (&slot, value) in slots.iter().zip(row) {
+                exec.frame[slot] = value;
+            }
+            flow = next(exec)?;
+            if flow.is_break() {
+                break;
+            }
+        }
+        exec.memory.give(self.weight);
+        Ok(flow)
+    }
+}
+
 impl<'a, W: Worker> Exec<'a, W> {
-    /// Sorts the rows of an input; with a limit, keeps no more of them than about twice that. What does not fit its
-    /// memory goes to temporary files, if there are such.
+    /// Sorts the rows of an input; with a limit, keeps no more of them than about twice that.
     pub(super) fn sort(
         &mut self,
         input: &Node,
@@ -38,78 +134,17 @@ impl<'a, W: Worker> Exec<'a, W> {
         limit: Option<usize>,
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
-        let mut rows: Vec<Sortable> = Vec::new();
-        let limit = limit.unwrap_or(usize::MAX);
-        let mut weight = 0usize;
-        let mut external: Option<Sorter<'_, 'a>> = None;
+        let mut sorting = Sorting::new(keys, carry.len(), limit.unwrap_or(usize::MAX));
         let _ = self.run(input, &mut |exec| {
             let mut key = Vec::with_capacity(keys.len());
             for part in keys {
                 key.push(exec.eval(&part.expr)?);
             }
             let row = exec.copy(carry);
-            let bytes = row_weight(&key) + row_weight(&row);
-            if !exec.memory.take_or_spill(bytes, weight)? {
-                exec.sort_out(keys, carry, limit, &mut rows, &mut external)?;
-                exec.memory.give(std::mem::take(&mut weight));
-                exec.memory.take_or_spill(bytes, 0)?;
-            }
-            weight += bytes;
-            rows.push((key.into(), row));
-            if limit < usize::MAX / 2 && rows.len() > limit * 2 + 64 {
-                rows.sort_by(|a, b| order(keys, &a.0, &b.0));
-                for (key, row) in rows.drain(limit..) {
-                    let bytes = row_weight(&key) + row_weight(&row);
-                    exec.memory.give(bytes);
-                    weight -= bytes;
-                }
-            }
+            sorting.push(exec, key, row)?;
             Ok(Flow::Continue(()))
         })?;
-        if external.is_some() {
-            self.sort_out(keys, carry, limit, &mut rows, &mut external)?;
-            self.memory.give(weight);
-            drop(rows);
-            return match external {
-                Some(external) => self.merged(external, keys.len(), carry, next),
-                None => Ok(Flow::Continue(())),
-            };
-        }
-        rows.sort_by(|a, b| order(keys, &a.0, &b.0));
-        let mut flow = Flow::Continue(());
-        for (_, row) in rows {
-            self.tick()?;
-            for (&slot, value) in carry.iter().zip(row) {
-                self.frame[slot] = value;
-            }
-            flow = next(self)?;
-            if flow.is_break() {
-                break;
-            }
-        }
-        self.memory.give(weight);
-        Ok(flow)
-    }
-
-    /// Sorts rows that have found no room, and writes them to a file.
-    #[cold]
-    fn sort_out<'k>(
-        &mut self,
-        keys: &'k [SortKey],
-        carry: &[Slot],
-        limit: usize,
-        rows: &mut Vec<Sortable>,
-        external: &mut Option<Sorter<'k, 'a>>,
-    ) -> Result<()> {
-        rows.sort_by(|a, b| order(keys, &a.0, &b.0));
-        rows.truncate(limit);
-        let sorter = match external {
-            Some(sorter) => sorter,
-            None => external.insert(Sorter::new(self.context, keys, keys.len() + carry.len())?),
-        };
-        sorter.add_run(rows)?;
-        rows.clear();
-        Ok(())
+        sorting.finish(self, carry, next)
     }
 
     /// Calls `next` with rows that lie in a file, in order.

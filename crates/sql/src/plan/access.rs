@@ -308,6 +308,8 @@ impl<'p, 'b> Planner<'p, 'b> {
                     on: Expr::all(rest),
                     inner_slots,
                     outer_slots,
+                    ordered: false,
+                    target: self.wish.target,
                 }))
             }
         }
@@ -473,6 +475,8 @@ impl<'p, 'b> Planner<'p, 'b> {
             inner = Node::Filter { input: Box::new(inner), predicate };
         }
         let (outer_keys, inner_keys, rest) = self.equalities(rest, bound, &alone_bound);
+        let mut outer_slots: Vec<Slot> = bound.iter().copied().collect();
+        outer_slots.sort_unstable();
         bound.extend(&inner_slots);
         if outer_keys.is_empty() && inner.is_kept() {
             return Node::Loop(Box::new(Loop { outer, inner, kind, on: Expr::all(rest), inner_slots }));
@@ -493,7 +497,9 @@ impl<'p, 'b> Planner<'p, 'b> {
             inner_keys,
             on: Expr::all(rest),
             inner_slots,
-            outer_slots: Vec::new(),
+            outer_slots,
+            ordered: self.ordered,
+            target: self.wish.target,
         }))
     }
 

@@ -254,6 +254,10 @@ pub(crate) struct Hash {
     pub(crate) on: Option<Expr>,
     pub(crate) inner_slots: Vec<Slot>,
     pub(crate) outer_slots: Vec<Slot>,
+    /// Whether somebody relies on the order of the outer rows.
+    pub(crate) ordered: bool,
+    /// The scan whose rows are written by the statement, if it is one of `outer`.
+    pub(crate) target: Option<usize>,
 }
 
 /// A key of a sort.

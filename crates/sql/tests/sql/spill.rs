@@ -228,6 +228,71 @@ fn distinct_rows_are_as_in_memory<E: Engine>(db: Database<E>) {
     );
 }
 
+fn joins_are_as_in_memory<E: Engine>(db: Database<E>) {
+    same_as_in_memory(
+        db,
+        &[
+            "select x.id, y.* from t x join t y on x.a = y.a order by x.id, y.id",
+            "select x.*, y.id, y.b from t x left join t y on x.a = y.a and x.b < y.b order by x.id, y.id",
+            "select x.id, x.h, y.id, y.g from t x full join t y on x.a = y.a + 500 and x.b = y.b order by x.id, y.id",
+            "select x.id, y.id from t x full join t y on x.c = y.c and x.k = y.k and x.j order by x.id, y.id",
+            // nothing matches, and most have no key
+            "select x.id, y.id, y.b from t x full join t y on x.a = -y.a - 1 order by x.id, y.id",
+            "select x.id, y.id, y.b from t x full join t y on nullif(x.j, true) = nullif(y.j, true) and x.id = y.id
+               order by x.id, y.id",
+            // few keys, so that to divide rows does not help
+            "select x.id, y.id, y.h from (select * from t where id <= 30) x left join t y on x.id % 2 = y.id % 2 and x.id < y.a - 800
+               order by x.id, y.id",
+            "select x.id, y.id, y.h from (select * from t where id <= 30) x full join t y on x.id - x.id = y.id - y.id and x.id + 950 < y.a
+               order by x.id, y.id",
+            // the order is that of the index of x
+            "select x.id, x.e, y.a, y.c is null and y.a = 1 from t x left join t y on x.a = y.a order by x.id desc",
+            "select x.id, z.a from t x join t y on x.a = y.a left join t z on y.a = z.a and x.d > 50 order by x.id limit 1000",
+            "select x.id, y.id, z.id from t x left join t y on x.k = y.k and y.id > x.id full join t z on z.a = y.a and z.j
+               order by x.id, y.id, z.id",
+            "select (select count(*) from t y join t z on y.a = z.a and y.b > z.b where y.id > x.id) from t x where x.id % 900 = 7",
+            "select x.id from t x where exists (select from t y full join t z on y.a = z.a + 1 where y.id is null and z.id = x.id)
+               order by 1",
+        ],
+    );
+}
+
+/// Statements that write what a join finds.
+fn joins_that_write_are_as_in_memory<E: Engine>(db: Database<E>) {
+    small(&db);
+    let large = acc();
+    let (s, l) = (&mut small_session(&db), &mut session(&large));
+    ok(l, ROWS);
+    for sql in [
+        "update t set b = u.b || 'u', d = u.id from (select a, min(b) b, min(id) id from t group by a) u
+           where t.a = u.a and t.id % 20 = 3",
+        "update t set a = -t.a from (select id, k, h, g, b from t offset 0) u where t.k = u.k and t.id % 30 = 4",
+        "delete from t using (select * from t offset 0) u where t.a = u.a and u.id <> t.id and t.id % 25 = 6",
+        "update t set j = not t.j from (select * from t x offset 0) u full join (select a + 1 z, b y from t offset 0) v on u.a = v.z
+           where t.id = u.id and v.z is null",
+    ] {
+        let before = counter(s, "temporary files");
+        let tags = ok(s, sql).tags;
+        assert!(counter(s, "temporary files") > before, "{sql}");
+        assert_eq!(tags, ok(l, sql).tags, "{sql}");
+        let rows = "select * from t order by id";
+        assert!(ok(s, rows).rows == ok(l, rows).rows, "{sql}");
+    }
+    // rows are locked by the names that went through the files
+    let sql = "select x.id from t x left join (select * from t offset 0) y on x.a = y.a and x.id = y.id where x.id % 100 = 1
+        order by x.id for update of x";
+    ok(s, "begin");
+    let before = counter(s, "temporary files");
+    let ids = ok(s, sql).rows;
+    assert!(counter(s, "temporary files") > before);
+    assert!(ids == ok(l, sql).rows);
+    let other = &mut small_session(&db);
+    assert_eq!(code(other, "select id from t where id = 101 for update nowait"), "55P03");
+    let free = "select count(*) from (select id from t where id <= 200 for update skip locked) x";
+    assert_eq!(text(other, free), text(l, "select count(*) - 2 from t where id <= 200"));
+    ok(s, "commit");
+}
+
 fn many_runs_are_merged_in_passes<E: Engine>(db: Database<E>) {
     small(&db);
     let s = &mut small_session(&db);
@@ -253,6 +318,7 @@ fn failures_are_clean<E: Engine>(db: Database<E>) {
         "select * from t order by a, id",
         "select distinct * from t",
         "select id, count(b), count(distinct c), sum(d) from t group by id",
+        "select x.id, y.* from t x full join t y on x.a = y.a",
     ] {
         fails_cleanly(s, &faults, sql);
     }
@@ -334,6 +400,16 @@ fn a_statement_is_cancelled_while_it_writes<E: Engine>(db: Database<E>) {
     assert_eq!(code(s, "select * from generate_series(1, 1000000000) g order by g desc"), "57014");
     assert!(counter(s, "temporary files") > before);
     assert_eq!(counter(s, "bytes in temporary files now"), 0);
+    // nobody else looks while a join finds nothing
+    for sql in [
+        "select count(*) from t x full join generate_series(1, 1000000000) n on x.id = n",
+        "select count(*) from generate_series(1, 1000000000) n left join t x on x.a = n % 1000 + 1",
+    ] {
+        let before = counter(s, "temporary files");
+        assert_eq!(code(s, sql), "57014");
+        assert!(counter(s, "temporary files") > before, "{sql}");
+        assert_eq!(counter(s, "bytes in temporary files now"), 0);
+    }
     assert_eq!(db.query_memory(), 0);
 }
 
@@ -341,6 +417,8 @@ on_each_engine!(
     sorts_are_as_in_memory,
     groups_are_as_in_memory,
     distinct_rows_are_as_in_memory,
+    joins_are_as_in_memory,
+    joins_that_write_are_as_in_memory,
     many_runs_are_merged_in_passes,
     failures_are_clean,
     limits_of_files_are_kept,

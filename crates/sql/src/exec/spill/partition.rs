@@ -56,6 +56,11 @@ impl Division {
         Self { state: self.state.clone(), depth: self.depth + 1 }
     }
 
+    /// Whether rows were divided as often as may be.
+    pub(crate) fn is_last(&self) -> bool {
+        self.depth == MAX_DEPTH
+    }
+
     fn part(&self, key: &[Value], of: usize) -> usize {
         let mut hasher = self.state.build_hasher();
         self.depth.hash(&mut hasher);
@@ -75,11 +80,26 @@ impl<'a> Partitions<'a> {
         division: &Division,
         width: usize,
     ) -> Result<Self> {
-        if division.depth == MAX_DEPTH {
+        if division.is_last() {
             let what = "too many rows with equal keys do not fit the memory of the statement";
             return Err(SqlError::new(SqlState::OUT_OF_MEMORY, what).hint("Raise max_query_memory."));
         }
         let count = (memory.share() / BUFFER).clamp(4, MAX_PARTS);
+        Self::with_parts(context, memory, division, width, count)
+    }
+
+    /// Of rows with so many values, in as many parts as others have: rows with equal keys are then in parts of the same
+    /// number.
+    ///
+    /// # Errors
+    /// As of `new`, but for the depth.
+    pub(crate) fn with_parts(
+        context: &'a Context<'a>,
+        memory: &mut Memory<'_>,
+        division: &Division,
+        width: usize,
+        count: usize,
+    ) -> Result<Self> {
         let taken = count * BUFFER;
         memory.take_share(taken)?;
         let file = context.temporary.file()?;
@@ -96,7 +116,29 @@ impl<'a> Partitions<'a> {
         key: &[Value],
         values: impl IntoIterator<Item = &'v Value>,
     ) -> Result<()> {
-        let number = self.division.part(key, self.parts.len());
+        let number = self.part(key);
+        self.push_to(number, values)
+    }
+
+    /// How its rows are divided.
+    pub(crate) fn division(&self) -> &Division {
+        &self.division
+    }
+
+    /// The number of the part that a key belongs to.
+    pub(crate) fn part(&self, key: &[Value]) -> usize {
+        self.division.part(key, self.parts.len())
+    }
+
+    /// Writes a row to a part.
+    ///
+    /// # Errors
+    /// As of `push`.
+    pub(crate) fn push_to<'v>(
+        &mut self,
+        number: usize,
+        values: impl IntoIterator<Item = &'v Value>,
+    ) -> Result<()> {
         let part = &mut self.parts[number];
         put_row(values, &mut part.buffer)?;
         if part.buffer.len() >= BUFFER { part.flush(&mut self.file) } else { Ok(()) }
@@ -106,7 +148,20 @@ impl<'a> Partitions<'a> {
     ///
     /// # Errors
     /// The file's.
-    pub(crate) fn finish(mut self, memory: &mut Memory<'_>) -> Result<Vec<Rows<'a>>> {
+    pub(crate) fn finish(self, memory: &mut Memory<'_>) -> Result<Vec<Rows<'a>>> {
+        Ok(self.finish_all(memory)?.into_iter().flatten().collect())
+    }
+
+    /// The rows are not wanted.
+    pub(crate) fn abandon(self, memory: &mut Memory<'_>) {
+        memory.give(self.taken);
+    }
+
+    /// All parts, those without rows included.
+    ///
+    /// # Errors
+    /// The file's.
+    pub(crate) fn finish_all(mut self, memory: &mut Memory<'_>) -> Result<Vec<Option<Rows<'a>>>> {
         for part in &mut self.parts {
             if !part.buffer.is_empty() {
                 part.flush(&mut self.file)?;
@@ -115,12 +170,12 @@ impl<'a> Partitions<'a> {
         memory.give(self.taken);
         let Self { file, parts, division, width, .. } = self;
         let (file, division) = (Rc::new(file), division.deeper());
-        let parts = parts.into_iter().filter(|part| !part.pieces.is_empty());
-        let rows = parts.map(|part| Rows {
+        let rows = |part: Part| Rows {
             reader: Reader::new(file.clone(), 0..0, width),
             pieces: part.pieces.into_iter(),
             division: division.clone(),
-        });
+        };
+        let rows = parts.into_iter().map(|part| (!part.pieces.is_empty()).then(|| rows(part)));
         Ok(rows.collect())
     }
 }
@@ -145,6 +200,11 @@ pub(crate) struct Rows<'a> {
 }
 
 impl Rows<'_> {
+    /// The same rows, to be read several times: before any of them is read.
+    pub(crate) fn again(&self) -> Self {
+        Self { reader: self.reader.again(), pieces: self.pieces.clone(), division: self.division.clone() }
+    }
+
     /// The next row.
     ///
     /// # Errors

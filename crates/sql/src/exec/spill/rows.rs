@@ -98,6 +98,11 @@ impl<'a> Reader<'a> {
         Self { file, rest: run, buffer: Vec::new(), at: 0, width }
     }
 
+    /// The same run, before anything of it is read.
+    pub(crate) fn again(&self) -> Self {
+        Self::new(self.file.clone(), self.rest.clone(), self.width)
+    }
+
     /// Goes on with another run. This one was read.
     pub(crate) fn go_to(&mut self, run: Range<u64>) {
         self.rest = run;
