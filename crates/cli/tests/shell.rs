@@ -250,3 +250,14 @@ fn a_server_answers_as_the_database_in_process_does() {
     assert!(killed.success());
     server.wait().unwrap();
 }
+
+#[test]
+fn a_directory_has_room_for_rows_that_do_not_fit_the_memory() {
+    let directory = std::env::temp_dir().join(format!("scaledb-shell-temporary-{}", std::process::id()));
+    std::fs::remove_dir_all(&directory).ok();
+    let script = "select value >= 0 from scaledb_counters where name = 'temporary files';\n";
+    let printed = prints(&["-q", "-t", "-A", directory.to_str().unwrap()], script);
+    assert_eq!(printed, "t\n");
+    assert_eq!(std::fs::read_dir(directory.join("temporary")).unwrap().count(), 0);
+    std::fs::remove_dir_all(&directory).unwrap();
+}

@@ -1,7 +1,7 @@
 //! The database.
 
 use crate::builder::Definition;
-use crate::options::{CommitMode, FromOptions, Options};
+use crate::options::{CommitMode, ForSql, FromOptions, Options};
 use crate::pool::Pool;
 use crate::session::{Core, Session};
 use crate::table::{Table, Token};
@@ -46,6 +46,9 @@ pub(crate) struct Inner<E: Engine> {
     engine: std::sync::Arc<E>,
     token: Token,
     mode: CommitMode,
+    /// What SQL is opened with.
+    #[cfg(feature = "sql")]
+    for_sql: ForSql,
     tables: Mutex<HashMap<String, Table>>,
 }
 
@@ -124,18 +127,18 @@ impl<E: FromOptions> Database<E> {
     /// [`Error::OutOfMemory`]; [`Error::Directory`]: it cannot be read or written, is damaged, in use, or another
     /// engine's.
     pub fn with_options(options: Options) -> Result<Self> {
-        let mode = options.mode();
-        Ok(Self::with_engine_and_mode(E::from_options(options)?, mode))
+        let for_sql = options.for_sql();
+        Ok(Self::with_all(E::from_options(options)?, for_sql))
     }
 }
 
 impl<E: Engine> Database<E> {
     /// A database on an engine of one's own.
     pub fn with_engine(engine: E) -> Self {
-        Self::with_engine_and_mode(engine, CommitMode::default())
+        Self::with_all(engine, ForSql::default())
     }
 
-    fn with_engine_and_mode(engine: E, mode: CommitMode) -> Self {
+    fn with_all(engine: E, for_sql: ForSql) -> Self {
         let tables = Mutex::new(HashMap::new());
         let inner = Inner {
             pool: Pool::new(),
@@ -143,7 +146,9 @@ impl<E: Engine> Database<E> {
             sql: Mutex::new(None),
             engine: std::sync::Arc::new(engine),
             token: Token::new(),
-            mode,
+            mode: for_sql.mode,
+            #[cfg(feature = "sql")]
+            for_sql,
             tables,
         };
         Self { inner: Arc::new(inner) }
@@ -282,7 +287,7 @@ impl<E: Engine> Database<E> {
         if let Some(sql) = &*sql {
             return Ok(sql.clone());
         }
-        let open = || crate::sql::Inner::open(self.inner.engine.clone(), self.inner.mode);
+        let open = || crate::sql::Inner::open(self.inner.engine.clone(), &self.inner.for_sql);
         let mut opened = open();
         while matches!(&opened, Err(error) if error.kind() == crate::sql::Kind::TooManySessions)
             && self.inner.pool.take_any().is_some()

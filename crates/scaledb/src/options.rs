@@ -5,7 +5,7 @@ use scaledb_base::{Error, Result};
 use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
 use scaledb_log::disk::RealDisk;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,7 +33,22 @@ pub enum CommitMode {
 pub struct Options {
     config: Config,
     mode: CommitMode,
+    /// Where SQL puts rows that do not fit its memory.
+    temporary: Option<PathBuf>,
+    query_memory: Option<usize>,
 }
+
+/// What SQL is given.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(not(feature = "sql"), allow(dead_code))]
+pub(crate) struct ForSql {
+    pub(crate) mode: CommitMode,
+    pub(crate) temporary: Option<PathBuf>,
+    pub(crate) query_memory: Option<usize>,
+}
+
+/// Where temporary files are in the directory of a database.
+const TEMPORARY: &str = "temporary";
 
 impl Options {
     /// The default settings.
@@ -78,7 +93,18 @@ impl Options {
         let disk =
             RealDisk::open(path).map_err(|error| Error::Directory(format!("{}: {error}", path.display())))?;
         self.config.durability = Some(Durability::new(Arc::new(disk)));
+        self.temporary.get_or_insert_with(|| path.join(TEMPORARY));
         Ok(self)
+    }
+
+    /// Lets statements of SQL put rows that do not fit their memory into files of this directory, instead of failing with
+    /// 53200. It is created when SQL is opened first, and must be for nothing else: two databases have two. The files have
+    /// no names, and are gone with the statement. A database in a directory has `temporary` there unless it is told
+    /// otherwise; one in memory has none.
+    #[must_use]
+    pub fn temp_directory(mut self, path: impl AsRef<Path>) -> Self {
+        self.temporary = Some(path.as_ref().to_owned());
+        self
     }
 
     /// When commits return, unless one asks for another mode: durable by default. Means nothing without a
@@ -105,8 +131,17 @@ impl Options {
         self.durability(|durability| durability.progress = Some(tell))
     }
 
-    pub(crate) fn mode(&self) -> CommitMode {
-        self.mode
+    /// Bytes that all statements of SQL together may use for sorts, joins, groups and rows that they keep: by default an
+    /// eighth of what the machine, or the control group of the process, has, 4 GiB at most. One may use half of it for
+    /// rows; beyond, it writes files ([`Options::temp_directory`]) or fails with 53200.
+    #[must_use]
+    pub fn max_query_memory(mut self, bytes: usize) -> Self {
+        self.query_memory = Some(bytes);
+        self
+    }
+
+    pub(crate) fn for_sql(&self) -> ForSql {
+        ForSql { mode: self.mode, temporary: self.temporary.clone(), query_memory: self.query_memory }
     }
 }
 
@@ -145,6 +180,6 @@ impl FromOptions for Cicada {
 impl From<Config> for Options {
     /// All the settings of the engine.
     fn from(config: Config) -> Self {
-        Self { config, mode: CommitMode::default() }
+        Self { config, ..Self::default() }
     }
 }

@@ -37,6 +37,7 @@ on_both_engines! {
     statements_are_prepared_once_and_follow_their_tables
     pooled_sessions_do_not_inherit_settings
     a_directory_holds_what_sql_has_committed
+    rows_that_do_not_fit_lie_in_temporary_files
     what_is_awaited_runs_in_other_threads
     rows_are_pulled_one_by_one
 }
@@ -436,6 +437,44 @@ fn a_directory_holds_what_sql_has_committed<E: FromOptions>() {
 }
 
 /// A runtime, as small as can be.
+fn rows_that_do_not_fit_lie_in_temporary_files<E: FromOptions>() {
+    let directory = Directory::new(&format!("temporary-{}", std::any::type_name::<E>().replace(':', "")));
+    let sorted = "select count(*), sum(n) from (select n, repeat('x', 20) from generate_series(1, 20000) n order by -n offset 0) x";
+    let files = "select value from scaledb_counters where name = 'temporary files'";
+    let small = || Options::new().memory_budget(256 << 20).max_query_memory(1 << 20);
+    let run = |options: Options| {
+        let sql = Database::<E>::with_options(options).unwrap().sql().unwrap();
+        let mut session = sql.session().unwrap();
+        session.execute("set work_mem = '128kB'", ()).unwrap();
+        let result = session.query_one::<(i64, i64)>(sorted, ());
+        (result, session.query_one::<i64>(files, ()).unwrap_or(0))
+    };
+    let all = (20_000, 200_010_000);
+    // in memory there is no place for them, unless there is
+    let (result, _) = run(small());
+    assert_eq!(kind(result), Kind::OutOfMemory);
+    std::fs::create_dir(&directory.0).unwrap();
+    let elsewhere = directory.0.join("elsewhere");
+    let (result, files) = run(small().temp_directory(&elsewhere));
+    assert_eq!(result.unwrap(), all);
+    assert!(files > 0);
+    assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+    // in a directory, also when it is opened again, with what a process has left that was killed
+    let data = directory.0.join("data");
+    for _ in 0..2 {
+        let (result, files) = run(small().directory(&data).unwrap());
+        assert_eq!(result.unwrap(), all);
+        assert!(files > 0);
+        assert_eq!(std::fs::read_dir(data.join("temporary")).unwrap().count(), 0);
+        std::fs::write(data.join("temporary").join("rows-1-2-3"), "left behind").unwrap();
+    }
+    // a place that cannot be
+    let file = directory.0.join("file");
+    std::fs::write(&file, "").unwrap();
+    let sql = Database::<E>::with_options(small().temp_directory(file.join("x"))).unwrap().sql();
+    assert_eq!(kind(sql.map(drop)), Kind::Disk);
+}
+
 fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(std::thread::Thread);
     impl Wake for Unpark {

@@ -108,12 +108,6 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// An eighth of what the machine or its control group has: rows, indexes and transactions take up to eight tenths.
-fn default_query_memory() -> usize {
-    const GREATEST: u64 = 4 << 30;
-    scaledb_log::machine::memory().map_or(GREATEST, |bytes| (bytes / 8).min(GREATEST)) as usize
-}
-
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -126,7 +120,7 @@ impl Default for Config {
             max_connections: 1_000,
             max_unauthenticated: 200,
             max_message_bytes: 64 << 20,
-            max_query_memory: default_query_memory(),
+            max_query_memory: scaledb_sql::default_query_memory(),
             temp_directory: None,
             max_temp_bytes: 16 << 30,
             authentication_timeout: Duration::from_secs(60),

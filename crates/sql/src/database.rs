@@ -143,7 +143,7 @@ impl<E: Engine> Database<E> {
     }
 
     /// Limits the memory of the statements of all sessions together: of sorts, groups and joins, of cursors, bound
-    /// values and prepared statements. 4 GiB, unless this is called.
+    /// values and prepared statements. [`default_query_memory`](crate::default_query_memory), unless this is called.
     pub fn set_max_query_memory(&self, bytes: usize) {
         self.shared.memory.set_limit(bytes);
     }

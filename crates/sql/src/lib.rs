@@ -43,6 +43,7 @@ pub use counts::{IndexNumbers, Latency, LatencyBucket, TableNumbers};
 pub use database::Database;
 pub use error::of_engine;
 pub use library::Pin;
+pub use memory::default_query_memory;
 pub use parse::lex;
 pub use session::{Cancel, Rows, Session};
 pub use supervisor::Supervisor;

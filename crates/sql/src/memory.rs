@@ -17,8 +17,12 @@ use std::sync::Arc;
 
 /// What a run takes from the budget at once.
 const STEP: usize = 256 << 10;
-/// What the statements of a database may use together, unless it is told otherwise.
-const DEFAULT: usize = 4 << 30;
+/// What the statements of a database may use together, unless it is told otherwise: an eighth of what the machine or its
+/// control group has, because rows, indexes and transactions take up to eight tenths; 4 GiB at most.
+pub fn default_query_memory() -> usize {
+    const GREATEST: u64 = 4 << 30;
+    scaledb_log::machine::memory().map_or(GREATEST, |bytes| (bytes / 8).min(GREATEST)) as usize
+}
 
 /// What the statements of a database may use together, and what they do.
 #[derive(Debug)]
@@ -29,7 +33,7 @@ pub(crate) struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { used: AtomicUsize::new(0), limit: AtomicUsize::new(DEFAULT) }
+        Self { used: AtomicUsize::new(0), limit: AtomicUsize::new(default_query_memory()) }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::connection::{Canceller, Column, Connection, CopyData, Failure, Receiver, Report, Transaction};
 use crate::Result;
 use scaledb_acc::{Acc, Durability};
-use scaledb_log::disk::RealDisk;
+use scaledb_log::disk::{RealDisk, Submission};
 use scaledb_sql::{CopyInfo, Database, RowSink, Session, Severity, Status, Step, Tag};
 use scaledb_sync::Arc;
 use scaledb_types::{Env, SqlError, SqlState, Type, Value};
@@ -34,6 +34,12 @@ impl Local {
             engine.durability = Some(Durability::new(Arc::new(disk)));
         }
         let database = Database::open(Acc::open(engine)?)?;
+        // rows that do not fit the memory of a statement lie where the server would put them
+        if let Some(directory) = directory.map(|directory| directory.join("temporary")) {
+            let wrong = |error| format!("{}: {error}", directory.display());
+            let disk = RealDisk::open_with(&directory, Submission::Cached).map_err(wrong)?;
+            database.set_temporary_files(Arc::new(disk), u64::MAX).map_err(wrong)?;
+        }
         let user = std::env::var("USER").ok().filter(|user| !user.is_empty());
         let user = user.unwrap_or_else(|| DATABASE.to_owned());
         let mut session = database.session(&user, DATABASE);

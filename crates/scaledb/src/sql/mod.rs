@@ -101,12 +101,15 @@ pub use value::{ColumnName, FromRow, FromValue, Params, Row, ToValue};
 
 use self::core::Core;
 use crate::Database;
-use crate::options::CommitMode;
+use crate::options::{CommitMode, ForSql};
 use scaledb_acc::Acc;
 use scaledb_base::TableId;
 use scaledb_engine::{Engine, TableDef, TableInfo};
+use scaledb_log::disk::{RealDisk, Submission};
 use scaledb_sync::lock::Mutex;
+use scaledb_types::{SqlError, SqlState};
 use std::ops::{ControlFlow, Deref, DerefMut};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The engine, as SQL and the library share it.
@@ -138,9 +141,28 @@ impl<E: Engine> Clone for Sql<E> {
 }
 
 impl<E: Engine> Inner<E> {
-    pub(crate) fn open(engine: Shared<E>, mode: CommitMode) -> Result<Self> {
+    pub(crate) fn open(engine: Shared<E>, options: &ForSql) -> Result<Self> {
         let database = scaledb_sql::Database::open(engine)?;
-        Ok(Self { idle: Mutex::new(Vec::new()), database, mode })
+        if let Some(bytes) = options.query_memory {
+            database.set_max_query_memory(bytes);
+        }
+        let opened = Self { idle: Mutex::new(Vec::new()), database, mode: options.mode };
+        if let Some(directory) = &options.temporary {
+            opened.set_temporary(directory)?;
+        }
+        Ok(opened)
+    }
+
+    /// Lets statements put rows that do not fit their memory into files there.
+    fn set_temporary(&self, directory: &Path) -> Result<()> {
+        let set = || {
+            let disk = RealDisk::open_with(directory, Submission::Cached)?;
+            self.database.set_temporary_files(Arc::new(disk), u64::MAX)
+        };
+        set().map_err(|error| {
+            let what = format!("temporary files in {}: {error}", directory.display());
+            Error::from(SqlError::new(SqlState::IO_ERROR, what))
+        })
     }
 
     pub(crate) fn create_table(&self, def: TableDef) -> crate::Result<Arc<TableInfo>> {
