@@ -275,16 +275,18 @@ impl<E: Engine> Session<E> {
             true => TxnKind::ReadOnly,
             false => TxnKind::ReadWrite,
         };
-        let shared = self.state.shared.clone();
         let mut worker = match self.worker.take() {
             Some(worker) => worker,
-            None => shared.workers.take(&self.place, &shared.engine)?,
+            None => self.state.shared.workers.take(&self.place, &self.state.shared.engine)?,
         };
         let begun = loop {
-            let version = shared.version();
+            let version = self.state.shared.version();
             if self.state.catalog.version != version {
-                self.state.use_catalog(shared.catalog());
+                let catalog = self.state.shared.catalog();
+                self.state.use_catalog(catalog);
             }
+            // borrowed: a count of its owners would be written by every transaction of every session
+            let shared = &self.state.shared;
             // first: a commit between the two is counted
             self.transaction.commits = shared.commits();
             let begun = worker.begin(kind);
@@ -391,11 +393,19 @@ impl<E: Engine> Session<E> {
         // the worker is given back before the wait: others can have it meanwhile
         self.finish();
         let durable = if synchronous { self.state.shared.engine.wait_durable(depends_on) } else { Ok(()) };
+        if !self.transaction.abandoned.is_empty() || !self.transaction.dropped.is_empty() {
+            self.empty_dropped();
+        }
+        durable.map_err(crate::error::not_durable)
+    }
+
+    /// Empties tables of the engine that nothing names after a commit.
+    #[cold]
+    fn empty_dropped(&mut self) {
         let abandoned = std::mem::take(&mut self.transaction.abandoned).into_iter().map(|table| table.info);
         for table in std::mem::take(&mut self.transaction.dropped).into_iter().chain(abandoned) {
             self.empty(table);
         }
-        durable.map_err(crate::error::not_durable)
     }
 
     /// The latest commit that the transaction depends on, itself included.
