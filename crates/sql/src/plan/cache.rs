@@ -57,6 +57,12 @@ impl Held {
     pub(crate) fn new(compiled: Arc<Compiled>) -> Self {
         Self(Arc::new(compiled))
     }
+
+    /// Whether both hold on to the same statement, in the same place.
+    #[inline]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl Deref for Held {

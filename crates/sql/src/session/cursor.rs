@@ -46,10 +46,32 @@ impl Portal {
         }
     }
 
-    /// The memory of its parameters.
-    pub(super) fn into_params(mut self) -> Vec<Value> {
-        self.params.clear();
-        self.params
+    /// Makes another portal of it, in its memory, whose parameters are still to come: of `compiled`, or of its own
+    /// statement.
+    pub(super) fn renew(&mut self, compiled: Option<Held>) {
+        let Self { compiled: own, params, rows, _reserved, at, done, hold, forward, number } = self;
+        if let Some(compiled) = compiled {
+            *own = compiled;
+        }
+        params.clear();
+        *rows = None;
+        *_reserved = None;
+        (*at, *done, *hold, *forward, *number) = (0, false, false, false, 0);
+    }
+
+    /// Its statement.
+    pub(super) fn compiled(&self) -> &Held {
+        &self.compiled
+    }
+
+    /// Its statement, and its parameters to be filled in.
+    pub(super) fn parts(&mut self) -> (&Held, &mut Vec<Value>) {
+        (&self.compiled, &mut self.params)
+    }
+
+    /// Its parameters take so much memory.
+    pub(super) fn hold_memory(&mut self, reserved: Option<Reservation>) {
+        self._reserved = reserved;
     }
 }
 
@@ -64,14 +86,14 @@ fn missing(name: &str) -> SqlError {
 
 impl<E: Engine> Session<E> {
     pub(super) fn portal(&self, name: &str) -> Option<&Portal> {
-        if name.is_empty() { self.unnamed.as_ref() } else { self.portals.get(name) }
+        if name.is_empty() { self.unnamed.as_deref() } else { self.portals.get(name).map(|portal| &**portal) }
     }
 
-    pub(super) fn take_portal(&mut self, name: &str) -> Option<Portal> {
+    pub(super) fn take_portal(&mut self, name: &str) -> Option<Box<Portal>> {
         if name.is_empty() { self.unnamed.take() } else { self.portals.remove(name) }
     }
 
-    pub(super) fn put_portal(&mut self, name: &str, mut portal: Portal) {
+    pub(super) fn put_portal(&mut self, name: &str, mut portal: Box<Portal>) {
         if portal.number == 0 && !portal.hold {
             self.last_portal += 1;
             portal.number = self.last_portal;
@@ -238,7 +260,7 @@ impl<E: Engine> Session<E> {
             number: self.last_portal,
             ..Portal::new(compiled.clone(), Vec::new(), Some(reserved))
         };
-        self.portals.insert(name, portal);
+        self.portals.insert(name, Box::new(portal));
         Ok(Tag::plain("DECLARE CURSOR"))
     }
 

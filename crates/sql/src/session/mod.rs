@@ -97,11 +97,12 @@ pub struct Session<E: Engine> {
     cache_version: u64,
     statements: HashMap<String, prepared::Statement, RandomState>,
     /// Those with names.
-    portals: HashMap<String, Portal>,
+    portals: HashMap<String, Box<Portal>>,
     /// The number of the portal that was made last.
     last_portal: u64,
     /// The portal without a name: the one that most statements run in.
-    unnamed: Option<Portal>,
+    /// Boxed: it moves several times in each statement, and its memory is used again for the next one.
+    unnamed: Option<Box<Portal>>,
     /// Statements of a simple query that wait for the end of a COPY.
     /// With each, the characters before it in its query.
     waiting: VecDeque<(String, u32)>,

@@ -372,15 +372,22 @@ impl<E: Engine> Session<E> {
 
     /// The statement, compiled for the catalog of today.
     pub(super) fn current(&mut self, name: &str) -> Result<Held> {
+        let held = self.current_unless(name, None)?;
+        held.ok_or_else(|| SqlError::internal("a statement that nobody holds"))
+    }
+
+    /// The statement, compiled for the catalog of today; `None` if it is the one that is `known`.
+    fn current_unless(&mut self, name: &str, known: Option<&Held>) -> Result<Option<Held>> {
         self.refresh();
         self.use_newest_catalog();
         let statement = self.statement(name)?;
         let same = statement.compiled.version == self.state.catalog.version && !self.transaction.changed;
         let same = same && !self.is_outdated(&statement.compiled);
         if same || !matches!(statement.compiled.action, Action::Plan(_)) {
-            return Ok(statement.compiled.clone());
+            let known = known.is_some_and(|known| known.is(&statement.compiled));
+            return Ok(if known { None } else { Some(statement.compiled.clone()) });
         }
-        self.compile_again(name)
+        self.compile_again(name).map(Some)
     }
 
     #[cold]
@@ -407,7 +414,68 @@ impl<E: Engine> Session<E> {
         formats: &[i16],
         values: &[Option<&[u8]>],
     ) -> Result<()> {
-        let compiled = self.current(statement)?;
+        // the unnamed portal's memory is used again, and its hold on the statement, if that is the same
+        let old = if portal.is_empty() { self.unnamed.take() } else { None };
+        let known = old.as_ref().map(|old| old.compiled());
+        let compiled = match self.admit_bind(portal, statement, known, formats, values) {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                if old.is_some() {
+                    self.unnamed = old;
+                }
+                return Err(error);
+            }
+        };
+        let mut bound = match (old, compiled) {
+            (Some(mut old), compiled) => {
+                old.renew(compiled);
+                old
+            }
+            (None, Some(compiled)) => Box::new(Portal::new(compiled, Vec::new(), None)),
+            (None, None) => return Err(SqlError::internal("a portal of no statement")),
+        };
+        let (compiled, params) = bound.parts();
+        for (number, (value, &ty)) in values.iter().zip(&compiled.params).enumerate() {
+            let format = match formats {
+                [] => 0,
+                [one] => *one,
+                many => many[number],
+            };
+            params.push(match (value, format) {
+                (None, _) => Value::Null,
+                (Some(bytes), 0) => {
+                    let text = scaledb_types::utf8(bytes)?;
+                    self.parse_parameter(text, ty)?
+                }
+                (Some(bytes), 1) => Value::from_binary(bytes, ty)?,
+                (Some(_), other) => {
+                    let what = format!("unsupported format code: {other}");
+                    return Err(SqlError::invalid_parameter(what));
+                }
+            });
+        }
+        // not what the client has sent: a message is bounded, and values may take more than their text
+        let weight = PORTAL + portal.len() + params.iter().map(weight).sum::<usize>();
+        if !portal.is_empty() || weight > SHORT {
+            bound.hold_memory(Some(Reservation::new(&self.state.shared.memory, weight)?));
+        }
+        self.put_portal(portal, bound);
+        Ok(())
+    }
+
+    /// Whether parameters may be bound to a statement. The statement; `None` if it is the one that is `known`.
+    #[inline]
+    fn admit_bind(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        known: Option<&Held>,
+        formats: &[i16],
+        values: &[Option<&[u8]>],
+    ) -> Result<Option<Held>> {
+        let held = self.current_unless(statement, known)?;
+        let compiled = held.as_ref().or(known);
+        let compiled = compiled.ok_or_else(|| SqlError::internal("a statement that nobody holds"))?;
         if self.transaction.is_failed() && !compiled.text.is_empty() && !ends_transaction(&compiled.text) {
             self.refuse_failed()?;
         }
@@ -432,37 +500,7 @@ impl<E: Engine> Session<E> {
             let what = format!("cursor \"{portal}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_CURSOR, what));
         }
-        // the unnamed portal's memory is used again
-        let old = if portal.is_empty() { self.unnamed.take() } else { None };
-        let mut params = old.map_or_else(Vec::new, Portal::into_params);
-        for (number, (value, &ty)) in values.iter().zip(&compiled.params).enumerate() {
-            let format = match formats {
-                [] => 0,
-                [one] => *one,
-                many => many[number],
-            };
-            params.push(match (value, format) {
-                (None, _) => Value::Null,
-                (Some(bytes), 0) => {
-                    let text = scaledb_types::utf8(bytes)?;
-                    self.parse_parameter(text, ty)?
-                }
-                (Some(bytes), 1) => Value::from_binary(bytes, ty)?,
-                (Some(_), other) => {
-                    let what = format!("unsupported format code: {other}");
-                    return Err(SqlError::invalid_parameter(what));
-                }
-            });
-        }
-        // not what the client has sent: a message is bounded, and values may take more than their text
-        let weight = PORTAL + portal.len() + params.iter().map(weight).sum::<usize>();
-        let reserved = if portal.is_empty() && weight <= SHORT {
-            None
-        } else {
-            Some(Reservation::new(&self.state.shared.memory, weight)?)
-        };
-        self.put_portal(portal, Portal::new(compiled, params, reserved));
-        Ok(())
+        Ok(held)
     }
 
     /// A parameter from its text; names of tables and types are looked up.

@@ -2,7 +2,7 @@
 
 use crate::common::{code, ok, session, text};
 use scaledb_engine::Engine;
-use scaledb_sql::{Database, Executed, Status};
+use scaledb_sql::{Database, Executed, Session, Status};
 use scaledb_types::Type;
 
 fn rows_are_written_read_changed_and_deleted<E: Engine>(db: Database<E>) {
@@ -83,6 +83,56 @@ fn prepared_statements_infer_their_parameters<E: Engine>(db: Database<E>) {
     s.sync().unwrap();
     assert_eq!(sink.rows, [[Some("ann".to_owned())]]);
     assert_eq!(s.status(), Status::Idle);
+}
+
+fn the_unnamed_portal_is_bound_again_and_again<E: Engine>(db: Database<E>) {
+    /// Binds and runs; at most `most` rows, all if that is zero.
+    fn answer<E: Engine>(s: &mut Session<E>, statement: &str, values: &[&str], most: u64) -> String {
+        let values: Vec<_> = values.iter().map(|value| Some(value.as_bytes())).collect();
+        let mut sink = crate::common::Rows::default();
+        let done =
+            s.bind("", statement, &[], &values).and_then(|()| s.execute("", most, most == 0, &mut sink));
+        s.sync().unwrap();
+        if let Err(error) = done {
+            return error.code().as_str().to_owned();
+        }
+        let row = |row: Vec<Option<String>>| row.into_iter().flatten().collect::<Vec<_>>().join("|");
+        sink.rows.into_iter().map(row).collect::<Vec<_>>().join(" ")
+    }
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, name text); insert into t values (1, 'one'), (2, 'two')");
+    s.parse("name", "select name from t where id = $1", &[]).unwrap();
+    s.parse("key", "select id, id * 10 from t where id = $1 and name <> $2", &[]).unwrap();
+    s.parse("there", "select 'yes' from t where id = $1", &[]).unwrap();
+    s.parse("all", "select id from t order by id", &[]).unwrap();
+    s.sync().unwrap();
+    for round in 0..3 {
+        assert_eq!(answer(s, "name", &["1"], 0), "one");
+        assert_eq!(answer(s, "name", &["2"], 0), "two");
+        assert_eq!(answer(s, "key", &["2", "one"], 0), "2|20");
+        assert_eq!(answer(s, "key", &["2", "two"], 0), "");
+        assert_eq!(answer(s, "there", &["2"], 0), "yes");
+        assert_eq!(answer(s, "there", &["3"], 0), "");
+        // its rows are not those of the next one
+        assert_eq!(answer(s, "all", &[], 1), "1");
+        assert_eq!(answer(s, "all", &[], 0), "1 2");
+        // values and statements that are none
+        assert_eq!(answer(s, "key", &["2", "one"], 0), "2|20");
+        assert_eq!(answer(s, "key", &["x", "one"], 0), "22P02");
+        assert_eq!(answer(s, "key", &["2"], 0), "08P01");
+        assert_eq!(answer(s, "none", &[], 0), "26000");
+        assert_eq!(answer(s, "key", &["1", "two"], 0), "1|10");
+        // compiled anew
+        ok(s, &format!("alter table t add column c{round} int default 7"));
+    }
+    // a refused Bind leaves the one before
+    ok(s, "begin");
+    let mut sink = crate::common::Rows::default();
+    s.bind("", "name", &[], &[Some(b"1")]).unwrap();
+    assert_eq!(s.bind("", "name", &[], &[]).unwrap_err().code().as_str(), "08P01");
+    assert_eq!(s.execute("", 0, false, &mut sink).unwrap_err().code().as_str(), "25P02");
+    s.sync().unwrap();
+    ok(s, "rollback");
 }
 
 fn a_portal_hands_its_rows_out_in_parts<E: Engine>(db: Database<E>) {
@@ -208,6 +258,7 @@ on_each_engine! {
     savepoints_bring_a_failed_block_back,
     statements_that_arrive_together_commit_together,
     prepared_statements_infer_their_parameters,
+    the_unnamed_portal_is_bound_again_and_again,
     a_portal_hands_its_rows_out_in_parts,
     statements_and_messages_move_the_same_portal,
     a_cursor_takes_parameters,
