@@ -64,7 +64,7 @@ fn same(a: &Value, b: &Value) -> bool {
 impl<'a, W: Worker> Exec<'a, W> {
     /// The rows that are kept under a number, if they still hold.
     pub(super) fn kept(&self, number: usize, depends: &Depends) -> Option<Rows> {
-        let kept = self.kept[number].as_ref()?;
+        let kept = self.aside.as_ref()?.kept[number].as_ref()?;
         let slots =
             depends.slots.iter().zip(&kept.slots).all(|(&slot, value)| same(&self.frame[slot], value));
         let rounds = depends.ctes.iter().zip(&kept.rounds).all(|(&cte, &round)| self.round(cte) == round);
@@ -73,7 +73,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Which evaluation of a WITH query its rows are of.
     fn round(&self, number: usize) -> u64 {
-        let Some(cte) = &self.ctes[number] else { return 0 };
+        let Some(cte) = self.aside.as_ref().and_then(|aside| aside.ctes[number].as_ref()) else { return 0 };
         let working = cte.growing.as_ref().and_then(|growing| growing.working.as_ref());
         working.map_or(cte.round, |(_, round)| *round)
     }
@@ -86,15 +86,16 @@ impl<'a, W: Worker> Exec<'a, W> {
             rounds: depends.ctes.iter().map(|&cte| self.round(cte)).collect(),
             weight,
         };
-        if let Some(old) = self.kept[number].replace(kept) {
+        if let Some(old) = self.aside().kept[number].replace(kept) {
             self.memory.give(old.weight);
         }
     }
 
     /// Bytes taken for what is kept here.
     pub(super) fn held_by_keep(&self) -> usize {
-        let kept = self.kept.iter().flatten().map(|kept| kept.weight);
-        kept.chain(self.ctes.iter().flatten().map(|cte| cte.weight)).sum()
+        let Some(aside) = &self.aside else { return 0 };
+        let kept = aside.kept.iter().flatten().map(|kept| kept.weight);
+        kept.chain(aside.ctes.iter().flatten().map(|cte| cte.weight)).sum()
     }
 
     /// All rows of an input, kept for as long as they hold.
@@ -147,7 +148,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// The rows of a WITH query.
     pub(super) fn cte_scan(&mut self, number: usize, slots: &[Slot], next: Next<'_, 'a, W>) -> Result<Flow> {
         let missing = || SqlError::internal("a WITH query that was not evaluated");
-        let cte = self.ctes[number].as_ref().ok_or_else(missing)?;
+        let cte = self.aside().ctes[number].as_ref().ok_or_else(missing)?;
         if let Some((rows, _)) = cte.growing.as_ref().and_then(|growing| growing.working.as_ref()) {
             let rows = rows.clone();
             return self.replay(&rows, slots, next);
@@ -155,7 +156,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         let round = cte.round;
         let mut at = 0;
         loop {
-            let cte = self.ctes[number].as_ref().filter(|cte| cte.round == round).ok_or_else(missing)?;
+            let cte =
+                self.aside().ctes[number].as_ref().filter(|cte| cte.round == round).ok_or_else(missing)?;
             if let Some(rows) = cte.found.get(at) {
                 let rows = rows.clone();
                 at += 1;
@@ -172,9 +174,10 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Makes a WITH query known by its number.
     fn evaluated(&mut self, number: usize, found: Vec<Rows>, weight: usize, growing: Option<Box<Growing>>) {
-        self.rounds += 1;
-        let cte = Evaluated { found, round: self.rounds, weight, growing };
-        if let Some(old) = self.ctes[number].replace(cte) {
+        let aside = self.aside();
+        aside.rounds += 1;
+        let cte = Evaluated { found, round: aside.rounds, weight, growing };
+        if let Some(old) = aside.ctes[number].replace(cte) {
             self.memory.give(old.weight);
         }
     }
@@ -205,9 +208,10 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn grow(&mut self, number: usize) -> Result<()> {
         self.context.check_cancel()?;
         let lost = || SqlError::internal("a recursive query that was not evaluated");
-        self.rounds += 1;
-        let round = self.rounds;
-        let cte = self.ctes[number].as_mut().ok_or_else(lost)?;
+        let aside = self.aside();
+        aside.rounds += 1;
+        let round = aside.rounds;
+        let cte = aside.ctes[number].as_mut().ok_or_else(lost)?;
         let growing = cte.growing.as_mut().ok_or_else(lost)?;
         let (first, next) = (growing.first.clone(), growing.next.clone());
         let found = if growing.begun {
@@ -217,7 +221,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             let slots = growing.first_slots.clone();
             self.collect(&first, &slots)
         };
-        let cte = self.ctes[number].as_mut().ok_or_else(lost)?;
+        let cte = self.aside.as_mut().and_then(|aside| aside.ctes[number].as_mut()).ok_or_else(lost)?;
         let growing = cte.growing.as_mut().ok_or_else(lost)?;
         growing.working = None;
         let (rows, weight) = found?;

@@ -42,22 +42,24 @@ impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn subquery_run(&mut self, sub: &Subquery, next: Next<'_, 'a, W>) -> Result<Flow> {
         let Some(lookup) = &sub.lookup else { return self.run(&sub.node, next) };
         let number = lookup.number;
-        if self.trials.len() <= number {
-            self.trials.resize_with(number + 1, Trial::default);
+        let trials = &mut self.aside().trials;
+        if trials.len() <= number {
+            trials.resize_with(number + 1, Trial::default);
         }
-        if let Trial::Asked { touched, until } = self.trials[number]
+        if let Trial::Asked { touched, until } = trials[number]
             && touched >= until
         {
-            self.trials[number] = self.try_lookup(lookup, touched)?;
+            let trial = self.try_lookup(lookup, touched)?;
+            self.aside().trials[number] = trial;
         }
-        if let Trial::Kept(found, _) = &self.trials[number] {
+        if let Trial::Kept(found, _) = &self.aside().trials[number] {
             let found = found.clone();
             return self.look_up(lookup, &found, next);
         }
         let before = self.ticks;
         let flow = self.run(&sub.node, next)?;
         let more = self.ticks - before + 1;
-        if let Some(Trial::Asked { touched, .. }) = self.trials.get_mut(number) {
+        if let Some(Trial::Asked { touched, .. }) = self.aside().trials.get_mut(number) {
             *touched += more;
         }
         Ok(flow)
@@ -87,9 +89,10 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Bytes taken for rows that are kept beyond the operator that has read them.
     fn held(&self) -> usize {
+        let Some(aside) = &self.aside else { return 0 };
         let found =
-            self.trials.iter().map(|trial| if let Trial::Kept(_, weight) = trial { *weight } else { 0 });
-        let members = self.members.iter().flatten().map(|members| members.weight);
+            aside.trials.iter().map(|trial| if let Trial::Kept(_, weight) = trial { *weight } else { 0 });
+        let members = aside.members.iter().flatten().map(|members| members.weight);
         found.chain(members).sum::<usize>() + self.held_by_keep()
     }
 

@@ -66,21 +66,22 @@ impl<'a, W: Worker> Exec<'a, W> {
         if rows.len() <= FEW || left.iter().any(Value::is_null) {
             return self.any_of(Compare::Eq, rows.iter(), left);
         }
-        if self.members.len() <= number {
-            self.members.resize_with(number + 1, || None);
+        let all = &mut self.aside().members;
+        if all.len() <= number {
+            all.resize_with(number + 1, || None);
         }
         // rows that were read again are others
-        let known = self.members[number].clone().filter(|members| Rc::ptr_eq(&members.rows, rows));
+        let known = all[number].clone().filter(|members| Rc::ptr_eq(&members.rows, rows));
         let members = match known {
             Some(members) => members,
             None => {
-                if let Some(old) = self.members[number].take() {
+                if let Some(old) = self.aside().members[number].take() {
                     self.memory.give(old.weight);
                 }
                 let weight = rows.len() * 2 * size_of::<usize>();
                 self.memory.take_rows(weight)?;
                 let members = Rc::new(Members::new(rows.clone(), weight));
-                self.members[number] = Some(members.clone());
+                self.aside().members[number] = Some(members.clone());
                 members
             }
         };

@@ -75,6 +75,30 @@ impl Scratch {
     }
 }
 
+/// What statements with subqueries and WITH queries keep while they run. Most have none, and no memory of this.
+#[derive(Default)]
+struct Aside {
+    /// Rows that are computed once, by their numbers.
+    kept: Vec<Option<keep::Kept>>,
+    /// Common table expressions that are in scope.
+    ctes: Vec<Option<keep::Evaluated>>,
+    /// How often one was evaluated.
+    rounds: u64,
+    /// How correlated subqueries are answered.
+    trials: Vec<lookup::Trial>,
+    /// The rows of uncorrelated ones, hashed.
+    members: Vec<Option<Rc<membership::Members>>>,
+}
+
+impl Aside {
+    #[cold]
+    fn new(keeps: usize) -> Self {
+        let kept = (0..keeps).map(|_| None).collect();
+        let ctes = (0..keeps).map(|_| None).collect();
+        Self { kept, ctes, ..Self::default() }
+    }
+}
+
 /// A run of a statement.
 pub(crate) struct Exec<'a, W> {
     /// The engine's worker; absent while a scan of it runs.
@@ -89,12 +113,8 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) rows: Vec<Option<RowId>>,
     /// A row to be inserted, kept for its memory.
     pub(crate) buffer: Option<RowBuf>,
-    /// What is computed once in a run.
-    kept: Vec<Option<keep::Kept>>,
-    /// Common table expressions that are in scope.
-    ctes: Vec<Option<keep::Evaluated>>,
-    /// How often one was evaluated.
-    rounds: u64,
+    /// What is computed once in a run; made for those that do so.
+    aside: Option<Box<Aside>>,
     pub(crate) memory: Memory<'a>,
     /// What the parts of a statement write at its end, if it has several.
     pub(crate) parts: Option<Box<apart::Parts>>,
@@ -105,10 +125,6 @@ pub(crate) struct Exec<'a, W> {
     /// To be checked when the transaction is done.
     pub(crate) deferred: Vec<late::Check>,
     pub(crate) locking: lock::Locking,
-    /// How correlated subqueries are answered.
-    trials: Vec<lookup::Trial>,
-    /// The rows of uncorrelated ones, hashed.
-    members: Vec<Option<Rc<membership::Members>>>,
     /// Rows touched.
     ticks: u64,
     /// The statement at hand may touch so many, and whether it has touched more.
@@ -156,26 +172,33 @@ impl<'a, W: Worker> Exec<'a, W> {
             slots,
             rows,
             buffer,
-            kept: (0..keeps).map(|_| None).collect(),
-            ctes: (0..keeps).map(|_| None).collect(),
-            rounds: 0,
+            aside: if keeps > 0 { Some(Box::new(Aside::new(keeps))) } else { None },
             memory: Memory::new(context.budget, context.memory_limit, context.temporary.exists()),
             parts: None,
             affected: 0,
             after: Vec::new(),
             deferred: Vec::new(),
             locking: lock::Locking::default(),
-            trials: Vec::new(),
-            members: Vec::new(),
             ticks: 0,
             last_tick: u64::MAX,
             too_long: false,
         }
     }
 
-    /// The end of the run.
-    pub(crate) fn into_scratch(self) -> Scratch {
-        Scratch { frame: self.frame, slots: self.slots, rows: self.rows, buffer: self.buffer }
+    /// At the end of the run: what it has worked in.
+    #[inline]
+    pub(crate) fn take_scratch(&mut self) -> Scratch {
+        Scratch {
+            frame: std::mem::take(&mut self.frame),
+            slots: self.slots,
+            rows: std::mem::take(&mut self.rows),
+            buffer: self.buffer.take(),
+        }
+    }
+
+    /// What is computed once in the run.
+    fn aside(&mut self) -> &mut Aside {
+        self.aside.get_or_insert_default()
     }
 
     /// The engine's worker.

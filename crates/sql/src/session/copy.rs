@@ -179,7 +179,7 @@ impl<E: Engine> Session<E> {
         self.state.running.set(compiled.number);
         self.activity.run(compiled.number);
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
-        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut scratch = self.scratch.take().unwrap_or_default();
         let mut deferred = Vec::new();
         let context = self.context();
         // a row may never be complete
@@ -199,7 +199,7 @@ impl<E: Engine> Session<E> {
             let mut exec = Exec::new(&mut *worker, &context, &values, shape, std::mem::take(&mut scratch));
             let inserted = exec.run(&plan.root, &mut |_| Ok(Flow::Continue(())));
             deferred.append(&mut exec.deferred);
-            scratch = exec.into_scratch();
+            scratch = exec.take_scratch();
             if let Err(error) = inserted {
                 // as PostgreSQL has it: a unique index names the line only
                 let whole = error.code() != SqlState::UNIQUE_VIOLATION;
@@ -215,7 +215,7 @@ impl<E: Engine> Session<E> {
             }
         }
         scratch.clear();
-        self.scratch = scratch;
+        self.scratch = Some(scratch);
         self.worker = Some(worker);
         self.transaction.deferred.append(&mut deferred);
         result.map_err(|error| self.unless_stale(error))

@@ -108,7 +108,7 @@ pub struct Session<E: Engine> {
     waiting: VecDeque<(String, u32)>,
     copying: Option<copy::CopyIn>,
     /// What the last run worked in, kept for its memory.
-    scratch: Scratch,
+    scratch: Option<Scratch>,
     /// Statements that will run soon, each with the key of its row.
     foreseen: Vec<(Held, KeyBuf)>,
     /// A message that is on its way to the session.
@@ -154,7 +154,7 @@ impl<E: Engine> Session<E> {
             unnamed: None,
             waiting: VecDeque::new(),
             copying: None,
-            scratch: Scratch::default(),
+            scratch: None,
             foreseen: Vec::new(),
             arriving: None,
             on_commit: Vec::new(),

@@ -216,7 +216,7 @@ impl<E: Engine> Session<E> {
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
         let locks = plan.locks.is_some() || effort.reserves || self.state.shared.locks.rows() != 0;
         effort.mark = if locks { Some(worker.read_mark()) } else { None };
-        let scratch = std::mem::take(&mut self.scratch);
+        let scratch = self.scratch.take().unwrap_or_default();
         let mut context = self.context();
         context.gives_up = effort.gives_up();
         let mut exec =
@@ -234,8 +234,10 @@ impl<E: Engine> Session<E> {
         };
         effort.given_up = exec.locking.given_up.take().or(context.given_up.get());
         let deferred = std::mem::take(&mut exec.deferred);
-        self.scratch = exec.into_scratch();
-        self.scratch.clear();
+        let mut scratch = exec.take_scratch();
+        scratch.clear();
+        drop(exec);
+        self.scratch = Some(scratch);
         self.worker = Some(worker);
         if !deferred.is_empty() {
             self.transaction.deferred.extend(deferred);
@@ -299,7 +301,9 @@ fn emit<W: Worker>(
     // what is handed out row by row
     let mut row = Vec::new();
     let mut enough = false;
-    exec.parts = plan.parts.then(|| Box::new(Parts::new(plan.conflicts)));
+    if plan.parts {
+        exec.parts = Some(Box::new(Parts::new(plan.conflicts)));
+    }
     let _ = exec.run(&plan.root, &mut |exec| {
         rows += 1;
         match target {
