@@ -271,6 +271,15 @@ impl<'b> Binder<'b> {
         }
         let mut root = bound.node;
         let output: Vec<Expr> = bound.output.into_iter().map(|output| output.expr).collect();
+        if let Node::Scan(scan) = &root
+            && scan.locked.is_none()
+            && !output.iter().chain(&scan.filter).any(Expr::needs_worker)
+        {
+            // what the way to the rows has settled (`id = $1`) is not read again
+            self.used.fill(false);
+            let used = &mut self.used;
+            output.iter().chain(&scan.filter).for_each(|expr| expr.slots(&mut |slot| used[slot] = true));
+        }
         crate::plan::prepare::prepare(&mut root, &mut self.used, output.iter().any(Expr::needs_worker));
         let params = self.params.into_iter().map(|ty| ty.unwrap_or(Type::TEXT)).collect();
         let plan = Plan {
