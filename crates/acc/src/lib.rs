@@ -44,6 +44,7 @@ mod stats;
 mod table;
 mod tune;
 mod txn;
+mod weigh;
 mod worker;
 mod write;
 
@@ -53,9 +54,9 @@ pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
 pub use worker::AccWorker;
 
 use background::Background;
-use scaledb_base::{Result, Timestamp};
+use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_durability::{Checkpointer, failed};
-use scaledb_engine::{Engine, Stats, TableDef, TableInfo};
+use scaledb_engine::{Engine, Stats, TableDef, TableInfo, TableStats};
 use scaledb_log::Log;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicBool;
@@ -170,6 +171,10 @@ impl Engine for Acc {
 
     fn stats(&self) -> Stats {
         self.shared.stats()
+    }
+
+    fn table_stats(&self, id: TableId) -> Option<TableStats> {
+        self.shared.table_stats(id)
     }
 
     fn name(&self) -> &'static str {

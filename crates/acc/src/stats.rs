@@ -2,6 +2,8 @@
 
 use crate::shared::Shared;
 use crate::table::{Points, Table};
+use crate::weigh;
+use scaledb_base::TableId;
 use scaledb_durability::log_stats;
 use scaledb_engine::{Stats, TableStats};
 use scaledb_memory::Local;
@@ -44,6 +46,15 @@ impl Shared {
         }
         stats
     }
+
+    pub(crate) fn table_stats(&self, id: TableId) -> Option<TableStats> {
+        let table = self.tables.get(id).ok()?;
+        let Ok(mut local) = self.domain.register() else { return Some(table.stats(None)) };
+        local.enter();
+        let stats = table.stats(Some(&local));
+        local.exit();
+        Some(stats)
+    }
 }
 
 impl Table {
@@ -72,9 +83,10 @@ impl Table {
                 Points::Indexlet(indexlet) => indexlet.bytes(),
             };
             if let Some(tree) = &self.tree {
-                let tree = tree.stats(local);
-                stats.tree_entries = tree.entries as u64;
-                stats.tree_bytes = tree.bytes as u64;
+                let sizes = tree.stats(local);
+                stats.tree_entries = sizes.entries as u64;
+                stats.tree_bytes = sizes.bytes as u64;
+                stats.record_bytes = weigh::records(tree, local, &sizes);
             }
         }
         stats

@@ -12,6 +12,7 @@
 //! The checkpoint counts when the log is durable up to the latest timestamp that the walk has met, deletes
 //! included: what it shows of a transaction, the log then has all of.
 
+use crate::reader::Reader;
 use crate::record::Record;
 use crate::shared::Shared;
 use crate::table::Table;
@@ -20,37 +21,9 @@ use scaledb_base::{Result, Timestamp};
 use scaledb_durability::{Pace, Pacer, failed, in_parallel};
 use scaledb_index::btree::{LeafRead, Position};
 use scaledb_log::{CheckpointWriter, Log, PartWriter};
-use scaledb_memory::Local;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use scaledb_sync::lock::Mutex;
-
-/// A snapshot's reader that is no worker.
-struct Reader<'a> {
-    shared: &'a Shared,
-    local: Local,
-}
-
-impl<'a> Reader<'a> {
-    fn new(shared: &'a Shared) -> Result<Self> {
-        let local = shared.domain.register()?;
-        shared.horizon.register(local.id());
-        Ok(Self { shared, local })
-    }
-
-    /// Begins to read. Returns the boundary, before which all is seen.
-    fn enter(&mut self) -> u64 {
-        let id = self.local.id();
-        self.shared.horizon.announce_snapshot(id);
-        self.local.enter_at(self.shared.clock.now());
-        self.shared.horizon.settle_snapshot(id)
-    }
-
-    fn exit(&mut self) {
-        self.shared.horizon.end(self.local.id());
-        self.local.exit();
-    }
-}
 
 /// What one thread carries from table to table.
 struct Walker<'a> {
@@ -119,7 +92,7 @@ impl<'a> Walker<'a> {
         loop {
             let boundary = self.reader.enter();
             let mut leaf = std::mem::take(&mut self.leaf);
-            let local = &self.reader.local;
+            let local = self.reader.local();
             tree.open_leaf(local, Position::At(&from), &mut leaf);
             while !tree.read_entries(local, &mut leaf) {
                 tree.open_leaf(local, Position::At(&from), &mut leaf);
@@ -151,7 +124,7 @@ impl<'a> Walker<'a> {
         while let Some(start) = from {
             let boundary = self.reader.enter();
             raws.clear();
-            from = index.walk(&self.reader.local, start, |raw| raws.push(raw));
+            from = index.walk(self.reader.local(), start, |raw| raws.push(raw));
             // SAFETY: the index held the records in this activity.
             let record = |&raw: &u64| self.record(table, unsafe { Record::from_raw(raw) }, boundary);
             let result = raws.iter().try_for_each(record);
@@ -185,7 +158,7 @@ impl<'a> Walker<'a> {
     /// Between two leaves.
     fn pause(&mut self) -> Result<()> {
         self.pacer.pause()?;
-        self.reader.local.collect();
+        self.reader.collect();
         Ok(())
     }
 }

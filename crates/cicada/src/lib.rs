@@ -35,6 +35,7 @@ mod horizon;
 mod inspect;
 mod own;
 mod read;
+mod reader;
 mod rebuild;
 mod record;
 mod recovery;
@@ -47,6 +48,7 @@ mod table;
 mod techniques;
 mod txn;
 mod version;
+mod weigh;
 mod worker;
 mod write;
 
@@ -57,9 +59,9 @@ pub use techniques::{Technique, Techniques};
 pub use worker::CicadaWorker;
 
 use background::Background;
-use scaledb_base::{Result, Timestamp};
+use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_durability::{Checkpointer, failed};
-use scaledb_engine::{Engine, Stats, TableDef, TableInfo};
+use scaledb_engine::{Engine, Stats, TableDef, TableInfo, TableStats};
 use scaledb_log::Log;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicBool;
@@ -165,6 +167,10 @@ impl Engine for Cicada {
 
     fn stats(&self) -> Stats {
         self.shared.stats()
+    }
+
+    fn table_stats(&self, id: TableId) -> Option<TableStats> {
+        self.shared.table_stats(id)
     }
 
     fn orders_at_begin(&self) -> bool {

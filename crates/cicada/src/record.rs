@@ -98,6 +98,11 @@ impl Record {
         Self::inline_offset(key_len) + inlined
     }
 
+    /// Bytes of the record, with the room for an inlined row.
+    pub(crate) fn block(self) -> usize {
+        Self::bytes(self.key_len(), self.capacity())
+    }
+
     /// A record that nobody knows, without versions, and with room for an inlined row of `capacity` words
     /// (0: for none).
     ///

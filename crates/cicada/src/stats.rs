@@ -1,10 +1,12 @@
 //! Counters and sizes, for reports.
 
+use crate::reader::Reader;
 use crate::shared::{Counters, Shared};
 use crate::table::Table;
+use crate::weigh;
+use scaledb_base::TableId;
 use scaledb_durability::log_stats;
 use scaledb_engine::{Stats, TableStats};
-use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 
 fn load(counter: &AtomicU64) -> u64 {
@@ -39,19 +41,20 @@ impl Shared {
             }
         }
         // without a free worker id the trees and hash tables cannot be walked: their sizes stay 0 then
-        if let Ok(mut local) = self.domain.register() {
-            local.enter();
-            stats.tables = self.tables.iter().map(|table| table.stats(Some(&local))).collect();
-            local.exit();
-        } else {
-            stats.tables = self.tables.iter().map(|table| table.stats(None)).collect();
-        }
+        let mut reader = Reader::new(self).ok();
+        stats.tables = self.tables.iter().map(|table| table.stats(reader.as_mut())).collect();
         stats
+    }
+
+    pub(crate) fn table_stats(&self, id: TableId) -> Option<TableStats> {
+        let table = self.tables.get(id).ok()?;
+        Some(table.stats(Reader::new(self).ok().as_mut()))
     }
 }
 
 impl Table {
-    fn stats(&self, local: Option<&Local>) -> TableStats {
+    /// `reader` has not entered: it holds clean-up back for the time of one table.
+    fn stats(&self, reader: Option<&mut Reader<'_>>) -> TableStats {
         let mut stats = TableStats {
             id: Some(self.id),
             name: self.name.clone(),
@@ -59,13 +62,17 @@ impl Table {
             phantomlet_bytes: self.absent.bytes() + self.leaves.bytes(),
             ..TableStats::default()
         };
-        if let Some(local) = local {
+        if let Some(reader) = reader {
+            reader.enter();
+            let local = reader.local();
             stats.hash_bytes = self.hash.as_ref().map_or(0, |index| index.bytes(local));
             if let Some(tree) = &self.tree {
-                let tree = tree.stats(local);
-                stats.tree_entries = tree.entries as u64;
-                stats.tree_bytes = tree.bytes as u64;
+                let sizes = tree.stats(local);
+                stats.tree_entries = sizes.entries as u64;
+                stats.tree_bytes = sizes.bytes as u64;
+                stats.record_bytes = weigh::records(tree, reader, &sizes);
             }
+            reader.exit();
         }
         stats
     }

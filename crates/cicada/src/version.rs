@@ -174,8 +174,9 @@ impl Version {
         self.header().state.load(Ordering::Relaxed) == INLINED // a hint: `claim` decides
     }
 
+    /// Words of its row.
     #[inline]
-    fn words(self) -> usize {
+    pub(crate) fn words(self) -> usize {
         // immutable since before the version was published
         (self.header().state.load(Ordering::Relaxed) >> WORDS_AT) as usize
     }

@@ -103,3 +103,45 @@ fn what_idle_workers_left_is_cleaned() {
     assert_eq!(cleaned(), 3000, "rows and two entries of each");
     assert!(engine.stats().tables.iter().all(|t| t.tree_entries == 0));
 }
+
+#[test]
+fn records_are_weighed_while_their_versions_are_reused() {
+    const FEW: i32 = 64;
+    let engine = Arc::new(Cicada::open(Config::default()).unwrap());
+    let t = Arc::new(Table::create(&*engine, "t", Kind::new(Access::Ordered, None)).unwrap());
+    let mut worker = engine.worker().unwrap();
+    for id in 0..FEW {
+        let (row, text) = (Row { u: Some(id), ..Row::default() }, text_of(1));
+        worker
+            .run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(id, &row, &text)).map(|_| ()))
+            .unwrap();
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let writer = {
+        let (t, stop) = (t.clone(), stop.clone());
+        thread::spawn(move || {
+            // 840 bytes and one, which have their places apart and in the record
+            for (round, text) in [2945, 1].into_iter().cycle().enumerate() {
+                let change = Change { text: Some(text), ..Change::default() };
+                let id = round as i32 / 2 % FEW;
+                let cols = t.projection(Columns::ALL);
+                worker
+                    .run(TxnKind::ReadWrite, |w| {
+                        w.update(t.id_of(0), &t.key(id), cols, |r| t.apply(r, &change)).map(|_| ())
+                    })
+                    .unwrap();
+                // a flag, and nothing else
+                if stop.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        })
+    };
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(2) {
+        let bytes = engine.table_stats(t.id_of(0)).unwrap().record_bytes;
+        assert!((FEW as u64 * 100..FEW as u64 * 2_500).contains(&bytes), "{bytes}");
+    }
+    stop.store(true, Ordering::Relaxed); // a flag
+    writer.join().unwrap();
+}

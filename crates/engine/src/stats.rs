@@ -69,4 +69,6 @@ pub struct TableStats {
     pub tree_entries: u64,
     /// Bytes of the tree.
     pub tree_bytes: u64,
+    /// Bytes of the records, about: those of some leaves, for all. Old versions of rows are not among them.
+    pub record_bytes: u64,
 }

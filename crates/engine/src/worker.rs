@@ -1,7 +1,7 @@
 //! The two traits.
 
 use crate::def::{TableDef, TableInfo};
-use crate::stats::Stats;
+use crate::stats::{Stats, TableStats};
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use std::ops::ControlFlow;
@@ -139,6 +139,11 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Counters and sizes. Walks every table's index: not for a hot path.
     fn stats(&self) -> Stats;
+
+    /// Counters and sizes of one table or index, if it is there. Walks it, and no other.
+    fn table_stats(&self, id: TableId) -> Option<TableStats> {
+        self.stats().tables.into_iter().find(|table| table.id == Some(id))
+    }
 
     /// A name for reports.
     fn name(&self) -> &'static str;

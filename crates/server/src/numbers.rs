@@ -61,7 +61,7 @@ pub(crate) fn families<E: Engine>(database: &Database<E>) -> Vec<Family> {
     families
 }
 
-fn of_tables(tables: &[TableNumbers]) -> [Family; 7] {
+fn of_tables(tables: &[TableNumbers]) -> [Family; 8] {
     let label = |table: &TableNumbers| ("table", format!("{}.{}", table.schema, table.name));
     let each = |value: fn(&TableNumbers) -> u64| {
         tables.iter().map(|table| (vec![label(table)], value(table))).collect::<Vec<_>>()
@@ -78,13 +78,13 @@ fn of_tables(tables: &[TableNumbers]) -> [Family; 7] {
         for index in &table.indexes {
             let labels = || vec![label(table), ("index", index.name.clone())];
             index_scans.push((labels(), index.scans));
-            let engine = &index.engine;
-            index_bytes.push((labels(), engine.tree_bytes + engine.hash_bytes + engine.phantomlet_bytes));
+            index_bytes.push((labels(), index.bytes));
         }
     }
     let family = |name, help, numbers| Family { name, help, numbers };
     [
         family("scaledb_table_rows", "Rows of tables, about", Numbers::Gauges(each(|table| table.rows))),
+        family("scaledb_table_bytes", "Memory of rows, about", Numbers::Gauges(each(|table| table.bytes))),
         family("scaledb_table_row_writes", "Rows written, by table and operation", Numbers::Counters(writes)),
         family("scaledb_table_whole_scans", "Scans of whole tables", Numbers::Counters(scans)),
         family(

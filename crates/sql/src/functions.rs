@@ -349,6 +349,7 @@ const SESSION: &[Signature] = &[
     ("pg_relation_is_publishable", &[Type::REGCLASS], Type::BOOL),
     ("pg_partition_ancestors", &[Type::REGCLASS], Type::REGCLASS),
     ("pg_relation_size", &[Type::REGCLASS], Type::INT8),
+    ("pg_relation_size", &[Type::REGCLASS, Type::TEXT], Type::INT8),
     ("pg_total_relation_size", &[Type::REGCLASS], Type::INT8),
     ("pg_table_size", &[Type::REGCLASS], Type::INT8),
     ("pg_indexes_size", &[Type::REGCLASS], Type::INT8),

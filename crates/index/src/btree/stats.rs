@@ -4,7 +4,7 @@ use super::boundary::{Boundary, common};
 use super::node::{Inner, Leaf, MIXED, Node};
 use super::search::head;
 use super::version::Restart;
-use super::{BTree, Entry};
+use super::{BTree, Entry, LeafRead, Position};
 use scaledb_memory::Local;
 use scaledb_sync::hint::Backoff;
 
@@ -77,6 +77,43 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
                 stats.bytes += Local::block_bytes(high.block());
             }
         }
+    }
+
+    /// What all entries weigh, from those of about so many leaves, evenly spread. `sizes` is from [`BTree::stats`].
+    /// O(leaves).
+    pub fn estimate(
+        &self,
+        local: &Local,
+        sizes: &TreeStats,
+        leaves: usize,
+        mut weigh: impl FnMut(u64) -> usize,
+    ) -> u64 {
+        let step = sizes.leaves.div_ceil(leaves).max(1);
+        let mut leaf = LeafRead::new();
+        self.open_leaf(local, Position::First, &mut leaf);
+        let (mut seen, mut sum) = (0usize, 0usize);
+        for number in 0.. {
+            if number % step == 0 && self.read_again(local, &mut leaf) {
+                seen += leaf.values().len();
+                sum += leaf.values().iter().map(|&value| weigh(value)).sum::<usize>();
+            }
+            if !self.open_next(local, &mut leaf) {
+                break;
+            }
+        }
+        if seen == 0 { 0 } else { (sum as f64 / seen as f64 * sizes.entries as f64) as u64 }
+    }
+
+    /// Reads the opened leaf, and opens it again some times if it changes.
+    fn read_again(&self, local: &Local, leaf: &mut LeafRead) -> bool {
+        for _ in 0..100 {
+            if self.read_entries(local, leaf) {
+                return true;
+            }
+            let low = leaf.low().to_vec();
+            self.open_leaf(local, Position::At(&low), leaf);
+        }
+        false
     }
 
     /// Looks for broken invariants, while nobody changes the tree. O(n).

@@ -12,12 +12,14 @@ mod histogram;
 mod hot;
 mod own;
 mod relations;
+mod sizes;
 mod text;
 
 pub(crate) use collected::Collected;
 pub use histogram::{Latency, LatencyBucket};
 pub(crate) use own::{Counts, Ended, Used, Write};
 pub use relations::{IndexNumbers, TableNumbers};
+pub(crate) use sizes::RelationSize;
 
 use crate::parse::utility::Utility;
 use crate::plan::Kind;

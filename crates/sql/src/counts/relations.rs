@@ -1,6 +1,6 @@
 //! Tables and indexes, with what was done with them and what the engine counts.
 
-use super::Used;
+use super::{Used, sizes};
 use crate::database::Shared;
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, TableStats};
@@ -27,6 +27,8 @@ pub struct TableNumbers {
     pub whole_scans: u64,
     /// Conflicts at rows and keys of it, its indexes included, whoever has heard of them.
     pub conflicts: u64,
+    /// Bytes of the rows, about.
+    pub bytes: u64,
     /// What the engine counts for the rows.
     pub engine: TableStats,
     /// Its indexes; the primary key first, if there is one.
@@ -46,6 +48,8 @@ pub struct IndexNumbers {
     pub scans: u64,
     /// Conflicts at keys of it.
     pub conflicts: u64,
+    /// Bytes of it; rows are not among them.
+    pub bytes: u64,
     /// What the engine counts for it.
     pub engine: TableStats,
 }
@@ -67,18 +71,21 @@ impl<E: Engine> Shared<E> {
                 primary: true,
                 scans: used(key.oid).scans,
                 conflicts: 0,
+                bytes: sizes::of_tree(&engine),
                 engine: engine.clone(),
             });
             let mut indexes: Vec<IndexNumbers> = primary.collect();
             for (number, index) in table.indexes.iter().enumerate() {
                 let id = info.as_ref().and_then(|info| info.indexes.get(number)).map(|index| index.id);
+                let engine = id.and_then(|id| stats.remove(&id)).unwrap_or_default();
                 indexes.push(IndexNumbers {
                     oid: index.oid,
                     name: index.name.clone(),
                     primary: false,
                     scans: used(index.oid).scans,
                     conflicts: conflicts(index.oid),
-                    engine: id.and_then(|id| stats.remove(&id)).unwrap_or_default(),
+                    bytes: sizes::of_tree(&engine) + engine.record_bytes,
+                    engine,
                 });
             }
             let Used { scans, inserted, updated, deleted } = used(table.oid);
@@ -92,6 +99,7 @@ impl<E: Engine> Shared<E> {
                 deleted,
                 whole_scans: scans,
                 conflicts: conflicts(table.oid) + indexes.iter().map(|index| index.conflicts).sum::<u64>(),
+                bytes: sizes::of_rows(table, &engine),
                 engine,
                 indexes,
             }

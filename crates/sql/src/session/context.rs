@@ -1,7 +1,7 @@
 //! What a running statement is given by its session.
 
 use crate::activity::Known;
-use crate::counts::{Collected, Counts, TableNumbers};
+use crate::counts::{Collected, Counts, RelationSize, TableNumbers};
 use crate::exec::lock::GivenUp;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
@@ -43,6 +43,10 @@ pub(crate) trait Host {
     fn counters(&self) -> Vec<(String, u64)>;
     /// What the sessions of the database have counted.
     fn collected(&self) -> &Collected;
+    /// The memory of a relation, if there is one.
+    fn size(&self, oid: u32) -> Option<RelationSize>;
+    /// The memory of all.
+    fn memory(&self) -> u64;
     /// Tables, with what was done with them.
     fn table_numbers(&self) -> Vec<TableNumbers>;
     /// How the database and its server are: names and values.

@@ -5,7 +5,7 @@ use super::settings::Settings;
 use crate::api::{Notice, Severity};
 use crate::bind::names::{is_temporary, temporary_schema};
 use crate::bind::{Keys, Lookup};
-use crate::counts::{Collected, TableNumbers};
+use crate::counts::{Collected, RelationSize, TableNumbers};
 use crate::database::Shared;
 use crate::error::Statements;
 use crate::exec::{codec, tail};
@@ -592,6 +592,14 @@ impl<E: Engine> Host for State<E> {
 
     fn collected(&self) -> &Collected {
         &self.shared.collected
+    }
+
+    fn size(&self, oid: u32) -> Option<RelationSize> {
+        self.shared.size(&self.catalog, oid)
+    }
+
+    fn memory(&self) -> u64 {
+        self.shared.engine.stats().memory_bytes
     }
 
     fn table_numbers(&self) -> Vec<TableNumbers> {

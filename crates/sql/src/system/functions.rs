@@ -1,7 +1,7 @@
 //! Functions that read the catalog.
 
 use super::rows::{
-    ARRAY_FUNCTIONS, DATABASE_OWNER, OWNER, SCHEMAS, TEMPORARY_SCHEMA, schema_oid, temporary_of,
+    ARRAY_FUNCTIONS, DATABASE, DATABASE_OWNER, OWNER, SCHEMAS, TEMPORARY_SCHEMA, schema_oid, temporary_of,
 };
 use crate::bind::names::{is_temporary, own_schema};
 use crate::functions::SessionFn;
@@ -95,6 +95,20 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
             Some(Relation::View(view)) => Value::text(format!("{};", view.query)),
             _ => Value::Null,
         },
+        "pg_relation_size" | "pg_table_size" | "pg_indexes_size" | "pg_total_relation_size" => {
+            let Some(oid) = oid else { return Ok(Value::Null) };
+            size(host, function.name, oid, args.get(1))?
+        }
+        "pg_database_size" => match &args[0] {
+            Value::Null => Value::Null,
+            Value::Oid(DATABASE) => bytes(host.memory()),
+            Value::Oid(_) => Value::Null,
+            named if named.as_str() == Some(database) => bytes(host.memory()),
+            other => {
+                let what = format!("database \"{}\" does not exist", other.as_str().unwrap_or_default());
+                return Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, what));
+            }
+        },
         "pg_get_serial_sequence" => {
             serial_sequence(catalog, host.path(), text, args.get(1).and_then(Value::as_str))?
         }
@@ -156,6 +170,35 @@ fn comment(catalog: &Catalog, oid: u32, class: Option<&str>, number: i32) -> Val
         comment.oid == oid && comment.column == number && of_class
     });
     found.map_or(Value::Null, |comment| Value::text(comment.text))
+}
+
+fn bytes(bytes: u64) -> Value {
+    Value::Int8(i64::try_from(bytes).unwrap_or(i64::MAX))
+}
+
+/// The memory of a relation.
+fn size(host: &dyn Host, function: &str, oid: u32, fork: Option<&Value>) -> Result<Value> {
+    if let Some(fork) = fork {
+        match fork.as_str() {
+            None => return Ok(Value::Null),
+            Some("main") => {}
+            // what PostgreSQL keeps beside a table is not there
+            Some("fsm" | "vm" | "init") => return Ok(Value::Int8(0)),
+            Some(_) => {
+                let error = SqlError::invalid_parameter("invalid fork name");
+                return Err(error.hint("Valid fork names are \"main\", \"fsm\", \"vm\", and \"init\"."));
+            }
+        }
+    }
+    if super::all().any(|(_, _, known, _)| known == oid) {
+        return Ok(Value::Int8(0));
+    }
+    let Some(size) = host.size(oid) else { return Ok(Value::Null) };
+    Ok(bytes(match function {
+        "pg_indexes_size" => size.indexes,
+        "pg_total_relation_size" => size.own + size.indexes,
+        _ => size.own,
+    }))
 }
 
 /// Schema and name of a relation, an index or a catalog.

@@ -24,7 +24,7 @@ pub(super) const DATABASE_OWNER: u32 = 6_171;
 /// The functions that read and write arrays: clients recognize the types of arrays by them.
 pub(super) const ARRAY_FUNCTIONS: [(u32, &str); 4] =
     [(750, "array_in"), (751, "array_out"), (2_400, "array_recv"), (2_401, "array_send")];
-const DATABASE: u32 = 5;
+pub(super) const DATABASE: u32 = 5;
 /// The catalog of relations, among the catalogs.
 const PG_CLASS: u32 = 1_259;
 /// That of constraints.

@@ -279,7 +279,7 @@ pub(super) const TABLES: &[Table] = &[
     ] },
     Table { schema: "pg_catalog", name: "scaledb_stat_tables", oid: 12905, columns: &[
         ("relid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME), ("rows", Type::INT8),
-        ("rows_inserted", Type::INT8), ("rows_updated", Type::INT8), ("rows_deleted", Type::INT8),
+        ("bytes", Type::INT8), ("rows_inserted", Type::INT8), ("rows_updated", Type::INT8), ("rows_deleted", Type::INT8),
         ("seq_scans", Type::INT8), ("index_scans", Type::INT8), ("conflicts", Type::INT8),
     ] },
     Table { schema: "pg_catalog", name: "scaledb_stat_indexes", oid: 12906, columns: &[

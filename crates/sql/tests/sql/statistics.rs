@@ -185,6 +185,47 @@ fn conflicts_are_counted_by_table_and_key<E: Engine>(db: Database<E>) {
     assert_eq!(text(one, "select count(*) from scaledb_stat_hot_keys"), "0");
 }
 
+fn sizes_are_those_of_memory<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(
+        s,
+        "create table t (id int primary key, n int, s text); create index t_n on t (n); create view v as select 1",
+    );
+    let number = |s: &mut Session<E>, sql: &str| text(s, sql).parse::<i64>().unwrap();
+    assert_eq!(number(s, "select pg_relation_size('t')"), 0);
+    let before = number(s, "select pg_database_size(current_database())");
+    ok(s, "insert into t select i, i, repeat('x', 400) from generate_series(1, 20000) i");
+    ok(s, "select count(*) from t where n > 0");
+    let rows = number(s, "select pg_relation_size('t')");
+    // 400 bytes of text, and a record around it
+    assert!((20_000 * 420..20_000 * 700).contains(&rows), "{rows}");
+    let all = number(s, "select pg_database_size(current_database())");
+    assert!(all >= before + rows, "{before} {all} {rows}");
+    let (primary, secondary) =
+        (number(s, "select pg_relation_size('t_pkey')"), number(s, "select pg_relation_size('t_n', 'main')"));
+    // a word that leads to each row, and an entry of its own for each in the other index
+    assert!((20_000 * 8..20_000 * 200).contains(&primary), "{primary}");
+    assert!((20_000 * 24..20_000 * 300).contains(&secondary), "{secondary}");
+    let sums = "select pg_table_size('t') = pg_relation_size('t'), pg_indexes_size('t') = pg_relation_size('t_pkey') + pg_relation_size('t_n'), \
+                pg_total_relation_size('t') = pg_table_size('t') + pg_indexes_size('t'), pg_relation_size('v'), \
+                pg_relation_size('pg_class'), pg_relation_size(1::oid::regclass), pg_relation_size('t', 'vm')";
+    assert_eq!(text(s, sums), "t|t|t|0|0|NULL|0");
+    assert_eq!(
+        text(
+            s,
+            "select pg_size_pretty(pg_total_relation_size('t')) like '% MB' or pg_size_pretty(pg_total_relation_size('t')) like '% kB'"
+        ),
+        "t"
+    );
+    assert_eq!(code(s, "select pg_relation_size('nowhere')"), "42P01");
+    assert_eq!(code(s, "select pg_relation_size('t', 'x')"), "22023");
+    assert_eq!(code(s, "select pg_database_size('nowhere')"), "3D000");
+    let view = "select bytes = pg_relation_size(relid) from scaledb_stat_tables where relname = 't'";
+    assert_eq!(text(s, view), "t");
+    ok(s, "delete from t");
+    ok(s, "select count(*) from t");
+}
+
 on_each_engine!(
     statements_are_counted_without_their_constants,
     what_a_session_has_counted_stays_when_it_ends,
@@ -194,4 +235,5 @@ on_each_engine!(
     times_are_kept_by_kind,
     tables_and_indexes_count_rows_and_scans,
     conflicts_are_counted_by_table_and_key,
+    sizes_are_those_of_memory,
 );

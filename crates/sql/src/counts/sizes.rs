@@ -1,0 +1,64 @@
+//! How much memory tables and indexes take.
+//!
+//! ```text
+//!  table      its records: keys, rows, heads          and its tree, if it has no primary key
+//!  index      its tree or hash structure              and its entries, unless it is the primary key: those are the rows
+//! ```
+
+use crate::database::Shared;
+use scaledb_catalog::{Catalog, TableDesc};
+use scaledb_engine::{Engine, TableStats};
+
+/// The memory of a table or an index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RelationSize {
+    /// Of the rows, or of the index.
+    pub(crate) own: u64,
+    /// Of a table's indexes.
+    pub(crate) indexes: u64,
+}
+
+/// What leads to records.
+pub(super) fn of_tree(stats: &TableStats) -> u64 {
+    stats.tree_bytes + stats.hash_bytes + stats.phantomlet_bytes
+}
+
+/// The rows of a table.
+pub(super) fn of_rows(table: &TableDesc, stats: &TableStats) -> u64 {
+    stats.record_bytes + if table.primary_key.is_none() { of_tree(stats) } else { 0 }
+}
+
+impl<E: Engine> Shared<E> {
+    /// The memory of a relation of the catalog; `None` if it has none of this oid.
+    pub(crate) fn size(&self, catalog: &Catalog, oid: u32) -> Option<RelationSize> {
+        if let Some(table) = catalog.table(oid) {
+            return Some(self.size_of_table(table));
+        }
+        if catalog.get(oid).is_some() {
+            return Some(RelationSize::default());
+        }
+        let is_there = |table: &&std::sync::Arc<TableDesc>| {
+            table.primary_key.as_ref().is_some_and(|key| key.oid == oid)
+                || table.indexes.iter().any(|index| index.oid == oid)
+        };
+        let table = catalog.tables().find(is_there)?;
+        let info = self.engine.table(&table.engine)?;
+        let own = match table.indexes.iter().position(|index| index.oid == oid) {
+            None => of_tree(&self.engine.table_stats(info.id)?),
+            Some(number) => {
+                let stats = self.engine.table_stats(info.indexes.get(number)?.id)?;
+                of_tree(&stats) + stats.record_bytes
+            }
+        };
+        Some(RelationSize { own, indexes: 0 })
+    }
+
+    fn size_of_table(&self, table: &TableDesc) -> RelationSize {
+        let Some(info) = self.engine.table(&table.engine) else { return RelationSize::default() };
+        let stats = self.engine.table_stats(info.id).unwrap_or_default();
+        let primary = if table.primary_key.is_some() { of_tree(&stats) } else { 0 };
+        let secondary = info.indexes.iter().filter_map(|index| self.engine.table_stats(index.id));
+        let secondary: u64 = secondary.map(|stats| of_tree(&stats) + stats.record_bytes).sum();
+        RelationSize { own: of_rows(table, &stats), indexes: primary + secondary }
+    }
+}
