@@ -56,7 +56,7 @@ pub use worker::AccWorker;
 use background::Background;
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_durability::{Checkpointer, failed};
-use scaledb_engine::{Engine, Stats, TableDef, TableInfo, TableStats};
+use scaledb_engine::{Engine, Memory, Reclamation, Stats, TableDef, TableInfo, TableStats};
 use scaledb_log::Log;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicBool;
@@ -175,6 +175,14 @@ impl Engine for Acc {
 
     fn table_stats(&self, id: TableId) -> Option<TableStats> {
         self.shared.table_stats(id)
+    }
+
+    fn memory(&self) -> Memory {
+        Memory { bytes: self.shared.domain.used(), budget: self.shared.domain.budget() }
+    }
+
+    fn reclamation(&self) -> Reclamation {
+        self.shared.reclamation()
     }
 
     fn name(&self) -> &'static str {

@@ -1,11 +1,12 @@
 //! Counters and sizes, for reports.
 
+use crate::lane::Lane;
 use crate::shared::Shared;
 use crate::table::{Points, Table};
 use crate::weigh;
 use scaledb_base::TableId;
 use scaledb_durability::log_stats;
-use scaledb_engine::{Stats, TableStats};
+use scaledb_engine::{Reclamation, Stats, TableStats};
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 
@@ -45,6 +46,19 @@ impl Shared {
             stats.tables = self.tables.iter().map(|table| table.stats(None)).collect();
         }
         stats
+    }
+
+    pub(crate) fn reclamation(&self) -> Reclamation {
+        let lanes = &self.lanes[..self.domain.workers()];
+        let waiting = |lane: &Lane| {
+            let lane = lane.lock();
+            (lane.deleted.len() + lane.versions.len()) as u64
+        };
+        Reclamation {
+            waiting: lanes.iter().map(|lane| waiting(lane)).sum(),
+            waiting_bytes: self.domain.waiting_bytes(),
+            active: self.domain.active(),
+        }
     }
 
     pub(crate) fn table_stats(&self, id: TableId) -> Option<TableStats> {

@@ -333,3 +333,29 @@ fn a_scan_finds_what_is_merged_meanwhile() {
         });
     }
 }
+
+#[test]
+fn a_transaction_that_idles_is_seen_to_hold_rows_back() {
+    let (db, t) = table(Access::Ordered, Some(1));
+    let (mut idle, mut writer) = (db.worker().unwrap(), db.worker().unwrap());
+    for id in 0..500 {
+        writer.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(&t, id, "x", 0)).map(|_| ())).unwrap();
+    }
+    idle.begin(TxnKind::ReadWrite).unwrap();
+    for id in 0..500 {
+        writer.run(TxnKind::ReadWrite, |w| w.delete(t.id, &key(id)).map(|_| ())).unwrap();
+    }
+    let held = db.reclamation();
+    assert!(held.waiting >= 500, "{held:?}");
+    // the background may look at something at this moment, too
+    assert!(held.active.iter().any(|(id, time)| *id == idle.id() && *time == held.lag()), "{held:?}");
+    let memory = Engine::memory(&db);
+    assert!(memory.bytes > 0 && memory.bytes <= memory.budget, "{memory:?}");
+    idle.rollback();
+    assert!(db.reclamation().active.iter().all(|(id, _)| *id != idle.id()));
+    let start = std::time::Instant::now();
+    while db.reclamation().waiting > 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", db.reclamation());
+        thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -61,7 +61,7 @@ pub use worker::CicadaWorker;
 use background::Background;
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_durability::{Checkpointer, failed};
-use scaledb_engine::{Engine, Stats, TableDef, TableInfo, TableStats};
+use scaledb_engine::{Engine, Memory, Reclamation, Stats, TableDef, TableInfo, TableStats};
 use scaledb_log::Log;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicBool;
@@ -171,6 +171,14 @@ impl Engine for Cicada {
 
     fn table_stats(&self, id: TableId) -> Option<TableStats> {
         self.shared.table_stats(id)
+    }
+
+    fn memory(&self) -> Memory {
+        Memory { bytes: self.shared.domain.used(), budget: self.shared.domain.budget() }
+    }
+
+    fn reclamation(&self) -> Reclamation {
+        self.shared.reclamation()
     }
 
     fn orders_at_begin(&self) -> bool {

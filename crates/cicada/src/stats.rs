@@ -6,7 +6,7 @@ use crate::table::Table;
 use crate::weigh;
 use scaledb_base::TableId;
 use scaledb_durability::log_stats;
-use scaledb_engine::{Stats, TableStats};
+use scaledb_engine::{Reclamation, Stats, TableStats};
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 
 fn load(counter: &AtomicU64) -> u64 {
@@ -44,6 +44,15 @@ impl Shared {
         let mut reader = Reader::new(self).ok();
         stats.tables = self.tables.iter().map(|table| table.stats(reader.as_mut())).collect();
         stats
+    }
+
+    pub(crate) fn reclamation(&self) -> Reclamation {
+        let lanes = &self.lanes[..self.domain.workers()];
+        Reclamation {
+            waiting: lanes.iter().map(|lane| lane.lock().len() as u64).sum(),
+            waiting_bytes: self.domain.waiting_bytes(),
+            active: self.domain.active(),
+        }
     }
 
     pub(crate) fn table_stats(&self, id: TableId) -> Option<TableStats> {

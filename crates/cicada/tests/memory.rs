@@ -145,3 +145,38 @@ fn records_are_weighed_while_their_versions_are_reused() {
     stop.store(true, Ordering::Relaxed); // a flag
     writer.join().unwrap();
 }
+
+#[test]
+fn a_transaction_that_idles_is_seen_to_hold_versions_back() {
+    let engine = Cicada::open(Config::default()).unwrap();
+    let t = Table::create(&engine, "t", Kind::new(Access::Ordered, None)).unwrap();
+    let (mut idle, mut writer) = (engine.worker().unwrap(), engine.worker().unwrap());
+    let row = Row { u: Some(1), ..Row::default() };
+    writer
+        .run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(1, &row, &text_of(1))).map(|_| ()))
+        .unwrap();
+    idle.begin(TxnKind::ReadWrite).unwrap();
+    for number in 0..1_000 {
+        let change = Change { w: Some(number), ..Change::default() };
+        let cols = t.projection(Columns::ALL);
+        writer
+            .run(TxnKind::ReadWrite, |w| {
+                w.update(t.id_of(0), &t.key(1), cols, |r| t.apply(r, &change)).map(|_| ())
+            })
+            .unwrap();
+    }
+    let held = engine.reclamation();
+    assert!(held.waiting >= 999, "{held:?}");
+    // the background may look at something at this moment, too
+    assert!(held.active.iter().any(|(id, time)| *id == idle.id() && *time == held.lag()), "{held:?}");
+    assert!(held.lag() > Duration::ZERO);
+    let memory = Engine::memory(&engine);
+    assert!(memory.bytes > 0 && memory.bytes <= memory.budget, "{memory:?}");
+    idle.rollback();
+    assert!(engine.reclamation().active.iter().all(|(id, _)| *id != idle.id()));
+    let start = Instant::now();
+    while engine.reclamation().waiting > 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "{:?}", engine.reclamation());
+        thread::sleep(Duration::from_millis(5));
+    }
+}

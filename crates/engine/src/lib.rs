@@ -29,5 +29,5 @@ mod worker;
 pub use catalog::CatalogEntry;
 pub use cuts::Cuts;
 pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
-pub use stats::{LogStats, Stats, TableStats};
+pub use stats::{LogStats, Memory, Reclamation, Stats, TableStats};
 pub use worker::{Engine, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};

@@ -1,9 +1,9 @@
 //! An engine that several parts of a program share.
 
 use crate::def::{TableDef, TableInfo};
-use crate::stats::Stats;
+use crate::stats::{Memory, Reclamation, Stats, TableStats};
 use crate::worker::Engine;
-use scaledb_base::{Result, Timestamp};
+use scaledb_base::{Result, TableId, Timestamp};
 use std::sync::Arc;
 
 impl<E: Engine> Engine for Arc<E> {
@@ -23,6 +23,18 @@ impl<E: Engine> Engine for Arc<E> {
 
     fn stats(&self) -> Stats {
         (**self).stats()
+    }
+
+    fn table_stats(&self, id: TableId) -> Option<TableStats> {
+        (**self).table_stats(id)
+    }
+
+    fn memory(&self) -> Memory {
+        (**self).memory()
+    }
+
+    fn reclamation(&self) -> Reclamation {
+        (**self).reclamation()
     }
 
     fn name(&self) -> &'static str {

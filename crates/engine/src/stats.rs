@@ -1,6 +1,7 @@
 //! What an engine counts.
 
-use scaledb_base::{ConflictKind, TableId};
+use scaledb_base::{ConflictKind, TableId, WorkerId};
+use std::time::Duration;
 
 /// Counters of a database since it was opened, summed over its workers; and its memory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -71,4 +72,38 @@ pub struct TableStats {
     pub tree_bytes: u64,
     /// Bytes of the records, about: those of some leaves, for all. Old versions of rows are not among them.
     pub record_bytes: u64,
+}
+
+/// The memory of rows and indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes taken from the system.
+    pub bytes: u64,
+    /// What bounds them.
+    pub budget: u64,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self { bytes: 0, budget: u64::MAX }
+    }
+}
+
+/// What keeps memory from being used again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reclamation {
+    /// Rows that were deleted, and versions that were replaced, whose memory waits for those who may read them yet.
+    pub waiting: u64,
+    /// Bytes that are out of tables and indexes, and wait likewise. What [`waiting`](Self::waiting) counts is not among them.
+    pub waiting_bytes: u64,
+    /// Workers that may: they are in transactions, or do what the engine itself has to. With each, for how long; the
+    /// longest first.
+    pub active: Vec<(WorkerId, Duration)>,
+}
+
+impl Reclamation {
+    /// How far the memory that is used again lags behind.
+    pub fn lag(&self) -> Duration {
+        self.active.first().map_or(Duration::ZERO, |(_, time)| *time)
+    }
 }

@@ -1,7 +1,7 @@
 //! The two traits.
 
 use crate::def::{TableDef, TableInfo};
-use crate::stats::{Stats, TableStats};
+use crate::stats::{Memory, Reclamation, Stats, TableStats};
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use std::ops::ControlFlow;
@@ -143,6 +143,16 @@ pub trait Engine: Send + Sync + 'static {
     /// Counters and sizes of one table or index, if it is there. Walks it, and no other.
     fn table_stats(&self, id: TableId) -> Option<TableStats> {
         self.stats().tables.into_iter().find(|table| table.id == Some(id))
+    }
+
+    /// The memory of rows and indexes: two loads.
+    fn memory(&self) -> Memory {
+        Memory::default()
+    }
+
+    /// What keeps memory from being used again. Looks at each worker.
+    fn reclamation(&self) -> Reclamation {
+        Reclamation::default()
     }
 
     /// A name for reports.

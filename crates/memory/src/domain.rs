@@ -13,6 +13,7 @@ use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, CachePadded};
 use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
+use std::time::Duration;
 
 /// The activity of a worker that looks at nothing.
 pub const IDLE: u64 = u64::MAX;
@@ -56,11 +57,15 @@ struct Slot {
     taken: AtomicBool,
     /// The tick at which the worker began to look at shared memory, or [`IDLE`].
     active: AtomicU64,
+    /// [`Local::waiting`], for reports.
+    waiting: AtomicU64,
 }
 
 struct Orphan {
     arena: Arena,
     limbo: VecDeque<Retired>,
+    /// Bytes in `limbo`.
+    waiting: u64,
 }
 
 struct Retired {
@@ -76,7 +81,10 @@ unsafe impl Send for Retired {}
 impl Domain {
     /// An empty domain whose chunks and large blocks may take `budget` bytes in all.
     pub fn new(clock: Arc<Clock>, budget: u64) -> Arc<Self> {
-        let slot = || CachePadded(Slot { taken: AtomicBool::new(false), active: AtomicU64::new(IDLE) });
+        let slot = || {
+            let (taken, active) = (AtomicBool::new(false), AtomicU64::new(IDLE));
+            CachePadded(Slot { taken, active, waiting: AtomicU64::new(0) })
+        };
         Arc::new(Self {
             clock,
             slots: (0..if scaledb_sync::MODEL { 6 } else { MAX_WORKERS }).map(|_| slot()).collect(),
@@ -110,15 +118,21 @@ impl Domain {
             // the winner owns the slot until it is dropped; pairs with the Release store there
             if slot.taken.compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                 let orphan = self.orphans.lock().pop();
-                let (arena, limbo) =
-                    orphan.map_or_else(|| (Arena::new(), VecDeque::new()), |o| (o.arena, o.limbo));
+                let Orphan { arena, limbo, waiting } = orphan.unwrap_or_else(|| Orphan {
+                    arena: Arena::new(),
+                    limbo: VecDeque::new(),
+                    waiting: 0,
+                });
                 // before the worker does anything; pairs with the load in `workers`
                 self.workers.fetch_max(id as u64 + 1, Ordering::SeqCst);
                 let id = WorkerId(id as u8);
                 let activity = self.registrations.fetch_add(1, Ordering::Relaxed) << 40; // unique, no more
                 let domain = self.clone();
                 let purpose = Purpose::Growth;
-                return Ok(Local { domain, id, active: false, activity, arena, purpose, limbo, fresh: 0 });
+                let active = false;
+                let local = Local { domain, id, active, activity, arena, purpose, limbo, fresh: 0, waiting };
+                local.publish_waiting();
+                return Ok(local);
             }
         }
         Err(Error::TooManyWorkers { limit: self.slots.len() })
@@ -165,6 +179,28 @@ impl Domain {
     /// The tick at which the worker began to look at shared memory, or [`IDLE`].
     pub fn active_since(&self, id: WorkerId) -> u64 {
         self.slots[id.index()].active.load(Ordering::Acquire)
+    }
+
+    /// Workers that look at shared memory, and for how long each does; the longest first.
+    pub fn active(&self) -> Vec<(WorkerId, Duration)> {
+        let now = self.clock.now();
+        let slots = self.slots[..self.workers()].iter().enumerate();
+        // for people to look at, and for who decides between transactions: nothing is freed by it
+        let since = slots.map(|(id, slot)| (WorkerId(id as u8), slot.active.load(Ordering::Relaxed)));
+        let mut active: Vec<_> = since
+            .filter(|(_, since)| *since != IDLE)
+            .map(|(id, since)| (id, self.clock.duration(now.saturating_sub(since))))
+            .collect();
+        active.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        active
+    }
+
+    /// Bytes of blocks that are out of all structures, and wait for workers that may see them yet. The last few
+    /// of each worker are not among them.
+    pub fn waiting_bytes(&self) -> u64 {
+        let left: u64 = self.orphans.lock().iter().map(|orphan| orphan.waiting).sum();
+        let waiting = self.slots[..self.workers()].iter().map(|slot| slot.waiting.load(Ordering::Relaxed)); // a statistic
+        left + waiting.sum::<u64>()
     }
 
     /// All that was unlinked before this tick is out of everybody's sight: the earliest tick at which an
@@ -335,6 +371,8 @@ pub struct Local {
     /// In order of time; the last `fresh` entries have no stamp yet.
     limbo: VecDeque<Retired>,
     fresh: usize,
+    /// Bytes of the entries that have a stamp.
+    waiting: u64,
 }
 
 impl Local {
@@ -469,8 +507,17 @@ impl Local {
         let now = self.domain.clock.now_fenced();
         for retired in self.limbo.iter_mut().rev().take(self.fresh) {
             retired.at = now;
+            self.waiting += retired.bytes as u64;
         }
         self.fresh = 0;
+        self.publish_waiting();
+    }
+
+    /// Tells reports of what waits. (Not in models, where each store multiplies the interleavings.)
+    fn publish_waiting(&self) {
+        if !scaledb_sync::MODEL {
+            self.domain.slots[self.id.index()].waiting.store(self.waiting, Ordering::Relaxed); // a statistic
+        }
     }
 
     /// Moves retired blocks that are out of everybody's sight to the free lists. Cheap when there is
@@ -485,9 +532,11 @@ impl Local {
         let horizon = self.domain.horizon();
         while self.limbo.front().is_some_and(|r| r.at < horizon) {
             let retired = self.limbo.pop_front().expect("just looked at");
+            self.waiting -= retired.bytes as u64;
             // SAFETY: `retire`'s contract, and every active worker began after it was unlinked.
             unsafe { self.arena.free(&self.domain, retired.block, retired.bytes) };
         }
+        self.publish_waiting();
     }
 
     /// Leaves all free blocks to other workers: for one that frees what others allocate.
@@ -514,7 +563,9 @@ impl Drop for Local {
         self.stamp();
         let (arena, limbo) =
             (std::mem::replace(&mut self.arena, Arena::new()), std::mem::take(&mut self.limbo));
-        self.domain.orphans.lock().push(Orphan { arena, limbo });
+        let waiting = std::mem::take(&mut self.waiting);
+        self.domain.orphans.lock().push(Orphan { arena, limbo, waiting });
+        self.publish_waiting();
         // pairs with the Acquire in `register`
         self.domain.slots[self.id.index()].taken.store(false, Ordering::Release);
     }
@@ -557,14 +608,32 @@ mod tests {
         unsafe { writer.retire(block, 100) };
         writer.collect();
         assert_eq!(writer.limbo(), 1);
+        assert_eq!(domain.waiting_bytes(), 100);
         reader.exit();
         // a tick must pass
         while writer.limbo() > 0 {
             writer.collect();
         }
+        assert_eq!(domain.waiting_bytes(), 0);
         if !cfg!(miri) {
             assert_eq!(writer.alloc(100).unwrap(), block);
         }
+    }
+
+    #[test]
+    fn who_is_active_is_told_with_the_oldest_first() {
+        let domain = domain(u64::MAX);
+        let (mut first, mut second) = (domain.register().unwrap(), domain.register().unwrap());
+        let _idle = domain.register().unwrap();
+        assert_eq!(domain.active(), []);
+        second.enter();
+        let since = domain.clock().now();
+        while domain.clock().now() == since {}
+        first.enter();
+        let ids: Vec<_> = domain.active().into_iter().map(|(id, _)| id).collect();
+        assert_eq!(ids, [second.id(), first.id()]);
+        second.exit();
+        assert_eq!(domain.active().len(), 1);
     }
 
     #[test]
@@ -606,7 +675,9 @@ mod tests {
         // SAFETY: seen by nobody.
         unsafe { first.retire(block, 64) };
         drop(first);
+        assert_eq!(domain.waiting_bytes(), 64);
         let mut second = domain.register().unwrap();
+        assert_eq!(domain.waiting_bytes(), 64);
         assert_eq!(second.limbo(), 1);
         while second.limbo() > 0 {
             second.collect();
