@@ -187,6 +187,12 @@ impl Horizon {
         latest.max(self.floor.load(Ordering::SeqCst))
     }
 
+    /// The ticks at which the oldest transaction that reads the present began, if one runs. A hint.
+    pub(crate) fn oldest(&self) -> Option<u64> {
+        let writers = self.slots[..self.workers()].iter().map(|slot| slot.writer.load(Ordering::Relaxed));
+        writers.filter(|&writer| writer != IDLE).min().map(|writer| Timestamp::from_raw(writer).ticks())
+    }
+
     /// Whether it is time for a leader.
     #[inline]
     pub(crate) fn wants_leader(&self, now: u64, every: u64) -> bool {

@@ -32,6 +32,17 @@ const ROUNDS: usize = 16;
 /// Steps of the horizon until what is in a queue is old enough: its epoch is noted, is over, and is seen to be.
 const EPOCHS: usize = 3;
 
+/// How long [`TxnKind::Present`] waits at least.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// It waits for transactions that are younger: their thread may be off its core, or their client on its way.
+const YOUTH: Duration = Duration::from_secs(1);
+
+/// Whether a transaction of this age that has been waited for so long is left open, and waited for no longer. Both are
+/// asked for: one that is old costs each reader a short wait only, and a machine that stood still has aged all.
+fn is_left_open(waited: u64, age: u64, (patience, youth): (u64, u64)) -> bool {
+    waited > patience && (age > youth || waited > youth)
+}
+
 /// One thread's access to a [`Cicada`](crate::Cicada) database.
 pub struct CicadaWorker {
     shared: Arc<Shared>,
@@ -106,20 +117,23 @@ impl Ctx<'_> {
     }
 
     /// A snapshot takes its boundary: the last one, or one behind all that has begun. The latter waits for all
-    /// transactions that are open, however long their owners leave them so.
+    /// transactions that are open: a deferrable one however long their owners leave them so, one of the present
+    /// only for young ones, see [`is_left_open`].
     fn begin_snapshot(&mut self, kind: TxnKind) -> Result<()> {
-        /// How long [`TxnKind::Present`] waits.
-        const PATIENCE: Duration = Duration::from_millis(20);
         let (shared, id) = (self.shared, self.local.id());
         if kind != TxnKind::Snapshot {
             let least = shared.horizon.latest() + 1;
             let mut backoff = Backoff::new();
             let since = shared.clock.now();
-            let patience = shared.clock.ticks(PATIENCE);
+            let times = (shared.clock.ticks(PATIENCE), shared.clock.ticks(YOUTH));
             while shared.horizon.min_wts() < Timestamp::start_of(least).raw() {
                 let now = shared.clock.now();
-                if kind == TxnKind::Present && now.saturating_sub(since) > patience {
-                    return Err(Error::SnapshotNotReady);
+                if kind == TxnKind::Present {
+                    let waited = now.saturating_sub(since);
+                    let age = shared.horizon.oldest().map_or(0, |oldest| now.saturating_sub(oldest));
+                    if is_left_open(waited, age, times) {
+                        return Err(Error::SnapshotNotReady);
+                    }
                 }
                 shared.lead(self.state.clock.advance(now).max(least), now);
                 backoff.wait_forever();
@@ -578,5 +592,20 @@ impl Drop for CicadaWorker {
         ctx.local.enter_at(now);
         ctx.do_chores(now);
         ctx.local.exit();
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_waits_for_young_transactions_and_briefly_for_old_ones() {
+        let times = (20, 1000);
+        let left = |waited, age| is_left_open(waited, age, times);
+        // a writer whose thread lost its core for a while is waited for
+        assert!(!left(21, 21) && !left(999, 1000));
+        // one that is left open is not, for longer than a moment; nor one whose clock is ahead
+        assert!(!left(20, 100_000) && left(21, 1001) && left(1001, 0));
     }
 }

@@ -174,9 +174,9 @@ impl<E: Engine> Session<E> {
     }
 
     /// Begins a read-only transaction that does not conflict, however many write beside it. It waits, some milliseconds,
-    /// until it sees everything committed before. If transactions that began earlier are left open, which Cicada has to
-    /// wait for, it reads the present instead, and its commit may fail with a conflict. A single read is faster with `run_as(TxnKind::ReadOnly, ...)`, which
-    /// does not wait, but may have to run again.
+    /// until it sees everything committed before. Cicada has to wait for transactions that began earlier; if one has been
+    /// open for more than a second, it reads the present instead, and its commit may fail with a conflict. A single read
+    /// is faster with `run_as(TxnKind::ReadOnly, ...)`, which does not wait, but may have to run again.
     ///
     /// # Errors
     /// As [`Session::begin`].
