@@ -7,6 +7,8 @@ pub enum Rule {
     InFlight,
     /// A commit whose timestamp was drawn before it began is refused once a horizon beyond may be promised.
     Passed,
+    /// A commit is on its way until its record is in the buffer.
+    EndBehindAppend,
     /// After a failure nothing is written any more.
     FailForEver,
     /// Groups and blocks have their checksums.

@@ -144,6 +144,16 @@ pub(crate) fn try_hold(disk: &dyn Disk) -> Result<Option<Box<dyn Send + Sync>>> 
     }
 }
 
+/// Sees to it that nobody waits for a segment whose preparation has panicked.
+struct Unwound<'a>(&'a Segments);
+
+impl Drop for Unwound<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().next = Next::Failed;
+        self.0.changed.notify_all();
+    }
+}
+
 impl Segments {
     /// `first` is the number of the first segment of the incarnation, `kept` what is there of earlier ones.
     pub(crate) fn new(first: SegmentHeader, bytes: u64, recycle: usize, kept: Vec<Kept>) -> Self {
@@ -177,7 +187,9 @@ impl Segments {
         let spare = state.spares.pop();
         state.next = Next::InWork;
         drop(state);
+        let unwound = Unwound(self);
         let prepared = prepare(disk, &header, self.bytes, spare, given_up);
+        std::mem::forget(unwound);
         let mut state = self.state.lock();
         self.changed.notify_all();
         match prepared {

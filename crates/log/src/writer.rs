@@ -134,6 +134,10 @@ impl Writer {
     #[inline]
     pub fn append(&mut self, ts: Timestamp) -> Append<'_> {
         let slot = self.slot();
+        debug_assert_ne!(slot.in_flight.load(Ordering::Relaxed), NONE, "a record of no commit on its way");
+        if !Rule::EndBehindAppend.holds() {
+            self.end();
+        }
         let mut buffer = slot.buffer.lock();
         let start = buffer.bytes.len();
         open_record(&mut buffer.bytes, ts);

@@ -162,6 +162,27 @@ fn a_log_that_is_closed_writes_what_needs_another_segment() {
     assert_eq!(recover(&disk.without_unsynced()).unwrap().stamps(), stamps);
 }
 
+/// The helper's thread ends by a panic in the middle of a segment, which the flusher then makes by itself.
+#[test]
+fn a_segment_whose_preparation_has_panicked_is_not_waited_for() {
+    let disk = MemDisk::new();
+    let mut panics = true;
+    disk.set_fault(move |step| {
+        let prepared = |name: &str| name.starts_with("log-") && !name.contains("0001");
+        let helpers = matches!(step, Step::Create(name) if prepared(name));
+        assert!(!(helpers && std::mem::take(&mut panics)), "a disk that panics, on purpose");
+        None
+    });
+    let running = start_with(&disk, LogOptions { manual: false, ..manual() }).unwrap().0;
+    let mut stamps = Vec::new();
+    for _ in 0..8 {
+        stamps.push(running.put(0, 10));
+        running.log.wait(stamps[stamps.len() - 1]).unwrap();
+    }
+    running.log.close().unwrap();
+    assert_eq!(recover(&disk.without_unsynced()).unwrap().stamps(), stamps);
+}
+
 #[test]
 fn without_syncs_a_loss_of_power_loses_commits() {
     let disk = MemDisk::new();

@@ -3,7 +3,7 @@
 
 mod support;
 
-use scaledb_base::Timestamp;
+use scaledb_base::{Timestamp, WorkerId};
 use scaledb_log::Rule;
 use scaledb_log::disk::Disk;
 use support::*;
@@ -24,6 +24,28 @@ fn files_go_only_while_no_backup_holds_them() {
         let before = disk.segments();
         running.log.begin_checkpoint(stamps[10]).unwrap().finish(b"", stamps[10]).unwrap();
         disk.segments() == before
+    });
+}
+
+/// A group is written while a record is being appended: its horizon may not be beyond.
+#[test]
+fn a_record_that_is_not_whole_holds_the_horizon() {
+    is_needed(Rule::EndBehindAppend, || {
+        let disk = MemDisk::new();
+        let running = start(&disk);
+        let mut writer = running.writer(1);
+        writer.begin(running.clock.now());
+        let ts = Timestamp::new(running.clock.now_fenced(), WorkerId(1));
+        let mut append = writer.append(ts);
+        append.catalog(b"half");
+        running.put(0, 10);
+        running.log.flush_once().unwrap();
+        let promised = running.log.durable() > ts;
+        append.finish();
+        writer.end();
+        drop(writer);
+        // what was promised is not there
+        promised == recover(&running.kill(&disk)).unwrap().stamps().contains(&ts)
     });
 }
 
