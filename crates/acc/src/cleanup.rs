@@ -32,7 +32,8 @@ impl Horizon {
         let pins = shared.min_pin();
         let records = scaledb_base::Timestamp::start_of(actives.min(pins)).raw();
         // a reader that finds no record waits for no delete: so the delete must be durable before
-        let records = shared.log().map_or(records, |log| records.min(log.durable().raw()));
+        let log = shared.log().filter(|_| shared.config.rules.on(Rule::GraceOfDurability));
+        let records = log.map_or(records, |log| records.min(log.durable().raw()));
         let records =
             if shared.config.rules.on(Rule::GraceOfSnapshots) { records.min(versions) } else { records };
         if !shared.config.rules.on(Rule::Grace) {

@@ -40,7 +40,8 @@ impl Ctx<'_> {
             return Ok(self.txn.snapshot);
         }
         if self.txn.writes.iter().all(|w| w.op == Op::Nothing) {
-            self.state.depends_on = self.txn.latest;
+            let depends = self.shared.config.rules.on(Rule::DependOnReads);
+            self.state.depends_on = if depends { self.txn.latest } else { Timestamp::ZERO };
             return self.commit_read_only();
         }
         let shared = self.shared;

@@ -179,6 +179,8 @@ impl PendingList {
             if number < self.start.load(Ordering::Acquire) {
                 return;
             }
+            #[cfg(all(test, not(any(loom, shuttle))))]
+            tests::pause();
             let item = ring.item(number);
             // pairs with the Release in `kill`
             let raw = item.record.load(Ordering::Acquire);
@@ -199,3 +201,52 @@ impl PendingList {
 unsafe impl Send for PendingList {}
 // SAFETY: as above.
 unsafe impl Sync for PendingList {}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use scaledb_memory::Domain;
+    use scaledb_sync::Arc;
+    use scaledb_sync::clock::Clock;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    thread_local! {
+        /// What others do while a reader is between its first look at `start` and the item.
+        static MEANWHILE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
+    }
+
+    pub(super) fn pause() {
+        if let Some(meanwhile) = MEANWHILE.take() {
+            meanwhile();
+        }
+    }
+
+    fn record(number: u64) -> Record {
+        // SAFETY: an address that nobody follows.
+        unsafe { Record::from_raw(64 * (number + 1)) }
+    }
+
+    /// An item whose slot has got another one, of another cell: the reader was to see neither it nor its chain.
+    #[test]
+    fn an_item_that_is_replaced_while_it_is_read_is_left_out() {
+        let domain = Domain::new(Arc::new(Clock::new(0)), 1 << 30);
+        let mut local = domain.register().unwrap();
+        let list = Rc::new(PendingList::new(&mut local, 2).unwrap());
+        for number in 0..2 {
+            list.push(&mut local, record(number), CellId(0)).unwrap();
+        }
+        let theirs = list.clone();
+        MEANWHILE.set(Some(Box::new(move || {
+            theirs.remove_before(2);
+            for number in 2..2 + FIRST_SLOTS as u64 {
+                theirs.push(&mut local, record(number), CellId(1)).unwrap();
+            }
+        })));
+        let mut found = Vec::new();
+        list.for_each_of(CellId(0), u64::MAX, |record| found.push(record.raw()));
+        assert_eq!(found, [0; 0]);
+        list.for_each_of(CellId(1), u64::MAX, |record| found.push(record.raw()));
+        assert_eq!(found.len(), FIRST_SLOTS);
+    }
+}

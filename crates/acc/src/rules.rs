@@ -51,11 +51,18 @@ pub enum Rule {
     UndoneReads,
     /// A row that is updated must still be as it was read.
     LockUnchanged,
+    /// Clean-up leaves records whose delete is not durable.
+    GraceOfDurability,
+    /// A transaction that only reads depends on the commits that it has read.
+    DependOnReads,
 }
 
 #[cfg(feature = "mutations")]
 impl Rule {
-    /// All rules.
+    /// Those of what is promised to be durable; no history without a log shows them.
+    pub const OF_DURABILITY: [Self; 2] = [Self::GraceOfDurability, Self::DependOnReads];
+
+    /// The others.
     pub const ALL: [Self; 24] = [
         Self::PinFirst,
         Self::Post,

@@ -125,7 +125,7 @@ impl Ctx<'_> {
 
     /// The latest commit that the transaction has seen.
     fn latest_read(&self) -> Timestamp {
-        if self.log.is_none() {
+        if self.log.is_none() || !self.shared.config.rules.on(Rule::DependOnReads) {
             return Timestamp::ZERO;
         }
         // SAFETY: seen in this transaction.

@@ -80,7 +80,7 @@ fn clean_item(shared: &Shared, local: &mut Local, item: Item, min_rts: u64) -> O
             None
         }
         // who finds no record waits for no delete to be durable, so that it must be before the record goes
-        Some((newest, wts)) if wts < min_rts && shared.log().is_none_or(|log| wts < log.durable().raw()) => {
+        Some((newest, wts)) if wts < min_rts && is_durable(shared, wts) => {
             if !record.close() {
                 record.unlock_items(true);
                 return None;
@@ -98,6 +98,12 @@ fn clean_item(shared: &Shared, local: &mut Local, item: Item, min_rts: u64) -> O
             Some(item)
         }
     }
+}
+
+/// Whether a commit with this timestamp is on disk, if there is one.
+fn is_durable(shared: &Shared, wts: u64) -> bool {
+    let log = shared.log().filter(|_| shared.config.rules.on(Rule::GraceOfDurability));
+    log.is_none_or(|log| wts < log.durable().raw())
 }
 
 /// Frees what lies behind an item's version, if that is there still. The caller has the clean-up lock.

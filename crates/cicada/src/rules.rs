@@ -36,11 +36,18 @@ pub enum Rule {
     WaitForClock,
     /// What was read by a write that was rolled back to a savepoint is still read.
     UndoneReads,
+    /// Clean-up leaves records whose delete is not durable.
+    GraceOfDurability,
+    /// A transaction that only reads depends on the commits that it has read.
+    DependOnReads,
 }
 
 #[cfg(feature = "mutations")]
 impl Rule {
-    /// All rules.
+    /// Those of what is promised to be durable; no history without a log shows them.
+    pub const OF_DURABILITY: [Self; 2] = [Self::GraceOfDurability, Self::DependOnReads];
+
+    /// The others.
     pub const ALL: [Self; 16] = [
         Self::RaiseReads,
         Self::CheckReads,

@@ -3,7 +3,7 @@
 #![cfg(not(any(loom, shuttle)))]
 
 use scaledb_base::Error;
-use scaledb_cicada::{Cicada, CicadaWorker, Clocks, Config, Consistency, Durability};
+use scaledb_cicada::{Cicada, CicadaWorker, Clocks, Config, Consistency, Durability, Rules};
 use scaledb_engine::{
     Access, Engine, IndexDef, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker,
 };
@@ -297,5 +297,38 @@ fn a_directory_of_the_other_engine_is_refused_with_both_names() {
         Err(Error::Directory(what)) => assert!(what.contains("acc") && what.contains("cicada"), "{what}"),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("opened"),
+    }
+}
+
+/// Whether who has read what is not durable depends on it: a row, and that there is none, whatever clean-up does.
+fn reads_depend_on_commits(rules: Rules) -> bool {
+    let disk = SimDisk::new(12);
+    let quiescence = std::time::Duration::ZERO;
+    let config = Config { rules, quiescence, ..config(&disk, Clocks::Synchronized) };
+    let engine = Cicada::open(config).unwrap();
+    let table = create(&engine, "t", Access::Hashed, &[KeyPart::asc(0)]);
+    let (mut writer, mut reader) = (engine.worker().unwrap(), engine.worker().unwrap());
+    writer.run(TxnKind::ReadWrite, |w| w.insert(table.id, &row(&table, 1, "t", 1)).map(|_| ())).unwrap();
+    writer.wait_durable().unwrap();
+    let cols = Projection::all(&table.schema);
+    let mut depends = |rows: usize| {
+        let read = |w: &mut CicadaWorker| w.get(table.id, &key(1), &cols, |_, _| ());
+        assert_eq!(reader.run(TxnKind::ReadOnly, read).unwrap().into_iter().count(), rows);
+        reader.depends_on()
+    };
+    set(&mut writer, &table, 1, 2);
+    let changed = depends(1) >= writer.depends_on();
+    writer.run(TxnKind::ReadWrite, |w| w.delete(table.id, &key(1)).map(|_| ())).unwrap();
+    let deleted = writer.depends_on();
+    (0..200).for_each(|_| writer.run(TxnKind::ReadWrite, |_| Ok(())).unwrap());
+    changed && depends(0) >= deleted
+}
+
+#[test]
+fn who_has_read_what_is_not_durable_depends_on_it() {
+    assert!(reads_depend_on_commits(Rules::default()));
+    #[cfg(feature = "mutations")]
+    for rule in scaledb_cicada::Rule::OF_DURABILITY {
+        assert!(!reads_depend_on_commits(Rules::without(rule)), "{rule:?}");
     }
 }
