@@ -159,7 +159,8 @@ impl<E: Engine> Database<E> {
         &self.inner.engine
     }
 
-    /// Creates a table and its indexes. Not part of a transaction: all sessions see it at once.
+    /// Creates a table and its indexes. Not part of a transaction: all sessions see it at once. SQL does, too, unless it
+    /// cannot have the table, or there is no memory for its definition: then it says so when asked for the table.
     ///
     /// # Errors
     /// [`Error::TableExists`], [`Error::BadDefinition`], [`Error::TooManyTables`],

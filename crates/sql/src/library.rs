@@ -84,8 +84,8 @@ fn in_use(table: &str) -> SqlError {
 }
 
 impl<E: Engine> Database<E> {
-    /// Creates a table of the library. SQL has it under the same name, if it has such tables: see
-    /// [`Database::absent`].
+    /// Creates a table of the library. SQL has it under the same name, if it has such tables, and room for its
+    /// definition: see [`Database::absent`].
     ///
     /// # Errors
     /// As [`Engine::create_table`]; [`Error::TableExists`], too, if SQL has something of the name of the table or of one
@@ -99,27 +99,25 @@ impl<E: Engine> Database<E> {
         if let Some(taken) = names.find(|name| before.is_taken(SCHEMA, name)) {
             return Err(Error::TableExists(taken.clone()));
         }
-        let info = loop {
-            match shared.engine.create_table(def.clone()) {
-                Err(Error::TooManyWorkers { .. }) if shared.workers.discard_one() => {}
-                created => break created?,
-            }
-        };
         let mut worker = loop {
             match shared.engine.worker() {
                 Err(Error::TooManyWorkers { .. }) if shared.workers.discard_one() => {}
                 worker => break worker?,
             }
         };
-        let mut oid = || shared.new_oid();
-        let mut catalog = (*before).clone();
-        if let Some(absent) = describe(&mut catalog, &mut worker, &info, &mut oid)? {
-            shared.absent.lock().insert(info.name.clone(), absent);
-            return Ok(info);
+        let info = loop {
+            match shared.engine.create_table(def.clone()) {
+                Err(Error::TooManyWorkers { .. }) if shared.workers.discard_one() => {}
+                created => break created?,
+            }
+        };
+        // The engine does not take a table back. So from here on there is one, and if SQL cannot be told of it, that is
+        // no error of the creation: who is told of an error may rely on there being none.
+        match shared.tell(&before, &mut worker, &info) {
+            Ok(None) => {}
+            Ok(Some(why)) => shared.is_absent(&info, why),
+            Err(error) => shared.is_absent(&info, format!("its definition was not stored: {error}")),
         }
-        catalog.version += 1;
-        write(&shared.store, &mut worker, &before, &catalog)?;
-        shared.publish(Arc::new(catalog), worker.depends_on());
         drop(closed);
         Ok(info)
     }
@@ -166,6 +164,26 @@ impl<E: Engine> Database<E> {
 }
 
 impl<E: Engine> Shared<E> {
+    /// Puts a new table of the library into the catalog; or says why SQL cannot have it.
+    ///
+    /// # Errors
+    /// The engine's: the catalog is as it was.
+    fn tell(&self, before: &Catalog, worker: &mut E::Worker, info: &TableInfo) -> Result<Option<String>> {
+        let mut catalog = before.clone();
+        let why = describe(&mut catalog, worker, info, &mut || self.new_oid())?;
+        if why.is_none() {
+            catalog.version += 1;
+            write(&self.store, worker, before, &catalog)?;
+            self.publish(Arc::new(catalog), worker.depends_on());
+        }
+        Ok(why)
+    }
+
+    /// SQL does not have a table; it has another look when the database is opened again.
+    fn is_absent(&self, info: &TableInfo, why: String) {
+        self.absent.lock().insert(info.name.clone(), why);
+    }
+
     /// Refuses to change the definition of a table that the library has made or uses.
     ///
     /// # Errors

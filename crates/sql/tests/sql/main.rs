@@ -12,6 +12,7 @@ mod durable;
 mod explain;
 mod hostile;
 mod isolation;
+mod library;
 mod locks;
 mod messages;
 mod random;
