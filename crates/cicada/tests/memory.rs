@@ -6,7 +6,7 @@
 
 use scaledb_cicada::{Cicada, Clocks, Config};
 use scaledb_engine::{Access, Engine, TxnKind, Worker};
-use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::{Arc, thread};
 use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
 use scaledb_verify::level::stays_level;
@@ -16,7 +16,7 @@ const ROWS: i32 = 10_000;
 
 /// Keys of a thread are its own: a ring that is filled at one end and emptied at the other; and one row that
 /// all change. Texts have one length, so that every row has the same size at all times.
-fn churn(engine: &Cicada, t: &Table, thread: i32, stop: &AtomicBool) {
+fn churn(engine: &Cicada, t: &Table, thread: i32, (filled, stop): (&AtomicU64, &AtomicBool)) {
     let mut worker = engine.worker().unwrap();
     let base = thread << 24;
     let row = |id: i32| (Row { a: id % 50, u: Some(id), ..Row::default() }, text_of(1));
@@ -27,6 +27,7 @@ fn churn(engine: &Cicada, t: &Table, thread: i32, stop: &AtomicBool) {
     for id in base..base + ROWS {
         worker.run(TxnKind::ReadWrite, |w| insert(w, id)).unwrap();
     }
+    filled.fetch_add(1, Ordering::Relaxed); // a number, and nothing else
     let mut first = base;
     // a flag, and nothing else
     while !stop.load(Ordering::Relaxed) {
@@ -60,13 +61,16 @@ fn churn_takes_no_more_memory_than_it_had() {
             .run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(0, &shared, &text)).map(|_| ()))
             .unwrap();
         // this worker stays, idle, and holds nothing up
-        let stop = Arc::new(AtomicBool::new(false));
+        let (stop, filled) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let threads: Vec<_> = (1..=3)
             .map(|thread| {
-                let (engine, t, stop) = (engine.clone(), t.clone(), stop.clone());
-                thread::spawn(move || churn(&engine, &t, thread, &stop))
+                let (engine, t, stop, filled) = (engine.clone(), t.clone(), stop.clone(), filled.clone());
+                thread::spawn(move || churn(&engine, &t, thread, (&filled, &stop)))
             })
             .collect();
+        while filled.load(Ordering::Relaxed) < 3 {
+            thread::sleep(Duration::from_millis(10));
+        }
         thread::sleep(Duration::from_secs(3 + (seconds / 20).min(30)));
         let window = Duration::from_secs(seconds);
         let stays = stays_level(&format!("{access:?}"), window, || engine.stats().memory_bytes);
@@ -97,7 +101,7 @@ fn what_idle_workers_left_is_cleaned() {
     // the worker stays, and does nothing
     let cleaned = || engine.stats().tables.iter().map(|t| t.cleaned).sum::<u64>();
     let start = Instant::now();
-    while cleaned() < 3000 && start.elapsed() < Duration::from_secs(20) {
+    while cleaned() < 3000 && start.elapsed() < Duration::from_secs(60) {
         thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(cleaned(), 3000, "rows and two entries of each");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 const ENDLESS: &str = "select repeat('x', 1000) from generate_series(1, 100000000000) g";
 
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < deadline, "{what}");
         std::thread::sleep(Duration::from_millis(10));
@@ -75,7 +75,7 @@ fn a_statement_of_who_reads_slowly_ends_in_time() {
     let begun = Instant::now();
     let last = client.batch().into_iter().rev().find(|message| message.tag == 'E').expect("an error");
     assert_eq!(last.code(), "57014");
-    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(begun.elapsed() < Duration::from_secs(60));
     assert_eq!(client.run("select 1"), "TDCZ");
 }
 
@@ -109,7 +109,7 @@ fn a_copy_that_never_ends_a_line_is_over_in_time_and_can_be_cancelled() {
     client.send(&query("copy t from stdin"));
     assert_eq!(client.message().map(|message| message.tag), Some('G'));
     client.stream.set_read_timeout(Some(Duration::from_millis(10))).expect("a socket");
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while client.stream.peek(&mut [0]).is_err() {
         assert!(Instant::now() < deadline, "it goes on");
         client.send(&frame(b'd', b"x"));

@@ -91,6 +91,7 @@ fn nowait_and_skip_locked<E: Engine>(db: Database<E>) {
     assert_eq!(code(b, "update t set n = 1 where id = 1"), "55P03");
     ok(b, "set lock_timeout = 0; set statement_timeout = 20");
     assert_eq!(code(b, "delete from t where id = 1"), "57014");
+    ok(b, "set statement_timeout = 0");
     ok(a, "commit");
     ok(b, "update t set n = 1 where id = 1");
     no_lock_is_left(&db);
@@ -615,7 +616,7 @@ fn a_job_queue<E: Engine>(db: Database<E>) {
         }
     });
     assert_eq!(done.load(Ordering::SeqCst), JOBS, "jobs done");
-    assert!(conflicts.load(Ordering::SeqCst) <= 3, "{} conflicts", conflicts.load(Ordering::SeqCst));
+    assert!(conflicts.load(Ordering::SeqCst) <= JOBS / 4, "{} conflicts", conflicts.load(Ordering::SeqCst));
     no_lock_is_left(&db);
 }
 

@@ -13,7 +13,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_acc::{Acc, Config};
 use scaledb_engine::{Access, Engine, TxnKind, Worker};
-use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, thread};
 use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
@@ -33,7 +33,7 @@ fn text_number(random: &mut SmallRng) -> u64 {
 
 /// Keys of a thread are its own: a ring that is filled at one end and emptied at the other. Every row has
 /// the same expected length at all times.
-fn churn(engine: &Acc, t: &Table, thread: i32, rows: i32, stop: &AtomicBool) {
+fn churn(engine: &Acc, t: &Table, thread: i32, rows: i32, (filled, stop): (&AtomicU64, &AtomicBool)) {
     let mut worker = engine.worker().unwrap();
     let mut random = SmallRng::seed_from_u64(thread as u64);
     let columns = Columns(Columns::W | Columns::TEXT);
@@ -47,6 +47,7 @@ fn churn(engine: &Acc, t: &Table, thread: i32, rows: i32, stop: &AtomicBool) {
             .run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &t.row(id, &row, &text)).map(|_| ()))
             .unwrap();
     }
+    filled.fetch_add(1, Ordering::Relaxed); // a number, and nothing else
     let rest = Duration::from_micros(setting("SCALEDB_MEMORY_REST", 0));
     let (mut first, mut next) = (base, base + rows);
     // a flag, and nothing else
@@ -103,13 +104,16 @@ fn memory_stays(access: Access) {
     let _quiet = (seconds < 60).then(|| QUIET.lock());
     let engine = Arc::new(Acc::open(Config::default()).unwrap());
     let t = Arc::new(Table::create(&*engine, "t", Kind::new(access, None)).unwrap());
-    let stop = Arc::new(AtomicBool::new(false));
+    let (stop, filled) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let threads: Vec<_> = (1..=2)
         .map(|thread| {
-            let (engine, t, stop) = (engine.clone(), t.clone(), stop.clone());
-            thread::spawn(move || churn(&engine, &t, thread, rows, &stop))
+            let (engine, t, stop, filled) = (engine.clone(), t.clone(), stop.clone(), filled.clone());
+            thread::spawn(move || churn(&engine, &t, thread, rows, (&filled, &stop)))
         })
         .collect();
+    while filled.load(Ordering::Relaxed) < 2 {
+        thread::sleep(Duration::from_millis(10));
+    }
     thread::sleep(Duration::from_secs(4 + (seconds / 20).min(30)));
     let window = Duration::from_secs(seconds);
     let stays = stays_level(&format!("{access:?}"), window, || engine.memory_bytes());

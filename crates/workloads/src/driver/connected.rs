@@ -214,7 +214,7 @@ mod tests {
 
     fn run(ends_at: Option<u64>) -> Result<Report, ConflictAt> {
         let clients = (0..2).map(|_| Stubborn { number: 0, attempt: 0, ends_at }).collect();
-        let measured = Duration::from_millis(if ends_at.is_some() { 60_000 } else { 50 });
+        let measured = Duration::from_millis(if ends_at.is_some() { 60_000 } else { 1_000 });
         let options =
             Options { threads: 2, warmup: Duration::ZERO, measured, pin: false, asynchronous: false };
         run_connected("none", &["idle", "busy"], clients, &options, None, |_| {}).map(|(report, _)| report)

@@ -17,7 +17,7 @@ fn smallbank_keeps_the_money() {
     let before = tables.total(&mut worker).unwrap();
     assert!((2 * 500 * 10_000_00..=2 * 500 * 50_000_00).contains(&before));
     let workload = smallbank::SmallBank { config, tables: tables.clone(), seed: 7, snapshot_reads: false };
-    let (report, tellers) = run(&engine, &workload, &options(2, 400), |_| {}).unwrap();
+    let (report, tellers) = run(&engine, &workload, &options(2, 1_500), |_| {}).unwrap();
     let brought: i64 = tellers.iter().map(|t| t.brought()).sum();
     assert_eq!(tables.total(&mut worker).unwrap(), before + brought);
     assert!(brought != 0 && report.classes.iter().all(|c| c.commits > 0), "{report:#?}");
