@@ -198,6 +198,10 @@ impl Engine for Acc {
         self.shared.log().map_or(Ok(()), |log| log.wait(ts).map_err(failed))
     }
 
+    fn close(&self) -> Result<()> {
+        self.shared.log().map_or(Ok(()), |log| log.close().map_err(failed))
+    }
+
     fn log_failure(&self) -> Option<String> {
         self.shared.log()?.failure().map(|error| error.to_string())
     }

@@ -185,6 +185,10 @@ impl Engine for Cicada {
         true
     }
 
+    fn close(&self) -> Result<()> {
+        self.shared.log().map_or(Ok(()), |log| log.close().map_err(failed))
+    }
+
     fn log_failure(&self) -> Option<String> {
         self.shared.log()?.failure().map(|error| error.to_string())
     }

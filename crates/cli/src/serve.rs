@@ -180,9 +180,13 @@ where
         let _ = supervision.reload();
     }
     server.stop();
-    match database.engine().log_failure() {
-        Some(why) => Err(Box::new(DiskFailed(why))),
-        None => Ok(true),
+    // here, where what fails can still be told: clients may not have waited for their last commits
+    match database.engine().close() {
+        Err(error) => {
+            let why = database.engine().log_failure().unwrap_or_else(|| error.to_string());
+            Err(Box::new(DiskFailed(why)))
+        }
+        Ok(()) => Ok(true),
     }
 }
 

@@ -53,6 +53,10 @@ impl<E: Engine> Engine for Arc<E> {
         (**self).wait_durable(ts)
     }
 
+    fn close(&self) -> Result<()> {
+        (**self).close()
+    }
+
     fn checkpoint(&self) -> Result<()> {
         (**self).checkpoint()
     }

@@ -181,6 +181,15 @@ pub trait Engine: Send + Sync + 'static {
         Ok(())
     }
 
+    /// Writes what nobody has waited for, and ends the log: no transaction that writes commits behind this. Dropping
+    /// the engine does it, too, and cannot tell of a failure.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`], now or earlier.
+    fn close(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Writes a checkpoint, and returns when the next opening starts from it. Does nothing for an engine that keeps
     /// no files.
     ///
