@@ -96,6 +96,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let width = join.inner_keys.len() + join.inner_slots.len();
         let mut parts = Partitions::new(self.context, &mut self.memory, division, width)?;
         let Inners { rows, lonely, weight } = std::mem::take(table);
+        self.note_memory(weight);
         for (key, rows) in rows {
             for inner in rows {
                 self.tick()?;
@@ -145,6 +146,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
         let division = inner.division().clone();
+        let written = inner.written();
         let inner = inner.finish_all(&mut self.memory)?;
         let width = join.outer_keys.len() + join.outer_slots.len() + 1;
         let mut outer =
@@ -179,8 +181,13 @@ impl<'a, W: Worker> Exec<'a, W> {
         if flow.is_break() {
             outer.abandon(&mut self.memory);
         } else {
+            let written = written + outer.written();
             let outer = outer.finish_all(&mut self.memory)?;
             let pairs = pairs(join, inner, outer);
+            self.note_done(|measure| {
+                measure.disk += written;
+                measure.batches += pairs.len().saturating_sub(1);
+            });
             let mut apart = Apart { join, pairs, number, names };
             while let Some(pair) = apart.pairs.pop() {
                 flow = self.join_pair(&mut apart, pair, next)?;
@@ -219,6 +226,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             let done = std::mem::take(&mut table);
             let weight = done.weight;
+            self.note_memory(weight);
             if join.full && flow.is_continue() {
                 flow = self.without_outer(join, done, next)?;
             }
@@ -313,6 +321,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             let (key, row) = row.split_at(join.inner_keys.len());
             put_inner(&mut parts, key, row)?;
         }
+        let written = parts.written();
         let inner = parts.finish_all(&mut self.memory)?;
         let width = join.outer_keys.len() + join.outer_slots.len() + 1;
         let mut parts =
@@ -333,8 +342,14 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
             }
         }
+        let written = written + parts.written();
         let outer = parts.finish_all(&mut self.memory)?;
-        apart.pairs.extend(pairs(join, inner, outer));
+        let pairs = pairs(join, inner, outer);
+        self.note_done(|measure| {
+            measure.disk += written;
+            measure.batches += pairs.len().saturating_sub(1);
+        });
+        apart.pairs.extend(pairs);
         Ok(Flow::Continue(()))
     }
 }

@@ -168,11 +168,18 @@ impl<'a, W: Worker> Exec<'a, W> {
         slots: &[Slot],
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
+        self.note_memory(seen.weight);
         if flow.is_break() {
             self.memory.give_rows(seen.weight);
             return Ok(flow);
         }
+        let written = seen.rest.as_ref().map_or(0, Partitions::written);
         let mut parts = seen.finish(&mut self.memory)?;
+        let batches = parts.len();
+        self.note_done(|measure| {
+            measure.disk += written;
+            measure.batches += batches;
+        });
         while let Some(mut part) = parts.pop() {
             let mut seen = Seen::new(part.division.clone());
             while let Some(row) = part.next()? {

@@ -200,8 +200,18 @@ impl<'a, W: Worker> Exec<'a, W> {
     ) -> Result<(Flow, Vec<Rows<'a>>)> {
         let Groups { numbers, groups, weight, rest, .. } = groups;
         drop(numbers);
+        self.note_memory(weight);
         let rest = match rest {
-            Some(rest) => rest.finish(&mut self.memory)?,
+            Some(rest) => {
+                let written = rest.written();
+                let rest = rest.finish(&mut self.memory)?;
+                let parts = rest.len();
+                self.note_done(|measure| {
+                    measure.disk += written;
+                    measure.batches += parts;
+                });
+                rest
+            }
             None => Vec::new(),
         };
         let mut flow = Flow::Continue(());

@@ -67,6 +67,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if let Some(on) = &join.on
                     && !exec.holds(on)?
                 {
+                    exec.note_dropped(on);
                     return Ok(Flow::Continue(()));
                 }
                 matched = true;
@@ -108,6 +109,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         if let Some(aside) = aside {
             return self.join_apart(join, aside, next);
         }
+        self.note_memory(table.weight);
         let mut flow = self.run(&join.outer, &mut |exec| {
             exec.tick()?;
             let mut key = Vec::with_capacity(join.outer_keys.len());
@@ -146,6 +148,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if let Some(on) = &join.on
                     && !self.holds(on)?
                 {
+                    self.note_dropped(on);
                     continue;
                 }
                 matched = true;

@@ -111,6 +111,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Some(rows) => rows,
             None => {
                 let (rows, weight) = self.collect(input, slots)?;
+                self.note_memory(weight);
                 self.keep(number, depends, &rows, weight);
                 rows
             }

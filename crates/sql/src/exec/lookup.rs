@@ -54,6 +54,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         if let Trial::Kept(found, _) = &self.aside().trials[number] {
             let found = found.clone();
+            self.note_answered(sub);
             return self.look_up(lookup, &found, next);
         }
         let before = self.ticks;

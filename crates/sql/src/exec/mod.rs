@@ -13,6 +13,7 @@ pub(crate) mod keep;
 pub(crate) mod late;
 pub(crate) mod lock;
 pub(crate) mod lookup;
+pub(crate) mod measure;
 mod membership;
 pub(crate) mod modify;
 mod references;
@@ -130,6 +131,8 @@ pub(crate) struct Exec<'a, W> {
     /// The statement at hand may touch so many, and whether it has touched more.
     last_tick: u64,
     too_long: bool,
+    /// What its operators have done, if that is asked for.
+    pub(crate) measures: Option<Box<measure::Measures>>,
 }
 
 /// Bytes that a kept value takes.
@@ -182,6 +185,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             ticks: 0,
             last_tick: u64::MAX,
             too_long: false,
+            measures: None,
         }
     }
 
@@ -242,7 +246,15 @@ impl<'a, W: Worker> Exec<'a, W> {
     ///
     /// # Errors
     /// The statement's.
+    #[inline]
     pub(crate) fn run(&mut self, node: &Node, next: Next<'_, 'a, W>) -> Result<Flow> {
+        if self.measures.is_some() {
+            return self.measure(node, next, &mut |exec, next| exec.operate(node, next));
+        }
+        self.operate(node, next)
+    }
+
+    fn operate(&mut self, node: &Node, next: Next<'_, 'a, W>) -> Result<Flow> {
         match node {
             Node::One => next(self),
             Node::Scan(scan) => self.scan(scan, next),
@@ -286,7 +298,11 @@ impl<'a, W: Worker> Exec<'a, W> {
                 })
             }
             Node::Filter { input, predicate } => self.run(input, &mut |exec| {
-                if exec.eval(predicate)?.is_true() { next(exec) } else { Ok(Flow::Continue(())) }
+                if exec.eval(predicate)?.is_true() {
+                    return next(exec);
+                }
+                exec.note_dropped(predicate);
+                Ok(Flow::Continue(()))
             }),
             Node::Project { input, exprs } => self.run(input, &mut |exec| {
                 for (expr, slot) in exprs {
@@ -370,9 +386,15 @@ impl<'a, W: Worker> Exec<'a, W> {
             Ok(if left == 0 { Flow::Break(()) } else { stopped })
         };
         // a sort needs to keep no more than what is let through
-        if let Node::Sort { input, keys, carry } = input {
-            let keep = limit.saturating_add(offset.unwrap_or(0));
-            let _ = self.sort(input, keys, carry, usize::try_from(keep).ok(), &mut take)?;
+        if let Node::Sort { input: below, keys, carry } = input {
+            let keep = usize::try_from(limit.saturating_add(offset.unwrap_or(0))).ok();
+            let _ = if self.measures.is_some() {
+                let sort =
+                    &mut |exec: &mut Self, next: Next<'_, 'a, W>| exec.sort(below, keys, carry, keep, next);
+                self.measure(input, &mut take, sort)?
+            } else {
+                self.sort(below, keys, carry, keep, &mut take)?
+            };
         } else {
             let _ = self.run(input, &mut take)?;
         }

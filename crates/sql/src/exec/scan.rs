@@ -217,7 +217,10 @@ impl<'a, W: Worker> Exec<'a, W> {
     #[inline]
     fn filtered(&mut self, scan: &Scan, row: RowId, next: Next<'_, 'a, W>) -> Result<Flow> {
         match &scan.filter {
-            Some(filter) if !self.eval(filter)?.is_true() => Ok(Flow::Continue(())),
+            Some(filter) if !self.eval(filter)?.is_true() => {
+                self.note_dropped(filter);
+                Ok(Flow::Continue(()))
+            }
             _ => {
                 self.name_row(scan, row)?;
                 next(self)
@@ -291,8 +294,11 @@ impl<'a, W: Worker> Exec<'a, W> {
                     self.tick()?;
                     load(&mut self.frame, scan, row)?;
                     match inline {
-                        Some(filter) => Ok(self.eval(filter)?.is_true()),
-                        None => Ok(true),
+                        Some(filter) if !self.eval(filter)?.is_true() => {
+                            self.note_dropped(filter);
+                            Ok(false)
+                        }
+                        _ => Ok(true),
                     }
                 };
                 match keep() {
@@ -331,6 +337,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 if let Some(filter) = reads
                     && !self.eval(filter)?.is_true()
                 {
+                    self.note_dropped(filter);
                     continue;
                 }
                 self.name_row(scan, id)?;

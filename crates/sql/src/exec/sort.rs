@@ -38,13 +38,17 @@ pub(super) struct Sorting<'k, 'a> {
     rows: Vec<Sortable>,
     /// Bytes that were taken for them.
     weight: usize,
+    /// What they were at most, and whether some were dropped because of the limit: for EXPLAIN.
+    heaviest: usize,
+    bounded: bool,
     external: Option<Sorter<'k, 'a>>,
 }
 
 impl<'k, 'a> Sorting<'k, 'a> {
     /// Of rows by these keys, each with so many values; `limit` of them are wanted.
     pub(super) fn new(keys: &'k [SortKey], carried: usize, limit: usize) -> Self {
-        Self { keys, carried, limit, rows: Vec::new(), weight: 0, external: None }
+        let rows = Vec::new();
+        Self { keys, carried, limit, rows, weight: 0, heaviest: 0, bounded: false, external: None }
     }
 
     /// Takes a row in.
@@ -57,6 +61,7 @@ impl<'k, 'a> Sorting<'k, 'a> {
     ) -> Result<()> {
         let bytes = row_weight(&key) + row_weight(&row);
         if !exec.memory.take_or_spill(bytes, self.weight)? {
+            self.heaviest = self.heaviest.max(self.weight);
             self.write(exec.context)?;
             exec.memory.give(std::mem::take(&mut self.weight));
             exec.memory.take_or_spill(bytes, 0)?;
@@ -65,6 +70,8 @@ impl<'k, 'a> Sorting<'k, 'a> {
         self.rows.push((key.into(), row));
         let (keys, limit) = (self.keys, self.limit);
         if limit < usize::MAX / 2 && self.rows.len() > limit * 2 + 64 {
+            self.heaviest = self.heaviest.max(self.weight);
+            self.bounded = true;
             self.rows.sort_by(|a, b| order(keys, &a.0, &b.0));
             for (key, row) in self.rows.drain(limit..) {
                 let bytes = row_weight(&key) + row_weight(&row);
@@ -97,8 +104,12 @@ impl<'k, 'a> Sorting<'k, 'a> {
         slots: &[Slot],
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
+        exec.note_memory(self.heaviest.max(self.weight));
+        exec.note_done(|measure| measure.bounded |= self.bounded);
         if self.external.is_some() {
             self.write(exec.context)?;
+            let written = self.external.as_ref().map_or(0, Sorter::written);
+            exec.note_done(|measure| measure.disk += written);
             exec.memory.give(self.weight);
             drop(self.rows);
             return match self.external {
@@ -183,12 +194,16 @@ impl<'a, W: Worker> Exec<'a, W> {
             return self.union([left, right], slots, next);
         }
         let mut counts: HashMap<Box<[Value]>, usize> = HashMap::new();
+        let mut weight = 0;
         let _ = self.run(&right.0, &mut |exec| {
             let row = exec.copy(&right.1);
-            exec.memory.take_rows(row_weight(&row))?;
+            let bytes = row_weight(&row);
+            exec.memory.take_rows(bytes)?;
+            weight += bytes;
             *counts.entry(row).or_default() += 1;
             Ok(Flow::Continue(()))
         })?;
+        self.note_memory(weight);
         let mut given: HashSet<Box<[Value]>> = HashSet::new();
         self.run(&left.0, &mut |exec| {
             let row = exec.copy(&left.1);

@@ -34,9 +34,12 @@ impl<'a, W: Worker> Exec<'a, W> {
     ) -> Result<Flow> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let mut keys: Vec<Vec<Keys>> = windows.iter().map(|_| Vec::new()).collect();
+        let mut weight = 0;
         let _ = self.run(input, &mut |exec| {
             let row = exec.copy(carry);
-            exec.memory.take_rows(row_weight(&row) * 2)?;
+            let bytes = row_weight(&row) * 2;
+            exec.memory.take_rows(bytes)?;
+            weight += bytes;
             rows.push(row);
             for (window, keys) in windows.iter().zip(&mut keys) {
                 let partition = window.partition.iter().map(|e| exec.eval(e)).collect::<Result<_>>()?;
@@ -49,11 +52,14 @@ impl<'a, W: Worker> Exec<'a, W> {
                     _ => None,
                 };
                 let key = Keys { partition, order, args };
-                exec.memory.take_rows(key.weight())?;
+                let bytes = key.weight();
+                exec.memory.take_rows(bytes)?;
+                weight += bytes;
                 keys.push(key);
             }
             Ok(Flow::Continue(()))
         })?;
+        self.note_memory(weight);
         let mut results: Vec<Vec<Value>> = Vec::new();
         let mut last_order: Vec<usize> = (0..rows.len()).collect();
         for (window, keys) in windows.iter().zip(&keys) {

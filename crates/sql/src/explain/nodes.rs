@@ -4,8 +4,10 @@
 //! keeps is an operator there, and none here.
 
 use super::expressions::{Extent, Own, compared};
+use super::figures::together;
 use super::names::Names;
 use super::{Child, Data, Detail, Explained, Shown};
+use crate::exec::measure::Measures;
 use crate::plan::expr::{Ask, Compare, Expr, Subquery};
 use crate::plan::{
     Access, Cte, Hash, IndexRef, Insert, JoinKind, KeyValue, Loop, Modify, Node, Plan, Scan, SetKind,
@@ -19,12 +21,15 @@ use std::sync::Arc;
 const STACK: usize = 16 << 20;
 
 /// A plan as it is shown.
-pub(crate) fn describe(plan: &Plan, env: &Env, verbose: bool) -> Explained {
+///
+/// With `measures`, with what its operators have done.
+pub(crate) fn describe(plan: &Plan, env: &Env, verbose: bool, measures: Option<&Measures>) -> Explained {
     stacker::maybe_grow(STACK, STACK, || {
         let mut describer = Describer {
             names: Names::new(&plan.root, &plan.output),
             env,
             verbose,
+            measures,
             extent: Extent::default(),
             foreign: false,
             of_groups: false,
@@ -53,6 +58,7 @@ pub(super) struct Describer<'p> {
     pub(super) names: Names<'p>,
     pub(super) env: &'p Env,
     pub(super) verbose: bool,
+    pub(super) measures: Option<&'p Measures>,
     pub(super) extent: Extent,
     /// The expression at hand is computed by an operator further down.
     pub(super) foreign: bool,
@@ -75,11 +81,12 @@ fn text(text: impl Into<String>) -> Data {
 
 impl Detail {
     fn text(key: &'static str, value: String) -> Self {
-        Self { line: format!("{key}: {value}"), fields: vec![(key, Data::Text(value))] }
+        Self { line: Some(format!("{key}: {value}")), fields: vec![(key, Data::Text(value))] }
     }
 
     fn list(key: &'static str, values: Vec<String>) -> Self {
-        Self { line: format!("{key}: {}", values.join(", ")), fields: vec![(key, Data::List(values))] }
+        let line = Some(format!("{key}: {}", values.join(", ")));
+        Self { line, fields: vec![(key, Data::List(values))] }
     }
 }
 
@@ -107,7 +114,7 @@ impl Shown {
 
 impl<'p> Describer<'p> {
     /// A query: its operators, with what is run once for it at the top.
-    fn query(&mut self, node: &'p Node, output: &'p [Expr]) -> Shown {
+    pub(super) fn query(&mut self, node: &'p Node, output: &'p [Expr]) -> Shown {
         let first = std::mem::take(&mut self.first);
         let pending = std::mem::take(&mut self.pending);
         let mut shown = self.node(node);
@@ -161,8 +168,12 @@ impl<'p> Describer<'p> {
             let node = self.query(&sub.node, &sub.output);
             if label.starts_with("InitPlan") {
                 self.first.push(Child { relationship: "InitPlan", label: Some(label), node });
-            } else {
-                shown.children.push(Child { relationship: "SubPlan", label: Some(label), node });
+                continue;
+            }
+            let kept = format!("{label} (all rows, kept by their keys)");
+            shown.children.push(Child { relationship: "SubPlan", label: Some(label), node });
+            if let Some(node) = self.kept_rows(sub) {
+                shown.children.push(Child { relationship: "SubPlan", label: Some(kept), node });
             }
         }
     }
@@ -188,9 +199,15 @@ impl<'p> Describer<'p> {
     }
 
     fn node(&mut self, node: &'p Node) -> Shown {
+        let mut shown = self.operator(node);
+        self.measured(node, &mut shown);
+        shown
+    }
+
+    fn operator(&mut self, node: &'p Node) -> Shown {
         match node {
             Node::One => Shown::new("Result").filtering(),
-            Node::Scan(scan) => self.scan(scan),
+            Node::Scan(scan) => self.scan(node, scan),
             Node::Virtual { rows, label, slots } => {
                 let mut shown = Shown::new("Seq Scan").filtering();
                 let alias = self.names.other(slots).map_or(&label.alias[..], |at| self.names.alias(at));
@@ -220,8 +237,8 @@ impl<'p> Describer<'p> {
                 self.finish(shown, &[])
             }
             Node::Filter { input, predicate } => self.filter(input, predicate),
-            Node::Loop(join) => self.nested_loop(join),
-            Node::Hash(join) => self.hash_join(join),
+            Node::Loop(join) => self.nested_loop(node, join),
+            Node::Hash(join) => self.hash_join(node, join),
             Node::Project { input, exprs } => {
                 let mut shown = self.node(input);
                 exprs.iter().for_each(|(expr, _)| self.place(expr));
@@ -268,7 +285,8 @@ impl<'p> Describer<'p> {
             Node::Set { kind: SetKind::Union, left, right, .. } => {
                 let keys = left.1.iter().map(|slot| self.slot(*slot, None)).collect();
                 let below = [("Member", &left.0), ("Member", &right.0)];
-                let append = self.finish(Shown::new("Append"), &below);
+                let mut append = self.finish(Shown::new("Append"), &below);
+                together(&mut append);
                 hashed_groups(keys).over("Outer", append)
             }
             Node::Set { kind, left, right, .. } => {
@@ -334,6 +352,9 @@ impl<'p> Describer<'p> {
         }
         let once = shown.kind == "Result" && shown.children.is_empty();
         shown.details.push(Detail::text(if once { "One-Time Filter" } else { "Filter" }, condition));
+        if !once {
+            self.removed("Rows Removed by Filter", predicate, self.loops(input), &mut shown);
+        }
         self.pending.splice(0..0, pending);
         self.take_subplans(&mut shown);
         shown
@@ -352,7 +373,7 @@ impl<'p> Describer<'p> {
         }
     }
 
-    fn scan(&mut self, scan: &'p Scan) -> Shown {
+    fn scan(&mut self, node: &'p Node, scan: &'p Scan) -> Shown {
         let own = self.names.scan(scan.number);
         let alias = own.map_or(scan.alias.clone(), |at| self.names.alias(at).to_owned());
         let conditions = self.index_conditions(scan, own);
@@ -378,6 +399,9 @@ impl<'p> Describer<'p> {
             shown.details.push(Detail::text("Index Cond", Self::all(conditions)));
         }
         self.condition("Filter", scan.filter.as_ref(), own, &mut shown);
+        if let Some(filter) = &scan.filter {
+            self.removed("Rows Removed by Filter", filter, self.loops(node), &mut shown);
+        }
         self.finish(shown.filtering(), &[])
     }
 
@@ -420,17 +444,20 @@ impl<'p> Describer<'p> {
         }
     }
 
-    fn nested_loop(&mut self, join: &'p Loop) -> Shown {
+    fn nested_loop(&mut self, node: &'p Node, join: &'p Loop) -> Shown {
         let mut shown = Shown::new("Nested Loop").filtering();
         if join.kind == JoinKind::Left {
             shown.title = "Nested Loop Left Join".to_owned();
         }
         shown.about.push(("Join Type", text(if join.kind == JoinKind::Left { "Left" } else { "Inner" })));
         self.condition("Join Filter", join.on.as_ref(), None, &mut shown);
+        if let Some(on) = &join.on {
+            self.removed("Rows Removed by Join Filter", on, self.loops(node), &mut shown);
+        }
         self.finish(shown, &[("Outer", &join.outer), ("Inner", &join.inner)])
     }
 
-    fn hash_join(&mut self, join: &'p Hash) -> Shown {
+    fn hash_join(&mut self, node: &'p Node, join: &'p Hash) -> Shown {
         let (word, kind) = match (join.full, join.kind) {
             (true, _) => (" Full", "Full"),
             (_, JoinKind::Left) => (" Left", "Left"),
@@ -445,10 +472,16 @@ impl<'p> Describer<'p> {
         }
         shown.details.push(Detail::text("Hash Cond", Self::all(pairs)));
         self.condition("Join Filter", join.on.as_ref(), None, &mut shown);
+        if let Some(on) = &join.on {
+            self.removed("Rows Removed by Join Filter", on, self.loops(node), &mut shown);
+        }
         let pending = std::mem::take(&mut self.pending);
         let outer = self.node(&join.outer);
         let inner = self.node(&join.inner);
-        let hash = Shown::new("Hash").over("Outer", inner);
+        let mut hash = Shown::new("Hash");
+        hash.figures = inner.figures;
+        self.memory_of(node, &mut hash);
+        let hash = hash.over("Outer", inner);
         let mut shown = shown.over("Outer", outer).over("Inner", hash);
         self.pending.splice(0..0, pending);
         self.take_subplans(&mut shown);
@@ -461,7 +494,12 @@ impl<'p> Describer<'p> {
         self.growing.push(cte.number);
         let next = self.query(&recursive.node, &[]);
         self.growing.pop();
-        Shown::new("Recursive Union").over("Outer", first).over("Inner", next)
+        let mut union = Shown::new("Recursive Union").over("Outer", first).over("Inner", next);
+        // of distinct rows, some may have been dropped
+        if !recursive.distinct {
+            together(&mut union);
+        }
+        union
     }
 
     fn modify(&mut self, modify: &'p Modify) -> Shown {

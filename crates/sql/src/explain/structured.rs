@@ -1,24 +1,34 @@
 //! A plan for programs: the same tree as JSON and as YAML, with the names and the layout of PostgreSQL.
 
-use super::{Child, Data, Explained, Fields, Shown};
+use super::{Child, Data, Explained, Fields, Shown, Summary, milliseconds};
 
 /// A plan as JSON.
-pub(super) fn json(explained: &Explained) -> String {
+pub(super) fn json(explained: &Explained, summary: &Summary) -> String {
     let mut out = String::from("[\n  ");
-    json_value(&Data::Group(whole(explained)), 1, &mut out);
+    json_value(&Data::Group(whole(explained, summary)), 1, &mut out);
     out.push_str("\n]");
     out
 }
 
 /// A plan as YAML.
-pub(super) fn yaml(explained: &Explained) -> String {
+pub(super) fn yaml(explained: &Explained, summary: &Summary) -> String {
     let mut out = String::from("- ");
-    yaml_fields(&whole(explained), 1, &mut out);
+    yaml_fields(&whole(explained, summary), 1, &mut out);
     out
 }
 
-fn whole(explained: &Explained) -> Fields {
-    vec![("Plan", Data::Group(operator(&explained.root, None)))]
+fn whole(explained: &Explained, summary: &Summary) -> Fields {
+    let mut fields = vec![("Plan", Data::Group(operator(&explained.root, None)))];
+    let decimal = |key, value| (key, Data::Decimal(value));
+    fields.extend(summary.planning.map(|time| decimal("Planning Time", milliseconds(time))));
+    if let Some(time) = summary.execution {
+        // programs look for them; there are none
+        fields.push(("Triggers", Data::Groups(Vec::new())));
+        fields.push(decimal("Execution Time", milliseconds(time)));
+    }
+    fields.extend(summary.conflicts.map(|count| ("Conflicts", Data::Count(count))));
+    fields.extend(summary.waits.map(|count| ("Lock Waits", Data::Count(count))));
+    fields
 }
 
 fn operator(shown: &Shown, below: Option<(&'static str, Option<&String>)>) -> Fields {
@@ -30,6 +40,15 @@ fn operator(shown: &Shown, below: Option<(&'static str, Option<&String>)>) -> Fi
     }
     fields.extend([("Parallel Aware", Data::Truth(false)), ("Async Capable", Data::Truth(false))]);
     fields.extend(shown.about.iter().cloned());
+    if let Some(figures) = shown.figures {
+        let (rows, times) = figures.average();
+        if let Some((first, total)) = times {
+            fields.push(("Actual Startup Time", Data::Decimal(first)));
+            fields.push(("Actual Total Time", Data::Decimal(total)));
+        }
+        fields.push(("Actual Rows", Data::Count(rows)));
+        fields.push(("Actual Loops", Data::Count(figures.loops)));
+    }
     fields.extend(shown.details.iter().flat_map(|detail| detail.fields.iter().cloned()));
     if !shown.children.is_empty() {
         let child = |child: &Child| operator(&child.node, Some((child.relationship, child.label.as_ref())));
@@ -46,7 +65,7 @@ fn indent(depth: usize, out: &mut String) {
 fn json_value(data: &Data, depth: usize, out: &mut String) {
     match data {
         Data::Text(text) => quoted(text, out),
-        Data::Truth(truth) => out.push_str(if *truth { "true" } else { "false" }),
+        Data::Truth(_) | Data::Count(_) | Data::Decimal(_) => plain(data, out),
         Data::List(list) => {
             out.push('[');
             for (number, text) in list.iter().enumerate() {
@@ -71,6 +90,7 @@ fn json_value(data: &Data, depth: usize, out: &mut String) {
             indent(depth, out);
             out.push('}');
         }
+        Data::Groups(groups) if groups.is_empty() => out.push_str("[]"),
         Data::Groups(groups) => {
             out.push('[');
             for (number, fields) in groups.iter().enumerate() {
@@ -96,7 +116,7 @@ fn yaml_fields(fields: &Fields, depth: usize, out: &mut String) {
         out.push_str(": ");
         match value {
             Data::Text(text) => quoted(text, out),
-            Data::Truth(truth) => out.push_str(if *truth { "true" } else { "false" }),
+            Data::Truth(_) | Data::Count(_) | Data::Decimal(_) => plain(value, out),
             Data::List(list) => {
                 for text in list {
                     indent(depth + 1, out);
@@ -116,6 +136,16 @@ fn yaml_fields(fields: &Fields, depth: usize, out: &mut String) {
                 }
             }
         }
+    }
+}
+
+/// What stands for itself in both notations.
+fn plain(data: &Data, out: &mut String) {
+    match data {
+        Data::Truth(truth) => out.push_str(if *truth { "true" } else { "false" }),
+        Data::Count(count) => out.push_str(&count.to_string()),
+        Data::Decimal(value) => out.push_str(&format!("{value:.3}")),
+        Data::Text(_) | Data::List(_) | Data::Group(_) | Data::Groups(_) => {}
     }
 }
 

@@ -1,15 +1,49 @@
 //! EXPLAIN: a statement's plan, and with ANALYZE its run.
 
 use super::Session;
-use super::run::{Kept, Target};
+use super::run::Target;
 use crate::api::{Column, Executed, RowSink, Tag};
-use crate::explain::describe;
+use crate::exec::measure::Measures;
+use crate::explain::{Explained, Summary, describe};
 use crate::parse::explain::{Format, Options};
 use crate::parse::utility::Utility;
+use crate::plan::Plan;
 use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
-use scaledb_types::{Result, SqlError, Type, Value};
+use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement;
+use std::time::Instant;
+
+/// A run that is measured.
+pub(crate) struct Explaining {
+    options: Options,
+    /// The plan that was run, and what it did.
+    explained: Option<Explained>,
+    /// How often it was run again.
+    again: u64,
+}
+
+impl Explaining {
+    fn new(options: Options) -> Self {
+        Self { options, explained: None, again: 0 }
+    }
+
+    /// Where the next run puts what it does.
+    pub(super) fn measures(&self) -> Box<Measures> {
+        Box::new(Measures::new(self.options.timing))
+    }
+
+    /// A plan was run.
+    #[cold]
+    pub(super) fn has_run(&mut self, plan: &Plan, env: &Env, measures: Option<Box<Measures>>) {
+        self.explained = Some(describe(plan, env, self.options.verbose, measures.as_deref()));
+    }
+
+    /// It is run again.
+    pub(super) fn again(&mut self) {
+        self.again += 1;
+    }
+}
 
 impl<E: Engine> Session<E> {
     /// The column that EXPLAIN returns.
@@ -26,24 +60,61 @@ impl<E: Engine> Session<E> {
         alone: bool,
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
+        let begin = Instant::now();
         let (compiled, params) = self.explained(text)?;
         let Action::Plan(plan) = &compiled.action else { return Err(unexplained()) };
-        let mut lines = describe(plan, &self.env, options.verbose).rows(options.format);
-        if options.analyze {
-            let begin = std::time::Instant::now();
-            let mut rows = Kept::default();
-            let count = self.run_plan(&compiled, &params, alone, Target::Keep(&mut rows))?;
-            if options.format == Format::Text {
-                lines.push(format!("Rows: {count}"));
-                lines.push(format!("Execution Time: {:.3} ms", begin.elapsed().as_secs_f64() * 1_000.0));
+        let mut summary =
+            Summary { planning: options.summary.then(|| begin.elapsed()), ..Summary::default() };
+        let explained = if options.analyze {
+            let (begin, reruns) = (Instant::now(), self.reruns);
+            let (explained, again) = self.analyzed(text, &compiled, &params, options, alone)?;
+            if options.summary {
+                let conflicts = self.reruns - reruns;
+                summary.execution = Some(begin.elapsed());
+                summary.conflicts = Some(conflicts);
+                summary.waits = Some(again.saturating_sub(conflicts));
             }
-        }
-        let rows: Vec<Box<[Value]>> = lines.into_iter().map(|line| Box::from([Value::text(line)])).collect();
+            explained
+        } else {
+            describe(plan, &self.env, options.verbose, None)
+        };
+        let rows: Vec<Box<[Value]>> = explained
+            .rows(options.format, &summary)
+            .into_iter()
+            .map(|line| Box::from([Value::text(line)]))
+            .collect();
         super::run::replay(&self.env, &rows, &[Self::explain_column(options)], sink)?;
         if alone && !options.analyze {
             self.commit()?;
         }
         Ok(Executed::Complete(Tag::plain("EXPLAIN")))
+    }
+
+    /// Runs a statement: its plan with what it did, and how often it was run again.
+    fn analyzed(
+        &mut self,
+        text: &str,
+        compiled: &Held,
+        params: &[Value],
+        options: Options,
+        alone: bool,
+    ) -> Result<(Explained, u64)> {
+        let not_run = || SqlError::internal("a plan that was not run");
+        let whole = self.compile(text, &[])?;
+        if let Action::Ddl(statement) = &whole.action {
+            self.explaining = Some(Box::new(Explaining::new(options)));
+            let result = self.run_change(alone, |session| session.change(statement));
+            let explaining = self.explaining.take();
+            result?;
+            // a table that was there already is left as it is
+            let there = "the table was there already: nothing was run";
+            let Explaining { explained, again, .. } = *explaining.ok_or_else(not_run)?;
+            let explained = explained.ok_or_else(|| SqlError::new(SqlState::DUPLICATE_TABLE, there))?;
+            return Ok((explained.into_query(), again));
+        }
+        let mut explaining = Explaining::new(options);
+        self.run_plan(compiled, params, alone, Target::Explain(&mut explaining))?;
+        Ok((explaining.explained.ok_or_else(not_run)?, explaining.again))
     }
 
     /// The statement whose plan is shown: that of an EXECUTE, or the query of a CREATE TABLE AS, has its own.

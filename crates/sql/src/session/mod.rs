@@ -86,6 +86,8 @@ pub struct Session<E: Engine> {
     tracks: bool,
     /// Runs that were given up after a conflict, and repeated.
     reruns: u64,
+    /// The rows of the CREATE TABLE AS that is being run are counted for EXPLAIN ANALYZE.
+    explaining: Option<Box<explain::Explaining>>,
     /// A COPY FROM STDIN that is counted when its data have ended.
     counted_later: Option<counting::Later>,
     transaction: Transaction,
@@ -141,6 +143,7 @@ impl<E: Engine> Session<E> {
             counts,
             tracks: true,
             reruns: 0,
+            explaining: None,
             counted_later: None,
             transaction: Transaction::default(),
             constraints: ConstraintModes::default(),

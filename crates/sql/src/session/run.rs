@@ -3,6 +3,7 @@
 use super::Session;
 use super::context::Context;
 use super::direct::Rows;
+use super::explain::Explaining;
 use super::waiting::Effort;
 use crate::api::{Column, RowSink, Tag};
 use crate::exec::apart::Parts;
@@ -33,13 +34,15 @@ pub(super) enum Target<'s> {
     Keep(&'s mut Kept),
     /// They are handed out one by one, as values.
     Rows(&'s mut dyn Rows),
+    /// They are computed and dropped: EXPLAIN ANALYZE.
+    Explain(&'s mut Explaining),
 }
 
 impl Target<'_> {
     fn mark(&mut self) {
         match self {
             Self::Sink(sink) => sink.mark(),
-            Self::Rows(_) => {}
+            Self::Rows(_) | Self::Explain(_) => {}
             Self::Keep(kept) => **kept = Kept::default(),
         }
     }
@@ -50,6 +53,10 @@ impl Target<'_> {
             Self::Rows(rows) => rows.rewind(),
             Self::Keep(kept) => {
                 **kept = Kept::default();
+                true
+            }
+            Self::Explain(explaining) => {
+                explaining.again();
                 true
             }
         }
@@ -224,6 +231,9 @@ impl<E: Engine> Session<E> {
         exec.locking.again = effort.whole || effort.mark.is_some();
         exec.locking.whole = effort.whole;
         exec.locking.reserves = effort.reserves;
+        if let Target::Explain(explaining) = target {
+            exec.measures = Some(explaining.measures());
+        }
         let result = if plan.depth > 64 {
             // evaluation goes as deep as expressions nest
             stacker::maybe_grow(plan.depth << 13, plan.depth << 14, || {
@@ -234,6 +244,9 @@ impl<E: Engine> Session<E> {
         };
         effort.given_up = exec.locking.given_up.take().or(context.given_up.get());
         let deferred = std::mem::take(&mut exec.deferred);
+        if let Target::Explain(explaining) = target {
+            explaining.has_run(plan, &self.env, exec.measures.take());
+        }
         let mut scratch = exec.take_scratch();
         scratch.clear();
         drop(exec);
@@ -267,7 +280,7 @@ fn run<W: Worker>(
     target: &mut Target<'_>,
 ) -> Result<u64> {
     let (Some(_), Some(mark)) = (plan.locks, effort.mark) else { return emit(exec, plan, columns, target) };
-    if let Target::Keep(_) = target {
+    if let Target::Keep(_) | Target::Explain(_) = target {
         let affected = emit(exec, plan, columns, target)?;
         exec.settle_locks(mark)?;
         return Ok(affected);
@@ -284,7 +297,7 @@ fn run<W: Worker>(
                 }
             }
         }
-        Target::Keep(_) => {}
+        Target::Keep(_) | Target::Explain(_) => {}
     }
     Ok(affected)
 }
@@ -308,6 +321,11 @@ fn emit<W: Worker>(
         rows += 1;
         match target {
             Target::Sink(sink) => emit_row(exec, &plan.output, columns, &mut **sink)?,
+            Target::Explain(_) => {
+                for expr in &plan.output {
+                    exec.eval(expr)?;
+                }
+            }
             Target::Rows(_) if enough => {}
             Target::Rows(takes) => {
                 row.clear();

@@ -151,6 +151,209 @@ fn plans_are_printed_as_postgresql_prints_them<E: Engine>(db: Database<E>) {
     }
 }
 
+/// What operators have done, without times and sizes.
+fn done<E: Engine>(s: &mut Session<E>, sql: &str) -> String {
+    let lines = plan(s, &format!("explain (analyze, costs off, timing off, summary off) {sql}"));
+    let sized = |line: &&String| !line.contains("kB");
+    lines.iter().filter(sized).map(String::as_str).collect::<Vec<_>>().join("\n")
+}
+
+/// Statements, and what PostgreSQL 15 says that their operators have done where it plans alike.
+const DONE: &[(&str, &str)] = &[
+    (
+        "select * from a where n > 90 limit 5",
+        "Limit (actual rows=5 loops=1)\n  ->  Seq Scan on a (actual rows=5 loops=1)\n        Filter: (n > 90)\n        \
+         Rows Removed by Filter: 90",
+    ),
+    (
+        "select x, count(*) from b group by x having count(*) > 71",
+        "HashAggregate (actual rows=3 loops=1)\n  Group Key: x\n  Filter: (count(*) > 71)\n  \
+         Rows Removed by Filter: 4\n  ->  Seq Scan on b (actual rows=500 loops=1)",
+    ),
+    (
+        "select a.id from a left join b on a.id = b.aid and b.id > 250 where a.id < 10",
+        "Hash Left Join (actual rows=18 loops=1)\n  Hash Cond: (a.id = b.aid)\n  \
+         ->  Index Scan using a_pkey on a (actual rows=9 loops=1)\n        Index Cond: (id < 10)\n  \
+         ->  Hash (actual rows=250 loops=1)\n        \
+         ->  Index Scan using b_pkey on b (actual rows=250 loops=1)\n              \
+         Index Cond: (id > 250)",
+    ),
+    (
+        "select a.id from a, b where a.id < 3 and b.id < 5 and a.n > b.x",
+        "Nested Loop (actual rows=1 loops=1)\n  Join Filter: (a.n > b.x)\n  \
+         Rows Removed by Join Filter: 7\n  ->  Index Scan using a_pkey on a (actual rows=2 loops=1)\n        \
+         Index Cond: (id < 3)\n  ->  Materialize (actual rows=4 loops=2)\n        \
+         ->  Index Scan using b_pkey on b (actual rows=4 loops=1)\n              Index Cond: (id < 5)",
+    ),
+    (
+        "select id, (select count(*) from b where b.aid = a.id) from a where id < 11",
+        "Index Scan using a_pkey on a (actual rows=10 loops=1)\n  Index Cond: (id < 11)\n  SubPlan 1\n    \
+         ->  Aggregate (actual rows=1 loops=10)\n          \
+         ->  Index Scan using b_aid on b (actual rows=5 loops=10)\n                \
+         Index Cond: (aid = a.id)",
+    ),
+    (
+        "select id, (select max(x) from b where b.note = a.name) from a",
+        "Seq Scan on a (actual rows=100 loops=1)\n  SubPlan 1\n    \
+         ->  Aggregate (actual rows=1 loops=3)\n          ->  Limit (actual rows=0 loops=3)\n                \
+         ->  Index Scan Backward using b_x on b (actual rows=0 loops=3)\n                      \
+         Filter: ((note = a.name) AND (x IS NOT NULL))\n                      \
+         Rows Removed by Filter: 500\n  SubPlan 1 (all rows, kept by their keys)\n    \
+         ->  HashAggregate (actual rows=1 loops=1)\n          Group Key: b.note\n          Lookups: 97\n          \
+         ->  Seq Scan on b (actual rows=500 loops=1)",
+    ),
+    (
+        "select id from a where n < (select avg(x) from b) order by n desc limit 2",
+        "Limit (actual rows=2 loops=1)\n  InitPlan 1 (returns $0)\n    \
+         ->  Aggregate (actual rows=1 loops=1)\n          ->  Seq Scan on b (actual rows=500 loops=1)\n  \
+         ->  Sort (actual rows=2 loops=1)\n        Sort Key: a.n DESC\n        \
+         ->  Seq Scan on a (actual rows=2 loops=1)\n              Filter: ((n)::numeric < $0)\n              \
+         Rows Removed by Filter: 98",
+    ),
+    (
+        "select id from a union select id from b where x = 1",
+        "HashAggregate (actual rows=157 loops=1)\n  Group Key: a.id\n  \
+         ->  Append (actual rows=172 loops=1)\n        ->  Seq Scan on a (actual rows=100 loops=1)\n        \
+         ->  Index Scan using b_x on b (actual rows=72 loops=1)\n              Index Cond: (x = 1)",
+    ),
+    (
+        "with recursive r(n) as (select 1 union all select n + 1 from r where n < 5) select * from r where n > 2",
+        "CTE Scan on r (actual rows=3 loops=1)\n  Filter: (n > 2)\n  Rows Removed by Filter: 2\n  \
+         CTE r\n    ->  Recursive Union (actual rows=5 loops=1)\n          \
+         ->  Result (actual rows=1 loops=1)\n          \
+         ->  WorkTable Scan on r r_1 (actual rows=1 loops=5)\n                Filter: (n < 5)\n                \
+         Rows Removed by Filter: 0",
+    ),
+    ("select 1 where now() is null", "Result (actual rows=0 loops=1)\n  One-Time Filter: (now() IS NULL)"),
+    (
+        "select * from a, b where a.id = b.aid and a.n < 0",
+        "Hash Join (actual rows=0 loops=1)\n  Hash Cond: (b.aid = a.id)\n  \
+         ->  Seq Scan on b (actual rows=500 loops=1)\n  ->  Hash (actual rows=0 loops=1)\n        \
+         ->  Seq Scan on a (actual rows=0 loops=1)\n              Filter: (n < 0)\n              \
+         Rows Removed by Filter: 100",
+    ),
+    (
+        "update a set n = n + 1 where id < 4 returning n",
+        "Update on a (actual rows=3 loops=1)\n  \
+         ->  Index Scan using a_pkey on a (actual rows=3 loops=1)\n        Index Cond: (id < 4)",
+    ),
+    (
+        "insert into a (id) select 1000 + id from b where x = 1",
+        "Insert on a (actual rows=0 loops=1)\n  ->  Index Scan using b_x on b (actual rows=72 loops=1)\n        \
+         Index Cond: (x = 1)",
+    ),
+    (
+        "insert into a (id, n) values (1, 1), (2, 2) on conflict (id) do nothing",
+        "Insert on a (actual rows=0 loops=1)\n  Conflict Resolution: NOTHING\n  \
+         Conflict Arbiter Indexes: a_pkey\n  ->  Values Scan on \"*VALUES*\" (actual rows=2 loops=1)",
+    ),
+    (
+        "create table c as with w as (select * from b where x = 2) select * from w",
+        "CTE Scan on w (actual rows=72 loops=1)\n  CTE w\n    \
+         ->  Index Scan using b_x on b (actual rows=72 loops=1)\n          Index Cond: (x = 2)",
+    ),
+    (
+        "select count(*) from c",
+        "Aggregate (actual rows=1 loops=1)\n  ->  Seq Scan on c (actual rows=72 loops=1)",
+    ),
+    (
+        "delete from b where x = 3",
+        "Delete on b (actual rows=0 loops=1)\n  ->  Index Scan using b_x on b (actual rows=72 loops=1)\n        \
+         Index Cond: (x = 3)",
+    ),
+    (
+        "select distinct x from b",
+        "HashAggregate (actual rows=6 loops=1)\n  Group Key: x\n  \
+         ->  Seq Scan on b (actual rows=428 loops=1)",
+    ),
+    (
+        "select id from a for update",
+        "LockRows (actual rows=172 loops=1)\n  ->  Seq Scan on a (actual rows=172 loops=1)",
+    ),
+    (
+        "select rank() over (order by n), unnest(array[1, 2]) from a where id < 4",
+        "ProjectSet (actual rows=6 loops=1)\n  ->  WindowAgg (actual rows=3 loops=1)\n        \
+         ->  Index Scan using a_pkey on a (actual rows=3 loops=1)\n              Index Cond: (id < 4)",
+    ),
+];
+
+fn operators_say_what_they_have_done<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, TABLES);
+    for (sql, wanted) in DONE {
+        assert_eq!(done(s, sql), *wanted, "{sql}");
+    }
+}
+
+/// The line that begins with a word, blanks before it left out.
+fn line<E: Engine>(s: &mut Session<E>, sql: &str, word: &str) -> String {
+    let lines = plan(s, sql);
+    let found = lines.iter().map(|line| line.trim_start()).find(|line| line.starts_with(word));
+    found.unwrap_or_else(|| panic!("no {word} in {lines:#?}")).to_owned()
+}
+
+fn what_is_analyzed_is_done_and_timed<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, TABLES);
+    ok(s, "explain update a set n = -1 where id = 1");
+    assert_eq!(ok(s, "select n from a where id = 1").rows[0][0].as_deref(), Some("1"));
+    ok(s, "explain analyze update a set n = -1 where id = 1");
+    ok(s, "begin; explain analyze update a set n = -2 where id = 1; rollback");
+    assert_eq!(ok(s, "select n from a where id = 1").rows[0][0].as_deref(), Some("-1"));
+    ok(s, "begin read only");
+    assert_eq!(code(s, "explain analyze delete from a"), "25006");
+    ok(s, "rollback");
+    ok(s, "prepare p (int) as delete from a where id = $1");
+    ok(s, "explain analyze execute p (2)");
+    assert_eq!(ok(s, "select count(*) from a where id = 2").rows[0][0].as_deref(), Some("0"));
+    assert_eq!(ok(s, "explain analyze create table c as select * from a").tags, ["EXPLAIN"]);
+    assert_eq!(code(s, "explain analyze create table c as select * from a"), "42P07");
+    // what is slow is seen where it is slow
+    let join = "explain analyze select pg_sleep(0.02) from b join a on a.id = b.aid where b.id = 5 and pg_sleep(0.03) is not null";
+    let time = |line: &str| -> f64 {
+        let (_, rest) = line.split_once("..").expect("a time");
+        rest.split_once(' ').expect("a blank").0.parse().expect("a number")
+    };
+    let scan = line(s, join, "->  Index Scan using b_pkey");
+    assert!(time(&scan) >= 30.0, "{scan}");
+    for word in ["Planning Time: ", "Execution Time: ", "Conflicts: 0"] {
+        line(s, "explain analyze select 1", word);
+    }
+    line(s, "explain (summary) select 1", "Planning Time: ");
+    let json = ok(s, "explain (analyze, format json) select * from a where n > 50").rows[0][0]
+        .clone()
+        .expect("a text");
+    let parsed: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(parsed[0]["Plan"]["Actual Rows"], 50, "{json}");
+    assert_eq!(parsed[0]["Plan"]["Actual Loops"], 1);
+    assert_eq!(parsed[0]["Plan"]["Rows Removed by Filter"], 49);
+    for field in ["Actual Startup Time", "Actual Total Time"] {
+        assert!(parsed[0]["Plan"][field].is_number(), "{json}");
+    }
+    assert!(parsed[0]["Execution Time"].is_number() && parsed[0]["Triggers"].is_array());
+    assert_eq!(parsed[0]["Conflicts"], 0);
+}
+
+fn sorts_and_hash_tables_say_what_memory_they_held<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, n int)");
+    ok(s, "insert into t select g, -g from generate_series(1, 5000) g");
+    let kilobytes = |line: &str| -> u64 {
+        let number = line.rsplit(' ').next().and_then(|last| last.strip_suffix("kB")).expect("a size");
+        number.parse().expect("a number")
+    };
+    let whole = line(s, "explain analyze select * from t order by n", "Sort Method: merge sort  Memory: ");
+    let first =
+        line(s, "explain analyze select * from t order by n limit 3", "Sort Method: top-N sort  Memory: ");
+    assert!(kilobytes(&first) * 10 < kilobytes(&whole), "{first} {whole}");
+    let groups =
+        line(s, "explain analyze select n, count(*) from t group by n", "Batches: 1  Memory Usage: ");
+    let few =
+        line(s, "explain analyze select n % 3, count(*) from t group by 1", "Batches: 1  Memory Usage: ");
+    assert!(kilobytes(&few) * 10 < kilobytes(&groups), "{few} {groups}");
+    line(s, "explain analyze select * from t a join t b on a.n = b.n", "Batches: 1  Memory Usage: ");
+}
+
 /// Programs find the fields of PostgreSQL.
 fn json_and_yaml_have_the_fields_of_postgresql<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
@@ -236,6 +439,9 @@ fn what_is_computed_from_what_is_computed_has_an_end<E: Engine>(db: Database<E>)
 on_each_engine!(
     plans_are_printed_as_postgresql_prints_them,
     json_and_yaml_have_the_fields_of_postgresql,
+    operators_say_what_they_have_done,
+    what_is_analyzed_is_done_and_timed,
+    sorts_and_hash_tables_say_what_memory_they_held,
     what_is_executed_declared_or_created_has_the_plan_of_its_query,
     options_are_those_of_postgresql,
     what_is_computed_from_what_is_computed_has_an_end,

@@ -195,6 +195,22 @@ fn sorts_are_as_in_memory<E: Engine>(db: Database<E>) {
     );
 }
 
+fn explain_says_what_was_written<E: Engine>(db: Database<E>) {
+    small(&db);
+    let s = &mut small_session(&db);
+    for (sql, wanted) in [
+        ("select * from t order by a, id", "Sort Method: external merge  Disk: "),
+        ("select id, count(*) from t group by id", "  Disk Usage: "),
+        ("select distinct * from t", "  Disk Usage: "),
+        ("select * from t x join t y on x.id = y.id", "  Disk Usage: "),
+    ] {
+        let rows = ok(s, &format!("explain analyze {sql}")).rows;
+        let found = rows.iter().flatten().flatten().find_map(|line| line.split_once(wanted));
+        let (_, size) = found.unwrap_or_else(|| panic!("{sql}: {rows:#?}"));
+        assert!(size.strip_suffix("kB").is_some_and(|size| size.parse::<u64>().unwrap() > 10), "{size}");
+    }
+}
+
 fn groups_are_as_in_memory<E: Engine>(db: Database<E>) {
     same_as_in_memory(
         db,
@@ -422,6 +438,7 @@ fn a_statement_is_cancelled_while_it_writes<E: Engine>(db: Database<E>) {
 
 on_each_engine!(
     sorts_are_as_in_memory,
+    explain_says_what_was_written,
     groups_are_as_in_memory,
     distinct_rows_are_as_in_memory,
     joins_are_as_in_memory,

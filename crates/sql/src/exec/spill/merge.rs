@@ -61,6 +61,11 @@ impl<'k, 'a> Sorter<'k, 'a> {
         Ok(())
     }
 
+    /// Bytes that lie in the file.
+    pub(crate) fn written(&self) -> u64 {
+        self.runs.last().map_or(0, |run| run.end)
+    }
+
     /// All rows in order. There are as many passes over the file as it takes until all runs can be read side by side.
     ///
     /// # Errors

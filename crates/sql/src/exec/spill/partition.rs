@@ -144,6 +144,11 @@ impl<'a> Partitions<'a> {
         if part.buffer.len() >= BUFFER { part.flush(&mut self.file) } else { Ok(()) }
     }
 
+    /// Bytes that were written, and are to be.
+    pub(crate) fn written(&self) -> u64 {
+        self.file.len() + self.parts.iter().map(|part| part.buffer.len() as u64).sum::<u64>()
+    }
+
     /// All parts that have rows.
     ///
     /// # Errors

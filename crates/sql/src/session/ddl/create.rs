@@ -131,7 +131,14 @@ impl<E: Engine> Session<E> {
         self.put(Relation::Table(Arc::new(desc)))?;
         let insert = self.compile(&format!("INSERT INTO {target} {text}"), &[])?;
         let mut rows = super::super::run::Kept::default();
-        let count = self.run_plan(&insert, &[], false, super::super::run::Target::Keep(&mut rows))?;
+        let mut explaining = self.explaining.take();
+        let target = match &mut explaining {
+            Some(explaining) => super::super::run::Target::Explain(explaining),
+            None => super::super::run::Target::Keep(&mut rows),
+        };
+        let count = self.run_plan(&insert, &[], false, target);
+        self.explaining = explaining;
+        let count = count?;
         Ok(Tag::rows("SELECT", count))
     }
 
