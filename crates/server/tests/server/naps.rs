@@ -96,6 +96,9 @@ impl Backend for Nap {
         let time = Duration::from_millis(number.parse().unwrap_or(0));
         match word {
             "nap" | "work" => {
+                if word == "work" {
+                    WORKING.fetch_add(1, Ordering::SeqCst);
+                }
                 let end = Instant::now() + time;
                 while Instant::now() < end {
                     if word == "nap" && self.cancel.is_stopped() {
@@ -182,6 +185,9 @@ impl Backend for Nap {
     }
 }
 
+/// How often somebody has begun to work, on whatever server.
+pub(crate) static WORKING: AtomicU32 = AtomicU32::new(0);
+
 /// A server at a free port.
 pub(crate) fn start(change: impl FnOnce(&mut Config)) -> Server {
     let mut config = Config { listen: vec!["127.0.0.1:0".parse().unwrap()], ..Config::default() };
@@ -245,9 +251,9 @@ fn bytes(stream: &mut TcpStream) -> Option<(char, Vec<u8>)> {
     Some((head[0] as char, body))
 }
 
-/// Waits until something holds, at most some seconds.
+/// Waits until something holds, at most a minute.
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < deadline, "it does not come to hold");
         thread::sleep(Duration::from_millis(2));

@@ -15,7 +15,7 @@ fn a_cancel_request_stops_what_runs_and_nothing_else() {
     send(&mut client, "nap 50");
     assert_eq!(message(&mut client).unwrap().0, 'C');
     assert_eq!(message(&mut client).unwrap().0, 'Z');
-    send(&mut client, "nap 20000");
+    send(&mut client, "nap 120000");
     let begun = Instant::now();
     // a request may come before the statement has begun
     client.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
@@ -24,7 +24,7 @@ fn a_cancel_request_stops_what_runs_and_nothing_else() {
     }
     let (tag, text) = message(&mut client).unwrap();
     assert!(tag == 'E' && text.contains("57014") && text.contains("user request"), "{text}");
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(begun.elapsed() < Duration::from_secs(60));
     assert_eq!(message(&mut client).unwrap().0, 'Z');
     send(&mut client, "echo");
     assert_eq!(message(&mut client).unwrap().0, 'T');
@@ -59,9 +59,9 @@ fn statements_end_in_time() {
     let server = start(|config| config.statement_timeout = Duration::from_millis(100));
     let mut client = connect(&server);
     let begun = Instant::now();
-    let error = client.simple_query("nap 20000").unwrap_err();
+    let error = client.simple_query("nap 120000").unwrap_err();
     assert_eq!(error.as_db_error().unwrap().message(), "canceling statement due to statement timeout");
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(begun.elapsed() < Duration::from_secs(60));
     // a session may have a time of its own
     client.simple_query("set 0").unwrap();
     client.simple_query("nap 300").unwrap();
