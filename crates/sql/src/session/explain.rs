@@ -57,17 +57,19 @@ impl<E: Engine> Session<E> {
         &mut self,
         text: &str,
         options: Options,
+        (types, values): (&[Type], &[Value]),
         alone: bool,
         sink: &mut dyn RowSink,
     ) -> Result<Executed> {
         let begin = Instant::now();
-        let (compiled, params) = self.explained(text)?;
+        let types: Vec<u32> = types.iter().map(|ty| ty.oid()).collect();
+        let (compiled, params) = self.explained(text, &types, values)?;
         let Action::Plan(plan) = &compiled.action else { return Err(unexplained()) };
         let mut summary =
             Summary { planning: options.summary.then(|| begin.elapsed()), ..Summary::default() };
         let explained = if options.analyze {
             let (begin, reruns) = (Instant::now(), self.reruns);
-            let (explained, again) = self.analyzed(text, &compiled, &params, options, alone)?;
+            let (explained, again) = self.analyzed((text, &types), &compiled, &params, options, alone)?;
             if options.summary {
                 let conflicts = self.reruns - reruns;
                 summary.execution = Some(begin.elapsed());
@@ -93,14 +95,14 @@ impl<E: Engine> Session<E> {
     /// Runs a statement: its plan with what it did, and how often it was run again.
     fn analyzed(
         &mut self,
-        text: &str,
+        (text, types): (&str, &[u32]),
         compiled: &Held,
         params: &[Value],
         options: Options,
         alone: bool,
     ) -> Result<(Explained, u64)> {
         let not_run = || SqlError::internal("a plan that was not run");
-        let whole = self.compile(text, &[])?;
+        let whole = self.compile(text, types)?;
         if let Action::Ddl(statement) = &whole.action {
             self.explaining = Some(Box::new(Explaining::new(options)));
             let result = self.run_change(alone, |session| session.change(statement));
@@ -118,10 +120,10 @@ impl<E: Engine> Session<E> {
     }
 
     /// The statement whose plan is shown: that of an EXECUTE, or the query of a CREATE TABLE AS, has its own.
-    fn explained(&mut self, text: &str) -> Result<(Held, Vec<Value>)> {
-        let compiled = self.compile(text, &[])?;
+    fn explained(&mut self, text: &str, types: &[u32], values: &[Value]) -> Result<(Held, Vec<Value>)> {
+        let compiled = self.compile(text, types)?;
         match &compiled.action {
-            Action::Plan(_) => Ok((compiled, Vec::new())),
+            Action::Plan(_) => Ok((compiled, values.to_vec())),
             Action::Utility(Utility::Execute { name, arguments }) => {
                 let (name, arguments) = (name.clone(), arguments.clone());
                 self.bound_by_name(&name, &arguments)

@@ -134,6 +134,13 @@ impl<E: Engine> Session<E> {
                     let types: Vec<u32> = types.iter().map(|ty| ty.map_or(0, Type::oid)).collect();
                     self.compile(text, &types)?.params.clone()
                 }
+                // and those of EXPLAIN of its statement, if that is one with a plan of its own
+                utility::Utility::Explain { text, .. }
+                    if !self.transaction.is_failed() && utility::parse(text).is_none() =>
+                {
+                    let types: Vec<u32> = types.iter().map(|ty| ty.map_or(0, Type::oid)).collect();
+                    self.compile(text, &types)?.params.clone()
+                }
                 _ => Vec::new(),
             };
             return Ok(compiled(Action::Utility(utility), params, columns));

@@ -1,6 +1,6 @@
 //! EXPLAIN: plans as PostgreSQL prints them.
 
-use crate::common::{code, ok, session};
+use crate::common::{Rows, code, ok, session};
 use scaledb_engine::Engine;
 use scaledb_sql::{Database, Session};
 
@@ -424,6 +424,20 @@ fn options_are_those_of_postgresql<E: Engine>(db: Database<E>) {
     }
 }
 
+fn parameters_are_those_of_the_statement<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, TABLES);
+    s.parse("", "explain (analyze, costs off, timing off, summary off) select * from a where id = $1", &[])
+        .unwrap();
+    s.bind("", "", &[], &[Some(b"7")]).unwrap();
+    let mut rows = Rows::default();
+    s.execute("", 0, true, &mut rows).unwrap();
+    s.sync().unwrap();
+    let lines: Vec<_> = rows.rows.iter().flatten().flatten().collect();
+    assert_eq!(lines, ["Index Scan using a_pkey on a (actual rows=1 loops=1)", "  Index Cond: (id = $1)"]);
+    assert_eq!(code(s, "explain analyze select * from a where id = $1"), "42P02");
+}
+
 /// Each level doubles what the next one would print.
 fn what_is_computed_from_what_is_computed_has_an_end<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
@@ -444,5 +458,6 @@ on_each_engine!(
     sorts_and_hash_tables_say_what_memory_they_held,
     what_is_executed_declared_or_created_has_the_plan_of_its_query,
     options_are_those_of_postgresql,
+    parameters_are_those_of_the_statement,
     what_is_computed_from_what_is_computed_has_an_end,
 );
