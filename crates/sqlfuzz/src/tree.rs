@@ -24,6 +24,10 @@ pub enum Ty {
     Date,
     /// `timestamp`
     Timestamp,
+    /// `interval`
+    Interval,
+    /// `time`
+    Time,
     /// `int4[]`
     Ints,
     /// `jsonb`
@@ -32,7 +36,7 @@ pub enum Ty {
 
 impl Ty {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Bool,
         Self::Int2,
         Self::Int4,
@@ -42,6 +46,8 @@ impl Ty {
         Self::Text,
         Self::Date,
         Self::Timestamp,
+        Self::Interval,
+        Self::Time,
         Self::Ints,
         Self::Json,
     ];
@@ -58,6 +64,8 @@ impl Ty {
             Self::Text => "text",
             Self::Date => "date",
             Self::Timestamp => "timestamp",
+            Self::Interval => "interval",
+            Self::Time => "time",
             Self::Ints => "int4[]",
             Self::Json => "jsonb",
         }
@@ -75,6 +83,8 @@ impl Ty {
             Self::Text => 25,
             Self::Date => 1082,
             Self::Timestamp => 1114,
+            Self::Interval => 1186,
+            Self::Time => 1083,
             Self::Ints => 1007,
             Self::Json => 3802,
         }
@@ -87,6 +97,8 @@ impl Ty {
             Self::Int2 | Self::Int4 | Self::Int8 | Self::Numeric | Self::Float8 => "1",
             Self::Text => "a",
             Self::Date | Self::Timestamp => "2000-01-01",
+            Self::Interval => "1 day",
+            Self::Time => "00:00",
             Self::Ints => "{1}",
             Self::Json => "1",
         }

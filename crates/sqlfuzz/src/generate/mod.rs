@@ -51,6 +51,8 @@ struct Generator {
     outer: Vec<Column>,
     /// Names given so far.
     names: u32,
+    /// The columns of the next query go by the names that they have of themselves.
+    unnamed: bool,
 }
 
 /// The script of a seed: its schema and rows, and then statements, so many together.
@@ -74,7 +76,15 @@ pub fn partitions(seed: u64, count: usize) -> (Script, Vec<Partition>) {
 impl Generator {
     fn new(seed: u64) -> Self {
         let rng = SmallRng::seed_from_u64(seed);
-        Self { rng, tables: Vec::new(), views: Vec::new(), common: Vec::new(), outer: Vec::new(), names: 0 }
+        Self {
+            rng,
+            tables: Vec::new(),
+            views: Vec::new(),
+            common: Vec::new(),
+            outer: Vec::new(),
+            names: 0,
+            unnamed: false,
+        }
     }
 
     fn statement(&mut self, statements: &mut Vec<Statement>) {

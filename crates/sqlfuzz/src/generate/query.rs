@@ -39,6 +39,8 @@ impl Generator {
         if self.one_in(6) {
             parts.push(self.with());
         }
+        // nobody reads the columns by their names
+        self.unnamed = self.one_in(3);
         let (select, columns) = self.query(&types, 3);
         let sorts = !types.contains(&Ty::Json) || self.one_in(2);
         let ordered = sorts && self.one_in(3);
@@ -183,6 +185,7 @@ impl Generator {
 
     /// A query with columns of these types.
     pub(super) fn query(&mut self, types: &[Ty], depth: usize) -> (Node, Vec<Column>) {
+        let unnamed = std::mem::take(&mut self.unnamed);
         let sets = !types.contains(&Ty::Json) || depth > 0;
         match self.below(14) {
             0 if depth > 0 && sets => {
@@ -213,7 +216,7 @@ impl Generator {
                     columns,
                 )
             }
-            3..=5 => self.grouped(types, depth),
+            3..=5 => self.grouped(types, depth, unnamed),
             6 if depth > 0 && self.one_in(2) && !types.contains(&Ty::Json) => {
                 // the first row of each value, of a sorted query
                 let (inner, columns) = self.query(types, depth - 1);
@@ -222,23 +225,24 @@ impl Generator {
                 let tail = Node::text(format!(") {alias} order by {}", positions(types.len())));
                 (query(types, vec![head, inner, tail]), columns)
             }
-            _ => self.select(types, depth),
+            _ => self.select(types, depth, unnamed),
         }
     }
 
-    fn list(&mut self, values: Vec<Node>, types: &[Ty]) -> (Node, Vec<Column>) {
+    fn list(&mut self, values: Vec<Node>, types: &[Ty], unnamed: bool) -> (Node, Vec<Column>) {
         let mut columns = Vec::new();
         let mut items = Vec::new();
         for (value, &ty) in values.into_iter().zip(types) {
             let name = self.name("c");
-            items.push(Node::Seq(vec![value, Node::text(format!("as {name}"))]));
+            let named = if unnamed { String::new() } else { format!("as {name}") };
+            items.push(Node::Seq(vec![value, Node::text(named)]));
             columns.push(Column { name, ty });
         }
         (Node::list(1, items), columns)
     }
 
     /// A query without groups.
-    fn select(&mut self, types: &[Ty], depth: usize) -> (Node, Vec<Column>) {
+    fn select(&mut self, types: &[Ty], depth: usize, unnamed: bool) -> (Node, Vec<Column>) {
         let (from, scope) = self.from(depth);
         let windows = self.one_in(8);
         let sets = !windows && self.one_in(8);
@@ -248,7 +252,7 @@ impl Generator {
             _ => self.value(ty, &scope, depth.min(2)),
         });
         let values = values.collect();
-        let (list, columns) = self.list(values, types);
+        let (list, columns) = self.list(values, types, unnamed);
         let mut parts = vec![t("select")];
         if self.one_in(6) {
             parts.push(Node::maybe(vec![t("distinct")]));
@@ -271,7 +275,7 @@ impl Generator {
     }
 
     /// A query with GROUP BY, or with aggregates alone.
-    fn grouped(&mut self, types: &[Ty], depth: usize) -> (Node, Vec<Column>) {
+    fn grouped(&mut self, types: &[Ty], depth: usize, unnamed: bool) -> (Node, Vec<Column>) {
         let (from, scope) = self.from(depth);
         let mut keys: Vec<(Node, Ty)> = Vec::new();
         for _ in 0..self.below(3) {
@@ -299,7 +303,7 @@ impl Generator {
                 values.push(key);
             }
         }
-        let (list, columns) = self.list(values, types);
+        let (list, columns) = self.list(values, types, unnamed);
         let mut parts = vec![t("select"), list, t("from"), from];
         if self.one_in(2) {
             parts.push(Node::maybe(vec![t("where"), self.condition(&scope, depth.min(1))]));
@@ -353,10 +357,22 @@ impl Generator {
                 2 => vec![Node::text(format!("sum({distinct}")), self.value(Ty::Int4, scope, depth), t(")")],
                 _ => vec![t("max("), self.value(ty, scope, depth), t(")")],
             },
+            Ty::Numeric if self.one_in(5) => {
+                let function = self.pick(&["variance(", "stddev_pop(", "var_pop(", "stddev("]);
+                vec![t(function), self.value(Ty::Int4, scope, depth), t(")")]
+            }
             Ty::Numeric => {
                 let function = self.pick(&["sum(", "avg(", "min(", "max("]);
                 let of = if function == "sum(" { Ty::Int8 } else { ty };
                 vec![t(function), self.value(of, scope, depth), t(")")]
+            }
+            Ty::Interval => {
+                let function = self.pick(&["sum(", "avg(", "min(", "max("]);
+                vec![t(function), self.value(ty, scope, depth), t(")")]
+            }
+            Ty::Int2 | Ty::Int4 if self.one_in(4) => {
+                let function = self.pick(&["bit_and(", "bit_or("]);
+                vec![t(function), self.value(ty, scope, depth), t(")")]
             }
             Ty::Json => vec![t("to_jsonb(count("), self.value(Ty::Int4, scope, depth), t("))")],
             Ty::Ints => {
@@ -400,11 +416,41 @@ impl Generator {
         }
         let mut parts = match ty {
             Ty::Int8 if whole && self.one_in(2) => vec![t("row_number()")],
+            Ty::Int4 if whole && self.one_in(3) => vec![t("ntile(3)")],
             Ty::Int8 => {
                 let function = self.pick(&["rank()", "dense_rank()", "count(*)"]);
                 vec![t(function)]
             }
             Ty::Json | Ty::Ints => return self.leaf_of(ty, scope),
+            Ty::Float8 if self.one_in(2) => {
+                let function = self.pick(&["percent_rank()", "cume_dist()"]);
+                vec![t(function)]
+            }
+            // the row before, behind, and at a place: with all columns in the order it is determined
+            _ if whole && self.one_in(2) => {
+                let function = self.pick(&["lag(", "lead(", "first_value(", "last_value(", "nth_value("]);
+                let value = self.value(ty, scope, 1);
+                let mut call = vec![t(function), value];
+                match function {
+                    "lag(" | "lead(" if self.one_in(2) => {
+                        call.extend([t(", 2,"), self.value(ty, scope, 0)]);
+                    }
+                    "nth_value(" => call.push(t(", 2")),
+                    _ => {}
+                }
+                call.push(t(")"));
+                if matches!(function, "first_value(" | "last_value(" | "nth_value(") {
+                    let frame = self.pick(&[
+                        "rows between 1 preceding and 1 following",
+                        "rows between unbounded preceding and current row",
+                        "rows between current row and unbounded following",
+                        "groups between 1 preceding and current row",
+                        "rows between 2 preceding and 1 preceding",
+                    ]);
+                    over.push(Node::maybe(vec![t(frame)]));
+                }
+                call
+            }
             _ => {
                 let inner = self.aggregate(ty, scope, 0);
                 // a window knows neither DISTINCT nor ORDER BY in the call

@@ -86,7 +86,8 @@ impl Generator {
                     parts.push(Node::maybe(vec![Node::text("default"), self.literal(ty)]));
                 }
                 if self.one_in(8) && !matches!(ty, Ty::Json | Ty::Ints | Ty::Bool) {
-                    parts.push(Node::maybe(vec![Node::text("unique")]));
+                    let late = self.pick(&["unique", "unique", "unique", "unique deferrable"]);
+                    parts.push(Node::maybe(vec![Node::text(late)]));
                     table.unique.push(vec![at]);
                 }
                 if self.one_in(8) && ty == Ty::Int4 {
@@ -99,7 +100,8 @@ impl Generator {
                     .filter(|t| t.unique.first() == Some(&vec![0]))
                     .map(|t| t.name.clone())
                     .collect();
-                if ty == Ty::Int4 && !parents.is_empty() && self.one_in(3) {
+                let integer = matches!(ty, Ty::Int2 | Ty::Int4 | Ty::Int8);
+                if integer && !parents.is_empty() && self.one_in(3) {
                     let parent = self.pick(&parents);
                     let action = self.pick(&[
                         "",
@@ -108,6 +110,8 @@ impl Generator {
                         "on delete set null",
                         "on update cascade",
                         "on delete set default",
+                        "on delete cascade on update set null",
+                        "deferrable initially deferred",
                     ]);
                     parts.push(Node::maybe(vec![Node::text(format!("references {parent} {action}"))]));
                 }

@@ -26,6 +26,11 @@ impl Generator {
                 1 + self.below(3),
                 self.pick(&["00:00:00", "12:30:00", "23:59:59.5"])
             ),
+            // no two of them are equal and print otherwise
+            Ty::Interval => {
+                self.pick(&["1 day", "2 hours", "1 mon", "-3 days", "00:30", "0", "1 year 2 mons"]).to_owned()
+            }
+            Ty::Time => self.pick(&["00:00", "12:30", "23:59:59.5", "06:00"]).to_owned(),
             Ty::Ints => self.pick(&["{}", "{1}", "{1,2}", "{2,NULL}", "{1,2,3}", "{NULL}"]).to_owned(),
             Ty::Json => self.pick(JSONS).to_owned(),
         };
@@ -112,6 +117,11 @@ impl Generator {
                     self.value(Ty::Date, scope, d),
                     t(")"),
                 ],
+                6 if ty == Ty::Numeric && self.one_in(2) => {
+                    let field = self.pick(&["epoch", "day", "month", "hour", "second"]);
+                    let of = self.pick(&[Ty::Timestamp, Ty::Interval, Ty::Interval]);
+                    vec![Node::text(format!("extract({field} from")), self.value(of, scope, d), t(")")]
+                }
                 6 if ty == Ty::Numeric => vec![
                     t("("),
                     self.value(Ty::Numeric, scope, d),
@@ -166,6 +176,9 @@ impl Generator {
                         Ty::Ints,
                         Ty::Json,
                         Ty::Timestamp,
+                        Ty::Interval,
+                        Ty::Time,
+                        Ty::Numeric,
                     ]);
                     vec![t("("), self.value(from, scope, d), t(")::text")]
                 }
@@ -179,11 +192,47 @@ impl Generator {
                 }
             },
             Ty::Date => vec![t("("), self.value(ty, scope, d), t("+"), self.literal(Ty::Int4), t(")")],
-            Ty::Timestamp => match self.below(2) {
+            Ty::Timestamp => match self.below(4) {
                 0 => vec![t("("), self.value(ty, scope, d), t("+ interval '1 day 02:00')")],
+                1 => {
+                    let operator = self.pick(&["+", "-"]);
+                    let by = self.value(Ty::Interval, scope, d);
+                    vec![t("("), self.value(ty, scope, d), t(operator), by, t(")")]
+                }
+                2 => vec![
+                    t("("),
+                    self.value(Ty::Date, scope, d),
+                    t("+"),
+                    self.value(Ty::Time, scope, d),
+                    t(")"),
+                ],
                 _ => {
                     let field = self.pick(&["month", "day", "hour", "week"]);
                     vec![Node::text(format!("date_trunc('{field}',")), self.value(ty, scope, d), t(")")]
+                }
+            },
+            Ty::Interval => match self.below(4) {
+                0 => vec![t("("), self.value(ty, scope, d), t("+"), self.value(ty, scope, d), t(")")],
+                1 => vec![
+                    t("("),
+                    self.value(Ty::Timestamp, scope, d),
+                    t("-"),
+                    self.value(Ty::Timestamp, scope, d),
+                    t(")"),
+                ],
+                2 => vec![
+                    t("age("),
+                    self.value(Ty::Timestamp, scope, d),
+                    t(","),
+                    self.value(Ty::Timestamp, scope, d),
+                    t(")"),
+                ],
+                _ => vec![t("(-"), self.value(ty, scope, d), t(")")],
+            },
+            Ty::Time => match self.below(2) {
+                0 => vec![t("("), self.value(Ty::Timestamp, scope, d), t(")::time")],
+                _ => {
+                    vec![t("("), self.value(ty, scope, d), t("+"), self.value(Ty::Interval, scope, d), t(")")]
                 }
             },
             Ty::Ints => match self.below(3) {

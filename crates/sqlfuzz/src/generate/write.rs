@@ -44,8 +44,55 @@ impl Generator {
         self.outer.clear();
         self.common.clear();
         let number = self.below(self.tables.len());
+        if self.one_in(5) {
+            return self.writing_with(number);
+        }
+        let mut parts = self.change(number);
         let table = self.tables[number].clone();
-        let mut parts = match self.below(7) {
+        if self.one_in(2) {
+            let returning = if self.one_in(2) {
+                vec![t("returning *")]
+            } else {
+                let scope: Vec<Column> = own(&table);
+                let ty = self.ty_in_sight(&scope);
+                vec![t("returning"), self.value(ty, &scope, 2), t("as r")]
+            };
+            parts.push(Node::maybe(returning));
+        }
+        Node::Seq(parts)
+    }
+
+    /// A statement whose WITH changes a table, and that reads what has changed: the others are as they were.
+    fn writing_with(&mut self, number: usize) -> Node {
+        let table = self.tables[number].clone();
+        let mut inner = self.change(number);
+        let mut columns = Vec::new();
+        let mut items = Vec::new();
+        for column in own(&table) {
+            let name = self.name("r");
+            items.push(Node::text(format!("{} as {name}", column.name)));
+            columns.push(Column { name, ty: column.ty });
+        }
+        inner.extend([t("returning"), Node::List { separator: ", ", least: items.len(), items }]);
+        let name = self.name("w");
+        let mut parts = vec![Node::text(format!("with {name} as (")), Node::Seq(inner), t(")")];
+        self.common.push((name, columns));
+        let other = self.below(self.tables.len());
+        // which of two changes of a row is made is open
+        if other == number || self.one_in(2) {
+            let types: Vec<Ty> = (0..1 + self.below(3)).map(|_| self.ty()).collect();
+            parts.push(self.query(&types, 2).0);
+        } else {
+            parts.extend(self.change(other));
+        }
+        self.common.clear();
+        Node::Seq(parts)
+    }
+
+    /// INSERT, UPDATE or DELETE without RETURNING.
+    fn change(&mut self, number: usize) -> Vec<Node> {
+        let table = self.tables[number].clone();
+        match self.below(7) {
             0 => {
                 let rows = 1 + self.below(3);
                 self.insert_rows(number, rows)
@@ -59,18 +106,7 @@ impl Generator {
             2 => self.upsert(number),
             3 | 4 => self.update(&table),
             _ => self.delete(&table),
-        };
-        if self.one_in(2) {
-            let returning = if self.one_in(2) {
-                vec![t("returning *")]
-            } else {
-                let scope: Vec<Column> = own(&table);
-                let ty = self.ty_in_sight(&scope);
-                vec![t("returning"), self.value(ty, &scope, 2), t("as r")]
-            };
-            parts.push(Node::maybe(returning));
         }
-        Node::Seq(parts)
     }
 
     /// INSERT of rows of constants.
