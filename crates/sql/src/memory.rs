@@ -251,6 +251,12 @@ impl<'b> Memory<'b> {
         self.rows = with_held(mark.rows).min(self.used);
     }
 
+    /// How large one value may be.
+    #[inline]
+    pub(crate) fn room(&self) -> usize {
+        self.limit
+    }
+
     /// Refuses a value that could not be kept.
     ///
     /// # Errors

@@ -454,6 +454,9 @@ impl Binder<'_> {
     fn returning(&mut self, items: Option<&[SelectItem]>) -> Result<Returning> {
         let Some(items) = items else { return Ok((None, Vec::new(), Vec::new())) };
         let mut output = self.projection(items, true)?;
+        if output.is_empty() {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "RETURNING must have at least one column"));
+        }
         let slots = self.new_slots(output.len());
         let mut exprs = Vec::with_capacity(output.len());
         for (output, &slot) in output.iter_mut().zip(&slots) {

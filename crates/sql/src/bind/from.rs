@@ -224,7 +224,7 @@ impl Binder<'_> {
                     (scope.tables, scope.merges) = hidden;
                 }
                 let (bound, outer) = bound?;
-                let (node, columns) = self.slots_of(bound, &outer);
+                let (node, columns) = self.open_columns(bound, &outer);
                 let mut slots: Vec<Slot> = Vec::new();
                 columns.iter().for_each(|column| self.carry(column.slot, &mut slots));
                 self.locking.carry_from(locked, &mut slots);
@@ -319,6 +319,7 @@ impl Binder<'_> {
                 // a view sees neither the query around it nor its parameters
                 let scopes = std::mem::take(&mut self.scopes);
                 let ctes = std::mem::take(&mut self.ctes);
+                let named = std::mem::take(&mut self.named);
                 // its names mean what they meant when it was made
                 let hides = std::mem::replace(&mut self.hides_temporary, !is_temporary(&view.schema));
                 let known = std::mem::replace(&mut self.known_columns, view.known.clone());
@@ -327,9 +328,14 @@ impl Binder<'_> {
                 self.hides_temporary = hides;
                 self.scopes = scopes;
                 self.ctes = ctes;
-                let (node, mut columns) = self.slots_of(bound?, &[]);
+                self.named = named;
+                let (node, mut columns) = self.open_columns(bound?, &[]);
                 for (column, (name, ..)) in columns.iter_mut().zip(&view.columns) {
                     column.name.clone_from(name);
+                }
+                // another view shows what this one had when that was made: new columns stand behind
+                if let Some(&(_, end)) = self.known_columns.iter().find(|(of, _)| *of == view.oid) {
+                    columns.truncate(usize::from(end.unsigned_abs()) - 1);
                 }
                 let mut slots = columns.iter().map(|column| column.slot).collect();
                 self.locking.carry_from(locked, &mut slots);
@@ -379,7 +385,9 @@ impl Binder<'_> {
             }
             Stage::Barred(bar) => return Err(bar.error(&cte.name)),
         };
-        self.read_ctes.insert(cte.number);
+        // by others than itself, how often
+        let others = usize::from(matches!(cte.stage, Stage::Whole { .. }));
+        *self.read_ctes.entry(cte.number).or_default() += others;
         let slots = self.new_slots(cte.columns.len());
         let columns =
             cte.columns.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();

@@ -5,6 +5,7 @@ pub(crate) mod dml;
 pub(crate) mod expr;
 pub(crate) mod from;
 pub(crate) mod function;
+mod labels;
 pub(crate) mod lock;
 mod lookup;
 pub(crate) mod names;
@@ -22,7 +23,7 @@ use scaledb_sync::atomic::AtomicU64;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use scope::Scope;
 use sqlparser::tokenizer::Span;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The deepest nesting of an expression or query.
@@ -140,7 +141,9 @@ pub(crate) struct Binder<'b> {
     /// Whether an INSERT has ON CONFLICT.
     pub(crate) conflicts: bool,
     /// WITH queries that are read.
-    pub(crate) read_ctes: HashSet<usize>,
+    pub(crate) read_ctes: HashMap<usize, usize>,
+    /// What columns are called that subqueries compute.
+    first_names: labels::FirstNames,
     /// Recursive queries that were referred to from inside of them.
     pub(crate) recursive_references: Vec<usize>,
     /// Calls of functions that may answer differently each time.
@@ -206,7 +209,8 @@ impl<'b> Binder<'b> {
             may_write: true,
             writes: false,
             conflicts: false,
-            read_ctes: HashSet::new(),
+            read_ctes: HashMap::new(),
+            first_names: HashMap::new(),
             recursive_references: Vec::new(),
             volatile: 0,
             leaves_open: false,

@@ -1,5 +1,6 @@
 //! Queries: SELECT, VALUES, set operations, WITH.
 
+use super::labels::name_of;
 use super::lock::{self, Locking, Shape};
 use super::lookup::Apart;
 use super::names::fold;
@@ -75,7 +76,11 @@ impl Binder<'_> {
         self.ctes.truncate(visible);
         let mut bound = bound?;
         for cte in &mut ctes {
-            cte.read = self.read_ctes.contains(&cte.number);
+            let reads = self.read_ctes.get(&cte.number);
+            cte.read = reads.is_some();
+            if let Some(recursive) = cte.recursive.as_mut().and_then(std::sync::Arc::get_mut) {
+                recursive.streams &= reads == Some(&1);
+            }
         }
         // what nobody reads is not evaluated, unless it writes
         ctes.retain(|cte| cte.read || matches!(cte.source(), Node::Modify(_)));
@@ -143,11 +148,22 @@ impl Binder<'_> {
     /// Slots of `outer` are not among them: those keep their values where the others become NULL or are
     /// restored.
     pub(crate) fn slots_of(&mut self, bound: Bound, outer: &[Slot]) -> (Node, Vec<ScopeColumn>) {
+        let (node, columns) = self.open_columns(bound, outer);
+        columns.iter().for_each(|column| self.used[column.slot] = true);
+        (node, columns)
+    }
+
+    /// The same, for columns that are read by their names alone: those that nobody reads are not computed.
+    pub(crate) fn open_columns(&mut self, bound: Bound, outer: &[Slot]) -> (Node, Vec<ScopeColumn>) {
         let mut exprs = Vec::new();
         let mut columns = Vec::new();
         let mut taken: HashSet<Slot> = outer.iter().copied().collect();
+        // the columns of an Append are computed by what it reads
+        let open = matches!(bound.node, Node::Append { .. });
         for output in bound.output {
-            self.mark(&output.expr);
+            if !(open && matches!(output.expr, Expr::Slot(_))) {
+                self.mark(&output.expr);
+            }
             let slot = match output.expr {
                 Expr::Slot(slot) if taken.insert(slot) => slot,
                 expr => {
@@ -268,8 +284,11 @@ impl Binder<'_> {
             }
             output.push(Output { name: a.name.clone(), expr: Expr::Slot(slot), ty, origin: (0, 0) });
         }
+        // the rows of both are those of the union: a column that nobody reads there is read nowhere
+        let appends = matches!(op, SetOperator::Union) && all;
         let mut side = |bound: Bound| {
-            let (node, columns) = self.slots_of(bound, &[]);
+            let (node, columns) =
+                if appends { self.open_columns(bound, &[]) } else { self.slots_of(bound, &[]) };
             (node, columns.iter().map(|column| column.slot).collect::<Vec<Slot>>())
         };
         let (left, right) = (side(left), side(right));
@@ -623,7 +642,8 @@ impl Binder<'_> {
                 }
                 SelectItem::UnnamedExpr(ast) => {
                     let typed = bind(self, ast)?;
-                    output.push(self.output(name_of(ast), typed));
+                    let name = name_of(ast, &self.first_names);
+                    output.push(self.output(name, typed));
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
                     let typed = bind(self, expr)?;
@@ -912,65 +932,4 @@ fn refuse(select: &Select) -> Result<()> {
         || select.qualify.is_some()
         || !select.connect_by.is_empty();
     if odd { Err(unsupported("this clause of SELECT")) } else { Ok(()) }
-}
-
-/// The name that a column of a result has without an alias.
-fn name_of(ast: &Ast) -> String {
-    own_name(ast).map_or_else(|| "?column?".to_owned(), |(name, _)| name)
-}
-
-/// The name that an expression gives its column, and whether that is stronger than the type of a cast around it.
-fn own_name(ast: &Ast) -> Option<(String, bool)> {
-    let ty = |ty: &ast::DataType| {
-        super::names::data_type(ty).ok().map(|ty| (ty.element().unwrap_or(ty).plain().name(), false))
-    };
-    let strong = |name: &str| Some((name.to_owned(), true));
-    match ast {
-        Ast::Identifier(ident) => Some((fold(ident), true)),
-        Ast::CompoundIdentifier(parts) => parts.last().map(|part| (fold(part), true)),
-        Ast::Function(function) => {
-            function.name.0.last().and_then(|part| part.as_ident()).map(|name| (fold(name), true))
-        }
-        Ast::Cast { expr, data_type, .. } => match own_name(expr) {
-            Some((name, true)) => Some((name, true)),
-            weak => ty(data_type).or(weak),
-        },
-        Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => own_name(inner),
-        Ast::CompoundFieldAccess { root, access_chain } => {
-            let mut fields = access_chain.iter().rev().filter_map(|access| match access {
-                ast::AccessExpr::Dot(Ast::Identifier(name)) => Some((fold(name), true)),
-                _ => None,
-            });
-            fields.next().or_else(|| own_name(root))
-        }
-        Ast::Case { else_result, .. } => match else_result.as_deref().and_then(own_name) {
-            Some((name, true)) => Some((name, true)),
-            _ => Some(("case".to_owned(), false)),
-        },
-        Ast::Extract { .. } => strong("extract"),
-        Ast::Substring { shorthand, .. } => strong(if *shorthand { "substr" } else { "substring" }),
-        Ast::Position { .. } => strong("position"),
-        Ast::Trim { trim_where, .. } => strong(match trim_where {
-            Some(ast::TrimWhereField::Leading) => "ltrim",
-            Some(ast::TrimWhereField::Trailing) => "rtrim",
-            _ => "btrim",
-        }),
-        Ast::Overlay { .. } => strong("overlay"),
-        Ast::Ceil { .. } => strong("ceil"),
-        Ast::Floor { .. } => strong("floor"),
-        Ast::AtTimeZone { .. } => strong("timezone"),
-        Ast::Array(_) => strong("array"),
-        Ast::Exists { negated: false, .. } => strong("exists"),
-        Ast::Interval(_) => Some(("interval".to_owned(), false)),
-        Ast::TypedString(typed) => ty(&typed.data_type),
-        Ast::Subquery(query) => match &*query.body {
-            SetExpr::Select(select) => match select.projection.first() {
-                Some(SelectItem::UnnamedExpr(ast)) => own_name(ast),
-                Some(SelectItem::ExprWithAlias { alias, .. }) => Some((fold(alias), true)),
-                _ => None,
-            },
-            _ => None,
-        },
-        _ => None,
-    }
 }

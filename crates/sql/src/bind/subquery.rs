@@ -163,6 +163,9 @@ impl Binder<'_> {
     fn subquery_expr_of(&mut self, query: &Query, ask: Ask) -> Result<(Expr, Vec<Type>)> {
         let (sub, outer) = self.nested_query(query)?;
         let types: Vec<Type> = sub.output.iter().map(|output| output.ty).collect();
+        if let Some(first) = sub.output.first() {
+            self.first_names.insert(super::labels::address(query), first.name.clone());
+        }
         let ask = match ask {
             Ask::Array(_) => match types[..] {
                 [ty] => Ask::Array(ty.plain()),

@@ -184,6 +184,7 @@ impl Binder<'_> {
     ) -> Result<Cte> {
         let CteDef { name, number, .. } = self.ctes[own].clone();
         let references = self.recursive_references.len();
+        let volatile = self.volatile;
         let first = self.term(left)?;
         let columns = named(&name, &first.output, aliases)?;
         self.ctes[own].columns.clone_from(&columns);
@@ -225,7 +226,8 @@ impl Binder<'_> {
         let slots: Vec<Slot> = first_columns.iter().map(|column| column.slot).collect();
         let (next, next_columns) = self.slots_of(next, &[]);
         let next_slots = next_columns.iter().map(|column| column.slot).collect();
-        let recursive = Recursive { node: next, slots: next_slots, distinct: !all };
+        let streams = all && self.volatile == volatile;
+        let recursive = Recursive { node: next, slots: next_slots, distinct: !all, streams };
         let recursive = Some(Arc::new(recursive));
         Ok(Cte { name, number, node: Arc::new(node), slots, read: true, recursive })
     }

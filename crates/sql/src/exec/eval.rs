@@ -196,7 +196,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let context = self.context;
         let env = context.env;
         let check = || context.check_cancel();
-        let interrupt = Interrupt::new(&check);
+        let interrupt = Interrupt::new(&check, self.memory.room());
         let value = match args {
             [one] => {
                 let one = self.eval(one)?;

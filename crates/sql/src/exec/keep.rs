@@ -43,6 +43,28 @@ struct Growing {
     seen: HashSet<Box<[Value]>>,
     /// The rows that its own part reads while it runs, and which evaluation they are.
     working: Option<(Rows, u64)>,
+    /// The first rows of the next ones, where whoever read them as they came wanted no more, and the bytes taken for them.
+    partial: Option<(Rows, usize)>,
+}
+
+/// A part of a recursive query.
+enum Term {
+    First(Arc<Node>),
+    Next(Arc<Recursive>),
+}
+
+impl Term {
+    fn of(&self) -> &Node {
+        match self {
+            Self::First(node) => node,
+            Self::Next(next) => &next.node,
+        }
+    }
+}
+
+#[cold]
+fn lost() -> SqlError {
+    SqlError::internal("a recursive query that was not evaluated")
 }
 
 /// Whether two values are the same in every respect, and not merely equal (`1.0` and `1.00`, `24:00` and `1 day`).
@@ -155,20 +177,36 @@ impl<'a, W: Worker> Exec<'a, W> {
             return self.replay(&rows, slots, next);
         }
         let round = cte.round;
-        let mut at = 0;
+        // of those that follow, so many were handed on before all were known
+        let (mut at, mut handed) = (0, 0);
         loop {
             let cte =
                 self.aside().ctes[number].as_ref().filter(|cte| cte.round == round).ok_or_else(missing)?;
             if let Some(rows) = cte.found.get(at) {
                 let rows = rows.clone();
                 at += 1;
-                if self.replay(&rows, slots, next)?.is_break() {
+                let rest = rows.get(std::mem::take(&mut handed)..).unwrap_or_default();
+                if self.replay(rest, slots, next)?.is_break() {
                     return Ok(Flow::Break(()));
                 }
-            } else if cte.growing.is_none() {
-                return Ok(Flow::Continue(()));
-            } else {
-                self.grow(number)?;
+                continue;
+            }
+            let Some(growing) = &cte.growing else { return Ok(Flow::Continue(())) };
+            match &growing.partial {
+                Some((rows, _)) if handed == 0 => {
+                    let rows = rows.clone();
+                    handed = rows.len();
+                    if self.replay(&rows, slots, next)?.is_break() {
+                        return Ok(Flow::Break(()));
+                    }
+                }
+                None if growing.next.streams => {
+                    if self.grow_along(number, slots, next)?.is_break() {
+                        return Ok(Flow::Break(()));
+                    }
+                    at = self.aside().ctes[number].as_ref().map_or(at, |cte| cte.found.len());
+                }
+                _ => self.grow(number)?,
             }
         }
     }
@@ -193,6 +231,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 begun: false,
                 seen: HashSet::new(),
                 working: None,
+                partial: None,
             };
             self.evaluated(cte.number, Vec::new(), 0, Some(Box::new(growing)));
             return Ok(());
@@ -207,26 +246,69 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Finds the next rows of a recursive query: those that follow from the last ones.
     fn grow(&mut self, number: usize) -> Result<()> {
+        let (node, slots) = self.begin_round(number)?;
+        let found = self.collect(node.of(), &slots);
+        let partial = self.end_round(number)?.partial.take();
+        if let Some((_, weight)) = partial {
+            self.memory.give_rows(weight);
+            self.aside().ctes[number].as_mut().ok_or_else(lost)?.weight -= weight;
+        }
+        let (rows, weight) = found?;
+        self.note_round(number, rows, weight)
+    }
+
+    /// Finds the next rows, and hands on each as it comes: there may be no end to them.
+    fn grow_along(&mut self, number: usize, slots: &[Slot], next: Next<'_, 'a, W>) -> Result<Flow> {
+        let (node, from) = self.begin_round(number)?;
+        let (mut rows, mut weight) = (Vec::new(), 0);
+        let flow = self.run(node.of(), &mut |exec| {
+            let row = exec.copy(&from);
+            let bytes = row_weight(&row);
+            exec.memory.take_rows(bytes)?;
+            weight += bytes;
+            exec.restore(slots, &row);
+            rows.push(row);
+            next(exec)
+        });
+        let growing = self.end_round(number)?;
+        let rows = Rc::new(rows);
+        if flow?.is_break() {
+            growing.partial = Some((rows, weight));
+            self.aside().ctes[number].as_mut().ok_or_else(lost)?.weight += weight;
+            return Ok(Flow::Break(()));
+        }
+        self.note_round(number, rows, weight)?;
+        Ok(Flow::Continue(()))
+    }
+
+    /// What the next rows come from, while the last ones are those that the query reads of itself.
+    fn begin_round(&mut self, number: usize) -> Result<(Term, Vec<Slot>)> {
         self.context.check_cancel()?;
-        let lost = || SqlError::internal("a recursive query that was not evaluated");
         let aside = self.aside();
         aside.rounds += 1;
         let round = aside.rounds;
         let cte = aside.ctes[number].as_mut().ok_or_else(lost)?;
         let growing = cte.growing.as_mut().ok_or_else(lost)?;
-        let (first, next) = (growing.first.clone(), growing.next.clone());
-        let found = if growing.begun {
+        if growing.begun {
             growing.working = cte.found.last().map(|rows| (rows.clone(), round));
-            self.collect(&next.node, &next.slots)
-        } else {
-            let slots = growing.first_slots.clone();
-            self.collect(&first, &slots)
-        };
-        let cte = self.aside.as_mut().and_then(|aside| aside.ctes[number].as_mut()).ok_or_else(lost)?;
+            return Ok((Term::Next(growing.next.clone()), growing.next.slots.clone()));
+        }
+        Ok((Term::First(growing.first.clone()), growing.first_slots.clone()))
+    }
+
+    fn end_round(&mut self, number: usize) -> Result<&mut Growing> {
+        let cte = self.aside().ctes[number].as_mut().ok_or_else(lost)?;
         let growing = cte.growing.as_mut().ok_or_else(lost)?;
         growing.working = None;
-        let (rows, weight) = found?;
+        Ok(growing)
+    }
+
+    /// Notes the next rows.
+    fn note_round(&mut self, number: usize, rows: Rows, weight: usize) -> Result<()> {
+        let cte = self.aside.as_mut().and_then(|aside| aside.ctes[number].as_mut()).ok_or_else(lost)?;
+        let growing = cte.growing.as_mut().ok_or_else(lost)?;
         growing.begun = true;
+        let next = growing.next.clone();
         let (rows, weight) = if next.distinct {
             let seen = &mut growing.seen;
             let fresh: Vec<_> = rows.iter().filter(|row| seen.insert((*row).clone())).cloned().collect();

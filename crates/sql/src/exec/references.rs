@@ -2,6 +2,9 @@
 //!
 //! A look is a read like any other: what is found, or not found, is validated at the commit. So no other
 //! transaction can remove the row that is referred to, or add one that refers to what was removed.
+//!
+//! The two sides may be of other types: an `int4` refers to an `int8`. Values are looked for in the type of the side
+//! where they are looked for; what that type cannot hold is not there.
 
 use super::late::Check;
 use super::{Exec, codec};
@@ -11,7 +14,9 @@ use scaledb_catalog::Action;
 use scaledb_engine::{Order, Range, RowId, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Projection, RowRef};
-use scaledb_types::{Result, SqlError, SqlState, Value};
+use scaledb_types::cast::{Context, find_cast, no_cast};
+use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -68,6 +73,47 @@ impl Reference {
     }
 }
 
+impl ForeignKey {
+    fn from_types(&self) -> impl Iterator<Item = Type> + Clone {
+        self.from_columns.iter().map(|&column| self.from.types[column])
+    }
+
+    fn to_types(&self) -> impl Iterator<Item = Type> + Clone {
+        self.to_columns.iter().map(|&column| self.to.types[column])
+    }
+
+    /// What rows with these values refer to; `None` if no row can have it.
+    fn referred_by<'v>(&self, values: &'v [Value]) -> Option<Cow<'v, [Value]>> {
+        equal_in(values, self.from_types().zip(self.to_types()))
+    }
+
+    /// What rows have that refer to these values; `None` if no row can have it.
+    fn referring_to<'v>(&self, values: &'v [Value]) -> Option<Cow<'v, [Value]>> {
+        equal_in(values, self.to_types().zip(self.from_types()))
+    }
+}
+
+/// Values of the first types as equal values of the second, if these have them.
+fn equal_in(values: &[Value], types: impl Iterator<Item = (Type, Type)> + Clone) -> Option<Cow<'_, [Value]>> {
+    // texts of all types are kept alike
+    let alike = |(from, to): (Type, Type)| from.plain() == to.plain() || from.is_text() && to.is_text();
+    if types.clone().all(alike) {
+        return Some(Cow::Borrowed(values));
+    }
+    let env = Env::default();
+    let cast = |value: &Value, from: Type, to: Type| {
+        find_cast(from.plain(), to.plain(), Context::Explicit)?.apply(value, &env).ok()
+    };
+    let equal = |(value, (from, to)): (&Value, (Type, Type))| {
+        if alike((from, to)) {
+            return Some(value.clone());
+        }
+        let there = cast(value, from, to)?;
+        (cast(&there, to, from)? == *value).then_some(there)
+    };
+    values.iter().zip(types).map(equal).collect::<Option<_>>().map(Cow::Owned)
+}
+
 fn violation(key: &ForeignKey, referred: bool) -> SqlError {
     let (name, from) = (&key.desc.name, &key.from.desc);
     let message = if referred {
@@ -89,7 +135,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let key = &check.key;
         match &check.kind {
             Kind::Referring(values) => {
-                if self.is_there(key, values)? {
+                if let Some(wanted) = key.referred_by(values)
+                    && self.is_there(key, &wanted)?
+                {
                     return Ok(());
                 }
                 // the row that refers may be gone by now
@@ -99,7 +147,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let detail = format!(
                     "Key ({})=({}) is not present in table \"{}\".",
                     self.names(key, false),
-                    self.values(key, values),
+                    self.values(key, values, false),
                     key.to.desc.name
                 );
                 Err(violation(key, false).detail(detail))
@@ -113,7 +161,8 @@ impl<'a, W: Worker> Exec<'a, W> {
                     return Ok(());
                 }
                 let first = matches!(action, Action::NoAction | Action::Restrict);
-                let rows = self.referring(key, old, first)?;
+                let Some(wanted) = key.referring_to(old) else { return Ok(()) };
+                let rows = self.referring(key, &wanted, first)?;
                 if rows.is_empty() {
                     return Ok(());
                 }
@@ -122,13 +171,16 @@ impl<'a, W: Worker> Exec<'a, W> {
                         let detail = format!(
                             "Key ({})=({}) is still referenced from table \"{}\".",
                             self.names(key, true),
-                            self.values(key, old),
+                            self.values(key, old, true),
                             key.from.desc.name
                         );
                         Err(violation(key, true).detail(detail))
                     }
                     (Action::Cascade, None) => self.cascade_delete(key, rows),
-                    (Action::Cascade, Some(new)) => self.cascade_update(key, rows, new),
+                    (Action::Cascade, Some(new)) => {
+                        let new = self.assigned(key, new)?;
+                        self.cascade_update(key, rows, &new)
+                    }
                     (Action::SetNull, _) => {
                         let nulls = vec![Value::Null; old.len()];
                         self.cascade_update(key, rows, &nulls)
@@ -146,10 +198,25 @@ impl<'a, W: Worker> Exec<'a, W> {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    fn values(&self, key: &ForeignKey, values: &[Value]) -> String {
-        let types = key.from_columns.iter().map(|&column| key.from.types[column]);
+    fn values(&self, key: &ForeignKey, values: &[Value], referred: bool) -> String {
+        let (table, columns) =
+            if referred { (&key.to, &key.to_columns) } else { (&key.from, &key.from_columns) };
+        let types = columns.iter().map(|&column| table.types[column]);
         let values = values.iter().zip(types).map(|(value, ty)| self.printed(value, ty));
         values.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Values of the referred columns as the referring ones take them.
+    fn assigned<'v>(&self, key: &ForeignKey, values: &'v [Value]) -> Result<Cow<'v, [Value]>> {
+        let types = || key.to_types().zip(key.from_types());
+        if types().all(|(from, to)| from == to) {
+            return Ok(Cow::Borrowed(values));
+        }
+        let assign = |(value, (from, to)): (&Value, (Type, Type))| {
+            let cast = find_cast(from, to, Context::Assignment).ok_or_else(|| no_cast(from, to))?;
+            cast.apply(value, self.context.env)
+        };
+        values.iter().zip(types()).map(assign).collect::<Result<_>>().map(Cow::Owned)
     }
 
     /// Whether the row that is referred to exists.

@@ -90,6 +90,59 @@ impl Bounded {
     }
 }
 
+/// Whether what comes is the first part of a set operation in parentheses, `(SELECT ..) UNION ..` behind `(`: the parser
+/// would take the part as a value, and stumble over what follows.
+fn begins_set_operation(parser: &Parser<'_>) -> bool {
+    if parser.get_current_token().token != Token::LParen || parser.peek_token_ref().token != Token::LParen {
+        return false;
+    }
+    let (mut open, mut at) = (0_usize, 0);
+    loop {
+        match parser.peek_nth_token_no_skip(at).token {
+            Token::LParen => open += 1,
+            Token::RParen if open > 0 => open -= 1,
+            Token::Whitespace(_) => {}
+            Token::Word(word) if open == 0 => {
+                return matches!(word.keyword, Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT);
+            }
+            Token::EOF => return false,
+            _ if open == 0 => return false,
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+/// `a IN ((SELECT ..), b)`: the parser would take the first value as the query, and stumble over the next.
+fn in_list(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
+    let negated = parser.peek_keyword(Keyword::NOT);
+    let at = usize::from(negated);
+    let word = |n: usize| parser.peek_nth_token_ref(n).token.clone();
+    let is_in = matches!(word(at), Token::Word(word) if word.keyword == Keyword::IN);
+    if !is_in || word(at + 1) != Token::LParen || word(at + 2) != Token::LParen {
+        return None;
+    }
+    // it would be copied for each of them
+    if matches!(left, Expr::InList { .. } | Expr::InSubquery { .. }) {
+        let first = parser.peek_token();
+        return Some(parser.expected("an operand in parentheses", first));
+    }
+    (0..at + 2).for_each(|_| parser.advance_token());
+    let expr = Box::new(left.clone());
+    let query = parser.maybe_parse(|parser| {
+        let query = parser.parse_query()?;
+        parser.expect_token(&Token::RParen).map(|_| query)
+    });
+    Some(query.and_then(|query| match query {
+        Some(subquery) => Ok(Expr::InSubquery { expr, subquery, negated }),
+        None => {
+            let list = parser.parse_comma_separated(Parser::parse_expr)?;
+            parser.expect_token(&Token::RParen)?;
+            Ok(Expr::InList { expr, list, negated })
+        }
+    }))
+}
+
 /// As PostgreSQL's.
 macro_rules! same {
     ($($name:ident),* $(,)?) => {
@@ -114,6 +167,9 @@ impl Dialect for Bounded {
         if parser.peek_keyword(Keyword::VALUES) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
+        if begins_set_operation(parser) {
+            return Some(parser.parse_query().map(Expr::Subquery));
+        }
         // the parser forgets the digits that stand before the text
         let precise = matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::INTERVAL)
             && parser.peek_nth_token_ref(1).token == Token::LParen;
@@ -121,7 +177,9 @@ impl Dialect for Bounded {
     }
 
     fn parse_infix(&self, parser: &mut Parser<'_>, left: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
-        self.distinct_from(parser, left).or_else(|| self.between_symmetric(parser, left))
+        self.distinct_from(parser, left)
+            .or_else(|| self.between_symmetric(parser, left))
+            .or_else(|| in_list(parser, left))
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {

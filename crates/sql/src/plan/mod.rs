@@ -487,6 +487,8 @@ pub(crate) struct Recursive {
     pub(crate) slots: Vec<Slot>,
     /// Whether the rows are made distinct.
     pub(crate) distinct: bool,
+    /// Whether they are handed on as they come: one reads them, and finding them once more would find the same.
+    pub(crate) streams: bool,
 }
 
 impl Cte {

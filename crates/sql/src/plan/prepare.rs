@@ -1,5 +1,5 @@
-//! The last look at a plan: columns that nobody reads are not loaded, and scans learn whether what is done with
-//! their rows reads, too.
+//! The last look at a plan: columns that nobody reads are not loaded and not computed, and scans learn whether what is
+//! done with their rows reads, too.
 
 use super::expr::Expr;
 use super::{Aggregate, Modify, Node, SortKey};
@@ -33,6 +33,8 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             prepare(&mut join.outer, used, reads || on || outer);
         }
         Node::Project { input, exprs } => {
+            // what has an effect has it for every row, whoever reads it
+            exprs.retain(|(expr, slot)| used[*slot] || expr.is_volatile() || expr.needs_worker());
             let own = exprs.iter().any(|(expr, _)| expr.needs_worker());
             prepare(input, used, reads || own);
         }
@@ -55,8 +57,11 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             }
             prepare(input, used, true);
         }
-        Node::Append { inputs, .. } => {
-            inputs.iter_mut().for_each(|(input, _)| prepare(input, used, reads));
+        Node::Append { inputs, slots } => {
+            for (input, from) in inputs {
+                from.iter().zip(&*slots).for_each(|(&from, &to)| used[from] |= used[to]);
+                prepare(input, used, reads);
+            }
         }
         Node::Set { left, right, .. } => {
             prepare(&mut left.0, used, reads);

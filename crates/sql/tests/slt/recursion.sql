@@ -77,3 +77,12 @@ select coalesce(generate_series(1, 3), 0);
 select min(generate_series(1, 3)) over () from y;
 select (select generate_series(1, 1)), case when true then (select generate_series(2, 2)) end;
 select generate_series(1, case when a > 2 then 1 else 2 end) from y where a < 4;
+-- what has no end is read as far as somebody asks
+create table dep (id int primary key, parent int, name text);
+insert into dep values (0, null, 'ROOT'), (1, 0, 'A'), (2, 1, 'B'), (3, 2, 'C'), (4, 2, 'D'), (5, 0, 'E'), (6, 4, 'F'), (7, 5, 'G');
+with recursive q as (select * from dep union all (with x as (select * from q) select * from x)) select * from q limit 24;
+with recursive q as (select * from dep union all (with recursive x as (select * from dep union all (select * from q union all select * from x)) select * from x)) select * from q limit 32;
+with recursive q(n) as (select 1 union all select n + 1 from q) select d.id, (select n from q where n > d.id limit 1) from dep d order by 1;
+with recursive q(n) as (select 1 union all select n + g from q, (values (1), (2)) v(g) where n < 6) select d.id, exists (select from q where n = d.id), (select count(*) from (select from q limit d.id) s), (select count(*) from q where n = d.id) from dep d order by 1;
+with recursive q(n) as (select 1 union all select n + g from q, (values (1), (2)) v(g) where n < 6) select d.id, (select array_agg(n) from (select n from q limit d.id) s) from dep d order by 1;
+with recursive q(n) as (select 1 union all select n + g from q, (values (1), (2)) v(g) where n < 6) select a.n, b.n from q a join q b on a.n = b.n order by 1, 2 limit 12;

@@ -40,7 +40,7 @@ pub(crate) use json_make::{key_text, to_json, to_jsonb};
 pub(crate) use resolve::choose_aggregate;
 
 use crate::env::Env;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, SqlState};
 use crate::ty::{Base, Type};
 use crate::value::Value;
 use std::collections::HashMap;
@@ -110,23 +110,35 @@ pub struct Call<'a> {
     pub interrupt: Interrupt<'a>,
 }
 
-/// Whether a long computation is still wanted.
+/// Whether a long computation is still wanted, and how large its value may become.
 #[derive(Clone, Copy)]
-pub struct Interrupt<'a>(&'a dyn Fn() -> Result<()>);
+pub struct Interrupt<'a> {
+    check: &'a dyn Fn() -> Result<()>,
+    room: usize,
+}
 
 impl<'a> Interrupt<'a> {
-    /// One that asks `check`, whose error ends the computation.
-    pub fn new(check: &'a dyn Fn() -> Result<()>) -> Self {
-        Self(check)
+    /// One that asks `check`, whose error ends the computation, as more than `room` bytes do.
+    pub fn new(check: &'a dyn Fn() -> Result<()>, room: usize) -> Self {
+        Self { check, room }
     }
 
     /// Nobody interrupts.
     pub fn never() -> Self {
-        Self(&|| Ok(()))
+        Self { check: &|| Ok(()), room: usize::MAX }
     }
 
     pub(crate) fn check(self) -> Result<()> {
-        (self.0)()
+        (self.check)()
+    }
+
+    /// Whether a value of so many bytes is not too large.
+    pub(crate) fn admit(self, bytes: usize) -> Result<()> {
+        if bytes <= self.room {
+            return Ok(());
+        }
+        let what = format!("the statement needs more than {} kB for values", self.room >> 10);
+        Err(SqlError::new(SqlState::OUT_OF_MEMORY, what).hint("Raise work_mem, or restrict the rows."))
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::args::code;
 use super::spans::{Failure, Reading, Span, Spans, Steps};
-use super::text::{check_length, lower, text_array};
+use super::text::{Gathered, check_length, lower, text_array};
 use super::{Code, Interrupt, Registry};
 use crate::error::{Result, SqlError, SqlState};
 use crate::value::{Text, Value};
@@ -22,6 +22,9 @@ enum Piece {
     One,
     /// `%`
     Any,
+    /// An escape character that escapes nothing: an error where a text is left to compare it with. `always` behind `%_`,
+    /// which looks ahead for what comes next.
+    Broken { always: bool },
 }
 
 /// A compiled LIKE pattern.
@@ -33,11 +36,7 @@ pub struct Like {
 
 impl Like {
     /// Compiles a pattern. `escape` makes `%`, `_` and itself plain characters.
-    ///
-    /// # Errors
-    ///
-    /// 22025 if the escape character is the last.
-    pub fn new(pattern: &str, escape: Option<char>, ignore_case: bool) -> Result<Self> {
+    pub fn new(pattern: &str, escape: Option<char>, ignore_case: bool) -> Self {
         let lowered;
         let pattern = if ignore_case {
             lowered = lower(pattern);
@@ -50,12 +49,17 @@ impl Like {
         let mut chars = pattern.chars();
         while let Some(c) = chars.next() {
             let piece = match c {
-                c if Some(c) == escape => {
-                    let message = "LIKE pattern must not end with escape character";
-                    let error = || SqlError::new(SqlState::INVALID_ESCAPE_SEQUENCE, message);
-                    literal.push(chars.next().ok_or_else(error)?);
-                    continue;
-                }
+                c if Some(c) == escape => match chars.next() {
+                    Some(next) => {
+                        literal.push(next);
+                        continue;
+                    }
+                    None => {
+                        let before = pieces.iter().rev().skip_while(|piece| **piece == Piece::One);
+                        let ones = literal.is_empty() && pieces.last() == Some(&Piece::One);
+                        Piece::Broken { always: ones && before.take(1).any(|piece| *piece == Piece::Any) }
+                    }
+                },
                 '%' => Piece::Any,
                 '_' => Piece::One,
                 c => {
@@ -74,7 +78,7 @@ impl Like {
         if !literal.is_empty() {
             pieces.push(Piece::Literal(literal));
         }
-        Ok(Self { pieces, ignore_case })
+        Self { pieces, ignore_case }
     }
 
     /// The text that all matches start with, and whether it is the whole pattern: what an index scan can use.
@@ -89,34 +93,43 @@ impl Like {
     }
 
     /// Whether a text matches.
-    pub fn matches(&self, text: &str) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// 22025 if an escape character at the end of the pattern stands for the rest of it.
+    pub fn matches(&self, text: &str) -> Result<bool> {
         if self.ignore_case {
             return self.matches_case(&lower(text));
         }
         self.matches_case(text)
     }
 
-    fn matches_case(&self, text: &str) -> bool {
-        match &self.pieces[..] {
+    fn matches_case(&self, text: &str) -> Result<bool> {
+        Ok(match &self.pieces[..] {
             [] => text.is_empty(),
             [Piece::Any] => true,
             [Piece::Literal(whole)] => text == whole,
             [Piece::Literal(start), Piece::Any] => text.starts_with(start.as_str()),
             [Piece::Any, Piece::Literal(end)] => text.ends_with(end.as_str()),
             [Piece::Any, Piece::Literal(part), Piece::Any] => text.contains(part.as_str()),
-            pieces => general(pieces, text),
-        }
+            pieces => return general(pieces, text),
+        })
     }
 }
 
 /// Only the last `%` needs to be tried again: what comes before it has matched as early as it can.
-fn general(pieces: &[Piece], text: &str) -> bool {
+fn general(pieces: &[Piece], text: &str) -> Result<bool> {
     let (mut at, mut rest) = (0, text);
     let mut retry: Option<(usize, &str)> = None;
     loop {
         let step = match pieces.get(at) {
-            None if rest.is_empty() => return true,
+            None if rest.is_empty() => return Ok(true),
             None => None,
+            Some(Piece::Broken { always }) if *always || !rest.is_empty() => {
+                let what = "LIKE pattern must not end with escape character";
+                return Err(SqlError::new(SqlState::INVALID_ESCAPE_SEQUENCE, what));
+            }
+            Some(Piece::Broken { .. }) => None,
             Some(Piece::Any) => {
                 retry = Some((at + 1, rest));
                 at += 1;
@@ -133,10 +146,10 @@ fn general(pieces: &[Piece], text: &str) -> bool {
             at += 1;
             continue;
         }
-        let Some((again, from)) = retry else { return false };
+        let Some((again, from)) = retry else { return Ok(false) };
         let mut chars = from.chars();
         if chars.next().is_none() {
-            return false;
+            return Ok(false);
         }
         retry = Some((again, chars.as_str()));
         (at, rest) = (again, chars.as_str());
@@ -178,7 +191,7 @@ fn like_escape(pattern: &str, escape: &str) -> Result<String> {
 }
 
 fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
-    Ok(Like::new(pattern, Some('\\'), ignore_case)?.matches(text))
+    Like::new(pattern, Some('\\'), ignore_case).matches(text)
 }
 
 /// A compiled regular expression of PostgreSQL's "advanced" dialect.
@@ -591,12 +604,7 @@ fn replace_flags(
 }
 
 /// Pieces between matches; an empty match at either end, or right behind a match, separates nothing.
-pub(crate) fn regexp_split(
-    text: &str,
-    pattern: &str,
-    flags: &str,
-    interrupt: Interrupt<'_>,
-) -> Result<Vec<Value>> {
+fn regexp_split(text: &str, pattern: &str, flags: &str, interrupt: Interrupt<'_>) -> Result<Value> {
     let flags = flags_of(flags)?;
     if flags.global {
         return Err(SqlError::invalid_parameter(
@@ -604,19 +612,19 @@ pub(crate) fn regexp_split(
         ));
     }
     let regex = cached(pattern, flags)?;
-    let mut parts = Vec::new();
+    let mut parts = Gathered::new(interrupt);
     let (mut at, mut before) = (0, 0);
     regex.each(text, 0, interrupt, &mut |groups| {
         let (from, to) = groups[0].unwrap_or((at, at));
         if from < text.len() && to > before {
-            parts.push(Value::text(&text[at..from]));
+            parts.push(Some(&text[at..from]))?;
             at = to;
         }
         before = to;
         Ok(false)
     })?;
-    parts.push(Value::text(&text[at..]));
-    Ok(parts)
+    parts.push(Some(&text[at..]))?;
+    Ok(parts.array())
 }
 
 /// The flags of a function that looks for one match, or for all in any case.
@@ -827,7 +835,7 @@ pub(super) fn register(r: &mut Registry) {
 
 fn split_array(call: &super::Call<'_>, args: &[Value]) -> Result<Value> {
     let text = |i: usize| args.get(i).and_then(Value::as_str).unwrap_or("");
-    Ok(text_array(regexp_split(text(0), text(1), text(2), call.interrupt)?.into_iter()))
+    regexp_split(text(0), text(1), text(2), call.interrupt)
 }
 
 fn padded_like(call: &super::Call<'_>, args: &[Value], ignore_case: bool, not: bool) -> Result<Value> {

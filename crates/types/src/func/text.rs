@@ -1,7 +1,7 @@
 //! Text. Positions count characters; `lower` and `upper` map single characters, whatever the language.
 
-use super::Registry;
 use super::args::code;
+use super::{Interrupt, Registry};
 use crate::array::Array;
 use crate::error::{Result, SqlError, SqlState};
 use crate::ty::Type;
@@ -216,16 +216,52 @@ pub(super) fn text_array(parts: impl Iterator<Item = Value>) -> Value {
     Value::Array(Arc::new(Array::new(Type::TEXT, parts.collect())))
 }
 
-/// `string_to_array`: without a separator single characters.
-fn string_to_array(text: Option<&str>, separator: Option<&str>, null: Option<&str>) -> Value {
-    let Some(text) = text else { return Value::Null };
-    let value = |part: &str| if null == Some(part) { Value::Null } else { Value::text(part) };
-    match separator {
-        _ if text.is_empty() => text_array(std::iter::empty()),
-        None => text_array(text.chars().map(|c| value(c.encode_utf8(&mut [0; 4])))),
-        Some("") => text_array([value(text)].into_iter()),
-        Some(separator) => text_array(text.split(separator).map(value)),
+/// Texts that become an array: no more than the statement has memory for.
+pub(super) struct Gathered<'a> {
+    values: Vec<Value>,
+    bytes: usize,
+    interrupt: Interrupt<'a>,
+}
+
+impl<'a> Gathered<'a> {
+    pub(super) fn new(interrupt: Interrupt<'a>) -> Self {
+        Self { values: Vec::new(), bytes: 0, interrupt }
     }
+
+    /// Adds a part; `None` is NULL.
+    pub(super) fn push(&mut self, part: Option<&str>) -> Result<()> {
+        const BETWEEN_CHECKS: usize = 1_024;
+        self.bytes += size_of::<Value>() + part.map_or(0, str::len);
+        if self.values.len().is_multiple_of(BETWEEN_CHECKS) {
+            self.interrupt.check()?;
+            self.interrupt.admit(self.bytes)?;
+        }
+        self.values.push(part.map_or(Value::Null, Value::text));
+        Ok(())
+    }
+
+    pub(super) fn array(self) -> Value {
+        text_array(self.values.into_iter())
+    }
+}
+
+/// `string_to_array`: without a separator single characters.
+fn string_to_array(
+    text: Option<&str>,
+    separator: Option<&str>,
+    null: Option<&str>,
+    interrupt: Interrupt<'_>,
+) -> Result<Value> {
+    let Some(text) = text else { return Ok(Value::Null) };
+    let mut found = Gathered::new(interrupt);
+    let mut push = |part: &str| found.push((null != Some(part)).then_some(part));
+    match separator {
+        _ if text.is_empty() => {}
+        None => text.chars().try_for_each(|c| push(c.encode_utf8(&mut [0; 4])))?,
+        Some("") => push(text)?,
+        Some(separator) => text.split(separator).try_for_each(push)?,
+    }
+    Ok(found.array())
 }
 
 pub(super) fn register(r: &mut Registry) {
@@ -299,10 +335,12 @@ pub(super) fn register(r: &mut Registry) {
     r.add("^@(text,text) bool", code!(|a: &str, part: &str| Ok(a.starts_with(part))));
     r.nullable(
         "string_to_array(text,text) text[]",
-        code!(|a: Option<&str>, by: Option<&str>| Ok(string_to_array(a, by, None))),
+        code!(|c; a: Option<&str>, by: Option<&str>| string_to_array(a, by, None, c.interrupt)),
     );
     r.nullable(
         "string_to_array(text,text,text) text[]",
-        code!(|a: Option<&str>, by: Option<&str>, null: Option<&str>| Ok(string_to_array(a, by, null))),
+        code!(|c; a: Option<&str>, by: Option<&str>, null: Option<&str>| {
+            string_to_array(a, by, null, c.interrupt)
+        }),
     );
 }

@@ -327,9 +327,6 @@ impl<E: Engine> Session<E> {
             }
             self.drop_references(desc.oid, Some(attnum))?;
         }
-        if desc.columns.len() == 1 {
-            return Err(SqlError::unsupported("the last column of a table cannot be dropped"));
-        }
         let has =
             |columns: &[scaledb_catalog::KeyColumn]| columns.iter().any(|column| column.attnum == attnum);
         let indexed = desc.primary_key.as_ref().is_some_and(|key| has(&key.columns))
@@ -505,6 +502,31 @@ impl<E: Engine> Session<E> {
         self.put(Relation::Table(Arc::new(desc)))
     }
 
+    /// The foreign keys that a column of a changed table belongs to, on either side: their tables, and numbers there.
+    ///
+    /// # Errors
+    /// 42804 if the column's type is none that they could have.
+    fn keys_over(&self, desc: &TableDesc, attnum: i16) -> Result<Vec<(u32, usize)>> {
+        let catalog = &self.state.catalog;
+        let mut keys = Vec::new();
+        for (number, key) in desc.foreign_keys.iter().enumerate() {
+            let itself = key.table == desc.oid && key.referred.contains(&attnum);
+            if itself || key.columns.contains(&attnum) {
+                let to = catalog.table(key.table).filter(|to| to.oid != desc.oid);
+                super::constraint::check_types(desc, to.map_or(desc, |to| to), &key.columns, &key.referred)?;
+                keys.push((desc.oid, number));
+            }
+        }
+        for reference in catalog.references_to(desc.oid) {
+            let key = reference.constraint();
+            if reference.from.oid != desc.oid && key.referred.contains(&attnum) {
+                super::constraint::check_types(&reference.from, desc, &key.columns, &key.referred)?;
+                keys.push((reference.from.oid, reference.number));
+            }
+        }
+        Ok(keys)
+    }
+
     fn alter_column(
         &mut self,
         table: &Arc<Table>,
@@ -575,7 +597,12 @@ impl<E: Engine> Session<E> {
                 let mut values = Self::identity(table);
                 values[at] = value;
                 self.check_expressions(&desc)?;
-                self.rebuild(table, desc, values)
+                // what held of the old values must hold of the new ones
+                let keys = self.keys_over(&desc, desc.columns[at].attnum)?;
+                let (oid, checks): (u32, Vec<usize>) = (desc.oid, (0..desc.checks.len()).collect());
+                self.rebuild(table, desc, values)?;
+                self.validate(oid, &checks, &[])?;
+                keys.into_iter().try_for_each(|(from, number)| self.validate(from, &[], &[number]))
             }
             AlterColumnOperation::AddGenerated { generated_as, sequence_options } => {
                 let column = &desc.columns[at];

@@ -10,7 +10,7 @@ use scaledb_catalog::{
     Action, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
 };
 use scaledb_engine::Engine;
-use scaledb_types::{Result, SqlError, SqlState, Value};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, ColumnDef, ColumnOption, ConstraintCharacteristics, ConstraintReferenceMatchKind,
     DeferrableInitial, ForeignKeyConstraint, Ident, NullsDistinctOption, ReferentialAction, TableConstraint,
@@ -261,28 +261,7 @@ impl<E: Engine> Session<E> {
             );
             return Err(SqlError::new(SqlState::INVALID_FOREIGN_KEY, what));
         }
-        for (&from, &of) in columns.iter().zip(&referred) {
-            let ty = |desc: &TableDesc, attnum: i16| {
-                let column = desc.columns.iter().find(|column| column.attnum == attnum);
-                column.map(super::super::state::column_type).transpose()
-            };
-            let (Some(a), Some(b)) = (ty(desc, from)?, ty(&to, of)?) else { continue };
-            let comparable = a.plain() == b.plain() || a.is_text() && b.is_text();
-            if !comparable {
-                return Err(SqlError::new(
-                    SqlState::DATATYPE_MISMATCH,
-                    "foreign key constraint cannot be implemented",
-                )
-                .detail(format!(
-                    "Key columns \"{}\" and \"{}\" are of different types: {} and {}.",
-                    desc.column_name(from),
-                    to.column_name(of),
-                    a.sql_name(),
-                    b.sql_name()
-                ))
-                .hint("The columns of a foreign key must have the same type here."));
-            }
-        }
+        check_types(desc, &to, &columns, &referred)?;
         let names: Vec<String> = columns.iter().map(|&c| desc.column_name(c).to_owned()).collect();
         let table = desc.name.clone();
         let mut parts = vec![table.as_str()];
@@ -373,6 +352,43 @@ pub(super) fn one_primary_key(desc: &TableDesc) -> Result<()> {
     }
     let what = format!("multiple primary keys for table \"{}\" are not allowed", desc.name);
     Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what))
+}
+
+/// Whether columns may refer to others, for their types.
+///
+/// # Errors
+/// 42804.
+pub(super) fn check_types(desc: &TableDesc, to: &TableDesc, columns: &[i16], referred: &[i16]) -> Result<()> {
+    let ty = |desc: &TableDesc, attnum: i16| {
+        let column = desc.columns.iter().find(|column| column.attnum == attnum);
+        column.map(super::super::state::column_type).transpose()
+    };
+    for (&from, &of) in columns.iter().zip(referred) {
+        let (Some(a), Some(b)) = (ty(desc, from)?, ty(to, of)?) else { continue };
+        if !may_refer(a, b) {
+            let what = "foreign key constraint cannot be implemented";
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what)
+                .detail(format!(
+                    "Key columns \"{}\" and \"{}\" are of different types: {} and {}.",
+                    desc.column_name(from),
+                    to.column_name(of),
+                    a.sql_name(),
+                    b.sql_name()
+                ))
+                .hint(
+                    "Integers may refer to integers and numeric, text to text; others to their own type.",
+                ));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a column of one type may refer to a column of another: to its own type, or where equal values have one
+/// meaning whatever the session.
+fn may_refer(from: Type, to: Type) -> bool {
+    let integer = |ty: Type| matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) && !ty.array;
+    let numeric = to.base == Base::Numeric && !to.array;
+    from.plain() == to.plain() || from.is_text() && to.is_text() || integer(from) && (integer(to) || numeric)
 }
 
 /// Columns of a primary key refuse NULL.

@@ -300,7 +300,12 @@ impl<E: Engine> Session<E> {
             plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect();
         let (schema, name) = split(&create.name)?;
         let tables = plan.tables.iter().filter_map(|(oid, _)| self.state.catalog.table(*oid));
-        let known = tables.map(|table| (table.oid, table.next_attnum)).collect();
+        let views = plan.relations.iter().filter_map(|&oid| match self.state.catalog.get(oid) {
+            // as if its columns had numbers from 1
+            Some(Relation::View(view)) => Some((oid, i16::try_from(view.columns.len() + 1).ok()?)),
+            _ => None,
+        });
+        let known = tables.map(|table| (table.oid, table.next_attnum)).chain(views).collect();
         let of_temporary = uses
             .iter()
             .filter_map(|&oid| self.state.catalog.get(oid))

@@ -22,12 +22,9 @@ const BATCH: usize = 1_000;
 const MAX_COLUMNS: usize = 1_600;
 const MAX_KEY_COLUMNS: usize = 32;
 
-/// 54011 for a table of too many columns, 0A000 for one without any.
+/// 54011 for a table of too many columns.
 pub(super) fn check_limits(desc: &TableDesc) -> Result<()> {
     let too_many = |what: String| Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, what));
-    if desc.columns.is_empty() {
-        return Err(SqlError::unsupported("a table without columns is not supported"));
-    }
     if desc.columns.len() > MAX_COLUMNS {
         return too_many(format!("tables can have at most {MAX_COLUMNS} columns"));
     }
