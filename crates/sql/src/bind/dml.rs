@@ -337,6 +337,8 @@ impl Binder<'_> {
                     Some(selection) => Some(self.condition(selection, "WHERE")?),
                     None => None,
                 };
+                let mut exprs = set.iter().map(|(_, expr)| expr).chain(&filter);
+                self.writes |= exprs.any(Expr::needs_worker);
                 Some(Box::new(ConflictUpdate { existing, set, filter }))
             }
         };
@@ -466,6 +468,8 @@ impl Binder<'_> {
                 output.ty = Type::TEXT;
             }
         }
+        // what it reads is as it was before the statement
+        self.writes |= exprs.iter().any(Expr::needs_worker);
         Ok((Some(exprs), slots, output))
     }
 

@@ -136,7 +136,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) hides_temporary: bool,
     /// Whether the query at hand may be a statement that writes: WITH at the top, and what follows it.
     pub(crate) may_write: bool,
-    /// Whether WITH contains statements that write.
+    /// Whether what is written waits until all is read: WITH contains statements that write, or what is done with a row
+    /// that is written reads.
     pub(crate) writes: bool,
     /// Whether an INSERT has ON CONFLICT.
     pub(crate) conflicts: bool,

@@ -167,7 +167,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let Some(parts) = self.parts.take() else { return Ok(()) };
         for pending in parts.pending {
             match pending {
-                Pending::Insert(table, row) => self.insert_moved(&table, &row)?,
+                Pending::Insert(table, row) => {
+                    self.insert_moved(&table, &row)?;
+                }
                 Pending::Update { table, columns, projection, changes } => {
                     let moves = columns.iter().any(|c| table.primary.iter().any(|part| part.position == *c));
                     self.write_changes(&table, &columns, &projection, moves, &changes)?;

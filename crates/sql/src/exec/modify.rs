@@ -278,7 +278,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             let change = self.change(id, existing, &insert.row);
             self.update_apart(&insert.table, &columns, &Projection::all(schema), vec![change]);
         } else {
-            self.change_row(table, id, &columns, &Projection::all(schema), &old, &new)?;
+            // another row has the key's place then
+            let row = self.change_row(table, id, &columns, &Projection::all(schema), &old, &new)?;
+            state.touched.insert(row);
         }
         self.note_update(&insert.table, &insert.checks, &old, &new)?;
         state.touched.insert(id);
@@ -432,16 +434,16 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(())
     }
 
-    pub(super) fn insert_moved(&mut self, table: &Table, new: &[Value]) -> Result<()> {
+    pub(super) fn insert_moved(&mut self, table: &Table, new: &[Value]) -> Result<RowId> {
         let mut buffer = RowBuf::new(&table.info.schema);
         codec::write(&mut buffer, table, new.iter()).map_err(|error| self.context.engine_error(error))?;
         match self.worker()?.insert(table.info.id, &buffer) {
-            Ok(_) => Ok(()),
+            Ok(row) => Ok(row),
             Err(error) => Err(self.write_error(table, error, new)),
         }
     }
 
-    /// Sets columns of a row, which may be those of its key.
+    /// Sets columns of a row, which may be those of its key: the row that it is then.
     pub(super) fn change_row(
         &mut self,
         table: &Table,
@@ -450,12 +452,12 @@ impl<'a, W: Worker> Exec<'a, W> {
         projection: &Projection,
         old: &[Value],
         new: &[Value],
-    ) -> Result<()> {
+    ) -> Result<RowId> {
         if self.moves(table, columns, old, new) {
             self.delete_row(table, row)?;
             return self.insert_moved(table, new);
         }
-        self.update_row(table, row, columns, projection, new)
+        self.update_row(table, row, columns, projection, new).map(|()| row)
     }
 
     /// Sets columns of a row in place.

@@ -74,22 +74,22 @@ impl Reference {
 }
 
 impl ForeignKey {
-    fn from_types(&self) -> impl Iterator<Item = Type> + Clone {
+    fn referring_types(&self) -> impl Iterator<Item = Type> + Clone {
         self.from_columns.iter().map(|&column| self.from.types[column])
     }
 
-    fn to_types(&self) -> impl Iterator<Item = Type> + Clone {
+    fn referred_types(&self) -> impl Iterator<Item = Type> + Clone {
         self.to_columns.iter().map(|&column| self.to.types[column])
     }
 
     /// What rows with these values refer to; `None` if no row can have it.
     fn referred_by<'v>(&self, values: &'v [Value]) -> Option<Cow<'v, [Value]>> {
-        equal_in(values, self.from_types().zip(self.to_types()))
+        equal_in(values, self.referring_types().zip(self.referred_types()))
     }
 
     /// What rows have that refer to these values; `None` if no row can have it.
     fn referring_to<'v>(&self, values: &'v [Value]) -> Option<Cow<'v, [Value]>> {
-        equal_in(values, self.to_types().zip(self.from_types()))
+        equal_in(values, self.referred_types().zip(self.referring_types()))
     }
 }
 
@@ -208,7 +208,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     /// Values of the referred columns as the referring ones take them.
     fn assigned<'v>(&self, key: &ForeignKey, values: &'v [Value]) -> Result<Cow<'v, [Value]>> {
-        let types = || key.to_types().zip(key.from_types());
+        let types = || key.referred_types().zip(key.referring_types());
         if types().all(|(from, to)| from == to) {
             return Ok(Cow::Borrowed(values));
         }

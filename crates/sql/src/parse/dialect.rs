@@ -57,6 +57,38 @@ impl Bounded {
         }))
     }
 
+    /// Whether what comes is the first part of a set operation in parentheses, `(SELECT ..) UNION ..` behind `(`: the
+    /// parser would take the part as a value, and stumble over what follows. What is looked through counts.
+    fn begins_set_operation(&self, parser: &Parser<'_>) -> bool {
+        if parser.get_current_token().token != Token::LParen || parser.peek_token_ref().token != Token::LParen
+        {
+            return false;
+        }
+        let (mut open, mut at, mut queried) = (0_usize, 0, false);
+        let begins = loop {
+            match parser.peek_nth_token_no_skip(at).token {
+                Token::LParen => open += 1,
+                Token::RParen if open > 0 => open -= 1,
+                Token::Whitespace(_) => {}
+                Token::Word(word) if open == 0 => {
+                    break matches!(word.keyword, Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT);
+                }
+                Token::Word(word) if !queried => {
+                    queried = matches!(word.keyword, Keyword::SELECT | Keyword::VALUES | Keyword::WITH);
+                    if !queried {
+                        break false;
+                    }
+                }
+                Token::EOF => break false,
+                _ if open == 0 || !queried => break false,
+                _ => {}
+            }
+            at += 1;
+        };
+        self.left.set(self.left.get().saturating_sub(at as u64));
+        begins
+    }
+
     /// `a BETWEEN [SYMMETRIC | ASYMMETRIC] b AND c`.
     fn between_symmetric(&self, parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
         use Keyword::{AND, BETWEEN, NOT};
@@ -87,29 +119,6 @@ impl Bounded {
             let low = if symmetric { Expr::Prefixed { prefix, value: Box::new(low) } } else { low };
             Expr::Between { expr: Box::new(left.clone()), negated, low: Box::new(low), high: Box::new(high) }
         }))
-    }
-}
-
-/// Whether what comes is the first part of a set operation in parentheses, `(SELECT ..) UNION ..` behind `(`: the parser
-/// would take the part as a value, and stumble over what follows.
-fn begins_set_operation(parser: &Parser<'_>) -> bool {
-    if parser.get_current_token().token != Token::LParen || parser.peek_token_ref().token != Token::LParen {
-        return false;
-    }
-    let (mut open, mut at) = (0_usize, 0);
-    loop {
-        match parser.peek_nth_token_no_skip(at).token {
-            Token::LParen => open += 1,
-            Token::RParen if open > 0 => open -= 1,
-            Token::Whitespace(_) => {}
-            Token::Word(word) if open == 0 => {
-                return matches!(word.keyword, Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT);
-            }
-            Token::EOF => return false,
-            _ if open == 0 => return false,
-            _ => {}
-        }
-        at += 1;
     }
 }
 
@@ -167,7 +176,7 @@ impl Dialect for Bounded {
         if parser.peek_keyword(Keyword::VALUES) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
-        if begins_set_operation(parser) {
+        if self.begins_set_operation(parser) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
         // the parser forgets the digits that stand before the text

@@ -168,3 +168,20 @@ select exists ((select 1) except (select 1)), array((select 1) union all (select
 select a from av0 where a in ((select max(a) from av0), 7) and a not in ((1), (0)) or a in (((1)));
 select 1 where 1 in ((1)) and 2 not in ((3), (4));
 select 1 in ((select 1), );
+-- RETURNING and DO UPDATE read what there was before the statement
+create table rt (a int primary key, b int);
+insert into rt values (1, 10), (2, 20) returning a, (select count(*) from rt), (select max(b) from rt);
+insert into rt values (3, 30) returning a, (select count(*) from rt), exists (select from rt x where x.a = rt.a);
+update rt set b = b + 1 where a < 3 returning a, b, (select sum(b) from rt), (select x.b from rt x where x.a = rt.a);
+update rt set b = b + 1 where a = 3 returning a, b, (select sum(b) from rt);
+delete from rt where a = 3 returning a, (select count(*) from rt);
+delete from rt where b > 20 returning a, (select count(*) from rt);
+insert into rt values (1, 5), (6, 6) on conflict (a) do update set b = excluded.b + (select count(*) from rt) returning a, b, (select count(*) from rt);
+insert into rt values (7, 7), (1, 1) on conflict (a) do update set b = (select max(a) from rt) where (select count(*) from rt) < 3 returning a, b;
+insert into rt select a + 10, b from rt where a = 6 returning a, (select max(a) from rt);
+select * from rt order by a;
+-- a row whose key DO UPDATE has changed is not changed a second time
+insert into rt values (7, 1), (20, 1) on conflict (a) do update set a = 20;
+insert into rt values (7, 1), (21, 1) on conflict (a) do update set a = 20;
+insert into rt values (20, 1), (20, 2) on conflict (a) do update set b = excluded.b;
+select * from rt order by a;
