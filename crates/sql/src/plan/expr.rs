@@ -415,6 +415,13 @@ impl Expr {
                     && x.same_with(y, own)
                     && a.iter().zip(b).all(|(a, b)| a.0.same_with(&b.0, own) && a.1.same_with(&b.1, own))
             }
+            (Self::Quantified(x, p, a), Self::Quantified(y, q, b)) => {
+                x == y && p == q && a.0.same_with(&b.0, own) && a.1.same_with(&b.1, own)
+            }
+            (Self::QuantifiedCall(x, a), Self::QuantifiedCall(y, b)) => {
+                let function = a.0 == b.0 && !a.0.is_volatile();
+                x == y && function && a.1.same_with(&b.1, own) && a.2.same_with(&b.2, own)
+            }
             (Self::In(x, a), Self::In(y, b)) => x.same_with(y, own) && same_all(a, b, own),
             (Self::Subquery(a), Self::Subquery(b)) => std::sync::Arc::ptr_eq(a, b),
             _ => false,

@@ -185,3 +185,11 @@ insert into rt values (7, 1), (20, 1) on conflict (a) do update set a = 20;
 insert into rt values (7, 1), (21, 1) on conflict (a) do update set a = 20;
 insert into rt values (20, 1), (20, 2) on conflict (a) do update set b = excluded.b;
 select * from rt order by a;
+create table nk (a int, b int unique);
+insert into nk values (1, 1), (2, 2), (3, null), (4, null) on conflict (b) do update set a = excluded.a;
+insert into nk values (5, 3), (6, 1) on conflict (b) do update set a = excluded.a, b = 4;
+insert into nk values (5, 5), (7, 4), (8, 4) on conflict (b) do update set a = excluded.a;
+insert into nk values (5, 2), (9, 5) on conflict (b) do update set b = 5;
+select * from nk order by a, b;
+-- ANY and ALL over arrays, in the select list and in GROUP BY
+select (a = any ('{1,5}'::int[])), a > all (array[b]), count(*) from nk group by (a = any ('{1,5}'::int[])), a > all (array[b]) order by 1, 2;
