@@ -190,7 +190,9 @@ fn a_loss_of_power_in_a_change_of_a_table_keeps_the_old_or_the_new() {
         answered.push((disk.operations(), columns, indexes));
     }
     let mut found = [0; 4];
-    for at in (answered[0].0..=answered[3].0).step_by(2) {
+    // those of the answers, too: each state is there at one of them
+    let answers = answered.iter().map(|state| state.0);
+    for at in (answered[0].0..=answered[3].0).step_by(2).chain(answers) {
         let db = open(if at % 4 < 2 { disk.image(at, at as u64) } else { disk.killed(at) });
         let s = &mut session(&db);
         let columns =
