@@ -69,9 +69,20 @@ pub struct Config {
     /// How long a client may leave a transaction open and idle; sessions may `SET` it.
     #[serde(with = "seconds")]
     pub idle_in_transaction_timeout: Duration,
+    /// When so many percent of the memory of rows and indexes are in use, the transaction that keeps memory from being used
+    /// again is ended if it idles; 0 is never.
+    pub idle_in_transaction_memory_percent: u8,
     /// Batches of statements that take at least so long are logged.
     #[serde(with = "seconds")]
     pub log_slow_statements: Duration,
+    /// Statements that are logged when they begin; sessions may `SET` it.
+    pub log_statement: LogStatement,
+    /// Statements that take so many milliseconds are logged with their texts; 0 is all, -1 none. Sessions may `SET` it.
+    pub log_min_duration_statement: i32,
+    /// Whether it is logged who has connected.
+    pub log_connections: bool,
+    /// Whether the end of sessions is logged.
+    pub log_disconnections: bool,
     /// Whether the runs of statements are timed and counted; sessions may `SET` it.
     pub track_statements: bool,
     /// How long statements may go on when the server ends.
@@ -96,6 +107,33 @@ pub enum EngineKind {
     Acc,
     /// Cicada.
     Cicada,
+}
+
+/// Statements that are logged, whatever comes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogStatement {
+    /// None.
+    #[default]
+    None,
+    /// Those that change the catalog.
+    Ddl,
+    /// and those that change rows.
+    Mod,
+    /// All.
+    All,
+}
+
+impl LogStatement {
+    /// As a setting of a session has it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Ddl => "ddl",
+            Self::Mod => "mod",
+            Self::All => "all",
+        }
+    }
 }
 
 /// Files of a certificate, in PEM.
@@ -127,7 +165,12 @@ impl Default for Config {
             write_timeout: Duration::from_secs(60),
             statement_timeout: Duration::ZERO,
             idle_in_transaction_timeout: Duration::from_secs(600),
+            idle_in_transaction_memory_percent: 85,
             log_slow_statements: Duration::ZERO,
+            log_statement: LogStatement::None,
+            log_min_duration_statement: -1,
+            log_connections: false,
+            log_disconnections: false,
             track_statements: true,
             shutdown_grace: Duration::from_secs(10),
             tls: None,

@@ -81,6 +81,8 @@ pub(crate) enum Ending {
     Authentication,
     /// Another session has asked for it.
     Terminated,
+    /// Memory is short, and its transaction keeps some from being used again.
+    HoldsMemory,
 }
 
 /// How long a session may take.
@@ -270,6 +272,18 @@ impl Control {
         self.cancel(Cancel::Shutdown);
     }
 
+    /// Ends a session that has been waiting for its client within a transaction for so many milliseconds. False: it has not.
+    pub(crate) fn end_idle(&self, now: u64, millis: u64, why: Ending) -> bool {
+        let (phase, since) = self.state();
+        let idle = matches!(phase, Phase::IdleInTransaction | Phase::Copying);
+        if !idle || now.saturating_sub(since) < millis {
+            return false;
+        }
+        self.end(why);
+        self.socket.close(std::net::Shutdown::Read);
+        true
+    }
+
     /// What the watch does about a connection whose time is up, or that was told to end.
     pub(crate) fn watch(&self, now: u64, authentication: u64, look_for_gone: bool) {
         let over = |since: u64, limit: u64| limit > 0 && now.saturating_sub(since) > limit;
@@ -315,6 +329,14 @@ fn pack(phase: Phase, since: u64) -> u64 {
 
 #[cold]
 fn farewell(reason: u32) -> Box<Report> {
+    if reason == Ending::HoldsMemory as u32 {
+        let what = "terminating connection: snapshot too old";
+        let detail = "Memory is short, and this session's idle transaction kept what others have replaced.";
+        let mut report = Report::fatal(SqlState(*b"72000"), what);
+        report.detail = Some(detail.to_owned());
+        report.hint = Some("End transactions before waiting for what is outside of the database.".to_owned());
+        return report;
+    }
     let (code, what) = if reason == Ending::IdleInTransaction as u32 {
         (SqlState(*b"25P03"), "terminating connection due to idle-in-transaction timeout")
     } else if reason == Ending::Authentication as u32 {

@@ -1,5 +1,6 @@
 //! What a connection asks the server before it is a session.
 
+use crate::config::Config;
 use crate::control::{Canceller, Control, Timeouts};
 use crate::guard::{Guarded, Limited};
 use crate::live::{Admission, Live};
@@ -36,6 +37,18 @@ pub trait Sessions: Send + Sync + 'static {
     /// More of them: those that have labels.
     fn families(&self) -> Vec<Family> {
         Vec::new()
+    }
+
+    /// The session whose transaction has kept memory from being used again for the longest time, if more than so many percent
+    /// of the memory of rows and indexes are in use, and it matters.
+    fn holder(&self, percent: u8) -> Option<i32> {
+        let _ = percent;
+        None
+    }
+
+    /// A configuration was read again: what it says of sessions is in force from here on.
+    fn reload(&self, config: &Config) {
+        let _ = config;
     }
 
     /// Why the database writes nothing any more, if its disk has failed.
@@ -145,7 +158,20 @@ impl<S: Sessions> Host for Door<'_, S> {
         self.pid.set(Some(opened.pid));
         self.place.take();
         control.open(opened.canceller, timeouts);
-        tracing::debug!(peer = %control.peer, user = startup.user.as_str(), pid = opened.pid, "session opened");
+        if config.log_connections {
+            let application = startup.parameters.iter().find(|(name, _)| name == "application_name");
+            tracing::info!(
+                peer = %control.peer,
+                pid = opened.pid,
+                user = startup.user.as_str(),
+                database = startup.database.as_str(),
+                application = application.map(|(_, value)| value.as_str()),
+                encrypted = startup.encrypted,
+                "connected"
+            );
+        } else {
+            tracing::debug!(peer = %control.peer, user = startup.user.as_str(), pid = opened.pid, "connected");
+        }
         Ok(Opened {
             backend: Guarded::new(opened.session, control.clone(), config.log_slow_statements),
             parameters: opened.parameters,

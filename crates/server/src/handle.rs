@@ -12,16 +12,21 @@ pub struct Handle {
     pub(crate) live: Arc<Live>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) addresses: Arc<[SocketAddr]>,
+    /// Tells sessions of a configuration that is in force now.
+    pub(crate) reload: Arc<dyn Fn(&Config) + Send + Sync>,
 }
 
 impl Handle {
     /// Puts a configuration in force: rules, users, certificates, time limits, bounds on clients. It holds for
-    /// connections that come from now on. Returns the settings that differ and need a start of the server.
+    /// connections that come from now on; what is logged of statements, for those that are there, too. Returns the settings
+    /// that differ and need a start of the server.
     ///
     /// # Errors
     /// What is wrong with it; then the one before stays in force.
     pub fn reload(&self, config: &Config) -> Result<Vec<&'static str>, StartError> {
-        self.live.reload(config)
+        let later = self.live.reload(config)?;
+        (self.reload)(config);
+        Ok(later)
     }
 
     /// Cancels what a session runs. False: there is no such session.

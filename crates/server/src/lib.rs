@@ -27,7 +27,7 @@ mod sql;
 mod stream;
 mod tls;
 
-pub use config::{Config, EngineKind, StartError, TlsFiles};
+pub use config::{Config, EngineKind, LogStatement, StartError, TlsFiles};
 pub use control::{Canceller, Cancels, Timeouts};
 pub use door::{Measure, NewSession, Sessions};
 pub use guard::Limited;

@@ -23,7 +23,10 @@ pub(crate) struct Admission {
     pub(crate) write_timeout: Duration,
     pub(crate) statement_timeout: Duration,
     pub(crate) idle_in_transaction_timeout: Duration,
+    pub(crate) idle_in_transaction_memory_percent: u8,
     pub(crate) log_slow_statements: Duration,
+    pub(crate) log_connections: bool,
+    pub(crate) log_disconnections: bool,
 }
 
 impl Admission {
@@ -44,7 +47,10 @@ impl Admission {
             write_timeout: config.write_timeout,
             statement_timeout: config.statement_timeout,
             idle_in_transaction_timeout: config.idle_in_transaction_timeout,
+            idle_in_transaction_memory_percent: config.idle_in_transaction_memory_percent,
             log_slow_statements: config.log_slow_statements,
+            log_connections: config.log_connections,
+            log_disconnections: config.log_disconnections,
         })
     }
 }

@@ -89,6 +89,8 @@ impl<S: Sessions> Collector for Collecting<S> {
         counter("scaledb_connections_accepted", "Clients that have come", read(&registry.accepted))?;
         counter("scaledb_connections_refused", "Clients turned away at once", read(&registry.refused))?;
         counter("scaledb_cancels", "Cancel requests with the right key", read(&registry.cancels))?;
+        let help = "Idle transactions that were ended because memory was short";
+        counter("scaledb_idle_transactions_ended", help, read(&registry.holders_ended))?;
         counter("scaledb_statements", "Simple queries and executed portals", statements)?;
         counter("scaledb_errors", "Requests that failed", errors)?;
         counter("scaledb_conflicts", "Requests that failed with 40001", conflicts)?;

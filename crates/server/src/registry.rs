@@ -29,6 +29,8 @@ pub(crate) struct Registry {
     pub(crate) accepted: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) cancels: AtomicU64,
+    /// Idle transactions that were ended because memory was short.
+    pub(crate) holders_ended: AtomicU64,
     pub(crate) unauthenticated: AtomicUsize,
 }
 

@@ -25,6 +25,10 @@ const TURN: Duration = Duration::from_millis(20);
 const GONE_TURNS: u64 = 25;
 /// Turns of the watch between two reports of a disk that has failed: a minute.
 const REPORT_TURNS: u64 = 3_000;
+/// A transaction that has idled for as long may be ended when memory is short.
+const HOLDER_MILLIS: u64 = 1_000;
+/// Turns of the watch from there to the next one: what it held is freed meanwhile.
+const RELIEF_TURNS: u64 = 25;
 /// How long cancelled statements, and then closed connections, may take to end.
 const LAST_GRACE: Duration = Duration::from_secs(2);
 /// How long a listener waits when the system has no more files or threads.
@@ -96,7 +100,11 @@ impl Server {
             try_spawn("listen", move || listen(&listener, &shared, &stopping, &ticks))
         });
         let listeners = listeners.collect::<Result<_, _>>().map_err(spawned)?;
-        let handle = Handle { live, registry: registry.clone(), addresses: addresses.clone().into() };
+        let reload = {
+            let shared = shared.clone();
+            Arc::new(move |config: &Config| shared.sessions.reload(config))
+        };
+        let handle = Handle { live, registry: registry.clone(), addresses: addresses.clone().into(), reload };
         Ok(Self { addresses, socket, registry, handle, stopping, grace, metrics, listeners, watch })
     }
 
@@ -245,6 +253,7 @@ fn run<S: Sessions>(
     number: u64,
 ) {
     let limits = Limits { message_bytes: admission.max_message_bytes };
+    let (log_end, begun) = (admission.log_disconnections, Instant::now());
     let door = Door { shared, admission, control, place: RefCell::new(Some(place)), pid: Cell::new(None) };
     let stream = Stream(control.socket.clone());
     let end = catch_unwind(AssertUnwindSafe(|| serve(stream, &door, &limits)));
@@ -260,6 +269,11 @@ fn run<S: Sessions>(
         Ok(end) => tracing::debug!(%peer, %end, "connection ended"),
         Err(_) => tracing::error!(%peer, "connection ended by a panic"),
     }
+    if let (true, Some(pid)) = (log_end, door.pid.get()) {
+        let [statements, errors, _] = control.counts.take();
+        let seconds = begun.elapsed().as_millis() as f64 / 1e3;
+        tracing::info!(%peer, pid, seconds, statements, errors, "disconnected");
+    }
     control.socket.close(Shutdown::Both);
     shared.registry.remove(number, door.pid.get());
 }
@@ -268,12 +282,16 @@ fn run<S: Sessions>(
 /// database: whether its disk has failed.
 fn watch<S: Sessions>(shared: &Shared<S>, stopping: &AtomicBool, ticks: &Ticks) {
     let registry = &shared.registry;
-    let mut next_report = 0;
+    let (mut next_report, mut next_end) = (0, 0);
     for turn in 0_u64.. {
         let now = ticks.turn();
         let stop = stopping.load(Ordering::SeqCst);
-        let authentication = shared.live.admission().authentication_timeout.as_millis();
+        let admission = shared.live.admission();
+        let authentication = admission.authentication_timeout.as_millis();
         let authentication = u64::try_from(authentication).unwrap_or(u64::MAX);
+        if turn >= next_end && end_holder(shared, now, admission.idle_in_transaction_memory_percent) {
+            next_end = turn + RELIEF_TURNS;
+        }
         registry.for_each(|control| {
             control.watch(now, authentication, turn.is_multiple_of(GONE_TURNS));
             if stop {
@@ -299,4 +317,21 @@ fn watch<S: Sessions>(shared: &Shared<S>, stopping: &AtomicBool, ticks: &Ticks) 
         }
         thread::sleep(TURN);
     }
+}
+
+/// While memory is short: ends the transaction that others' garbage waits for, if its client does nothing with it. True: it
+/// was ended.
+fn end_holder<S: Sessions>(shared: &Shared<S>, now: u64, percent: u8) -> bool {
+    let Some(pid) = shared.sessions.holder(percent) else { return false };
+    let Some(control) = shared.registry.session(pid) else { return false };
+    if !control.end_idle(now, HOLDER_MILLIS, Ending::HoldsMemory) {
+        return false;
+    }
+    shared.registry.holders_ended.fetch_add(1, Ordering::Relaxed); // a statistic
+    tracing::warn!(
+        pid,
+        peer = %control.peer,
+        "memory is short, and an idle transaction kept some from being used again: it was ended with 72000"
+    );
+    true
 }

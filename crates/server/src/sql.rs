@@ -20,6 +20,11 @@ use std::time::Duration;
 /// Bytes of the head of a binary COPY: signature, flags, extension.
 const COPY_HEAD: usize = 19;
 
+/// Bytes that a row or version takes at least.
+const LEAST_GARBAGE: u64 = 64;
+/// A transaction that keeps less than one part in so many of the memory is not worth its end.
+const GARBAGE_PART: u64 = 1_024;
+
 const STATEMENT_TIMEOUT: &str = "statement_timeout";
 const IDLE_TIMEOUT: &str = "idle_in_transaction_session_timeout";
 
@@ -48,8 +53,20 @@ impl<E: Engine> Sql<E> {
             // without a directory there is nothing that a commit could be durable in
             ("fsync", on(config.data.is_some())),
         ];
+        self.facts.push(("log_connections", on(config.log_connections)));
+        self.facts.push(("log_disconnections", on(config.log_disconnections)));
         self.defaults = vec![("track_statements", on(config.track_statements))];
+        self.preset(config);
         self
+    }
+
+    /// What sessions log of statements, those that are there included.
+    fn preset(&self, config: &Config) {
+        let settings = [
+            ("log_statement", config.log_statement.name().to_owned()),
+            ("log_min_duration_statement", config.log_min_duration_statement.max(-1).to_string()),
+        ];
+        self.database.preset(settings.into());
     }
 }
 
@@ -104,6 +121,26 @@ where
         self.database.engine().log_failure()
     }
 
+    fn reload(&self, config: &Config) {
+        self.preset(config);
+    }
+
+    fn holder(&self, percent: u8) -> Option<i32> {
+        let memory = self.database.engine().memory();
+        if percent == 0 || memory.bytes < memory.budget / 100 * u64::from(percent) {
+            return None;
+        }
+        let reclamation = self.database.reclamation();
+        // memory may be full of rows that are needed: nobody is ended for next to nothing
+        let garbage =
+            reclamation.waiting.saturating_mul(LEAST_GARBAGE).saturating_add(reclamation.waiting_bytes);
+        if garbage < memory.budget / GARBAGE_PART {
+            return None;
+        }
+        let pid = reclamation.transactions.first()?.session?;
+        i32::try_from(pid).ok()
+    }
+
     fn families(&self) -> Vec<Family> {
         crate::numbers::families(&self.database)
     }
@@ -144,6 +181,34 @@ where
             );
         }
         each("scaledb_memory_bytes", "Memory of rows and indexes", Gauge, stats.memory_bytes);
+        let budget = self.database.engine().memory().budget;
+        each("scaledb_memory_budget_bytes", "What it is bounded by", Gauge, budget);
+        let reclamation = self.database.reclamation();
+        each(
+            "scaledb_reclamation_waiting",
+            "Deleted rows and replaced versions whose memory is not used again yet",
+            Gauge,
+            reclamation.waiting,
+        );
+        each(
+            "scaledb_reclamation_waiting_bytes",
+            "Memory that is out of tables and indexes, and is not used again yet",
+            Gauge,
+            reclamation.waiting_bytes,
+        );
+        each(
+            "scaledb_reclamation_lag_ms",
+            "How long ago the transaction began, or what else it is, that such memory waits for",
+            Gauge,
+            millis(reclamation.lag),
+        );
+        let oldest = reclamation.transactions.iter().find(|held| held.session.is_some());
+        each(
+            "scaledb_oldest_transaction_ms",
+            "How long ago the oldest transaction of a session began to read or write",
+            Gauge,
+            oldest.map_or(0, |held| millis(held.time)),
+        );
         let statements = u64::try_from(self.database.query_memory()).unwrap_or(u64::MAX);
         each("scaledb_statement_memory_bytes", "Memory of running statements and cursors", Gauge, statements);
     }
@@ -419,6 +484,10 @@ fn describe(columns: Option<&[scaledb_sql::Column]>, formats: &[Format], reply: 
         modifier: column.ty.typmod,
         format: format_of(formats, number),
     }));
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A number of milliseconds, or of another unit.

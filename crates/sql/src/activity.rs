@@ -2,6 +2,7 @@
 
 use crate::api::Status;
 use crate::trace::Number;
+use scaledb_base::WorkerId;
 use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
@@ -25,6 +26,8 @@ struct Doing {
     /// As `timestamptz`, its bits.
     statement_start: AtomicU64,
     transaction_start: AtomicU64,
+    /// One more than the number of the worker that a transaction has; 0 without one.
+    worker: AtomicU32,
 }
 
 /// What a session did at some moment.
@@ -51,6 +54,24 @@ impl Activity {
     #[inline]
     pub(crate) fn run(&self, statement: Number) {
         self.0.statement.store(statement, Ordering::Relaxed); // as in `begin`
+    }
+
+    /// A transaction of the engine begins.
+    #[inline]
+    pub(crate) fn take(&self, worker: WorkerId) {
+        self.0.worker.store(u32::from(worker.0) + 1, Ordering::Relaxed); // as in `begin`
+    }
+
+    /// It has ended, and the worker is given back behind this.
+    #[inline]
+    pub(crate) fn give(&self) {
+        self.0.worker.store(0, Ordering::Relaxed); // as in `begin`
+    }
+
+    /// The worker of its transaction.
+    pub(crate) fn worker(&self) -> Option<WorkerId> {
+        let worker = self.0.worker.load(Ordering::Relaxed); // as in `begin`
+        u8::try_from(worker.checked_sub(1)?).ok().map(WorkerId)
     }
 
     /// It has ended.

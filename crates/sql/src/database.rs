@@ -7,6 +7,8 @@ use crate::library::Pins;
 use crate::memory::Budget;
 use crate::plan::cache::Plans;
 use crate::plan::{Plan, Table};
+use crate::presets::Presets;
+use crate::reclamation::{self, Reclamation};
 use crate::sequence::{Sequences, store_error};
 use crate::session::Session;
 use crate::statistics::{Source, Statistics, TableStatistics};
@@ -76,6 +78,7 @@ pub(crate) struct Shared<E: Engine> {
     next_oid: AtomicU32,
     next_session: AtomicU32,
     pub(crate) sessions: Sessions,
+    pub(crate) presets: Presets,
     /// The server around the database, if there is one.
     pub(crate) supervisor: OnceLock<Arc<dyn Supervisor>>,
     /// When the database was opened, as a `timestamptz`.
@@ -124,6 +127,7 @@ impl<E: Engine> Database<E> {
             next_oid: AtomicU32::new(next_oid),
             next_session: AtomicU32::new(1),
             sessions: Sessions::default(),
+            presets: Presets::default(),
             supervisor: OnceLock::new(),
             opened: scaledb_types::zone::clock(),
             current: Mutex::new(Arc::new(catalog)),
@@ -177,6 +181,17 @@ impl<E: Engine> Database<E> {
     /// Tables and indexes, with what was done with them since the database was opened.
     pub fn table_numbers(&self) -> Vec<TableNumbers> {
         self.shared.table_numbers(&self.shared.catalog())
+    }
+
+    /// Sets what settings are for all sessions, unless they set something else: for those that there are, too, from their
+    /// next batch of statements on. A value that a setting does not take changes nothing.
+    pub fn preset(&self, values: Vec<(&'static str, String)>) {
+        self.shared.presets.set(values);
+    }
+
+    /// What keeps memory from being used again, and whose transactions.
+    pub fn reclamation(&self) -> Reclamation {
+        reclamation::of(&self.shared)
     }
 
     /// Says which server is around the database: it does what `pg_cancel_backend` and its like ask for. The first one

@@ -46,6 +46,22 @@ impl Server {
         Self::spawn(command)
     }
 
+    /// Starts a server in memory with this configuration, whose log goes to a file.
+    pub(crate) fn logging(path: &Path, format: &str, log: &Path) -> Self {
+        let mut command = scaledb();
+        command.args(["serve", "--port", "0", "--log-format", format, "--config"]).arg(path);
+        command.stderr(std::fs::File::create(log).expect("a file"));
+        Self::spawn(command)
+    }
+
+    /// Starts a server in memory whose rows and indexes have so many mebibytes.
+    pub(crate) fn small(engine: &str, mebibytes: u64) -> Self {
+        let mut command = scaledb();
+        command.args(["serve", "--port", "0", "--log", "error", "--engine", engine]);
+        command.args(["--memory", &mebibytes.to_string()]);
+        Self::spawn(command)
+    }
+
     fn spawn(mut command: Command) -> Self {
         command.stdout(Stdio::piped());
         let mut child = command.spawn().expect("the server starts");

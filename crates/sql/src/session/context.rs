@@ -6,6 +6,7 @@ use crate::exec::lock::GivenUp;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
 use crate::plan::ForeignKey;
+use crate::reclamation::Reclamation;
 use crate::session::cancel::Cancel;
 use crate::temporary::Allowance;
 use crate::trace::Number;
@@ -49,6 +50,8 @@ pub(crate) trait Host {
     fn memory(&self) -> u64;
     /// Tables, with what was done with them.
     fn table_numbers(&self) -> Vec<TableNumbers>;
+    /// What keeps memory from being used again, with all sessions.
+    fn reclamation(&self) -> (Reclamation, Vec<(u32, Known)>);
     /// How the database and its server are: names and values.
     fn status(&self) -> Vec<(String, String)>;
     /// The last value of a sequence, and whether it was given.

@@ -49,6 +49,7 @@ impl<E: Engine> Session<E> {
 
     /// The data of a COPY have ended.
     pub(super) fn count_copy(&mut self, end: Result<u64, &SqlError>) {
+        self.log_copy_end(end.err());
         if let Some(Later { compiled, begun }) = self.counted_later.take() {
             self.count_end(&compiled, begun, end);
         }

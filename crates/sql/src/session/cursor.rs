@@ -151,7 +151,23 @@ impl<E: Engine> Session<E> {
     ) -> Result<Executed> {
         // taken out while it runs, for the end of a transaction closes portals
         let mut portal = self.take_portal(name).ok_or_else(|| missing(name))?;
+        let mut logged = self.log_begin();
+        if let Some(run) = &mut logged
+            && portal.rows.is_none()
+            && !portal.done
+        {
+            self.log_portal(run, name, &portal.compiled, &portal.params);
+        }
         let result = self.execute_taken(&mut portal, max_rows, last, sink);
+        match logged {
+            Some(run) if matches!(result, Ok(Executed::CopyIn(_))) => {
+                self.log_later(run, &portal.compiled.text)
+            }
+            Some(run) => {
+                self.log_portal_end(&run, name, &portal.compiled, &portal.params, result.as_ref().err());
+            }
+            None => {}
+        }
         if result.is_ok()
             && (self.transaction.in_block() || self.transaction.is_implicit() || name.is_empty())
         {

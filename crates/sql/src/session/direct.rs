@@ -6,7 +6,7 @@ use super::run::Target;
 use crate::api::{Column, CopyInfo, Description, Executed, RowSink, Status, Step, Tag};
 use crate::exec::weight;
 use crate::memory::Reservation;
-use crate::plan::cache::Action;
+use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Context, Env, Result, SqlError, SqlState, Type, Value, find_cast};
 use std::ops::ControlFlow;
@@ -97,20 +97,32 @@ impl<E: Engine> Session<E> {
         let bytes = params.iter().map(weight).sum::<usize>();
         let reserved = (bytes > SMALL).then(|| Reservation::new(&self.state.shared.memory, bytes));
         let _reserved = reserved.transpose()?;
+        let mut logged = self.log_begin();
+        if let Some(run) = &mut logged {
+            self.log_portal(run, "", &compiled, &params);
+        }
+        let result = self.run_fitted(&compiled, &params, rows);
+        if let Some(run) = logged {
+            self.log_portal_end(&run, "", &compiled, &params, result.as_ref().err());
+        }
+        result
+    }
+
+    fn run_fitted(&mut self, compiled: &Held, params: &[Value], rows: &mut dyn Rows) -> Result<Tag> {
         let alone = self.transaction.is_alone();
         if let Action::Plan(plan) = &compiled.action {
             self.refuse_failed()?;
             self.start_statement();
-            let begun = self.count_begin(&compiled);
-            let count = self.run_plan(&compiled, &params, alone, Target::Rows(rows));
+            let begun = self.count_begin(compiled);
+            let count = self.run_plan(compiled, params, alone, Target::Rows(rows));
             if let Some(begun) = begun {
-                self.count_end(&compiled, begun, count.as_ref().copied());
+                self.count_end(compiled, begun, count.as_ref().copied());
             }
             return Ok(Self::tag(plan, count?));
         }
         let columns = compiled.columns.as_deref().unwrap_or_default();
         let mut sink = Collector { rows, columns, row: Vec::new(), enough: false };
-        match self.run_compiled(&compiled, &params, alone, &mut sink)? {
+        match self.run_compiled(compiled, params, alone, &mut sink)? {
             Executed::Complete(tag) => Ok(tag),
             Executed::Empty | Executed::Suspended => Ok(Tag::plain("")),
             Executed::CopyIn(_) => {

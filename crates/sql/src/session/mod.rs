@@ -10,6 +10,7 @@
 //!   transaction.rs  begin, commit, rollback, savepoints, DDL
 //!   waiting.rs   locks that are waited for
 //!   utility.rs   statements without a plan          copy.rs  COPY
+//!   logging.rs   what the log tells of statements    counting.rs  how long they take
 //!   state.rs     names, settings, catalog           context.rs  what running statements see
 //!   temporary.rs relations of this session alone
 //! ```
@@ -24,6 +25,7 @@ mod cursor;
 mod ddl;
 pub(crate) mod direct;
 mod explain;
+mod logging;
 mod prepared;
 mod run;
 mod server;
@@ -90,6 +92,12 @@ pub struct Session<E: Engine> {
     explaining: Option<Box<explain::Explaining>>,
     /// A COPY FROM STDIN that is counted when its data have ended.
     counted_later: Option<counting::Later>,
+    /// What is logged of statements.
+    logs: logging::Logs,
+    /// A COPY FROM STDIN that is logged when its data have ended.
+    logged_later: Option<logging::LaterRun>,
+    /// What the server's settings for all sessions were when the session took them over.
+    presets: u64,
     transaction: Transaction,
     constraints: ConstraintModes,
     cancel: Cancel,
@@ -145,6 +153,9 @@ impl<E: Engine> Session<E> {
             reruns: 0,
             explaining: None,
             counted_later: None,
+            logs: logging::Logs::default(),
+            logged_later: None,
+            presets: 0,
             transaction: Transaction::default(),
             constraints: ConstraintModes::default(),
             cancel: Cancel::new(),
@@ -162,6 +173,7 @@ impl<E: Engine> Session<E> {
             arriving: None,
             on_commit: Vec::new(),
         };
+        session.take_presets();
         session.refresh();
         session
     }
@@ -246,6 +258,21 @@ impl<E: Engine> Session<E> {
         if !self.in_batch {
             self.in_batch = true;
             self.cancel.advance();
+            if self.state.shared.presets.generation() != self.presets {
+                self.take_presets();
+            }
+        }
+    }
+
+    /// Takes over what the server has for all sessions.
+    #[cold]
+    fn take_presets(&mut self) {
+        let (generation, values) = self.state.shared.presets.get();
+        self.presets = generation;
+        let mut settings = self.state.settings.borrow_mut();
+        for (name, value) in values {
+            // see `Database::preset`
+            let _ = settings.preset(name, &value);
         }
     }
 
@@ -274,6 +301,7 @@ impl<E: Engine> Session<E> {
         self.env_generation = settings.generation;
         self.synchronous = settings.get("synchronous_commit").ok() != Some("off");
         self.tracks = settings.get("track_statements").ok() != Some("off");
+        self.logs = logging::Logs::of(&settings);
         let timeout = settings.amount("statement_timeout");
         self.statement_timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
         let timeout = settings.amount("lock_timeout");

@@ -235,14 +235,33 @@ impl<E: Engine> Session<E> {
 
     /// Runs one statement of a simple query.
     pub(super) fn simple_statement(&mut self, text: &str, sink: &mut dyn RowSink) -> Result<Step> {
-        let (compiled, params) = self.compile_simple(text)?;
+        self.refresh();
+        let mut logged = self.log_begin();
+        let (compiled, params) = match self.compile_simple(text) {
+            Ok(compiled) => compiled,
+            Err(error) => {
+                if logged.is_some() {
+                    self.log_refused(text, &error);
+                }
+                return Err(error);
+            }
+        };
+        if let Some(run) = &mut logged {
+            self.log_simple(run, &compiled, text);
+        }
         let alone = self.transaction.is_alone();
         if let Some(columns) = &compiled.columns
             && !self.transaction.is_failed()
         {
             sink.describe(columns)?;
         }
-        match self.run_compiled(&compiled, &params, alone, sink) {
+        let result = self.run_compiled(&compiled, &params, alone, sink);
+        match logged {
+            Some(run) if matches!(result, Ok(Executed::CopyIn(_))) => self.log_later(run, text),
+            Some(run) => self.log_simple_end(&run, text, result.as_ref().err()),
+            None => {}
+        }
+        match result {
             Ok(Executed::CopyIn(info)) => Ok(Step::CopyIn(info)),
             Ok(Executed::Complete(tag)) => {
                 sink.complete(&tag);

@@ -2,8 +2,10 @@
 
 use super::state::State;
 use crate::api::Severity;
+use crate::reclamation::Held;
 use scaledb_engine::Engine;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+use std::time::Duration;
 
 impl<E: Engine> State<E> {
     /// `pg_cancel_backend`, `pg_terminate_backend`, `pg_reload_conf`.
@@ -49,8 +51,22 @@ impl<E: Engine> State<E> {
             line("opened", opened.map_or_else(String::new, |text| text.to_string())),
             line("log", log),
             line("memory bytes", stats.memory_bytes.to_string()),
+            line("memory budget bytes", engine.memory().budget.to_string()),
             line("statement memory bytes", self.shared.memory.used().to_string()),
         ];
+        let reclamation = crate::reclamation::of(&self.shared);
+        let seconds = |time: Duration| format!("{:.3}", time.as_secs_f64());
+        let holder = match reclamation.transactions.first() {
+            None => "none".to_owned(),
+            Some(Held { session: Some(pid), .. }) => format!("session {pid}"),
+            Some(Held { session: None, .. }) => "none of the sessions".to_owned(),
+        };
+        lines.extend([
+            line("reclamation waiting", reclamation.waiting.to_string()),
+            line("reclamation waiting bytes", reclamation.waiting_bytes.to_string()),
+            line("reclamation lag seconds", seconds(reclamation.lag)),
+            line("reclamation waits for", holder),
+        ]);
         lines.extend(self.shared.supervisor.get().into_iter().flat_map(|server| server.status()));
         lines
     }

@@ -2,6 +2,7 @@
 
 use scaledb_types::{Result, SqlError, SqlState};
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// What stands for no limit.
 pub(crate) const UNLIMITED: &str = "-1";
@@ -14,6 +15,8 @@ enum Takes {
     Integer(i64, i64),
     /// A duration in milliseconds, units allowed.
     Milliseconds,
+    /// The same, or [`UNLIMITED`].
+    MillisecondsOrNever,
     /// An amount of memory in kilobytes, units allowed.
     Kilobytes,
     /// The same, or [`UNLIMITED`].
@@ -21,6 +24,13 @@ enum Takes {
     OneOf(&'static [&'static str]),
     /// It cannot be set.
     Nothing,
+}
+
+impl Takes {
+    /// Whether amounts of it are of memory.
+    fn is_memory(self) -> bool {
+        !matches!(self, Self::Milliseconds | Self::MillisecondsOrNever)
+    }
 }
 
 /// A setting that is known.
@@ -98,8 +108,11 @@ const KNOWN: &[Known] = &[
     known("lc_numeric", "C", Takes::Anything),
     known("lc_time", "C", Takes::Anything),
     known("lock_timeout", "0", Takes::Milliseconds),
+    known("log_connections", "off", Takes::Nothing),
+    known("log_disconnections", "off", Takes::Nothing),
+    known("log_min_duration_statement", UNLIMITED, Takes::MillisecondsOrNever),
     known("log_min_messages", "warning", MESSAGES),
-    known("log_statement", "none", Takes::Anything),
+    known("log_statement", "none", Takes::OneOf(&["none", "ddl", "mod", "all"])),
     known("max_connections", "10000", Takes::Nothing),
     known("max_identifier_length", "63", Takes::Nothing),
     known("max_index_keys", "32", Takes::Nothing),
@@ -132,7 +145,7 @@ const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
     "standard_conforming_strings", "timezone", "bytea_output", "client_min_messages", "compat_ignore_privileges",
     "default_transaction_isolation", "extra_float_digits", "idle_in_transaction_session_timeout", "lock_timeout",
-    "search_path", "statement_timeout", "synchronous_commit", "temp_file_limit", "track_statements",
+    "log_min_duration_statement", "log_statement", "search_path", "statement_timeout", "synchronous_commit", "temp_file_limit", "track_statements",
     "transaction_deferrable", "transaction_isolation", "transaction_read_only", "work_mem",
 ];
 
@@ -186,6 +199,25 @@ impl Settings {
         Ok(())
     }
 
+    /// What the server has for all sessions: RESET goes back to it, and it holds from now on unless the session has set
+    /// something else.
+    ///
+    /// # Errors
+    /// As [`Settings::set`].
+    pub(crate) fn preset(&mut self, name: &str, value: &str) -> Result<()> {
+        let value = settable(name)?.map_or(Ok(value.to_owned()), |known| check(known, value))?;
+        let before = self.initial.insert(name.to_owned(), value.clone());
+        // what a rollback or the end of SET LOCAL goes back to
+        for undo in self.undo.iter_mut().filter(|undo| undo.name == name && undo.before == before) {
+            undo.before = Some(value.clone());
+        }
+        if self.values.get(name) == before.as_ref() {
+            self.values.insert(name.to_owned(), value);
+        }
+        self.generation += 1;
+        Ok(())
+    }
+
     /// The value of a setting.
     ///
     /// # Errors
@@ -197,9 +229,15 @@ impl Settings {
         find(name).map(|known| known.default).ok_or_else(|| unknown(name))
     }
 
+    /// A duration; none if the setting says so.
+    pub(crate) fn duration(&self, name: &str) -> Option<Duration> {
+        let value = self.get(name).ok().filter(|value| *value != UNLIMITED)?;
+        amount(value, false).map(Duration::from_millis)
+    }
+
     /// A duration in milliseconds, or memory in kilobytes.
     pub(crate) fn amount(&self, name: &str) -> u64 {
-        let memory = find(name).is_some_and(|known| known.takes != Takes::Milliseconds);
+        let memory = find(name).is_some_and(|known| known.takes.is_memory());
         self.get(name).ok().and_then(|value| amount(value, memory)).unwrap_or(0)
     }
 
@@ -376,9 +414,9 @@ fn check(known: &Known, value: &str) -> Result<String> {
             }
             Ok(number.to_string())
         }
-        Takes::KilobytesOrAny if lower == UNLIMITED => Ok(lower),
-        Takes::Milliseconds | Takes::Kilobytes | Takes::KilobytesOrAny => {
-            amount(&lower, known.takes != Takes::Milliseconds).ok_or_else(|| invalid(known, value))?;
+        Takes::KilobytesOrAny | Takes::MillisecondsOrNever if lower == UNLIMITED => Ok(lower),
+        Takes::Milliseconds | Takes::MillisecondsOrNever | Takes::Kilobytes | Takes::KilobytesOrAny => {
+            amount(&lower, known.takes.is_memory()).ok_or_else(|| invalid(known, value))?;
             Ok(value.trim().to_owned())
         }
         Takes::OneOf(words) => {
@@ -462,6 +500,28 @@ mod tests {
         settings.set("application_name", Some("b"), false).unwrap();
         settings.commit();
         assert_eq!(settings.get("application_name").unwrap(), "b");
+    }
+
+    #[test]
+    fn what_the_server_has_for_all_holds_unless_the_session_has_set_something_else() {
+        let mut settings = Settings::default();
+        settings.preset("log_statement", "ddl").unwrap();
+        assert_eq!(settings.get("log_statement").unwrap(), "ddl");
+        settings.set("log_statement", Some("all"), true).unwrap();
+        settings.preset("log_statement", "mod").unwrap();
+        assert_eq!(settings.get("log_statement").unwrap(), "all");
+        settings.commit();
+        assert_eq!(settings.get("log_statement").unwrap(), "mod");
+        settings.set("log_statement", Some("none"), false).unwrap();
+        settings.commit();
+        settings.preset("log_statement", "all").unwrap();
+        assert_eq!(settings.get("log_statement").unwrap(), "none");
+        settings.set("log_statement", None, false).unwrap();
+        assert_eq!(settings.get("log_statement").unwrap(), "all");
+        assert!(settings.preset("log_statement", "some").is_err());
+        assert_eq!(settings.duration("log_min_duration_statement"), None);
+        settings.preset("log_min_duration_statement", "2s").unwrap();
+        assert_eq!(settings.duration("log_min_duration_statement"), Some(Duration::from_secs(2)));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::context::Host;
 use super::settings::Settings;
+use crate::activity::Known;
 use crate::api::{Notice, Severity};
 use crate::bind::names::{is_temporary, temporary_schema};
 use crate::bind::{Keys, Lookup};
@@ -13,6 +14,7 @@ use crate::functions::SessionFn;
 use crate::memory::Reservation;
 use crate::plan::place::{Added, Place, Places};
 use crate::plan::{ForeignKey, IndexColumn, IndexRef, Table};
+use crate::reclamation::Reclamation;
 use crate::statistics::TableStatistics;
 use crate::trace::Number;
 use scaledb_base::ConflictKind;
@@ -599,7 +601,11 @@ impl<E: Engine> Host for State<E> {
     }
 
     fn memory(&self) -> u64 {
-        self.shared.engine.stats().memory_bytes
+        self.shared.engine.memory().bytes
+    }
+
+    fn reclamation(&self) -> (Reclamation, Vec<(u32, Known)>) {
+        crate::reclamation::with_sessions(&self.shared)
     }
 
     fn table_numbers(&self) -> Vec<TableNumbers> {
@@ -727,7 +733,7 @@ impl<E: Engine> Host for State<E> {
         self.shared.trace.text(number)
     }
 
-    fn sessions(&self) -> Vec<(u32, crate::activity::Known)> {
+    fn sessions(&self) -> Vec<(u32, Known)> {
         self.shared.sessions.all()
     }
 

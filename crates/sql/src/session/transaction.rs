@@ -305,6 +305,9 @@ impl<E: Engine> Session<E> {
                 break Err(error);
             }
         };
+        if begun.is_ok() {
+            self.activity.take(worker.id());
+        }
         self.worker = Some(worker);
         begun?;
         self.transaction.snapshot = kind.is_snapshot();
@@ -657,6 +660,7 @@ impl<E: Engine> Session<E> {
         }
         if let Some(mut worker) = self.worker.take() {
             worker.rollback();
+            self.activity.give();
             self.state.shared.workers.give(&self.place, worker);
         }
         let transaction = &mut self.transaction;
@@ -733,6 +737,7 @@ impl<E: Engine> Session<E> {
         self.constraints.named.clear();
         self.end_portals();
         if let Some(worker) = self.worker.take() {
+            self.activity.give();
             self.state.shared.workers.give(&self.place, worker);
         }
         self.refresh();

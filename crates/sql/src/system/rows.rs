@@ -159,6 +159,7 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
         "scaledb_stat_latency" => statistics::latency(context),
         "scaledb_stat_tables" => statistics::tables(context),
         "scaledb_stat_indexes" => statistics::indexes(context),
+        "scaledb_stat_transactions" => statistics::transactions(context),
         "scaledb_stat_hot_keys" => statistics::hot_keys(context),
         "scaledb_status" => {
             let lines = context.host.status().into_iter();

@@ -109,6 +109,26 @@ pub(super) fn indexes(context: &Context<'_>) -> Vec<Row> {
     rows
 }
 
+pub(super) fn transactions(context: &Context<'_>) -> Vec<Row> {
+    let (reclamation, sessions) = context.host.reclamation();
+    let rows = reclamation.transactions.into_iter().map(|held| {
+        let row = Row::new("scaledb_stat_transactions").float8("seconds", held.time.as_secs_f64());
+        let session = sessions.iter().find(|(id, _)| Some(*id) == held.session);
+        let Some((id, session)) = session else { return row };
+        let seen = session.activity.look();
+        let row = row
+            .int4("pid", *id as i32)
+            .text("usename", &session.user)
+            .text("application_name", &session.application)
+            .text("state", seen.state);
+        let start = seen.transaction_start.map(Value::Timestamptz);
+        let row = start.into_iter().fold(row, |row, start| row.set("xact_start", start));
+        let text = context.host.statement(seen.statement);
+        text.iter().fold(row, |row, text| row.text("query", text))
+    });
+    rows.collect()
+}
+
 pub(super) fn hot_keys(context: &Context<'_>) -> Vec<Row> {
     let tables = context.host.catalog();
     let rows = context.host.collected().hot_keys().into_iter().filter_map(|key| {

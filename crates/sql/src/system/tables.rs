@@ -293,6 +293,10 @@ pub(super) const TABLES: &[Table] = &[
         ("relid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME), ("indexrelname", Type::NAME),
         ("key", Type::TEXT), ("conflicts", Type::INT8), ("at_least", Type::INT8),
     ] },
+    Table { schema: "pg_catalog", name: "scaledb_stat_transactions", oid: 12908, columns: &[
+        ("pid", Type::INT4), ("usename", Type::NAME), ("application_name", Type::TEXT), ("state", Type::TEXT),
+        ("xact_start", Type::TIMESTAMPTZ), ("seconds", Type::FLOAT8), ("query", Type::TEXT),
+    ] },
     Table { schema: "pg_catalog", name: "scaledb_status", oid: 12901, columns: &[
         ("name", Type::TEXT), ("value", Type::TEXT),
     ] },

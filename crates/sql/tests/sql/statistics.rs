@@ -226,6 +226,44 @@ fn sizes_are_those_of_memory<E: Engine>(db: Database<E>) {
     ok(s, "select count(*) from t");
 }
 
+fn transactions_that_hold_memory_back_are_shown<E: Engine>(db: Database<E>) {
+    let (s, idle) = (&mut session(&db), &mut session(&db));
+    ok(
+        s,
+        "create table t (id int primary key, n int); insert into t select i, 0 from generate_series(1, 50) i",
+    );
+    let pid = text(idle, "select pg_backend_pid()");
+    let held = format!(
+        "select state, seconds > 0, xact_start is not null, usename, query from scaledb_stat_transactions where pid = {pid}"
+    );
+    let count = format!("select count(*) from scaledb_stat_transactions where pid = {pid}");
+    ok(idle, "begin");
+    assert_eq!(text(s, &count), "0", "it has not read anything yet");
+    ok(idle, "select n from t where id = 7");
+    assert_eq!(text(s, &held), "idle in transaction|t|t|postgres|select n from t where id = $1");
+    for _ in 0..5 {
+        ok(
+            s,
+            "update t set n = n + 1; delete from t; insert into t select i, 0 from generate_series(1, 50) i",
+        );
+    }
+    // ACC uses the records of rows that come again
+    ok(s, "delete from t");
+    let waiting = "select value::int8 >= 50 from scaledb_status where name = 'reclamation waiting'";
+    assert_eq!(text(s, waiting), "t");
+    let reclamation = db.reclamation();
+    assert!(
+        reclamation
+            .transactions
+            .iter()
+            .any(|held| held.session.map(|id| id.to_string()) == Some(pid.clone()))
+    );
+    ok(idle, "rollback");
+    assert_eq!(text(s, &count), "0");
+    // who asks is one as well
+    assert_eq!(text(s, "select count(*) from scaledb_stat_transactions where pid = pg_backend_pid()"), "1");
+}
+
 on_each_engine!(
     statements_are_counted_without_their_constants,
     what_a_session_has_counted_stays_when_it_ends,
@@ -236,4 +274,5 @@ on_each_engine!(
     tables_and_indexes_count_rows_and_scans,
     conflicts_are_counted_by_table_and_key,
     sizes_are_those_of_memory,
+    transactions_that_hold_memory_back_are_shown,
 );
