@@ -118,6 +118,7 @@ pub(crate) fn merge(
             table.phantomlet.clear_owner(cell, worker);
         }
     }
+    list.shrink(local);
     lane.unmark(table.id);
     count(&counters.merges, 1);
     count(&counters.merged, entries.len() as u64);

@@ -21,6 +21,8 @@ use scaledb_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use std::ptr::NonNull;
 
 const FIRST_SLOTS: usize = if scaledb_sync::MODEL { 2 } else { 64 };
+/// Slots that a list keeps when nothing is on it: more than the batches that merges wait for.
+const KEPT_SLOTS: usize = if scaledb_sync::MODEL { 4 } else { 4096 };
 
 struct Item {
     /// The record's address; 0 once its insert was aborted.
@@ -138,6 +140,23 @@ impl PendingList {
             to.prev.store(from.prev.load(Ordering::Relaxed), Ordering::Relaxed); // published by `ring`
             to.cell.store(from.cell.load(Ordering::Relaxed), Ordering::Relaxed); // published by `ring`
         }
+        self.replace(local, ring);
+        Ok(())
+    }
+
+    /// Gives back what a huge transaction took for its items, once they are merged. Under the lane lock.
+    pub(crate) fn shrink(&self, local: &mut Local) {
+        if self.ring().slots() <= KEPT_SLOTS || self.start() < self.tail() {
+            return;
+        }
+        // nothing has to move: whoever still follows a chain finds `start` beyond its items, in either ring. Without
+        // memory for the small ring, the large one stays
+        if let Ok(ring) = Ring::create(local, FIRST_SLOTS) {
+            self.replace(local, ring);
+        }
+    }
+
+    fn replace(&self, local: &mut Local, ring: NonNull<Ring>) {
         // pairs with the Acquire in `ring`
         let old = self.ring.swap(ring.as_ptr(), Ordering::AcqRel);
         // SAFETY: allocated by `Ring::create`; no longer reachable.
@@ -145,7 +164,6 @@ impl PendingList {
             let bytes = Ring::bytes((*old).slots());
             local.retire(NonNull::new_unchecked(old).cast(), bytes);
         }
-        Ok(())
     }
 
     /// Takes an item back: its insert was aborted. Under the lane lock.
@@ -248,5 +266,35 @@ mod tests {
         assert_eq!(found, [0; 0]);
         list.for_each_of(CellId(1), u64::MAX, |record| found.push(record.raw()));
         assert_eq!(found.len(), FIRST_SLOTS);
+    }
+
+    #[test]
+    fn a_list_that_was_long_is_short_again_when_all_of_it_is_merged() {
+        let mut local = Domain::new(Arc::new(Clock::new(0)), u64::MAX).register().unwrap();
+        local.enter();
+        let list = PendingList::new(&mut local, 2).unwrap();
+        let record = Record::create(&mut local, 1, b"key", &[1]).unwrap();
+        let seen = |cell| {
+            let mut seen = 0;
+            list.for_each_of(CellId(cell), u64::MAX, |found| seen += u64::from(found == record));
+            seen
+        };
+        for round in 0..3 {
+            let first = list.tail();
+            for number in 0..10 * KEPT_SLOTS as u64 {
+                assert_eq!(list.push(&mut local, record, CellId(number as u32 % 2)).unwrap(), first + number);
+            }
+            list.shrink(&mut local);
+            assert_eq!((seen(0), seen(1)), (5 * KEPT_SLOTS as u64, 5 * KEPT_SLOTS as u64), "round {round}");
+            assert!(list.ring().slots() > KEPT_SLOTS);
+            list.remove_before(list.tail());
+            list.shrink(&mut local);
+            assert_eq!((seen(0), seen(1), list.len()), (0, 0, 0));
+            assert_eq!(list.ring().slots(), FIRST_SLOTS);
+            assert_eq!(list.item(list.push(&mut local, record, CellId(0)).unwrap()).1, CellId(0));
+            assert_eq!(seen(0), 1);
+            list.remove_before(list.tail());
+        }
+        local.exit();
     }
 }

@@ -71,7 +71,7 @@ impl Ctx<'_> {
     /// The end of a transaction, however it went.
     #[inline]
     pub(crate) fn finish(&mut self) {
-        self.txn.clear();
+        let huge = self.txn.clear();
         if self.txn.kind.is_snapshot() {
             self.end_snapshot();
         }
@@ -79,6 +79,9 @@ impl Ctx<'_> {
         if self.state.privileged {
             self.state.privileged = false;
             self.shared.contention.release();
+        }
+        if huge {
+            self.local.give_back();
         }
     }
 }

@@ -186,8 +186,10 @@ impl Txn {
         }
     }
 
-    /// Forgets everything but the memory; what one huge transaction took is given back.
-    pub(crate) fn clear(&mut self) {
+    /// Forgets everything but the memory; what one large transaction took is given back. Returns whether it was so
+    /// large that the worker's other memory is worth a look.
+    #[inline]
+    pub(crate) fn clear(&mut self) -> bool {
         const KEPT: usize = 1 << 16;
         self.running = false;
         self.latest = 0;
@@ -206,16 +208,33 @@ impl Txn {
         self.order.clear();
         self.inserts = 0;
         self.inserted.clear();
-        if self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity() > KEPT
-        {
-            self.reads.shrink_to(KEPT / 4);
-            self.images.shrink_to(KEPT / 4);
-            self.keys.shrink_to(KEPT / 4);
-            self.seen.shrink_to(KEPT / 4);
-            self.writes.shrink_to(KEPT / 16);
-        }
         self.private.clear();
         self.accounted = ACCOUNTED;
+        let size =
+            self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity();
+        (size > KEPT || self.held.capacity() > KEPT / 16) && self.give_back(size, KEPT)
+    }
+
+    /// Keeps memory for transactions of usual size: a large one must not leave as much as its rows take.
+    #[cold]
+    fn give_back(&mut self, size: usize, kept: usize) -> bool {
+        const HUGE: usize = 1 << 20;
+        self.reads.shrink_to(kept / 4);
+        self.absents.shrink_to(kept / 16);
+        self.ranges.shrink_to(kept / 16);
+        self.seen.shrink_to(kept / 4);
+        self.keys.shrink_to(kept / 4);
+        self.writes.shrink_to(kept / 16);
+        self.images.shrink_to(kept / 4);
+        self.undo.shrink_to(kept / 16);
+        self.pins.shrink_to(kept / 16);
+        self.held.shrink_to(kept / 16);
+        self.order.shrink_to(kept / 16);
+        self.batch.clear();
+        self.batch.shrink_to(kept / 16);
+        self.candidates.clear();
+        self.candidates.shrink_to(kept / 16);
+        size > HUGE
     }
 
     /// Before a write: takes what the transaction has grown by since the last time from the budget of all transactions.
@@ -401,5 +420,29 @@ impl Txn {
         let named = !self.cuts.have_taken(number, (raw & !OWN) >> NUMBER_BITS);
         let write = self.writes.get(number).filter(|w| named && w.table == table);
         write.map(|w| w.record.map_or(Place::Own(number), Place::Record)).ok_or(Error::StaleRow)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use scaledb_sync::clock::Clock;
+
+    #[test]
+    fn a_huge_transaction_leaves_no_more_memory_than_a_usual_one_keeps() {
+        const LEFT: usize = 1 << 14;
+        let mut txn = Txn::new(&Domain::new(Arc::new(Clock::new(0)), u64::MAX));
+        assert!(!txn.clear());
+        // of deletes, say: nothing but what the commit held
+        txn.held.resize(1 << 17, Held::default());
+        txn.order.resize(1 << 17, (0, 0));
+        assert!(!txn.clear());
+        assert!(txn.held.capacity() <= LEFT && txn.order.capacity() <= LEFT);
+        txn.keys.resize(1 << 20, 0);
+        txn.images.resize(1 << 18, 0);
+        txn.batch.resize(1 << 18, (TableId(0), 0));
+        assert!(txn.clear(), "worth a look at the worker's other memory");
+        assert!(txn.keys.capacity() <= LEFT && txn.images.capacity() <= LEFT && txn.batch.capacity() <= LEFT);
+        assert!(!txn.clear());
     }
 }

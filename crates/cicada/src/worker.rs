@@ -151,9 +151,12 @@ impl Ctx<'_> {
         if !self.txn.pins.is_empty() {
             self.unpin();
         }
-        self.txn.clear();
+        let huge = self.txn.clear();
         self.shared.horizon.end(self.local.id());
         self.local.exit();
+        if huge {
+            self.local.give_back();
+        }
     }
 
     /// The records that were kept for inserts are left to clean-up.

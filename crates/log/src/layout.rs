@@ -232,7 +232,7 @@ impl GroupBuilder {
     /// Starts anew.
     pub(crate) fn clear(&mut self) {
         /// What a buffer may keep.
-        const KEPT: usize = 64 << 20;
+        const KEPT: usize = 16 << 20;
         self.bytes.clear(KEPT);
         self.bytes.resize(GROUP_HEADER);
         self.starts.clear();

@@ -18,34 +18,39 @@ const RUN: usize = 32 << 10;
 
 const CLASSES: usize = class_of(LARGE) + 1;
 
+/// The class whose blocks are a run each.
+const WHOLE: usize = CLASSES - 1;
+const _: () = assert!(class_bytes(WHOLE) == RUN);
+
 /// The size class of a block, counted from the smallest.
 ///
-/// 16-byte steps to 64, 32-byte steps to 128, 64-byte steps to 1 KiB, then eight classes for each
-/// doubling: at most an eighth of a larger block is lost, and blocks of 64 bytes or more that fill whole
-/// cache lines also start on one.
+/// 16-byte steps to 64; 72, 80 and 96, for short rows are many, and wherever such a block begins, it lies on two cache
+/// lines; 64-byte steps from 128 to 1 KiB; then eight classes for each doubling: at most an eighth of a larger block
+/// is lost, and blocks of 64 bytes or more that fill whole cache lines also start on one.
 const fn class_of(bytes: usize) -> usize {
     if bytes <= 64 {
         bytes.div_ceil(16).saturating_sub(1)
-    } else if bytes <= 128 {
-        3 + (bytes - 64).div_ceil(32)
+    } else if bytes <= 96 {
+        4 + (bytes > 72) as usize + (bytes > 80) as usize
     } else if bytes <= 1024 {
-        5 + (bytes - 128).div_ceil(64)
+        5 + bytes.div_ceil(64)
     } else {
         let log = (usize::BITS - 1 - (bytes - 1).leading_zeros()) as usize; // 2^log < bytes <= 2^(log+1)
-        19 + (log - 10) * 8 + (bytes - (1 << log)).div_ceil(1 << (log - 3))
+        21 + (log - 10) * 8 + (bytes - (1 << log)).div_ceil(1 << (log - 3))
     }
 }
 
 const fn class_bytes(class: usize) -> usize {
-    if class <= 3 {
-        (class + 1) * 16
-    } else if class <= 5 {
-        64 + (class - 3) * 32
-    } else if class <= 19 {
-        128 + (class - 5) * 64
-    } else {
-        let log = 10 + (class - 20) / 8;
-        (1 << log) + ((class - 20) % 8 + 1) * (1 << (log - 3))
+    match class {
+        0..=3 => (class + 1) * 16,
+        4 => 72,
+        5 => 80,
+        6 => 96,
+        7..=21 => (class - 5) * 64,
+        _ => {
+            let log = 10 + (class - 22) / 8;
+            (1 << log) + ((class - 22) % 8 + 1) * (1 << (log - 3))
+        }
     }
 }
 
@@ -92,6 +97,11 @@ pub(crate) struct Exchange {
     /// Free runs.
     runs: Mutex<Vec<Run>>,
     free_runs: AtomicUsize,
+    /// Runs that became free as blocks of their own since the last time that free chunks were taken out.
+    fresh_runs: AtomicUsize,
+    /// Runs of a chunk that is for blocks of a run each. The segments of a growing hash index come and go together:
+    /// among rows, they would leave holes in every chunk.
+    whole: Mutex<Vec<Run>>,
 }
 
 /// A free run.
@@ -114,7 +124,40 @@ impl Exchange {
             gathering: Mutex::new(()),
             runs: Mutex::new(Vec::new()),
             free_runs: AtomicUsize::new(0),
+            fresh_runs: AtomicUsize::new(0),
+            whole: Mutex::new(Vec::new()),
         }
+    }
+
+    /// A run for one block.
+    fn take_whole(&self, domain: &Domain) -> Option<NonNull<u8>> {
+        if let Some(run) = self.take_run() {
+            return Some(run);
+        }
+        let mut whole = self.whole.lock();
+        if whole.is_empty() {
+            let (start, bytes) = domain.chunk(Purpose::Growth).ok()?;
+            // SAFETY: inside the chunk.
+            whole.extend((0..bytes / RUN).rev().map(|i| Run(unsafe { start.add(i * RUN) })));
+        }
+        whole.pop().map(|run| run.0)
+    }
+
+    /// Leaves free blocks that are a run each: free memory for blocks of any size at once.
+    fn leave_runs(&self, mut surplus: Surplus) {
+        let mut runs = self.runs.lock();
+        while let Some(block) = NonNull::new(surplus.head) {
+            // SAFETY: a free block, and nobody else has the chain.
+            surplus.head = unsafe { block.as_ref().next };
+            runs.push(Run(block.cast()));
+        }
+        self.free_runs.store(runs.len(), Ordering::Relaxed); // a hint, written under the lock
+        self.fresh_runs.fetch_add(surplus.count as usize, Ordering::Relaxed); // a hint
+    }
+
+    /// Runs that became free as blocks of their own since the last [`Exchange::take_free_chunks`].
+    pub(crate) fn fresh_runs(&self) -> usize {
+        self.fresh_runs.load(Ordering::Relaxed) // a hint
     }
 
     fn take_run(&self) -> Option<NonNull<u8>> {
@@ -161,6 +204,7 @@ impl Exchange {
     #[cold]
     pub(crate) fn take_free_chunks(&self) -> Vec<usize> {
         let mut of_chunk = HashMap::new();
+        self.fresh_runs.store(0, Ordering::Relaxed); // a hint
         let mut runs = self.runs.lock();
         runs.iter().for_each(|run| *of_chunk.entry(run.chunk()).or_insert(0_usize) += 1);
         of_chunk.retain(|_, count| *count == CHUNK / RUN);
@@ -280,6 +324,9 @@ impl Arena {
         (class.free, class.count) = (std::ptr::null_mut(), 0);
         let bytes = surplus.count as usize * class_bytes(index);
         domain.exchange().fresh.fetch_add(bytes, Ordering::Relaxed); // a hint
+        if index == WHOLE {
+            return domain.exchange().leave_runs(surplus);
+        }
         domain.exchange().classes.lock()[index].push(surplus);
     }
 
@@ -292,17 +339,35 @@ impl Arena {
         }
     }
 
+    /// Lets blocks of a class be cut from a run.
+    fn take_over(&mut self, index: usize, run: NonNull<u8>) {
+        self.classes[index].bump = run.as_ptr();
+        // SAFETY: a run has that many bytes.
+        self.classes[index].end = unsafe { run.as_ptr().add(RUN) };
+    }
+
     #[cold]
     fn refill(&mut self, domain: &Domain, index: usize, size: usize) -> Result<()> {
+        if index == WHOLE
+            && self.purpose == Purpose::Growth
+            && let Some(start) = domain.exchange().take_whole(domain)
+        {
+            self.take_over(index, start);
+            return Ok(());
+        }
         let run = RUN.max(size).next_multiple_of(64);
         if (self.end as usize) - (self.bump as usize) < run {
             if let Some(start) = domain.exchange().take_run() {
-                self.classes[index].bump = start.as_ptr();
-                // SAFETY: a run has that many bytes.
-                self.classes[index].end = unsafe { start.as_ptr().add(RUN) };
+                self.take_over(index, start);
                 return Ok(());
             }
-            let (start, bytes) = domain.chunk(self.purpose)?;
+            let (start, bytes) = match domain.chunk(self.purpose) {
+                Ok(chunk) => chunk,
+                Err(error) => {
+                    let left = domain.exchange().whole.lock().pop();
+                    return left.map(|run| self.take_over(index, run.0)).ok_or(error);
+                }
+            };
             self.bump = start.as_ptr();
             // SAFETY: the chunk has that many bytes.
             self.end = unsafe { self.bump.add(bytes) };
@@ -325,7 +390,7 @@ impl Arena {
         let index = class_of(bytes);
         let class = &mut self.classes[index];
         let free = block.cast::<Free>();
-        // SAFETY: the block is at least 16 bytes, aligned to 16, and ours.
+        // SAFETY: the block is at least 16 bytes, aligned to 8, and ours.
         unsafe { free.write(Free { next: class.free }) };
         class.free = free.as_ptr();
         class.count += 1;
@@ -381,7 +446,18 @@ mod tests {
                 assert!(class_bytes(class) - bytes <= bytes / 8, "{bytes}");
             }
         }
-        assert_eq!(CLASSES, 60);
+        assert_eq!(CLASSES, 62);
         assert_eq!(RUN % 64, 0);
+    }
+
+    #[test]
+    fn blocks_of_a_line_or_more_touch_no_more_lines_than_they_must() {
+        for size in (0..CLASSES).map(class_bytes).filter(|&size| size >= 64) {
+            for start in (0..RUN - size + 1).step_by(size) {
+                let lines = (start + size - 1) / 64 - start / 64 + 1;
+                assert_eq!(lines, size.div_ceil(64), "{size} bytes at {start}");
+                assert!(start % 8 == 0 && (size % 64 > 0 || start % 64 == 0), "{size} bytes at {start}");
+            }
+        }
     }
 }

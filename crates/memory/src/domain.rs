@@ -2,7 +2,7 @@
 
 use crate::arena::{Arena, Exchange, LARGE, block_bytes};
 use crate::faults::Faults;
-use crate::pages::{CHUNK, Chunk};
+use crate::pages::{CHUNK, Chunk, trim_heap};
 use crate::private::PrivateBudget;
 use crate::purpose::{Purpose, reserve_of};
 use scaledb_base::limits::MAX_WORKERS;
@@ -23,6 +23,8 @@ const STAMP: usize = if scaledb_sync::MODEL { 1 } else { 64 };
 
 /// Free memory below this is not looked through to give some of it back to the system.
 const TRIMMED: usize = 16 << 20;
+/// Runs that were left as a whole need no looking through: so many may make free chunks.
+const FRESH_RUNS: usize = 128;
 /// Nor to serve other sizes at the budget.
 const RETRIED: u64 = 64 << 10;
 
@@ -51,6 +53,8 @@ pub struct Domain {
     reserved: Mutex<Arena>,
     private: PrivateBudget,
     faults: Faults,
+    /// Whether a huge transaction has given memory back to the system's allocator, which keeps it.
+    heap_is_loose: AtomicBool,
 }
 
 struct Slot {
@@ -101,6 +105,7 @@ impl Domain {
             reserved: Mutex::new(Arena::new()),
             private: PrivateBudget::new(budget),
             faults: Faults::new(),
+            heap_is_loose: AtomicBool::new(false),
         })
     }
 
@@ -253,12 +258,19 @@ impl Domain {
         self.used() > self.short_from
     }
 
-    /// Gives free chunks back to the system, if much was freed lately.
+    /// Gives free memory back to the system, if much was freed lately.
     pub fn trim(&self) {
+        self.collect_orphans();
         let fresh = self.exchange.fresh();
         if fresh >= TRIMMED && fresh as u64 >= self.used() / 16 {
             self.exchange.gather(TRIMMED);
             self.give_back();
+        } else if self.exchange.fresh_runs() >= FRESH_RUNS {
+            self.give_back();
+        }
+        // a hint
+        if self.heap_is_loose.swap(false, Ordering::Relaxed) {
+            trim_heap();
         }
     }
 
@@ -292,6 +304,19 @@ impl Domain {
         self.exchange.gather(self.worth());
         if bytes > LARGE || self.used() > self.limit(Purpose::Growth) {
             self.give_back();
+        }
+    }
+
+    /// What workers that are gone had retired: the next worker, which would collect it, may be long in coming.
+    fn collect_orphans(&self) {
+        for orphan in self.orphans.lock().iter_mut().filter(|orphan| !orphan.limbo.is_empty()) {
+            let horizon = self.horizon();
+            while let Some(retired) = orphan.limbo.pop_front_if(|retired| retired.at < horizon) {
+                orphan.waiting -= retired.bytes as u64;
+                // SAFETY: `retire`'s contract, and every active worker began after it was unlinked.
+                unsafe { orphan.arena.free(self, retired.block, retired.bytes) };
+            }
+            orphan.arena.leave_all(self);
         }
     }
 
@@ -436,7 +461,7 @@ impl Local {
         assert!(self.active, "shared memory may be read only between enter and exit");
     }
 
-    /// A block of at least `bytes` bytes, aligned to 16, and to 64 if it is that large. Its content is
+    /// A block of at least `bytes` bytes, aligned to 8, and to 64 if `bytes` are whole cache lines. Its content is
     /// undefined.
     ///
     /// # Errors
@@ -542,6 +567,15 @@ impl Local {
     /// Leaves all free blocks to other workers: for one that frees what others allocate.
     pub fn share(&mut self) {
         self.arena.leave_all(&self.domain);
+    }
+
+    /// After a huge transaction: what it retired and what it freed, here and in the system's allocator, is left to
+    /// whoever needs it, as the worker may rest for a long time now.
+    #[cold]
+    pub fn give_back(&mut self) {
+        self.collect();
+        self.share();
+        self.domain.heap_is_loose.store(true, Ordering::Relaxed); // a hint
     }
 
     /// Retired blocks that wait for their readers.
@@ -733,6 +767,52 @@ mod tests {
         // SAFETY: as above.
         assert!(kept.iter().enumerate().all(|(i, b)| unsafe { b.cast::<usize>().read() } == i));
         free(&mut local, kept.to_vec(), 200);
+    }
+
+    /// As a hash index does that grows while rows come: blocks of a run each, replaced by twice as many.
+    #[test]
+    #[cfg(not(miri))]
+    fn large_blocks_that_die_among_rows_leave_no_holes() {
+        let domain = domain(u64::MAX);
+        let (mut writer, mut local) = (domain.register().unwrap(), domain.register().unwrap());
+        let mut rows = Vec::new();
+        let mut live = Vec::new();
+        for generation in 0..10 {
+            for old in std::mem::take(&mut live) {
+                // SAFETY: allocated below, seen by nobody.
+                unsafe { local.retire(old, LARGE) };
+            }
+            live.extend((0..1 << generation).map(|_| local.alloc(LARGE).unwrap()));
+            rows.extend((0..1 << (generation + 8)).map(|_| writer.alloc(72).unwrap()));
+            rows.extend((0..1 << (generation + 8)).map(|_| local.alloc(72).unwrap()));
+        }
+        let (dead, used) = (511 * LARGE as u64, domain.used());
+        // gone, with all of it retired
+        drop(local);
+        let mut after = used;
+        for _ in 0..1000 {
+            domain.trim();
+            after = domain.used();
+            if after < used {
+                break;
+            }
+        }
+        assert!(after <= used - dead / 4 * 3, "{after} of {used} bytes, with {dead} in dead blocks");
+        free(&mut writer, rows, 72);
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn the_last_chunk_serves_blocks_of_all_sizes() {
+        let domain = domain(CHUNK as u64);
+        let mut local = domain.register().unwrap();
+        let large = local.alloc(LARGE).unwrap();
+        let small = fill(&mut local, 100);
+        assert!(small.len() * 128 >= CHUNK - 4 * LARGE);
+        free(&mut local, small, 100);
+        free(&mut local, vec![large], LARGE);
+        local.share();
+        assert!(fill(&mut local, LARGE).len() >= 60);
     }
 
     #[test]

@@ -6,6 +6,16 @@ use std::ptr::NonNull;
 /// Bytes of a chunk, and its alignment: one huge page of x86-64.
 pub(crate) const CHUNK: usize = 2 << 20;
 
+/// The system's allocator keeps pages between what is in use, which may be many after a huge transaction: has it give
+/// them to the system.
+pub(crate) fn trim_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    // SAFETY: asks for nothing; what is in use stays where it is.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
 /// One chunk; given back to the system when dropped.
 pub(crate) struct Chunk(NonNull<u8>);
 

@@ -45,7 +45,7 @@ impl Version {
     ) -> Result<Self> {
         let block = local.alloc(Self::bytes(row_words))?;
         let next = std::ptr::with_exposed_provenance(next as usize);
-        // SAFETY: the block is fresh, large enough, and aligned to 16.
+        // SAFETY: the block is fresh, large enough, and aligned to 8.
         unsafe {
             block.cast::<Header>().write(Header { word, next, row_words });
             let row = block.as_ptr().add(size_of::<Header>()).cast::<u64>();

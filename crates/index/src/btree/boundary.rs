@@ -25,7 +25,7 @@ impl Boundary {
 
     pub(super) fn new(local: &mut Local, bytes: &[u8]) -> Result<Self> {
         let block = local.alloc(LENGTH + bytes.len())?.as_ptr();
-        // SAFETY: the block has room for length and bytes, is aligned to 16, and nobody else has it.
+        // SAFETY: the block has room for length and bytes, is aligned to 8, and nobody else has it.
         unsafe {
             block.cast::<u16>().write(bytes.len() as u16);
             block.add(LENGTH).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());

@@ -29,7 +29,7 @@ impl Directory {
         segment: impl Fn(usize) -> NonNull<Segment>,
     ) -> Result<NonNull<Self>> {
         let block = local.alloc(Self::bytes(depth))?.cast::<Self>();
-        // SAFETY: the block is large enough for the head and the entries, aligned to 16, and ours.
+        // SAFETY: the block is large enough for the head and the entries, aligned to 8, and ours.
         unsafe {
             block.write(Self { depth });
             let entries = block.byte_add(Self::HEAD).cast::<AtomicPtr<Segment>>();

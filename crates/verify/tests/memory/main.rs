@@ -7,6 +7,7 @@
 #![cfg(not(any(loom, shuttle)))]
 
 mod faults;
+mod rest;
 mod shortage;
 
 use rand::rngs::SmallRng;
