@@ -134,6 +134,7 @@ impl Ctx<'_> {
             self.retain(shared, lane, commit_ts)?;
         }
         self.publish(shared, lane, commit_ts);
+        self.leave_tick(commit_ts);
         if !rules.on(Rule::PinFirst) {
             lane.pin(shared.generation.load(Ordering::SeqCst), shared.clock.now());
         }
@@ -156,16 +157,14 @@ impl Ctx<'_> {
     ///
     /// Returns when the clock has left the timestamp's tick, if something is validated behind it. Two commits in one
     /// tick are in the order of their workers' ids; who validates in a later tick has validated what nobody with a
-    /// timestamp of this tick will lock any more, for locks come before timestamps. And a commit whose timestamp is
-    /// ahead of the clock waits for it, so that whoever begins when this one has returned comes later.
+    /// timestamp of this tick will lock any more, for locks come before timestamps. A timestamp that is ahead of the
+    /// clock is waited for, too. For the others, see [`leave_tick`](Self::leave_tick).
     fn timestamp(&mut self) -> Timestamp {
         let clock = &self.shared.clock;
         let now = clock.now_fenced();
         let ticks = now.max(self.state.last_ticks + 1).max(self.txn.latest.ticks() + 1);
         self.state.last_ticks = ticks;
-        let txn = &self.txn;
-        let validates = !(txn.reads.is_empty() && txn.absents.is_empty() && txn.ranges.is_empty());
-        if (validates || ticks > now) && self.shared.config.rules.on(Rule::LeaveTick) {
+        if (self.validates() || ticks > now) && self.shared.config.rules.on(Rule::LeaveTick) {
             if ticks > now && !scaledb_sync::MODEL && ticks - now > clock.ticks(SKEW) {
                 // this core is behind what another one, or this one, has seen: that is no skew any more
                 clock.distrust(ticks);
@@ -175,6 +174,26 @@ impl Ctx<'_> {
             }
         }
         Timestamp::new(ticks, self.local.id())
+    }
+
+    /// Whether anything but the rows that are written is compared with what it was.
+    #[inline]
+    fn validates(&self) -> bool {
+        let txn = &self.txn;
+        !(txn.reads.is_empty() && txn.absents.is_empty() && txn.ranges.is_empty())
+    }
+
+    /// The end of a commit that validated nothing: in a later tick than its timestamp's, as it is for the others
+    /// already. So whoever begins when this commit has returned gets a later timestamp, whatever its worker's id.
+    /// The tick has passed long before this as a rule, and this is one look at the clock.
+    #[inline]
+    fn leave_tick(&self, commit_ts: Timestamp) {
+        if self.validates() || !self.shared.config.rules.on(Rule::LeaveTick) {
+            return;
+        }
+        while self.shared.clock.now() <= commit_ts.ticks() {
+            scaledb_sync::hint::spin_loop();
+        }
     }
 
     /// Whether the rows that are to be written are as they were read: a cheap look before the locks, which
