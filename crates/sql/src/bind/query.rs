@@ -763,19 +763,27 @@ impl<'k> GroupKeys<'k> {
             for column in &table.columns {
                 names.push((column.slot, format!("{}.{}", table.name, column.name)));
             }
-            // the primary key determines the other columns
-            let Some(desc) = table.columns.first().and_then(|c| binder.catalog.table(c.origin.0)) else {
-                continue;
+            // the primary key determines the other columns of the same scan: a subquery may have columns of several
+            let scan_of = |column: &ScopeColumn| {
+                let (oid, attnum) = column.origin;
+                let desc = binder.catalog.table(oid)?;
+                Some((oid, column.slot.checked_sub(desc.position(attnum)?)?))
             };
-            let Some(key) = &desc.primary_key else { continue };
-            let grouped = key.columns.iter().all(|part| {
-                let column = table.columns.iter().find(|column| column.origin.1 == part.attnum);
-                column.is_some_and(|column| keys.iter().any(|(_, slot)| *slot == column.slot))
-            });
-            if grouped {
-                for column in table.columns.iter().filter(|column| binder.used[column.slot]) {
-                    if lost.remove(&column.slot) {
-                        keys.push((Expr::Slot(column.slot), column.slot));
+            let mut scans: Vec<(u32, Slot)> = table.columns.iter().filter_map(scan_of).collect();
+            scans.dedup();
+            for scan in scans {
+                let Some(desc) = binder.catalog.table(scan.0) else { continue };
+                let Some(key) = &desc.primary_key else { continue };
+                let own = || table.columns.iter().filter(|column| scan_of(column) == Some(scan));
+                let grouped = key.columns.iter().all(|part| {
+                    let mut parts = own().filter(|column| column.origin.1 == part.attnum);
+                    parts.any(|column| keys.iter().any(|(_, slot)| *slot == column.slot))
+                });
+                if grouped {
+                    for column in own().filter(|column| binder.used[column.slot]) {
+                        if lost.remove(&column.slot) {
+                            keys.push((Expr::Slot(column.slot), column.slot));
+                        }
                     }
                 }
             }

@@ -193,3 +193,20 @@ insert into nk values (5, 2), (9, 5) on conflict (b) do update set b = 5;
 select * from nk order by a, b;
 -- ANY and ALL over arrays, in the select list and in GROUP BY
 select (a = any ('{1,5}'::int[])), a > all (array[b]), count(*) from nk group by (a = any ('{1,5}'::int[])), a > all (array[b]) order by 1, 2;
+-- a primary key determines the columns of its own table, and not others that a subquery has
+create table od (id int primary key, n text);
+create table ol (id int, amount int);
+insert into od values (1, 'a'), (2, 'b'), (3, 'c');
+insert into ol values (1, 10), (1, 20), (2, 5), (2, 5);
+select s.id, sum(s.amount), count(*) from (select od.id, od.n, ol.amount from od join ol on ol.id = od.id) s group by s.id order by 1;
+create view odl as select od.id, od.n, ol.amount from od left join ol on ol.id = od.id;
+select id, sum(amount), max(n), count(amount) from odl group by id order by 1;
+select id, sum(amount) from (select od.id, ol.amount from od left join ol on false) s group by id order by 1;
+select id, count(amount) from (select od.id, ol.amount from ol left join od on false) s group by id;
+select od.id, n, sum(amount), count(*) from od join ol on ol.id = od.id group by od.id order by 1;
+select x, max(y), count(*) from (select a.id as x, b.n as y from od a join od b on a.id <= b.id) s group by x order by 1;
+create table om (a int, b int, c text, primary key (a, b));
+insert into om values (1, 1, 'x'), (1, 2, 'y'), (2, 1, 'z');
+select a, b, c, count(*) from om group by a, b order by 1, 2;
+select p, q, count(*), max(r) from (select m.a as p, o.b as q, m.c as r from om m join om o on true) s group by p, q order by 1, 2;
+select a, c from om group by a;
