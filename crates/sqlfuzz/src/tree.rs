@@ -197,8 +197,13 @@ impl Node {
             }
             Self::Literal(ty, value) => match (parameters, value) {
                 (Some(parameters), value) => {
+                    // a column that a cast computes has its name: where the constant has a cast, so has the parameter
+                    let bare = *ty == Ty::Int4 && value.as_ref().is_some_and(|value| !value.starts_with('-'));
                     parameters.push((*ty, value.clone()));
                     space(out, &format!("${}", parameters.len()));
+                    if !bare {
+                        let _ = write!(out, "::{}", ty.name());
+                    }
                 }
                 (None, Some(value)) if *ty == Ty::Int4 && !value.starts_with('-') => space(out, value),
                 (None, Some(value)) if *ty == Ty::Bool => space(out, value),

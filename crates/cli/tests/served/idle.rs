@@ -12,7 +12,8 @@ fn number(client: &mut Client, sql: &str) -> i64 {
 
 /// Rows come and go, and change, until the other client's transaction is over. None of this may fail.
 fn who_idles_is_ended(engine: &str) {
-    let server = Server::small(engine, 64);
+    // what is left when it is to be ended is more than the writer takes until the server looks again
+    let server = Server::small(engine, 256);
     let (mut idle, mut writer, mut boss) = (server.client(), server.client(), server.client());
     writer.batch_execute("create table t (id int primary key, s text)").expect("a table");
     let fill = format!("insert into t select i, repeat('x', 400) from generate_series(1, {ROWS}) i");
@@ -23,6 +24,8 @@ fn who_idles_is_ended(engine: &str) {
         "select count(*) from scaledb_stat_transactions where pid = {pid} and state = 'idle in transaction'"
     );
     assert_eq!(number(&mut boss, &held), 1);
+    // nobody idles who has just done something
+    std::thread::sleep(Duration::from_millis(1_500));
     let begun = Instant::now();
     while number(&mut boss, &held) == 1 {
         writer.batch_execute("update t set s = repeat('y', 400)").expect("the writer goes on");
