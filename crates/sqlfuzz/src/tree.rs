@@ -198,7 +198,10 @@ impl Node {
             Self::Literal(ty, value) => match (parameters, value) {
                 (Some(parameters), value) => {
                     // a column that a cast computes has its name: where the constant has a cast, so has the parameter
-                    let bare = *ty == Ty::Int4 && value.as_ref().is_some_and(|value| !value.starts_with('-'));
+                    let bare = match value {
+                        Some(value) => *ty == Ty::Bool || *ty == Ty::Int4 && !value.starts_with('-'),
+                        None => false,
+                    };
                     parameters.push((*ty, value.clone()));
                     space(out, &format!("${}", parameters.len()));
                     if !bare {

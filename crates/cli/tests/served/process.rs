@@ -126,5 +126,6 @@ pub(crate) fn connect(address: SocketAddr) -> Client {
 
 /// Whether the transaction is to be run again.
 pub(crate) fn is_conflict(error: &postgres::Error) -> bool {
-    error.code() == Some(&SqlState::T_R_SERIALIZATION_FAILURE)
+    let codes = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
+    error.code().is_some_and(|code| codes.contains(code))
 }

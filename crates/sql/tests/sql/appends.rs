@@ -91,7 +91,8 @@ fn client(db: &Database<Acc>, form: Form, number: u64, ticks: &AtomicU64) -> Vec
             let mut steps = Vec::new();
             let end = attempt(s, form, &plan, &mut steps);
             if let Err(error) = &end {
-                assert_eq!(error.code().as_str(), "40001", "{error:?}");
+                // who waits for the row of another one may be waited for
+                assert!(["40001", "40P01"].contains(&error.code().as_str()), "{error:?}");
                 ok(s, "rollback");
                 // what it read counts for nothing
                 steps.retain(|step| matches!(step, Step::Append(..)));

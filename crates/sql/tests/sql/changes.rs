@@ -230,7 +230,8 @@ fn beside_writers<E: Engine, R>(
                             counted += i64::from(number % 4 == 0);
                         }
                         Err(error) => {
-                            assert_eq!(error.code().as_str(), "40001", "{sql}: {error:?}");
+                            // two updates of one transaction may wait for those of another one
+                            assert!(["40001", "40P01"].contains(&error.code().as_str()), "{sql}: {error:?}");
                             failures += 1;
                             worst.fetch_max(failures, Ordering::SeqCst);
                             ok(s, "rollback");
