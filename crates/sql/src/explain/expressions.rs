@@ -2,10 +2,10 @@
 
 use super::names::Meaning;
 use super::nodes::Describer;
-use crate::plan::expr::{Ask, Compare, Expr, Test};
+use crate::plan::expr::{Ask, Compare, Expr, Test, type_of};
 use crate::plan::{Aggregate, Slot, SortKey, Window, WindowFn};
 use crate::system::functions::quoted;
-use scaledb_types::{Array, Base, Type, Value};
+use scaledb_types::{Array, Type, Value};
 use std::sync::Arc;
 
 /// Expressions within one that are shown at most: what is computed from what is computed would have no end otherwise.
@@ -190,8 +190,8 @@ impl<'p> Describer<'p> {
         });
         let values: Option<Vec<Value>> = values.collect();
         if let Some(values) = values
-            && let Some(ty) = values.first().and_then(type_of)
-            && values.iter().all(|value| type_of(value) == Some(ty))
+            && let Some(ty) = values.first().and_then(shown_type)
+            && values.iter().all(|value| shown_type(value) == Some(ty))
         {
             return self.constant(&Value::Array(Arc::new(Array::new(ty, values))));
         }
@@ -261,7 +261,7 @@ impl<'p> Describer<'p> {
 
     /// A value, with its type where it does not show.
     pub(super) fn constant(&self, value: &Value) -> String {
-        let Some(ty) = type_of(value) else { return "NULL".to_owned() };
+        let Some(ty) = shown_type(value) else { return "NULL".to_owned() };
         let text = value.to_text(ty, self.env).map_or_else(String::new, |text| text.to_string());
         let plain = match value {
             Value::Bool(truth) => return truth.to_string(),
@@ -282,31 +282,9 @@ fn direction(key: &SortKey) -> &'static str {
     }
 }
 
-/// The type that a value shows; text for all that is kept as text.
-fn type_of(value: &Value) -> Option<Type> {
-    let base = match value {
-        Value::Null => return None,
-        Value::Array(array) => return array.element().to_array(),
-        Value::Bool(_) => Base::Bool,
-        Value::Int2(_) => Base::Int2,
-        Value::Int4(_) => Base::Int4,
-        Value::Int8(_) => Base::Int8,
-        Value::Float4(_) => Base::Float4,
-        Value::Float8(_) => Base::Float8,
-        Value::Numeric(_) => Base::Numeric,
-        Value::Text(_) => Base::Text,
-        Value::Char(_) => Base::Char,
-        Value::Bytea(_) => Base::Bytea,
-        Value::Date(_) => Base::Date,
-        Value::Time(_) => Base::Time,
-        Value::Timestamp(_) => Base::Timestamp,
-        Value::Timestamptz(_) => Base::Timestamptz,
-        Value::Interval(_) => Base::Interval,
-        Value::Uuid(_) => Base::Uuid,
-        Value::Jsonb(_) => Base::Jsonb,
-        Value::Oid(_) => Base::Oid,
-    };
-    Some(Type::of(base))
+/// The type that a value shows; none for NULL.
+fn shown_type(value: &Value) -> Option<Type> {
+    (!value.is_null()).then(|| type_of(value))
 }
 
 /// `=` and its like between two expressions that are known by other means.

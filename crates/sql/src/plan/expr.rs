@@ -3,7 +3,7 @@
 use super::depends::Depends;
 use super::{Node, Slot};
 use crate::functions::{ScalarFn, SessionFn};
-use scaledb_types::{Type, Value};
+use scaledb_types::{Base, Type, Value};
 use std::cmp::Ordering;
 
 /// A comparison of two values of one type.
@@ -431,4 +431,30 @@ impl Expr {
 
 fn same_all(a: &[Expr], b: &[Expr], own: &mut Vec<(Slot, Slot)>) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_with(b, own))
+}
+
+/// The type that a value has by itself.
+pub(crate) fn type_of(value: &Value) -> Type {
+    Type::of(match value {
+        Value::Null => Base::Unknown,
+        Value::Bool(_) => Base::Bool,
+        Value::Int2(_) => Base::Int2,
+        Value::Int4(_) => Base::Int4,
+        Value::Int8(_) => Base::Int8,
+        Value::Float4(_) => Base::Float4,
+        Value::Float8(_) => Base::Float8,
+        Value::Numeric(_) => Base::Numeric,
+        Value::Text(_) => Base::Text,
+        Value::Char(_) => Base::Char,
+        Value::Bytea(_) => Base::Bytea,
+        Value::Date(_) => Base::Date,
+        Value::Time(_) => Base::Time,
+        Value::Timestamp(_) => Base::Timestamp,
+        Value::Timestamptz(_) => Base::Timestamptz,
+        Value::Interval(_) => Base::Interval,
+        Value::Uuid(_) => Base::Uuid,
+        Value::Jsonb(_) => Base::Jsonb,
+        Value::Oid(_) => Base::Oid,
+        Value::Array(array) => return Type::array_of(array.element().base),
+    })
 }

@@ -7,6 +7,7 @@ use crate::api::{Column, CopyInfo, Description, Executed, RowSink, Status, Step,
 use crate::exec::weight;
 use crate::memory::Reservation;
 use crate::plan::cache::{Action, Held};
+use crate::plan::expr::type_of;
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Context, Env, Result, SqlError, SqlState, Type, Value, find_cast};
 use std::ops::ControlFlow;
@@ -178,32 +179,6 @@ fn one(text: &str) -> &str {
 fn no_copy() -> SqlError {
     SqlError::unsupported("COPY FROM STDIN needs a connection that the data comes over")
         .hint("Insert rows, several with one INSERT.")
-}
-
-/// The type that a value has by itself.
-fn type_of(value: &Value) -> Type {
-    Type::of(match value {
-        Value::Null => Base::Unknown,
-        Value::Bool(_) => Base::Bool,
-        Value::Int2(_) => Base::Int2,
-        Value::Int4(_) => Base::Int4,
-        Value::Int8(_) => Base::Int8,
-        Value::Float4(_) => Base::Float4,
-        Value::Float8(_) => Base::Float8,
-        Value::Numeric(_) => Base::Numeric,
-        Value::Text(_) => Base::Text,
-        Value::Char(_) => Base::Char,
-        Value::Bytea(_) => Base::Bytea,
-        Value::Date(_) => Base::Date,
-        Value::Time(_) => Base::Time,
-        Value::Timestamp(_) => Base::Timestamp,
-        Value::Timestamptz(_) => Base::Timestamptz,
-        Value::Interval(_) => Base::Interval,
-        Value::Uuid(_) => Base::Uuid,
-        Value::Jsonb(_) => Base::Jsonb,
-        Value::Oid(_) => Base::Oid,
-        Value::Array(array) => return Type::array_of(array.element().base),
-    })
 }
 
 /// Rows that nobody wants.
