@@ -3,6 +3,7 @@
 mod code;
 mod dependencies;
 mod directions;
+mod floors;
 mod io;
 mod manifest;
 mod markdown;
@@ -123,10 +124,11 @@ fn read_dir(dir: &Path, prefix: &str, files: &mut Vec<File>) -> std::io::Result<
 
 /// Applies every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 8] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 9] = [
         code::check,
         dependencies::check,
         directions::check,
+        floors::check,
         io::check,
         markdown::check,
         ordering::check,
