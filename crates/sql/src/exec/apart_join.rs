@@ -135,7 +135,12 @@ impl<'a, W: Worker> Exec<'a, W> {
             sorting.push(exec, vec![Value::Int8(number.get())], row)?;
             Ok(Flow::Continue(()))
         })?;
-        sorting.finish(self, &carry, next)
+        sorting.finish(self, |exec, row| {
+            for (&slot, value) in carry.iter().zip(row) {
+                exec.frame[slot] = std::mem::take(value);
+            }
+            next(exec)
+        })
     }
 
     fn join_parts(

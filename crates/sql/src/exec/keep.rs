@@ -1,50 +1,48 @@
 //! Rows that are computed once and handed out again, until what they depend on is another.
 
-use super::{Exec, Flow, Next, Rows, row_weight};
+use super::spill::{CHECK, Stash, Stashed};
+use super::{Exec, Flow, Next, row_weight};
 use crate::plan::depends::Depends;
 use crate::plan::{Cte, Node, Recursive, Slot};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, SqlError, Value};
 use std::collections::HashSet;
-use std::rc::Rc;
 use std::sync::Arc;
 
 /// Rows, and what they were computed from.
 #[derive(Debug)]
-pub(crate) struct Kept {
-    rows: Rows,
+pub(crate) struct Kept<'a> {
+    rows: Stashed<'a>,
     /// The values of the slots that they depend on.
     slots: Box<[Value]>,
     /// The evaluations of the WITH queries that they depend on.
     rounds: Box<[u64]>,
-    /// Bytes taken for them.
-    weight: usize,
 }
 
 /// The rows of a WITH query.
 #[derive(Debug)]
-pub(crate) struct Evaluated {
+pub(crate) struct Evaluated<'a> {
     /// All that there are so far, as they were found.
-    found: Vec<Rows>,
+    found: Vec<Stashed<'a>>,
     /// Which evaluation of the run it was.
     round: u64,
     weight: usize,
     /// How to find more.
-    growing: Option<Box<Growing>>,
+    growing: Option<Box<Growing<'a>>>,
 }
 
 /// A recursive query on its way: as many of its rows are found as somebody has asked for.
 #[derive(Debug)]
-struct Growing {
+struct Growing<'a> {
     first: Arc<Node>,
     first_slots: Vec<Slot>,
     next: Arc<Recursive>,
     begun: bool,
     seen: HashSet<Box<[Value]>>,
     /// The rows that its own part reads while it runs, and which evaluation they are.
-    working: Option<(Rows, u64)>,
-    /// The first rows of the next ones, where whoever read them as they came wanted no more, and the bytes taken for them.
-    partial: Option<(Rows, usize)>,
+    working: Option<(Stashed<'a>, u64)>,
+    /// The first rows of the next ones, where whoever read them as they came wanted no more.
+    partial: Option<Stashed<'a>>,
 }
 
 /// A part of a recursive query.
@@ -85,7 +83,7 @@ fn same(a: &Value, b: &Value) -> bool {
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// The rows that are kept under a number, if they still hold.
-    pub(super) fn kept(&self, number: usize, depends: &Depends) -> Option<Rows> {
+    pub(super) fn kept(&self, number: usize, depends: &Depends) -> Option<Stashed<'a>> {
         let kept = self.aside.as_ref()?.kept[number].as_ref()?;
         let slots =
             depends.slots.iter().zip(&kept.slots).all(|(&slot, value)| same(&self.frame[slot], value));
@@ -101,22 +99,21 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Keeps rows under a number.
-    pub(super) fn keep(&mut self, number: usize, depends: &Depends, rows: &Rows, weight: usize) {
+    pub(super) fn keep(&mut self, number: usize, depends: &Depends, rows: &Stashed<'a>) {
         let kept = Kept {
             rows: rows.clone(),
             slots: self.copy(&depends.slots),
             rounds: depends.ctes.iter().map(|&cte| self.round(cte)).collect(),
-            weight,
         };
         if let Some(old) = self.aside().kept[number].replace(kept) {
-            self.memory.give(old.weight);
+            self.memory.give(old.rows.weight);
         }
     }
 
     /// Bytes taken for what is kept here.
     pub(super) fn held_by_keep(&self) -> usize {
         let Some(aside) = &self.aside else { return 0 };
-        let kept = aside.kept.iter().flatten().map(|kept| kept.weight);
+        let kept = aside.kept.iter().flatten().map(|kept| kept.rows.weight);
         kept.chain(aside.ctes.iter().flatten().map(|cte| cte.weight)).sum()
     }
 
@@ -132,35 +129,54 @@ impl<'a, W: Worker> Exec<'a, W> {
         let rows = match self.kept(number, depends) {
             Some(rows) => rows,
             None => {
-                let (rows, weight) = self.collect(input, slots)?;
-                self.note_memory(weight);
-                self.keep(number, depends, &rows, weight);
+                let rows = self.collect(input, slots)?;
+                self.note_memory(rows.weight);
+                self.keep(number, depends, &rows);
                 rows
             }
         };
-        self.replay(&rows, slots, next)
+        self.replay(&rows, 0, slots, next)
     }
 
-    /// All rows of an input, and the bytes taken for them.
-    pub(super) fn collect(&mut self, input: &Node, slots: &[Slot]) -> Result<(Rows, usize)> {
-        let mut rows = Vec::new();
-        let mut weight = 0;
+    /// All rows of an input.
+    pub(super) fn collect(&mut self, input: &Node, slots: &[Slot]) -> Result<Stashed<'a>> {
+        let mut rows = Stash::new(slots.len());
         let _ = self.run(input, &mut |exec| {
             let row = exec.copy(slots);
-            let bytes = row_weight(&row);
-            exec.memory.take_rows(bytes)?;
-            weight += bytes;
-            rows.push(row);
+            rows.push(exec.context, &mut exec.memory, row)?;
             Ok(Flow::Continue(()))
         })?;
-        Ok((Rc::new(rows), weight))
+        rows.finish()
     }
 
-    /// Calls `next` with kept rows.
-    fn replay(&mut self, rows: &[Box<[Value]>], slots: &[Slot], next: Next<'_, 'a, W>) -> Result<Flow> {
-        for row in rows {
+    /// Calls `next` with kept rows, but for the first ones.
+    fn replay(
+        &mut self,
+        rows: &Stashed<'a>,
+        skip: usize,
+        slots: &[Slot],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        if let Some(rows) = rows.in_memory() {
+            for row in rows.iter().skip(skip) {
+                self.tick()?;
+                self.restore(slots, row);
+                if next(self)?.is_break() {
+                    return Ok(Flow::Break(()));
+                }
+            }
+        }
+        let Some(mut rows) = rows.reader() else { return Ok(Flow::Continue(())) };
+        let mut at = 0;
+        while let Some(row) = rows.next()? {
             self.tick()?;
-            self.restore(slots, row);
+            at += 1;
+            if at <= skip {
+                continue;
+            }
+            for (&slot, value) in slots.iter().zip(row) {
+                self.frame[slot] = value;
+            }
             if next(self)?.is_break() {
                 return Ok(Flow::Break(()));
             }
@@ -174,7 +190,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         let cte = self.aside().ctes[number].as_ref().ok_or_else(missing)?;
         if let Some((rows, _)) = cte.growing.as_ref().and_then(|growing| growing.working.as_ref()) {
             let rows = rows.clone();
-            return self.replay(&rows, slots, next);
+            return self.replay(&rows, 0, slots, next);
         }
         let round = cte.round;
         // of those that follow, so many were handed on before all were known
@@ -185,18 +201,17 @@ impl<'a, W: Worker> Exec<'a, W> {
             if let Some(rows) = cte.found.get(at) {
                 let rows = rows.clone();
                 at += 1;
-                let rest = rows.get(std::mem::take(&mut handed)..).unwrap_or_default();
-                if self.replay(rest, slots, next)?.is_break() {
+                if self.replay(&rows, std::mem::take(&mut handed), slots, next)?.is_break() {
                     return Ok(Flow::Break(()));
                 }
                 continue;
             }
             let Some(growing) = &cte.growing else { return Ok(Flow::Continue(())) };
             match &growing.partial {
-                Some((rows, _)) if handed == 0 => {
+                Some(rows) if handed == 0 => {
                     let rows = rows.clone();
                     handed = rows.len();
-                    if self.replay(&rows, slots, next)?.is_break() {
+                    if self.replay(&rows, 0, slots, next)?.is_break() {
                         return Ok(Flow::Break(()));
                     }
                 }
@@ -212,7 +227,13 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Makes a WITH query known by its number.
-    fn evaluated(&mut self, number: usize, found: Vec<Rows>, weight: usize, growing: Option<Box<Growing>>) {
+    fn evaluated(
+        &mut self,
+        number: usize,
+        found: Vec<Stashed<'a>>,
+        weight: usize,
+        growing: Option<Box<Growing<'a>>>,
+    ) {
         let aside = self.aside();
         aside.rounds += 1;
         let cte = Evaluated { found, round: aside.rounds, weight, growing };
@@ -238,8 +259,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         // what a WITH query writes is not counted
         let affected = self.affected;
-        let (rows, weight) = self.collect(&cte.node, &cte.slots)?;
+        let rows = self.collect(&cte.node, &cte.slots)?;
         self.affected = affected;
+        let weight = rows.weight;
         self.evaluated(cte.number, vec![rows], weight, None);
         Ok(())
     }
@@ -249,35 +271,32 @@ impl<'a, W: Worker> Exec<'a, W> {
         let (node, slots) = self.begin_round(number)?;
         let found = self.collect(node.of(), &slots);
         let partial = self.end_round(number)?.partial.take();
-        if let Some((_, weight)) = partial {
-            self.memory.give_rows(weight);
-            self.aside().ctes[number].as_mut().ok_or_else(lost)?.weight -= weight;
+        if let Some(rows) = partial {
+            self.memory.give_rows(rows.weight);
+            self.aside().ctes[number].as_mut().ok_or_else(lost)?.weight -= rows.weight;
         }
-        let (rows, weight) = found?;
-        self.note_round(number, rows, weight)
+        self.note_round(number, found?)
     }
 
     /// Finds the next rows, and hands on each as it comes: there may be no end to them.
     fn grow_along(&mut self, number: usize, slots: &[Slot], next: Next<'_, 'a, W>) -> Result<Flow> {
         let (node, from) = self.begin_round(number)?;
-        let (mut rows, mut weight) = (Vec::new(), 0);
+        let mut rows = Stash::new(from.len());
         let flow = self.run(node.of(), &mut |exec| {
             let row = exec.copy(&from);
-            let bytes = row_weight(&row);
-            exec.memory.take_rows(bytes)?;
-            weight += bytes;
             exec.restore(slots, &row);
-            rows.push(row);
+            rows.push(exec.context, &mut exec.memory, row)?;
             next(exec)
         });
         let growing = self.end_round(number)?;
-        let rows = Rc::new(rows);
         if flow?.is_break() {
-            growing.partial = Some((rows, weight));
+            let rows = rows.finish()?;
+            let weight = rows.weight;
+            growing.partial = Some(rows);
             self.aside().ctes[number].as_mut().ok_or_else(lost)?.weight += weight;
             return Ok(Flow::Break(()));
         }
-        self.note_round(number, rows, weight)?;
+        self.note_round(number, rows.finish()?)?;
         Ok(Flow::Continue(()))
     }
 
@@ -296,7 +315,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok((Term::First(growing.first.clone()), growing.first_slots.clone()))
     }
 
-    fn end_round(&mut self, number: usize) -> Result<&mut Growing> {
+    fn end_round(&mut self, number: usize) -> Result<&mut Growing<'a>> {
         let cte = self.aside().ctes[number].as_mut().ok_or_else(lost)?;
         let growing = cte.growing.as_mut().ok_or_else(lost)?;
         growing.working = None;
@@ -304,23 +323,33 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Notes the next rows.
-    fn note_round(&mut self, number: usize, rows: Rows, weight: usize) -> Result<()> {
+    fn note_round(&mut self, number: usize, mut rows: Stashed<'a>) -> Result<()> {
+        let context = self.context;
         let cte = self.aside.as_mut().and_then(|aside| aside.ctes[number].as_mut()).ok_or_else(lost)?;
         let growing = cte.growing.as_mut().ok_or_else(lost)?;
         growing.begun = true;
-        let next = growing.next.clone();
-        let (rows, weight) = if next.distinct {
-            let seen = &mut growing.seen;
-            let fresh: Vec<_> = rows.iter().filter(|row| seen.insert((*row).clone())).cloned().collect();
-            self.memory.give(weight);
-            // as they were found, and among those seen
-            let weight = fresh.iter().map(|row| 2 * row_weight(row)).sum();
-            self.memory.take_rows(weight)?;
-            (Rc::new(fresh), weight)
-        } else {
-            (rows, weight)
-        };
-        cte.weight += weight;
+        if growing.next.distinct {
+            self.memory.give_rows(rows.weight);
+            let mut fresh = Stash::new(growing.next.slots.len());
+            let mut found = rows.drain();
+            let mut looked = 0_usize;
+            while let Some(row) = found.next()? {
+                if looked.is_multiple_of(CHECK) {
+                    context.check_cancel()?;
+                }
+                looked += 1;
+                if growing.seen.contains(&row) {
+                    continue;
+                }
+                let bytes = row_weight(&row);
+                self.memory.take_rows(bytes)?;
+                cte.weight += bytes;
+                growing.seen.insert(row.clone());
+                fresh.push(context, &mut self.memory, row)?;
+            }
+            rows = fresh.finish()?;
+        }
+        cte.weight += rows.weight;
         if rows.is_empty() {
             cte.growing = None;
         } else {

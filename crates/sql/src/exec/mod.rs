@@ -4,6 +4,7 @@
 
 pub(crate) mod apart;
 mod apart_join;
+mod apart_window;
 pub(crate) mod codec;
 pub(crate) mod distinct;
 pub(crate) mod eval;
@@ -78,11 +79,11 @@ impl Scratch {
 
 /// What statements with subqueries and WITH queries keep while they run. Most have none, and no memory of this.
 #[derive(Default)]
-struct Aside {
+struct Aside<'a> {
     /// Rows that are computed once, by their numbers.
-    kept: Vec<Option<keep::Kept>>,
+    kept: Vec<Option<keep::Kept<'a>>>,
     /// Common table expressions that are in scope.
-    ctes: Vec<Option<keep::Evaluated>>,
+    ctes: Vec<Option<keep::Evaluated<'a>>>,
     /// How often one was evaluated.
     rounds: u64,
     /// How correlated subqueries are answered.
@@ -91,7 +92,7 @@ struct Aside {
     members: Vec<Option<Rc<membership::Members>>>,
 }
 
-impl Aside {
+impl Aside<'_> {
     #[cold]
     fn new(keeps: usize) -> Self {
         let kept = (0..keeps).map(|_| None).collect();
@@ -115,7 +116,7 @@ pub(crate) struct Exec<'a, W> {
     /// A row to be inserted, kept for its memory.
     pub(crate) buffer: Option<RowBuf>,
     /// What is computed once in a run; made for those that do so.
-    aside: Option<Box<Aside>>,
+    aside: Option<Box<Aside<'a>>>,
     pub(crate) memory: Memory<'a>,
     /// What the parts of a statement write at its end, if it has several.
     pub(crate) parts: Option<Box<apart::Parts>>,
@@ -201,7 +202,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// What is computed once in the run.
-    fn aside(&mut self) -> &mut Aside {
+    fn aside(&mut self) -> &mut Aside<'a> {
         self.aside.get_or_insert_default()
     }
 

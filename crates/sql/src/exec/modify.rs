@@ -5,6 +5,7 @@
 
 use super::apart::twice;
 use super::late::{Check, late_arbiter};
+use super::spill::Stash;
 use super::{Exec, Flow, Next, codec, row_weight};
 use crate::counts::Write;
 use crate::plan::{
@@ -85,17 +86,17 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn insert_rows(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
         let insert = state.insert;
         if insert.reads {
-            let mut rows: Vec<Box<[Value]>> = Vec::new();
+            let mut rows = Stash::new(insert.values.len());
             let _ = self.run(&insert.source, &mut |exec| {
                 let mut row = Vec::with_capacity(insert.values.len());
                 for value in &insert.values {
                     row.push(exec.eval(value)?);
                 }
-                exec.memory.take_rows(row_weight(&row))?;
-                rows.push(row.into());
+                rows.push(exec.context, &mut exec.memory, row.into())?;
                 Ok(Flow::Continue(()))
             })?;
-            for row in rows {
+            let mut rows = rows.finish()?.drain();
+            while let Some(row) = rows.next()? {
                 self.tick()?;
                 for (&slot, value) in insert.row.iter().zip(row) {
                     self.frame[slot] = value;

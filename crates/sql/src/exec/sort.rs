@@ -97,35 +97,37 @@ impl<'k, 'a> Sorting<'k, 'a> {
         Ok(())
     }
 
-    /// Calls `next` with the rows in order, their values in slots.
+    /// Calls `take` with what is carried of each row, in order.
     pub(super) fn finish<W: Worker>(
         mut self,
         exec: &mut Exec<'a, W>,
-        slots: &[Slot],
-        next: Next<'_, 'a, W>,
+        mut take: impl FnMut(&mut Exec<'a, W>, &mut [Value]) -> Result<Flow>,
     ) -> Result<Flow> {
         exec.note_memory(self.heaviest.max(self.weight));
         exec.note_done(|measure| measure.bounded |= self.bounded);
+        let mut flow = Flow::Continue(());
         if self.external.is_some() {
             self.write(exec.context)?;
             let written = self.external.as_ref().map_or(0, Sorter::written);
             exec.note_done(|measure| measure.disk += written);
             exec.memory.give(self.weight);
             drop(self.rows);
-            return match self.external {
-                Some(external) => exec.merged(external, self.keys.len(), slots, next),
-                None => Ok(Flow::Continue(())),
-            };
+            let Some(sorter) = self.external else { return Ok(flow) };
+            let mut rows = sorter.merge(&mut exec.memory)?;
+            while flow.is_continue()
+                && let Some(mut row) = rows.next()?
+            {
+                exec.tick()?;
+                flow = take(exec, &mut row[self.keys.len()..])?;
+            }
+            exec.memory.give(rows.taken());
+            return Ok(flow);
         }
         let keys = self.keys;
         self.rows.sort_by(|a, b| order(keys, &a.0, &b.0));
-        let mut flow = Flow::Continue(());
-        for (_, row) in self.rows {
+        for (_, mut row) in self.rows {
             exec.tick()?;
-            for (&slot, value) in slots.iter().zip(row) {
-                exec.frame[slot] = value;
-            }
-            flow = next(exec)?;
+            flow = take(exec, &mut row)?;
             if flow.is_break() {
                 break;
             }
@@ -155,30 +157,12 @@ impl<'a, W: Worker> Exec<'a, W> {
             sorting.push(exec, key, row)?;
             Ok(Flow::Continue(()))
         })?;
-        sorting.finish(self, carry, next)
-    }
-
-    /// Calls `next` with rows that lie in a file, in order.
-    fn merged(
-        &mut self,
-        sorter: Sorter<'_, 'a>,
-        keys: usize,
-        carry: &[Slot],
-        next: Next<'_, 'a, W>,
-    ) -> Result<Flow> {
-        let mut rows = sorter.merge(&mut self.memory)?;
-        let mut flow = Flow::Continue(());
-        while flow.is_continue()
-            && let Some(mut row) = rows.next()?
-        {
-            self.tick()?;
-            for (&slot, value) in carry.iter().zip(&mut row[keys..]) {
-                self.frame[slot] = std::mem::take(value);
+        sorting.finish(self, |exec, row| {
+            for (&slot, value) in carry.iter().zip(row) {
+                exec.frame[slot] = std::mem::take(value);
             }
-            flow = next(self)?;
-        }
-        self.memory.give(rows.taken());
-        Ok(flow)
+            next(exec)
+        })
     }
 
     /// UNION, INTERSECT and EXCEPT.

@@ -1,5 +1,6 @@
 //! Subqueries in expressions.
 
+use super::spill::Stashed;
 use super::{Exec, Flow, Rows, row_weight};
 use crate::plan::expr::{Ask, Compare, Subquery};
 use scaledb_engine::Worker;
@@ -16,9 +17,9 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let rows = match self.kept(number, &sub.depends) {
                     Some(rows) => rows,
                     None => {
-                        let found: Rows =
-                            Rc::new(if self.has_row(sub)? { vec![Box::default()] } else { Vec::new() });
-                        self.keep(number, &sub.depends, &found, 0);
+                        let rows = if self.has_row(sub)? { vec![Box::default()] } else { Vec::new() };
+                        let found = Stashed::of(Rc::new(rows), 0);
+                        self.keep(number, &sub.depends, &found);
                         found
                     }
                 };
@@ -87,12 +88,14 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     fn kept_rows(&mut self, sub: &Subquery, number: usize, limit: usize) -> Result<Rows> {
-        if let Some(rows) = self.kept(number, &sub.depends) {
-            return Ok(rows);
+        if let Some(kept) = self.kept(number, &sub.depends)
+            && let Some(rows) = kept.in_memory()
+        {
+            return Ok(rows.clone());
         }
         let (rows, weight) = self.subquery_rows(sub, limit)?;
         let rows = Rc::new(rows);
-        self.keep(number, &sub.depends, &rows, weight);
+        self.keep(number, &sub.depends, &Stashed::of(rows.clone(), weight));
         Ok(rows)
     }
 

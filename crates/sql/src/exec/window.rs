@@ -1,5 +1,6 @@
-//! Window functions, for rows that fit in memory.
+//! Window functions. Rows that do not fit their memory go another way: see `apart_window`.
 
+use super::apart_window::{Layout, Passes};
 use super::sort::order;
 use super::{Exec, Flow, Next, row_weight};
 use crate::plan::{Node, Slot, Window, WindowFn};
@@ -8,11 +9,11 @@ use scaledb_types::{Result, Value};
 use std::cmp::Ordering;
 
 /// The keys of a row for one window.
-struct Keys {
-    partition: Vec<Value>,
-    order: Vec<Value>,
+pub(super) struct Keys {
+    pub(super) partition: Vec<Value>,
+    pub(super) order: Vec<Value>,
     /// `None` if the row does not fit the FILTER.
-    args: Option<Vec<Value>>,
+    pub(super) args: Option<Vec<Value>>,
 }
 
 impl Keys {
@@ -35,30 +36,38 @@ impl<'a, W: Worker> Exec<'a, W> {
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let mut keys: Vec<Vec<Keys>> = windows.iter().map(|_| Vec::new()).collect();
         let mut weight = 0;
+        let layout = Layout::new(windows, carry.len());
+        let mut aside: Option<Passes<'_, 'a>> = None;
         let _ = self.run(input, &mut |exec| {
             let row = exec.copy(carry);
-            let bytes = row_weight(&row) * 2;
-            exec.memory.take_rows(bytes)?;
-            weight += bytes;
-            rows.push(row);
+            let mut bytes = row_weight(&row) * 2;
             for (window, keys) in windows.iter().zip(&mut keys) {
-                let partition = window.partition.iter().map(|e| exec.eval(e)).collect::<Result<_>>()?;
-                let order = window.order.iter().map(|k| exec.eval(&k.expr)).collect::<Result<_>>()?;
-                let args = match &window.function {
-                    WindowFn::Aggregate(_, args, filter) => match filter {
-                        Some(filter) if exec.eval(filter)? != Value::Bool(true) => None,
-                        _ => Some(args.iter().map(|e| exec.eval(e)).collect::<Result<_>>()?),
-                    },
-                    _ => None,
-                };
-                let key = Keys { partition, order, args };
-                let bytes = key.weight();
-                exec.memory.take_rows(bytes)?;
-                weight += bytes;
+                let key = exec.window_keys(window)?;
+                bytes += key.weight();
                 keys.push(key);
             }
+            if aside.is_none() && exec.memory.take_or_spill(bytes, weight)? {
+                weight += bytes;
+                rows.push(row);
+                return Ok(Flow::Continue(()));
+            }
+            // the keys of this row are the last ones
+            let passes = aside.get_or_insert_with(|| Passes::new(&layout));
+            rows.push(row);
+            let each = weight / rows.len();
+            let mut keys: Vec<_> = keys.iter_mut().map(|keys| keys.drain(..)).collect();
+            for row in rows.drain(..) {
+                exec.tick()?;
+                exec.memory.give_rows(each);
+                weight -= each;
+                passes.push(exec, row, keys.iter_mut().filter_map(Iterator::next))?;
+            }
+            exec.memory.give_rows(std::mem::take(&mut weight));
             Ok(Flow::Continue(()))
         })?;
+        if let Some(passes) = aside {
+            return self.window_passes(passes, windows, carry, next);
+        }
         self.note_memory(weight);
         let mut results: Vec<Vec<Value>> = Vec::new();
         let mut last_order: Vec<usize> = (0..rows.len()).collect();
@@ -73,17 +82,34 @@ impl<'a, W: Worker> Exec<'a, W> {
             results.push(self.compute(window, keys, &numbers)?);
             last_order = numbers;
         }
+        let mut flow = Flow::Continue(());
         for number in last_order {
             self.tick()?;
             self.restore(carry, &rows[number]);
             for (window, result) in windows.iter().zip(&results) {
                 self.frame[window.slot] = result[number].clone();
             }
-            if next(self)?.is_break() {
-                return Ok(Flow::Break(()));
+            flow = next(self)?;
+            if flow.is_break() {
+                break;
             }
         }
-        Ok(Flow::Continue(()))
+        self.memory.give_rows(weight);
+        Ok(flow)
+    }
+
+    /// What a window looks at in the row at hand.
+    fn window_keys(&mut self, window: &Window) -> Result<Keys> {
+        let partition = window.partition.iter().map(|e| self.eval(e)).collect::<Result<_>>()?;
+        let order = window.order.iter().map(|k| self.eval(&k.expr)).collect::<Result<_>>()?;
+        let args = match &window.function {
+            WindowFn::Aggregate(_, args, filter) => match filter {
+                Some(filter) if self.eval(filter)? != Value::Bool(true) => None,
+                _ => Some(args.iter().map(|e| self.eval(e)).collect::<Result<_>>()?),
+            },
+            _ => None,
+        };
+        Ok(Keys { partition, order, args })
     }
 
     /// The results of one window function, by row.

@@ -273,6 +273,69 @@ fn joins_are_as_in_memory<E: Engine>(db: Database<E>) {
     );
 }
 
+fn windows_are_as_in_memory<E: Engine>(db: Database<E>) {
+    same_as_in_memory(
+        db,
+        &[
+            // without an order of their own rows come in that of the last window, and equal ones as they were found
+            "select id, b, row_number() over (partition by a order by d desc), h from t",
+            "select id, rank() over (order by a), dense_rank() over (order by a desc nulls last), g from t",
+            "select id, c, sum(id) over (partition by a % 7 order by b), count(b) over (partition by j), k from t",
+            "select id, max(b) over (), avg(c) filter (where j) over (partition by b order by a, id), e, f from t order by id",
+            "select id, row_number() over (partition by j order by e, id), sum(x) over (order by id) from
+               (select id, j, e, rank() over (partition by g order by id) x, h from t) y order by id",
+            "select id, b, rank() over (order by k) r from t order by r, id limit 2000",
+            "select sum(r) from (select row_number() over (order by e desc) r, t.* from t limit 2100) x where exists
+               (select count(*) over (partition by b) c, u.* from t u where u.id = r limit 1)",
+        ],
+    );
+}
+
+fn kept_rows_are_as_in_memory<E: Engine>(db: Database<E>) {
+    same_as_in_memory(
+        db,
+        &[
+            "with x as materialized (select * from t) select a.id, b.id, b.k from x a join x b on a.id = b.id + 1 order by a.id",
+            "with x as materialized (select id, h, b from t) select (select count(*) from x), count(h), max(b) from x",
+            // a nested loop reads the rows of its inner side again and again
+            "select x.id, count(y.b) from (select * from t where id <= 5) x left join (select * from t offset 0) y on x.id + 2000 < y.id
+               group by x.id order by x.id",
+            "with recursive r as (select id, b, h, 0 n from t union all select id, b, h, n + 1 from r where n < 2 and id % 2 = 0)
+               select n, count(*), sum(id), min(b) from r group by n order by n",
+            "with recursive r as (select id, b, h, 0 n from t union all select id, b, h, n + 1 from r)
+               select id, n, h from r limit 6000",
+            // each reads on where the one before wanted no more
+            "with recursive r as (select id, b, h, 0 n from t union all select id, b, h, n + 1 from r)
+               select (select n || ':' || id || b from r offset x limit 1) from (values (100), (2900), (2950), (5999), (7000), (3)) v(x)",
+            "with recursive r(x) as (select * from generate_series(1, 6000) union select x + 1 from r where x < 6010)
+               select count(*), sum(length(b)) from r join t on t.id = x",
+        ],
+    );
+}
+
+/// Rows that are kept until all are found, because they are written to where they come from.
+fn rows_to_insert_are_as_in_memory<E: Engine>(db: Database<E>) {
+    small(&db);
+    let large = acc();
+    let (s, l) = (&mut small_session(&db), &mut session(&large));
+    ok(l, ROWS);
+    for sql in [
+        "insert into t select id + 5000, a, b, c, d, e, f, g, h, i, j, k from t where id <= 1500",
+        "insert into t select id, a + 1, b, c, d, e, f, g, h, i, j, k from t where id <= 1500 on conflict (id) do update set a = excluded.a",
+        "insert into t select id + 9000, a, b || 'x' from t where id between 5000 and 6400 returning id, length(b)",
+    ] {
+        let before = counter(s, "temporary files");
+        let given = ok(s, sql);
+        assert!(counter(s, "temporary files") > before, "{sql}");
+        let wanted = ok(l, sql);
+        assert!(given.tags == wanted.tags && given.rows == wanted.rows, "{sql}");
+        assert_eq!(counter(s, "bytes in temporary files now"), 0);
+        let rows = "select * from t order by id";
+        assert!(ok(s, rows).rows == ok(l, rows).rows, "{sql}");
+    }
+    assert_eq!(db.query_memory(), 0);
+}
+
 /// Statements that write what a join finds.
 fn joins_that_write_are_as_in_memory<E: Engine>(db: Database<E>) {
     small(&db);
@@ -335,6 +398,8 @@ fn failures_are_clean<E: Engine>(db: Database<E>) {
         "select distinct * from t",
         "select id, count(b), count(distinct c), sum(d) from t group by id",
         "select x.id, y.* from t x full join t y on x.a = y.a",
+        "select t.*, sum(id) over (partition by j), rank() over (order by b) from t",
+        "with x as materialized (select * from t) select count(*) from x a, (select id from x limit 2) b",
     ] {
         fails_cleanly(s, &faults, sql);
     }
@@ -440,6 +505,9 @@ on_each_engine!(
     distinct_rows_are_as_in_memory,
     joins_are_as_in_memory,
     joins_that_write_are_as_in_memory,
+    windows_are_as_in_memory,
+    kept_rows_are_as_in_memory,
+    rows_to_insert_are_as_in_memory,
     many_runs_are_merged_in_passes,
     failures_are_clean,
     limits_of_files_are_kept,

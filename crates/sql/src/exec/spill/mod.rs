@@ -10,12 +10,14 @@
 mod merge;
 mod partition;
 mod rows;
+mod stash;
 
 pub(crate) use merge::{Sortable, Sorter};
 pub(crate) use partition::{Division, Partitions, Rows};
 use rows::{Reader, Writer, put_row};
+pub(crate) use stash::{Stash, Stashed};
 
 /// Bytes that are written or read at once.
 const BUFFER: usize = 32 << 10;
 /// Rows that are written without a look at whether the statement was cancelled.
-const CHECK: usize = 256;
+pub(super) const CHECK: usize = 256;
