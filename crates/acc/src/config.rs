@@ -1,7 +1,9 @@
 //! How a database is opened.
 
 use crate::rules::Rules;
+use scaledb_base::Result;
 use scaledb_durability::Durability;
+use scaledb_engine::{EngineOptions, OptionSpec, OptionType};
 use scaledb_sync::clock::Source;
 use std::time::Duration;
 
@@ -62,5 +64,50 @@ impl Default for Config {
             durability: None,
             rules: Rules::default(),
         }
+    }
+}
+
+/// The names of ACC's own settings.
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "merge_epoch",
+        takes: OptionType::Time,
+        help: "The longest time that an entry stays unmerged, unless its table says otherwise.",
+    },
+    OptionSpec {
+        name: "indexlet_slots",
+        takes: OptionType::Integer,
+        help: "Slots of an ordered table's indexlet.",
+    },
+    OptionSpec {
+        name: "phantomlet_cells",
+        takes: OptionType::Integer,
+        help: "Cells of an index's phantomlet.",
+    },
+    OptionSpec {
+        name: "index_updates",
+        takes: OptionType::Word(&["measured", "collected"]),
+        help: "How tables without a merge batch of their own are kept.",
+    },
+];
+
+impl Config {
+    /// Takes over what is set by name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption), [`Error::BadOption`](scaledb_base::Error::BadOption).
+    pub fn set(&mut self, options: &EngineOptions) -> Result<()> {
+        options.check("acc", OPTIONS)?;
+        self.merge_epoch = options.time("merge_epoch").unwrap_or(self.merge_epoch);
+        let slots = options.integer("indexlet_slots");
+        self.indexlet_slots = slots.map_or(self.indexlet_slots, |slots| slots as usize);
+        let cells = options.integer("phantomlet_cells");
+        self.phantomlet_cells = cells.map_or(self.phantomlet_cells, |cells| cells as usize);
+        match options.word("index_updates") {
+            Some("measured") => self.index_updates = IndexUpdates::Measured,
+            Some("collected") => self.index_updates = IndexUpdates::Collected,
+            _ => {}
+        }
+        Ok(())
     }
 }

@@ -48,7 +48,7 @@ mod weigh;
 mod worker;
 mod write;
 
-pub use config::{Config, IndexUpdates};
+pub use config::{Config, IndexUpdates, OPTIONS};
 pub use rules::{Rule, Rules};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
 pub use worker::AccWorker;

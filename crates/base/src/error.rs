@@ -49,6 +49,24 @@ pub enum Error {
     /// A table definition that makes no sense.
     #[error("bad table definition: {0}")]
     BadDefinition(String),
+    /// An option that the engine does not have.
+    #[error("engine {engine} has no option {name}; it has: {known}")]
+    UnknownOption {
+        /// The engine.
+        engine: &'static str,
+        /// The option's name.
+        name: String,
+        /// Those that it has.
+        known: String,
+    },
+    /// An option with a value that it does not take.
+    #[error("option {name} takes {expected}")]
+    BadOption {
+        /// Its name.
+        name: String,
+        /// What it takes.
+        expected: String,
+    },
     /// A range scan of a hash-only table.
     #[error("table {0} has no ordered index: only point access by its whole key is possible")]
     NotOrdered(TableId),

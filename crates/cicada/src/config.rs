@@ -2,7 +2,9 @@
 
 use crate::rules::Rules;
 use crate::techniques::Techniques;
+use scaledb_base::Result;
 use scaledb_durability::Durability;
+use scaledb_engine::{EngineOptions, OptionSpec, OptionType};
 use scaledb_sync::clock::Source;
 use std::time::Duration;
 
@@ -86,5 +88,71 @@ impl Default for Config {
             techniques: Techniques::default(),
             rules: Rules::default(),
         }
+    }
+}
+
+/// The names of Cicada's own settings.
+pub const OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "clocks",
+        takes: OptionType::Word(&["synchronized", "loose"]),
+        help: "Where timestamps come from.",
+    },
+    OptionSpec {
+        name: "consistency",
+        takes: OptionType::Word(&["external", "causal"]),
+        help: "What the order of timestamps promises about transactions that have nothing in common.",
+    },
+    OptionSpec {
+        name: "inline_bytes",
+        takes: OptionType::Integer,
+        help: "Rows of up to this many bytes are inlined; 0: none.",
+    },
+    OptionSpec {
+        name: "quiescence",
+        takes: OptionType::Time,
+        help: "Workers look this often for what they may reclaim.",
+    },
+    OptionSpec { name: "backoff", takes: OptionType::Time, help: "The longest pause after a conflict." },
+    #[cfg(feature = "ablations")]
+    OptionSpec {
+        name: "without",
+        takes: OptionType::Word(&["wait", "latest", "sort", "precheck"]),
+        help: "A technique to do without.",
+    },
+];
+
+impl Config {
+    /// Takes over what is set by name.
+    ///
+    /// # Errors
+    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption), [`Error::BadOption`](scaledb_base::Error::BadOption).
+    pub fn set(&mut self, options: &EngineOptions) -> Result<()> {
+        options.check("cicada", OPTIONS)?;
+        match options.word("clocks") {
+            Some("synchronized") => self.clocks = Clocks::Synchronized,
+            Some("loose") => self.clocks = Clocks::Loose,
+            _ => {}
+        }
+        match options.word("consistency") {
+            Some("external") => self.consistency = Consistency::External,
+            Some("causal") => self.consistency = Consistency::Causal,
+            _ => {}
+        }
+        let inline = options.integer("inline_bytes");
+        self.inline_words = inline.map_or(self.inline_words, |bytes| (bytes / 8) as usize);
+        self.quiescence = options.time("quiescence").unwrap_or(self.quiescence);
+        self.backoff = options.time("backoff").or(self.backoff);
+        #[cfg(feature = "ablations")]
+        if let Some(technique) = options.word("without") {
+            use crate::techniques::Technique;
+            self.techniques = Techniques::without(match technique {
+                "wait" => Technique::WaitForPending,
+                "latest" => Technique::LatestOnly,
+                "sort" => Technique::SortByContention,
+                _ => Technique::CheckEarly,
+            });
+        }
+        Ok(())
     }
 }

@@ -52,7 +52,7 @@ mod weigh;
 mod worker;
 mod write;
 
-pub use config::{Clocks, Config, Consistency};
+pub use config::{Clocks, Config, Consistency, OPTIONS};
 pub use rules::{Rule, Rules};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
 pub use techniques::{Technique, Techniques};

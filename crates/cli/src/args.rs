@@ -2,8 +2,11 @@
 
 use crate::Result;
 use crate::shell::ShellArgs;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use scaledb_base::limits::MAX_WORKERS;
+use scaledb_engine::EngineOptions;
+use scaledb_engines::EngineKind;
 use scaledb_sync::thread::cores;
 use scaledb_workloads::driver::Options;
 use scaledb_workloads::tpcc::Scale;
@@ -121,7 +124,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<SocketAddr>,
     /// The engine of the database [default: acc]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = engines())]
     pub(crate) engine: Option<EngineKind>,
     /// Keep the database in this directory [default: in memory only]
     #[arg(long, value_name = "DIRECTORY")]
@@ -227,13 +230,10 @@ pub(crate) enum Workload {
     Staleness,
 }
 
-/// The engines.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum EngineKind {
-    /// Asynchronous concurrency control
-    Acc,
-    /// Optimistic multi-version concurrency control
-    Cicada,
+/// The engines by their names, for the help.
+fn engines() -> impl TypedValueParser<Value = EngineKind> {
+    let names = EngineKind::ALL.map(|kind| PossibleValue::new(kind.name()).help(kind.help()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<EngineKind>())
 }
 
 #[derive(Debug, ClapArgs)]
@@ -242,7 +242,7 @@ pub(crate) struct BenchArgs {
     #[arg(value_enum)]
     pub(crate) workload: Workload,
     /// The engine
-    #[arg(long, value_enum, default_value_t = EngineKind::Acc)]
+    #[arg(long, value_parser = engines(), default_value_t = EngineKind::Acc)]
     pub(crate) engine: EngineKind,
     /// tpcc, tpcc-np, tpcc-nd: run prepared statements of SQL instead of calls of the engine; point-select,
     /// point-update: how SQL is run [default: embedded]
@@ -360,22 +360,32 @@ pub(crate) enum Technique {
 }
 
 impl CicadaArgs {
-    pub(crate) fn config(&self) -> scaledb_cicada::Config {
-        let mut config = scaledb_cicada::Config::default();
-        config.inline_words = self.inline_bytes.map_or(config.inline_words, |bytes| bytes / 8);
-        config.quiescence = self.quiescence.map_or(config.quiescence, Duration::from_micros);
-        config.backoff = self.backoff.map(Duration::from_nanos);
-        #[cfg(feature = "ablations")]
-        if let Some(technique) = self.without {
-            use scaledb_cicada::Technique as Of;
-            config.techniques = scaledb_cicada::Techniques::without(match technique {
-                Technique::Wait => Of::WaitForPending,
-                Technique::Latest => Of::LatestOnly,
-                Technique::Sort => Of::SortByContention,
-                Technique::Precheck => Of::CheckEarly,
-            });
+    fn options(&self, options: &mut EngineOptions) {
+        if let Some(bytes) = self.inline_bytes {
+            options.set("inline_bytes", bytes as u64);
         }
-        config
+        if let Some(micros) = self.quiescence {
+            options.set("quiescence", Duration::from_micros(micros));
+        }
+        if let Some(nanos) = self.backoff {
+            options.set("backoff", Duration::from_nanos(nanos));
+        }
+        #[cfg(feature = "ablations")]
+        if let Some(value) = self.without.and_then(|technique| technique.to_possible_value()) {
+            options.set("without", value.get_name());
+        }
+    }
+}
+
+impl BenchArgs {
+    /// What is set for the engine of the benchmark alone.
+    pub(crate) fn engine_options(&self) -> EngineOptions {
+        let mut options = EngineOptions::new();
+        if self.index_updates == Some(IndexUpdates::Collected) {
+            options.set("index_updates", "collected");
+        }
+        self.cicada.options(&mut options);
+        options
     }
 }
 

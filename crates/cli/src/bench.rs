@@ -3,14 +3,13 @@
 pub(crate) mod sql;
 mod staleness;
 
-use crate::args::{BenchArgs, EngineKind, Family, IndexUpdates, Workload, scale};
+use crate::args::{BenchArgs, Family, IndexUpdates, Workload, scale};
 use crate::format::{count, plural, table};
 use crate::output::{say, show};
 use crate::progress::Line;
 use crate::{Result, print};
-use scaledb_acc::{Acc, Config, Durability};
-use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
+use scaledb_engines::{Durability, Open, Settings, WithEngine};
 use scaledb_log::disk::RealDisk;
 use scaledb_sync::Arc;
 use scaledb_workloads::clocks::{self, ClockRate};
@@ -62,20 +61,36 @@ pub(crate) fn run(args: &BenchArgs) -> Result {
     if args.workload.family() == Family::Clock {
         return run_clock(args);
     }
-    if args.workload.family() == Family::Staleness {
-        return match args.engine {
-            EngineKind::Acc => staleness::run(args, &open_acc(args)?),
-            EngineKind::Cicada => staleness::run(args, &open_cicada(args)?),
-        };
+    if args.connect.is_some() {
+        return show(args, &sql::measure_other(args)?);
     }
-    let finished = match args.engine {
-        _ if args.connect.is_some() => sql::measure_other(args)?,
-        EngineKind::Acc if args.sql().is_some() => sql::measure(args, open_acc(args)?)?,
-        EngineKind::Cicada if args.sql().is_some() => sql::measure(args, open_cicada(args)?)?,
-        EngineKind::Acc => measure(args, &open_acc(args)?)?,
-        EngineKind::Cicada => measure(args, &open_cicada(args)?)?,
+    let settings = Settings {
+        reserve: args.reserve << 20,
+        durability: durability(args)?,
+        options: args.engine_options(),
+        ..Settings::default()
     };
-    show(args, &finished)
+    scaledb_engines::open(args.engine, settings, Bench(args))?
+}
+
+/// The benchmark, on whichever engine.
+struct Bench<'a>(&'a BenchArgs);
+
+impl WithEngine for Bench<'_> {
+    type Output = Result;
+
+    fn with<E: Open>(self, engine: E) -> Result {
+        let args = self.0;
+        if !engine.stats().tables.is_empty() {
+            return Err("the directory holds a database already: a benchmark needs an empty one".into());
+        }
+        if args.workload.family() == Family::Staleness {
+            return staleness::run(args, &engine);
+        }
+        let finished =
+            if args.sql().is_some() { sql::measure(args, engine)? } else { measure(args, &engine)? };
+        show(args, &finished)
+    }
 }
 
 /// Runs a workload on an engine.
@@ -128,33 +143,12 @@ fn synchronous(args: &BenchArgs) -> bool {
     args.index_updates == Some(IndexUpdates::Synchronous)
 }
 
-fn open_acc(args: &BenchArgs) -> Result<Acc> {
-    let mut config =
-        Config { reserve: args.reserve << 20, durability: durability(args)?, ..Config::default() };
-    if args.index_updates == Some(IndexUpdates::Collected) {
-        config.index_updates = scaledb_acc::IndexUpdates::Collected;
-    }
-    empty(Acc::open(config)?)
-}
-
 /// How the benchmark's directory is kept, if there is one.
 fn durability(args: &BenchArgs) -> Result<Option<Durability>> {
     let Some(directory) = &args.directory else { return Ok(None) };
     let disk = RealDisk::open(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
     let checkpoint_bytes = args.checkpoint << 20;
     Ok(Some(Durability { checkpoint_bytes, ..Durability::new(Arc::new(disk)) }))
-}
-
-fn empty<E: Engine>(engine: E) -> Result<E> {
-    if engine.stats().tables.is_empty() {
-        return Ok(engine);
-    }
-    Err("the directory holds a database already: a benchmark needs an empty one".into())
-}
-
-fn open_cicada(args: &BenchArgs) -> Result<Cicada> {
-    let (reserve, durability) = (args.reserve << 20, durability(args)?);
-    empty(Cicada::open(scaledb_cicada::Config { reserve, durability, ..args.cicada.config() })?)
 }
 
 /// Fills a database, and tells how long that took.

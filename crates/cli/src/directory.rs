@@ -4,9 +4,8 @@ use crate::Result;
 use crate::args::{BackupArgs, CheckArgs, Detail, DumpArgs, LogArgs, LogCommand};
 use crate::format::{bytes, count, plural};
 use crate::output::{say, show};
-use scaledb_acc::{Acc, Config, Durability, Progress, Recovered};
 use scaledb_base::Error;
-use scaledb_cicada::Cicada;
+use scaledb_engines::{Durability, EngineKind, Progress, Recovered, Settings};
 use scaledb_log::disk::{Disk, RealDisk};
 use scaledb_log::{LogDump, LogError, Op};
 use scaledb_sync::Arc;
@@ -94,7 +93,10 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
         progress: Some(show),
         ..Durability::new(disk)
     };
-    match inspect(&report.engine, durability)? {
+    // by the engine that writes it
+    let kind: EngineKind = report.engine.parse()?;
+    let settings = Settings { durability: Some(durability), ..Settings::default() };
+    match scaledb_engines::inspect(kind, settings) {
         Ok((recovered, inspected)) => {
             if std::io::stdout().is_terminal() {
                 say!("");
@@ -117,19 +119,6 @@ pub(crate) fn check(args: &CheckArgs) -> Result {
             say!("  DAMAGED: {error}");
             Ok(false)
         }
-    }
-}
-
-/// Compares the tables of a directory with their indexes, by the engine that writes it.
-fn inspect(
-    engine: &str,
-    durability: Durability,
-) -> Result<scaledb_base::Result<(Recovered, scaledb_acc::Inspected)>> {
-    let durability = Some(durability);
-    match engine {
-        "acc" => Ok(Acc::inspect(Config { durability, ..Config::default() })),
-        "cicada" => Ok(Cicada::inspect(scaledb_cicada::Config { durability, ..Default::default() })),
-        other => Err(format!("engine {other} is not one of this program: use a version that has it").into()),
     }
 }
 

@@ -1,13 +1,12 @@
 //! `scaledb serve`: a server for PostgreSQL's clients.
 
 use crate::Result;
-use crate::args::{EngineKind as Choice, LogFormat, ServeArgs};
+use crate::args::{LogFormat, ServeArgs};
 use crate::output::say;
-use scaledb_acc::{Acc, Durability, Recovered};
-use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
+use scaledb_engines::{Durability, Open, Recovered, Settings, WithEngine};
 use scaledb_log::disk::{RealDisk, Submission};
-use scaledb_server::{Config, EngineKind, Handle, Server, Sql};
+use scaledb_server::{Config, Handle, Server, Sql};
 use scaledb_sql::{Database, Supervisor};
 use scaledb_sync::Arc;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -29,24 +28,22 @@ pub(crate) fn run(args: &ServeArgs) -> Result {
         .memory
         .map_or_else(scaledb_log::machine::default_budget, |mebibytes| mebibytes.saturating_mul(1 << 20));
     let durability = config.data.as_deref().map(durability).transpose()?;
-    match config.engine {
-        EngineKind::Acc => {
-            let settings =
-                scaledb_acc::Config { memory_budget: memory, durability, ..scaledb_acc::Config::default() };
-            let engine = Acc::open(settings)?;
-            tell(&config, engine.recovered());
-            serve(config, args, Database::open(engine)?)
-        }
-        EngineKind::Cicada => {
-            let settings = scaledb_cicada::Config {
-                memory_budget: memory,
-                durability,
-                ..scaledb_cicada::Config::default()
-            };
-            let engine = Cicada::open(settings)?;
-            tell(&config, engine.recovered());
-            serve(config, args, Database::open(engine)?)
-        }
+    let settings = Settings { memory_budget: Some(memory), durability, ..Settings::default() };
+    scaledb_engines::open(config.engine, settings, Serve { config, args })?
+}
+
+/// The server, on whichever engine.
+struct Serve<'a> {
+    config: Config,
+    args: &'a ServeArgs,
+}
+
+impl WithEngine for Serve<'_> {
+    type Output = Result;
+
+    fn with<E: Open>(self, engine: E) -> Result {
+        tell(&self.config, engine.recovered());
+        serve(self.config, self.args, Database::open(engine)?)
     }
 }
 
@@ -207,11 +204,7 @@ fn config(args: &ServeArgs) -> Result<Config> {
         };
         config.listen = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
     }
-    config.engine = match args.engine {
-        Some(Choice::Acc) => EngineKind::Acc,
-        Some(Choice::Cicada) => EngineKind::Cicada,
-        None => config.engine,
-    };
+    config.engine = args.engine.unwrap_or(config.engine);
     config.data = args.data.clone().or(config.data);
     config.socket = args.socket.clone().or(config.socket);
     config.metrics = args.metrics.or(config.metrics);

@@ -171,8 +171,10 @@ pub mod engine {
     pub use scaledb_acc::{Acc, AccWorker, Config};
     pub use scaledb_cicada::{Cicada, CicadaWorker};
     pub use scaledb_engine::{
-        Engine, IndexDef, IndexInfo, Order, Range, RowId, Savepoint, TableInfo, TableStats, Worker,
+        Engine, EngineOptions, IndexDef, IndexInfo, OptionValue, Order, Range, RowId, Savepoint, TableInfo,
+        TableStats, Worker,
     };
+    pub use scaledb_engines::{EngineKind, Open, Settings};
     pub use scaledb_row::{Column, KeyPart, KeySpec, Projection, RowBuf, RowMut, RowRef, Schema};
 }
 

@@ -1,9 +1,8 @@
 //! How a database is opened.
 
-use scaledb_acc::{Acc, Config, Durability, Progress};
 use scaledb_base::{Error, Result};
-use scaledb_cicada::Cicada;
-use scaledb_engine::Engine;
+use scaledb_engine::OptionValue;
+use scaledb_engines::{Durability, Open, Progress, Settings};
 use scaledb_log::disk::RealDisk;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +30,7 @@ pub enum CommitMode {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    config: Config,
+    settings: Settings,
     mode: CommitMode,
     /// Where SQL puts rows that do not fit its memory.
     temporary: Option<PathBuf>,
@@ -63,15 +62,23 @@ impl Options {
     /// session that writes.
     #[must_use]
     pub fn memory_budget(mut self, bytes: u64) -> Self {
-        self.config.memory_budget = bytes;
+        self.settings.memory_budget = Some(bytes);
         self
     }
 
     /// The longest time that a new key waits to be merged into the range indexes, unless its table says
-    /// otherwise: 10 ms by default. Reads see it at once in any case; snapshots lag by about this time.
+    /// otherwise: 10 ms by default. Reads see it at once in any case; snapshots lag by about this time. For ACC; an
+    /// engine that does not merge refuses it.
     #[must_use]
-    pub fn merge_epoch(mut self, epoch: Duration) -> Self {
-        self.config.merge_epoch = epoch;
+    pub fn merge_epoch(self, epoch: Duration) -> Self {
+        self.engine_option("merge_epoch", epoch)
+    }
+
+    /// A setting that only one engine has: see `docs/engines.md`. An engine that does not have it refuses to open, with
+    /// [`Error::UnknownOption`].
+    #[must_use]
+    pub fn engine_option(mut self, name: &str, value: impl Into<OptionValue>) -> Self {
+        self.settings.options.set(name, value);
         self
     }
 
@@ -79,7 +86,7 @@ impl Options {
     /// both happen only as sessions run transactions.
     #[must_use]
     pub fn background(mut self, background: bool) -> Self {
-        self.config.background = background;
+        self.settings.background = Some(background);
         self
     }
 
@@ -92,7 +99,7 @@ impl Options {
         let path = path.as_ref();
         let disk =
             RealDisk::open(path).map_err(|error| Error::Directory(format!("{}: {error}", path.display())))?;
-        self.config.durability = Some(Durability::new(Arc::new(disk)));
+        self.settings.durability = Some(Durability::new(Arc::new(disk)));
         self.temporary.get_or_insert_with(|| path.join(TEMPORARY));
         Ok(self)
     }
@@ -119,7 +126,7 @@ impl Options {
     /// does nothing.
     #[must_use]
     pub fn durability(mut self, change: impl FnOnce(&mut Durability)) -> Self {
-        if let Some(durability) = &mut self.config.durability {
+        if let Some(durability) = &mut self.settings.durability {
             change(durability);
         }
         self
@@ -147,39 +154,14 @@ impl Options {
 
 /// An engine that is opened with [`Options`]: see
 /// [`Database::with_options`](crate::Database::with_options).
-pub trait FromOptions: Engine + Sized {
-    /// Opens it. What it has no use for is ignored.
+pub trait FromOptions: Open {
+    /// Opens it.
     ///
     /// # Errors
-    /// As [`Database::open`](crate::Database::open).
-    fn from_options(options: Options) -> Result<Self>;
-}
-
-impl FromOptions for Acc {
+    /// As [`Database::open`](crate::Database::open); [`Error::UnknownOption`], [`Error::BadOption`].
     fn from_options(options: Options) -> Result<Self> {
-        Self::open(options.config)
+        Self::open_with(options.settings)
     }
 }
 
-/// It has no merges, hence no use for [`Options::merge_epoch`].
-impl FromOptions for Cicada {
-    fn from_options(options: Options) -> Result<Self> {
-        let Config { memory_budget, reserve, clock, background, durability, .. } = options.config;
-        let default = scaledb_cicada::Config::default();
-        Self::open(scaledb_cicada::Config {
-            memory_budget,
-            reserve,
-            clock,
-            background,
-            durability,
-            ..default
-        })
-    }
-}
-
-impl From<Config> for Options {
-    /// All the settings of the engine.
-    fn from(config: Config) -> Self {
-        Self { config, ..Self::default() }
-    }
-}
+impl<E: Open> FromOptions for E {}

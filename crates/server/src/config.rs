@@ -20,6 +20,7 @@
 //! ```
 
 use crate::rules::{Over, Rule, Verdict};
+use scaledb_engines::EngineKind;
 use scaledb_pgwire::Verifier;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -96,17 +97,6 @@ pub struct Config {
     /// Who may connect, and how: the first rule that fits decides. Without rules, those on this machine may.
     #[serde(rename = "rule")]
     pub rules: Vec<Rule>,
-}
-
-/// The engines that a server can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum EngineKind {
-    /// ACC.
-    #[default]
-    Acc,
-    /// Cicada.
-    Cicada,
 }
 
 /// Statements that are logged, whatever comes of them.

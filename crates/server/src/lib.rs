@@ -27,12 +27,13 @@ mod sql;
 mod stream;
 mod tls;
 
-pub use config::{Config, EngineKind, LogStatement, StartError, TlsFiles};
+pub use config::{Config, LogStatement, StartError, TlsFiles};
 pub use control::{Canceller, Cancels, Timeouts};
 pub use door::{Measure, NewSession, Sessions};
 pub use guard::Limited;
 pub use handle::Handle;
 pub use numbers::{Family, Histogram, Labels, Numbers};
 pub use rules::{Over, Rule, Verdict};
+pub use scaledb_engines::EngineKind;
 pub use server::Server;
 pub use sql::{Sql, SqlSession};

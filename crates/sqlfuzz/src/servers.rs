@@ -2,9 +2,8 @@
 
 use crate::answer::Answer;
 use crate::generate::Statement;
-use scaledb_acc::Acc;
-use scaledb_cicada::Cicada;
 use scaledb_engine::Engine;
+use scaledb_engines::{Acc, Cicada, Open, Settings};
 use scaledb_sql::{Column, CopyInfo, Database, Executed, RowSink, Session, Tag};
 use scaledb_types::{Env, Result, SqlError, Type, Value};
 use std::any::Any;
@@ -41,20 +40,20 @@ pub struct Embedded<E: Engine> {
 
 /// On ACC.
 pub fn acc(how: How) -> Embedded<Acc> {
-    let open = || {
-        let engine = Acc::open(scaledb_acc::Config::default()).expect("an engine in memory opens");
-        Database::open(engine).expect("an empty database opens")
-    };
-    Embedded { name: "ACC", how, open, open_now: None }
+    on("ACC", how)
 }
 
 /// On Cicada.
 pub fn cicada(how: How) -> Embedded<Cicada> {
+    on("Cicada", how)
+}
+
+fn on<E: Open>(name: &'static str, how: How) -> Embedded<E> {
     let open = || {
-        let engine = Cicada::open(scaledb_cicada::Config::default()).expect("an engine in memory opens");
+        let engine = E::open_with(Settings::default()).expect("an engine in memory opens");
         Database::open(engine).expect("an empty database opens")
     };
-    Embedded { name: "Cicada", how, open, open_now: None }
+    Embedded { name, how, open, open_now: None }
 }
 
 /// What a statement has answered.

@@ -43,6 +43,10 @@ const CRATES: &[Crate] = &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
         "scaledb-storage", "scaledb-engine", "scaledb-log", "scaledb-durability",
     ], CHECKERS),
+    row("scaledb-engines", &[
+        "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-acc",
+        "scaledb-cicada",
+    ], &[]),
     row("scaledb-types", &["scaledb-base"], &[]),
     row("scaledb-locks", &["scaledb-sync"], &[]),
     row("scaledb-catalog", &[
@@ -54,7 +58,7 @@ const CRATES: &[Crate] = &[
     ], &["scaledb-acc", "scaledb-cicada", "scaledb-verify"]),
     row("scaledb", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
-        "scaledb-acc", "scaledb-cicada", "scaledb-types", "scaledb-catalog", "scaledb-sql",
+        "scaledb-acc", "scaledb-cicada", "scaledb-engines", "scaledb-types", "scaledb-catalog", "scaledb-sql",
     ], CHECKERS),
     row("scaledb-verify", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
@@ -66,14 +70,14 @@ const CRATES: &[Crate] = &[
     row("scaledb-pgwire", &["scaledb-base"], &["scaledb-sync"]),
     row("scaledb-server", &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-acc", "scaledb-cicada",
-        "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb", "scaledb-pgwire",
+        "scaledb-engines", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb", "scaledb-pgwire",
     ], CHECKERS),
     row("scaledb-sqlbench", &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-types", "scaledb-sql", "scaledb-workloads",
     ], &["scaledb-acc", "scaledb-pgwire", "scaledb-server"]),
     row("scaledb-cli", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
-        "scaledb-acc", "scaledb-cicada", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb",
+        "scaledb-acc", "scaledb-cicada", "scaledb-engines", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb",
         "scaledb-verify", "scaledb-workloads", "scaledb-pgwire", "scaledb-server",
         "scaledb-sqlbench",
     ], CHECKERS),
@@ -81,7 +85,7 @@ const CRATES: &[Crate] = &[
         "scaledb-sync", "scaledb-base", "scaledb-types", "scaledb-log", "scaledb-acc", "scaledb-sql", "scaledb-pgwire",
         "scaledb-server", "scaledb-verify",
     ], &[]),
-    row("scaledb-sqlfuzz", &["scaledb-engine", "scaledb-types", "scaledb-sql", "scaledb-acc", "scaledb-cicada"], &["scaledb-sync"]),
+    row("scaledb-sqlfuzz", &["scaledb-engine", "scaledb-types", "scaledb-sql", "scaledb-engines"], &["scaledb-sync"]),
     row("xtask", &[], &[]),
 ];
 

@@ -11,7 +11,7 @@ use crate::output::{say, show};
 use crate::progress::Line;
 use crate::{Result, output, print};
 use postgres::Postgres;
-use scaledb_acc::{Acc, Config as EngineConfig};
+use scaledb_engines::{Acc, Open, Settings as EngineSettings};
 use scaledb_server::{Config, Server, Sql, StartError};
 use scaledb_sql::Database;
 use scaledb_sqlbench::point::{self, Points, Statement};
@@ -34,7 +34,7 @@ const CROWD: usize = 8;
 const CROWDED: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(args: &DemoArgs) -> Result {
-    let database = Database::open(Acc::open(EngineConfig::default())?)?;
+    let database = Database::open(Acc::open_with(EngineSettings::default())?)?;
     let server = start(&database)?;
     let passed = show_all(args, &server);
     if passed.is_ok() && !args.exit && !output::is_unread() && std::io::stdin().is_terminal() {

@@ -2,7 +2,7 @@
 
 use super::connection::{Canceller, Column, Connection, CopyData, Failure, Receiver, Report, Transaction};
 use crate::Result;
-use scaledb_acc::{Acc, Durability};
+use scaledb_engines::{Acc, Durability, Open, Settings};
 use scaledb_log::disk::{RealDisk, Submission};
 use scaledb_sql::{CopyInfo, Database, RowSink, Session, Severity, Status, Step, Tag};
 use scaledb_sync::Arc;
@@ -24,16 +24,16 @@ pub(crate) struct Local {
 impl Local {
     /// Opens the database of a directory, or a new one in memory.
     pub(crate) fn open(directory: Option<&Path>, mebibytes: Option<u64>) -> Result<Self> {
-        let mut engine = scaledb_acc::Config::default();
+        let mut engine = Settings::default();
         if let Some(mebibytes) = mebibytes {
-            engine.memory_budget = mebibytes.saturating_mul(1 << 20);
+            engine.memory_budget = Some(mebibytes.saturating_mul(1 << 20));
         }
         if let Some(directory) = directory {
             let disk =
                 RealDisk::open(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
             engine.durability = Some(Durability::new(Arc::new(disk)));
         }
-        let database = Database::open(Acc::open(engine)?)?;
+        let database = Database::open(Acc::open_with(engine)?)?;
         // rows that do not fit the memory of a statement lie where the server would put them
         if let Some(directory) = directory.map(|directory| directory.join("temporary")) {
             let wrong = |error| format!("{}: {error}", directory.display());
