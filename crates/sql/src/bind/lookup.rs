@@ -7,6 +7,7 @@
 use super::{Binder, Output};
 use crate::plan::access::{Planner, Tree, Wish};
 use crate::plan::depends::Depends;
+use crate::plan::estimate::rows_read;
 use crate::plan::expr::{Compare, Expr, Lookup};
 use crate::plan::{Aggregate, Node, Slot};
 use std::collections::HashSet;
@@ -71,8 +72,8 @@ impl Binder<'_> {
             };
             rest.iter().for_each(|condition| condition.slots(&mut add));
             output.iter().for_each(|output| output.expr.slots(&mut add));
-            let rest = Expr::all(rest);
-            return Some(Lookup { node, inner_keys, outer_keys, slots, rest, aggregates: None, number });
+            let (rest, reads) = (Expr::all(rest), rows_read(&node) as u64);
+            return Some(Lookup { node, inner_keys, outer_keys, slots, rest, aggregates: None, number, reads });
         };
         let mut tied = !rest.is_empty();
         let mut check = |expr: &Expr| tied |= reads(expr).1;
@@ -97,8 +98,8 @@ impl Binder<'_> {
             keys.push((std::mem::replace(key, Expr::Slot(slot)), slot));
         }
         let node = Node::Aggregate { input: Box::new(node), keys, aggregates: aggregates.clone() };
-        let aggregates = lone.then_some(aggregates);
-        Some(Lookup { node, inner_keys, outer_keys, slots, rest: having, aggregates, number })
+        let (aggregates, reads) = (lone.then_some(aggregates), rows_read(&node) as u64);
+        Some(Lookup { node, inner_keys, outer_keys, slots, rest: having, aggregates, number, reads })
     }
 }
 

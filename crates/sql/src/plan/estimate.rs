@@ -171,6 +171,23 @@ fn indexes(table: &Table, slots: &[Slot], conditions: &[Expr], needs: &dyn Fn(&E
     all.map(one).filter(|index| index.columns.first().is_some_and(|column| !column.is_empty())).collect()
 }
 
+/// Rows that a plan reads of tables at the least, if all of its rows are asked for.
+pub(crate) fn rows_read(node: &Node) -> f64 {
+    match node {
+        Node::Scan(scan) => scan.rows,
+        Node::Loop(join) => rows_read(&join.outer),
+        Node::Hash(join) => rows_read(&join.outer) + rows_read(&join.inner),
+        Node::Filter { input, .. }
+        | Node::Project { input, .. }
+        | Node::Aggregate { input, .. }
+        | Node::Sort { input, .. }
+        | Node::Distinct { input, .. }
+        | Node::Keep { input, .. }
+        | Node::Window { input, .. } => rows_read(input),
+        _ => 0.0,
+    }
+}
+
 /// The rows of an operator.
 fn node_rows(node: &Node) -> f64 {
     match node {

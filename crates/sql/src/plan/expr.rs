@@ -120,6 +120,8 @@ pub(crate) struct Lookup {
     pub(crate) aggregates: Option<Vec<super::Aggregate>>,
     /// Where the rows are kept.
     pub(crate) number: usize,
+    /// Rows that `node` reads, by what is known of the tables.
+    pub(crate) reads: u64,
 }
 
 impl Subquery {

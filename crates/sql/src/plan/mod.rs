@@ -8,7 +8,7 @@
 pub(crate) mod access;
 pub(crate) mod cache;
 pub(crate) mod depends;
-mod estimate;
+pub(crate) mod estimate;
 pub(crate) mod expr;
 mod factor;
 pub(crate) mod order;

@@ -334,6 +334,20 @@ fn what_is_analyzed_is_done_and_timed<E: Engine>(db: Database<E>) {
     assert_eq!(parsed[0]["Conflicts"], 0);
 }
 
+fn all_rows_of_a_subquery_are_not_read_where_that_takes_more_than_it_may<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table big (k int primary key, v int)");
+    ok(s, "insert into big select g, g from generate_series(1, 30000) g");
+    ok(s, "analyze big");
+    let asked = "select count(*) from generate_series(1, 1500) g where exists (select 1 from big where k = g and v <> 0)";
+    let plan = done(s, asked);
+    assert!(plan.contains("Index Scan using big_pkey on big (actual rows=1 loops=1500)"), "{plan}");
+    assert!(!plan.contains("kept by their keys"), "{plan}");
+    let all = "select count(*) from generate_series(1, 20000) g where exists (select 1 from big where k = g and v <> 0)";
+    let plan = done(s, all);
+    assert!(plan.contains("->  Seq Scan on big (actual rows=30000 loops=1)"), "{plan}");
+}
+
 fn sorts_and_hash_tables_say_what_memory_they_held<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
     ok(s, "create table t (id int primary key, n int)");
@@ -455,6 +469,7 @@ on_each_engine!(
     json_and_yaml_have_the_fields_of_postgresql,
     operators_say_what_they_have_done,
     what_is_analyzed_is_done_and_timed,
+    all_rows_of_a_subquery_are_not_read_where_that_takes_more_than_it_may,
     sorts_and_hash_tables_say_what_memory_they_held,
     what_is_executed_declared_or_created_has_the_plan_of_its_query,
     options_are_those_of_postgresql,
