@@ -6,12 +6,13 @@ use crate::gate::Gate;
 use crate::library::Pins;
 use crate::memory::Budget;
 use crate::plan::cache::Plans;
+use crate::plan::statistics::{TableStatistics, differs};
 use crate::plan::{Plan, Table};
 use crate::presets::Presets;
 use crate::reclamation::{self, Reclamation};
 use crate::sequence::{Sequences, store_error};
 use crate::session::Session;
-use crate::statistics::{Source, Statistics, TableStatistics};
+use crate::statistics::{Source, Statistics};
 use crate::supervisor::Supervisor;
 use crate::temporary::Temporary;
 use crate::trace::Trace;
@@ -310,7 +311,7 @@ impl<E: Engine> Shared<E> {
         plan.compared.store(now, Ordering::Relaxed);
         plan.estimates.iter().any(|(table, planned)| {
             let now = self.statistics_of(table);
-            now.is_some_and(|now| crate::statistics::differs(*planned, now.rows))
+            now.is_some_and(|now| differs(*planned, now.rows))
         })
     }
 

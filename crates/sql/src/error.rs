@@ -1,10 +1,7 @@
 //! Errors of the engine as SQL has them.
 
-use crate::plan::Table;
-use scaledb_base::{Conflict, ConflictKind, Error, TableId};
-use scaledb_keys::{Direction, KeyReader, Nulls};
-use scaledb_types::{Env, SqlError, SqlState, Storage, Stored, Value};
-use std::borrow::Cow;
+use scaledb_base::{Conflict, ConflictKind, Error};
+use scaledb_types::{SqlError, SqlState};
 use std::sync::Arc;
 
 /// An error of the engine as SQL has it, without the names of what it is about.
@@ -116,71 +113,6 @@ fn both(conflict: &Conflict, statements: &Statements) -> String {
         (None, None) => "The other transaction's statement is not known: it was being committed.".to_owned(),
     };
     format!("{own}\n{other}")
-}
-
-/// The name of a table or index of the engine, and a key of it, if it is the table's.
-pub(crate) fn describe(table: &Table, id: TableId, key: &[u8], env: &Env) -> Option<(String, String)> {
-    let name = &table.desc.name;
-    let (place, columns) = if table.info.id == id {
-        (format!("table \"{name}\""), &table.primary)
-    } else {
-        let number = table.info.indexes.iter().position(|index| index.id == id)?;
-        let index = &table.desc.indexes[number].name;
-        (format!("table \"{name}\", index \"{index}\""), &table.secondary[number])
-    };
-    let mut reader = KeyReader::new(key);
-    let (mut names, mut values) = (Vec::new(), Vec::new());
-    for column in columns {
-        let Some(value) = read(&mut reader, table, column, env) else { break };
-        names.push(table.desc.columns[column.position].name.as_str());
-        values.push(value);
-    }
-    let shown = if names.is_empty() {
-        String::new()
-    } else {
-        format!("{})=({}", names.join(", "), values.join(", "))
-    };
-    Some((place, shown))
-}
-
-/// The text of a column of a key.
-fn read(
-    reader: &mut KeyReader<'_>,
-    table: &Table,
-    column: &crate::plan::IndexColumn,
-    env: &Env,
-) -> Option<String> {
-    let engine = &table.info.schema.columns()[column.engine];
-    let nulls = if column.nulls_first { Nulls::First } else { Nulls::Last };
-    if engine.nullable && reader.null_marker(nulls).ok()? {
-        return Some("null".to_owned());
-    }
-    let d = if column.descending { Direction::Descending } else { Direction::Ascending };
-    if column.separate {
-        reader.bytes(d).ok()?;
-        return Some("...".to_owned());
-    }
-    let text;
-    let stored = match column.ty.storage() {
-        Storage::Bool => Stored::Bool(reader.bool(d).ok()?),
-        Storage::Int2 => Stored::Int2(reader.i16(d).ok()?),
-        Storage::Int4 => Stored::Int4(reader.i32(d).ok()?),
-        Storage::Int8 => Stored::Int8(reader.i64(d).ok()?),
-        Storage::Float4 => Stored::Float4(reader.f32(d).ok()?),
-        Storage::Float8 => Stored::Float8(reader.f64(d).ok()?),
-        Storage::Date => Stored::Date(reader.i32(d).ok()?),
-        Storage::Time => Stored::Time(reader.i64(d).ok()?),
-        Storage::Timestamp => Stored::Timestamp(reader.i64(d).ok()?),
-        Storage::Uuid => Stored::Uuid(reader.fixed_bytes(16, d).ok()?.try_into().ok()?),
-        Storage::Fixed(len) => Stored::Bytes(Cow::Owned(reader.fixed_bytes(usize::from(len), d).ok()?)),
-        Storage::Text => {
-            text = String::from_utf8(reader.bytes(d).ok()?).ok()?;
-            Stored::Text(&text)
-        }
-        Storage::Bytes => Stored::Bytes(Cow::Owned(reader.bytes(d).ok()?)),
-    };
-    let value = Value::load(column.ty, &stored).ok()?;
-    value.to_text(column.ty, env).map(|text| text.to_string())
 }
 
 /// 40001: what a transaction has used of the catalog is not so any more.

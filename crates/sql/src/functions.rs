@@ -1,6 +1,5 @@
 //! Functions as plans hold them: those of values, of the session, aggregates, and those that return sets.
 
-use crate::plan::expr::Expr;
 use scaledb_types::array::MAX_DIMENSIONS;
 use scaledb_types::func::{Call, Fast, Interrupt, Resolved, Volatility};
 use scaledb_types::{Array, Base, Cast, Dimension, Env, Function, Interval, Result, SqlError, Type, Value};
@@ -446,51 +445,6 @@ pub(crate) fn returns_set(name: &str) -> bool {
     ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "pg_get_keywords"].contains(&name)
 }
 
-/// A call of one.
-#[derive(Clone, Debug)]
-pub(crate) struct SetCall {
-    pub(crate) function: SetFn,
-    args: Vec<Expr>,
-}
-
-impl SetCall {
-    pub(crate) fn new(function: SetFn, args: Vec<Expr>) -> Self {
-        Self { function, args }
-    }
-
-    pub(crate) fn args(&self) -> &[Expr] {
-        &self.args
-    }
-
-    /// Whether the two are the same call.
-    pub(crate) fn same(&self, other: &Self) -> bool {
-        self.function == other.function
-            && self.args.len() == other.args.len()
-            && self.args.iter().zip(&other.args).all(|(a, b)| a.same(b))
-    }
-
-    /// The call with other arguments.
-    ///
-    /// # Errors
-    /// Those of `f`.
-    pub(crate) fn map_args(self, f: &mut dyn FnMut(Expr) -> Result<Expr>) -> Result<Self> {
-        let args = self.args.into_iter().map(f).collect::<Result<_>>()?;
-        Ok(Self { function: self.function, args })
-    }
-
-    /// The name for EXPLAIN.
-    pub(crate) fn name(&self) -> &'static str {
-        match self.function {
-            SetFn::Series(..) => "generate_series",
-            SetFn::Unnest => "unnest",
-            SetFn::Subscripts => "generate_subscripts",
-            SetFn::Expand => "_pg_expandarray",
-            SetFn::Keywords => "pg_get_keywords",
-            SetFn::One => "function",
-        }
-    }
-}
-
 impl SetFn {
     /// Hands the rows of a call to `next` until that breaks.
     ///
@@ -663,7 +617,7 @@ impl Accumulator {
             args,
         )?;
         let keeps = function.aggregate.name().ends_with("_agg");
-        Ok(if keeps { args.iter().map(crate::exec::weight).sum() } else { 0 })
+        Ok(if keeps { args.iter().map(crate::memory::weight).sum() } else { 0 })
     }
 
     /// The result.

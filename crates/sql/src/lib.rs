@@ -27,6 +27,7 @@ mod functions;
 mod gate;
 mod library;
 mod memory;
+mod optimize;
 mod parse;
 mod plan;
 mod presets;

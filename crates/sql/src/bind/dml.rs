@@ -3,7 +3,7 @@
 use super::names::{fold, split};
 use super::scope::{Scope, ScopeColumn, ScopeTable};
 use super::{Binder, Bound, Output, Typed, unsupported};
-use crate::plan::access::{Leaf, Planner, Tree, Wish};
+use crate::optimize::access::{Leaf, Planner, Tree, Wish};
 use crate::plan::expr::Expr;
 use crate::plan::{
     Checks, ConflictUpdate, Delete, ForeignKey, IndexRef, Insert, Kind, Modify, Node, OnConflict, Slot,

@@ -2,8 +2,8 @@
 
 use super::names::{data_type, fold, split};
 use super::{Binder, Typed, unsupported};
-use crate::exec::weight;
 use crate::functions::ScalarFn;
+use crate::memory::weight;
 use crate::parse::SYMMETRIC;
 use crate::plan::expr::{Ask, Compare, Expr, Test};
 use scaledb_types::cast::{Context, find_cast, no_cast};

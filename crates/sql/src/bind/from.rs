@@ -4,7 +4,7 @@ use super::names::{fold, is_temporary, split};
 use super::scope::{Merged, ScopeColumn, ScopeTable, Shown};
 use super::with::Stage;
 use super::{Binder, CteDef, Typed, unsupported};
-use crate::plan::access::{Leaf, Tree};
+use crate::optimize::access::{Leaf, Tree};
 use crate::plan::expr::Expr;
 use crate::plan::{Label, Node, Slot};
 use scaledb_catalog::Relation;

@@ -3,7 +3,8 @@
 use super::expr::{is_named, last_name};
 use super::query::sort_key;
 use super::{Binder, Typed, unsupported};
-use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetCall, SetFn};
+use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetFn};
+use crate::plan::SetCall;
 use crate::plan::expr::{Ask, Expr};
 use crate::plan::{Aggregate, SetItem, SortKey, Window, WindowFn};
 use scaledb_types::cast::Context;

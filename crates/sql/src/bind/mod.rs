@@ -7,27 +7,26 @@ pub(crate) mod from;
 pub(crate) mod function;
 mod labels;
 pub(crate) mod lock;
-mod lookup;
 pub(crate) mod names;
 pub(crate) mod query;
 pub(crate) mod scope;
 mod subquery;
 mod with;
 
+use crate::optimize::Statement;
+use crate::optimize::prepare::prepare;
+use crate::parse::{MAX_DEPTH, too_deep};
 use crate::plan::expr::Expr;
+use crate::plan::statistics::TableStatistics;
 use crate::plan::{ForeignKey, Kind, Node, Plan, Slot, Table};
-use crate::statistics::TableStatistics;
 use scaledb_base::TableId;
 use scaledb_catalog::Catalog;
 use scaledb_sync::atomic::AtomicU64;
-use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
+use scaledb_types::{Env, Result, SqlError, Type, Value};
 use scope::Scope;
 use sqlparser::tokenizer::Span;
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// The deepest nesting of an expression or query.
-pub(crate) const MAX_DEPTH: usize = 1_000;
 
 /// The foreign keys of a table, and those that refer to it.
 pub(crate) type Keys = (Vec<Arc<ForeignKey>>, Vec<Arc<ForeignKey>>);
@@ -254,15 +253,6 @@ impl<'b> Binder<'b> {
         result
     }
 
-    /// What is known of the rows of a table, for a plan that depends on it.
-    pub(crate) fn statistics(&mut self, table: &Arc<Table>) -> Option<Arc<TableStatistics>> {
-        let found = self.lookup.statistics(table)?;
-        if !self.estimates.iter().any(|(known, _)| known.info.id == table.info.id) {
-            self.estimates.push((table.clone(), found.rows));
-        }
-        Some(found)
-    }
-
     /// Notes that the plan reads these slots.
     pub(crate) fn mark(&mut self, expr: &Expr) {
         let used = &mut self.used;
@@ -285,7 +275,7 @@ impl<'b> Binder<'b> {
             let used = &mut self.used;
             output.iter().chain(&scan.filter).for_each(|expr| expr.slots(&mut |slot| used[slot] = true));
         }
-        crate::plan::prepare::prepare(&mut root, &mut self.used, output.iter().any(Expr::needs_worker));
+        prepare(&mut root, &mut self.used, output.iter().any(Expr::needs_worker));
         let params = self.params.into_iter().map(|ty| ty.unwrap_or(Type::TEXT)).collect();
         let plan = Plan {
             root,
@@ -309,11 +299,30 @@ impl<'b> Binder<'b> {
     }
 }
 
-/// 54001.
-#[cold]
-pub(crate) fn too_deep() -> SqlError {
-    SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement nests too deeply")
-        .hint(format!("Expressions and queries may nest {MAX_DEPTH} levels deep."))
+impl Statement for Binder<'_> {
+    fn is_in_another(&self) -> bool {
+        self.scopes.len() > 1
+    }
+
+    fn slot(&mut self) -> Slot {
+        self.slot()
+    }
+
+    fn keep(&mut self) -> usize {
+        self.keep()
+    }
+
+    fn note_read(&mut self, slot: Slot) {
+        self.used[slot] = true;
+    }
+
+    fn statistics(&mut self, table: &Arc<Table>) -> Option<Arc<TableStatistics>> {
+        let found = self.lookup.statistics(table)?;
+        if !self.estimates.iter().any(|(known, _)| known.info.id == table.info.id) {
+            self.estimates.push((table.clone(), found.rows));
+        }
+        Some(found)
+    }
 }
 
 /// 0A000, with what can be done about it.

@@ -2,11 +2,12 @@
 
 use super::labels::name_of;
 use super::lock::{self, Locking, Shape};
-use super::lookup::Apart;
 use super::names::fold;
 use super::scope::{Grouping, Scope, ScopeColumn, Shown};
 use super::{Binder, Bound, Output, Typed, unsupported};
-use crate::plan::access::{Planner, Wish};
+use crate::optimize::access::{Planner, Wish};
+use crate::optimize::decorrelate::Apart;
+use crate::optimize::extreme::extreme_of;
 use crate::plan::expr::Expr;
 use crate::plan::{Aggregate, Node, SetItem, SetKind, Slot, SortKey, Window};
 use scaledb_types::cast::Context;
@@ -563,7 +564,8 @@ impl Binder<'_> {
         } else {
             node = self.lock_node(locking, node);
         }
-        let lookup = apart.and_then(|apart| self.lookup(apart, &output));
+        let exprs: Vec<&Expr> = output.iter().map(|output| &output.expr).collect();
+        let lookup = apart.and_then(|apart| apart.lookup(self, &exprs));
         self.limited(Bound { lookup, ..Bound::new(node, output) }, tail)
     }
 
@@ -864,23 +866,6 @@ fn check_distinct_on(on: &[Expr], order: &[(SortKey, Option<usize>)]) -> Result<
         SqlState::INVALID_COLUMN_REFERENCE,
         "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
     ))
-}
-
-/// `min(x)` or `max(x)` alone: the first row in the order of `x` answers it. The order, and that `x` is there.
-fn extreme_of(groups: &[Expr], aggregates: &[Aggregate]) -> Option<(SortKey, Expr)> {
-    let ([], [aggregate]) = (groups, aggregates) else { return None };
-    let descending = match aggregate.function.name() {
-        "min" => false,
-        "max" => true,
-        _ => return None,
-    };
-    let [Expr::Slot(slot)] = aggregate.args[..] else { return None };
-    if aggregate.filter.is_some() {
-        return None;
-    }
-    let key = SortKey { expr: Expr::Slot(slot), descending, nulls_first: descending };
-    let there = Expr::Test(crate::plan::expr::Test::NotNull, Box::new(Expr::Slot(slot)));
-    Some((key, there))
 }
 
 /// The word for an operation on two queries.

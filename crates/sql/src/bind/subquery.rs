@@ -143,12 +143,12 @@ impl Binder<'_> {
         // its slots are known to be used by now, as nothing outside of it reads them
         let mut node = node;
         let reads = output.iter().any(Expr::needs_worker);
-        crate::plan::prepare::prepare(&mut node, &mut self.used, reads);
+        crate::optimize::prepare::prepare(&mut node, &mut self.used, reads);
         // an array has its rows in the order that the query asks for
         let lookup = lookup.filter(|_| keep.is_none() && !matches!(ask, Ask::Array(_)));
         let lookup = lookup.map(|mut lookup| {
             let reads = lookup.inner_keys.iter().any(Expr::needs_worker);
-            crate::plan::prepare::prepare(&mut lookup.node, &mut self.used, reads);
+            crate::optimize::prepare::prepare(&mut lookup.node, &mut self.used, reads);
             Arc::new(lookup)
         });
         Expr::Subquery(Arc::new(Subquery { node: Arc::new(node), output, ask, keep, depends, lookup }))

@@ -3,8 +3,9 @@
 use super::histogram::{Latency, Times};
 use super::hot::{Hot, HotKey};
 use super::own::{Own, RelationSlot, Runs, StatementSlot, Used};
-use super::{StatementKind, text};
+use super::text;
 use crate::plan::cache::Compiled;
+use crate::plan::kind::StatementKind;
 use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;

@@ -1,9 +1,9 @@
 //! What one session counts.
 
-use super::StatementKind;
 use super::collected::Collected;
 use super::histogram::{Histogram, add};
 use crate::plan::cache::Compiled;
+use crate::plan::kind::StatementKind;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_types::SqlState;
 use std::sync::Arc;

@@ -26,7 +26,7 @@ pub(crate) mod subquery;
 pub(crate) mod tail;
 pub(crate) mod window;
 
-use crate::memory::Memory;
+use crate::memory::{Memory, row_weight, weight};
 use crate::plan::{Node, Slot};
 use crate::session::context::Context;
 use scaledb_engine::{RowId, Worker};
@@ -134,24 +134,6 @@ pub(crate) struct Exec<'a, W> {
     too_long: bool,
     /// What its operators have done, if that is asked for.
     pub(crate) measures: Option<Box<measure::Measures>>,
-}
-
-/// Bytes that a kept value takes.
-pub(crate) fn weight(value: &Value) -> usize {
-    size_of::<Value>()
-        + match value {
-            Value::Text(text) if text.len() > 23 => text.len() + 16,
-            Value::Bytea(bytes) => bytes.len() + 16,
-            Value::Array(array) => array.values().iter().map(weight).sum::<usize>() + 64,
-            Value::Jsonb(_) => 256,
-            Value::Numeric(_) => 16,
-            _ => 0,
-        }
-}
-
-/// Bytes that a kept row takes.
-pub(crate) fn row_weight(row: &[Value]) -> usize {
-    row.iter().map(weight).sum::<usize>() + 32
 }
 
 impl<'a, W: Worker> Exec<'a, W> {

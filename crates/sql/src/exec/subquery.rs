@@ -56,7 +56,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// The rows of a set-returning function.
     pub(super) fn set_call(
         &mut self,
-        call: &crate::functions::SetCall,
+        call: &crate::plan::SetCall,
         next: &mut dyn FnMut(&mut Self, Vec<Value>) -> Result<Flow>,
     ) -> Result<Flow> {
         let mut args = Vec::with_capacity(call.args().len());

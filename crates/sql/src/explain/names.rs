@@ -3,10 +3,9 @@
 //! A slot is a column of something that is read, or holds what an operator has computed: then it is called by what that
 //! was computed from.
 
-use crate::functions::SetCall;
 use crate::plan::expr::{Expr, Subquery};
 use crate::plan::place::Place;
-use crate::plan::{Aggregate, Cte, Label, Modify, Node, Scan, Slot, Table, Window};
+use crate::plan::{Aggregate, Cte, Label, Modify, Node, Scan, SetCall, Slot, Table, Window};
 use std::collections::HashMap;
 use std::sync::Arc;
 

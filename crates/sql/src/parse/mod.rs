@@ -34,6 +34,9 @@ pub(crate) fn with_stack<R>(text: &str, f: impl FnOnce() -> R) -> R {
     stacker::maybe_grow(size / 2, size, f)
 }
 
+/// The deepest nesting of an expression or query.
+pub(crate) const MAX_DEPTH: usize = 1_000;
+
 /// Parses one statement.
 ///
 /// # Errors
@@ -44,7 +47,7 @@ pub(crate) fn statement(text: &str) -> Result<Statement> {
         return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
     }
     if nesting::is_deeper_than(MAX_NESTING, text) {
-        return Err(crate::bind::too_deep());
+        return Err(too_deep());
     }
     let dialect = dialect::Bounded::new(text);
     let statement = parser(&dialect, text).and_then(|mut parser| {
@@ -123,7 +126,7 @@ fn place_at(text: &str, at: usize) -> Option<(usize, usize)> {
 
 fn error_of(error: ParserError, text: &str) -> SqlError {
     let message = match error {
-        ParserError::RecursionLimitExceeded => return crate::bind::too_deep(),
+        ParserError::RecursionLimitExceeded => return too_deep(),
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
     };
     // the message ends with "at Line: 1, Column: 8"
@@ -139,4 +142,11 @@ fn error_of(error: ParserError, text: &str) -> SqlError {
         None if message.contains("found: EOF") => utility::syntax_at(text, None),
         None => SqlError::new(SqlState::SYNTAX_ERROR, "syntax error").detail(format!("{message}.")),
     }
+}
+
+/// 54001.
+#[cold]
+pub(crate) fn too_deep() -> SqlError {
+    SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, "the statement nests too deeply")
+        .hint(format!("Expressions and queries may nest {MAX_DEPTH} levels deep."))
 }

@@ -1,9 +1,9 @@
 //! Compiled statements, by their text.
 
 use super::Plan;
+use super::kind::StatementKind;
 use super::point::PointKey;
 use crate::api::Column;
-use crate::counts::StatementKind;
 use crate::parse::utility::Utility;
 use crate::trace::Number;
 use hashbrown::HashTable;

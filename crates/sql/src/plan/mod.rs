@@ -5,16 +5,15 @@
 //! call the next one, so no row is ever copied from one operator to another, except where it must
 //! outlive its scan (sorts, hash tables, batches).
 
-pub(crate) mod access;
 pub(crate) mod cache;
 pub(crate) mod depends;
-pub(crate) mod estimate;
 pub(crate) mod expr;
-mod factor;
-pub(crate) mod order;
+pub(crate) mod factor;
+pub(crate) mod kind;
 pub(crate) mod place;
 pub(crate) mod point;
-pub(crate) mod prepare;
+mod set_call;
+pub(crate) mod statistics;
 
 use expr::Expr;
 use place::{Loads, Places};
@@ -26,6 +25,8 @@ use scaledb_row::Projection;
 use scaledb_sync::atomic::AtomicU64;
 use scaledb_types::Type;
 use std::sync::Arc;
+
+pub(crate) use set_call::SetCall;
 
 /// A place in the frame.
 pub(crate) type Slot = usize;
@@ -314,7 +315,7 @@ pub(crate) enum Node {
     },
     /// A set-returning function: its elements, and their number if asked for.
     Function {
-        call: crate::functions::SetCall,
+        call: SetCall,
         slots: Vec<Slot>,
         ordinality: Option<Slot>,
         label: Label,
@@ -419,7 +420,7 @@ impl Node {
 /// A call of a set-returning function in a select list.
 #[derive(Clone, Debug)]
 pub(crate) struct SetItem {
-    pub(crate) call: crate::functions::SetCall,
+    pub(crate) call: SetCall,
     /// The slots of its columns, and their types.
     pub(crate) slots: Vec<Slot>,
     pub(crate) types: Vec<Type>,

@@ -4,8 +4,7 @@
 use super::Session;
 use super::run::Target;
 use crate::api::{Column, CopyInfo, Description, Executed, RowSink, Status, Step, Tag};
-use crate::exec::weight;
-use crate::memory::Reservation;
+use crate::memory::{Reservation, weight};
 use crate::plan::cache::{Action, Held};
 use crate::plan::expr::type_of;
 use scaledb_engine::Engine;

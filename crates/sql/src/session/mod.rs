@@ -17,6 +17,7 @@
 
 mod ahead;
 pub(crate) mod cancel;
+mod conflict;
 pub(crate) mod context;
 mod copy;
 mod copy_text;

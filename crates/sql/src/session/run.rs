@@ -343,7 +343,7 @@ fn emit<W: Worker>(
                 for expr in &plan.output {
                     row.push(exec.eval(expr)?);
                 }
-                let bytes = crate::exec::row_weight(&row);
+                let bytes = crate::memory::row_weight(&row);
                 exec.memory.take(bytes)?;
                 weight += bytes;
                 kept.rows.push(row.into());

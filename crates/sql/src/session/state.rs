@@ -13,9 +13,9 @@ use crate::exec::{codec, tail};
 use crate::functions::SessionFn;
 use crate::memory::Reservation;
 use crate::plan::place::{Added, Place, Places};
+use crate::plan::statistics::TableStatistics;
 use crate::plan::{ForeignKey, IndexColumn, IndexRef, Table};
 use crate::reclamation::Reclamation;
-use crate::statistics::TableStatistics;
 use crate::trace::Number;
 use scaledb_base::ConflictKind;
 use scaledb_catalog::{Catalog, KeyColumn, Relation, TableDesc};
@@ -548,7 +548,7 @@ impl<E: Engine> State<E> {
         });
         let place = table
             .as_ref()
-            .and_then(|table| crate::error::describe(table, conflict.table, &conflict.key, &env));
+            .and_then(|table| super::conflict::describe(table, conflict.table, &conflict.key, &env));
         if let Some(table) = &table {
             let key = place.as_ref().map_or("", |(_, key)| key.as_str());
             self.shared.collected.conflict(index.unwrap_or(table.desc.oid), key);

@@ -4,9 +4,8 @@
 //! of the earlier run goes first.
 
 use super::{BUFFER, CHECK, Reader, Writer};
-use crate::exec::row_weight;
 use crate::exec::sort::order;
-use crate::memory::Memory;
+use crate::memory::{Memory, row_weight};
 use crate::plan::SortKey;
 use crate::session::context::Context;
 use crate::temporary::TemporaryFile;

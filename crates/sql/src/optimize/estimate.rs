@@ -1,10 +1,10 @@
 //! How many rows parts of a plan yield, from what statistics say of tables.
 
 use super::access::{Planner, Tree};
-use super::expr::Expr;
 use super::order::{Condition, Giving, Index, Mask, NEVER, Part, share};
-use super::{IndexRef, Node, Slot, Table};
-use crate::statistics::{ColumnStatistics, FEW, TableStatistics};
+use crate::plan::expr::{Compare, Expr};
+use crate::plan::statistics::{ColumnStatistics, FEW, TableStatistics};
+use crate::plan::{IndexRef, Node, Slot, Table};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -39,13 +39,13 @@ impl Facts {
     }
 }
 
-impl Planner<'_, '_> {
+impl Planner<'_> {
     /// Looks up what is known of the tables of a tree.
     pub(super) fn learn(&mut self, tree: &Tree) {
         match tree {
             Tree::Leaf(leaf) => {
                 let Some(table) = leaf.scanned() else { return };
-                if let Some(found) = self.binder.statistics(table) {
+                if let Some(found) = self.statement.statistics(table) {
                     let scan = leaf.number();
                     let columns = leaf.slots.iter().enumerate().map(|(at, &slot)| (slot, (scan, at)));
                     self.facts.columns.extend(columns);
@@ -119,7 +119,7 @@ impl Planner<'_, '_> {
                 needs: needs(condition),
                 share: self.facts.share(condition),
                 sides: match condition {
-                    Expr::Compare(super::expr::Compare::Eq, pair) => Some((needs(&pair.0), needs(&pair.1))),
+                    Expr::Compare(Compare::Eq, pair) => Some((needs(&pair.0), needs(&pair.1))),
                     _ => None,
                 },
             })
@@ -172,7 +172,7 @@ fn indexes(table: &Table, slots: &[Slot], conditions: &[Expr], needs: &dyn Fn(&E
 }
 
 /// Rows that a plan reads of tables at the least, if all of its rows are asked for.
-pub(crate) fn rows_read(node: &Node) -> f64 {
+pub(super) fn rows_read(node: &Node) -> f64 {
     match node {
         Node::Scan(scan) => scan.rows,
         Node::Loop(join) => rows_read(&join.outer),

@@ -1,8 +1,8 @@
 //! The last look at a plan: columns that nobody reads are not loaded and not computed, and scans learn whether what is
 //! done with their rows reads, too.
 
-use super::expr::Expr;
-use super::{Aggregate, Modify, Node, SortKey};
+use crate::plan::expr::Expr;
+use crate::plan::{Aggregate, Modify, Node, SortKey};
 use std::sync::Arc;
 
 /// Prepares a tree of operators for running. `reads` if what comes behind it reads.

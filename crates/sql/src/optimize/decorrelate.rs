@@ -4,10 +4,10 @@
 //! `SELECT k, sum(b) FROM t GROUP BY k`, run once and kept by `k`. Which of the two is cheaper depends on how many
 //! rows there are outside and inside; the run decides (see `exec::lookup`), so both plans are made here.
 
-use super::{Binder, Output};
-use crate::plan::access::{Planner, Tree, Wish};
+use super::Statement;
+use super::access::{Planner, Tree, Wish};
+use super::estimate::rows_read;
 use crate::plan::depends::Depends;
-use crate::plan::estimate::rows_read;
 use crate::plan::expr::{Compare, Expr, Lookup};
 use crate::plan::{Aggregate, Node, Slot};
 use std::collections::HashSet;
@@ -16,19 +16,19 @@ use std::collections::HashSet;
 type Groups = (Vec<(Expr, Slot)>, Vec<Aggregate>);
 
 /// A SELECT, as far as it can be planned again.
-pub(super) struct Apart {
-    pub(super) tree: Tree,
-    pub(super) conditions: Vec<Expr>,
+pub(crate) struct Apart {
+    pub(crate) tree: Tree,
+    pub(crate) conditions: Vec<Expr>,
     /// The keys of its groups and its aggregates, if it has any.
-    pub(super) groups: Option<Groups>,
-    pub(super) having: Option<Expr>,
+    pub(crate) groups: Option<Groups>,
+    pub(crate) having: Option<Expr>,
 }
 
-impl Binder<'_> {
+impl Apart {
     /// The plan of a SELECT without the equalities with its surroundings; `None` if these are not all that it
     /// needs of them before its rows are there.
-    pub(super) fn lookup(&mut self, select: Apart, output: &[Output]) -> Option<Lookup> {
-        let Apart { tree, conditions, groups, having } = select;
+    pub(crate) fn lookup(self, statement: &mut dyn Statement, output: &[&Expr]) -> Option<Lookup> {
+        let Self { tree, conditions, groups, having } = self;
         let mut own = Vec::new();
         tree.slots(&mut own);
         let own: HashSet<Slot> = own.into_iter().collect();
@@ -60,10 +60,10 @@ impl Binder<'_> {
         if inner_keys.is_empty() || tree.reads_others(&own) {
             return None;
         }
-        let number = self.keep();
-        let plan = |binder: &mut Self| Planner::new(binder, Wish::default()).plan(tree, alone);
+        let number = statement.keep();
+        let plan = |statement: &mut dyn Statement| Planner::new(statement, Wish::default()).plan(tree, alone);
         let Some((mut keys, aggregates)) = groups else {
-            let node = alone_in_a_run(plan(self), &inner_keys)?;
+            let node = alone_in_a_run(plan(statement), &inner_keys)?;
             let mut slots = Vec::new();
             let mut add = |slot: Slot| {
                 if own.contains(&slot) && !slots.contains(&slot) {
@@ -71,9 +71,18 @@ impl Binder<'_> {
                 }
             };
             rest.iter().for_each(|condition| condition.slots(&mut add));
-            output.iter().for_each(|output| output.expr.slots(&mut add));
+            output.iter().for_each(|expr| expr.slots(&mut add));
             let (rest, reads) = (Expr::all(rest), rows_read(&node) as u64);
-            return Some(Lookup { node, inner_keys, outer_keys, slots, rest, aggregates: None, number, reads });
+            return Some(Lookup {
+                node,
+                inner_keys,
+                outer_keys,
+                slots,
+                rest,
+                aggregates: None,
+                number,
+                reads,
+            });
         };
         let mut tied = !rest.is_empty();
         let mut check = |expr: &Expr| tied |= reads(expr).1;
@@ -86,14 +95,14 @@ impl Binder<'_> {
         if tied {
             return None;
         }
-        let node = alone_in_a_run(plan(self), &inner_keys)?;
+        let node = alone_in_a_run(plan(statement), &inner_keys)?;
         let lone = keys.is_empty();
         let slots = keys.iter().map(|(_, slot)| *slot);
         let slots = slots.chain(aggregates.iter().map(|aggregate| aggregate.slot)).collect();
         for key in &mut inner_keys {
             let slot = match key {
                 Expr::Slot(slot) => *slot,
-                _ => self.slot(),
+                _ => statement.slot(),
             };
             keys.push((std::mem::replace(key, Expr::Slot(slot)), slot));
         }

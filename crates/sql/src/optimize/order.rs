@@ -4,8 +4,8 @@
 //! to it is kept, and each way is continued by each table that is not in it; of many tables, only the cheapest way
 //! is continued. The unit of costs is a row that a scan passes.
 
-use super::expr::{Compare, Expr, Test};
-use crate::statistics::ColumnStatistics;
+use crate::plan::expr::{Compare, Expr, Test};
+use crate::plan::statistics::ColumnStatistics;
 
 /// A set of tables, as bits; what is not one of them and not there either is [`NEVER`].
 pub(crate) type Mask = u64;

@@ -4,15 +4,17 @@
 //! not depend on them: what counts is what an index can give: a row by its whole key, rows by leading columns of a
 //! key, a range.
 
-use super::depends::Depends;
+use super::Statement;
 use super::estimate::Facts;
-use super::expr::{Compare, Expr};
 use super::order::{self, Method, Way};
-use super::place::Loads;
-use super::{
+use crate::functions::ScalarFn;
+use crate::plan::depends::Depends;
+use crate::plan::expr::{Ask, Compare, Expr};
+use crate::plan::factor;
+use crate::plan::place::Loads;
+use crate::plan::{
     Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Locked, Loop, Node, Scan, Slot, SortKey, Table,
 };
-use crate::bind::Binder;
 use scaledb_engine::Order;
 use scaledb_row::Projection;
 use scaledb_types::{Base, Type, Value};
@@ -215,8 +217,8 @@ struct Candidate {
 }
 
 /// Plans joins within one statement.
-pub(crate) struct Planner<'p, 'b> {
-    pub(crate) binder: &'p mut Binder<'b>,
+pub(crate) struct Planner<'p> {
+    pub(super) statement: &'p mut dyn Statement,
     pub(crate) wish: Wish<'p>,
     /// Whether the rows come in the order wished for.
     pub(crate) ordered: bool,
@@ -227,9 +229,9 @@ pub(crate) struct Planner<'p, 'b> {
     rows: f64,
 }
 
-impl<'p, 'b> Planner<'p, 'b> {
-    pub(crate) fn new(binder: &'p mut Binder<'b>, wish: Wish<'p>) -> Self {
-        Self { binder, wish, ordered: false, own: HashSet::new(), facts: Facts::default(), rows: 1.0 }
+impl<'p> Planner<'p> {
+    pub(crate) fn new(statement: &'p mut dyn Statement, wish: Wish<'p>) -> Self {
+        Self { statement, wish, ordered: false, own: HashSet::new(), facts: Facts::default(), rows: 1.0 }
     }
 
     /// Plans a tree under conditions, all of which hold for the rows that come out.
@@ -238,7 +240,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         tree.slots(&mut own);
         self.own = own.into_iter().collect();
         // one table alone is scanned in the same way however large it is; what is around a subquery may want to know
-        if !matches!(tree, Tree::Leaf(_)) || self.binder.scopes.len() > 1 {
+        if !matches!(tree, Tree::Leaf(_)) || self.statement.is_in_another() {
             self.learn(&tree);
         }
         let mut bound = HashSet::new();
@@ -297,7 +299,7 @@ impl<'p, 'b> Planner<'p, 'b> {
                 let (outer_keys, inner_keys, rest) = self.equalities(on, bound, &alone);
                 bound.extend(&alone);
                 self.ordered = false;
-                inner_slots.iter().chain(&outer_slots).for_each(|&slot| self.binder.used[slot] = true);
+                inner_slots.iter().chain(&outer_slots).for_each(|&slot| self.statement.note_read(slot));
                 Node::Hash(Box::new(Hash {
                     outer,
                     inner,
@@ -328,7 +330,7 @@ impl<'p, 'b> Planner<'p, 'b> {
         for part in &parts {
             let Tree::Leaf(leaf) = part else { continue };
             for condition in conditions.iter() {
-                implied.extend(super::factor::implied(condition, &leaf.slots));
+                implied.extend(factor::implied(condition, &leaf.slots));
             }
         }
         conditions.extend(implied);
@@ -482,7 +484,7 @@ impl<'p, 'b> Planner<'p, 'b> {
             return Node::Loop(Box::new(Loop { outer, inner, kind, on: Expr::all(rest), inner_slots }));
         }
         if outer_keys.is_empty() {
-            let number = self.binder.keep();
+            let number = self.statement.keep();
             let depends = Depends::of(&inner, []);
             let input = Box::new(inner);
             let inner = Node::Keep { input, number, depends, slots: inner_slots.clone() };
@@ -815,11 +817,11 @@ pub(super) fn equal_to(condition: &Expr, slot: Slot, ty: Type) -> Option<KeyValu
             _ => None,
         },
         Expr::Subquery(sub) => {
-            let super::expr::Ask::Any(values, Compare::Eq) = &sub.ask else { return None };
+            let Ask::Any(values, Compare::Eq) = &sub.ask else { return None };
             // a list that does not depend on the row is looked up key by key
             match (&values[..], sub.keep.is_some() && is_exact_type(ty)) {
                 ([Expr::Slot(found)], true) if *found == slot => {
-                    let array = super::expr::Ask::Array(ty.plain());
+                    let array = Ask::Array(ty.plain());
                     Some(KeyValue::Array(Expr::Subquery(Arc::new(sub.asking(array)))))
                 }
                 _ => None,
@@ -845,7 +847,7 @@ fn narrowed(expr: &Expr, wide: bool, ty: Type) -> Expr {
     if !wide && is_exact_type(ty) {
         return expr.clone();
     }
-    let function = crate::functions::ScalarFn::narrow(ty);
+    let function = ScalarFn::narrow(ty);
     Expr::Call(Box::new((function, vec![expr.clone()])))
 }
 

@@ -1,0 +1,50 @@
+//! Calls of functions that return rows.
+
+use super::expr::Expr;
+use crate::functions::SetFn;
+use scaledb_types::Result;
+
+/// A call of a function that returns rows.
+#[derive(Clone, Debug)]
+pub(crate) struct SetCall {
+    pub(crate) function: SetFn,
+    args: Vec<Expr>,
+}
+
+impl SetCall {
+    pub(crate) fn new(function: SetFn, args: Vec<Expr>) -> Self {
+        Self { function, args }
+    }
+
+    pub(crate) fn args(&self) -> &[Expr] {
+        &self.args
+    }
+
+    /// Whether the two are the same call.
+    pub(crate) fn same(&self, other: &Self) -> bool {
+        self.function == other.function
+            && self.args.len() == other.args.len()
+            && self.args.iter().zip(&other.args).all(|(a, b)| a.same(b))
+    }
+
+    /// The call with other arguments.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(crate) fn map_args(self, f: &mut dyn FnMut(Expr) -> Result<Expr>) -> Result<Self> {
+        let args = self.args.into_iter().map(f).collect::<Result<_>>()?;
+        Ok(Self { function: self.function, args })
+    }
+
+    /// The name for EXPLAIN.
+    pub(crate) fn name(&self) -> &'static str {
+        match self.function {
+            SetFn::Series(..) => "generate_series",
+            SetFn::Unnest => "unnest",
+            SetFn::Subscripts => "generate_subscripts",
+            SetFn::Expand => "_pg_expandarray",
+            SetFn::Keywords => "pg_get_keywords",
+            SetFn::One => "function",
+        }
+    }
+}
