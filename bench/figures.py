@@ -59,8 +59,8 @@ def main() -> None:
 
 def per_insert(tables: list) -> float:
     """Tree nodes locked for each entry that reached a tree, since the database was opened (loading included)."""
-    inserted = sum(t["merged"] + t["synchronous"] for t in tables)
-    return sum(t["node_locks"] for t in tables) / max(inserted, 1)
+    inserted = sum(t.get("merged", 0) + t.get("synchronous", 0) for t in tables)
+    return sum(t.get("node_locks", 0) for t in tables) / max(inserted, 1)
 
 
 if __name__ == "__main__":

@@ -67,6 +67,21 @@ impl Default for Config {
     }
 }
 
+/// The names of what ACC's tables and indexes can be told.
+pub(crate) const TABLE_OPTIONS: &[OptionSpec] = &[
+    OptionSpec {
+        name: "merge_batch",
+        takes: OptionType::Integer,
+        help: "The greatest number of entries that a worker leaves unmerged; 0: each commit updates the range index. Tuned \
+               by the engine if it is not given.",
+    },
+    OptionSpec {
+        name: "merge_epoch",
+        takes: OptionType::Time,
+        help: "The longest time that an entry stays unmerged.",
+    },
+];
+
 /// The names of ACC's own settings.
 pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {

@@ -199,7 +199,7 @@ pub(crate) struct WorkerTable {
     pub(crate) end_of_rows: AtomicU64,
 }
 
-/// Counters with one writer at a time; see [`scaledb_engine::TableStats`].
+/// Counters with one writer at a time; see `stats::METRICS`.
 #[derive(Default)]
 pub(crate) struct TableCounters {
     pub(crate) posted: AtomicU64,

@@ -56,7 +56,9 @@ pub use worker::AccWorker;
 use background::Background;
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_durability::{Checkpointer, failed};
-use scaledb_engine::{Engine, Memory, Reclamation, Stats, TableDef, TableInfo, TableStats};
+use scaledb_engine::{
+    Engine, Memory, Metric, OptionSpec, Reclamation, Stats, TableDef, TableInfo, TableStats,
+};
 use scaledb_log::Log;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicBool;
@@ -163,6 +165,18 @@ impl Engine for Acc {
 
     fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
         self.shared.table_info(name)
+    }
+
+    fn tables(&self) -> Vec<std::sync::Arc<TableInfo>> {
+        self.shared.table_infos()
+    }
+
+    fn table_options(&self) -> &'static [OptionSpec] {
+        config::TABLE_OPTIONS
+    }
+
+    fn table_metrics(&self) -> &'static [Metric] {
+        stats::METRICS
     }
 
     fn worker(&self) -> Result<AccWorker> {

@@ -1,6 +1,6 @@
 //! What the workers of a database share.
 
-use crate::config::Config;
+use crate::config::{Config, TABLE_OPTIONS};
 use crate::contention::Contention;
 use crate::lane::{Lane, NONE, TABLES};
 use crate::snapshot::Snapshots;
@@ -113,6 +113,7 @@ impl Shared {
         local: &mut Local,
         def: TableDef,
     ) -> Result<(std::sync::Arc<TableInfo>, Timestamp)> {
+        def.check_options("acc", TABLE_OPTIONS)?;
         self.create(local, def, |local, entry| {
             let Some(log) = self.log() else { return Ok(Timestamp::ZERO) };
             scaledb_durability::log_table(log, &self.clock, local.id(), entry)
@@ -166,7 +167,8 @@ impl Shared {
         let entry = CatalogEntry::CreateTable { id, def: def.clone() };
         let info = std::sync::Arc::new(TableInfo { id, name: def.name.clone(), schema: def.schema, indexes });
         let make = |local: &mut Local, id, name: &str, index_of, indexes, options: &TableOptions| {
-            let epoch = options.merge_epoch.unwrap_or(self.config.merge_epoch);
+            let epoch = options.engine.time("merge_epoch").unwrap_or(self.config.merge_epoch);
+            let batch = options.engine.integer("merge_batch");
             let parts = Parts {
                 id,
                 info: info.clone(),
@@ -175,7 +177,7 @@ impl Shared {
                 indexes,
                 options,
                 epoch_ticks: self.clock.ticks(epoch),
-                batch: options.merge_batch,
+                batch: batch.map(|batch| batch.min(u64::from(u32::MAX)) as u32),
                 updates: self.config.index_updates,
                 indexlet_slots: self.config.indexlet_slots,
                 cells: self.config.phantomlet_cells,
@@ -194,6 +196,12 @@ impl Shared {
         catalog.entries.push(entry);
         catalog.names.insert(def.name, info.clone());
         Ok((info, ts))
+    }
+
+    pub(crate) fn table_infos(&self) -> Vec<std::sync::Arc<TableInfo>> {
+        let mut tables: Vec<_> = self.catalog.lock().names.values().cloned().collect();
+        tables.sort_unstable_by_key(|table| table.id);
+        tables
     }
 
     pub(crate) fn table_info(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {

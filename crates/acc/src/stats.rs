@@ -6,9 +6,35 @@ use crate::table::{Points, Table};
 use crate::weigh;
 use scaledb_base::TableId;
 use scaledb_durability::log_stats;
-use scaledb_engine::{Reclamation, Stats, TableStats};
+use scaledb_engine::{Metric, MetricKind, Metrics, Reclamation, Stats, TableStats};
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
+
+/// What ACC counts for tables and indexes. `Table::stats` has the values, in this order.
+pub(crate) const METRICS: &[Metric] = &[
+    counter("posted", "Entries that commits left for a merge."),
+    counter("merged", "Entries that merges moved into the tree."),
+    counter("merges", "Merges."),
+    counter(
+        "synchronous",
+        "Entries inserted in the tree by commits themselves: synchronous tables, and full indexlets.",
+    ),
+    counter("node_locks", "Tree nodes locked, by merges, synchronous inserts and clean-up."),
+    counter(
+        "repairs",
+        "Leaves that were scanned while other workers had unmerged entries in their partition.",
+    ),
+    gauge("pending", "Entries that wait for a merge."),
+    gauge("merge_batch", "The merge batch in force."),
+];
+
+const fn counter(name: &'static str, help: &'static str) -> Metric {
+    Metric { name, help, kind: MetricKind::Counter }
+}
+
+const fn gauge(name: &'static str, help: &'static str) -> Metric {
+    Metric { name, help, kind: MetricKind::Gauge }
+}
 
 fn load(counter: &AtomicU64) -> u64 {
     counter.load(Ordering::Relaxed) // a statistic
@@ -76,21 +102,25 @@ impl Table {
         let mut stats = TableStats {
             id: Some(self.id),
             name: self.name.clone(),
-            repairs: load(&self.tuning.repairs),
-            merge_batch: u64::from(self.tuning.batch.load(Ordering::Relaxed)), // a setting
-            phantomlet_bytes: self.phantomlet.bytes(),
+            other_bytes: self.phantomlet.bytes(),
             ..TableStats::default()
         };
+        let (mut pending, mut posted, mut merged, mut merges) = (0, 0, 0, 0);
+        let (mut synchronous, mut node_locks) = (0, 0);
         for worker in self.workers() {
             let counters = &worker.counters;
-            stats.posted += load(&counters.posted);
-            stats.merged += load(&counters.merged);
-            stats.merges += load(&counters.merges);
-            stats.synchronous += load(&counters.synchronous);
-            stats.node_locks += load(&counters.node_locks);
+            posted += load(&counters.posted);
+            merged += load(&counters.merged);
+            merges += load(&counters.merges);
+            synchronous += load(&counters.synchronous);
+            node_locks += load(&counters.node_locks);
             stats.cleaned += load(&counters.cleaned);
-            stats.pending += worker.list.len();
+            pending += worker.list.len();
         }
+        let repairs = load(&self.tuning.repairs);
+        let batch = u64::from(self.tuning.batch.load(Ordering::Relaxed)); // a setting
+        let values = vec![posted, merged, merges, synchronous, node_locks, repairs, pending, batch];
+        stats.metrics = Metrics::new(METRICS, values);
         if let Some(local) = local {
             stats.hash_bytes = match &self.points {
                 Points::Hash(hashed) => hashed.bytes(local),
@@ -103,6 +133,7 @@ impl Table {
                 stats.record_bytes = weigh::records(tree, local, &sizes);
             }
         }
+        stats.entries = stats.tree_entries + pending;
         stats
     }
 }

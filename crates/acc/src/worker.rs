@@ -93,7 +93,7 @@ impl AccWorker {
             last_ticks: 0,
             begun: 0,
             depends_on: Timestamp::ZERO,
-            serial: shared.clock.now() << 7 | id,
+            serial: shared.clock.now() << Timestamp::ORIGIN_BITS | id,
             privileged: false,
             until_chores: 0,
             relieved_at: 0,
@@ -173,7 +173,7 @@ impl Worker for AccWorker {
             ctx.relieve();
         }
         ctx.state.begun = ctx.local.enter();
-        ctx.state.serial += 1 << 7;
+        ctx.state.serial += 1 << Timestamp::ORIGIN_BITS;
         ctx.txn.serial = ctx.state.serial;
         ctx.txn.running = true;
         ctx.txn.kind = kind;

@@ -14,7 +14,13 @@ use std::sync::Arc;
 
 use std::time::Duration;
 
-fn table(access: Access, merge_batch: Option<u32>) -> (Acc, Arc<TableInfo>) {
+/// A table with this merge batch.
+fn batched(access: Access, merge_batch: Option<u64>) -> TableOptions {
+    let options = TableOptions::new(access);
+    merge_batch.into_iter().fold(options, |options, batch| options.with("merge_batch", batch))
+}
+
+fn table(access: Access, merge_batch: Option<u64>) -> (Acc, Arc<TableInfo>) {
     let db = Acc::open(Config::default()).unwrap();
     let schema = Schema::new(
         vec![
@@ -26,10 +32,10 @@ fn table(access: Access, merge_batch: Option<u32>) -> (Acc, Arc<TableInfo>) {
     )
     .unwrap();
     let by_city = IndexDef {
-        options: TableOptions { merge_batch, ..TableOptions::default() },
+        options: batched(Access::default(), merge_batch),
         ..IndexDef::new("by_city", vec![KeyPart::asc(1)])
     };
-    let mut def = TableDef::new("t", schema).options(TableOptions { access, merge_batch, merge_epoch: None });
+    let mut def = TableDef::new("t", schema).options(batched(access, merge_batch));
     if access != Access::HashOnly {
         def = def.index(by_city);
     }
@@ -58,7 +64,7 @@ fn scan(w: &mut AccWorker, t: &TableInfo, index: bool, order: Order) -> Rows {
     rows
 }
 
-const KINDS: [(Access, Option<u32>); 6] = [
+const KINDS: [(Access, Option<u64>); 6] = [
     (Access::Hashed, None),
     (Access::Ordered, None),
     (Access::Hashed, Some(0)),
@@ -217,7 +223,7 @@ fn a_key_that_was_posted_many_splits_ago_is_found() {
             Config { background: false, merge_epoch: Duration::from_secs(3600), ..Config::default() };
         let db = Acc::open(config).unwrap();
         let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
-        let options = TableOptions { access, merge_batch: Some(64), merge_epoch: None };
+        let options = batched(access, Some(64));
         let t = db.create_table(TableDef::new("t", schema).options(options)).unwrap();
         let insert = |w: &mut AccWorker, ids: std::ops::Range<i32>| {
             w.run(TxnKind::ReadWrite, |w| {
@@ -296,7 +302,7 @@ fn a_scan_finds_what_is_merged_meanwhile() {
         })
         .unwrap();
         let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
-        let options = TableOptions { access, merge_batch: Some(4), merge_epoch: None };
+        let options = batched(access, Some(4));
         let t = db.create_table(TableDef::new("t", schema).options(options)).unwrap();
         let committed = AtomicU64::new(0);
         thread::scope(|s| {

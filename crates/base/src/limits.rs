@@ -1,7 +1,7 @@
 //! Limits. Each is checked where the value enters, and answered with a typed error.
 
-/// Workers of one database at a time. Bounded by the 7 worker bits of a timestamp.
-pub const MAX_WORKERS: usize = 128;
+/// Workers of one database at a time: as many as a timestamp can tell apart.
+pub const MAX_WORKERS: usize = 1 << crate::Timestamp::ORIGIN_BITS;
 /// Tables and indexes of one database, dropped ones included.
 pub const MAX_TABLES: usize = 16_384;
 /// Bytes of an encoded key, primary key suffix of an index entry included.

@@ -9,14 +9,16 @@ use std::fmt;
 ///
 /// ```text
 ///  63..61   60 ............................ 7   6 ..... 0
-///  zero     ticks (54 bits, 16-32 ns each)      worker
+///  zero     ticks (54 bits, 16-32 ns each)      origin: the worker, and for engines of several nodes the node above it
 /// ```
 /// Three bits stay free so that a record's header word can hold a timestamp and its flags.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    const WORKER_BITS: u32 = 7;
+    /// Bits of a timestamp that say who committed: a worker of one machine. Everything else follows from this one
+    /// constant; an engine that is spread over machines takes its nodes' bits from here as well.
+    pub const ORIGIN_BITS: u32 = 7;
     /// Bits that a timestamp leaves free at the top.
     pub const SPARE_BITS: u32 = 3;
     /// Before every transaction.
@@ -27,26 +29,26 @@ impl Timestamp {
     /// The timestamp of `worker` at `ticks`.
     #[inline]
     pub fn new(ticks: u64, worker: WorkerId) -> Self {
-        debug_assert!(ticks >> (64 - Self::SPARE_BITS - Self::WORKER_BITS) == 0, "the clock has run out");
-        Self(ticks << Self::WORKER_BITS | u64::from(worker.0))
+        debug_assert!(ticks >> (64 - Self::SPARE_BITS - Self::ORIGIN_BITS) == 0, "the clock has run out");
+        Self(ticks << Self::ORIGIN_BITS | u64::from(worker.0))
     }
 
     /// The first timestamp of a tick: at or before every commit of that tick or later.
     #[inline]
     pub fn start_of(ticks: u64) -> Self {
-        Self(ticks << Self::WORKER_BITS)
+        Self(ticks << Self::ORIGIN_BITS)
     }
 
     /// The clock ticks.
     #[inline]
     pub fn ticks(self) -> u64 {
-        self.0 >> Self::WORKER_BITS
+        self.0 >> Self::ORIGIN_BITS
     }
 
     /// The worker that committed.
     #[inline]
     pub fn worker(self) -> WorkerId {
-        WorkerId((self.0 & ((1 << Self::WORKER_BITS) - 1)) as u8)
+        WorkerId((self.0 & ((1 << Self::ORIGIN_BITS) - 1)) as u8)
     }
 
     /// The timestamp as an integer below 2^61.

@@ -61,7 +61,9 @@ pub use worker::CicadaWorker;
 use background::Background;
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_durability::{Checkpointer, failed};
-use scaledb_engine::{Engine, Memory, Reclamation, Stats, TableDef, TableInfo, TableStats};
+use scaledb_engine::{
+    Engine, Memory, Reclamation, SerializationPoint, Stats, TableDef, TableInfo, TableStats,
+};
 use scaledb_log::Log;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicBool;
@@ -161,6 +163,10 @@ impl Engine for Cicada {
         self.shared.table_info(name)
     }
 
+    fn tables(&self) -> Vec<std::sync::Arc<TableInfo>> {
+        self.shared.table_infos()
+    }
+
     fn worker(&self) -> Result<CicadaWorker> {
         Ok(CicadaWorker::new(self.shared.clone(), self.shared.domain.register()?))
     }
@@ -181,8 +187,8 @@ impl Engine for Cicada {
         self.shared.reclamation()
     }
 
-    fn orders_at_begin(&self) -> bool {
-        true
+    fn serialization_point(&self) -> SerializationPoint {
+        SerializationPoint::Begin
     }
 
     fn close(&self) -> Result<()> {

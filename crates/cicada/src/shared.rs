@@ -152,6 +152,7 @@ impl Shared {
     /// Creates a table and its indexes, durably. It is durable before anybody can use it: a transaction that
     /// began before may use it, and postpones its own timestamp when it sees how far the log is.
     pub(crate) fn create_table(&self, local: &mut Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
+        def.check_options("cicada", &[])?;
         self.create(local, def, |local, entry| {
             let Some(log) = self.log() else { return Ok(()) };
             let ts = log_table(log, &self.clock, local.id(), entry)?;
@@ -220,6 +221,12 @@ impl Shared {
         catalog.entries.push(entry);
         catalog.names.insert(def.name, info.clone());
         Ok(info)
+    }
+
+    pub(crate) fn table_infos(&self) -> Vec<std::sync::Arc<TableInfo>> {
+        let mut tables: Vec<_> = self.catalog.lock().names.values().cloned().collect();
+        tables.sort_unstable_by_key(|table| table.id);
+        tables
     }
 
     pub(crate) fn table_info(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {

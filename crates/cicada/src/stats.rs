@@ -68,7 +68,7 @@ impl Table {
             id: Some(self.id),
             name: self.name.clone(),
             cleaned: load(&self.cleaned),
-            phantomlet_bytes: self.absent.bytes() + self.leaves.bytes(),
+            other_bytes: self.absent.bytes() + self.leaves.bytes(),
             ..TableStats::default()
         };
         if let Some(reader) = reader {
@@ -78,6 +78,7 @@ impl Table {
             if let Some(tree) = &self.tree {
                 let sizes = tree.stats(local);
                 stats.tree_entries = sizes.entries as u64;
+                stats.entries = stats.tree_entries;
                 stats.tree_bytes = sizes.bytes as u64;
                 stats.record_bytes = weigh::records(tree, reader, &sizes);
             }

@@ -279,7 +279,7 @@ impl CicadaWorker {
             (shared.clock.ticks(shared.config.boost), shared.clock.ticks(Duration::from_secs(LONGEST_STEP)));
         let state = State {
             clock: WorkerClock::new(shared.config.clocks, now, shared.horizon.clock_of(id), times),
-            serial: now << 7 | id.index() as u64,
+            serial: now << Timestamp::ORIGIN_BITS | id.index() as u64,
             depends_on: Timestamp::ZERO,
             calm: 0,
             promotions: 0,
@@ -375,7 +375,7 @@ impl Worker for CicadaWorker {
             TxnKind::ReadWrite | TxnKind::ReadOnly => ctx.begin()?,
             TxnKind::Snapshot | TxnKind::Deferrable | TxnKind::Present => ctx.begin_snapshot(kind)?,
         }
-        ctx.state.serial += 1 << 7;
+        ctx.state.serial += 1 << Timestamp::ORIGIN_BITS;
         ctx.state.promotions = 0;
         ctx.txn.serial = ctx.state.serial;
         ctx.txn.running = true;

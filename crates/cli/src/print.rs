@@ -2,7 +2,7 @@
 
 use crate::format::{bytes, count, latency, percent, plural, short, table};
 use crate::output::{say, show};
-use scaledb_workloads::report::{ClassReport, Report};
+use scaledb_workloads::report::{ClassReport, Report, TableReport};
 use scaledb_workloads::tpcc::Condition;
 
 /// Throughput in one line.
@@ -75,6 +75,7 @@ pub(crate) fn conflicts(report: &Report) {
 
 /// What the engine counted for each table and index.
 pub(crate) fn tables(report: &Report) {
+    let metric = |table: &TableReport, name: &str| table.metrics.get(name).copied().unwrap_or(0);
     let rows: Vec<_> = report
         .tables
         .iter()
@@ -82,11 +83,11 @@ pub(crate) fn tables(report: &Report) {
             vec![
                 t.name.clone(),
                 short(t.tree_entries),
-                short(t.merged),
-                short(t.merges),
-                short(t.pending),
-                short(t.synchronous),
-                short(t.repairs),
+                short(metric(t, "merged")),
+                short(metric(t, "merges")),
+                short(metric(t, "pending")),
+                short(metric(t, "synchronous")),
+                short(metric(t, "repairs")),
                 short(t.cleaned),
                 bytes(t.hash_bytes),
                 bytes(t.tree_bytes),

@@ -1,9 +1,9 @@
 //! What a table is made of.
 
-use scaledb_base::TableId;
+use crate::options::{EngineOptions, OptionSpec, OptionValue};
+use scaledb_base::{Result, TableId};
 use scaledb_row::{KeyPart, KeySpec, Schema};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// How the rows of a table are found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -12,8 +12,7 @@ pub enum Access {
     /// some 11 bytes more per row.
     #[default]
     Hashed,
-    /// A range index, and an indexlet of the keys that are not merged into it yet. Point reads of
-    /// merged keys descend the tree. For tables that are scanned rather than probed.
+    /// A range index alone, which point reads descend. For tables that are scanned rather than probed.
     Ordered,
     /// A hash index alone. Range scans are refused.
     HashOnly,
@@ -24,11 +23,24 @@ pub enum Access {
 pub struct TableOptions {
     /// How rows are found.
     pub access: Access,
-    /// The greatest number of entries that a worker leaves unmerged: 0 updates the range index at each
-    /// commit (a synchronous table), `None` lets the engine tune it.
-    pub merge_batch: Option<u32>,
-    /// The longest time that an entry stays unmerged; `None` lets the engine tune it.
-    pub merge_epoch: Option<Duration>,
+    /// What only this engine understands: see [`Engine::table_options`](crate::Engine::table_options). In files they stand
+    /// beside the others, by their names.
+    #[serde(flatten)]
+    pub engine: EngineOptions,
+}
+
+impl TableOptions {
+    /// A table that is found like this.
+    pub const fn new(access: Access) -> Self {
+        Self { access, engine: EngineOptions::new() }
+    }
+
+    /// The table with an option of its engine.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<OptionValue>) -> Self {
+        self.engine.set(name, value);
+        self
+    }
 }
 
 /// A secondary index.
@@ -47,7 +59,7 @@ pub struct IndexDef {
 impl IndexDef {
     /// An index that is not unique, kept like a table that is scanned.
     pub fn new(name: &str, key: Vec<KeyPart>) -> Self {
-        let options = TableOptions { access: Access::Ordered, ..TableOptions::default() };
+        let options = TableOptions::new(Access::Ordered);
         Self { name: name.to_owned(), key, unique: false, options }
     }
 
@@ -81,6 +93,16 @@ impl TableDef {
     pub fn index(mut self, index: IndexDef) -> Self {
         self.indexes.push(index);
         self
+    }
+
+    /// Finds options of the table or its indexes that the engine does not have. A definition that was logged is taken as it
+    /// is: an earlier version may have had them.
+    ///
+    /// # Errors
+    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption), [`Error::BadOption`](scaledb_base::Error::BadOption).
+    pub fn check_options(&self, engine: &'static str, specs: &[OptionSpec]) -> Result<()> {
+        self.options.engine.check(engine, specs)?;
+        self.indexes.iter().try_for_each(|index| index.options.engine.check(engine, specs))
     }
 
     /// The table with these options.
@@ -121,5 +143,27 @@ impl TableInfo {
     /// The index called `name`.
     pub fn index(&self, name: &str) -> Option<&IndexInfo> {
         self.indexes.iter().find(|i| i.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Directories hold definitions in this form.
+    #[test]
+    fn options_are_written_and_read_as_ever() {
+        let read = |text: &str| serde_json::from_str::<TableOptions>(text).unwrap();
+        assert_eq!(
+            read(r#"{"access":"Ordered","merge_batch":null,"merge_epoch":null}"#),
+            TableOptions::new(Access::Ordered)
+        );
+        let both = TableOptions::new(Access::Hashed)
+            .with("merge_batch", 7)
+            .with("merge_epoch", Duration::from_millis(3));
+        let text = r#"{"access":"Hashed","merge_batch":7,"merge_epoch":{"secs":0,"nanos":3000000}}"#;
+        assert_eq!((read(text), serde_json::to_string(&both).unwrap()), (both.clone(), text.to_owned()));
+        assert_eq!(read(r#"{"access":"HashOnly"}"#), TableOptions::new(Access::HashOnly));
     }
 }

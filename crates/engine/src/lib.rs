@@ -22,6 +22,7 @@
 mod catalog;
 mod cuts;
 mod def;
+mod metric;
 mod options;
 mod shared;
 mod stats;
@@ -30,6 +31,9 @@ mod worker;
 pub use catalog::CatalogEntry;
 pub use cuts::Cuts;
 pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
+pub use metric::{Metric, MetricKind, Metrics};
 pub use options::{EngineOptions, OptionSpec, OptionType, OptionValue};
 pub use stats::{LogStats, Memory, Reclamation, Stats, TableStats};
-pub use worker::{Engine, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
+pub use worker::{
+    Engine, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, SerializationPoint, TxnKind, Worker,
+};

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Options for an engine: names and values. The interface knows none of them; the engine that gets them checks each with
 /// [`EngineOptions::check`], so that a name that it does not have is an error and not passed over.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(from = "BTreeMap<String, Option<OptionValue>>")]
 pub struct EngineOptions(BTreeMap<String, OptionValue>);
 
 /// The value of an option. It is written as JSON: the forms differ in their types.
@@ -115,6 +115,13 @@ impl EngineOptions {
             Some(OptionValue::Time(time)) => Some(*time),
             _ => None,
         }
+    }
+}
+
+/// An option without a value is as good as none.
+impl From<BTreeMap<String, Option<OptionValue>>> for EngineOptions {
+    fn from(given: BTreeMap<String, Option<OptionValue>>) -> Self {
+        Self(given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
     }
 }
 

@@ -1,8 +1,10 @@
 //! An engine that several parts of a program share.
 
 use crate::def::{TableDef, TableInfo};
+use crate::metric::Metric;
+use crate::options::OptionSpec;
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
-use crate::worker::Engine;
+use crate::worker::{Engine, SerializationPoint};
 use scaledb_base::{Result, TableId, Timestamp};
 use std::sync::Arc;
 
@@ -15,6 +17,10 @@ impl<E: Engine> Engine for Arc<E> {
 
     fn table(&self, name: &str) -> Option<Arc<TableInfo>> {
         (**self).table(name)
+    }
+
+    fn tables(&self) -> Vec<Arc<TableInfo>> {
+        (**self).tables()
     }
 
     fn worker(&self) -> Result<Self::Worker> {
@@ -41,8 +47,16 @@ impl<E: Engine> Engine for Arc<E> {
         (**self).name()
     }
 
-    fn orders_at_begin(&self) -> bool {
-        (**self).orders_at_begin()
+    fn serialization_point(&self) -> SerializationPoint {
+        (**self).serialization_point()
+    }
+
+    fn table_options(&self) -> &'static [OptionSpec] {
+        (**self).table_options()
+    }
+
+    fn table_metrics(&self) -> &'static [Metric] {
+        (**self).table_metrics()
     }
 
     fn durable(&self) -> Timestamp {

@@ -1,5 +1,6 @@
 //! What an engine counts.
 
+use crate::metric::Metrics;
 use scaledb_base::{ConflictKind, TableId, WorkerId};
 use std::time::Duration;
 
@@ -44,34 +45,29 @@ pub struct TableStats {
     pub id: Option<TableId>,
     /// Its name.
     pub name: String,
-    /// Entries that commits left for a merge.
-    pub posted: u64,
-    /// Entries that merges moved into the tree.
-    pub merged: u64,
-    /// Merges.
-    pub merges: u64,
-    /// Entries inserted in the tree by commits themselves: synchronous tables, and full indexlets.
-    pub synchronous: u64,
-    /// Tree nodes locked, by merges, synchronous inserts and clean-up.
-    pub node_locks: u64,
-    /// Leaves that were scanned while other workers had unmerged entries in their partition.
-    pub repairs: u64,
+    /// Keys, absent ones that await clean-up included, whether they are in the tree yet or not.
+    pub entries: u64,
     /// Records that clean-up removed.
     pub cleaned: u64,
-    /// Entries that wait for a merge.
-    pub pending: u64,
-    /// The merge batch in force.
-    pub merge_batch: u64,
-    /// Bytes of the indexlet or hash index.
+    /// Bytes of what finds single keys beside the tree.
     pub hash_bytes: u64,
-    /// Bytes of the phantomlet.
-    pub phantomlet_bytes: u64,
     /// Keys in the tree, absent ones that await clean-up included.
     pub tree_entries: u64,
     /// Bytes of the tree.
     pub tree_bytes: u64,
+    /// Bytes of what else the index needs.
+    pub other_bytes: u64,
     /// Bytes of the records, about: those of some leaves, for all. Old versions of rows are not among them.
     pub record_bytes: u64,
+    /// What only this engine counts.
+    pub metrics: Metrics,
+}
+
+impl TableStats {
+    /// A metric of the engine by its name; 0 if it has none of that name.
+    pub fn metric(&self, name: &str) -> u64 {
+        self.metrics.get(name).unwrap_or(0)
+    }
 }
 
 /// The memory of rows and indexes.

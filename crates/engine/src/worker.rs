@@ -1,6 +1,8 @@
 //! The two traits.
 
 use crate::def::{TableDef, TableInfo};
+use crate::metric::Metric;
+use crate::options::OptionSpec;
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -16,7 +18,7 @@ pub enum TxnKind {
     /// Reads the current state; strictly serializable; writes are refused.
     ReadOnly,
     /// Reads a recent snapshot: serializable, needs no validation and never conflicts, but may not see
-    /// the last merge epoch's commits.
+    /// the latest commits.
     Snapshot,
     /// Reads a snapshot of the present: as [`TxnKind::Snapshot`], but it waits at its begin until
     /// everything committed before is in the snapshot.
@@ -117,6 +119,16 @@ impl<'a> Range<'a> {
     }
 }
 
+/// What decides where a transaction stands in the serial order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SerializationPoint {
+    /// Its commit.
+    Commit,
+    /// Its begin. Then one that began earlier may commit behind one that began later, and come before it without a
+    /// conflict: a change of a table's definition has to look for that by itself.
+    Begin,
+}
+
 /// A database engine.
 pub trait Engine: Send + Sync + 'static {
     /// Its workers.
@@ -125,11 +137,15 @@ pub trait Engine: Send + Sync + 'static {
     /// Creates a table. Not part of a transaction; other workers see it when it returns.
     ///
     /// # Errors
-    /// [`Error::TableExists`], [`Error::TooManyTables`], [`Error::BadDefinition`].
+    /// [`Error::TableExists`], [`Error::TooManyTables`], [`Error::BadDefinition`]; [`Error::UnknownOption`],
+    /// [`Error::BadOption`].
     fn create_table(&self, def: TableDef) -> Result<Arc<TableInfo>>;
 
     /// The table called `name`.
     fn table(&self, name: &str) -> Option<Arc<TableInfo>>;
+
+    /// All tables, without their indexes, in the order of their ids.
+    fn tables(&self) -> Vec<Arc<TableInfo>>;
 
     /// Registers a worker.
     ///
@@ -158,11 +174,19 @@ pub trait Engine: Send + Sync + 'static {
     /// A name for reports.
     fn name(&self) -> &'static str;
 
-    /// Whether a transaction's place in the serial order is that of its begin. Then one that began earlier may
-    /// commit behind one that began later, and come before it without a conflict: a change of a table's
-    /// definition has to look for that by itself.
-    fn orders_at_begin(&self) -> bool {
-        false
+    /// What decides where a transaction stands in the serial order.
+    fn serialization_point(&self) -> SerializationPoint {
+        SerializationPoint::Commit
+    }
+
+    /// The options that it has for tables and indexes, beside [`Access`](crate::Access).
+    fn table_options(&self) -> &'static [OptionSpec] {
+        &[]
+    }
+
+    /// What it counts for tables and indexes, beside what [`TableStats`] has of every engine.
+    fn table_metrics(&self) -> &'static [Metric] {
+        &[]
     }
 
     /// The durable horizon: every commit before it survives a crash. Always behind all commits for an

@@ -95,7 +95,7 @@ fn of_tables(tables: &[TableNumbers]) -> [Family; 8] {
         family(
             "scaledb_table_merge_pending",
             "Entries of tables that wait for a merge, those of indexes left out",
-            Numbers::Gauges(each(|table| table.engine.pending)),
+            Numbers::Gauges(each(|table| table.engine.metric("pending"))),
         ),
         family("scaledb_index_scans", "Scans and lookups, by index", Numbers::Counters(index_scans)),
         family("scaledb_index_bytes", "Memory of indexes, rows left out", Numbers::Gauges(index_bytes)),

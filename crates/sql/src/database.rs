@@ -19,7 +19,7 @@ use crate::trace::Trace;
 use crate::workers::Workers;
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::{Catalog, Store};
-use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
+use scaledb_engine::{Engine, Order, Range, SerializationPoint, TableDef, TableInfo, TxnKind, Worker};
 use scaledb_locks::Locks;
 use scaledb_log::disk::Disk;
 use scaledb_row::Projection;
@@ -124,7 +124,7 @@ impl<E: Engine> Database<E> {
             temporary: OnceLock::new(),
             version: AtomicU64::new(catalog.version),
             changed_at: AtomicU64::new(0),
-            commits: engine.orders_at_begin().then(|| AtomicU64::new(0)),
+            commits: (engine.serialization_point() == SerializationPoint::Begin).then(|| AtomicU64::new(0)),
             next_oid: AtomicU32::new(next_oid),
             next_session: AtomicU32::new(1),
             sessions: Sessions::default(),
@@ -330,15 +330,13 @@ fn left_over<E: Engine>(
 ) -> Result<Vec<Arc<TableInfo>>> {
     let named: HashSet<&str> = catalog.tables().map(|table| table.engine.as_str()).collect();
     let mut spare = Vec::new();
-    for table in engine.stats().tables {
-        let ours = table.name.strip_prefix(PREFIX).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-        if !ours || named.contains(table.name.as_str()) {
+    for info in engine.tables() {
+        let ours = info.name.strip_prefix(PREFIX).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+        if !ours || named.contains(info.name.as_str()) {
             continue;
         }
-        if let Some(info) = engine.table(&table.name) {
-            empty(worker, info.id).map_err(crate::error::plain)?;
-            spare.push(info);
-        }
+        empty(worker, info.id).map_err(crate::error::plain)?;
+        spare.push(info);
     }
     Ok(spare)
 }

@@ -213,16 +213,17 @@ pub(crate) fn adopt<E: Engine>(
 ) -> Result<HashMap<String, String>> {
     let before = catalog.clone();
     let mut absent = HashMap::new();
-    let mut tables: Vec<_> = engine.stats().tables.into_iter().map(|table| table.name).collect();
-    tables.retain(|name| !name.starts_with(PREFIX) && !before.tables().any(|desc| desc.engine == *name));
-    for name in tables {
-        let Some(info) = engine.table(&name) else { continue };
+    let mut tables = engine.tables();
+    tables.retain(|table| {
+        !table.name.starts_with(PREFIX) && !before.tables().any(|desc| desc.engine == table.name)
+    });
+    for info in tables {
         let mut oid = || {
             *next_oid += 1;
             *next_oid - 1
         };
         let why = describe(catalog, worker, &info, &mut oid)?;
-        absent.extend(why.map(|why| (name, why)));
+        absent.extend(why.map(|why| (info.name.clone(), why)));
     }
     if catalog.relations().count() > before.relations().count() {
         catalog.version += 1;

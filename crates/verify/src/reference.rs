@@ -119,6 +119,11 @@ impl Engine for Reference {
         state.tables.iter().find(|t| t.index.is_none() && t.info.name == name).map(|t| t.info.clone())
     }
 
+    fn tables(&self) -> Vec<Arc<TableInfo>> {
+        let state = self.shared.state.lock();
+        state.tables.iter().filter(|slot| slot.index.is_none()).map(|slot| slot.info.clone()).collect()
+    }
+
     fn worker(&self) -> Result<ReferenceWorker> {
         let mut state = self.shared.state.lock();
         if usize::from(state.workers) == limits::MAX_WORKERS {
@@ -134,6 +139,7 @@ impl Engine for Reference {
         let tables = state.tables.iter().enumerate().map(|(i, slot)| TableStats {
             id: Some(TableId(i as u32)),
             name: slot.index.map_or(&slot.info.name, |x| &slot.info.indexes[x].name).clone(),
+            entries: slot.keys.len() as u64,
             tree_entries: slot.keys.len() as u64,
             ..TableStats::default()
         });

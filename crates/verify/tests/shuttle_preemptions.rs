@@ -127,7 +127,7 @@ fn explore(tasks: usize, stride: u64, body: impl Fn() + Send + Sync + Clone + 's
     schedules
 }
 
-const KINDS: [(Access, Option<u32>); 3] =
+const KINDS: [(Access, Option<u64>); 3] =
     [(Access::Hashed, Some(4)), (Access::Ordered, Some(4)), (Access::Ordered, Some(0))];
 
 fn acc() -> Acc {
@@ -139,10 +139,16 @@ fn cicada() -> Cicada {
     Cicada::open(scaledb_cicada::Config { background: false, ..Default::default() }).unwrap()
 }
 
-fn table(db: &impl Engine, (access, merge_batch): (Access, Option<u32>)) -> Arc<TableInfo> {
+fn table(db: &impl Engine, (access, merge_batch): (Access, Option<u64>)) -> Arc<TableInfo> {
     let columns = vec![Column::new("id", ColumnType::Int4), Column::new("n", ColumnType::Int8)];
     let def = TableDef::new("t", Schema::new(columns, &[KeyPart::asc(0)]).unwrap());
-    db.create_table(def.options(TableOptions { access, merge_batch, merge_epoch: None })).unwrap()
+    let has = db.table_options().iter().any(|option| option.name == "merge_batch");
+    let options = TableOptions::new(access);
+    let options = match merge_batch.filter(|_| has) {
+        Some(batch) => options.with("merge_batch", batch),
+        None => options,
+    };
+    db.create_table(def.options(options)).unwrap()
 }
 
 fn key(id: i32) -> KeyBuf {
@@ -259,7 +265,7 @@ fn a_claim_does_not_trust_a_leaf_that_somebody_is_at() {
         let (t, other) = (table(&*db, (Access::Ordered, Some(64))), {
             let columns = vec![Column::new("id", ColumnType::Int4), Column::new("n", ColumnType::Int8)];
             let def = TableDef::new("other", Schema::new(columns, &[KeyPart::asc(0)]).unwrap());
-            let options = TableOptions { access: Access::Ordered, merge_batch: Some(1), merge_epoch: None };
+            let options = TableOptions::new(Access::Ordered).with("merge_batch", 1);
             db.create_table(def.options(options)).unwrap()
         });
         let mut setup = db.worker().unwrap();

@@ -6,6 +6,8 @@
 
 #![allow(clippy::inconsistent_digit_grouping, reason = "amounts are in cents: 10_00 is 10.00")]
 
+use scaledb_engine::{Access, TableOptions};
+
 pub mod clocks;
 mod cpu;
 pub mod driver;
@@ -17,3 +19,10 @@ pub mod staleness;
 pub mod tpcc;
 pub mod ycsb;
 pub mod zipf;
+
+/// A table of a workload. A synchronous one updates its range indexes at each commit; only an engine that could do so
+/// later knows the word.
+pub(crate) fn table_options(access: Access, synchronous: bool) -> TableOptions {
+    let options = TableOptions::new(access);
+    if synchronous { options.with("merge_batch", 0) } else { options }
+}

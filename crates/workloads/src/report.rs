@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 use scaledb_engine::{LogStats, Stats, TableStats};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The result of a run.
@@ -106,24 +107,19 @@ pub struct Latency {
     pub max_us: f64,
 }
 
-/// Counters of a table or index, since the database was opened. Fields as in the engine's `TableStats`.
+/// Counters of a table or index, since the database was opened. Fields as in the engine's `TableStats`; in JSON, the
+/// engine's metrics stand beside them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub struct TableReport {
     pub name: String,
     pub tree_entries: u64,
-    pub posted: u64,
-    pub merged: u64,
-    pub merges: u64,
-    pub synchronous: u64,
-    pub node_locks: u64,
-    pub repairs: u64,
     pub cleaned: u64,
-    pub pending: u64,
-    pub merge_batch: u64,
     pub hash_bytes: u64,
-    pub phantomlet_bytes: u64,
+    pub other_bytes: u64,
     pub tree_bytes: u64,
+    #[serde(flatten)]
+    pub metrics: BTreeMap<String, u64>,
 }
 
 impl Latency {
@@ -178,18 +174,11 @@ impl From<&TableStats> for TableReport {
         Self {
             name: t.name.clone(),
             tree_entries: t.tree_entries,
-            posted: t.posted,
-            merged: t.merged,
-            merges: t.merges,
-            synchronous: t.synchronous,
-            node_locks: t.node_locks,
-            repairs: t.repairs,
             cleaned: t.cleaned,
-            pending: t.pending,
-            merge_batch: t.merge_batch,
             hash_bytes: t.hash_bytes,
-            phantomlet_bytes: t.phantomlet_bytes,
+            other_bytes: t.other_bytes,
             tree_bytes: t.tree_bytes,
+            metrics: t.metrics.by_name(),
         }
     }
 }

@@ -93,7 +93,7 @@ impl<E: Engine> Shared<E> {
                 oid: table.oid,
                 schema: table.schema.clone(),
                 name: table.name.clone(),
-                rows: engine.tree_entries + engine.pending,
+                rows: engine.entries,
                 inserted,
                 updated,
                 deleted,

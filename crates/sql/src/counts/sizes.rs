@@ -20,7 +20,7 @@ pub(crate) struct RelationSize {
 
 /// What leads to records.
 pub(super) fn of_tree(stats: &TableStats) -> u64 {
-    stats.tree_bytes + stats.hash_bytes + stats.phantomlet_bytes
+    stats.tree_bytes + stats.hash_bytes + stats.other_bytes
 }
 
 /// The rows of a table.

@@ -12,7 +12,7 @@ use crate::session::state::same;
 use crate::trace::Number;
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::{Catalog, SequenceDesc};
-use scaledb_engine::{Engine, Savepoint, TableInfo, TxnKind, Worker};
+use scaledb_engine::{Engine, Savepoint, SerializationPoint, TableInfo, TxnKind, Worker};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
@@ -574,7 +574,8 @@ impl<E: Engine> Session<E> {
     /// Whether rows may be copied beside the transaction: it has written none that would be missing, and will see those
     /// that are written.
     pub(super) fn can_copy_beside(&self) -> bool {
-        let sees = self.transaction.is_clean() || !self.state.shared.engine.orders_at_begin();
+        let sees = self.transaction.is_clean()
+            || self.state.shared.engine.serialization_point() == SerializationPoint::Commit;
         sees && !self.transaction.writes
     }
 

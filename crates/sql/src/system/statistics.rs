@@ -94,14 +94,14 @@ pub(super) fn indexes(context: &Context<'_>) -> Vec<Row> {
                     .text("relname", &table.name)
                     .text("indexrelname", &index.name)
                     .int8("scans", index.scans)
-                    .int8("entries", engine.tree_entries + engine.pending)
+                    .int8("entries", engine.entries)
                     .int8("bytes", index.bytes)
                     .int8("conflicts", index.conflicts)
-                    .int8("merges", engine.merges)
-                    .int8("merged_entries", engine.merged)
-                    .int8("pending_entries", engine.pending)
-                    .int8("inserted_at_commit", engine.synchronous)
-                    .int8("repaired_leaves", engine.repairs)
+                    .int8("merges", engine.metric("merges"))
+                    .int8("merged_entries", engine.metric("merged"))
+                    .int8("pending_entries", engine.metric("pending"))
+                    .int8("inserted_at_commit", engine.metric("synchronous"))
+                    .int8("repaired_leaves", engine.metric("repairs"))
                     .int8("cleaned", engine.cleaned),
             );
         }

@@ -1,7 +1,7 @@
 //! Two or three sessions in turns: what must not happen, and which of them hears of it.
 
 use crate::common::{code, failure, ok, session, text};
-use scaledb_engine::Engine;
+use scaledb_engine::{Engine, SerializationPoint};
 use scaledb_sql::Database;
 
 fn write_skew_is_refused<E: Engine>(db: Database<E>) {
@@ -56,7 +56,7 @@ fn a_conflict_names_both_statements<E: Engine>(db: Database<E>) {
     assert_eq!(own, "This transaction's statement: update t set kind = $1 where id = $2");
     let other = line_of(&error, "The other transaction's last statement: ");
     assert_eq!(other, "The other transaction's last statement: update t set kind = $1 where id = $2");
-    if db.engine().orders_at_begin() {
+    if db.engine().serialization_point() == SerializationPoint::Begin {
         // what only reads comes before what begins later, and is not in its way
         return;
     }
@@ -173,7 +173,7 @@ fn an_error_over_stale_reads_is_a_conflict<E: Engine>(db: Database<E>) {
         "create table u (id int primary key, n int unique check (n > 0)); insert into u values (1, 1), (2, 2)",
     );
     // who reads what was there at its begin may be before the other one, and succeed
-    let before = db.engine().orders_at_begin();
+    let before = db.engine().serialization_point() == SerializationPoint::Begin;
     let meets_a_conflict = |b: &mut _, statement: &str| {
         let heard = heard(b, statement);
         assert!(heard == "40001" || before && heard == "ok", "{statement}: {heard}");

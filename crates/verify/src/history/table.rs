@@ -126,11 +126,15 @@ impl Table {
             ],
             &[KeyPart::asc(ID)],
         )?;
-        let options = TableOptions {
-            access: kind.access,
-            merge_batch: kind.merge_batch,
-            merge_epoch: kind.epoch_us.map(Duration::from_micros),
-        };
+        // what an engine does not have it need not be told
+        let has = |name: &str| engine.table_options().iter().any(|option| option.name == name);
+        let mut options = TableOptions::new(kind.access);
+        if let Some(batch) = kind.merge_batch.filter(|_| has("merge_batch")) {
+            options = options.with("merge_batch", u64::from(batch));
+        }
+        if let Some(us) = kind.epoch_us.filter(|_| has("merge_epoch")) {
+            options = options.with("merge_epoch", Duration::from_micros(us));
+        }
         let mut def = TableDef::new(name, schema).options(options.clone());
         if kind.indexes {
             let index = |n: &str, column, unique| IndexDef {

@@ -125,7 +125,10 @@ fn memory_stays(access: Access) {
     for table in &stats.tables {
         println!(
             "  {}: {} entries in the tree, {} pending, {} cleaned",
-            table.name, table.tree_entries, table.pending, table.cleaned
+            table.name,
+            table.tree_entries,
+            table.entries - table.tree_entries,
+            table.cleaned
         );
     }
     stays.unwrap();

@@ -9,7 +9,7 @@ pub use client::{SmallBank, Teller};
 
 use crate::load::{in_batches, in_parallel};
 use scaledb_base::{Result, TableId};
-use scaledb_engine::{Access, Engine, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker};
+use scaledb_engine::{Access, Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
 use scaledb_row::{Column, ColumnType, KeyPart, Projection, RowBuf, Schema};
 use scaledb_sync::Arc;
 use serde::{Deserialize, Serialize};
@@ -74,11 +74,7 @@ impl Tables {
     pub fn create<E: Engine>(engine: &E, synchronous: bool) -> Result<Self> {
         let table = |name: &str, value: Column| -> Result<Table> {
             let columns = vec![Column::new("customer_id", ColumnType::Int4), value];
-            let options = TableOptions {
-                access: ACCESS,
-                merge_batch: synchronous.then_some(0),
-                ..TableOptions::default()
-            };
+            let options = crate::table_options(ACCESS, synchronous);
             let schema = Schema::new(columns, &[KeyPart::asc(CUSTOMER)])?;
             let info = engine.create_table(TableDef::new(name, schema).options(options))?;
             Ok(Table { id: info.id, cols: Projection::new(&info.schema, [VALUE]), info })

@@ -16,7 +16,7 @@
 
 use super::scale::Scale;
 use scaledb_base::{Result, TableId};
-use scaledb_engine::{Access, Engine, IndexDef, TableDef, TableInfo, TableOptions};
+use scaledb_engine::{Access, Engine, IndexDef, TableDef, TableInfo};
 use scaledb_row::ColumnType::{Fixed, Int2, Int4, Int8, Timestamp};
 use scaledb_row::{Column, KeyPart, Projection, Schema};
 use scaledb_sync::Arc;
@@ -282,8 +282,6 @@ impl Tables {
     /// # Errors
     /// Those of [`Engine::create_table`].
     pub fn create<E: Engine>(engine: &E, scale: Scale, synchronous: bool) -> Result<Self> {
-        let options =
-            |access| TableOptions { access, merge_batch: synchronous.then_some(0), merge_epoch: None };
         let table = |name: &str,
                      columns: Vec<Column>,
                      key: &[usize],
@@ -294,14 +292,15 @@ impl Tables {
                 return Ok(Table { id: info.id, info });
             }
             let key: Vec<_> = key.iter().map(|&column| KeyPart::asc(column)).collect();
-            let mut def = TableDef::new(name, Schema::new(columns, &key)?).options(options(access));
+            let mut def = TableDef::new(name, Schema::new(columns, &key)?)
+                .options(crate::table_options(access, synchronous));
             def.indexes.extend(index);
             let info = engine.create_table(def)?;
             Ok(Table { id: info.id, info })
         };
         let index = |name: &str, key: &[usize], access: Access| {
             let key = key.iter().map(|&column| KeyPart::asc(column)).collect();
-            Some(IndexDef { options: options(access), ..IndexDef::new(name, key) })
+            Some(IndexDef { options: crate::table_options(access, synchronous), ..IndexDef::new(name, key) })
         };
         let index_of = |table: &Table| Table { id: table.info.indexes[0].id, info: table.info.clone() };
         let customer = {

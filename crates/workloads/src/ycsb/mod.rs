@@ -11,7 +11,7 @@ pub use client::{Session, Ycsb};
 
 use crate::load::{in_batches, in_parallel};
 use scaledb_base::{Result, TableId};
-use scaledb_engine::{Access, Engine, TableDef, TableInfo, TableOptions, Worker};
+use scaledb_engine::{Access, Engine, TableDef, TableInfo, Worker};
 use scaledb_row::{Column, ColumnType, KeyPart, Projection, RowBuf, Schema};
 use scaledb_sync::Arc;
 use serde::{Deserialize, Serialize};
@@ -128,8 +128,7 @@ impl Table {
         let field = |i| Column::new(&format!("field{i}"), ColumnType::Fixed(bytes));
         let mut columns = vec![Column::new("ycsb_key", ColumnType::Int8)];
         columns.extend((0..config.fields).map(field));
-        let options =
-            TableOptions { access: ACCESS, merge_batch: synchronous.then_some(0), ..TableOptions::default() };
+        let options = crate::table_options(ACCESS, synchronous);
         let def = TableDef::new("usertable", Schema::new(columns, &[KeyPart::asc(0)])?).options(options);
         let info = engine.create_table(def)?;
         Ok(Self { id: info.id, info })
