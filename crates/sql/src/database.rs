@@ -1,40 +1,21 @@
-//! What the sessions of a database share.
+//! A database with SQL, as programs open it.
 
-use crate::activity::Sessions;
-use crate::counts::{Collected, Latency, TableNumbers};
-use crate::gate::Gate;
-use crate::library::Pins;
-use crate::memory::Budget;
-use crate::plan::cache::Plans;
-use crate::plan::statistics::{TableStatistics, differs};
-use crate::plan::{Plan, Table};
-use crate::presets::Presets;
-use crate::reclamation::{self, Reclamation};
-use crate::sequence::{Sequences, store_error};
+use crate::adopted::adopt;
+use crate::counts::{Latency, TableNumbers};
+use crate::error::plain;
+use crate::reclamation::Reclamation;
+use crate::sequence::store_error;
 use crate::session::Session;
-use crate::statistics::{Source, Statistics};
+use crate::session::temporary::remove_left_over;
+use crate::shared::Shared;
 use crate::supervisor::Supervisor;
 use crate::temporary::Temporary;
-use crate::trace::Trace;
-use crate::workers::Workers;
-use scaledb_base::{TableId, Timestamp};
-use scaledb_catalog::{Catalog, Store};
-use scaledb_engine::{Engine, Order, Range, SerializationPoint, TableDef, TableInfo, TxnKind, Worker};
-use scaledb_locks::Locks;
+use scaledb_catalog::Store;
+use scaledb_engine::Engine;
 use scaledb_log::disk::Disk;
-use scaledb_row::Projection;
-use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use scaledb_sync::lock::Mutex;
+use scaledb_sync::atomic::Ordering;
 use scaledb_types::Result;
-use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
-use std::sync::{Arc, OnceLock};
-
-/// What the names of the engine's tables begin with; a number follows. The library makes no table of such a name.
-pub(crate) const PREFIX: char = '#';
-
-/// How long a plan is used, in microseconds, until the rows of its tables are looked at again.
-const LOOK: u64 = 500_000;
+use std::sync::Arc;
 
 /// A database with SQL: an engine, its catalog, and the plans of statements. A handle: clones share it.
 pub struct Database<E: Engine> {
@@ -47,52 +28,6 @@ impl<E: Engine> Clone for Database<E> {
     }
 }
 
-/// What the handles of a database share.
-pub(crate) struct Shared<E: Engine> {
-    // first: workers end before their engine
-    pub(crate) workers: Workers<E::Worker>,
-    pub(crate) sequences: Sequences<E::Worker>,
-    pub(crate) plans: Plans,
-    pub(crate) statistics: Statistics,
-    pub(crate) trace: Trace,
-    pub(crate) collected: Arc<Collected>,
-    /// Statements that were run again after a conflict.
-    pub(crate) retries: AtomicU64,
-    /// Sessions that wait for locks with a worker.
-    pub(crate) waiters: AtomicUsize,
-    /// When the database was opened.
-    pub(crate) opened_at: i64,
-    pub(crate) store: Store,
-    pub(crate) gate: Gate,
-    pub(crate) locks: Arc<Locks>,
-    /// What statements use, and what sessions keep of them.
-    pub(crate) memory: Arc<Budget>,
-    /// Where rows go that do not fit, if there is a place.
-    pub(crate) temporary: OnceLock<Temporary>,
-    current: Mutex<Arc<Catalog>>,
-    /// The version of `current`: read at each begin, written by DDL only.
-    version: AtomicU64,
-    /// The commit that made `current`, as raw timestamp: who uses its tables depends on it.
-    changed_at: AtomicU64,
-    /// Commits, counted under raised flags; only for an engine that orders transactions at their begin.
-    pub(crate) commits: Option<AtomicU64>,
-    next_oid: AtomicU32,
-    next_session: AtomicU32,
-    pub(crate) sessions: Sessions,
-    pub(crate) presets: Presets,
-    /// The server around the database, if there is one.
-    pub(crate) supervisor: OnceLock<Arc<dyn Supervisor>>,
-    /// When the database was opened, as a `timestamptz`.
-    pub(crate) opened: i64,
-    /// Empty tables of the engine that no descriptor names.
-    spare: Mutex<Vec<Arc<TableInfo>>>,
-    /// Tables of SQL that the library uses.
-    pub(crate) pins: Arc<Pins>,
-    /// Why SQL does not have some tables of the library, by name.
-    pub(crate) absent: Mutex<HashMap<String, String>>,
-    pub(crate) engine: E,
-}
-
 impl<E: Engine> Database<E> {
     /// SQL on an engine; the catalog is read from it, or set up.
     ///
@@ -100,51 +35,19 @@ impl<E: Engine> Database<E> {
     /// The engine's, as SQL errors.
     pub fn open(engine: E) -> Result<Self> {
         let (store, catalog) = Store::open(&engine).map_err(store_error)?;
-        let mut worker = engine.worker().map_err(crate::error::plain)?;
+        let mut worker = engine.worker().map_err(plain)?;
         let used = store.max_sequence_oid(&mut worker).map_err(store_error)?;
-        let mut catalog = crate::session::temporary::remove_left_over(&store, &mut worker, catalog)?;
+        let mut catalog = remove_left_over(&store, &mut worker, catalog)?;
         let mut next_oid = catalog.max_oid().max(used) + 1;
-        let absent = crate::library::adopt(&engine, &store, &mut worker, &mut catalog, &mut next_oid);
-        let absent = absent.map_err(crate::error::plain)?;
-        let spare = left_over(&engine, &mut worker, &catalog)?;
-        let shared = Shared {
-            workers: Workers::new(),
-            sequences: Sequences::new(worker),
-            plans: Plans::default(),
-            statistics: Statistics::default(),
-            trace: Trace::default(),
-            collected: Arc::default(),
-            retries: AtomicU64::new(0),
-            waiters: AtomicUsize::new(0),
-            opened_at: scaledb_types::zone::clock(),
-            store,
-            gate: Gate::default(),
-            locks: Arc::default(),
-            memory: Arc::default(),
-            temporary: OnceLock::new(),
-            version: AtomicU64::new(catalog.version),
-            changed_at: AtomicU64::new(0),
-            commits: (engine.serialization_point() == SerializationPoint::Begin).then(|| AtomicU64::new(0)),
-            next_oid: AtomicU32::new(next_oid),
-            next_session: AtomicU32::new(1),
-            sessions: Sessions::default(),
-            presets: Presets::default(),
-            supervisor: OnceLock::new(),
-            opened: scaledb_types::zone::clock(),
-            current: Mutex::new(Arc::new(catalog)),
-            spare: Mutex::new(spare),
-            pins: Arc::default(),
-            absent: Mutex::new(absent),
-            engine,
-        };
+        let absent = adopt(&engine, &store, &mut worker, &mut catalog, &mut next_oid);
+        let absent = absent.map_err(plain)?;
+        let shared = Shared::new(engine, store, worker, catalog, next_oid, absent)?;
         Ok(Self { shared: Arc::new(shared) })
     }
 
     /// A session for a connection of `user` to the database called `database`.
     pub fn session(&self, user: &str, database: &str) -> Session<E> {
-        // a statistic: only uniqueness matters
-        let id = self.shared.next_session.fetch_add(1, Ordering::Relaxed);
-        Session::new(self.shared.clone(), id, user, database)
+        Session::new(self.shared.clone(), self.shared.new_session(), user, database)
     }
 
     /// Limits the memory of the statements of all sessions together: of sorts, groups and joins, of cursors, bound
@@ -192,7 +95,7 @@ impl<E: Engine> Database<E> {
 
     /// What keeps memory from being used again, and whose transactions.
     pub fn reclamation(&self) -> Reclamation {
-        reclamation::of(&self.shared)
+        self.shared.reclamation().0
     }
 
     /// Says which server is around the database: it does what `pg_cancel_backend` and its like ask for. The first one
@@ -205,180 +108,4 @@ impl<E: Engine> Database<E> {
     pub fn engine(&self) -> &E {
         &self.shared.engine
     }
-}
-
-impl<E: Engine> Shared<E> {
-    /// The version of the catalog.
-    #[inline]
-    pub(crate) fn version(&self) -> u64 {
-        self.version.load(Ordering::SeqCst)
-    }
-
-    /// The commit that the present catalog is of; [`Timestamp::ZERO`] if it was there at the start.
-    #[inline]
-    pub(crate) fn changed_at(&self) -> Timestamp {
-        // pairs with the store in `publish`
-        Timestamp::from_raw(self.changed_at.load(Ordering::Acquire))
-    }
-
-    /// How many commits there were, where they are counted.
-    #[inline]
-    pub(crate) fn commits(&self) -> u64 {
-        // pairs with the lowering of flags: who has closed the gate sees all
-        self.commits.as_ref().map_or(0, |commits| commits.load(Ordering::Acquire))
-    }
-
-    /// The catalog.
-    pub(crate) fn catalog(&self) -> Arc<Catalog> {
-        self.current.lock().clone()
-    }
-
-    /// Puts a new catalog in force. The gate is closed.
-    pub(crate) fn publish(&self, catalog: Arc<Catalog>, changed_at: Timestamp) {
-        let version = catalog.version;
-        let relations = catalog.relations().count();
-        let indexes = catalog.tables().map(|table| 1 + table.indexes.len()).sum::<usize>();
-        self.collected.keep_only(relations + indexes, |oid| has(&catalog, oid));
-        *self.current.lock() = catalog;
-        // before the version: who has seen the new catalog sees this
-        self.changed_at.store(changed_at.raw(), Ordering::Release);
-        self.version.store(version, Ordering::SeqCst);
-        self.plans.clear();
-    }
-
-    /// An oid that nothing has.
-    pub(crate) fn new_oid(&self) -> u32 {
-        self.next_oid.fetch_add(1, Ordering::Relaxed) // only uniqueness matters
-    }
-
-    /// An empty table of the engine: a spare one of the same shape, or a new one.
-    ///
-    /// # Errors
-    /// The engine's.
-    pub(crate) fn engine_table(&self, mut def: TableDef) -> Result<Arc<TableInfo>> {
-        let spare = {
-            let mut spare = self.spare.lock();
-            let found = spare.iter().position(|info| same_shape(info, &def));
-            found.map(|at| spare.swap_remove(at))
-        };
-        if let Some(info) = spare {
-            self.statistics.forget(info.id);
-            return Ok(info);
-        }
-        let name = format!("{PREFIX}{}", self.new_oid());
-        for (number, index) in def.indexes.iter_mut().enumerate() {
-            index.name = format!("{name}.{number}");
-        }
-        def.name = name;
-        loop {
-            match self.engine.create_table(def.clone()) {
-                Ok(info) => return Ok(info),
-                Err(scaledb_base::Error::TooManyWorkers { .. }) if self.workers.discard_one() => {}
-                Err(scaledb_base::Error::TableExists(_)) => {
-                    // left behind by a transaction of an earlier run
-                    let name = format!("{PREFIX}{}", self.new_oid());
-                    for (number, index) in def.indexes.iter_mut().enumerate() {
-                        index.name = format!("{name}.{number}");
-                    }
-                    def.name = name;
-                }
-                Err(error) => return Err(crate::error::plain(error)),
-            }
-        }
-    }
-
-    /// What is known of the rows of a table.
-    pub(crate) fn statistics_of(&self, table: &Table) -> Option<Arc<TableStatistics>> {
-        self.statistics.of(&self.source(), table)
-    }
-
-    /// Gathers what there is to know of a table.
-    pub(crate) fn analyze(&self, table: &Table) {
-        self.statistics.gather(&self.source(), table);
-    }
-
-    fn source(&self) -> Source<'_, E> {
-        Source { workers: &self.workers, engine: &self.engine }
-    }
-
-    /// Whether tables have grown or shrunk much since a plan was made.
-    pub(crate) fn is_outdated(&self, plan: &Plan) -> bool {
-        // a hint: two sessions that both look do no harm
-        let now = scaledb_types::zone::clock().unsigned_abs();
-        if now.abs_diff(plan.compared.load(Ordering::Relaxed)) < LOOK {
-            return false;
-        }
-        plan.compared.store(now, Ordering::Relaxed);
-        plan.estimates.iter().any(|(table, planned)| {
-            let now = self.statistics_of(table);
-            now.is_some_and(|now| differs(*planned, now.rows))
-        })
-    }
-
-    /// Keeps an emptied table of the engine for the next one of its shape.
-    pub(crate) fn keep_spare(&self, table: Arc<TableInfo>) {
-        self.spare.lock().push(table);
-    }
-}
-
-/// Tables of the engine that no descriptor names, emptied: those of transactions that did not commit before the
-/// database was closed or killed, and those whose emptying was cut short.
-fn left_over<E: Engine>(
-    engine: &E,
-    worker: &mut E::Worker,
-    catalog: &Catalog,
-) -> Result<Vec<Arc<TableInfo>>> {
-    let named: HashSet<&str> = catalog.tables().map(|table| table.engine.as_str()).collect();
-    let mut spare = Vec::new();
-    for info in engine.tables() {
-        let ours = info.name.strip_prefix(PREFIX).is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-        if !ours || named.contains(info.name.as_str()) {
-            continue;
-        }
-        empty(worker, info.id).map_err(crate::error::plain)?;
-        spare.push(info);
-    }
-    Ok(spare)
-}
-
-/// Deletes all rows of a table of the engine, some thousands in a transaction.
-///
-/// # Errors
-/// The engine's: some of its rows are left.
-pub(crate) fn empty<W: Worker>(worker: &mut W, table: TableId) -> scaledb_base::Result<()> {
-    const BATCH: usize = 10_000;
-    let none = Projection::existence();
-    loop {
-        let deleted = worker.run(TxnKind::ReadWrite, |worker| {
-            let mut rows = Vec::new();
-            worker.scan(table, Range::ALL, Order::Forward, &none, |row, _, _| {
-                rows.push(row);
-                if rows.len() < BATCH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })?;
-            for row in &rows {
-                worker.delete_at(table, *row)?;
-            }
-            Ok(rows.len())
-        })?;
-        if deleted < BATCH {
-            return Ok(());
-        }
-    }
-}
-
-/// Whether a relation or an index is there.
-fn has(catalog: &Catalog, oid: u32) -> bool {
-    let of_table = |table: &scaledb_catalog::TableDesc| {
-        table.primary_key.as_ref().is_some_and(|key| key.oid == oid)
-            || table.indexes.iter().any(|index| index.oid == oid)
-    };
-    catalog.get(oid).is_some() || catalog.tables().any(|table| of_table(table))
-}
-
-fn same_shape(info: &TableInfo, def: &TableDef) -> bool {
-    let indexes = info.indexes.len() == def.indexes.len()
-        && info.indexes.iter().zip(&def.indexes).all(|(a, b)| a.unique == b.unique && a.key.parts() == b.key);
-    indexes
-        && info.schema.columns() == def.schema.columns()
-        && info.schema.primary_key().parts() == def.schema.primary_key().parts()
 }

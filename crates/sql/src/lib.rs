@@ -15,9 +15,10 @@
 //! transaction block is run again by the session.
 
 mod activity;
-mod advisory;
+mod adopted;
 mod api;
 mod bind;
+mod cancel;
 mod counts;
 mod database;
 mod error;
@@ -29,11 +30,13 @@ mod library;
 mod memory;
 mod optimize;
 mod parse;
+mod pins;
 mod plan;
 mod presets;
 mod reclamation;
 mod sequence;
 mod session;
+mod shared;
 mod statistics;
 mod supervisor;
 mod system;
@@ -42,12 +45,13 @@ mod trace;
 mod workers;
 
 pub use api::{Column, CopyInfo, Description, Executed, Notice, RowSink, Severity, Status, Step, Tag};
+pub use cancel::Cancel;
 pub use counts::{IndexNumbers, Latency, LatencyBucket, TableNumbers};
 pub use database::Database;
 pub use error::of_engine;
-pub use library::Pin;
 pub use memory::default_query_memory;
 pub use parse::lex;
+pub use pins::Pin;
 pub use reclamation::{Held, Reclamation};
-pub use session::{Cancel, Rows, Session};
+pub use session::{Rows, Session};
 pub use supervisor::Supervisor;

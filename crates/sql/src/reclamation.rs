@@ -1,9 +1,6 @@
 //! What keeps memory from being used again: rows that were deleted and versions that were replaced wait for all transactions
 //! that are older.
 
-use crate::activity::Known;
-use crate::database::Shared;
-use scaledb_engine::Engine;
 use std::time::Duration;
 
 /// What waits, and for whom.
@@ -26,23 +23,4 @@ pub struct Held {
     pub session: Option<u32>,
     /// How long it has been there. A transaction begins with its first statement that reads or writes.
     pub time: Duration,
-}
-
-pub(crate) fn of<E: Engine>(shared: &Shared<E>) -> Reclamation {
-    with_sessions(shared).0
-}
-
-/// The same, with what is known of the sessions.
-pub(crate) fn with_sessions<E: Engine>(shared: &Shared<E>) -> (Reclamation, Vec<(u32, Known)>) {
-    let found = shared.engine.reclamation();
-    let sessions = shared.sessions.all();
-    let lag = found.lag();
-    // the two were looked at one after the other: a transaction that came or went between them has no session here
-    let session = |worker| sessions.iter().find(|(_, known)| known.activity.worker() == Some(worker));
-    let held = found
-        .active
-        .into_iter()
-        .map(|(worker, time)| Held { session: session(worker).map(|(id, _)| *id), time });
-    let (waiting, waiting_bytes) = (found.waiting, found.waiting_bytes);
-    (Reclamation { waiting, waiting_bytes, lag, transactions: held.collect() }, sessions)
 }

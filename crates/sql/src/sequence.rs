@@ -5,8 +5,7 @@
 //! value elsewhere. So a value costs a lock, and after a crash some are skipped. A sequence from which many are taken
 //! notes further ahead, so that loading rows does not wait for the disk at every 32nd.
 
-use crate::database::Shared;
-use scaledb_catalog::{SequenceDesc, SequenceValue};
+use scaledb_catalog::{SequenceDesc, SequenceValue, Store};
 use scaledb_engine::{Engine, Worker};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -59,36 +58,43 @@ impl<W: Worker> Sequences<W> {
         Self { states: Mutex::new(HashMap::new()), worker: Mutex::new(worker) }
     }
 
-    fn state<E: Engine<Worker = W>>(
-        &self,
-        shared: &Shared<E>,
-        desc: &SequenceDesc,
-    ) -> Result<Arc<Mutex<State>>> {
+    fn state(&self, store: &Store, desc: &SequenceDesc) -> Result<Arc<Mutex<State>>> {
         if let Some(state) = self.states.lock().get(&desc.oid) {
             return Ok(state.clone());
         }
-        let noted = shared.store.sequence(&mut *self.worker.lock(), desc.oid).map_err(store_error)?;
+        let noted = store.sequence(&mut *self.worker.lock(), desc.oid).map_err(store_error)?;
         let state = State::new(noted.unwrap_or(SequenceValue { last: desc.start, called: false }));
         let mut all = self.states.lock();
         Ok(all.entry(desc.oid).or_insert_with(|| Arc::new(Mutex::new(state))).clone())
     }
 
     /// Writes a note, and waits until it is durable.
-    fn note<E: Engine<Worker = W>>(&self, shared: &Shared<E>, oid: u32, value: SequenceValue) -> Result<()> {
+    fn note<E: Engine<Worker = W>>(
+        &self,
+        store: &Store,
+        engine: &E,
+        oid: u32,
+        value: SequenceValue,
+    ) -> Result<()> {
         let depends_on = {
             let mut worker = self.worker.lock();
-            shared.store.set_sequence(&mut *worker, oid, value).map_err(store_error)?;
+            store.set_sequence(&mut *worker, oid, value).map_err(store_error)?;
             worker.depends_on()
         };
-        shared.engine.wait_durable(depends_on).map_err(crate::error::not_durable)
+        engine.wait_durable(depends_on).map_err(crate::error::not_durable)
     }
 
     /// The next value.
     ///
     /// # Errors
     /// 2200H at the end.
-    pub(crate) fn next<E: Engine<Worker = W>>(&self, shared: &Shared<E>, desc: &SequenceDesc) -> Result<i64> {
-        let state = self.state(shared, desc)?;
+    pub(crate) fn next<E: Engine<Worker = W>>(
+        &self,
+        store: &Store,
+        engine: &E,
+        desc: &SequenceDesc,
+    ) -> Result<i64> {
+        let state = self.state(store, desc)?;
         let mut state = state.lock();
         let next = if state.called { step(desc, state.last)? } else { state.last };
         if state.left == 0 {
@@ -102,7 +108,7 @@ impl<W: Worker> Sequences<W> {
                 far = further;
                 count += 1;
             }
-            self.note(shared, desc.oid, SequenceValue { last: far, called: true })?;
+            self.note(store, engine, desc.oid, SequenceValue { last: far, called: true })?;
             state.left = count;
             state.noted = Some((ahead, Instant::now()));
         }
@@ -118,7 +124,8 @@ impl<W: Worker> Sequences<W> {
     /// 22003.
     pub(crate) fn set<E: Engine<Worker = W>>(
         &self,
-        shared: &Shared<E>,
+        store: &Store,
+        engine: &E,
         desc: &SequenceDesc,
         value: i64,
         called: bool,
@@ -129,10 +136,10 @@ impl<W: Worker> Sequences<W> {
                 desc.name, desc.min, desc.max
             )));
         }
-        let state = self.state(shared, desc)?;
+        let state = self.state(store, desc)?;
         let mut state = state.lock();
         let value = SequenceValue { last: value, called };
-        self.note(shared, desc.oid, value)?;
+        self.note(store, engine, desc.oid, value)?;
         *state = State::new(value);
         Ok(())
     }
@@ -141,12 +148,8 @@ impl<W: Worker> Sequences<W> {
     ///
     /// # Errors
     /// The engine's.
-    pub(crate) fn peek<E: Engine<Worker = W>>(
-        &self,
-        shared: &Shared<E>,
-        desc: &SequenceDesc,
-    ) -> Result<(i64, bool)> {
-        let state = self.state(shared, desc)?;
+    pub(crate) fn peek(&self, store: &Store, desc: &SequenceDesc) -> Result<(i64, bool)> {
+        let state = self.state(store, desc)?;
         let state = state.lock();
         Ok((state.last, state.called))
     }

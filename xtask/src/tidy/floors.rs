@@ -20,7 +20,8 @@ const HOUSES: &[House] = &[House {
     krate: "sql",
     modules: &[
         // what all of it stands on
-        "trace", "api", "presets", "supervisor", "temporary", "memory", "error", "gate", "workers", "activity",
+        "trace", "api", "presets", "supervisor", "cancel", "temporary", "memory", "error", "gate", "workers",
+        "activity", "reclamation", "sequence", "pins", "adopted",
         // text, to a syntax tree
         "parse",
         // what plans are made of, and their making
@@ -29,22 +30,10 @@ const HOUSES: &[House] = &[House {
         "exec", "statistics",
         // what clients read of the database
         "system", "explain",
-        // sessions, what they share, and who opens them
-        "advisory", "reclamation", "sequence", "session", "database", "library",
+        // what sessions share, sessions, and who opens them
+        "shared", "session", "database", "library",
     ],
-    wrong: &[
-        ("advisory", "session"),
-        ("bind", "system"),
-        ("counts", "database"),
-        ("database", "library"),
-        ("exec", "session"),
-        ("exec", "system"),
-        ("plan", "system"),
-        ("reclamation", "database"),
-        ("sequence", "database"),
-        ("session", "database"),
-        ("system", "session"),
-    ],
+    wrong: &[],
 }];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

@@ -6,7 +6,7 @@ use super::with::Stage;
 use super::{Binder, CteDef, Typed, unsupported};
 use crate::optimize::access::{Leaf, Tree};
 use crate::plan::expr::Expr;
-use crate::plan::{Label, Node, Slot};
+use crate::plan::{Computed, Label, Node, Slot};
 use scaledb_catalog::Relation;
 use scaledb_types::{Context, Result, SqlError, SqlState, Type, common_type};
 use sqlparser::ast::{
@@ -349,7 +349,7 @@ impl Binder<'_> {
                 let columns =
                     names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
                 self.add_table(Some(&sequence.schema), alias, &name, columns)?;
-                let rows = crate::system::Source::Sequence(sequence.oid);
+                let rows = Computed::Sequence(sequence.oid);
                 let node = Node::Virtual { rows, slots: slots.clone(), label: self.label() };
                 Ok(Tree::Leaf(Leaf::other(node, slots)))
             }
@@ -361,7 +361,7 @@ impl Binder<'_> {
     }
 
     fn system_table(&mut self, schema: Option<&str>, name: &str, alias: Option<&TableAlias>) -> Result<Tree> {
-        let Some((source, names)) = crate::system::find(schema, name) else {
+        let Some((source, names)) = self.lookup.system_table(schema, name) else {
             return Err(self.undefined(schema, name));
         };
         self.whole_catalog = true;

@@ -18,7 +18,7 @@ use crate::optimize::prepare::prepare;
 use crate::parse::{MAX_DEPTH, too_deep};
 use crate::plan::expr::Expr;
 use crate::plan::statistics::TableStatistics;
-use crate::plan::{ForeignKey, Kind, Node, Plan, Slot, Table};
+use crate::plan::{Computed, ForeignKey, Kind, Node, Plan, Slot, Table};
 use scaledb_base::TableId;
 use scaledb_catalog::Catalog;
 use scaledb_sync::atomic::AtomicU64;
@@ -31,6 +31,9 @@ use std::sync::Arc;
 /// The foreign keys of a table, and those that refer to it.
 pub(crate) type Keys = (Vec<Arc<ForeignKey>>, Vec<Arc<ForeignKey>>);
 
+/// A system catalog, and its columns.
+pub(crate) type SystemTable = (Computed, &'static [(&'static str, Type)]);
+
 /// What the binder needs of the database.
 pub(crate) trait Lookup {
     /// The table of an oid, with the engine's table behind it.
@@ -41,6 +44,8 @@ pub(crate) trait Lookup {
     fn statistics(&self, table: &Table) -> Option<Arc<TableStatistics>>;
     /// Schemas to look names up in.
     fn search_path(&self) -> &[String];
+    /// The system catalog of a name, and its columns.
+    fn system_table(&self, schema: Option<&str>, name: &str) -> Option<SystemTable>;
     /// Why a table of the library has no such name here, if there is one.
     fn absent(&self, name: &str) -> Option<String>;
 }

@@ -12,11 +12,10 @@ mod histogram;
 mod hot;
 mod own;
 mod relations;
-mod sizes;
 mod text;
 
 pub(crate) use collected::Collected;
 pub use histogram::{Latency, LatencyBucket};
 pub(crate) use own::{Counts, Ended, Used, Write};
+pub(crate) use relations::RelationSize;
 pub use relations::{IndexNumbers, TableNumbers};
-pub(crate) use sizes::RelationSize;

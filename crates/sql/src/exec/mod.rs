@@ -2,10 +2,12 @@
 //!
 //! Operators push: each calls the next one with the frame filled, and stops when that says so.
 
+mod advisory;
 pub(crate) mod apart;
 mod apart_join;
 mod apart_window;
 pub(crate) mod codec;
+pub(crate) mod context;
 pub(crate) mod distinct;
 pub(crate) mod eval;
 pub(crate) mod group;
@@ -28,7 +30,7 @@ pub(crate) mod window;
 
 use crate::memory::{Memory, row_weight, weight};
 use crate::plan::{Node, Slot};
-use crate::session::context::Context;
+use context::Context;
 use scaledb_engine::{RowId, Worker};
 use scaledb_row::RowBuf;
 use scaledb_types::{Result, SqlError, SqlState, Value};
@@ -242,7 +244,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Node::One => next(self),
             Node::Scan(scan) => self.scan(scan, next),
             Node::Virtual { rows, slots, .. } => {
-                let rows = crate::system::rows(self.context, rows)?;
+                let rows = self.context.host.computed(*rows)?;
                 for row in rows {
                     self.tick()?;
                     for (&slot, value) in slots.iter().zip(row) {

@@ -2,8 +2,8 @@
 
 use super::spill::{Sortable, Sorter};
 use super::{Exec, Flow, Next, row_weight};
+use crate::exec::context::Context;
 use crate::plan::{Node, SetKind, Slot, SortKey};
-use crate::session::context::Context;
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
 use std::cmp::Ordering;

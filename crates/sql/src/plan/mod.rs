@@ -6,6 +6,7 @@
 //! outlive its scan (sorts, hash tables, batches).
 
 pub(crate) mod cache;
+mod computed;
 pub(crate) mod depends;
 pub(crate) mod expr;
 pub(crate) mod factor;
@@ -18,14 +19,15 @@ pub(crate) mod statistics;
 use expr::Expr;
 use place::{Loads, Places};
 use scaledb_base::TableId;
-use scaledb_catalog::TableDesc;
+use scaledb_catalog::{ColumnDesc, TableDesc};
 use scaledb_engine::{Order, TableInfo};
 use scaledb_locks::Mode;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::AtomicU64;
-use scaledb_types::Type;
+use scaledb_types::{Result, SqlError, SqlState, Type};
 use std::sync::Arc;
 
+pub(crate) use computed::Computed;
 pub(crate) use set_call::SetCall;
 
 /// A place in the frame.
@@ -46,6 +48,17 @@ pub(crate) struct Table {
     pub(crate) key_columns: Vec<(usize, usize)>,
     /// Where rows have the columns.
     pub(crate) places: Places,
+}
+
+/// The type of a column.
+///
+/// # Errors
+/// XX001 if there is none.
+pub(crate) fn column_type(column: &ColumnDesc) -> Result<Type> {
+    let ty = Type::from_oid(column.type_oid).ok_or_else(|| {
+        SqlError::new(SqlState::DATA_CORRUPTED, format!("column {} has an unknown type", column.name))
+    })?;
+    Ok(ty.with_typmod(column.typmod))
 }
 
 /// A column of an index.
@@ -305,7 +318,7 @@ pub(crate) enum Node {
     Scan(Box<Scan>),
     /// Rows of the catalog, computed at the start.
     Virtual {
-        rows: crate::system::Source,
+        rows: Computed,
         slots: Vec<Slot>,
         label: Label,
     },

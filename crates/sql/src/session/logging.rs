@@ -193,7 +193,7 @@ impl<E: Engine> Session<E> {
     }
 
     fn log_names(&self) -> (&str, &str) {
-        use super::context::Host;
+        use crate::system::Facts;
         self.state.names()
     }
 

@@ -16,9 +16,7 @@
 //! ```
 
 mod ahead;
-pub(crate) mod cancel;
 mod conflict;
-pub(crate) mod context;
 mod copy;
 mod copy_text;
 mod counting;
@@ -39,15 +37,15 @@ mod waiting;
 
 use crate::activity::Activity;
 use crate::api::{Column, Description, Executed, Notice, RowSink, Status, Step};
+use crate::cancel::Cancel;
 use crate::counts::Counts;
-use crate::database::Shared;
 use crate::exec::Scratch;
+use crate::exec::context::ConstraintModes;
 use crate::gate::Flag;
 use crate::memory::Reservation;
 use crate::plan::cache::{Held, OwnPlans};
+use crate::shared::Shared;
 use crate::workers::Place;
-pub use cancel::Cancel;
-use context::ConstraintModes;
 use cursor::Portal;
 pub use direct::Rows;
 use rapidhash::fast::RandomState;

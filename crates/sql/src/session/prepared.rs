@@ -532,7 +532,7 @@ impl<E: Engine> Session<E> {
     pub(super) fn parse_parameter(&self, text: &str, ty: Type) -> Result<Value> {
         let named = matches!(ty.base, Base::Regclass | Base::Regtype | Base::Regproc) && !ty.array;
         if named && !text.starts_with(|c: char| c.is_ascii_digit()) {
-            use super::context::Host;
+            use crate::exec::context::Host;
             let cast = crate::functions::SessionFn::reg_cast(Type::TEXT, ty);
             return self.state.call(&cast, &[Value::text(text)]);
         }

@@ -1,12 +1,12 @@
 //! Running compiled statements.
 
 use super::Session;
-use super::context::Context;
 use super::direct::Rows;
 use super::explain::Explaining;
 use super::waiting::Effort;
 use crate::api::{Column, RowSink, Tag};
 use crate::exec::apart::Parts;
+use crate::exec::context::Context;
 use crate::exec::lock::given_up;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;

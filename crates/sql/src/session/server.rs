@@ -54,7 +54,7 @@ impl<E: Engine> State<E> {
             line("memory budget bytes", engine.memory().budget.to_string()),
             line("statement memory bytes", self.shared.memory.used().to_string()),
         ];
-        let reclamation = crate::reclamation::of(&self.shared);
+        let reclamation = self.shared.reclamation().0;
         let seconds = |time: Duration| format!("{:.3}", time.as_secs_f64());
         let holder = match reclamation.transactions.first() {
             None => "none".to_owned(),

@@ -1,26 +1,28 @@
 //! What a session is, apart from its transaction: names, settings, the catalog that it works with.
 
-use super::context::Host;
 use super::settings::Settings;
 use crate::activity::Known;
 use crate::api::{Notice, Severity};
 use crate::bind::names::{is_temporary, temporary_schema};
-use crate::bind::{Keys, Lookup};
+use crate::bind::{Keys, Lookup, SystemTable};
 use crate::counts::{Collected, RelationSize, TableNumbers};
-use crate::database::Shared;
 use crate::error::Statements;
+use crate::exec::context::Host;
 use crate::exec::{codec, tail};
 use crate::functions::SessionFn;
 use crate::memory::Reservation;
+use crate::pins::same;
 use crate::plan::place::{Added, Place, Places};
 use crate::plan::statistics::TableStatistics;
-use crate::plan::{ForeignKey, IndexColumn, IndexRef, Table};
+use crate::plan::{Computed, ForeignKey, IndexColumn, IndexRef, Table, column_type};
 use crate::reclamation::Reclamation;
+use crate::shared::Shared;
+use crate::system::{self, Facts};
 use crate::trace::Number;
 use scaledb_base::ConflictKind;
 use scaledb_catalog::{Catalog, KeyColumn, Relation, TableDesc};
 use scaledb_engine::Engine;
-use scaledb_locks::{Mode, Owner, Tag};
+use scaledb_locks::{Locks, Mode, Owner, Tag};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{DateOrder, Env, IntervalStyle, KeyForm, Result, SqlError, SqlState, Type, Value, Zone};
 use std::cell::{Cell, RefCell};
@@ -101,11 +103,6 @@ impl Used {
     pub(crate) fn is_same(&self, before: &Catalog, now: &Catalog) -> bool {
         !self.whole.get() && self.relations.borrow().iter().all(|&oid| same(before, now, oid))
     }
-}
-
-/// Whether a relation has the same definition in both catalogs.
-pub(crate) fn same(before: &Catalog, now: &Catalog, oid: u32) -> bool {
-    before.get(oid).is_some_and(|relation| now.has(relation))
 }
 
 impl<E: Engine> State<E> {
@@ -398,7 +395,7 @@ impl<E: Engine> State<E> {
         }
         match name {
             "nextval" => {
-                let value = self.shared.sequences.next(&self.shared, &desc)?;
+                let value = self.shared.next_value(&desc)?;
                 self.currents.borrow_mut().insert(desc.oid, value);
                 self.last.set(Some(desc.oid));
                 Ok(Value::Int8(value))
@@ -413,7 +410,7 @@ impl<E: Engine> State<E> {
             _ => {
                 let Some(value) = args.get(1).and_then(Value::as_i64) else { return Ok(Value::Null) };
                 let called = args.get(2).is_none_or(Value::is_true);
-                self.shared.sequences.set(&self.shared, &desc, value, called)?;
+                self.shared.set_value(&desc, value, called)?;
                 if called {
                     self.currents.borrow_mut().insert(desc.oid, value);
                 }
@@ -446,14 +443,6 @@ fn zone(name: &str) -> Option<Zone> {
         return Zone::fixed((hours * 3_600.0) as i32);
     }
     Zone::named(name)
-}
-
-/// The type of a column.
-pub(crate) fn column_type(column: &scaledb_catalog::ColumnDesc) -> Result<Type> {
-    let ty = Type::from_oid(column.type_oid).ok_or_else(|| {
-        SqlError::new(SqlState::DATA_CORRUPTED, format!("column {} has an unknown type", column.name))
-    })?;
-    Ok(ty.with_typmod(column.typmod))
 }
 
 /// Where rows have the columns of a table.
@@ -529,6 +518,10 @@ impl<E: Engine> Lookup for State<E> {
     fn search_path(&self) -> &[String] {
         &self.path
     }
+
+    fn system_table(&self, schema: Option<&str>, name: &str) -> Option<SystemTable> {
+        system::find(schema, name)
+    }
 }
 
 impl<E: Engine> State<E> {
@@ -563,57 +556,8 @@ impl<E: Engine> State<E> {
 }
 
 impl<E: Engine> Host for State<E> {
-    fn path(&self) -> &[String] {
-        &self.path
-    }
-
     fn engine_error(&self, error: scaledb_base::Error) -> SqlError {
         self.explain(error, |_| self.running.get())
-    }
-
-    fn counters(&self) -> Vec<(String, u64)> {
-        let stats = self.shared.engine.stats();
-        let count = |name: &str, value: u64| (name.to_owned(), value);
-        let mut counters = vec![
-            count("transactions committed", stats.commits),
-            count("transactions rolled back", stats.rollbacks),
-            count("statements run again", self.shared.retries.load(Ordering::Relaxed)), // a statistic
-        ];
-        if let Some(temporary) = self.shared.temporary.get() {
-            let (files, bytes, now) = temporary.counts();
-            counters.extend([
-                count("temporary files", files),
-                count("bytes written to temporary files", bytes),
-                count("bytes in temporary files now", now),
-            ]);
-        }
-        let kinds = ConflictKind::ALL.iter().zip(stats.conflicts);
-        counters.extend(kinds.map(|(kind, value)| count(&format!("conflicts: {}", kind.name()), value)));
-        counters
-    }
-
-    fn collected(&self) -> &Collected {
-        &self.shared.collected
-    }
-
-    fn size(&self, oid: u32) -> Option<RelationSize> {
-        self.shared.size(&self.catalog, oid)
-    }
-
-    fn memory(&self) -> u64 {
-        self.shared.engine.memory().bytes
-    }
-
-    fn reclamation(&self) -> (Reclamation, Vec<(u32, Known)>) {
-        crate::reclamation::with_sessions(&self.shared)
-    }
-
-    fn table_numbers(&self) -> Vec<TableNumbers> {
-        self.shared.table_numbers(&self.catalog)
-    }
-
-    fn status(&self) -> Vec<(String, String)> {
-        self.status_lines()
     }
 
     fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {
@@ -664,16 +608,30 @@ impl<E: Engine> Host for State<E> {
                 self.ask_server(function.name, args.first())
             }
             _ => {
-                let result = crate::system::functions::call(self, function, args)?;
+                let result = system::functions::call(self, function, args)?;
                 match (function.name, &result) {
                     // the names of sequences, for the most part: what matters is that they still mean the same
                     ("cast", Value::Oid(oid)) if self.catalog.get(*oid).is_some() => self.used.note(*oid),
-                    (name, _) if crate::system::functions::reads_catalog(name) => self.used.note_all(),
+                    (name, _) if system::functions::reads_catalog(name) => self.used.note_all(),
                     _ => {}
                 }
                 Ok(result)
             }
         }
+    }
+
+    fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>> {
+        system::rows(self, table)
+    }
+
+    fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>> {
+        let referred = self.foreign_keys(table)?.1;
+        // the plan names the tables that are one step away; rows that go along lead farther
+        for key in &referred {
+            self.used.note(key.from.desc.oid);
+            key.from.desc.foreign_keys.iter().for_each(|other| self.used.note(other.table));
+        }
+        Ok(referred)
     }
 
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
@@ -710,15 +668,56 @@ impl<E: Engine> Host for State<E> {
     fn warn(&self, code: SqlState, what: &str) {
         self.notice(Severity::Warning, SqlError::new(code, what.to_owned()));
     }
+}
 
-    fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>> {
-        let referred = self.foreign_keys(table)?.1;
-        // the plan names the tables that are one step away; rows that go along lead farther
-        for key in &referred {
-            self.used.note(key.from.desc.oid);
-            key.from.desc.foreign_keys.iter().for_each(|other| self.used.note(other.table));
+impl<E: Engine> Facts for State<E> {
+    fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    fn counters(&self) -> Vec<(String, u64)> {
+        let stats = self.shared.engine.stats();
+        let count = |name: &str, value: u64| (name.to_owned(), value);
+        let mut counters = vec![
+            count("transactions committed", stats.commits),
+            count("transactions rolled back", stats.rollbacks),
+            count("statements run again", self.shared.retries.load(Ordering::Relaxed)), // a statistic
+        ];
+        if let Some(temporary) = self.shared.temporary.get() {
+            let (files, bytes, now) = temporary.counts();
+            counters.extend([
+                count("temporary files", files),
+                count("bytes written to temporary files", bytes),
+                count("bytes in temporary files now", now),
+            ]);
         }
-        Ok(referred)
+        let kinds = ConflictKind::ALL.iter().zip(stats.conflicts);
+        counters.extend(kinds.map(|(kind, value)| count(&format!("conflicts: {}", kind.name()), value)));
+        counters
+    }
+
+    fn collected(&self) -> &Collected {
+        &self.shared.collected
+    }
+
+    fn size(&self, oid: u32) -> Option<RelationSize> {
+        self.shared.size(&self.catalog, oid)
+    }
+
+    fn memory(&self) -> u64 {
+        self.shared.engine.memory().bytes
+    }
+
+    fn reclamation(&self) -> (Reclamation, Vec<(u32, Known)>) {
+        self.shared.reclamation()
+    }
+
+    fn table_numbers(&self) -> Vec<TableNumbers> {
+        self.shared.table_numbers(&self.catalog)
+    }
+
+    fn status(&self) -> Vec<(String, String)> {
+        self.status_lines()
     }
 
     fn catalog(&self) -> &Catalog {
@@ -743,9 +742,13 @@ impl<E: Engine> Host for State<E> {
 
     fn sequence(&self, oid: u32) -> Result<(i64, bool)> {
         match self.sequence_desc(&Value::Oid(oid))? {
-            Some(desc) => self.shared.sequences.peek(&self.shared, &desc),
+            Some(desc) => self.shared.last_value(&desc),
             None => Ok((0, false)),
         }
+    }
+
+    fn locks(&self) -> &Locks {
+        &self.shared.locks
     }
 }
 

@@ -1,14 +1,14 @@
 //! Transactions of a session.
 
 use super::Session;
-use super::context::ConstraintModes;
 use crate::api::{Severity, Status};
 use crate::bind::Lookup;
+use crate::exec::context::ConstraintModes;
 use crate::exec::late::Check;
 use crate::exec::{Exec, Scratch};
 use crate::parse::utility::{Isolation, Modes};
+use crate::pins::same;
 use crate::sequence::store_error;
-use crate::session::state::same;
 use crate::trace::Number;
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::{Catalog, SequenceDesc};
@@ -697,14 +697,14 @@ impl<E: Engine> Session<E> {
     fn restore_sequences(&mut self, kept: usize) {
         let shared = &self.state.shared;
         for (sequence, last, called) in self.transaction.restarted.drain(kept..).rev() {
-            let beyond = match shared.sequences.peek(shared, &sequence) {
+            let beyond = match shared.last_value(&sequence) {
                 Ok((now, _)) if sequence.increment > 0 => now > last,
                 Ok((now, _)) => now < last,
                 Err(_) => false,
             };
             if !beyond {
                 // what cannot be noted now is found to be behind the table's keys by the next insert
-                let _ = shared.sequences.set(shared, &sequence, last, called);
+                let _ = shared.set_value(&sequence, last, called);
             }
         }
     }
@@ -749,7 +749,7 @@ impl<E: Engine> Session<E> {
         let shared = self.state.shared.clone();
         let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) else { return };
         // if it fails, rows stay, and it is not used again before the next start
-        let emptied = crate::database::empty(&mut *worker, table.id).is_ok();
+        let emptied = crate::shared::empty(&mut *worker, table.id).is_ok();
         shared.workers.give(&self.place, worker);
         if emptied {
             shared.keep_spare(table);

@@ -203,7 +203,7 @@ impl<E: Engine> Session<E> {
     }
 
     fn lock_table(&mut self, table: u32, mode: Mode, deadline: Option<Instant>) -> Result<()> {
-        use super::context::Host;
+        use crate::exec::context::Host;
         let tag = Tag::Table(table);
         if self.state.take_lock(tag, mode)? { Ok(()) } else { self.wait_for(tag, mode, false, deadline) }
     }
@@ -218,7 +218,7 @@ impl<E: Engine> Session<E> {
         mode: Mode,
         nowait: bool,
     ) -> Result<Done> {
-        use super::context::Host;
+        use crate::exec::context::Host;
         self.need_block("LOCK TABLE")?;
         if mode > Mode::RowExclusive && self.transaction.is_read_only() {
             let what = "cannot execute LOCK TABLE in a read-only transaction";

@@ -1,11 +1,11 @@
 //! Functions that read the catalog.
 
+use super::Facts;
 use super::rows::{
     ARRAY_FUNCTIONS, DATABASE, DATABASE_OWNER, OWNER, SCHEMAS, TEMPORARY_SCHEMA, schema_oid, temporary_of,
 };
 use crate::bind::names::{is_temporary, own_schema};
 use crate::functions::SessionFn;
-use crate::session::context::Host;
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Initially, Relation, TableDesc};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 
@@ -42,29 +42,29 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
 ///
 /// # Errors
 /// What it refuses.
-pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Result<Value> {
-    let catalog = host.catalog();
-    let (user, database) = host.names();
+pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> Result<Value> {
+    let catalog = facts.catalog();
+    let (user, database) = facts.names();
     let oid = match args.first() {
         Some(Value::Oid(oid)) => Some(*oid),
         _ => None,
     };
     let text = args.first().and_then(Value::as_str);
     Ok(match function.name {
-        "cast" => return cast(host, function, &args[0]),
+        "cast" => return cast(facts, function, &args[0]),
         "version" => Value::text(VERSION),
         "current_database" | "current_catalog" => Value::text(database),
         "current_user" | "session_user" | "user" | "current_role" => Value::text(user),
         "pg_is_in_recovery" => Value::Bool(false),
         "txid_current" => Value::Int8(i64::try_from(catalog.version).unwrap_or(0) + 1),
-        "pg_table_is_visible" => oid.map_or(Value::Null, |oid| Value::Bool(is_visible(host, oid))),
+        "pg_table_is_visible" => oid.map_or(Value::Null, |oid| Value::Bool(is_visible(facts, oid))),
         "pg_type_is_visible" | "pg_function_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
         "pg_my_temp_schema" => {
-            let own = host.path().iter().find(|schema| is_temporary(schema));
+            let own = facts.path().iter().find(|schema| is_temporary(schema));
             Value::Oid(own.map_or(0, |schema| schema_oid(schema)))
         }
         "pg_is_other_temp_schema" => oid.map_or(Value::Null, |oid| {
-            let own = host.path().iter().any(|schema| schema_oid(schema) == oid);
+            let own = facts.path().iter().any(|schema| schema_oid(schema) == oid);
             Value::Bool(oid & TEMPORARY_SCHEMA != 0 && !own)
         }),
         "pg_get_userbyid" => match oid {
@@ -97,20 +97,20 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
         },
         "pg_relation_size" | "pg_table_size" | "pg_indexes_size" | "pg_total_relation_size" => {
             let Some(oid) = oid else { return Ok(Value::Null) };
-            size(host, function.name, oid, args.get(1))?
+            size(facts, function.name, oid, args.get(1))?
         }
         "pg_database_size" => match &args[0] {
             Value::Null => Value::Null,
-            Value::Oid(DATABASE) => bytes(host.memory()),
+            Value::Oid(DATABASE) => bytes(facts.memory()),
             Value::Oid(_) => Value::Null,
-            named if named.as_str() == Some(database) => bytes(host.memory()),
+            named if named.as_str() == Some(database) => bytes(facts.memory()),
             other => {
                 let what = format!("database \"{}\" does not exist", other.as_str().unwrap_or_default());
                 return Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, what));
             }
         },
         "pg_get_serial_sequence" => {
-            serial_sequence(catalog, host.path(), text, args.get(1).and_then(Value::as_str))?
+            serial_sequence(catalog, facts.path(), text, args.get(1).and_then(Value::as_str))?
         }
         "pg_relation_is_publishable" => Value::Bool(true),
         "pg_partition_ancestors" => args[0].clone(),
@@ -120,7 +120,7 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
         "pg_collation_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
         "pg_char_to_encoding" => Value::Int4(6),
         "to_regclass" => match text {
-            Some(text) => find_relation(catalog, host.path(), text).map_or(Value::Null, Value::Oid),
+            Some(text) => find_relation(catalog, facts.path(), text).map_or(Value::Null, Value::Oid),
             None => Value::Null,
         },
         "to_regtype" => match text.map(Type::parse) {
@@ -149,14 +149,14 @@ pub(crate) fn call(host: &dyn Host, function: &SessionFn, args: &[Value]) -> Res
 }
 
 /// Whether a relation is found by its bare name.
-fn is_visible(host: &dyn Host, oid: u32) -> bool {
-    let Some((schema, name)) = name_of(host.catalog(), oid) else { return false };
-    if schema == "information_schema" || is_temporary(&schema) && !host.path().contains(&schema) {
+fn is_visible(facts: &dyn Facts, oid: u32) -> bool {
+    let Some((schema, name)) = name_of(facts.catalog(), oid) else { return false };
+    if schema == "information_schema" || is_temporary(&schema) && !facts.path().contains(&schema) {
         return false;
     }
     // the first one along the path is meant
-    let has = |known: &&String| host.catalog().is_taken(known, &name);
-    host.path().iter().find(has).is_none_or(|first| *first == schema)
+    let has = |known: &&String| facts.catalog().is_taken(known, &name);
+    facts.path().iter().find(has).is_none_or(|first| *first == schema)
 }
 
 /// What COMMENT ON has said about an object of a catalog, or of any; or about a column of it.
@@ -177,7 +177,7 @@ fn bytes(bytes: u64) -> Value {
 }
 
 /// The memory of a relation.
-fn size(host: &dyn Host, function: &str, oid: u32, fork: Option<&Value>) -> Result<Value> {
+fn size(facts: &dyn Facts, function: &str, oid: u32, fork: Option<&Value>) -> Result<Value> {
     if let Some(fork) = fork {
         match fork.as_str() {
             None => return Ok(Value::Null),
@@ -193,7 +193,7 @@ fn size(host: &dyn Host, function: &str, oid: u32, fork: Option<&Value>) -> Resu
     if super::all().any(|(_, _, known, _)| known == oid) {
         return Ok(Value::Int8(0));
     }
-    let Some(size) = host.size(oid) else { return Ok(Value::Null) };
+    let Some(size) = facts.size(oid) else { return Ok(Value::Null) };
     Ok(bytes(match function {
         "pg_indexes_size" => size.indexes,
         "pg_total_relation_size" => size.own + size.indexes,
@@ -252,16 +252,16 @@ pub(super) fn find_relation(catalog: &Catalog, path: &[String], text: &str) -> O
 }
 
 /// Casts between names and oids.
-fn cast(host: &dyn Host, function: &SessionFn, value: &Value) -> Result<Value> {
+fn cast(facts: &dyn Facts, function: &SessionFn, value: &Value) -> Result<Value> {
     let Some((from, to)) = function.cast else { return Err(SqlError::internal("a cast without types")) };
-    let catalog = host.catalog();
+    let catalog = facts.catalog();
     if let Value::Text(text) = value {
         if let Ok(oid) = text.parse::<u32>() {
             return Ok(Value::Oid(oid));
         }
         let undefined = |code: SqlState, what: String| Err(SqlError::new(code, what));
         return match to.base {
-            Base::Regclass => match find_relation(catalog, host.path(), text) {
+            Base::Regclass => match find_relation(catalog, facts.path(), text) {
                 Some(oid) => Ok(Value::Oid(oid)),
                 None => undefined(SqlState::UNDEFINED_TABLE, format!("relation \"{text}\" does not exist")),
             },
@@ -270,7 +270,7 @@ fn cast(host: &dyn Host, function: &SessionFn, value: &Value) -> Result<Value> {
                 0 => undefined(SqlState::INVALID_SCHEMA_NAME, format!("schema \"{text}\" does not exist")),
                 oid => Ok(Value::Oid(oid)),
             },
-            Base::Regrole if text == host.names().0 => Ok(Value::Oid(OWNER)),
+            Base::Regrole if text == facts.names().0 => Ok(Value::Oid(OWNER)),
             Base::Regrole if text == "pg_database_owner" => Ok(Value::Oid(DATABASE_OWNER)),
             Base::Regrole => undefined(SqlState::UNDEFINED_OBJECT, format!("role \"{text}\" does not exist")),
             Base::Regproc => {
@@ -304,7 +304,7 @@ fn cast(host: &dyn Host, function: &SessionFn, value: &Value) -> Result<Value> {
             .map(|(name, _)| (*name).to_owned())
             .or_else(|| temporary_of(*oid))
             .unwrap_or_else(|| oid.to_string()),
-        Base::Regrole if *oid == OWNER => quoted(host.names().0),
+        Base::Regrole if *oid == OWNER => quoted(facts.names().0),
         Base::Regrole if *oid == DATABASE_OWNER => "pg_database_owner".to_owned(),
         Base::Regproc => match ARRAY_FUNCTIONS.iter().find(|(known, _)| known == oid) {
             Some((_, name)) => (*name).to_owned(),

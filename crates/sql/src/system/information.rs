@@ -2,7 +2,7 @@
 
 use super::printed::printed_default;
 use super::rows::Row;
-use crate::session::state::column_type;
+use crate::plan::column_type;
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc, Identity, Initially, TableDesc};
 use scaledb_types::{Base, Result, Value};
 

@@ -7,43 +7,58 @@ mod rows;
 mod statistics;
 mod tables;
 
-use crate::session::context::Context;
+use crate::activity::Known;
+use crate::counts::{Collected, RelationSize, TableNumbers};
+use crate::plan::Computed;
+use crate::reclamation::Reclamation;
+use crate::trace::Number;
+use scaledb_catalog::Catalog;
+use scaledb_locks::Locks;
 use scaledb_types::{Result, Type, Value};
+use std::sync::Arc;
 
-/// A table whose rows are computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// A catalog, by its number in the list.
-    Catalog(usize),
-    /// A sequence, as a table of one row.
-    Sequence(u32),
-}
-
-impl Source {
-    /// The name, for EXPLAIN.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Catalog(number) => tables::TABLES[number].name,
-            Self::Sequence(_) => "sequence",
-        }
-    }
-
-    /// The schema, for EXPLAIN.
-    pub(crate) fn schema(self) -> &'static str {
-        match self {
-            Self::Catalog(number) => tables::TABLES[number].schema,
-            Self::Sequence(_) => "public",
-        }
-    }
+/// What the system catalogs are computed from: the session, and the database around it.
+pub(crate) trait Facts {
+    /// The catalog of the transaction.
+    fn catalog(&self) -> &Catalog;
+    /// The schemas to look names up in.
+    fn path(&self) -> &[String];
+    /// All settings.
+    fn settings(&self) -> Vec<(String, String)>;
+    /// All sessions of the database.
+    fn sessions(&self) -> Vec<(u32, Known)>;
+    /// The text of a statement, if it is remembered.
+    fn statement(&self, number: Number) -> Option<Arc<str>>;
+    /// User and database.
+    fn names(&self) -> (&str, &str);
+    /// What the database has counted: names and values.
+    fn counters(&self) -> Vec<(String, u64)>;
+    /// What the sessions of the database have counted.
+    fn collected(&self) -> &Collected;
+    /// The memory of a relation, if there is one.
+    fn size(&self, oid: u32) -> Option<RelationSize>;
+    /// The memory of all.
+    fn memory(&self) -> u64;
+    /// Tables, with what was done with them.
+    fn table_numbers(&self) -> Vec<TableNumbers>;
+    /// What keeps memory from being used again, with all sessions.
+    fn reclamation(&self) -> (Reclamation, Vec<(u32, Known)>);
+    /// How the database and its server are: names and values.
+    fn status(&self) -> Vec<(String, String)>;
+    /// The last value of a sequence, and whether it was given.
+    fn sequence(&self, oid: u32) -> Result<(i64, bool)>;
+    /// Who holds which locks, and who waits.
+    fn locks(&self) -> &Locks;
 }
 
 /// The catalog of a name, and its columns.
-pub(crate) fn find(schema: Option<&str>, name: &str) -> Option<(Source, &'static [(&'static str, Type)])> {
+pub(crate) fn find(schema: Option<&str>, name: &str) -> Option<(Computed, &'static [(&'static str, Type)])> {
     let fits = |table: &tables::Table| {
         table.name == name && schema.map_or(table.schema == "pg_catalog", |schema| schema == table.schema)
     };
     let number = tables::TABLES.iter().position(fits)?;
-    Some((Source::Catalog(number), tables::TABLES[number].columns))
+    let tables::Table { schema, name, columns, .. } = tables::TABLES[number];
+    Some((Computed::Catalog { number, schema, name }, columns))
 }
 
 /// All catalogs: schema, name, oid, columns.
@@ -56,11 +71,11 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str, u32, &'
 ///
 /// # Errors
 /// The engine's.
-pub(crate) fn rows(context: &Context<'_>, source: &Source) -> Result<Vec<Vec<Value>>> {
-    match source {
-        Source::Catalog(number) => rows::rows(context, tables::TABLES[*number].name),
-        Source::Sequence(oid) => {
-            let (last, called) = context.host.sequence(*oid)?;
+pub(crate) fn rows(facts: &dyn Facts, table: Computed) -> Result<Vec<Vec<Value>>> {
+    match table {
+        Computed::Catalog { name, .. } => rows::rows(facts, name),
+        Computed::Sequence(oid) => {
+            let (last, called) = facts.sequence(oid)?;
             Ok(vec![vec![Value::Int8(last), Value::Int8(0), Value::Bool(called)]])
         }
     }

@@ -2,7 +2,7 @@
 
 use super::functions::quoted;
 use crate::bind::expr::literal_text;
-use crate::session::state::column_type;
+use crate::plan::column_type;
 use scaledb_catalog::{Catalog, ColumnDesc};
 use scaledb_types::Type;
 use sqlparser::ast::{DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Value};

@@ -1,11 +1,11 @@
 //! The rows of the system catalogs.
 
+use super::Facts;
 use super::functions::index_definition;
 use super::printed::printed_default;
 use super::{information, statistics};
 use crate::bind::names::{is_temporary, temporary_schema};
-use crate::session::context::Context;
-use crate::session::state::column_type;
+use crate::plan::column_type;
 use scaledb_catalog::{About, Action, Catalog, Identity, Initially, Relation, TableDesc};
 use scaledb_locks::{Known, Tag};
 use scaledb_types::{Array, Base, Result, Type, Value};
@@ -143,26 +143,26 @@ fn row_type(oid: u32) -> u32 {
 }
 
 /// The rows of a catalog.
-pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<Value>>> {
-    let catalog = context.host.catalog();
-    let (user, database) = context.host.names();
+pub(super) fn rows(facts: &dyn Facts, name: &'static str) -> Result<Vec<Vec<Value>>> {
+    let catalog = facts.catalog();
+    let (user, database) = facts.names();
     let rows = match name {
-        "pg_locks" => context.locks.all().into_iter().map(|known| lock_row(name, known)).collect(),
+        "pg_locks" => facts.locks().all().into_iter().map(|known| lock_row(name, known)).collect(),
         "scaledb_counters" => {
-            let counters = context.host.counters().into_iter();
+            let counters = facts.counters().into_iter();
             counters
                 .map(|(counter, value)| Row::new(name).text("name", &counter).int8("value", value))
                 .collect()
         }
-        "scaledb_stat_statements" => statistics::statements(context),
-        "scaledb_stat_statements_info" => statistics::statements_info(context),
-        "scaledb_stat_latency" => statistics::latency(context),
-        "scaledb_stat_tables" => statistics::tables(context),
-        "scaledb_stat_indexes" => statistics::indexes(context),
-        "scaledb_stat_transactions" => statistics::transactions(context),
-        "scaledb_stat_hot_keys" => statistics::hot_keys(context),
+        "scaledb_stat_statements" => statistics::statements(facts),
+        "scaledb_stat_statements_info" => statistics::statements_info(facts),
+        "scaledb_stat_latency" => statistics::latency(facts),
+        "scaledb_stat_tables" => statistics::tables(facts),
+        "scaledb_stat_indexes" => statistics::indexes(facts),
+        "scaledb_stat_transactions" => statistics::transactions(facts),
+        "scaledb_stat_hot_keys" => statistics::hot_keys(facts),
         "scaledb_status" => {
-            let lines = context.host.status().into_iter();
+            let lines = facts.status().into_iter();
             lines.map(|(line, value)| Row::new(name).text("name", &line).text("value", &value)).collect()
         }
         "pg_class" => classes(catalog)?,
@@ -266,8 +266,7 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                 row.oid("proowner", OWNER).letter("prokind", b'f')
             })
             .collect(),
-        "pg_stat_activity" => context
-            .host
+        "pg_stat_activity" => facts
             .sessions()
             .into_iter()
             .map(|(id, session)| {
@@ -290,12 +289,11 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                 for (column, time) in times {
                     row = time.into_iter().fold(row, |row, time| row.set(column, Value::Timestamptz(time)));
                 }
-                let text = context.host.statement(seen.statement);
+                let text = facts.statement(seen.statement);
                 text.iter().fold(row, |row, text| row.text("query", text))
             })
             .collect(),
-        "pg_settings" => context
-            .host
+        "pg_settings" => facts
             .settings()
             .iter()
             .map(|(setting, value)| {
@@ -355,7 +353,7 @@ pub(super) fn rows(context: &Context<'_>, name: &'static str) -> Result<Vec<Vec<
                 _ => None,
             })
             .collect(),
-        "pg_sequence" | "pg_sequences" | "sequences" => sequences(context, name, database, user),
+        "pg_sequence" | "pg_sequences" | "sequences" => sequences(facts, name, database, user),
         "tables" => catalog
             .relations()
             .filter(|relation| !matches!(relation, Relation::Sequence(_)))
@@ -733,14 +731,14 @@ fn constraints(catalog: &Catalog) -> Vec<Row> {
     rows
 }
 
-fn sequences(context: &Context<'_>, name: &'static str, database: &str, user: &str) -> Vec<Row> {
-    let sequences = context.host.catalog().relations().filter_map(|relation| match relation {
+fn sequences(facts: &dyn Facts, name: &'static str, database: &str, user: &str) -> Vec<Row> {
+    let sequences = facts.catalog().relations().filter_map(|relation| match relation {
         Relation::Sequence(sequence) => Some(sequence),
         _ => None,
     });
     sequences
         .map(|sequence| {
-            let last = context.host.sequence(sequence.oid).ok().filter(|(_, called)| *called);
+            let last = facts.sequence(sequence.oid).ok().filter(|(_, called)| *called);
             let number = |value: i64| {
                 if name == "sequences" { Value::text(value.to_string()) } else { Value::Int8(value) }
             };

@@ -1,7 +1,7 @@
 //! The rows of the views that show what was run, how long it took, and what was done with tables.
 
+use super::Facts;
 use super::rows::Row;
-use crate::session::context::Context;
 use scaledb_types::Value;
 
 /// Milliseconds of nanoseconds.
@@ -9,8 +9,8 @@ fn millis(nanos: u64) -> f64 {
     nanos as f64 / 1e6
 }
 
-pub(super) fn statements(context: &Context<'_>) -> Vec<Row> {
-    let (statements, _) = context.host.collected().statements();
+pub(super) fn statements(facts: &dyn Facts) -> Vec<Row> {
+    let (statements, _) = facts.collected().statements();
     let rows = statements.into_iter().map(|statement| {
         let runs = statement.runs;
         let calls = runs.calls.max(1) as f64;
@@ -35,8 +35,8 @@ pub(super) fn statements(context: &Context<'_>) -> Vec<Row> {
     rows.collect()
 }
 
-pub(super) fn statements_info(context: &Context<'_>) -> Vec<Row> {
-    let (_, keeping) = context.host.collected().statements();
+pub(super) fn statements_info(facts: &dyn Facts) -> Vec<Row> {
+    let (_, keeping) = facts.collected().statements();
     let row = Row::new("scaledb_stat_statements_info")
         .int8("statements", keeping.statements as u64)
         .int8("evicted", keeping.evicted)
@@ -45,9 +45,9 @@ pub(super) fn statements_info(context: &Context<'_>) -> Vec<Row> {
     vec![row]
 }
 
-pub(super) fn latency(context: &Context<'_>) -> Vec<Row> {
+pub(super) fn latency(facts: &dyn Facts) -> Vec<Row> {
     let mut rows = Vec::new();
-    for latency in context.host.collected().latencies() {
+    for latency in facts.collected().latencies() {
         let mut sum = 0;
         for bucket in latency.buckets {
             sum += bucket.count;
@@ -63,8 +63,8 @@ pub(super) fn latency(context: &Context<'_>) -> Vec<Row> {
     rows
 }
 
-pub(super) fn tables(context: &Context<'_>) -> Vec<Row> {
-    let tables = context.host.table_numbers().into_iter().map(|table| {
+pub(super) fn tables(facts: &dyn Facts) -> Vec<Row> {
+    let tables = facts.table_numbers().into_iter().map(|table| {
         Row::new("scaledb_stat_tables")
             .oid("relid", table.oid)
             .text("schemaname", &table.schema)
@@ -81,9 +81,9 @@ pub(super) fn tables(context: &Context<'_>) -> Vec<Row> {
     tables.collect()
 }
 
-pub(super) fn indexes(context: &Context<'_>) -> Vec<Row> {
+pub(super) fn indexes(facts: &dyn Facts) -> Vec<Row> {
     let mut rows = Vec::new();
-    for table in context.host.table_numbers() {
+    for table in facts.table_numbers() {
         for index in &table.indexes {
             let engine = &index.engine;
             rows.push(
@@ -109,8 +109,8 @@ pub(super) fn indexes(context: &Context<'_>) -> Vec<Row> {
     rows
 }
 
-pub(super) fn transactions(context: &Context<'_>) -> Vec<Row> {
-    let (reclamation, sessions) = context.host.reclamation();
+pub(super) fn transactions(facts: &dyn Facts) -> Vec<Row> {
+    let (reclamation, sessions) = facts.reclamation();
     let rows = reclamation.transactions.into_iter().map(|held| {
         let row = Row::new("scaledb_stat_transactions").float8("seconds", held.time.as_secs_f64());
         let session = sessions.iter().find(|(id, _)| Some(*id) == held.session);
@@ -123,15 +123,15 @@ pub(super) fn transactions(context: &Context<'_>) -> Vec<Row> {
             .text("state", seen.state);
         let start = seen.transaction_start.map(Value::Timestamptz);
         let row = start.into_iter().fold(row, |row, start| row.set("xact_start", start));
-        let text = context.host.statement(seen.statement);
+        let text = facts.statement(seen.statement);
         text.iter().fold(row, |row, text| row.text("query", text))
     });
     rows.collect()
 }
 
-pub(super) fn hot_keys(context: &Context<'_>) -> Vec<Row> {
-    let tables = context.host.catalog();
-    let rows = context.host.collected().hot_keys().into_iter().filter_map(|key| {
+pub(super) fn hot_keys(facts: &dyn Facts) -> Vec<Row> {
+    let tables = facts.catalog();
+    let rows = facts.collected().hot_keys().into_iter().filter_map(|key| {
         let is_there = |index: &scaledb_catalog::IndexDesc| index.oid == key.oid;
         let table =
             tables.tables().find(|table| table.oid == key.oid || table.indexes.iter().any(is_there))?;

@@ -4,10 +4,10 @@
 //! of the earlier run goes first.
 
 use super::{BUFFER, CHECK, Reader, Writer};
+use crate::exec::context::Context;
 use crate::exec::sort::order;
 use crate::memory::{Memory, row_weight};
 use crate::plan::SortKey;
-use crate::session::context::Context;
 use crate::temporary::TemporaryFile;
 use scaledb_types::{Result, Value};
 use std::cmp::Ordering;

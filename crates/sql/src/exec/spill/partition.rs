@@ -8,8 +8,8 @@
 //! divided again by another hash.
 
 use super::{BUFFER, Reader, put_row};
+use crate::exec::context::Context;
 use crate::memory::Memory;
-use crate::session::context::Context;
 use crate::temporary::TemporaryFile;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};

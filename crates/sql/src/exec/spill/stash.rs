@@ -1,9 +1,9 @@
 //! Rows that are kept in the order in which they came, to be read once or often.
 
 use super::{CHECK, Reader, Writer};
+use crate::exec::context::Context;
 use crate::exec::{Rows, row_weight};
 use crate::memory::Memory;
-use crate::session::context::Context;
 use crate::temporary::TemporaryFile;
 use scaledb_types::{Result, Value};
 use std::ops::Range;

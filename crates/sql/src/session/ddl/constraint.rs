@@ -170,7 +170,7 @@ impl<E: Engine> Session<E> {
     pub(super) fn check_expressions(&self, desc: &TableDesc) -> Result<()> {
         let mut desc = desc.clone();
         // any table of the engine does: no rows are read
-        let types = desc.columns.iter().map(super::super::state::column_type).collect::<Result<Vec<_>>>()?;
+        let types = desc.columns.iter().map(crate::plan::column_type).collect::<Result<Vec<_>>>()?;
         let info = Arc::new(scaledb_engine::TableInfo {
             id: scaledb_base::TableId(0),
             name: String::new(),
@@ -361,7 +361,7 @@ pub(super) fn one_primary_key(desc: &TableDesc) -> Result<()> {
 pub(super) fn check_types(desc: &TableDesc, to: &TableDesc, columns: &[i16], referred: &[i16]) -> Result<()> {
     let ty = |desc: &TableDesc, attnum: i16| {
         let column = desc.columns.iter().find(|column| column.attnum == attnum);
-        column.map(super::super::state::column_type).transpose()
+        column.map(crate::plan::column_type).transpose()
     };
     for (&from, &of) in columns.iter().zip(referred) {
         let (Some(a), Some(b)) = (ty(desc, from)?, ty(to, of)?) else { continue };

@@ -247,7 +247,7 @@ impl<E: Engine> Session<E> {
         options: &[SequenceOptions],
     ) -> Result<()> {
         let at = position(desc, column)?;
-        let ty = super::super::state::column_type(&desc.columns[at])?;
+        let ty = crate::plan::column_type(&desc.columns[at])?;
         self.make_owned(desc, Owned { column: column.to_owned(), ty, options: options.to_vec() })
     }
 

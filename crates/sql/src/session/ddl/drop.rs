@@ -4,8 +4,8 @@ use super::super::Session;
 use super::alter::depends;
 use crate::api::Tag;
 use crate::bind::names::split;
+use crate::exec::context::Host;
 use crate::plan::Table;
-use crate::session::context::Host;
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, Order, Range, Worker};
 use scaledb_row::Projection;
@@ -277,8 +277,8 @@ impl<E: Engine> Session<E> {
                     .collect();
                 for sequence in sequences {
                     let shared = &self.state.shared;
-                    let (last, called) = shared.sequences.peek(shared, &sequence)?;
-                    shared.sequences.set(shared, &sequence, sequence.start, false)?;
+                    let (last, called) = shared.last_value(&sequence)?;
+                    shared.set_value(&sequence, sequence.start, false)?;
                     self.transaction.restarted.push((sequence, last, called));
                 }
             }

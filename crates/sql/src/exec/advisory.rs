@@ -1,6 +1,6 @@
 //! Advisory locks: numbers that applications agree upon.
 
-use crate::session::context::Context;
+use super::context::Context;
 use scaledb_locks::{Mode, Tag};
 use scaledb_types::{Result, SqlState, Value};
 

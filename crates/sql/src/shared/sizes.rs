@@ -5,18 +5,10 @@
 //!  index      its tree or hash structure              and its entries, unless it is the primary key: those are the rows
 //! ```
 
-use crate::database::Shared;
+use super::Shared;
+use crate::counts::RelationSize;
 use scaledb_catalog::{Catalog, TableDesc};
 use scaledb_engine::{Engine, TableStats};
-
-/// The memory of a table or an index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RelationSize {
-    /// Of the rows, or of the index.
-    pub(crate) own: u64,
-    /// Of a table's indexes.
-    pub(crate) indexes: u64,
-}
 
 /// What leads to records.
 pub(super) fn of_tree(stats: &TableStats) -> u64 {

@@ -1,18 +1,14 @@
 //! What a running statement is given by its session.
 
-use crate::activity::Known;
-use crate::counts::{Collected, Counts, RelationSize, TableNumbers};
-use crate::exec::lock::GivenUp;
+use super::lock::{self, GivenUp};
+use crate::cancel::Cancel;
+use crate::counts::Counts;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
-use crate::plan::ForeignKey;
-use crate::reclamation::Reclamation;
-use crate::session::cancel::Cancel;
+use crate::plan::{Computed, ForeignKey};
 use crate::temporary::Allowance;
-use crate::trace::Number;
 use crate::workers::SPARED;
 use scaledb_base::limits::MAX_WORKERS;
-use scaledb_catalog::Catalog;
 use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag};
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
 use scaledb_types::{Env, Result, SqlError, SqlState, Value};
@@ -20,7 +16,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The session, as far as functions and errors need it.
+/// The session, as far as running statements need it.
 pub(crate) trait Host {
     /// An error of the engine, with the names of what it is about.
     fn engine_error(&self, error: scaledb_base::Error) -> SqlError;
@@ -28,34 +24,8 @@ pub(crate) trait Host {
     fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value>;
     /// The foreign keys that refer to a table.
     fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>>;
-    /// The catalog of the transaction.
-    fn catalog(&self) -> &Catalog;
-    /// The schemas to look names up in.
-    fn path(&self) -> &[String];
-    /// All settings.
-    fn settings(&self) -> Vec<(String, String)>;
-    /// All sessions of the database.
-    fn sessions(&self) -> Vec<(u32, Known)>;
-    /// The text of a statement, if it is remembered.
-    fn statement(&self, number: Number) -> Option<Arc<str>>;
-    /// User and database.
-    fn names(&self) -> (&str, &str);
-    /// What the database has counted: names and values.
-    fn counters(&self) -> Vec<(String, u64)>;
-    /// What the sessions of the database have counted.
-    fn collected(&self) -> &Collected;
-    /// The memory of a relation, if there is one.
-    fn size(&self, oid: u32) -> Option<RelationSize>;
-    /// The memory of all.
-    fn memory(&self) -> u64;
-    /// Tables, with what was done with them.
-    fn table_numbers(&self) -> Vec<TableNumbers>;
-    /// What keeps memory from being used again, with all sessions.
-    fn reclamation(&self) -> (Reclamation, Vec<(u32, Known)>);
-    /// How the database and its server are: names and values.
-    fn status(&self) -> Vec<(String, String)>;
-    /// The last value of a sequence, and whether it was given.
-    fn sequence(&self, oid: u32) -> Result<(i64, bool)>;
+    /// The rows of a table that is computed.
+    fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>>;
     /// Takes a lock for the transaction, if nobody is in the way.
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool>;
     /// Takes a lock for the session, if nobody is in the way.
@@ -145,7 +115,7 @@ impl Context<'_> {
         if function.name == "pg_sleep" {
             return self.sleep(args);
         }
-        if let Some(result) = crate::advisory::call(self, function.name, args) {
+        if let Some(result) = super::advisory::call(self, function.name, args) {
             return result;
         }
         self.host.call(function, args)
@@ -161,7 +131,7 @@ impl Context<'_> {
         }
         let why = if keeps { GivenUp::Keeps(tag, mode) } else { GivenUp::Waits(tag, mode) };
         self.given_up.set(Some(why));
-        Err(crate::exec::lock::given_up())
+        Err(lock::given_up())
     }
 
     /// Waits for a lock, for the transaction or, if it `keeps` it, for the session.

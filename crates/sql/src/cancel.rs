@@ -20,7 +20,7 @@ struct Numbers {
 pub struct Cancel(Arc<Numbers>);
 
 impl Cancel {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(Numbers { running: AtomicU64::new(1), stopped: AtomicU64::new(0) }))
     }
 
@@ -42,7 +42,7 @@ impl Cancel {
     }
 
     /// The next batch begins.
-    pub(super) fn advance(&self) {
+    pub(crate) fn advance(&self) {
         // only the session writes it; who sees the number sees what came before the batch
         let number = self.0.running.load(Ordering::Relaxed) + 1;
         self.0.running.store(number, Ordering::Release);

@@ -1,0 +1,278 @@
+//! Tables that the library has made, as SQL has them, and those of SQL as the library has them.
+
+use scaledb_base::{Error, Result, TableId};
+use scaledb_catalog::{
+    Catalog, ColumnDesc, IndexDesc, KeyColumn, PrimaryKeyDesc, Relation, Store, TableDesc,
+};
+use scaledb_engine::{Engine, IndexInfo, Order, Range, TableInfo, TxnKind, Worker};
+use scaledb_keys::{Direction, Nulls};
+use scaledb_row::{ColumnType, KeyPart, KeySpec, Projection, Schema};
+use scaledb_types::{Base, Type};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// What the names of the engine's tables begin with; a number follows. The library makes no table of such a name.
+pub(crate) const PREFIX: char = '#';
+
+/// The schema of the library's tables.
+pub(crate) const SCHEMA: &str = "public";
+
+/// Makes descriptors of the library's tables that have none, in a database that is being opened. Why some have none, by
+/// name.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn adopt<E: Engine>(
+    engine: &E,
+    store: &Store,
+    worker: &mut E::Worker,
+    catalog: &mut Catalog,
+    next_oid: &mut u32,
+) -> Result<HashMap<String, String>> {
+    let before = catalog.clone();
+    let mut absent = HashMap::new();
+    let mut tables = engine.tables();
+    tables.retain(|table| {
+        !table.name.starts_with(PREFIX) && !before.tables().any(|desc| desc.engine == table.name)
+    });
+    for info in tables {
+        let mut oid = || {
+            *next_oid += 1;
+            *next_oid - 1
+        };
+        let why = describe(catalog, worker, &info, &mut oid)?;
+        absent.extend(why.map(|why| (info.name.clone(), why)));
+    }
+    if catalog.relations().count() > before.relations().count() {
+        catalog.version += 1;
+        write(store, worker, &before, catalog)?;
+    }
+    Ok(absent)
+}
+
+/// Writes a changed catalog.
+pub(crate) fn write<W: Worker>(store: &Store, worker: &mut W, before: &Catalog, now: &Catalog) -> Result<()> {
+    worker.run(TxnKind::ReadWrite, |worker| match store.write(worker, before, now) {
+        Ok(()) => Ok(()),
+        Err(scaledb_catalog::Error::Engine(error)) => Err(error),
+        Err(other) => Err(Error::BadDefinition(other.to_string())),
+    })
+}
+
+/// Puts the descriptor of a table of the library into the catalog; or says why SQL cannot have it.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn describe<W: Worker>(
+    catalog: &mut Catalog,
+    worker: &mut W,
+    info: &TableInfo,
+    new_oid: &mut dyn FnMut() -> u32,
+) -> Result<Option<String>> {
+    let columns = info.schema.columns();
+    let primary = info.schema.primary_key().parts();
+    for column in columns {
+        if let ColumnType::Fixed(_) | ColumnType::Tail = column.ty {
+            return Ok(Some(format!("its column \"{}\" is of type {}", column.name, column.ty)));
+        }
+        if columns.iter().filter(|other| other.name == column.name).count() > 1 {
+            return Ok(Some(format!("it has two columns called \"{}\"", column.name)));
+        }
+    }
+    if let Some(part) = primary.iter().find(|part| columns[part.column].nullable) {
+        let name = &columns[part.column].name;
+        return Ok(Some(format!("column \"{name}\" of its primary key takes NULL")));
+    }
+    for id in std::iter::once(info.id).chain(info.indexes.iter().map(|index| index.id)) {
+        if !is_ordered(worker, id)? {
+            return Ok(Some("it, or one of its indexes, has no order (Access::HashOnly)".to_owned()));
+        }
+    }
+    let mut names = std::iter::once(&info.name).chain(info.indexes.iter().map(|index| &index.name));
+    if let Some(taken) = names.find(|name| catalog.is_taken(SCHEMA, name)) {
+        return Ok(Some(format!("something else is called \"{taken}\"")));
+    }
+    let key = |parts: &[KeyPart]| -> Vec<KeyColumn> {
+        let part = |part: &KeyPart| KeyColumn {
+            attnum: attnum(part.column),
+            descending: part.direction == Direction::Descending,
+            nulls_first: part.nulls == Nulls::First,
+        };
+        parts.iter().map(part).collect()
+    };
+    let oid = new_oid();
+    let primary_key = (!primary.is_empty()).then(|| PrimaryKeyDesc {
+        oid: new_oid(),
+        name: free_name(catalog, info),
+        columns: key(primary),
+    });
+    let mut indexes = Vec::new();
+    for index in &info.indexes {
+        indexes.push(IndexDesc {
+            oid: new_oid(),
+            name: index.name.clone(),
+            columns: key(index.key.parts()),
+            unique: index.unique,
+            constraint: false,
+            primary: false,
+            deferrable: None,
+        });
+    }
+    let columns = columns.iter().enumerate().map(|(number, column)| ColumnDesc {
+        name: column.name.clone(),
+        attnum: attnum(number),
+        type_oid: sql_type(column.ty).oid(),
+        typmod: -1,
+        not_null: !column.nullable,
+        default: None,
+        identity: None,
+    });
+    let columns: Vec<ColumnDesc> = columns.collect();
+    catalog.put(Relation::Table(Arc::new(TableDesc {
+        oid,
+        schema: SCHEMA.to_owned(),
+        name: info.name.clone(),
+        next_attnum: attnum(columns.len()),
+        placement: None,
+        comments: Default::default(),
+        columns,
+        engine: info.name.clone(),
+        primary_key,
+        indexes,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
+    })));
+    Ok(None)
+}
+
+/// The number of the column at a position: there are at most 1,600.
+fn attnum(position: usize) -> i16 {
+    i16::try_from(position + 1).unwrap_or(i16::MAX)
+}
+
+/// A name for a primary key.
+fn free_name(catalog: &Catalog, info: &TableInfo) -> String {
+    let base = format!("{}_pkey", info.name);
+    let taken = |name: &str| catalog.is_taken(SCHEMA, name) || info.index(name).is_some();
+    let mut names = std::iter::once(base.clone()).chain((1..).map(|number| format!("{base}{number}")));
+    names.find(|name| !taken(name)).unwrap_or(base)
+}
+
+/// Whether a table or index can be scanned.
+fn is_ordered<W: Worker>(worker: &mut W, id: TableId) -> Result<bool> {
+    let none = Projection::existence();
+    let scanned = worker.run(TxnKind::ReadOnly, |worker| {
+        worker.scan(id, Range::ALL, Order::Forward, &none, |_, _, _| ControlFlow::Break(()))
+    });
+    match scanned {
+        Err(Error::NotOrdered(_)) => Ok(false),
+        other => other.map(|()| true),
+    }
+}
+
+/// The type that SQL has for a column of the library.
+fn sql_type(ty: ColumnType) -> Type {
+    match ty {
+        ColumnType::Bool => Type::BOOL,
+        ColumnType::Int2 => Type::INT2,
+        ColumnType::Int4 => Type::INT4,
+        ColumnType::Int8 => Type::INT8,
+        ColumnType::Float4 => Type::FLOAT4,
+        ColumnType::Float8 => Type::FLOAT8,
+        ColumnType::Date => Type::DATE,
+        ColumnType::Time => Type::TIME,
+        ColumnType::Timestamp => Type::TIMESTAMP,
+        ColumnType::Uuid => Type::UUID,
+        ColumnType::Text(_) => Type::TEXT,
+        ColumnType::Bytes(_) | ColumnType::Fixed(_) | ColumnType::Tail => Type::BYTEA,
+    }
+}
+
+/// The type of a column, if the library's rows have it.
+fn shared_type(column: &ColumnDesc) -> std::result::Result<Type, String> {
+    let ty = Type::from_oid(column.type_oid).map(|ty| ty.with_typmod(column.typmod));
+    let has = |ty: &Type| {
+        !ty.array
+            && matches!(
+                ty.base,
+                Base::Bool
+                    | Base::Int2
+                    | Base::Int4
+                    | Base::Int8
+                    | Base::Float4
+                    | Base::Float8
+                    | Base::Text
+                    | Base::Varchar
+                    | Base::Name
+                    | Base::Json
+                    | Base::Bytea
+                    | Base::Date
+                    | Base::Time
+                    | Base::Timestamp
+                    | Base::Timestamptz
+                    | Base::Uuid
+            )
+    };
+    ty.filter(has).ok_or_else(|| {
+        let of = ty.map_or_else(|| "an unknown type".to_owned(), |ty| format!("type {ty}"));
+        format!("has a column \"{}\" of {of}, which rows of the library do not have", column.name)
+    })
+}
+
+/// A table of the engine with the names of a descriptor; or why the library cannot have it.
+pub(crate) fn shown(desc: &TableDesc, info: &TableInfo) -> std::result::Result<TableInfo, String> {
+    let own = info.schema.columns();
+    for column in &desc.columns {
+        shared_type(column)?;
+    }
+    if desc.placement.is_some() {
+        return Err(
+            "has had columns added or dropped since its rows were written, which CREATE INDEX writes anew"
+                .to_owned(),
+        );
+    }
+    // a tail takes nothing as long as no column was added
+    let tail = own.last().is_some_and(|column| column.ty == ColumnType::Tail);
+    let own = &own[..own.len() - usize::from(tail)];
+    if own.len() != desc.columns.len() || info.indexes.len() != desc.indexes.len() {
+        return Err("is kept in a way that rows of the library do not have".to_owned());
+    }
+    let columns = own.iter().zip(&desc.columns).map(|(own, column)| {
+        let mut own = own.clone();
+        own.name.clone_from(&column.name);
+        own
+    });
+    let schema = Schema::new(columns.collect(), info.schema.primary_key().parts());
+    let schema = schema.map_err(|error| format!("cannot be described: {error}"))?;
+    let index = |(own, index): (&IndexInfo, &IndexDesc)| {
+        let key: KeySpec = own.key.clone();
+        IndexInfo { id: own.id, name: index.name.clone(), key, unique: own.unique }
+    };
+    let indexes = info.indexes.iter().zip(&desc.indexes).map(index).collect();
+    Ok(TableInfo { id: info.id, name: desc.name.clone(), schema, indexes })
+}
+
+/// Why nothing but SQL may write to a table, if that is so.
+pub(crate) fn read_only(catalog: &Catalog, desc: &TableDesc) -> Option<String> {
+    if let Some(check) = desc.checks.first() {
+        return Some(format!("it has the CHECK constraint \"{}\"", check.name));
+    }
+    if let Some(key) = desc.foreign_keys.first() {
+        return Some(format!("it has the foreign key \"{}\"", key.name));
+    }
+    if let Some(reference) = catalog.references_to(desc.oid).first() {
+        let (key, from) = (&reference.constraint().name, &reference.from.name);
+        return Some(format!("the foreign key \"{key}\" of table \"{from}\" refers to it"));
+    }
+    if let Some(index) = desc.indexes.iter().find(|index| index.deferrable.is_some()) {
+        return Some(format!("its constraint \"{}\" is deferrable", index.name));
+    }
+    let checked = |column: &&ColumnDesc| {
+        let ty = Type::from_oid(column.type_oid);
+        column.typmod >= 0 || ty.is_none_or(|ty| matches!(ty.base, Base::Name | Base::Json))
+    };
+    let column = desc.columns.iter().find(checked)?;
+    let ty = Type::from_oid(column.type_oid).map(|ty| ty.with_typmod(column.typmod));
+    Some(format!("values of its column \"{}\" are checked against {}", column.name, ty.unwrap_or(Type::TEXT)))
+}
