@@ -408,7 +408,8 @@ impl Binder<'_> {
             None => None,
         };
         self.scope().sets = sets;
-        let order = self.order(tail.order, &output)?;
+        let mut order = self.order(tail.order, &output)?;
+        let unordered = order.is_empty();
         let mut distinct_on = match &select.distinct {
             Some(Distinct::On(list)) => Some(self.distinct_on(list, &output)?),
             _ => None,
@@ -432,6 +433,11 @@ impl Binder<'_> {
         }
         if !aggregates.is_empty() && self.scope().recursive {
             let what = "aggregate functions are not allowed in a recursive query's recursive term";
+            if unordered {
+                // rows that are equal come one behind the other then, in the order that PostgreSQL gives them, too
+                let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
+                order = on.iter().map(|expr| (key(expr), None)).collect();
+            }
             return Err(SqlError::new(SqlState::new(b"42P19"), what));
         }
         let grouped = !groups.is_empty() || !aggregates.is_empty() || having.is_some();
@@ -515,7 +521,7 @@ impl Binder<'_> {
         }
         // rows that DISTINCT ON drops call no functions, unless they are dropped by what these return
         let made = |slot: Slot| sets.iter().any(|set| set.row == Some(slot) || set.slots.contains(&slot));
-        let mut early = order.is_empty();
+        let mut early = unordered;
         let keys = order.iter().map(|key| &key.expr).chain(distinct_on.iter().flatten());
         keys.for_each(|expr| expr.slots(&mut |slot| early |= made(slot)));
         let mut late = Vec::new();
@@ -537,7 +543,7 @@ impl Binder<'_> {
                     ));
                 }
             }
-            node = Node::Distinct { input: Box::new(node), on, spills: !sorted };
+            node = Node::Distinct { input: Box::new(node), on, order: None };
         }
         if !sorted && !order.is_empty() {
             let mut carry = Vec::new();
@@ -552,10 +558,13 @@ impl Binder<'_> {
                 on.slots(&mut |slot| carry.push(slot));
             }
             locking.carry(&mut carry);
-            node = Node::Sort { input: Box::new(node), keys: order, carry };
+            node = Node::Sort { input: Box::new(node), keys: order.clone(), carry };
         }
         if let Some(on) = distinct_on {
-            node = Node::Distinct { input: Box::new(node), on, spills: false };
+            let leading =
+                order.into_iter().map(|key| key.expr).take_while(|key| on.iter().any(|expr| expr.same(key)));
+            let order = Some(leading.collect());
+            node = Node::Distinct { input: Box::new(node), on, order };
         }
         node = set_nodes(node, late);
         // a query in FROM that takes no part of its rows leaves the locks to the query around it

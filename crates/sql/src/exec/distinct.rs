@@ -77,17 +77,17 @@ impl<'a> Seen<'a> {
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
-    /// Drops rows whose values of `on` came before. If it `spills`, the rows may come in another order, and nobody reads
-    /// more of them than what `on` reads.
+    /// Drops rows whose values of `on` came before. Without an `order` that is to stay, nobody reads more of them than
+    /// what `on` reads.
     pub(super) fn distinct(
         &mut self,
         input: &Node,
         on: &[Expr],
-        spills: bool,
+        order: Option<&[Expr]>,
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
-        if !spills {
-            return self.distinct_in_order(input, on, next);
+        if let Some(order) = order {
+            return self.distinct_in_order(input, on, order, next);
         }
         let mut carry = Vec::new();
         for expr in on {
@@ -116,20 +116,46 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.distinct_parts(flow, seen, on.len(), &carry, next)
     }
 
-    fn distinct_in_order(&mut self, input: &Node, on: &[Expr], next: Next<'_, 'a, W>) -> Result<Flow> {
+    /// Rows that are equal in `order` come one behind the other, and are forgotten when others come.
+    fn distinct_in_order(
+        &mut self,
+        input: &Node,
+        on: &[Expr],
+        order: &[Expr],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        let places: Vec<_> = order.iter().filter_map(|key| on.iter().position(|on| on.same(key))).collect();
+        let all = (0..on.len()).all(|place| places.contains(&place));
+        let mut last: Vec<Value> = Vec::new();
         let mut seen: HashSet<Box<[Value]>> = HashSet::new();
-        self.run(input, &mut |exec| {
+        let mut weight = 0;
+        let flow = self.run(input, &mut |exec| {
             let mut key = Vec::with_capacity(on.len());
             for part in on {
                 key.push(exec.eval(part)?);
             }
-            let weight = row_weight(&key);
-            if seen.insert(key.into()) {
-                exec.memory.take_rows(weight)?;
-                return next(exec);
+            let same =
+                places.len() == last.len() && places.iter().zip(&last).all(|(&at, last)| key[at] == *last);
+            if !same {
+                last.clear();
+                last.extend(places.iter().map(|&place| key[place].clone()));
+                seen = HashSet::new();
+                exec.memory.give_rows(std::mem::take(&mut weight));
             }
-            Ok(Flow::Continue(()))
-        })
+            let fresh = !same || !all && !seen.contains(key.as_slice());
+            if !fresh {
+                return Ok(Flow::Continue(()));
+            }
+            if !all {
+                let bytes = row_weight(&key);
+                exec.memory.take_rows(bytes)?;
+                weight += bytes;
+                seen.insert(key.into());
+            }
+            next(exec)
+        })?;
+        self.memory.give_rows(weight);
+        Ok(flow)
     }
 
     /// UNION: the rows of both sides without duplicates.

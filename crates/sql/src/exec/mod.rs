@@ -7,6 +7,7 @@ pub(crate) mod apart;
 mod apart_join;
 mod apart_window;
 pub(crate) mod codec;
+mod combine;
 pub(crate) mod context;
 pub(crate) mod distinct;
 pub(crate) mod eval;
@@ -29,6 +30,7 @@ pub(crate) mod tail;
 pub(crate) mod window;
 
 use crate::memory::{Memory, row_weight, weight};
+use crate::plan::expr::Expr;
 use crate::plan::{Node, Slot};
 use context::Context;
 use scaledb_engine::{RowId, Worker};
@@ -285,6 +287,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             Node::Filter { input, predicate } => self.run(input, &mut |exec| {
                 if exec.eval(predicate)?.is_true() {
                     return next(exec);
+            // nothing of it is looked at
+            Node::Filter { predicate: Expr::Const(never), .. } if !never.is_true() => Ok(Flow::Continue(())),
                 }
                 exec.note_dropped(predicate);
                 Ok(Flow::Continue(()))
@@ -300,7 +304,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Node::Hash(join) => self.hash_join(join, next),
             Node::Aggregate { input, keys, aggregates } => self.aggregate(input, keys, aggregates, next),
             Node::Sort { input, keys, carry } => self.sort(input, keys, carry, None, next),
-            Node::Distinct { input, on, spills } => self.distinct(input, on, *spills, next),
+            Node::Distinct { input, on, order } => self.distinct(input, on, order.as_deref(), next),
             Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),
             Node::Lock { input, locks } => self.lock_rows(input, locks, next),
             Node::Append { inputs, slots } => {
@@ -343,8 +347,8 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn limit(
         &mut self,
         input: &Node,
-        limit: Option<&crate::plan::expr::Expr>,
-        offset: Option<&crate::plan::expr::Expr>,
+        limit: Option<&Expr>,
+        offset: Option<&Expr>,
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
         let limit = match limit {
@@ -386,12 +390,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(stopped)
     }
 
-    fn count(
-        &mut self,
-        expr: &crate::plan::expr::Expr,
-        code: SqlState,
-        what: &'static str,
-    ) -> Result<Option<u64>> {
+    fn count(&mut self, expr: &Expr, code: SqlState, what: &'static str) -> Result<Option<u64>> {
         match self.eval(expr)?.as_i64() {
             None => Ok(None),
             Some(count) => u64::try_from(count)

@@ -315,7 +315,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     Ok(false) => {}
                 }
                 count += 1;
-                if rows.len() >= limit || count >= limit * 64 {
+                if rows.len() >= limit || count >= limit * 64 || weight >= self.memory.room() / 4 {
                     last = key.into();
                     return ControlFlow::Break(());
                 }
@@ -327,7 +327,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             if let Some(error) = failed {
                 return Err(error);
             }
-            self.memory.take(weight)?;
+            self.memory.take_share(weight)?;
             let reads = scan.filter.as_ref().filter(|filter| filter.needs_worker());
             for (id, values) in rows.drain(..) {
                 for (slot, value) in scan.loads.slots().zip(values) {
@@ -342,11 +342,11 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 self.name_row(scan, id)?;
                 if next(self)?.is_break() {
-                    self.memory.give(weight);
+                    self.memory.give_rows(weight);
                     return Ok(Flow::Break(()));
                 }
             }
-            self.memory.give(weight);
+            self.memory.give_rows(weight);
             if last.is_empty() {
                 return Ok(Flow::Continue(()));
             }

@@ -1,13 +1,12 @@
-//! Sorting, INTERSECT and EXCEPT.
+//! Sorting.
 
 use super::spill::{Sortable, Sorter};
 use super::{Exec, Flow, Next, row_weight};
 use crate::exec::context::Context;
-use crate::plan::{Node, SetKind, Slot, SortKey};
+use crate::plan::{Node, Slot, SortKey};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
 use std::cmp::Ordering;
-use std::collections::{HashMap, HashSet};
 
 /// The order of two rows of keys.
 pub(crate) fn order(keys: &[SortKey], a: &[Value], b: &[Value]) -> Ordering {
@@ -161,61 +160,6 @@ impl<'a, W: Worker> Exec<'a, W> {
             for (&slot, value) in carry.iter().zip(row) {
                 exec.frame[slot] = std::mem::take(value);
             }
-            next(exec)
-        })
-    }
-
-    /// UNION, INTERSECT and EXCEPT.
-    pub(super) fn set_operation(
-        &mut self,
-        kind: SetKind,
-        left: &(Node, Vec<Slot>),
-        right: &(Node, Vec<Slot>),
-        slots: &[Slot],
-        next: Next<'_, 'a, W>,
-    ) -> Result<Flow> {
-        if kind == SetKind::Union {
-            return self.union([left, right], slots, next);
-        }
-        let mut counts: HashMap<Box<[Value]>, usize> = HashMap::new();
-        let mut weight = 0;
-        let _ = self.run(&right.0, &mut |exec| {
-            let row = exec.copy(&right.1);
-            let bytes = row_weight(&row);
-            exec.memory.take_rows(bytes)?;
-            weight += bytes;
-            *counts.entry(row).or_default() += 1;
-            Ok(Flow::Continue(()))
-        })?;
-        self.note_memory(weight);
-        let mut given: HashSet<Box<[Value]>> = HashSet::new();
-        self.run(&left.0, &mut |exec| {
-            let row = exec.copy(&left.1);
-            let count = counts.get_mut(&row);
-            let wanted = match (kind, count) {
-                (SetKind::Intersect | SetKind::Except, count) => {
-                    let fresh = count.is_some() == (kind == SetKind::Intersect) && !given.contains(&row);
-                    if fresh {
-                        exec.memory.take_rows(row_weight(&row))?;
-                        given.insert(row.clone());
-                    }
-                    fresh
-                }
-                (SetKind::IntersectAll, Some(count)) if *count > 0 => {
-                    *count -= 1;
-                    true
-                }
-                (SetKind::IntersectAll, _) => false,
-                (_, Some(count)) if *count > 0 => {
-                    *count -= 1;
-                    false
-                }
-                _ => true,
-            };
-            if !wanted {
-                return Ok(Flow::Continue(()));
-            }
-            exec.restore(slots, &row);
             next(exec)
         })
     }

@@ -266,9 +266,9 @@ impl<'p> Describer<'p> {
                 shown.details.push(Detail::list("Sort Key", keys));
                 self.finish(shown, &[("Outer", input)])
             }
-            Node::Distinct { input, on, spills } => {
+            Node::Distinct { input, on, order } => {
                 let keys: Vec<String> = on.iter().map(|expr| self.expr(expr, None)).collect();
-                let shown = if *spills { hashed_groups(keys) } else { Shown::new("Unique") };
+                let shown = if order.is_none() { hashed_groups(keys) } else { Shown::new("Unique") };
                 self.finish(shown, &[("Outer", input)])
             }
             Node::Limit { input, limit, offset } => {

@@ -358,9 +358,9 @@ pub(crate) enum Node {
     Distinct {
         input: Box<Node>,
         on: Vec<Expr>,
-        /// Nobody relies on the order of its rows, or on more of them than what `on` reads: those that do not fit the
-        /// memory may come later.
-        spills: bool,
+        /// Those of `on` that rows which are equal in them come by one behind the other, if that order is to stay. `None`:
+        /// nobody relies on it, or on more of a row than what `on` reads, and those that do not fit the memory may come later.
+        order: Option<Vec<Expr>>,
     },
     /// Locks rows of tables; those that it passes by do not come out.
     Lock {

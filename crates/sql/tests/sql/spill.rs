@@ -244,6 +244,36 @@ fn distinct_rows_are_as_in_memory<E: Engine>(db: Database<E>) {
     );
 }
 
+fn intersect_and_except_are_as_in_memory<E: Engine>(db: Database<E>) {
+    same_as_in_memory(
+        db,
+        &[
+            "select id, b, c from t where id % 3 > 0 intersect select id, b, c from t where id % 2 = 0 order by 1, 2, 3",
+            "select id, b, c from t except select id, b, c from t where id % 20 = 0 order by 1, 2, 3",
+            // nothing on the right: what was handed out is remembered
+            "select * from t cross join generate_series(1, 2) except select *, 0 from t where id < 0 order by id, 13",
+            "select id / 3, h, e from t cross join generate_series(1, 5) intersect all
+               select id / 3, h, e from t cross join generate_series(1, 3) where id % 7 > 0 order by 1, 2, 3",
+            "select id % 700, j, k from t cross join generate_series(1, 5) except all
+               select id % 700, j, k from t cross join generate_series(1, 3) where id % 7 > 0 order by 1, 2, 3",
+            "select count(*), sum(a), sum(id) from (select * from t except all select id, a, b, c, d, e, f, g, h, i, not j, k from t) x",
+            "select count(*) from (select h, g, f, id from t intersect select h, g, f, id from t limit 2300) x",
+        ],
+    );
+}
+
+fn first_rows_are_as_in_memory<E: Engine>(db: Database<E>) {
+    same_as_in_memory(
+        db,
+        &[
+            "select distinct on (id, k) * from t order by k desc, id limit 2400",
+            "select distinct on (b, id) id, b, c, h from t",
+            "select distinct on (j, a, id) * from t order by a",
+            "select count(*), sum(n) from (select distinct on (id, n) n, t.* from t, generate_series(1, 3) n order by n desc) x",
+        ],
+    );
+}
+
 fn joins_are_as_in_memory<E: Engine>(db: Database<E>) {
     same_as_in_memory(
         db,
@@ -400,6 +430,7 @@ fn failures_are_clean<E: Engine>(db: Database<E>) {
         "select x.id, y.* from t x full join t y on x.a = y.a",
         "select t.*, sum(id) over (partition by j), rank() over (order by b) from t",
         "with x as materialized (select * from t) select count(*) from x a, (select id from x limit 2) b",
+        "select * from t except all select id + 1, a, b, c, d, e, f, g, h, i, j, k from t",
     ] {
         fails_cleanly(s, &faults, sql);
     }
@@ -503,6 +534,8 @@ on_each_engine!(
     explain_says_what_was_written,
     groups_are_as_in_memory,
     distinct_rows_are_as_in_memory,
+    intersect_and_except_are_as_in_memory,
+    first_rows_are_as_in_memory,
     joins_are_as_in_memory,
     joins_that_write_are_as_in_memory,
     windows_are_as_in_memory,

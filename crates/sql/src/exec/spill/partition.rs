@@ -107,6 +107,14 @@ impl<'a> Partitions<'a> {
         Ok(Self { file, parts, division: division.clone(), width, taken })
     }
 
+    /// For rows of as many values, in parts that are those of the same rows here.
+    ///
+    /// # Errors
+    /// As of `new`, but for the depth.
+    pub(crate) fn beside(&self, context: &'a Context<'a>, memory: &mut Memory<'_>) -> Result<Self> {
+        Self::with_parts(context, memory, &self.division, self.width, self.parts.len())
+    }
+
     /// Writes a row to the part of its key.
     ///
     /// # Errors
