@@ -2,7 +2,7 @@
 
 use super::names::{fold, is_temporary, split};
 use super::scope::{Merged, ScopeColumn, ScopeTable, Shown};
-use super::with::Stage;
+use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
 use crate::optimize::access::{Leaf, Tree};
 use crate::plan::expr::Expr;
@@ -385,10 +385,12 @@ impl Binder<'_> {
             }
             Stage::Barred(bar) => return Err(bar.error(&cte.name)),
         };
-        // by others than itself, how often
-        let others = usize::from(matches!(cte.stage, Stage::Whole { .. }));
-        *self.read_ctes.entry(cte.number).or_default() += others;
         let slots = self.new_slots(cte.columns.len());
+        // by others than itself
+        if matches!(cte.stage, Stage::Whole { .. }) {
+            let reading = Reading { slots: slots.clone(), within: self.within.clone() };
+            self.read_ctes.entry(cte.number).or_default().push(reading);
+        }
         let columns =
             cte.columns.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
         self.add_table(None, alias, &cte.name, columns)?;

@@ -145,8 +145,10 @@ pub(crate) struct Binder<'b> {
     pub(crate) writes: bool,
     /// Whether an INSERT has ON CONFLICT.
     pub(crate) conflicts: bool,
-    /// WITH queries that are read.
-    pub(crate) read_ctes: HashMap<usize, usize>,
+    /// Where WITH queries are read, by their numbers.
+    pub(crate) read_ctes: HashMap<usize, Vec<with::Reading>>,
+    /// The WITH queries that are being bound, outer ones first.
+    pub(crate) within: Vec<usize>,
     /// What columns are called that subqueries compute.
     first_names: labels::FirstNames,
     /// Recursive queries that were referred to from inside of them.
@@ -215,6 +217,7 @@ impl<'b> Binder<'b> {
             writes: false,
             conflicts: false,
             read_ctes: HashMap::new(),
+            within: Vec::new(),
             first_names: HashMap::new(),
             recursive_references: Vec::new(),
             volatile: 0,

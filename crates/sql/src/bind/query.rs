@@ -4,12 +4,13 @@ use super::labels::name_of;
 use super::lock::{self, Locking, Shape};
 use super::names::fold;
 use super::scope::{Grouping, Scope, ScopeColumn, Shown};
+use super::with::Reading;
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize::access::{Planner, Wish};
 use crate::optimize::decorrelate::Apart;
 use crate::optimize::extreme::extreme_of;
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Node, SetItem, SetKind, Slot, SortKey, Window};
+use crate::plan::{Aggregate, Inlined, Node, SetItem, SetKind, Slot, SortKey, Window};
 use scaledb_types::cast::Context;
 use scaledb_types::func::common_type;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -76,11 +77,21 @@ impl Binder<'_> {
         self.leaves_open = false;
         self.ctes.truncate(visible);
         let mut bound = bound?;
-        for cte in &mut ctes {
-            let reads = self.read_ctes.get(&cte.number);
-            cte.read = reads.is_some();
+        for cte in ctes.iter_mut().rev() {
+            let writes = matches!(cte.source(), Node::Modify(_));
+            let readings = self.read_ctes.remove(&cte.number).unwrap_or_default();
+            cte.read = !readings.is_empty();
             if let Some(recursive) = cte.recursive.as_mut().and_then(std::sync::Arc::get_mut) {
-                recursive.streams &= reads == Some(&1);
+                recursive.streams &= readings.len() == 1;
+            }
+            if !cte.read && !writes {
+                // what only such a query reads is read by nobody
+                let here = |reading: &Reading| !reading.within.contains(&cte.number);
+                self.read_ctes.values_mut().for_each(|readings| readings.retain(here));
+            }
+            // PostgreSQL puts such a query where it is read, and computes there what is used of it
+            if cte.inlined == Inlined::Always || cte.inlined == Inlined::Once && readings.len() == 1 {
+                cte.readers = Some(readings.into_iter().map(|reading| reading.slots).collect());
             }
         }
         // what nobody reads is not evaluated, unless it writes
@@ -422,6 +433,11 @@ impl Binder<'_> {
         }
         if let Some(on) = &distinct_on {
             check_distinct_on(on, &order)?;
+            if unordered {
+                // rows that are equal come one behind the other then, in the order that PostgreSQL gives them, too
+                let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
+                order = on.iter().map(|expr| (key(expr), None)).collect();
+            }
         }
         let distinct = matches!(select.distinct, Some(Distinct::Distinct));
         let (mut order, mut computed) = self.computed(&mut output, order, distinct);
@@ -433,11 +449,6 @@ impl Binder<'_> {
         }
         if !aggregates.is_empty() && self.scope().recursive {
             let what = "aggregate functions are not allowed in a recursive query's recursive term";
-            if unordered {
-                // rows that are equal come one behind the other then, in the order that PostgreSQL gives them, too
-                let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
-                order = on.iter().map(|expr| (key(expr), None)).collect();
-            }
             return Err(SqlError::new(SqlState::new(b"42P19"), what));
         }
         let grouped = !groups.is_empty() || !aggregates.is_empty() || having.is_some();

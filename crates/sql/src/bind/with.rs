@@ -5,9 +5,9 @@ use super::names::fold;
 use super::query::{Tail, tail_of, unequal};
 use super::scope::Scope;
 use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
-use crate::plan::{Cte, Recursive, Slot};
+use crate::plan::{Cte, Inlined, Recursive, Slot};
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, common_type};
-use sqlparser::ast::{self, Query, SetExpr, SetOperator, SetQuantifier};
+use sqlparser::ast::{self, CteAsMaterialized, Query, SetExpr, SetOperator, SetQuantifier};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -51,6 +51,20 @@ impl Bar {
             }
         }
     }
+}
+
+/// A place where a WITH query is read.
+#[derive(Debug)]
+pub(crate) struct Reading {
+    /// Where its columns are.
+    pub(super) slots: Vec<Slot>,
+    /// The WITH queries that it stands in.
+    pub(super) within: Vec<usize>,
+}
+
+/// Whether a query writes nothing.
+fn is_query(body: &SetExpr) -> bool {
+    !matches!(body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_))
 }
 
 /// 42P19.
@@ -106,8 +120,13 @@ impl Binder<'_> {
                 self.ctes.push(CteDef { name, number, columns: Vec::new(), stage });
             }
         }
+        let around = self.within.len();
         for (cte, number) in with.cte_tables.iter().zip(numbers) {
             let name = fold(&cte.alias.name);
+            // one that could not be bound has left its own
+            self.within.truncate(around);
+            self.within.push(number);
+            let volatile = self.volatile;
             let aliases: Vec<String> = cte.alias.columns.iter().map(|column| fold(&column.name)).collect();
             let cte = match &*cte.query.body {
                 SetExpr::SetOperation { op: SetOperator::Union, set_quantifier, left, right }
@@ -146,9 +165,17 @@ impl Binder<'_> {
                             self.stage(name.clone(), number, columns, stage);
                         }
                     }
-                    self.kept(name, number, bound)
+                    let inlined = match cte.materialized {
+                        Some(CteAsMaterialized::Materialized) => Inlined::Never,
+                        _ if self.volatile != volatile || !cte.query.locks.is_empty() => Inlined::Never,
+                        _ if !is_query(&cte.query.body) => Inlined::Never,
+                        Some(CteAsMaterialized::NotMaterialized) => Inlined::Always,
+                        None => Inlined::Once,
+                    };
+                    self.kept(name, number, bound, inlined)
                 }
             };
+            self.within.truncate(around);
             ctes.push(cte);
         }
         // those that stand for queries further behind are behind nothing now
@@ -167,11 +194,15 @@ impl Binder<'_> {
         self.ctes.len() - 1
     }
 
-    /// A WITH query that is evaluated at once.
-    fn kept(&mut self, name: String, number: usize, bound: Bound) -> Cte {
-        let (node, columns) = self.slots_of(bound, &[]);
+    /// A WITH query that does not refer to itself.
+    fn kept(&mut self, name: String, number: usize, bound: Bound, inlined: Inlined) -> Cte {
+        let (node, columns) = match inlined {
+            Inlined::Never => self.slots_of(bound, &[]),
+            Inlined::Once | Inlined::Always => self.open_columns(bound, &[]),
+        };
         let slots = columns.iter().map(|column| column.slot).collect();
-        Cte { name, number, node: Arc::new(node), slots, read: true, recursive: None }
+        let node = Arc::new(node);
+        Cte { name, number, node, slots, read: true, readers: None, inlined, recursive: None }
     }
 
     /// A union that may refer to itself: at `own` in scope.
@@ -198,7 +229,7 @@ impl Binder<'_> {
             let bound = self.combine(SetOperator::Union, all, first, next)?;
             let bound = self.with_tail(bound, tail)?;
             self.ctes[own].columns = named(&name, &bound.output, aliases)?;
-            return Ok(self.kept(name, number, bound));
+            return Ok(self.kept(name, number, bound, Inlined::Never));
         }
         if let Some(clause) = clause_of(&tail) {
             return Err(unsupported(format!("{clause} in a recursive query")));
@@ -229,7 +260,8 @@ impl Binder<'_> {
         let streams = all && self.volatile == volatile;
         let recursive = Recursive { node: next, slots: next_slots, distinct: !all, streams };
         let recursive = Some(Arc::new(recursive));
-        Ok(Cte { name, number, node: Arc::new(node), slots, read: true, recursive })
+        let (node, inlined) = (Arc::new(node), Inlined::Never);
+        Ok(Cte { name, number, node, slots, read: true, readers: None, inlined, recursive })
     }
 
     fn term(&mut self, body: &SetExpr) -> Result<Bound> {

@@ -31,12 +31,13 @@ pub(crate) struct Evaluated<'a> {
     growing: Option<Box<Growing<'a>>>,
 }
 
-/// A recursive query on its way: as many of its rows are found as somebody has asked for.
+/// A query on its way: as many of its rows are found as somebody has asked for.
 #[derive(Debug)]
 struct Growing<'a> {
     first: Arc<Node>,
     first_slots: Vec<Slot>,
-    next: Arc<Recursive>,
+    /// What a recursive query goes on with.
+    next: Option<Arc<Recursive>>,
     begun: bool,
     seen: HashSet<Box<[Value]>>,
     /// The rows that its own part reads while it runs, and which evaluation they are.
@@ -215,7 +216,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                         return Ok(Flow::Break(()));
                     }
                 }
-                None if growing.next.streams => {
+                None if growing.next.as_ref().is_some_and(|next| next.streams) => {
                     if self.grow_along(number, slots, next)?.is_break() {
                         return Ok(Flow::Break(()));
                     }
@@ -242,13 +243,15 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
-    /// Evaluates a WITH query; a recursive one as far as it is read, which may be a part of infinitely many rows.
+    /// Evaluates a WITH query when it is read: a recursive one as far as that goes, which may be a part of infinitely
+    /// many rows. One that writes is evaluated at once, and so is one of a statement that writes: what it reads is there
+    /// now.
     pub(super) fn evaluate_cte(&mut self, cte: &Cte) -> Result<()> {
-        if let Some(recursive) = &cte.recursive {
+        if cte.recursive.is_some() || !self.writes {
             let growing = Growing {
                 first: cte.node.clone(),
                 first_slots: cte.slots.clone(),
-                next: recursive.clone(),
+                next: cte.recursive.clone(),
                 begun: false,
                 seen: HashSet::new(),
                 working: None,
@@ -308,9 +311,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let round = aside.rounds;
         let cte = aside.ctes[number].as_mut().ok_or_else(lost)?;
         let growing = cte.growing.as_mut().ok_or_else(lost)?;
-        if growing.begun {
+        if let (true, Some(next)) = (growing.begun, &growing.next) {
             growing.working = cte.found.last().map(|rows| (rows.clone(), round));
-            return Ok((Term::Next(growing.next.clone()), growing.next.slots.clone()));
+            return Ok((Term::Next(next.clone()), next.slots.clone()));
         }
         Ok((Term::First(growing.first.clone()), growing.first_slots.clone()))
     }
@@ -328,9 +331,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let cte = self.aside.as_mut().and_then(|aside| aside.ctes[number].as_mut()).ok_or_else(lost)?;
         let growing = cte.growing.as_mut().ok_or_else(lost)?;
         growing.begun = true;
-        if growing.next.distinct {
+        if growing.next.as_ref().is_some_and(|next| next.distinct) {
             self.memory.give_rows(rows.weight);
-            let mut fresh = Stash::new(growing.next.slots.len());
+            let mut fresh = Stash::new(growing.first_slots.len());
             let mut found = rows.drain();
             let mut looked = 0_usize;
             while let Some(row) = found.next()? {
@@ -350,9 +353,10 @@ impl<'a, W: Worker> Exec<'a, W> {
             rows = fresh.finish()?;
         }
         cte.weight += rows.weight;
-        if rows.is_empty() {
+        if rows.is_empty() || growing.next.is_none() {
             cte.growing = None;
-        } else {
+        }
+        if !rows.is_empty() {
             cte.found.push(rows);
         }
         Ok(())

@@ -122,6 +122,8 @@ pub(crate) struct Exec<'a, W> {
     /// What is computed once in a run; made for those that do so.
     aside: Option<Box<Aside<'a>>>,
     pub(crate) memory: Memory<'a>,
+    /// Whether the statement writes.
+    pub(crate) writes: bool,
     /// What the parts of a statement write at its end, if it has several.
     pub(crate) parts: Option<Box<apart::Parts>>,
     /// Rows written by the statement at hand.
@@ -164,6 +166,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             buffer,
             aside: if keeps > 0 { Some(Box::new(Aside::new(keeps))) } else { None },
             memory: Memory::new(context.budget, context.memory_limit, context.temporary.exists()),
+            writes: false,
             parts: None,
             affected: 0,
             after: Vec::new(),
@@ -284,11 +287,11 @@ impl<'a, W: Worker> Exec<'a, W> {
                     next(exec)
                 })
             }
+            // nothing of it is looked at
+            Node::Filter { predicate: Expr::Const(never), .. } if !never.is_true() => Ok(Flow::Continue(())),
             Node::Filter { input, predicate } => self.run(input, &mut |exec| {
                 if exec.eval(predicate)?.is_true() {
                     return next(exec);
-            // nothing of it is looked at
-            Node::Filter { predicate: Expr::Const(never), .. } if !never.is_true() => Ok(Flow::Continue(())),
                 }
                 exec.note_dropped(predicate);
                 Ok(Flow::Continue(()))

@@ -76,7 +76,10 @@ impl<'a, W: Worker> Exec<'a, W> {
                 + usize::from(insert.table.desc.primary_key.is_some())
         };
         let buffer = self.buffer.take().unwrap_or_else(|| RowBuf::new(&insert.table.info.schema));
-        let first_looks = chooses && uniques() > 1;
+        // an insert that fails behind its first write takes that back, and rows of this transaction have other names
+        // then: so where another index than the table itself is asked, and where the other ones come first
+        let of_table = |conflict: &OnConflict| conflict.index == Some(IndexRef::Primary);
+        let first_looks = chooses && (uniques() > 1 || !insert.conflict.as_ref().is_some_and(of_table));
         let mut state = Inserting { insert, buffer, touched: HashSet::new(), first_looks };
         self.insert_rows(&mut state, next)?;
         self.buffer = Some(state.buffer);

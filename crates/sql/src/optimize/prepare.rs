@@ -70,6 +70,10 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         Node::Keep { input, .. } => prepare(input, used, false),
         Node::With { ctes, input } => {
             for cte in ctes {
+                for (number, &slot) in cte.slots.iter().enumerate() {
+                    let uses = |readers: &Vec<Vec<usize>>| readers.iter().any(|slots| used[slots[number]]);
+                    used[slot] |= cte.readers.as_ref().is_none_or(uses);
+                }
                 // nobody else has them yet
                 if let Some(node) = Arc::get_mut(&mut cte.node) {
                     prepare(node, used, false);

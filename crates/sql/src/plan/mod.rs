@@ -483,6 +483,17 @@ impl WindowFn {
 
 /// A common table expression.
 #[derive(Debug)]
+/// Whether PostgreSQL takes a WITH query as if it stood where it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inlined {
+    /// It is MATERIALIZED, recursive, volatile, or locks or writes.
+    Never,
+    /// If it is read in one place.
+    Once,
+    /// It is NOT MATERIALIZED.
+    Always,
+}
+
 pub(crate) struct Cte {
     pub(crate) name: String,
     pub(crate) number: usize,
@@ -492,6 +503,9 @@ pub(crate) struct Cte {
     pub(crate) read: bool,
     /// The part that refers to itself.
     pub(crate) recursive: Option<Arc<Recursive>>,
+    /// Where those that read them have their columns, if what none of them uses is not computed.
+    pub(crate) readers: Option<Vec<Vec<Slot>>>,
+    pub(crate) inlined: Inlined,
 }
 
 /// The part of a WITH query that refers to the query.

@@ -314,6 +314,7 @@ fn emit<W: Worker>(
     // what is handed out row by row
     let mut row = Vec::new();
     let mut enough = false;
+    exec.writes = plan.writes;
     if plan.parts {
         exec.parts = Some(Box::new(Parts::new(plan.conflicts)));
     }
