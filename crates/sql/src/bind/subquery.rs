@@ -30,8 +30,7 @@ impl Binder<'_> {
             },
             _ => None,
         };
-        if let Some(query) = query {
-            let op = compare_of(&name).ok_or_else(|| unsupported("this operator with a subquery"))?;
+        if let (Some(query), Some(op)) = (query, compare_of(&name)) {
             if all {
                 // all compare so, unless any compares the other way
                 let any = self.any_subquery(left, opposite(op), query)?;
@@ -40,7 +39,17 @@ impl Binder<'_> {
             return Ok(Typed::new(self.any_subquery(left, op, query)?, Type::BOOL));
         }
         let left = self.expr(left)?;
-        let mut array = self.expr(right)?;
+        let mut array = match query {
+            // other operators look at the rows as at an array of them
+            Some(query) => {
+                let (expr, types) = self.subquery_expr(query, Ask::Array(Type::TEXT))?;
+                let element = types.first().map_or(Type::TEXT, |ty| ty.plain());
+                let element = if element.base == Base::Unknown { Type::TEXT } else { element };
+                let ty = element.to_array().ok_or_else(|| unsupported(format!("an array of {element}")))?;
+                Typed::new(expr, ty)
+            }
+            None => self.expr(right)?,
+        };
         if array.ty.base == Base::Unknown && !array.ty.array {
             let element = if left.ty.base == Base::Unknown { Type::TEXT } else { left.ty.plain() };
             let ty = element.to_array().ok_or_else(|| unsupported(format!("an array of {element}")))?;

@@ -5,7 +5,7 @@
 //! seems calls [`Dialect::parse_prefix`] about once for each operand; one that needs much more is refused.
 
 use super::sequence;
-use sqlparser::ast::{ColumnOption, Expr, Ident, Interval, Statement, Value};
+use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident, Interval, Statement, Value};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -152,6 +152,52 @@ fn in_list(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserEr
     }))
 }
 
+/// `a [NOT] LIKE ANY (b)`, and ILIKE, ALL and SOME: the parser knows ANY only, and takes it as a pattern of other
+/// databases. It is `a ~~ ANY (b)`.
+fn like_any(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
+    let negated = parser.peek_keyword(Keyword::NOT);
+    let at = usize::from(negated);
+    let keyword = |n: usize| match &parser.peek_nth_token_ref(n).token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let compare_op = match (keyword(at), negated) {
+        (Keyword::LIKE, false) => BinaryOperator::PGLikeMatch,
+        (Keyword::LIKE, true) => BinaryOperator::PGNotLikeMatch,
+        (Keyword::ILIKE, false) => BinaryOperator::PGILikeMatch,
+        (Keyword::ILIKE, true) => BinaryOperator::PGNotILikeMatch,
+        _ => return None,
+    };
+    let quantifier = keyword(at + 1);
+    if !matches!(quantifier, Keyword::ANY | Keyword::ALL | Keyword::SOME) {
+        return None;
+    }
+    // it would be copied for each of them
+    if matches!(left, Expr::AnyOp { .. } | Expr::AllOp { .. }) {
+        let first = parser.peek_token();
+        return Some(parser.expected("an operand in parentheses", first));
+    }
+    (0..at + 2).for_each(|_| parser.advance_token());
+    let right = parser.expect_token(&Token::LParen).and_then(|_| {
+        let right = match parser.peek_nth_token_ref(0).token {
+            Token::Word(ref word)
+                if matches!(word.keyword, Keyword::SELECT | Keyword::WITH | Keyword::VALUES) =>
+            {
+                Expr::Subquery(parser.parse_query()?)
+            }
+            _ => parser.parse_expr()?,
+        };
+        parser.expect_token(&Token::RParen).map(|_| Box::new(right))
+    });
+    Some(right.map(|right| match quantifier {
+        Keyword::ALL => Expr::AllOp { left: Box::new(left.clone()), compare_op, right },
+        _ => {
+            let is_some = quantifier == Keyword::SOME;
+            Expr::AnyOp { left: Box::new(left.clone()), compare_op, right, is_some }
+        }
+    }))
+}
+
 /// As PostgreSQL's.
 macro_rules! same {
     ($($name:ident),* $(,)?) => {
@@ -189,6 +235,7 @@ impl Dialect for Bounded {
         self.distinct_from(parser, left)
             .or_else(|| self.between_symmetric(parser, left))
             .or_else(|| in_list(parser, left))
+            .or_else(|| like_any(parser, left))
     }
 
     fn parse_statement(&self, parser: &mut Parser<'_>) -> Option<Result<Statement, ParserError>> {
