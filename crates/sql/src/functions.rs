@@ -2,6 +2,7 @@
 
 use scaledb_types::array::MAX_DIMENSIONS;
 use scaledb_types::func::{Call, Fast, Interrupt, Resolved, Volatility};
+use scaledb_types::ordered_set::OrderedSet;
 use scaledb_types::{Array, Base, Cast, Dimension, Env, Function, Interval, Result, SqlError, Type, Value};
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
@@ -581,12 +582,31 @@ impl AggregateFn {
         Ok((function, resolved.args))
     }
 
+    /// 42883: there is none of these parameters, WITHIN GROUP or without.
+    #[cold]
+    pub(crate) fn missing(name: &str, args: &[Type]) -> SqlError {
+        scaledb_types::func::missing_function(name, args)
+    }
+
     pub(crate) fn name(&self) -> &'static str {
         self.aggregate.name()
     }
 
     pub(crate) fn result(&self) -> Type {
         self.result
+    }
+
+    /// Whether it is called with WITHIN GROUP.
+    pub(crate) fn is_ordered_set(&self) -> bool {
+        self.aggregate.is_ordered_set()
+    }
+
+    /// An ordered-set aggregate of so many values.
+    ///
+    /// # Errors
+    /// What it refuses of the direct arguments.
+    pub(crate) fn start_ordered(&self, direct: &[Value], count: u64) -> Result<OrderedSet> {
+        self.aggregate.start_ordered(direct, count)
     }
 
     /// An aggregate without rows.

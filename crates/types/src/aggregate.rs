@@ -1,6 +1,6 @@
 //! Aggregates: accumulators with PostgreSQL's result types.
 //!
-//! DISTINCT, ORDER BY and FILTER are the executor's: it passes on what is to be counted, in that order.
+//! DISTINCT, ORDER BY, WITHIN GROUP and FILTER are the executor's: it passes on what is to be counted, in that order.
 
 use crate::array::Array;
 use crate::error::{Result, SqlError, SqlState};
@@ -10,6 +10,7 @@ use crate::func::{
 use crate::interval::Interval;
 use crate::json::{Json, write_string};
 use crate::numeric::Numeric;
+use crate::ordered_set::{self, OrderedSet};
 use crate::ty::Type;
 use crate::value::{Text, Value};
 use std::collections::HashMap;
@@ -56,6 +57,8 @@ enum Kind {
     JsonbAgg,
     JsonObjectAgg,
     JsonbObjectAgg,
+    /// Of values that come in order; its parameters are the direct arguments and the values.
+    Ordered(ordered_set::Kind),
 }
 
 /// An aggregate function of certain parameters.
@@ -92,6 +95,23 @@ impl Aggregate {
             Kind::Min => Some(false),
             Kind::Max => Some(true),
             _ => None,
+        }
+    }
+
+    /// Whether it has an ORDER BY of its own, WITHIN GROUP.
+    pub fn is_ordered_set(&self) -> bool {
+        matches!(self.kind, Kind::Ordered(_))
+    }
+
+    /// Begins an ordered-set aggregate of so many values.
+    ///
+    /// # Errors
+    ///
+    /// What it refuses of the direct arguments.
+    pub fn start_ordered(&self, direct: &[Value], count: u64) -> Result<OrderedSet> {
+        match self.kind {
+            Kind::Ordered(kind) => OrderedSet::new(kind, direct, count),
+            _ => Err(SqlError::internal("an aggregate without WITHIN GROUP")),
         }
     }
 
@@ -189,6 +209,17 @@ static AGGREGATES: LazyLock<HashMap<&'static str, Vec<Aggregate>>> = LazyLock::n
         ("jsonb_object_agg(any,any) jsonb", Kind::JsonbObjectAgg),
     ] {
         add(signature, kind);
+    }
+    for (signature, kind) in [
+        ("percentile_cont(float8,float8) float8", ordered_set::Kind::Continuous),
+        ("percentile_cont(float8,interval) interval", ordered_set::Kind::Continuous),
+        ("percentile_cont(float8[],float8) float8[]", ordered_set::Kind::Continuous),
+        ("percentile_cont(float8[],interval) interval[]", ordered_set::Kind::Continuous),
+        ("percentile_disc(float8,anyelement) anyelement", ordered_set::Kind::Discrete),
+        ("percentile_disc(float8[],anynonarray) anyarray", ordered_set::Kind::Discrete),
+        ("mode(anyelement) anyelement", ordered_set::Kind::Mode),
+    ] {
+        add(signature, Kind::Ordered(kind));
     }
     macro_rules! spread {
         ($($name:literal: $sample:literal, $root:literal;)*) => {
@@ -310,7 +341,7 @@ impl Accumulator {
         }
         self.count += 1;
         match self.kind {
-            Kind::CountRows | Kind::Count => {}
+            Kind::CountRows | Kind::Count | Kind::Ordered(_) => {}
             Kind::SumSmall | Kind::SumInt | Kind::AvgInt => {
                 let v = i128::from(value.as_i64().unwrap_or(0));
                 // 2^63 rows of int8 fit

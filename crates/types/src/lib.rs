@@ -31,6 +31,7 @@ mod interval_parse;
 mod interval_text;
 pub mod json;
 pub mod numeric;
+pub mod ordered_set;
 pub mod storage;
 mod tagged;
 mod text;

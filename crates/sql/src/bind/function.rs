@@ -12,7 +12,7 @@ use scaledb_types::func::{resolve_function, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{
     DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArguments, WindowSpec, WindowType,
+    FunctionArguments, OrderByExpr, WindowSpec, WindowType,
 };
 
 /// An argument that is an expression.
@@ -24,6 +24,27 @@ pub(crate) fn plain_arg(arg: &FunctionArg) -> Result<&Ast> {
             Err(unsupported("an argument with a name"))
         }
     }
+}
+
+/// What an aggregate's values are sorted by: within its arguments, or WITHIN GROUP.
+#[derive(Clone, Copy)]
+enum Order<'o> {
+    Of(&'o [&'o OrderByExpr]),
+    Within(&'o [OrderByExpr]),
+}
+
+#[cold]
+fn over_ordered_set(name: &str) -> SqlError {
+    SqlError::unsupported(format!("OVER is not supported for ordered-set aggregate {name}"))
+}
+
+/// The parts of a call of an aggregate.
+struct Parts {
+    function: AggregateFn,
+    args: Vec<Expr>,
+    direct: Vec<Expr>,
+    order: Vec<SortKey>,
+    filter: Option<Expr>,
 }
 
 impl Binder<'_> {
@@ -50,6 +71,13 @@ impl Binder<'_> {
         if name == "count" && list.is_empty() {
             let what = "count(*) must be used to call a parameterless aggregate function";
             return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+        }
+        let within = &function.within_group;
+        if !within.is_empty() && distinct {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "cannot use DISTINCT with WITHIN GROUP"));
+        }
+        if let (Some(_), false) = (&function.over, within.is_empty()) {
+            return Err(over_ordered_set(&name));
         }
         if let Some(over) = &function.over {
             let refused = match (functions::is_aggregate(&name), distinct, clauses.is_empty()) {
@@ -80,7 +108,16 @@ impl Binder<'_> {
                     _ => return Err(unsupported("this clause of an aggregate")),
                 }
             }
-            return self.aggregate(&name, list, star, distinct, &order, function.filter.as_deref());
+            if !within.is_empty() && !order.is_empty() {
+                let what = "cannot use multiple ORDER BY clauses with WITHIN GROUP";
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+            }
+            let order = if within.is_empty() { Order::Of(&order) } else { Order::Within(within) };
+            return self.aggregate(&name, list, star, distinct, order, function.filter.as_deref());
+        }
+        if !within.is_empty() {
+            let what = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
         }
         if star || distinct || !clauses.is_empty() || function.filter.is_some() {
             let what = format!("{name} is not an aggregate function");
@@ -241,7 +278,7 @@ impl Binder<'_> {
         list: &[FunctionArg],
         star: bool,
         distinct: bool,
-        order: &[&sqlparser::ast::OrderByExpr],
+        order: Order<'_>,
         filter: Option<&Ast>,
     ) -> Result<Typed> {
         let clause = self.scope().clause;
@@ -269,7 +306,7 @@ impl Binder<'_> {
         if let Some(grouping) = &mut self.scope().grouping {
             grouping.inside = false;
         }
-        let (function, args, keys, filter) = bound?;
+        let Parts { function, args, direct, order: keys, filter } = bound?;
         let ty = function.result();
         let parts = args.iter().chain(keys.iter().map(|key| &key.expr)).chain(&filter);
         let level = self.level_of(parts, named);
@@ -298,22 +335,31 @@ impl Binder<'_> {
         let slot = self.slot();
         self.note_outer(level, slot);
         if let Some(grouping) = &mut self.scopes[level].grouping {
-            grouping.aggregates.push(Aggregate { function, args, distinct, filter, order: keys, slot });
+            let aggregate = Aggregate { function, args, direct, distinct, filter, order: keys, slot };
+            grouping.aggregates.push(aggregate);
         }
         Ok(Typed::new(Expr::Slot(slot), ty))
     }
 
-    #[expect(clippy::type_complexity, reason = "the parts of an aggregate, for one caller")]
     fn aggregate_parts(
         &mut self,
         name: &str,
         list: &[FunctionArg],
         star: bool,
         distinct: bool,
-        order: &[&sqlparser::ast::OrderByExpr],
+        order: Order<'_>,
         filter: Option<&Ast>,
-    ) -> Result<(AggregateFn, Vec<Expr>, Vec<SortKey>, Option<Expr>)> {
-        let args = if star { Vec::new() } else { self.args(list)? };
+    ) -> Result<Parts> {
+        let mut args = if star { Vec::new() } else { self.args(list)? };
+        let order = match order {
+            Order::Of(order) => order,
+            Order::Within(within) => {
+                for item in within {
+                    args.push(self.expr_decided(&item.expr)?);
+                }
+                return self.ordered_set_parts(name, args, within, filter);
+            }
+        };
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
         let (function, params) = AggregateFn::resolve(name, &types)?;
         let mut exprs = Vec::with_capacity(args.len());
@@ -331,7 +377,34 @@ impl Binder<'_> {
             keys.push(sort_key(key, item));
         }
         let filter = filter.map(|filter| self.condition(filter, "FILTER")).transpose()?;
-        Ok((function, exprs, keys, filter))
+        if function.is_ordered_set() {
+            let what = format!("WITHIN GROUP is required for ordered-set aggregate {name}");
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+        }
+        Ok(Parts { function, args: exprs, direct: Vec::new(), order: keys, filter })
+    }
+
+    /// An aggregate with WITHIN GROUP, whose `args` are the direct ones and what the values are sorted by.
+    fn ordered_set_parts(
+        &mut self,
+        name: &str,
+        args: Vec<Typed>,
+        within: &[OrderByExpr],
+        filter: Option<&Ast>,
+    ) -> Result<Parts> {
+        let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+        let (function, params) = AggregateFn::resolve(name, &types)?;
+        if !function.is_ordered_set() {
+            return Err(AggregateFn::missing(name, &types));
+        }
+        let mut exprs = Vec::with_capacity(args.len());
+        for (arg, param) in args.into_iter().zip(params) {
+            exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);
+        }
+        let values = exprs.split_off(exprs.len().saturating_sub(within.len()));
+        let order = values.into_iter().zip(within).map(|(expr, item)| sort_key(expr, item)).collect();
+        let filter = filter.map(|filter| self.condition(filter, "FILTER")).transpose()?;
+        Ok(Parts { function, args: Vec::new(), direct: exprs, order, filter })
     }
 
     fn window(
@@ -374,6 +447,9 @@ impl Binder<'_> {
             _ if functions::is_aggregate(name) => {
                 let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
                 let (function, params) = AggregateFn::resolve(name, &types)?;
+                if function.is_ordered_set() {
+                    return Err(over_ordered_set(name));
+                }
                 let mut exprs = Vec::with_capacity(args.len());
                 for (arg, param) in args.into_iter().zip(params) {
                     exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);

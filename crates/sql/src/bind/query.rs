@@ -441,7 +441,7 @@ impl Binder<'_> {
         }
         let distinct = matches!(select.distinct, Some(Distinct::Distinct));
         let (mut order, mut computed) = self.computed(&mut output, order, distinct);
-        let aggregates = self.scope().grouping.take().unwrap_or_default().aggregates;
+        let mut aggregates = self.scope().grouping.take().unwrap_or_default().aggregates;
         let mut windows = self.scope().windows.take().unwrap_or_default();
         if groups.iter().any(|group| reads_any(group, &windows)) {
             let what = "window functions are not allowed in GROUP BY";
@@ -512,7 +512,15 @@ impl Binder<'_> {
                     .chain(window.function.exprs_mut())
                     .try_for_each(|expr| keys.rewrite_in(expr))?;
             }
+            let mut direct = Vec::new();
+            for aggregate in &aggregates {
+                let exprs = aggregate.direct.iter().map(|expr| keys.rewrite(expr.clone()));
+                direct.push(exprs.collect::<Result<Vec<_>>>().map_err(direct_refused)?);
+            }
             let keys = keys.keys;
+            for (aggregate, direct) in aggregates.iter_mut().zip(direct) {
+                aggregate.direct = direct;
+            }
             if let Some(apart) = &mut apart {
                 apart.groups = Some((keys.clone(), aggregates.clone()));
                 apart.having.clone_from(&having);
@@ -870,6 +878,11 @@ fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
         sets = later;
     }
     node
+}
+
+#[cold]
+fn direct_refused(error: SqlError) -> SqlError {
+    error.detail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
 }
 
 /// DISTINCT ON needs rows sorted by its expressions before anything else.

@@ -262,6 +262,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         key: Vec<Value>,
     ) -> Result<usize> {
         let mut taken = 0;
+        if aggregate.function.is_ordered_set() && key.iter().any(Value::is_null) {
+            return Ok(0);
+        }
         if let Some(seen) = &mut running.seen
             && !args.is_empty()
         {
@@ -287,6 +290,17 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn finish(&mut self, aggregates: &[Aggregate], running: Vec<Running>) -> Result<()> {
         for (aggregate, mut running) in aggregates.iter().zip(running) {
             running.sorted.sort_by(|a, b| order(&aggregate.order, &a.0, &b.0));
+            if aggregate.function.is_ordered_set() {
+                let mut direct = Vec::with_capacity(aggregate.direct.len());
+                for expr in &aggregate.direct {
+                    direct.push(self.eval(expr)?);
+                }
+                let count = running.sorted.len() as u64;
+                let mut set = aggregate.function.start_ordered(&direct, count)?;
+                running.sorted.iter().flat_map(|(key, _)| key.first()).for_each(|value| set.add(value));
+                self.frame[aggregate.slot] = set.finish(aggregate.function.result())?;
+                continue;
+            }
             for (_, args) in &running.sorted {
                 running.accumulator.add(self.context.env, args)?;
             }

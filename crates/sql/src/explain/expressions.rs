@@ -233,17 +233,24 @@ impl<'p> Describer<'p> {
         if aggregate.distinct {
             args = format!("DISTINCT {args}");
         }
+        let mut within = String::new();
         if !aggregate.order.is_empty() {
             let order = aggregate.order.iter();
             let order: Vec<String> =
                 order.map(|key| format!("{}{}", self.part(&key.expr, own), direction(key))).collect();
-            args = format!("{args} ORDER BY {}", order.join(", "));
+            let order = format!("ORDER BY {}", order.join(", "));
+            if aggregate.function.is_ordered_set() {
+                args = self.list(&aggregate.direct, own, ", ");
+                within = format!(" WITHIN GROUP ({order})");
+            } else {
+                args = format!("{args} {order}");
+            }
         }
         let filter = match &aggregate.filter {
             Some(filter) => format!(" FILTER (WHERE {})", self.part(filter, own)),
             None => String::new(),
         };
-        format!("{}({args}){filter}", aggregate.function.name())
+        format!("{}({args}){within}{filter}", aggregate.function.name())
     }
 
     fn window(&mut self, window: &'p Window, own: Own) -> String {

@@ -214,7 +214,7 @@ impl<'p> Names<'p> {
                     self.mean(*slot, Meaning::Computed(expr));
                 }
                 for aggregate in aggregates {
-                    self.exprs(aggregate.args.iter().chain(&aggregate.filter));
+                    self.exprs(aggregate.args.iter().chain(&aggregate.direct).chain(&aggregate.filter));
                     self.exprs(aggregate.order.iter().map(|key| &key.expr));
                     self.mean(aggregate.slot, Meaning::Aggregate(aggregate));
                 }

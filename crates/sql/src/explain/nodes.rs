@@ -255,7 +255,8 @@ impl<'p> Describer<'p> {
                     shown.details.push(Detail::list("Group Key", keys));
                 }
                 for aggregate in aggregates {
-                    aggregate.args.iter().chain(&aggregate.filter).for_each(|expr| self.place(expr));
+                    let exprs = aggregate.args.iter().chain(&aggregate.direct).chain(&aggregate.filter);
+                    exprs.for_each(|expr| self.place(expr));
                     aggregate.order.iter().for_each(|key| self.place(&key.expr));
                 }
                 self.finish(shown, &[("Outer", input)])

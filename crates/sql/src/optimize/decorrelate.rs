@@ -92,7 +92,7 @@ impl Apart {
             aggregate.filter.iter().for_each(&mut check);
             aggregate.order.iter().for_each(|key| check(&key.expr));
         }
-        if tied {
+        if tied || aggregates.iter().any(|aggregate| !aggregate.direct.is_empty()) {
             return None;
         }
         let node = alone_in_a_run(plan(statement), &inner_keys)?;

@@ -118,7 +118,7 @@ fn key_reads(key: &SortKey) -> bool {
 }
 
 fn aggregate_reads(aggregate: &Aggregate) -> bool {
-    aggregate.args.iter().any(Expr::needs_worker)
+    aggregate.args.iter().chain(&aggregate.direct).any(Expr::needs_worker)
         || aggregate.filter.as_ref().is_some_and(Expr::needs_worker)
         || aggregate.order.iter().any(key_reads)
 }

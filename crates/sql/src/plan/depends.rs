@@ -104,8 +104,12 @@ impl Depends {
                     aggregate.args.iter().chain(&aggregate.filter).for_each(|expr| self.read(expr, &filled));
                     self.keys(&aggregate.order, &filled);
                 }
-                let results = aggregates.iter().map(|aggregate| aggregate.slot);
-                keys.iter().map(|(_, slot)| *slot).chain(results).collect()
+                // what groups have themselves
+                let mut groups: HashSet<Slot> = keys.iter().map(|(_, slot)| *slot).collect();
+                let direct = aggregates.iter().flat_map(|aggregate| &aggregate.direct);
+                direct.for_each(|expr| self.read(expr, &groups));
+                groups.extend(aggregates.iter().map(|aggregate| aggregate.slot));
+                groups
             }
             Node::Sort { input, keys, carry } => {
                 let filled = self.node(input);

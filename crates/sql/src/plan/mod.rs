@@ -287,6 +287,8 @@ pub(crate) struct SortKey {
 pub(crate) struct Aggregate {
     pub(crate) function: crate::functions::AggregateFn,
     pub(crate) args: Vec<Expr>,
+    /// What is evaluated once for a group: the arguments in front of WITHIN GROUP. The values are those of `order` then.
+    pub(crate) direct: Vec<Expr>,
     pub(crate) distinct: bool,
     pub(crate) filter: Option<Expr>,
     pub(crate) order: Vec<SortKey>,
@@ -481,8 +483,6 @@ impl WindowFn {
     }
 }
 
-/// A common table expression.
-#[derive(Debug)]
 /// Whether PostgreSQL takes a WITH query as if it stood where it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inlined {
@@ -494,6 +494,8 @@ pub(crate) enum Inlined {
     Always,
 }
 
+/// A common table expression.
+#[derive(Debug)]
 pub(crate) struct Cte {
     pub(crate) name: String,
     pub(crate) number: usize,
@@ -501,11 +503,11 @@ pub(crate) struct Cte {
     pub(crate) slots: Vec<Slot>,
     /// Whether its rows are read; they are evaluated at the end if they are not.
     pub(crate) read: bool,
-    /// The part that refers to itself.
-    pub(crate) recursive: Option<Arc<Recursive>>,
     /// Where those that read them have their columns, if what none of them uses is not computed.
     pub(crate) readers: Option<Vec<Vec<Slot>>>,
     pub(crate) inlined: Inlined,
+    /// The part that refers to itself.
+    pub(crate) recursive: Option<Arc<Recursive>>,
 }
 
 /// The part of a WITH query that refers to the query.

@@ -34,7 +34,9 @@ mod tonumber;
 pub use comparison::Comparison;
 pub use json::{json_elements, json_members};
 pub use pattern::{Like, Regex, regexp_matches};
-pub use resolve::{Resolved, common_type, quote_types, resolve_call, resolve_function, resolve_operator};
+pub use resolve::{
+    Resolved, common_type, missing_function, quote_types, resolve_call, resolve_function, resolve_operator,
+};
 
 pub(crate) use json_make::{key_text, to_json, to_jsonb};
 pub(crate) use resolve::choose_aggregate;

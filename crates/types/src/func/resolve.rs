@@ -302,6 +302,12 @@ fn choose_named(
     }
 }
 
+/// 42883: there is no function of this name for these arguments.
+#[cold]
+pub fn missing_function(name: &str, args: &[Type]) -> SqlError {
+    undefined(format!("function {name}({})", quote_types(args)), "function")
+}
+
 fn finish(function: &'static Function, args: &[Type]) -> Option<Resolved> {
     let (args, result) = specialize(function, args)?;
     Some(Resolved { function, args, result })
