@@ -3,7 +3,6 @@
 //! Workers do their own chores every few commits; a thread per database does what nobody is there for.
 
 use crate::cleanup::{Horizon, clean};
-use crate::contention::PERIOD;
 use crate::lane::NONE;
 use crate::merge::merge_lane;
 use crate::shared::Shared;
@@ -11,23 +10,15 @@ use crate::worker::Ctx;
 use scaledb_base::{Result, WorkerId};
 use scaledb_memory::{IDLE, Local};
 use scaledb_sync::atomic::Ordering;
-use scaledb_sync::lock::{Condvar, Mutex};
-use scaledb_sync::{Arc, thread};
 use std::time::Duration;
 
 /// Commits between a worker's chores.
 const CHORES: u32 = if scaledb_sync::MODEL { 2 } else { 64 };
 
-/// The longest pause of the background thread when nothing happens.
-const REST: Duration = Duration::from_millis(100);
-
 /// A worker that begins transactions while memory is short looks this often for what can be freed.
 const RELIEF: Duration = Duration::from_micros(200);
 /// Parts of a long queue that are cleaned then.
 const ROUNDS: usize = 16;
-
-/// The background thread looks this often for memory to give back.
-const TRIM: Duration = Duration::from_secs(1);
 
 impl Ctx<'_> {
     /// After a transaction, between transactions: every few commits, merges what is old, cleans up, and
@@ -134,62 +125,15 @@ fn clean_idle(shared: &Shared, local: &mut Local, horizon: &Horizon) -> bool {
     more
 }
 
-/// The background thread of a database.
-pub(crate) struct Background {
-    stop: Arc<(Mutex<bool>, Condvar)>,
-    thread: Option<thread::JoinHandle<()>>,
-}
-
-impl Background {
-    pub(crate) fn start(shared: Arc<Shared>, local: Local) -> Self {
-        let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let theirs = stop.clone();
-        let thread = thread::spawn(move || run(&shared, local, &theirs));
-        Self { stop, thread: Some(thread) }
-    }
-}
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        *self.stop.0.lock() = true;
-        self.stop.1.notify_all();
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
-fn run(shared: &Shared, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar)) {
-    let (mut pause, mut seen, mut trimmed) = (PERIOD, 0, 0);
-    loop {
-        let guard = stop.lock();
-        if *guard {
-            return;
-        }
-        if *wake.wait_timeout(guard, pause) {
-            return;
-        }
-        let events = shared.events();
-        pause = if events == seen { (pause * 2).min(REST) } else { PERIOD };
-        seen = events;
-        shared.domain.check_clock();
-        shared.contention.climb(shared);
-        shared.snapshots.maybe_stop(shared);
-        let horizon = Horizon::now(shared);
-        local.enter();
-        // what cannot be merged now stays for the next round
-        let _ = merge_idle_lanes(shared, &mut local, false);
-        if clean_idle(shared, &mut local, &horizon) || shared.domain.is_short() {
-            pause = PERIOD;
-        }
-        local.exit();
-        local.collect();
-        local.share();
-        shared.domain.restore_reserve();
-        if shared.clock.now().saturating_sub(trimmed) > shared.clock.ticks(TRIM) {
-            trimmed = shared.clock.now();
-            shared.domain.trim();
-        }
-        shared.raise_needed_after();
-    }
+/// One round of the background thread. Returns whether there is more to do.
+pub(crate) fn tend(shared: &Shared, local: &mut Local) -> bool {
+    shared.maybe_stop_retaining();
+    let horizon = Horizon::now(shared);
+    local.enter();
+    // what cannot be merged now stays for the next round
+    let _ = merge_idle_lanes(shared, local, false);
+    let more = clean_idle(shared, local, &horizon);
+    local.exit();
+    shared.raise_needed_after();
+    more
 }

@@ -1,10 +1,11 @@
 //! Clean-up: deleted records leave the indexes, and versions their chains, when nobody can need them.
 
-use crate::lane::{Deleted, LaneGuard, count};
+use crate::lane::{Deleted, LaneGuard};
 use crate::rules::Rule;
 use crate::shared::Shared;
 use scaledb_base::Timestamp;
 use scaledb_base::limits::MAX_GROUPS;
+use scaledb_kit::count;
 use scaledb_memory::Local;
 use scaledb_row::GroupSet;
 use scaledb_storage::{Record, Word};
@@ -27,7 +28,7 @@ impl Horizon {
     /// Looks at the snapshots' floor, then at every worker's activity and every pin. The floor never goes
     /// back, whatever stale pin is published meanwhile, and every later snapshot reads at it or above.
     pub(crate) fn now(shared: &Shared) -> Self {
-        let versions = shared.snapshots.advance(shared);
+        let versions = shared.advance_floor();
         let actives = shared.domain.horizon();
         let pins = shared.min_pin();
         let records = scaledb_base::Timestamp::start_of(actives.min(pins)).raw();
@@ -162,7 +163,7 @@ mod tests {
             }
             reader.insert(t.id, &row(number)).unwrap();
             let mut rounds = 0;
-            while !db.shared.lanes[0].lock().deleted.is_empty() {
+            while !db.shared().lanes[0].lock().deleted.is_empty() {
                 rounds += 1;
                 assert!(rounds < 10_000_000, "clean-up never comes");
                 cleaner.run(TxnKind::ReadWrite, |_| Ok(())).unwrap();
@@ -221,7 +222,7 @@ mod tests {
         for (name, lives, before, during) in cases {
             deleter.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(1)).map(|_| ())).unwrap();
             assert!(deleter.run(TxnKind::ReadWrite, |w| w.delete(t.id, &key(1))).unwrap());
-            let record = db.shared.lanes[0].lock().deleted.back().unwrap().record;
+            let record = db.shared().lanes[0].lock().deleted.back().unwrap().record;
             if lives {
                 deleter.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row(1)).map(|_| ())).unwrap();
             }
@@ -251,7 +252,7 @@ mod tests {
         let t =
             db.create_table(TableDef::new("t", Schema::new(columns, &[KeyPart::asc(0)]).unwrap())).unwrap();
         let key = KeyBuf::new().i32(1);
-        let waiting = |worker: usize| db.shared.lanes[worker].lock().deleted.len();
+        let waiting = |worker: usize| db.shared().lanes[worker].lock().deleted.len();
         let mut workers = [db.worker().unwrap(), db.worker().unwrap()];
         let ids = [0, 1];
         let delete_of_a_new_row = |w: &mut crate::AccWorker| {

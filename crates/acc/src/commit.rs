@@ -1,7 +1,7 @@
 //! The commit, step by step as in the design: C1 pin, C2 lock, C3 post, C4 timestamp, C5 validate,
 //! C6 publish; or abort.
 
-use crate::lane::{Deleted, LaneGuard, count};
+use crate::lane::{Deleted, LaneGuard};
 use crate::read::{conflict, last_commit};
 use crate::redo;
 use crate::rules::Rule;
@@ -14,6 +14,7 @@ use scaledb_base::{Conflict, ConflictKind, Error, Result, Timestamp};
 use scaledb_index::btree::{Entry, Found};
 use scaledb_index::claims;
 use scaledb_index::indexlet::Inserted;
+use scaledb_kit::count;
 use scaledb_memory::Purpose;
 use scaledb_row::GroupSet;
 use scaledb_storage::{Overflow, Record, Stuck, Word};

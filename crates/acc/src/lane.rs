@@ -209,9 +209,3 @@ pub(crate) struct TableCounters {
     pub(crate) node_locks: AtomicU64,
     pub(crate) cleaned: AtomicU64,
 }
-
-/// Adds to a counter that only this thread writes, without a locked instruction.
-#[inline]
-pub(crate) fn count(counter: &AtomicU64, n: u64) {
-    counter.store(counter.load(Ordering::Relaxed) + n, Ordering::Relaxed); // a statistic
-}

@@ -13,9 +13,10 @@
 //!  merge.rs      M1 to M6                       shared.rs   all of a database
 //!  cleanup.rs    deleted records, old versions  rules.rs    switches for tests
 //!  snapshot.rs   read-only transactions without validation
-//!  contention.rs backoff and priority           tune.rs     the merge batch, and whether to merge
+//!  retain.rs     the old rows that they need
+//!  contention.rs priority                       tune.rs     the merge batch, and whether to merge
 //!  background.rs chores, and the thread that does them for idle workers
-//!  redo.rs       what a commit tells the log     durable.rs  opening a directory
+//!  redo.rs       what a commit tells the log
 //!  checkpoint.rs all rows to files               recovery.rs rows and log back, rebuild.rs the indexes
 //! ```
 //!
@@ -27,7 +28,6 @@ mod cleanup;
 mod commit;
 mod config;
 mod contention;
-mod durable;
 mod inspect;
 mod lane;
 mod merge;
@@ -36,6 +36,7 @@ mod read;
 mod rebuild;
 mod recovery;
 mod redo;
+mod retain;
 mod rules;
 mod scan;
 mod shared;
@@ -51,176 +52,89 @@ mod write;
 pub use config::{Config, IndexUpdates, OPTIONS};
 pub use rules::{Rule, Rules};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
+pub use shared::Shared;
 pub use worker::AccWorker;
 
-use background::Background;
-use scaledb_base::{Result, TableId, Timestamp};
-use scaledb_durability::{Checkpointer, failed};
-use scaledb_engine::{
-    Engine, Memory, Metric, OptionSpec, Reclamation, Stats, TableDef, TableInfo, TableStats,
-};
+use recovery::Recovery;
+use scaledb_base::{Result, TableId};
+use scaledb_durability::{Directory, Pace};
+use scaledb_engine::{Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats};
+use scaledb_kit::{Core, Instance, Protocol, Settings};
 use scaledb_log::Log;
+use scaledb_memory::Local;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicBool;
-use shared::Shared;
 
 /// A database with the ACC engine, in memory and, if it has a directory, on disk.
-pub struct Acc {
-    // first: the threads end before the rest goes
-    _background: Option<Background>,
-    checkpointer: Option<Checkpointer>,
-    recovered: Recovered,
-    shared: Arc<Shared>,
-}
+pub type Acc = Instance<Shared>;
 
-impl Acc {
-    /// The database of the configuration's directory, as it was acknowledged; without one, an empty database.
-    ///
-    /// # Errors
-    /// [`Error::Directory`](scaledb_base::Error::Directory): the directory cannot be read, is damaged, or in
-    /// use. [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
-    pub fn open(config: Config) -> Result<Self> {
-        let (background, durability) = (config.background, config.durability.clone());
-        let (shared, recovered) = match &durability {
-            Some(durability) => durable::open(config, durability)?,
-            None => {
-                let reserve = config.reserve;
-                let shared = Arc::new(Shared::new(config, 0));
-                shared.domain.reserve(reserve);
-                (shared, Recovered::default())
-            }
-        };
-        let background = if background {
-            Some(Background::start(shared.clone(), shared.domain.register()?))
-        } else {
-            None
-        };
-        let checkpointer = match (&durability, shared.log()) {
-            (Some(durability), Some(log)) => {
-                let (ours, its_log) = (shared.clone(), log.clone());
-                let write = move |pace, stop: &AtomicBool| checkpoint::write(&ours, &its_log, pace, stop);
-                Some(Checkpointer::start(log, durability, recovered.log_bytes, write))
-            }
-            _ => None,
-        };
-        Ok(Self { _background: background, checkpointer, recovered, shared })
-    }
+impl Protocol for Shared {
+    const NAME: &'static str = "acc";
+    const SERIALIZATION_POINT: SerializationPoint = SerializationPoint::Commit;
+    const TABLE_OPTIONS: &'static [OptionSpec] = config::TABLE_OPTIONS;
+    const TABLE_METRICS: &'static [Metric] = stats::METRICS;
 
-    /// Reads a directory into memory, compares its tables with their indexes, and leaves the directory as it is:
-    /// what `scaledb check` does behind the check of all checksums.
-    ///
-    /// # Errors
-    /// As [`Acc::open`], and whatever does not fit together.
-    pub fn inspect(config: Config) -> Result<(Recovered, Inspected)> {
-        let Some(durability) = config.durability.clone() else { return Ok(Default::default()) };
-        let (shared, recovered) = durable::read(config, &durability)?;
-        let mut local = shared.domain.register()?;
-        local.enter();
-        let inspected = inspect::inspect(&shared, &local);
-        local.exit();
-        Ok((recovered, inspected?))
-    }
-
-    /// The memory that rows and indexes lie in.
-    pub fn memory(&self) -> &scaledb_memory::Domain {
-        &self.shared.domain
-    }
-
-    /// Bytes taken from the system for rows and indexes; the memory budget bounds them. One load, unlike
-    /// [`Engine::stats`].
-    pub fn memory_bytes(&self) -> u64 {
-        self.shared.domain.used()
-    }
-
-    /// What opening the directory found.
-    pub fn recovered(&self) -> &Recovered {
-        &self.recovered
-    }
-
-    /// The redo log; `None` for a database in memory only.
-    pub fn log(&self) -> Option<&Arc<Log>> {
-        self.shared.log()
-    }
-
-    /// Writes a checkpoint with all speed, and returns when it is in force: the next opening starts from it, and
-    /// the log before it is gone. Does nothing for a database in memory only.
-    ///
-    /// # Errors
-    /// [`Error::LogFailed`](scaledb_base::Error::LogFailed): the checkpoint before stays in force.
-    pub fn checkpoint(&self) -> Result<()> {
-        self.checkpointer.as_ref().map_or(Ok(()), Checkpointer::write)
-    }
-}
-
-impl Engine for Acc {
+    type Config = Config;
     type Worker = AccWorker;
 
-    fn create_table(&self, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
-        let mut local = self.shared.domain.register()?;
-        let (info, ts) = self.shared.create_table(&mut local, def)?;
+    fn settings(config: &Config) -> Settings {
+        let Config { reserve, background, ref durability, .. } = *config;
+        Settings { reserve, background, durability: durability.clone() }
+    }
+
+    fn new(config: Config, after: u64) -> Self {
+        Self::new(config, after)
+    }
+
+    #[inline]
+    fn core(&self) -> &Core {
+        self
+    }
+
+    fn restore(&self, directory: &mut Directory, durability: &Durability) -> Result<Recovered> {
+        directory.restore(&mut Recovery::new(self), durability)
+    }
+
+    fn create_table(&self, mut local: Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
+        let (info, ts) = self.create_table(&mut local, def)?;
         drop(local);
         self.wait_durable(ts)?;
         Ok(info)
     }
 
     fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
-        self.shared.table_info(name)
+        self.table_info(name)
     }
 
     fn tables(&self) -> Vec<std::sync::Arc<TableInfo>> {
-        self.shared.table_infos()
+        self.table_infos()
     }
 
-    fn table_options(&self) -> &'static [OptionSpec] {
-        config::TABLE_OPTIONS
+    fn worker(self: &Arc<Self>, local: Local) -> AccWorker {
+        AccWorker::new(self.clone(), local)
     }
 
-    fn table_metrics(&self) -> &'static [Metric] {
-        stats::METRICS
-    }
-
-    fn worker(&self) -> Result<AccWorker> {
-        Ok(AccWorker::new(self.shared.clone(), self.shared.domain.register()?))
-    }
-
-    fn stats(&self) -> Stats {
-        self.shared.stats()
+    fn all_table_stats(&self) -> Vec<TableStats> {
+        self.all_table_stats()
     }
 
     fn table_stats(&self, id: TableId) -> Option<TableStats> {
-        self.shared.table_stats(id)
-    }
-
-    fn memory(&self) -> Memory {
-        Memory { bytes: self.shared.domain.used(), budget: self.shared.domain.budget() }
+        self.table_stats(id)
     }
 
     fn reclamation(&self) -> Reclamation {
-        self.shared.reclamation()
+        self.reclamation()
     }
 
-    fn name(&self) -> &'static str {
-        "acc"
+    fn tend(&self, local: &mut Local, _: u64) -> bool {
+        background::tend(self, local)
     }
 
-    #[inline]
-    fn durable(&self) -> Timestamp {
-        self.shared.log().map_or(Timestamp::MAX, |log| log.durable())
+    fn checkpoint(self: &Arc<Self>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {
+        checkpoint::write(self, log, pace, stop)
     }
 
-    fn wait_durable(&self, ts: Timestamp) -> Result<()> {
-        self.shared.log().map_or(Ok(()), |log| log.wait(ts).map_err(failed))
-    }
-
-    fn close(&self) -> Result<()> {
-        self.shared.log().map_or(Ok(()), |log| log.close().map_err(failed))
-    }
-
-    fn log_failure(&self) -> Option<String> {
-        self.shared.log()?.failure().map(|error| error.to_string())
-    }
-
-    fn checkpoint(&self) -> Result<()> {
-        Self::checkpoint(self)
+    fn inspect(&self, local: &Local) -> Result<Inspected> {
+        inspect::inspect(self, local)
     }
 }

@@ -2,7 +2,7 @@
 //! (M3, the merge of secondary trees, does not exist: indexes are tables, with lists of their own. And M6
 //! comes before M5, or a scan could take the count of another lane's item for its own lane's.)
 
-use crate::lane::{Lane, LaneGuard, count};
+use crate::lane::{Lane, LaneGuard};
 use crate::rules::Rule;
 use crate::shared::Shared;
 use crate::table::{Points, Table};
@@ -10,6 +10,7 @@ use crate::tune::Timer;
 use crate::worker::Ctx;
 use scaledb_base::{Result, TableId, WorkerId};
 use scaledb_index::phantomlet::CellId;
+use scaledb_kit::count;
 use scaledb_memory::{Local, Purpose};
 use scaledb_storage::Record;
 use scaledb_sync::atomic::Ordering;
@@ -122,7 +123,7 @@ pub(crate) fn merge(
     lane.unmark(table.id);
     count(&counters.merges, 1);
     count(&counters.merged, entries.len() as u64);
-    crate::tune::after_merge(table, entries.len() as u64);
+    crate::tune::after_merge(&table.tuning, entries.len() as u64);
     if local.id() == worker {
         theirs.way.merged(table.tuning.updates, entries.len() as u64, timer.ticks(&shared.clock));
     }

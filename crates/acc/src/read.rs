@@ -2,22 +2,13 @@
 
 use crate::rules::Rule;
 use crate::table::Table;
-use crate::txn::{Absent, Op, Txn};
+use crate::txn::{Absent, Op, Place, Txn};
 use crate::worker::Ctx;
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
 use scaledb_engine::{PREFETCH, RowId};
 use scaledb_row::{Projection, RowRef};
 use scaledb_storage::{Presence, Record, Word};
-
-/// Where a row was found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// A record, whether live or not.
-    Record(Record),
-    /// An insert of this transaction, by its number in the write_set.
-    Own(usize),
-}
 
 /// Look-ups that meet a record which has just left the indexes are done again, this often.
 const RETRIES: usize = if scaledb_sync::MODEL { 4 } else { 1 << 10 };

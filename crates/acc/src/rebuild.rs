@@ -1,7 +1,6 @@
 //! After recovery: the range indexes and the secondary indexes, in bulk, several tables at a time.
 
 use crate::recovery::Recovery;
-use crate::shared::Shared;
 use crate::table::{Points, RecordEntry, Table};
 use scaledb_base::{Error, Result, TableId};
 use scaledb_durability::inconsistent;
@@ -116,16 +115,4 @@ fn load(local: &mut Local, table: &Table, sorted: &[Headed]) -> Result<u64> {
     // SAFETY: records are retired only after they have left the tree.
     unsafe { tree.bulk_load(local, sorted.iter().map(|entry| entry.1))? };
     Ok(sorted.len() as u64)
-}
-
-/// The base tables, those with the most rows first, so that no large one is left for the end.
-pub(crate) fn by_size(shared: &Shared, local: &Local) -> Vec<TableId> {
-    let rows = |table: &Table| match &table.points {
-        Points::Hash(hashed) => hashed.len(local),
-        Points::Indexlet(_) => usize::MAX,
-    };
-    let mut tables: Vec<_> =
-        shared.tables.iter().filter(|t| t.index_of.is_none()).map(|t| (rows(t), t.id)).collect();
-    tables.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
-    tables.into_iter().map(|(_, table)| table).collect()
 }

@@ -87,7 +87,7 @@ impl Restore for Recovery<'_> {
     fn tables(&self) -> Result<Vec<TableId>> {
         let mut local = self.shared.domain.register()?;
         local.enter();
-        let tables = crate::rebuild::by_size(self.shared, &local);
+        let tables = by_size(self.shared, &local);
         local.exit();
         Ok(tables)
     }
@@ -267,4 +267,16 @@ fn overwrite(local: &mut Local, record: Record, row: &[u64]) -> Result<()> {
     }
     record.store_row(row);
     Ok(())
+}
+
+/// The base tables, those with the most rows first, so that no large one is left for the end.
+fn by_size(shared: &Shared, local: &Local) -> Vec<TableId> {
+    let rows = |table: &Table| match &table.points {
+        Points::Hash(hashed) => hashed.len(local),
+        Points::Indexlet(_) => usize::MAX,
+    };
+    let mut tables: Vec<_> =
+        shared.tables.iter().filter(|t| t.index_of.is_none()).map(|t| (rows(t), t.id)).collect();
+    tables.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
+    tables.into_iter().map(|(_, table)| table).collect()
 }

@@ -4,10 +4,10 @@
 //! entries in the leaf's parts (*repair*). What it depends on is an interval of keys, the records found in
 //! it, and, so that the check is cheap when nothing happened, the leaf's stamp and the cells' seqs.
 
-use crate::read::{Place, conflict};
+use crate::read::conflict;
 use crate::rules::Rule;
 use crate::table::{RecordEntry, Table, Tree};
-use crate::txn::{Op, RangeRead, Txn};
+use crate::txn::{Candidate, Op, Place, RangeRead, Txn};
 use crate::worker::Ctx;
 use scaledb_base::{ConflictKind, Result};
 use scaledb_engine::{Order, Range, RowId};
@@ -19,10 +19,6 @@ use scaledb_storage::Record;
 use scaledb_sync::atomic::Ordering;
 use smallvec::SmallVec;
 use std::ops::{Bound, ControlFlow};
-
-/// A row that a scan has to look at.
-#[derive(Clone, Copy)]
-pub(crate) struct Candidate(Place);
 
 /// Records fetched ahead of the one that is read.
 pub(crate) const AHEAD: usize = 4;

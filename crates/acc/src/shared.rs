@@ -1,34 +1,30 @@
 //! What the workers of a database share.
 
-use crate::config::{Config, TABLE_OPTIONS};
+use crate::config::Config;
 use crate::contention::Contention;
 use crate::lane::{Lane, NONE, TABLES};
-use crate::snapshot::Snapshots;
+use crate::retain::Snapshots;
 use crate::table::{IndexOf, Parts, Table, Tables};
 use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
 use scaledb_base::{Error, Result, TableId, Timestamp};
 use scaledb_engine::{CatalogEntry, IndexInfo, TableDef, TableInfo, TableOptions};
-use scaledb_log::Log;
-use scaledb_memory::{Domain, Local};
-use scaledb_storage::KeyHasher;
+use scaledb_kit::{Core, Regulation};
+use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
-use scaledb_sync::clock::Clock;
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, CachePadded};
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::ops::Deref;
+use std::time::Duration;
 
-pub(crate) struct Shared {
+/// What the workers of a database share.
+pub struct Shared {
     pub(crate) config: Config,
-    pub(crate) clock: Arc<Clock>,
+    core: Core,
     /// The default merge epoch.
     pub(crate) epoch_ticks: u64,
-    pub(crate) domain: Arc<Domain>,
-    pub(crate) hasher: KeyHasher,
     pub(crate) tables: Tables,
     catalog: Mutex<Catalog>,
-    /// The redo log; unset for a database in memory only, and while a directory is being read.
-    log: OnceLock<Arc<Log>>,
     pub(crate) lanes: Box<[CachePadded<Lane>]>,
     /// Counts splits and coalescences of all trees (design: G).
     pub(crate) generation: Arc<CachePadded<AtomicU64>>,
@@ -36,7 +32,15 @@ pub(crate) struct Shared {
     needed_after: CachePadded<AtomicU64>,
     pub(crate) snapshots: Snapshots,
     pub(crate) contention: Contention,
-    pub(crate) counters: Box<[CachePadded<Counters>]>,
+}
+
+impl Deref for Shared {
+    type Target = Core;
+
+    #[inline(always)]
+    fn deref(&self) -> &Core {
+        &self.core
+    }
 }
 
 /// What exists, by name; and how it came to be, for the next checkpoint.
@@ -46,57 +50,26 @@ struct Catalog {
     entries: Vec<CatalogEntry>,
 }
 
-/// Counters of one worker; it alone writes them.
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub(crate) commits: AtomicU64,
-    pub(crate) conflicts: [AtomicU64; scaledb_base::ConflictKind::ALL.len()],
-    pub(crate) rollbacks: AtomicU64,
-}
-
-/// A seed that nobody outside can know.
-fn seed() -> u64 {
-    rand::TryRngCore::try_next_u64(&mut rand::rngs::OsRng).unwrap_or(0x5eed)
-}
-
 impl Shared {
     /// An empty database whose clock starts after `after`, in ticks.
     pub(crate) fn new(config: Config, after: u64) -> Self {
-        let clock = Arc::new(match config.clock {
-            Some(source) => Clock::with_source(source, after),
-            None => Clock::new(after),
-        });
-        let domain = Domain::new(clock.clone(), config.memory_budget);
-        let seed = if scaledb_sync::MODEL { 7 } else { seed() };
+        let regulation =
+            Regulation { fixed: None, most: Duration::from_micros(500), falls_without_conflicts: true };
+        let core = Core::new(config.clock, after, config.memory_budget, regulation);
         Self {
-            epoch_ticks: clock.ticks(config.merge_epoch),
-            domain,
-            hasher: KeyHasher::new(seed),
+            epoch_ticks: core.clock.ticks(config.merge_epoch),
             tables: Tables::new(),
             catalog: Mutex::new(Catalog::default()),
-            log: OnceLock::new(),
             lanes: (0..if scaledb_sync::MODEL { 6 } else { MAX_WORKERS })
                 .map(|_| CachePadded(Lane::new()))
                 .collect(),
             generation: Arc::new(CachePadded(AtomicU64::new(0))),
             needed_after: CachePadded(AtomicU64::new(0)),
-            snapshots: Snapshots::new(&clock),
-            contention: Contention::new(&clock),
-            counters: (0..MAX_WORKERS).map(|_| CachePadded(Counters::default())).collect(),
-            clock,
+            snapshots: Snapshots::new(&core.clock),
+            contention: Contention::new(&core.clock),
+            core,
             config,
         }
-    }
-
-    /// The redo log, if there is one.
-    #[inline]
-    pub(crate) fn log(&self) -> Option<&Arc<Log>> {
-        self.log.get()
-    }
-
-    /// From here on, everything is logged.
-    pub(crate) fn start_logging(&self, log: Arc<Log>) {
-        let _ = self.log.set(log);
     }
 
     /// All that a checkpoint says of tables, and the ids of the base tables. Waits for a table that is being
@@ -113,7 +86,6 @@ impl Shared {
         local: &mut Local,
         def: TableDef,
     ) -> Result<(std::sync::Arc<TableInfo>, Timestamp)> {
-        def.check_options("acc", TABLE_OPTIONS)?;
         self.create(local, def, |local, entry| {
             let Some(log) = self.log() else { return Ok(Timestamp::ZERO) };
             scaledb_durability::log_table(log, &self.clock, local.id(), entry)

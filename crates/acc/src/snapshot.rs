@@ -10,116 +10,55 @@
 //! ```
 
 use crate::lane::NONE;
-use crate::read::Place;
+use crate::retain::{CLOSING, OFF, ON, boundary_after, boundary_at};
 use crate::rules::Rule;
 use crate::scan::{AHEAD, mark_end, open_first, open_next, read_entries, rest_of};
 use crate::shared::Shared;
 use crate::table::{Points, Table};
+use crate::txn::Place;
 use crate::worker::Ctx;
 use scaledb_base::{Result, Timestamp};
 use scaledb_engine::{Order, Range, RowId};
 use scaledb_row::{Projection, RowRef};
 use scaledb_storage::{Presence, Record, Word};
-use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
-use scaledb_sync::clock::Clock;
-use scaledb_sync::lock::Mutex;
-use scaledb_sync::{CachePadded, thread};
+use scaledb_sync::atomic::{Ordering, fence};
+use scaledb_sync::thread;
 use std::ops::ControlFlow;
 use std::time::Duration;
-
-const OFF: u64 = 0;
-const ON: u64 = 1;
-/// Commits retain still, new snapshots take the slow path: on the way to `OFF`.
-const CLOSING: u64 = 2;
-
-/// Retaining ends this long after the last snapshot.
-const LINGER: Duration = Duration::from_secs(10);
 
 /// Rounds in a row in which what a snapshot waits for cannot be merged, before it gives up.
 const FAILURES: u32 = 1_000;
 
-/// Worker bits and some of the ticks: 3 to 4 ms.
-const GRID_BITS: u32 = if scaledb_sync::MODEL { 7 + 3 } else { 7 + 17 };
-
-pub(crate) struct Snapshots {
-    state: CachePadded<AtomicU64>,
-    floor: CachePadded<AtomicU64>,
-    /// The first boundary for which everything is retained.
-    since: AtomicU64,
-    last_use: AtomicU64,
-    /// Snapshots that wait for lanes to merge.
-    waiting: CachePadded<AtomicU64>,
-    gate: Mutex<()>,
-    linger: u64,
-}
-
-fn boundary_at(ts: u64) -> u64 {
-    ts >> GRID_BITS << GRID_BITS
-}
-
-fn boundary_after(ts: u64) -> u64 {
-    boundary_at(ts) + (1 << GRID_BITS)
-}
-
-impl Snapshots {
-    pub(crate) fn new(clock: &Clock) -> Self {
-        Self {
-            state: CachePadded(AtomicU64::new(OFF)),
-            floor: CachePadded(AtomicU64::new(0)),
-            since: AtomicU64::new(0),
-            last_use: AtomicU64::new(0),
-            waiting: CachePadded(AtomicU64::new(0)),
-            gate: Mutex::new(()),
-            linger: clock.ticks(LINGER),
-        }
-    }
-
-    /// Whether commits keep the rows that they overwrite. Read when the pin is out.
-    #[inline]
-    pub(crate) fn is_retaining(&self) -> bool {
-        // SeqCst: pairs with the store in `start_retaining`, which then waits for the pins that it sees
-        self.state.load(Ordering::SeqCst) != OFF
-    }
-
-    /// Whether a snapshot could read between two commits.
-    #[inline]
-    pub(crate) fn boundary_between(&self, before: Timestamp, after: Timestamp) -> bool {
-        boundary_at(before.raw()) != boundary_at(after.raw())
-    }
-
-    /// Whether lanes should merge at once.
-    #[inline]
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) > 0 // a hint
-    }
-
+impl Shared {
     /// The latest boundary that all lanes have reached.
-    fn reached(shared: &Shared) -> u64 {
+    fn reached(&self) -> u64 {
         // the clock before the pins: who pins later commits later
-        let now = shared.clock.now_fenced();
-        let pins = if shared.config.rules.on(Rule::BoundaryBeforePins) { shared.min_pin() } else { NONE };
+        let now = self.clock.now_fenced();
+        let pins = if self.config.rules.on(Rule::BoundaryBeforePins) { self.min_pin() } else { NONE };
         boundary_at(Timestamp::start_of(pins.min(now)).raw())
     }
 
     /// Moves the floor up. Returns the boundary before which no snapshot reads, or will ever read.
-    pub(crate) fn advance(&self, shared: &Shared) -> u64 {
-        let reached = Self::reached(shared);
-        let floor = self.floor.fetch_max(reached, Ordering::SeqCst).max(reached);
+    pub(crate) fn advance_floor(&self) -> u64 {
+        let reached = self.reached();
+        let floor = self.snapshots.floor.fetch_max(reached, Ordering::SeqCst).max(reached);
         // pairs with the fence in `try_begin`: a snapshot that is not seen here sees this floor
         fence(Ordering::SeqCst);
-        shared.lanes.iter().map(|lane| lane.snapshot.load(Ordering::Acquire)).fold(floor, u64::min)
+        self.lanes.iter().map(|lane| lane.snapshot.load(Ordering::Acquire)).fold(floor, u64::min)
     }
 
     /// Ends the retaining when no snapshot has begun for a while.
-    pub(crate) fn maybe_stop(&self, shared: &Shared) {
-        let unused = shared.clock.now().saturating_sub(self.last_use.load(Ordering::Relaxed)) > self.linger;
-        if unused && self.state.load(Ordering::Relaxed) == ON {
-            let _gate = self.gate.lock();
-            self.state.store(CLOSING, Ordering::SeqCst);
+    pub(crate) fn maybe_stop_retaining(&self) {
+        let snapshots = &self.snapshots;
+        let unused =
+            self.clock.now().saturating_sub(snapshots.last_use.load(Ordering::Relaxed)) > snapshots.linger;
+        if unused && snapshots.state.load(Ordering::Relaxed) == ON {
+            let _gate = snapshots.gate.lock();
+            snapshots.state.store(CLOSING, Ordering::SeqCst);
             // pairs with the fence in `try_begin`: a snapshot that has seen `ON` is seen here
             fence(Ordering::SeqCst);
-            let used = shared.lanes.iter().any(|lane| lane.snapshot.load(Ordering::Acquire) != NONE);
-            self.state.store(if used { ON } else { OFF }, Ordering::SeqCst);
+            let used = self.lanes.iter().any(|lane| lane.snapshot.load(Ordering::Acquire) != NONE);
+            snapshots.state.store(if used { ON } else { OFF }, Ordering::SeqCst);
         }
     }
 }
@@ -142,7 +81,7 @@ impl Ctx<'_> {
         };
         self.txn.snapshot = Timestamp::from_raw(boundary);
         let (now, last) = (shared.clock.now(), &shared.snapshots.last_use);
-        // read only by `maybe_stop`, which is in no hurry
+        // read only by `maybe_stop_retaining`, which is in no hurry
         if now.saturating_sub(last.load(Ordering::Relaxed)) > shared.snapshots.linger / 16 {
             last.store(now, Ordering::Relaxed);
         }
@@ -154,7 +93,7 @@ impl Ctx<'_> {
         let snapshots = &self.shared.snapshots;
         let announced = &self.lane().snapshot;
         announced.store(snapshots.floor.load(Ordering::SeqCst), Ordering::SeqCst);
-        // pairs with the fences in `advance` and `maybe_stop`
+        // pairs with the fences in `advance_floor` and `maybe_stop_retaining`
         fence(Ordering::SeqCst);
         if snapshots.state.load(Ordering::SeqCst) != ON {
             announced.store(NONE, Ordering::Release);
@@ -162,7 +101,7 @@ impl Ctx<'_> {
         }
         let least = least.max(snapshots.since.load(Ordering::Acquire));
         let boundary = self.wait_for_lanes(|shared| {
-            let boundary = Snapshots::reached(shared).max(shared.snapshots.floor.load(Ordering::SeqCst));
+            let boundary = shared.reached().max(shared.snapshots.floor.load(Ordering::SeqCst));
             (boundary >= least).then_some(boundary)
         })?;
         let snapshots = &self.shared.snapshots;
@@ -185,7 +124,7 @@ impl Ctx<'_> {
         if snapshots.state.load(Ordering::SeqCst) == ON {
             return Ok(());
         }
-        snapshots.last_use.store(shared.clock.now(), Ordering::Relaxed); // read only by `maybe_stop`
+        snapshots.last_use.store(shared.clock.now(), Ordering::Relaxed); // read only by `maybe_stop_retaining`
         snapshots.since.store(NONE, Ordering::SeqCst);
         // pairs with the load in `is_retaining`: who has read `OFF` is pinned before this time
         snapshots.state.store(CLOSING, Ordering::SeqCst);

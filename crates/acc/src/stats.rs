@@ -5,10 +5,10 @@ use crate::shared::Shared;
 use crate::table::{Points, Table};
 use crate::weigh;
 use scaledb_base::TableId;
-use scaledb_durability::log_stats;
-use scaledb_engine::{Metric, MetricKind, Metrics, Reclamation, Stats, TableStats};
+use scaledb_engine::{Metric, MetricKind, Metrics, Reclamation, TableStats};
+use scaledb_kit::load;
 use scaledb_memory::Local;
-use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::atomic::Ordering;
 
 /// What ACC counts for tables and indexes. `Table::stats` has the values, in this order.
 pub(crate) const METRICS: &[Metric] = &[
@@ -36,42 +36,17 @@ const fn gauge(name: &'static str, help: &'static str) -> Metric {
     Metric { name, help, kind: MetricKind::Gauge }
 }
 
-fn load(counter: &AtomicU64) -> u64 {
-    counter.load(Ordering::Relaxed) // a statistic
-}
-
 impl Shared {
-    /// A number that changes when transactions end.
-    pub(crate) fn events(&self) -> u64 {
-        let of = |c: &crate::shared::Counters| {
-            load(&c.commits) + load(&c.rollbacks) + c.conflicts.iter().map(load).sum::<u64>()
-        };
-        self.counters.iter().map(|c| of(c)).sum()
-    }
-
-    pub(crate) fn stats(&self) -> Stats {
-        let mut stats = Stats {
-            memory_bytes: self.domain.used(),
-            backoff_ns: self.clock.duration(self.contention.limit()).as_nanos() as u64,
-            log: self.log().map(|log| log_stats(&log.stats())),
-            ..Stats::default()
-        };
-        for counters in &self.counters {
-            stats.commits += load(&counters.commits);
-            stats.rollbacks += load(&counters.rollbacks);
-            for (sum, conflicts) in stats.conflicts.iter_mut().zip(&counters.conflicts) {
-                *sum += load(conflicts);
-            }
-        }
+    pub(crate) fn all_table_stats(&self) -> Vec<TableStats> {
         // without a free worker id the trees and hash tables cannot be walked: their sizes stay 0 then
         if let Ok(mut local) = self.domain.register() {
             local.enter();
-            stats.tables = self.tables.iter().map(|table| table.stats(Some(&local))).collect();
+            let stats = self.tables.iter().map(|table| table.stats(Some(&local))).collect();
             local.exit();
+            stats
         } else {
-            stats.tables = self.tables.iter().map(|table| table.stats(None)).collect();
+            self.tables.iter().map(|table| table.stats(None)).collect()
         }
-        stats
     }
 
     pub(crate) fn reclamation(&self) -> Reclamation {

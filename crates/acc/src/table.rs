@@ -9,7 +9,7 @@
 use crate::config::IndexUpdates;
 use crate::lane::{TABLES, TableCounters, WorkerTable};
 use crate::pending::PendingList;
-use crate::tune::Way;
+use crate::tune::{Tuning, Way};
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_base::{Error, Result, TableId, WorkerId};
 use scaledb_engine::{Access, TableInfo, TableOptions};
@@ -79,20 +79,6 @@ pub(crate) struct Table {
     /// Rows of a table without a primary key are numbered in blocks taken from here.
     pub(crate) row_numbers: CachePadded<AtomicU64>,
     pub(crate) tuning: Tuning,
-}
-
-/// When a worker merges its entries of a table; see `tune`.
-pub(crate) struct Tuning {
-    /// 0: synchronous.
-    pub(crate) batch: AtomicU32,
-    pub(crate) epoch_ticks: u64,
-    /// The user chose the batch.
-    pub(crate) fixed: bool,
-    pub(crate) updates: IndexUpdates,
-    /// Pending entries that scans of other lanes or this one had to look at since the last merge.
-    pub(crate) visited: CachePadded<AtomicU64>,
-    /// Scanned leaves that needed a repair, ever.
-    pub(crate) repairs: AtomicU64,
 }
 
 /// The schema of index entries: the address of the base record.

@@ -13,8 +13,8 @@
 //! machine, on how many others insert, and where: so each worker measures both, for each index ([`Way`]).
 
 use crate::config::IndexUpdates;
-use crate::table::Table;
-use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use scaledb_sync::CachePadded;
+use scaledb_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::clock::Clock;
 
 /// The batch of a new table.
@@ -23,9 +23,22 @@ const LEAST_BATCH: u32 = if scaledb_sync::MODEL { 2 } else { 16 };
 /// More would not be cheaper: a batch's records are still in the cache when they are merged.
 const GREATEST_BATCH: u32 = if scaledb_sync::MODEL { 4 } else { 256 };
 
+/// When a worker merges its entries of a table; see above.
+pub(crate) struct Tuning {
+    /// 0: synchronous.
+    pub(crate) batch: AtomicU32,
+    pub(crate) epoch_ticks: u64,
+    /// The user chose the batch.
+    pub(crate) fixed: bool,
+    pub(crate) updates: IndexUpdates,
+    /// Pending entries that scans of other lanes or this one had to look at since the last merge.
+    pub(crate) visited: CachePadded<AtomicU64>,
+    /// Scanned leaves that needed a repair, ever.
+    pub(crate) repairs: AtomicU64,
+}
+
 /// Adapts a table's batch after a merge of `entries`.
-pub(crate) fn after_merge(table: &Table, entries: u64) {
-    let tuning = &table.tuning;
+pub(crate) fn after_merge(tuning: &Tuning, entries: u64) {
     if tuning.fixed || entries == 0 {
         return;
     }

@@ -1,6 +1,5 @@
 //! What a transaction remembers: its read_set, range_set and write_set.
 
-use crate::read::Place;
 use hashbrown::HashTable;
 use scaledb_base::limits::{MAX_GROUPS, MAX_WRITES};
 use scaledb_base::{Error, Result, TableId, Timestamp};
@@ -12,6 +11,19 @@ use scaledb_row::{ColumnSet, GroupSet};
 use scaledb_storage::{Overflow, Record, Word};
 use scaledb_sync::Arc;
 use std::ops::Range;
+
+/// Where a row was found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// A record, whether live or not.
+    Record(Record),
+    /// An insert of this transaction, by its number in the write_set.
+    Own(usize),
+}
+
+/// A row that a scan has to look at.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate(pub(crate) Place);
 
 /// A record's group as it was read.
 #[derive(Clone, Copy)]
@@ -159,7 +171,7 @@ pub(crate) struct Txn {
     pub(crate) old_row: Vec<u64>,
     pub(crate) leaf: LeafRead,
     pub(crate) finger: Finger,
-    pub(crate) candidates: Vec<crate::scan::Candidate>,
+    pub(crate) candidates: Vec<Candidate>,
 }
 
 /// The name of a row that this transaction inserts: this bit, how often writes had been taken back when it was given,

@@ -1,12 +1,14 @@
 //! A worker: the engine interface, on top of the parts of the protocol.
 
-use crate::lane::{Lane, count};
+use crate::contention::PATIENCE;
+use crate::lane::Lane;
 use crate::rules::Rule;
-use crate::shared::{Counters, Shared};
+use crate::shared::Shared;
 use crate::table::Table;
 use crate::txn::Txn;
 use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_engine::{Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
+use scaledb_kit::{Counters, count};
 use scaledb_log::Writer;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -66,6 +68,21 @@ impl Ctx<'_> {
     fn note(&self, conflict: &mut Conflict) {
         count(&self.counters().conflicts[conflict.kind as usize], 1);
         conflict.with = conflict.with.filter(|with| with.ticks() >= self.state.begun);
+    }
+
+    /// Waits after a conflict: for a random time up to the limit, doubled with each further attempt; or not
+    /// at all, with priority, when the transaction has lost too often.
+    pub(crate) fn back_off(&mut self, attempt: u32) {
+        let contention = &self.shared.contention;
+        if attempt >= PATIENCE && !self.state.privileged && contention.take() {
+            self.state.privileged = true;
+        }
+        if self.state.privileged {
+            return;
+        }
+        let backoff = &self.shared.backoff;
+        let limit = backoff.limit().max(backoff.least()) << attempt.min(6) >> 1;
+        backoff.wait(&self.shared.clock, limit, &mut self.state.random);
     }
 
     /// The end of a transaction, however it went.
@@ -371,8 +388,7 @@ impl Worker for AccWorker {
     }
 
     fn wait_durable(&self) -> Result<()> {
-        let Some(log) = self.shared.log() else { return Ok(()) };
-        log.wait(self.state.depends_on).map_err(scaledb_durability::failed)
+        self.shared.wait_durable(self.state.depends_on)
     }
 
     fn rollback(&mut self) {

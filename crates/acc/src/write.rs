@@ -1,9 +1,9 @@
 //! Buffered writes: what a transaction will do when it commits.
 
-use crate::read::{Place, conflict};
+use crate::read::conflict;
 use crate::rules::Rule;
 use crate::table::Table;
-use crate::txn::{Mark, Op, Txn, Write};
+use crate::txn::{Mark, Op, Place, Txn, Write};
 use crate::worker::Ctx;
 use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES, MAX_ROW_BYTES};
 use scaledb_base::{Conflict, ConflictKind, Error, Result};

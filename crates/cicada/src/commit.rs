@@ -16,7 +16,8 @@
 //! There is no deadlock: who waits (for a pending version) waits for a smaller timestamp.
 
 use crate::clock::LAST_TICK;
-use crate::gc::{Item, UNSTAMPED, remove};
+use crate::garbage::{Item, UNSTAMPED};
+use crate::gc::remove;
 use crate::guard::raise;
 use crate::read::{conflict, conflict_with, trace};
 use crate::record::{Installed, Record, Stuck, Visible};

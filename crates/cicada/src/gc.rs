@@ -12,6 +12,7 @@
 //! So an item's record is there as long as the item is. Its version may not be, if another item has cut the
 //! chain behind a later one: the record remembers where it was cut last (the paper's `record.min_wts`).
 
+use crate::garbage::{Item, Queue, UNSTAMPED};
 use crate::guard::raise;
 use crate::record::{FROZEN, Record};
 use crate::rules::Rule;
@@ -20,28 +21,10 @@ use crate::version::{Status, Version};
 use scaledb_base::TableId;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::Ordering;
-use std::collections::VecDeque;
-
-/// The epoch of an item that has none yet.
-pub(crate) const UNSTAMPED: u64 = u64::MAX;
 
 /// Items of one queue that one call cleans at the most, or the part of a long queue.
 const AT_ONCE: usize = 256;
 const BACKLOG: usize = 4;
-
-/// A version that superseded others, or an insert over an absent row that was aborted.
-pub(crate) struct Item {
-    pub(crate) record: Record,
-    pub(crate) table: TableId,
-    /// The version, if it counts; valid unless the record was cut behind a later one.
-    pub(crate) version: Option<Version>,
-    /// The version's timestamp.
-    pub(crate) wts: u64,
-    /// An epoch that was not over when the version was settled.
-    pub(crate) epoch: u64,
-}
-
-pub(crate) type Queue = VecDeque<Item>;
 
 /// Cleans what is old enough in a queue. Returns whether there is more. `local` is active.
 pub(crate) fn clean(shared: &Shared, local: &mut Local, queue: &mut Queue) -> bool {

@@ -11,11 +11,10 @@
 //!    scan.rs     range scans, and their check       table.rs         a table or index: hash, tree, guards
 //!    write.rs    buffered writes                    guard.rs         read timestamps of what has no record
 //!    commit.rs   V1 to V5                           record.rs        head, key, inlined version
-//!  gc.rs         superseded versions, gone records  version.rs       one version
+//!  gc.rs, garbage.rs  superseded versions, records  version.rs       one version
 //!  clock.rs      a worker's clock                   horizon.rs       min_wts, min_rts, epochs
-//!  contention.rs the backoff                        shared.rs        all of a database
-//!  background.rs chores for idle workers            rules.rs, techniques.rs  switches for tests and figures
-//!  redo.rs       what a commit tells the log        durable.rs       opening a directory
+//!  background.rs chores for idle workers            shared.rs        all of a database
+//!  redo.rs       what a commit tells the log        rules.rs, techniques.rs  switches for tests and figures
 //!  checkpoint.rs all rows to files                  recovery.rs, rebuild.rs  rows and log back, the indexes
 //! ```
 //!
@@ -27,8 +26,7 @@ mod checkpoint;
 mod clock;
 mod commit;
 mod config;
-mod contention;
-mod durable;
+mod garbage;
 mod gc;
 mod guard;
 mod horizon;
@@ -53,166 +51,92 @@ mod worker;
 mod write;
 
 pub use config::{Clocks, Config, Consistency, OPTIONS};
+use recovery::Recovery;
 pub use rules::{Rule, Rules};
+use scaledb_base::{Result, TableId};
+use scaledb_durability::{Directory, Pace};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
+use scaledb_engine::{Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats};
+use scaledb_kit::{Core, Instance, Protocol, Settings};
+use scaledb_log::Log;
+use scaledb_memory::Local;
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::AtomicBool;
+pub use shared::Shared;
 pub use techniques::{Technique, Techniques};
 pub use worker::CicadaWorker;
 
-use background::Background;
-use scaledb_base::{Result, TableId, Timestamp};
-use scaledb_durability::{Checkpointer, failed};
-use scaledb_engine::{
-    Engine, Memory, Reclamation, SerializationPoint, Stats, TableDef, TableInfo, TableStats,
-};
-use scaledb_log::Log;
-use scaledb_sync::Arc;
-use scaledb_sync::atomic::AtomicBool;
-use shared::Shared;
-
 /// A database with the Cicada engine, in memory and, if it has a directory, on disk.
-pub struct Cicada {
-    // first: the threads end before the rest goes
-    _background: Option<Background>,
-    checkpointer: Option<Checkpointer>,
-    recovered: Recovered,
-    shared: Arc<Shared>,
-}
+pub type Cicada = Instance<Shared>;
 
-impl Cicada {
-    /// The database of the configuration's directory, as it was acknowledged; without one, an empty database.
-    ///
-    /// # Errors
-    /// [`Error::Directory`](scaledb_base::Error::Directory): the directory cannot be read, is damaged, in use, or
-    /// another engine's. [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
-    pub fn open(config: Config) -> Result<Self> {
-        let (background, durability) = (config.background, config.durability.clone());
-        let (shared, recovered) = match &durability {
-            Some(durability) => durable::open(config, durability)?,
-            None => {
-                let reserve = config.reserve;
-                let shared = Arc::new(Shared::new(config, 0));
-                shared.domain.reserve(reserve);
-                (shared, Recovered::default())
-            }
-        };
-        let background = if background {
-            Some(Background::start(shared.clone(), shared.domain.register()?))
-        } else {
-            None
-        };
-        let checkpointer = match (&durability, shared.log()) {
-            (Some(durability), Some(log)) => {
-                let (ours, its_log) = (shared.clone(), log.clone());
-                let write = move |pace, stop: &AtomicBool| checkpoint::write(&ours, &its_log, pace, stop);
-                Some(Checkpointer::start(log, durability, recovered.log_bytes, write))
-            }
-            _ => None,
-        };
-        Ok(Self { _background: background, checkpointer, recovered, shared })
-    }
+impl Protocol for Shared {
+    const NAME: &'static str = "cicada";
+    const SERIALIZATION_POINT: SerializationPoint = SerializationPoint::Begin;
+    const TABLE_OPTIONS: &'static [OptionSpec] = &[];
+    const TABLE_METRICS: &'static [Metric] = &[];
 
-    /// Reads a directory into memory, compares its tables with their indexes, and leaves the directory as it is:
-    /// what `scaledb check` does behind the check of all checksums.
-    ///
-    /// # Errors
-    /// As [`Cicada::open`], and whatever does not fit together.
-    pub fn inspect(config: Config) -> Result<(Recovered, Inspected)> {
-        let Some(durability) = config.durability.clone() else { return Ok(Default::default()) };
-        let (shared, recovered) = durable::read(config, &durability)?;
-        let mut local = shared.domain.register()?;
-        local.enter();
-        let inspected = inspect::inspect(&shared, &local);
-        local.exit();
-        Ok((recovered, inspected?))
-    }
-
-    /// The memory that rows and indexes lie in.
-    pub fn memory(&self) -> &scaledb_memory::Domain {
-        &self.shared.domain
-    }
-
-    /// What opening the directory found.
-    pub fn recovered(&self) -> &Recovered {
-        &self.recovered
-    }
-
-    /// The redo log; `None` for a database in memory only.
-    pub fn log(&self) -> Option<&Arc<Log>> {
-        self.shared.log()
-    }
-
-    /// Writes a checkpoint with all speed, and returns when it is in force: the next opening starts from it, and
-    /// the log before it is gone. Does nothing for a database in memory only.
-    ///
-    /// # Errors
-    /// [`Error::LogFailed`](scaledb_base::Error::LogFailed): the checkpoint before stays in force.
-    pub fn checkpoint(&self) -> Result<()> {
-        self.checkpointer.as_ref().map_or(Ok(()), Checkpointer::write)
-    }
-}
-
-impl Engine for Cicada {
+    type Config = Config;
     type Worker = CicadaWorker;
 
-    fn create_table(&self, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
-        let mut local = self.shared.domain.register()?;
-        self.shared.create_table(&mut local, def)
+    fn settings(config: &Config) -> Settings {
+        let Config { reserve, background, ref durability, .. } = *config;
+        Settings { reserve, background, durability: durability.clone() }
     }
 
-    fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
-        self.shared.table_info(name)
-    }
-
-    fn tables(&self) -> Vec<std::sync::Arc<TableInfo>> {
-        self.shared.table_infos()
-    }
-
-    fn worker(&self) -> Result<CicadaWorker> {
-        Ok(CicadaWorker::new(self.shared.clone(), self.shared.domain.register()?))
-    }
-
-    fn stats(&self) -> Stats {
-        self.shared.stats()
-    }
-
-    fn table_stats(&self, id: TableId) -> Option<TableStats> {
-        self.shared.table_stats(id)
-    }
-
-    fn memory(&self) -> Memory {
-        Memory { bytes: self.shared.domain.used(), budget: self.shared.domain.budget() }
-    }
-
-    fn reclamation(&self) -> Reclamation {
-        self.shared.reclamation()
-    }
-
-    fn serialization_point(&self) -> SerializationPoint {
-        SerializationPoint::Begin
-    }
-
-    fn close(&self) -> Result<()> {
-        self.shared.log().map_or(Ok(()), |log| log.close().map_err(failed))
-    }
-
-    fn log_failure(&self) -> Option<String> {
-        self.shared.log()?.failure().map(|error| error.to_string())
-    }
-
-    fn checkpoint(&self) -> Result<()> {
-        Self::checkpoint(self)
-    }
-
-    fn name(&self) -> &'static str {
-        "cicada"
+    fn new(config: Config, after: u64) -> Self {
+        Self::new(config, after)
     }
 
     #[inline]
-    fn durable(&self) -> Timestamp {
-        self.shared.log().map_or(Timestamp::MAX, |log| log.durable())
+    fn core(&self) -> &Core {
+        self
     }
 
-    fn wait_durable(&self, ts: Timestamp) -> Result<()> {
-        self.shared.log().map_or(Ok(()), |log| log.wait(ts).map_err(failed))
+    fn restore(&self, directory: &mut Directory, durability: &Durability) -> Result<Recovered> {
+        let recovered = directory.restore(&mut Recovery::new(self), durability)?;
+        // snapshots see what was recovered
+        let now = self.clock.now_fenced();
+        self.lead(now, now);
+        Ok(recovered)
+    }
+
+    fn create_table(&self, mut local: Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
+        self.create_table(&mut local, def)
+    }
+
+    fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
+        self.table_info(name)
+    }
+
+    fn tables(&self) -> Vec<std::sync::Arc<TableInfo>> {
+        self.table_infos()
+    }
+
+    fn worker(self: &Arc<Self>, local: Local) -> CicadaWorker {
+        CicadaWorker::new(self.clone(), local)
+    }
+
+    fn all_table_stats(&self) -> Vec<TableStats> {
+        self.all_table_stats()
+    }
+
+    fn table_stats(&self, id: TableId) -> Option<TableStats> {
+        self.table_stats(id)
+    }
+
+    fn reclamation(&self) -> Reclamation {
+        self.reclamation()
+    }
+
+    fn tend(&self, local: &mut Local, now: u64) -> bool {
+        background::tend(self, local, now)
+    }
+
+    fn checkpoint(self: &Arc<Self>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {
+        checkpoint::write(self, log, pace, stop)
+    }
+
+    fn inspect(&self, local: &Local) -> Result<Inspected> {
+        inspect::inspect(self, local)
     }
 }

@@ -6,13 +6,10 @@ use crate::table::Table;
 use crate::techniques::Technique;
 use crate::txn::{Absent, Op, Place, Read, Write};
 use crate::version::Version;
-use crate::worker::Ctx;
+use crate::worker::{Ctx, PROMOTIONS};
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
 use scaledb_engine::{PREFETCH, RowId, TxnKind};
 use scaledb_row::{ColumnSet, Projection, RowRef};
-
-/// Versions that one transaction promotes at the most.
-pub(crate) const PROMOTIONS: u32 = 4;
 
 /// A row of the running transaction.
 #[derive(Clone, Copy)]

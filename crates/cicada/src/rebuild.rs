@@ -2,7 +2,6 @@
 
 use crate::record::Record;
 use crate::recovery::{Recovery, wts};
-use crate::shared::Shared;
 use crate::table::{RecordEntry, Table};
 use crate::version::Version;
 use scaledb_base::{Error, Result, TableId};
@@ -115,13 +114,4 @@ fn load(local: &mut Local, table: &Table, sorted: &[Headed]) -> Result<u64> {
     // SAFETY: records are retired only after they have left the tree.
     unsafe { tree.bulk_load(local, sorted.iter().map(|entry| entry.1))? };
     Ok(sorted.len() as u64)
-}
-
-/// The base tables, those with the most rows first, so that no large one is left for the end.
-pub(crate) fn by_size(shared: &Shared, local: &Local) -> Vec<TableId> {
-    let rows = |table: &Table| table.hash.as_ref().map_or(usize::MAX, |index| index.len(local));
-    let mut tables: Vec<_> =
-        shared.tables.iter().filter(|t| t.index_of.is_none()).map(|t| (rows(t), t.id)).collect();
-    tables.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
-    tables.into_iter().map(|(_, table)| table).collect()
 }

@@ -87,7 +87,7 @@ impl Restore for Recovery<'_> {
     fn tables(&self) -> Result<Vec<TableId>> {
         let mut local = self.shared.domain.register()?;
         local.enter();
-        let tables = crate::rebuild::by_size(self.shared, &local);
+        let tables = by_size(self.shared, &local);
         local.exit();
         Ok(tables)
     }
@@ -286,4 +286,13 @@ fn set(local: &mut Local, record: Record, ts: u64, row: &[u64]) -> Result<()> {
     version.settle(Status::Committed);
     record.latest().store(version.raw(), Ordering::SeqCst);
     Ok(())
+}
+
+/// The base tables, those with the most rows first, so that no large one is left for the end.
+fn by_size(shared: &Shared, local: &Local) -> Vec<TableId> {
+    let rows = |table: &Table| table.hash.as_ref().map_or(usize::MAX, |index| index.len(local));
+    let mut tables: Vec<_> =
+        shared.tables.iter().filter(|t| t.index_of.is_none()).map(|t| (rows(t), t.id)).collect();
+    tables.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
+    tables.into_iter().map(|(_, table)| table).collect()
 }

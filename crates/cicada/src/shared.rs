@@ -1,33 +1,28 @@
 //! What the workers of a database share.
 
 use crate::config::Config;
-use crate::contention::Contention;
-use crate::gc::Queue;
+use crate::garbage::Queue;
 use crate::horizon::Horizon;
 use crate::table::{IndexOf, Parts, TABLES, Table, Tables};
 use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
-use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp};
+use scaledb_base::{Error, Result, TableId, Timestamp};
 use scaledb_durability::{failed, log_table};
 use scaledb_engine::{CatalogEntry, IndexInfo, TableDef, TableInfo, TableOptions};
-use scaledb_log::Log;
-use scaledb_memory::{Domain, Local};
-use scaledb_storage::KeyHasher;
+use scaledb_kit::{Core, Regulation};
+use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
-use scaledb_sync::clock::Clock;
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, CachePadded};
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::ops::Deref;
+use std::time::Duration;
 
-pub(crate) struct Shared {
+/// What the workers of a database share.
+pub struct Shared {
     pub(crate) config: Config,
-    pub(crate) clock: Arc<Clock>,
-    pub(crate) domain: Arc<Domain>,
-    pub(crate) hasher: KeyHasher,
+    core: Core,
     pub(crate) tables: Tables,
     catalog: Mutex<Catalog>,
-    /// The redo log; unset for a database in memory only, and while a directory is being read.
-    log: OnceLock<Arc<Log>>,
     pub(crate) horizon: Horizon,
     /// The clean-up queues of the workers.
     pub(crate) lanes: Box<[CachePadded<Mutex<Queue>>]>,
@@ -36,10 +31,17 @@ pub(crate) struct Shared {
     /// Up to this generation, leaves need not know where they came from.
     needed_after: CachePadded<AtomicU64>,
     next_needed: Mutex<NextNeeded>,
-    pub(crate) contention: Contention,
-    pub(crate) counters: Box<[CachePadded<Counters>]>,
     /// `Config::quiescence`, in ticks.
     pub(crate) quiescence: u64,
+}
+
+impl Deref for Shared {
+    type Target = Core;
+
+    #[inline(always)]
+    fn deref(&self) -> &Core {
+        &self.core
+    }
 }
 
 /// What exists, by name; and how it came to be, for the next checkpoint.
@@ -59,48 +61,26 @@ struct NextNeeded {
     ended: bool,
 }
 
-/// Counters of one worker; it alone writes them.
-#[derive(Default)]
-pub(crate) struct Counters {
-    pub(crate) commits: AtomicU64,
-    pub(crate) conflicts: [AtomicU64; ConflictKind::ALL.len()],
-    pub(crate) rollbacks: AtomicU64,
-}
-
-/// Adds to a counter that only the caller writes.
-#[inline]
-pub(crate) fn count(counter: &AtomicU64) {
-    counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed); // a statistic
-}
-
-/// A seed that nobody outside can know.
-fn seed() -> u64 {
-    rand::TryRngCore::try_next_u64(&mut rand::rngs::OsRng).unwrap_or(0x5eed)
-}
-
 impl Shared {
     /// An empty database whose clock starts after `after`, in ticks.
     pub(crate) fn new(config: Config, after: u64) -> Self {
-        let clock = Arc::new(match config.clock {
-            Some(source) => Clock::with_source(source, after),
-            None => Clock::new(after),
-        });
+        let regulation = Regulation {
+            fixed: config.backoff,
+            most: Duration::from_millis(1),
+            falls_without_conflicts: false,
+        };
+        let core = Core::new(config.clock, after, config.memory_budget, regulation);
         let workers = if scaledb_sync::MODEL { 6 } else { MAX_WORKERS };
         Self {
-            domain: Domain::new(clock.clone(), config.memory_budget),
-            hasher: KeyHasher::new(if scaledb_sync::MODEL { 7 } else { seed() }),
             tables: Tables::new(),
             catalog: Mutex::new(Catalog::default()),
-            log: OnceLock::new(),
             horizon: Horizon::new(config.rules),
             lanes: (0..workers).map(|_| CachePadded(Mutex::new(Queue::new()))).collect(),
             generation: Arc::new(CachePadded(AtomicU64::new(0))),
             needed_after: CachePadded(AtomicU64::new(0)),
             next_needed: Mutex::new(NextNeeded::default()),
-            contention: Contention::new(&clock, config.backoff),
-            counters: (0..MAX_WORKERS).map(|_| CachePadded(Counters::default())).collect(),
-            quiescence: clock.ticks(config.quiescence),
-            clock,
+            quiescence: core.clock.ticks(config.quiescence),
+            core,
             config,
         }
     }
@@ -130,17 +110,6 @@ impl Shared {
         self.needed_after.load(Ordering::SeqCst)
     }
 
-    /// The redo log, if there is one.
-    #[inline]
-    pub(crate) fn log(&self) -> Option<&Arc<Log>> {
-        self.log.get()
-    }
-
-    /// From here on, everything is logged.
-    pub(crate) fn start_logging(&self, log: Arc<Log>) {
-        let _ = self.log.set(log);
-    }
-
     /// All that a checkpoint says of tables, and the ids of the base tables. Waits for a table that is being
     /// created: one that is not in the result has a timestamp after the call.
     pub(crate) fn catalog(&self) -> (Vec<u8>, Vec<TableId>) {
@@ -152,7 +121,6 @@ impl Shared {
     /// Creates a table and its indexes, durably. It is durable before anybody can use it: a transaction that
     /// began before may use it, and postpones its own timestamp when it sees how far the log is.
     pub(crate) fn create_table(&self, local: &mut Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
-        def.check_options("cicada", &[])?;
         self.create(local, def, |local, entry| {
             let Some(log) = self.log() else { return Ok(()) };
             let ts = log_table(log, &self.clock, local.id(), entry)?;

@@ -1,49 +1,18 @@
 //! Counters and sizes, for reports.
 
 use crate::reader::Reader;
-use crate::shared::{Counters, Shared};
+use crate::shared::Shared;
 use crate::table::Table;
 use crate::weigh;
 use scaledb_base::TableId;
-use scaledb_durability::log_stats;
-use scaledb_engine::{Reclamation, Stats, TableStats};
-use scaledb_sync::atomic::{AtomicU64, Ordering};
-
-fn load(counter: &AtomicU64) -> u64 {
-    counter.load(Ordering::Relaxed) // a statistic
-}
+use scaledb_engine::{Reclamation, TableStats};
+use scaledb_kit::load;
 
 impl Shared {
-    /// Commits of all workers.
-    pub(crate) fn commits(&self) -> u64 {
-        self.counters.iter().map(|c| load(&c.commits)).sum()
-    }
-
-    /// A number that changes when transactions end.
-    pub(crate) fn events(&self) -> u64 {
-        let of =
-            |c: &Counters| load(&c.commits) + load(&c.rollbacks) + c.conflicts.iter().map(load).sum::<u64>();
-        self.counters.iter().map(|c| of(c)).sum()
-    }
-
-    pub(crate) fn stats(&self) -> Stats {
-        let mut stats = Stats {
-            memory_bytes: self.domain.used(),
-            backoff_ns: self.clock.duration(self.contention.limit()).as_nanos() as u64,
-            log: self.log().map(|log| log_stats(&log.stats())),
-            ..Stats::default()
-        };
-        for counters in &self.counters {
-            stats.commits += load(&counters.commits);
-            stats.rollbacks += load(&counters.rollbacks);
-            for (sum, conflicts) in stats.conflicts.iter_mut().zip(&counters.conflicts) {
-                *sum += load(conflicts);
-            }
-        }
+    pub(crate) fn all_table_stats(&self) -> Vec<TableStats> {
         // without a free worker id the trees and hash tables cannot be walked: their sizes stay 0 then
         let mut reader = Reader::new(self).ok();
-        stats.tables = self.tables.iter().map(|table| table.stats(reader.as_mut())).collect();
-        stats
+        self.tables.iter().map(|table| table.stats(reader.as_mut())).collect()
     }
 
     pub(crate) fn reclamation(&self) -> Reclamation {

@@ -2,15 +2,15 @@
 
 use crate::clock::{LAST_TICK, LONGEST_STEP, WorkerClock};
 use crate::config::{Clocks, Consistency};
-use crate::gc::{Item, UNSTAMPED, clean};
-use crate::read::PROMOTIONS;
+use crate::garbage::{Item, UNSTAMPED};
+use crate::gc::clean;
 use crate::rules::Rule;
-use crate::shared::{Counters, Shared, count};
+use crate::shared::Shared;
 use crate::table::Table;
 use crate::txn::Txn;
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
-use scaledb_durability::failed;
 use scaledb_engine::{Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
+use scaledb_kit::{Counters, count};
 use scaledb_log::Writer;
 use scaledb_memory::{IDLE, Local};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -18,6 +18,13 @@ use scaledb_sync::Arc;
 use scaledb_sync::hint::Backoff;
 use std::ops::ControlFlow;
 use std::time::Duration;
+
+/// Versions that one transaction promotes at the most.
+pub(crate) const PROMOTIONS: u32 = 4;
+
+/// Attempts after which the limit of the backoff begins to double, so that others get out of the way of a transaction
+/// that lost often.
+const LOSSES: u32 = 8;
 
 /// A loose clock looks at another one this often (section 3.1).
 const SYNCHRONIZE: Duration = Duration::from_micros(100);
@@ -333,7 +340,7 @@ impl CicadaWorker {
         let mut ctx = self.ctx();
         let result = f(&mut ctx);
         if let Err(Error::Conflict(conflict)) = &result {
-            count(&ctx.counters().conflicts[conflict.kind as usize]);
+            count(&ctx.counters().conflicts[conflict.kind as usize], 1);
             ctx.state.clock.boost(true);
             ctx.state.calm = 0;
             ctx.finish();
@@ -536,16 +543,16 @@ impl Worker for CicadaWorker {
         let result = ctx.commit();
         match &result {
             Ok(_) => {
-                count(&ctx.counters().commits);
+                count(&ctx.counters().commits, 1);
                 ctx.state.clock.boost(false);
                 ctx.state.calm = ctx.state.calm.saturating_add(1);
             }
             Err(Error::Conflict(conflict)) => {
-                count(&ctx.counters().conflicts[conflict.kind as usize]);
+                count(&ctx.counters().conflicts[conflict.kind as usize], 1);
                 ctx.state.clock.boost(true);
                 ctx.state.calm = 0;
             }
-            Err(_) => count(&ctx.counters().rollbacks),
+            Err(_) => count(&ctx.counters().rollbacks, 1),
         }
         let now = ctx.shared.clock.now();
         ctx.chores(now);
@@ -566,14 +573,13 @@ impl Worker for CicadaWorker {
     }
 
     fn wait_durable(&self) -> Result<()> {
-        let Some(log) = self.shared.log() else { return Ok(()) };
-        log.wait(self.state.depends_on).map_err(failed)
+        self.shared.wait_durable(self.state.depends_on)
     }
 
     fn rollback(&mut self) {
         if self.txn.running {
             let mut ctx = self.ctx();
-            count(&ctx.counters().rollbacks);
+            count(&ctx.counters().rollbacks, 1);
             let now = ctx.shared.clock.now();
             ctx.chores(now);
             ctx.finish();
@@ -581,7 +587,9 @@ impl Worker for CicadaWorker {
     }
 
     fn back_off(&mut self, attempt: u32) {
-        self.shared.contention.wait(&self.shared.clock, attempt, &mut self.state.random);
+        let backoff = &self.shared.backoff;
+        let limit = backoff.limit().max(backoff.least()) << attempt.saturating_sub(LOSSES).min(6);
+        backoff.wait(&self.shared.clock, limit, &mut self.state.random);
     }
 }
 

@@ -35,13 +35,16 @@ const CRATES: &[Crate] = &[
     row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-durability", &["scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log"], &[]),
+    row("scaledb-kit", &[
+        "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-memory", "scaledb-log", "scaledb-durability",
+    ], &[]),
     row("scaledb-acc", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
-        "scaledb-storage", "scaledb-engine", "scaledb-log", "scaledb-durability",
+        "scaledb-storage", "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-kit",
     ], CHECKERS),
     row("scaledb-cicada", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
-        "scaledb-storage", "scaledb-engine", "scaledb-log", "scaledb-durability",
+        "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-kit",
     ], CHECKERS),
     row("scaledb-engines", &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-acc",

@@ -34,6 +34,32 @@ const HOUSES: &[House] = &[House {
         "shared", "session", "database", "library",
     ],
     wrong: &[],
+}, House {
+    krate: "acc",
+    modules: &[
+        // what is told and counted; what a worker keeps
+        "rules", "config", "pending", "tune", "lane", "contention", "retain",
+        // tables, and a database of them
+        "table", "shared", "cleanup",
+        // a transaction, and a worker that runs it
+        "txn", "worker", "merge", "background", "read", "scan", "write", "redo", "commit", "snapshot",
+        // files, checks, reports
+        "checkpoint", "recovery", "rebuild", "inspect", "weigh", "stats",
+    ],
+    wrong: &[],
+}, House {
+    krate: "cicada",
+    modules: &[
+        // records and their versions; what is told
+        "version", "record", "garbage", "guard", "rules", "techniques", "config", "horizon",
+        // tables, and a database of them
+        "table", "shared", "gc", "background", "reader",
+        // a transaction, and a worker that runs it
+        "clock", "own", "txn", "worker", "read", "scan", "write", "redo", "commit",
+        // files, checks, reports
+        "checkpoint", "recovery", "rebuild", "inspect", "weigh", "stats",
+    ],
+    wrong: &[],
 }];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {

@@ -1,0 +1,198 @@
+//! A database that is open.
+
+use crate::background::Background;
+use crate::protocol::{Protocol, Settings};
+use scaledb_base::{Result, TableId, Timestamp};
+use scaledb_durability::{Checkpointer, Directory, Durability, Inspected, Recovered, failed};
+use scaledb_engine::{
+    Engine, Memory, Metric, OptionSpec, Reclamation, SerializationPoint, Stats, TableDef, TableInfo,
+    TableStats,
+};
+use scaledb_log::Log;
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::AtomicBool;
+
+/// A database of an engine, in memory and, if it has a directory, on disk.
+pub struct Instance<P: Protocol> {
+    // first: the threads end before the rest goes
+    _background: Option<Background>,
+    checkpointer: Option<Checkpointer>,
+    recovered: Recovered,
+    shared: Arc<P>,
+}
+
+impl<P: Protocol> Instance<P> {
+    /// The database of the configuration's directory, as it was acknowledged; without one, an empty database.
+    ///
+    /// # Errors
+    /// [`Error::Directory`](scaledb_base::Error::Directory): the directory cannot be read, is damaged, in use, or
+    /// another engine's. [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
+    pub fn open(config: P::Config) -> Result<Self> {
+        let Settings { reserve, background, durability } = P::settings(&config);
+        let (shared, recovered) = match &durability {
+            Some(durability) => {
+                let (shared, recovered, directory) = restore::<P>(config, reserve, durability)?;
+                let core = P::core(&shared);
+                core.start_logging(directory.start(durability, core.clock.clone())?);
+                (shared, recovered)
+            }
+            None => (create::<P>(config, reserve, 0), Recovered::default()),
+        };
+        let core = shared.core();
+        let background = match background {
+            true => Some(Background::start(shared.clone(), core.domain.register()?)),
+            false => None,
+        };
+        let checkpointer = durability.as_ref().zip(core.log()).map(|(durability, log)| {
+            let (ours, its_log) = (shared.clone(), log.clone());
+            let write = move |pace, stop: &AtomicBool| ours.checkpoint(&its_log, pace, stop);
+            Checkpointer::start(log, durability, recovered.log_bytes, write)
+        });
+        Ok(Self { _background: background, checkpointer, recovered, shared })
+    }
+
+    /// Reads a directory into memory, compares its tables with their indexes, and leaves the directory as it is:
+    /// what `scaledb check` does behind the check of all checksums.
+    ///
+    /// # Errors
+    /// As [`Instance::open`], and whatever does not fit together.
+    pub fn inspect(config: P::Config) -> Result<(Recovered, Inspected)> {
+        let Settings { reserve, durability, .. } = P::settings(&config);
+        let Some(durability) = durability else { return Ok(Default::default()) };
+        let (shared, recovered, _directory) = restore::<P>(config, reserve, &durability)?;
+        let mut local = shared.core().domain.register()?;
+        local.enter();
+        let inspected = P::inspect(&shared, &local);
+        local.exit();
+        Ok((recovered, inspected?))
+    }
+
+    /// What the workers share.
+    pub fn shared(&self) -> &Arc<P> {
+        &self.shared
+    }
+
+    /// The memory that rows and indexes lie in.
+    pub fn memory(&self) -> &scaledb_memory::Domain {
+        &self.shared.core().domain
+    }
+
+    /// Bytes taken from the system for rows and indexes; the memory budget bounds them. One load, unlike
+    /// [`Engine::stats`].
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory().used()
+    }
+
+    /// What opening the directory found.
+    pub fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+
+    /// The redo log; `None` for a database in memory only.
+    #[inline]
+    pub fn log(&self) -> Option<&Arc<Log>> {
+        self.shared.core().log()
+    }
+
+    /// Writes a checkpoint with all speed, and returns when it is in force: the next opening starts from it, and
+    /// the log before it is gone. Does nothing for a database in memory only.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`](scaledb_base::Error::LogFailed): the checkpoint before stays in force.
+    pub fn checkpoint(&self) -> Result<()> {
+        self.checkpointer.as_ref().map_or(Ok(()), Checkpointer::write)
+    }
+}
+
+fn create<P: Protocol>(config: P::Config, reserve: u64, after: u64) -> Arc<P> {
+    let shared = Arc::new(P::new(config, after));
+    shared.core().domain.reserve(reserve);
+    shared
+}
+
+/// Reads a directory into memory.
+fn restore<P: Protocol>(
+    config: P::Config,
+    reserve: u64,
+    durability: &Durability,
+) -> Result<(Arc<P>, Recovered, Directory)> {
+    let mut directory = Directory::open(durability, P::NAME)?;
+    let shared: Arc<P> = create(config, reserve, directory.newest().ticks() + 1);
+    let recovered = shared.restore(&mut directory, durability)?;
+    Ok((shared, recovered, directory))
+}
+
+impl<P: Protocol> Engine for Instance<P> {
+    type Worker = P::Worker;
+
+    fn create_table(&self, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
+        def.check_options(P::NAME, P::TABLE_OPTIONS)?;
+        self.shared.create_table(self.shared.core().domain.register()?, def)
+    }
+
+    fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
+        self.shared.table(name)
+    }
+
+    fn tables(&self) -> Vec<std::sync::Arc<TableInfo>> {
+        self.shared.tables()
+    }
+
+    fn worker(&self) -> Result<P::Worker> {
+        Ok(self.shared.worker(self.shared.core().domain.register()?))
+    }
+
+    fn stats(&self) -> Stats {
+        Stats { tables: self.shared.all_table_stats(), ..self.shared.core().stats() }
+    }
+
+    fn table_stats(&self, id: TableId) -> Option<TableStats> {
+        self.shared.table_stats(id)
+    }
+
+    fn memory(&self) -> Memory {
+        let domain = &self.shared.core().domain;
+        Memory { bytes: domain.used(), budget: domain.budget() }
+    }
+
+    fn reclamation(&self) -> Reclamation {
+        self.shared.reclamation()
+    }
+
+    fn name(&self) -> &'static str {
+        P::NAME
+    }
+
+    fn serialization_point(&self) -> SerializationPoint {
+        P::SERIALIZATION_POINT
+    }
+
+    fn table_options(&self) -> &'static [OptionSpec] {
+        P::TABLE_OPTIONS
+    }
+
+    fn table_metrics(&self) -> &'static [Metric] {
+        P::TABLE_METRICS
+    }
+
+    #[inline]
+    fn durable(&self) -> Timestamp {
+        self.log().map_or(Timestamp::MAX, |log| log.durable())
+    }
+
+    fn wait_durable(&self, ts: Timestamp) -> Result<()> {
+        self.shared.core().wait_durable(ts)
+    }
+
+    fn close(&self) -> Result<()> {
+        self.log().map_or(Ok(()), |log| log.close().map_err(failed))
+    }
+
+    fn checkpoint(&self) -> Result<()> {
+        Self::checkpoint(self)
+    }
+
+    fn log_failure(&self) -> Option<String> {
+        self.log().and_then(|log| log.failure()).map(|error| error.to_string())
+    }
+}
