@@ -7,3 +7,4 @@ pub mod history;
 pub mod level;
 pub mod model;
 pub mod reference;
+pub mod replication;

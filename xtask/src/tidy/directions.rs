@@ -33,6 +33,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-index", &["scaledb-sync", "scaledb-base", "scaledb-memory"], &[]),
     row("scaledb-storage", &["scaledb-sync", "scaledb-base", "scaledb-row", "scaledb-memory"], &["scaledb-keys"]),
     row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
+    row("scaledb-scar", &[], &[]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-durability", &["scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log"], &[]),
     row("scaledb-kit", &[
@@ -64,7 +65,7 @@ const CRATES: &[Crate] = &[
         "scaledb-acc", "scaledb-cicada", "scaledb-engines", "scaledb-types", "scaledb-catalog", "scaledb-sql",
     ], CHECKERS),
     row("scaledb-verify", &[
-        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log", "scaledb-scar",
         "scaledb-acc", "scaledb-cicada",
     ], &["scaledb-acc", "scaledb-verify", "scaledb-workloads", "scaledb-memory"]),
     row("scaledb-workloads", &[

@@ -1,0 +1,535 @@
+//! A transaction's way: reads, locks, validation, writes; and the primary's and the backup's side of each.
+
+use super::ids::{Epoch, Key, NodeId, PartitionId, Time, TxnId, Value};
+use super::message::{Answer, Body, Granted, Out, Why};
+use super::node::{MAX_OPERATIONS, Node, Refused, Stage};
+use super::replica::{Item, Seen, Write};
+use super::rules::{Rule, Rules};
+use super::transaction::{Kind, Phase, Transaction};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a client asks for.
+impl<R: Rules> Node<R> {
+    /// Reads a key: at this node's replica, or else at the primary. The answer comes in `out`, at once or later.
+    ///
+    /// # Errors
+    /// It is not the client's turn, or a snapshot asks for what this node does not keep.
+    pub fn read(&mut self, txn: TxnId, key: Key, out: &mut Out) -> Result<(), Refused> {
+        let transaction = self.client_turn(txn)?;
+        if transaction.kind == Kind::Snapshot {
+            return self.read_snapshot(txn, key, out);
+        }
+        if let Some(&value) = transaction.writes.get(&key).or_else(|| transaction.values.get(&key)) {
+            out.answers.push(Answer::Read(txn, key, value));
+            return Ok(());
+        }
+        let partition = self.view.partition(key);
+        let epoch = self.epoch;
+        if let Some(replica) = self.replicas.get(&partition) {
+            let (value, seen) = replica.read(partition, key, epoch);
+            self.note_read(txn, key, value, seen, out);
+            return Ok(());
+        }
+        self.ask(txn, partition, Body::Read(txn, key), out)
+    }
+
+    /// Reads a range of a partition, both ends included. The transaction's own writes are not in it.
+    ///
+    /// # Errors
+    /// It is not the client's turn, it is a snapshot, or there is no such partition.
+    pub fn scan(
+        &mut self,
+        txn: TxnId,
+        partition: PartitionId,
+        low: Key,
+        high: Key,
+        out: &mut Out,
+    ) -> Result<(), Refused> {
+        if self.client_turn(txn)?.kind == Kind::Snapshot {
+            return Err(Refused::Snapshot);
+        }
+        let epoch = self.epoch;
+        if let Some(replica) = self.replicas.get(&partition) {
+            let (rows, seen) = replica.scan(partition, low, high, epoch);
+            self.note_scan(txn, rows, seen, out);
+            return Ok(());
+        }
+        self.ask(txn, partition, Body::Scan(txn, partition, low, high), out)
+    }
+
+    /// Writes a key, none to delete it: at commit.
+    ///
+    /// # Errors
+    /// It is not the client's turn, it is a snapshot, or it writes too much.
+    pub fn write(&mut self, txn: TxnId, key: Key, value: Option<Value>) -> Result<(), Refused> {
+        let transaction = self.client_turn(txn)?;
+        if transaction.kind == Kind::Snapshot {
+            return Err(Refused::Snapshot);
+        }
+        if transaction.writes.len() >= MAX_OPERATIONS {
+            return Err(Refused::TooMany);
+        }
+        transaction.writes.insert(key, value);
+        Ok(())
+    }
+
+    /// Commits. The answer comes in `out`, when the epoch has committed.
+    ///
+    /// # Errors
+    /// It is not the client's turn.
+    pub fn commit(&mut self, txn: TxnId, out: &mut Out) -> Result<(), Refused> {
+        let transaction = self.client_turn(txn)?;
+        transaction.phase = Phase::Waiting;
+        let session = transaction.session;
+        self.sessions.entry(session).or_default().queue.push_back(txn);
+        self.resume = true;
+        self.settle(out);
+        Ok(())
+    }
+
+    /// Gives a transaction up.
+    ///
+    /// # Errors
+    /// It is not the client's turn.
+    pub fn rollback(&mut self, txn: TxnId, out: &mut Out) -> Result<(), Refused> {
+        self.client_turn(txn)?;
+        self.finish(txn, Answer::Aborted(txn, Why::RolledBack), out);
+        Ok(())
+    }
+
+    fn client_turn(&mut self, txn: TxnId) -> Result<&mut Transaction, Refused> {
+        let transaction = self.transactions.get_mut(&txn).ok_or(Refused::NoTransaction)?;
+        if transaction.phase == Phase::Open { Ok(transaction) } else { Err(Refused::NoTransaction) }
+    }
+
+    fn ask(&mut self, txn: TxnId, partition: PartitionId, body: Body, out: &mut Out) -> Result<(), Refused> {
+        let place = self.view.placement(partition).ok_or(Refused::NoPartition)?;
+        if let Some(transaction) = self.transactions.get_mut(&txn) {
+            transaction.phase = Phase::Reading;
+        }
+        self.send(place.primary, body, out);
+        Ok(())
+    }
+
+    fn note_read(&mut self, txn: TxnId, key: Key, value: Option<Value>, seen: Seen, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        transaction.phase = Phase::Open;
+        if transaction.reads.len() >= MAX_OPERATIONS {
+            return self.finish(txn, Answer::Aborted(txn, Why::TooLarge), out);
+        }
+        transaction.reads.push(seen);
+        transaction.values.insert(key, value);
+        out.answers.push(Answer::Read(txn, key, value));
+    }
+
+    fn note_scan(&mut self, txn: TxnId, rows: Vec<(Key, Value)>, seen: Vec<Seen>, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        transaction.phase = Phase::Open;
+        if transaction.reads.len() + seen.len() > MAX_OPERATIONS {
+            return self.finish(txn, Answer::Aborted(txn, Why::TooLarge), out);
+        }
+        transaction.reads.extend(seen);
+        out.answers.push(Answer::Scan(txn, rows));
+    }
+
+    /// A snapshot reads the epoch before the one in which it began: this node's epoch is the cluster's newest that
+    /// can have committed plus one as long as the node is not prepared.
+    fn read_snapshot(&mut self, txn: TxnId, key: Key, out: &mut Out) -> Result<(), Refused> {
+        let partition = self.view.partition(key);
+        let may_begin = matches!(self.stage, Stage::Open | Stage::Closing)
+            || !self.rules.on(Rule::SnapshotBeforePrepared);
+        let now = self.epoch;
+        let Some(replica) = self.replicas.get(&partition) else { return Err(Refused::Snapshot) };
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return Ok(()) };
+        if transaction.epoch == Epoch(0) {
+            if !may_begin {
+                self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld), out);
+                return Ok(());
+            }
+            transaction.epoch = now;
+        }
+        match replica.at(key, Epoch(transaction.epoch.0 - 1)) {
+            Some(value) => out.answers.push(Answer::Read(txn, key, value)),
+            None => self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld), out),
+        }
+        Ok(())
+    }
+}
+
+/// What a coordinator does.
+impl<R: Rules> Node<R> {
+    pub(crate) fn read_done(
+        &mut self,
+        txn: TxnId,
+        key: Key,
+        value: Option<Value>,
+        seen: Seen,
+        out: &mut Out,
+    ) {
+        if self.transactions.get(&txn).is_some_and(|t| t.phase == Phase::Reading) {
+            self.note_read(txn, key, value, seen, out);
+        }
+    }
+
+    pub(crate) fn scan_done(&mut self, txn: TxnId, rows: Vec<(Key, Value)>, seen: Vec<Seen>, out: &mut Out) {
+        if self.transactions.get(&txn).is_some_and(|t| t.phase == Phase::Reading) {
+            self.note_scan(txn, rows, seen, out);
+        }
+    }
+
+    /// Begins the commits that may begin: in an open epoch, and in the order of each session.
+    pub(crate) fn begin_commits(&mut self, out: &mut Out) {
+        let may = match self.stage {
+            Stage::Open => true,
+            Stage::Closing | Stage::Prepared | Stage::Whole => !self.rules.on(Rule::NoCommitAtBarrier),
+            Stage::Fenced | Stage::Installed => false,
+        };
+        if !may {
+            return;
+        }
+        let heads: Vec<TxnId> = self.sessions.values().filter_map(|s| s.queue.front().copied()).collect();
+        for txn in heads {
+            if self.transactions.get(&txn).is_some_and(|t| t.phase == Phase::Waiting) {
+                self.begin_commit(txn, out);
+            }
+        }
+    }
+
+    fn begin_commit(&mut self, txn: TxnId, out: &mut Out) {
+        let epoch = self.epoch;
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        if transaction.kind == Kind::Snapshot {
+            if transaction.epoch == Epoch(0) {
+                transaction.epoch = epoch;
+            }
+            return self.decided(txn, Time(0), out);
+        }
+        transaction.epoch = epoch;
+        if self.rules.on(Rule::Rebase) && !self.rebased(txn) {
+            return self.abort(txn, Vec::new(), Why::Changed, out);
+        }
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let keys: Vec<Key> = transaction.writes.keys().copied().collect();
+        transaction.phase = Phase::Locking {
+            awaited: keys.iter().copied().collect(),
+            granted: BTreeMap::new(),
+            failed: false,
+        };
+        let expected: Vec<Option<Time>> = keys.iter().map(|&key| transaction.expected(key)).collect();
+        for (key, wts) in keys.into_iter().zip(expected) {
+            self.to_primary(key, Body::Lock(txn, key, wts), out);
+        }
+        self.locked(txn, out);
+    }
+
+    /// Whether all that was read in earlier epochs, and is kept here, is as it was. What is not kept here is asked
+    /// for with the extensions.
+    fn rebased(&self, txn: TxnId) -> bool {
+        let Some(transaction) = self.transactions.get(&txn) else { return true };
+        transaction.reads.iter().filter(|seen| seen.epoch < transaction.epoch).all(|seen| {
+            let Some(replica) = self.replicas.get(&self.view.partition_of(seen.item)) else { return true };
+            replica.look(seen.item, seen.epoch).is_some_and(|now| now.wts == seen.wts)
+        })
+    }
+
+    fn to_primary(&self, key: Key, body: Body, out: &mut Out) {
+        if let Some(place) = self.view.placement(self.view.partition(key)) {
+            self.send(place.primary, body, out);
+        }
+    }
+
+    pub(crate) fn lock_done(&mut self, txn: TxnId, key: Key, answer: Option<Granted>, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let Phase::Locking { awaited, granted, failed } = &mut transaction.phase else { return };
+        if !awaited.remove(&key) {
+            return;
+        }
+        match answer {
+            Some(lock) => drop(granted.insert(key, lock)),
+            None => *failed = true,
+        }
+        self.locked(txn, out);
+    }
+
+    /// All locks are answered: choose the time, and ask for the extensions that it needs. Before that a refusal ends
+    /// nothing, or its unlocks could overtake its locks.
+    fn locked(&mut self, txn: TxnId, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let Phase::Locking { awaited, granted, failed } = &mut transaction.phase else { return };
+        if !awaited.is_empty() {
+            return;
+        }
+        let granted = std::mem::take(granted);
+        if *failed {
+            return self.abort(txn, granted.into_keys().collect(), Why::Locked, out);
+        }
+        transaction.split_reads(&self.view, &granted);
+        let mut cts = Time(0);
+        if self.rules.on(Rule::AtOrAfterReads) {
+            cts = transaction.reads.iter().map(|seen| seen.wts).max().unwrap_or_default();
+        }
+        for lock in granted.values() {
+            let promised = if self.rules.on(Rule::AbovePromises) { lock.rts.next() } else { lock.rts };
+            cts = cts.max(promised);
+        }
+        if self.rules.on(Rule::SessionOrder)
+            && let Some(session) = self.sessions.get(&transaction.session)
+        {
+            cts = cts.max(session.last);
+        }
+        transaction.cts = cts;
+
+        let mut extensions = BTreeMap::new();
+        for seen in &transaction.reads {
+            let own = matches!(seen.item, Item::Record(key) if transaction.writes.contains_key(&key));
+            if own && self.rules.on(Rule::OwnLockPasses) {
+                continue;
+            }
+            let gap = matches!(seen.item, Item::Gap(..));
+            if !self.rules.on(if gap { Rule::ValidateAbsent } else { Rule::ValidateReads }) {
+                continue;
+            }
+            let far = self.rules.on(Rule::Rebase)
+                && seen.epoch < transaction.epoch
+                && !self.replicas.contains_key(&self.view.partition_of(seen.item));
+            if seen.rts < cts || far {
+                extensions.insert((seen.item, seen.wts), ());
+            }
+        }
+        let awaited: BTreeSet<Item> = extensions.keys().map(|&(item, _)| item).collect();
+        // two versions of one item cannot both be valid
+        let failed = awaited.len() < extensions.len();
+        transaction.phase =
+            Phase::Validating { awaited: if failed { BTreeSet::new() } else { awaited }, failed };
+        if !failed {
+            for &(item, wts) in extensions.keys() {
+                if let Some(place) = self.view.placement(self.view.partition_of(item)) {
+                    self.send(place.primary, Body::Extend(txn, item, wts, cts), out);
+                }
+            }
+        }
+        self.validated(txn, out);
+    }
+
+    pub(crate) fn extend_done(&mut self, txn: TxnId, item: Item, valid: bool, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let Phase::Validating { awaited, failed } = &mut transaction.phase else { return };
+        if awaited.remove(&item) {
+            *failed |= !valid;
+            let seen = transaction.reads.iter().find(|seen| seen.item == item).copied();
+            let cts = transaction.cts;
+            if let Some(seen) = seen.filter(|_| valid) {
+                self.tell_promise(item, seen.wts, cts, out);
+            }
+            self.validated(txn, out);
+        }
+    }
+
+    /// Time synchronization: what the primary has promised is told to the backups, that may then answer for longer.
+    fn tell_promise(&self, item: Item, wts: Time, cts: Time, out: &mut Out) {
+        if !self.rules.on(Rule::TellExtensions) {
+            return;
+        }
+        if let Some(place) = self.view.placement(self.view.partition_of(item)) {
+            for node in place.backups.iter() {
+                self.send(node, Body::Promised(item, wts, cts), out);
+            }
+        }
+    }
+
+    fn validated(&mut self, txn: TxnId, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let Phase::Validating { awaited, failed } = &transaction.phase else { return };
+        if !awaited.is_empty() {
+            return;
+        }
+        let (cts, keys) = (transaction.cts, transaction.writes.keys().copied().collect());
+        if *failed {
+            return self.abort(txn, keys, Why::Changed, out);
+        }
+        self.decided(txn, cts, out);
+    }
+
+    /// The transaction has its place: its writes leave, and nobody waits for them but the epoch.
+    fn decided(&mut self, txn: TxnId, cts: Time, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        transaction.cts = cts;
+        let (epoch, session) = (transaction.epoch, transaction.session);
+        let writes: Vec<(Key, Option<Value>)> = transaction.writes.iter().map(|(&k, &v)| (k, v)).collect();
+        let mut awaited = BTreeSet::new();
+        for &(key, value) in &writes {
+            let Some(place) = self.view.placement(self.view.partition(key)) else { continue };
+            for node in place.replicas().iter() {
+                awaited.insert((node, key));
+                self.send(node, Body::Write(txn, key, value, cts), out);
+            }
+        }
+        if !self.rules.on(Rule::WaitForWrites) {
+            awaited.clear();
+        }
+        if let Some(transaction) = self.transactions.get_mut(&txn) {
+            transaction.phase = if awaited.is_empty() { Phase::Decided } else { Phase::Writing { awaited } };
+        }
+        self.largest = self.largest.max(cts);
+        let session = self.sessions.entry(session).or_default();
+        session.last = session.last.max(cts);
+        out.answers.push(Answer::Decided(txn, epoch, cts));
+        let answers_now = epoch <= self.committed
+            || !self.rules.on(Rule::AnswerAtEpoch)
+            || (cts == Time(0)
+                && !self.rules.on(Rule::SnapshotWaits)
+                && writes.is_empty()
+                && self.is_snapshot(txn));
+        if answers_now {
+            out.answers.push(Answer::Committed(txn));
+            self.transactions.remove(&txn);
+        }
+        self.left(txn, out);
+    }
+
+    fn is_snapshot(&self, txn: TxnId) -> bool {
+        self.transactions.get(&txn).is_some_and(|t| t.kind == Kind::Snapshot)
+    }
+
+    /// Gives the locks back.
+    pub(crate) fn abort(&mut self, txn: TxnId, locked: Vec<Key>, why: Why, out: &mut Out) {
+        for &key in &locked {
+            self.to_primary(key, Body::Unlock(txn, key), out);
+        }
+        out.answers.push(Answer::Aborted(txn, why));
+        if locked.is_empty() || !self.rules.on(Rule::WaitForUnlocks) {
+            self.transactions.remove(&txn);
+        } else if let Some(transaction) = self.transactions.get_mut(&txn) {
+            transaction.phase = Phase::Aborting { awaited: locked.into_iter().collect() };
+        }
+        self.left(txn, out);
+    }
+
+    /// A transaction has its place, or none: its session's next may begin, the epoch may end.
+    fn left(&mut self, txn: TxnId, out: &mut Out) {
+        for session in self.sessions.values_mut() {
+            session.queue.retain(|&other| other != txn);
+        }
+        self.resume = true;
+        self.try_prepare(out);
+    }
+
+    pub(crate) fn write_done(&mut self, from: NodeId, txn: TxnId, key: Key, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let Phase::Writing { awaited } = &mut transaction.phase else { return };
+        awaited.remove(&(from, key));
+        if awaited.is_empty() {
+            transaction.phase = Phase::Decided;
+            self.try_prepare(out);
+        }
+    }
+
+    pub(crate) fn unlock_done(&mut self, txn: TxnId, key: Key, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let Phase::Aborting { awaited } = &mut transaction.phase else { return };
+        awaited.remove(&key);
+        if awaited.is_empty() {
+            self.transactions.remove(&txn);
+            self.try_prepare(out);
+        }
+    }
+}
+
+/// What a replica does.
+impl<R: Rules> Node<R> {
+    fn is_primary(&self, partition: PartitionId) -> bool {
+        self.view.placement(partition).is_some_and(|place| place.primary == self.id)
+    }
+
+    pub(crate) fn serve_read(&mut self, from: NodeId, txn: TxnId, key: Key, out: &mut Out) {
+        let partition = self.view.partition(key);
+        if let Some(replica) = self.replicas.get(&partition) {
+            let (value, seen) = replica.read(partition, key, self.epoch);
+            self.send(from, Body::ReadReply(txn, key, value, seen), out);
+        }
+    }
+
+    pub(crate) fn serve_scan(
+        &mut self,
+        from: NodeId,
+        txn: TxnId,
+        partition: PartitionId,
+        low: Key,
+        high: Key,
+        out: &mut Out,
+    ) {
+        if let Some(replica) = self.replicas.get(&partition) {
+            let (rows, seen) = replica.scan(partition, low, high, self.epoch);
+            self.send(from, Body::ScanReply(txn, partition, rows, seen), out);
+        }
+    }
+
+    pub(crate) fn serve_lock(
+        &mut self,
+        from: NodeId,
+        txn: TxnId,
+        key: Key,
+        wts: Option<Time>,
+        out: &mut Out,
+    ) {
+        let partition = self.view.partition(key);
+        let rules = self.rules;
+        if !self.is_primary(partition) {
+            return;
+        }
+        if let Some(replica) = self.replicas.get_mut(&partition) {
+            let granted = replica.lock(rules, txn, key, wts);
+            self.send(from, Body::LockReply(txn, key, granted), out);
+        }
+    }
+
+    pub(crate) fn serve_extend(
+        &mut self,
+        from: NodeId,
+        txn: TxnId,
+        item: Item,
+        wts: Time,
+        cts: Time,
+        out: &mut Out,
+    ) {
+        let partition = self.view.partition_of(item);
+        let rules = self.rules;
+        if !self.is_primary(partition) {
+            return;
+        }
+        if let Some(replica) = self.replicas.get_mut(&partition) {
+            let valid = replica.extend(rules, txn, item, wts, cts);
+            self.send(from, Body::ExtendReply(txn, item, valid), out);
+        }
+    }
+
+    pub(crate) fn know_promise(&mut self, item: Item, wts: Time, rts: Time) {
+        if let Some(replica) = self.replicas.get_mut(&self.view.partition_of(item)) {
+            replica.promised(item, wts, rts);
+        }
+    }
+
+    pub(crate) fn serve_write(
+        &mut self,
+        from: NodeId,
+        txn: TxnId,
+        key: Key,
+        value: Option<Value>,
+        cts: Time,
+        out: &mut Out,
+    ) {
+        let partition = self.view.partition(key);
+        let (rules, primary, epoch) = (self.rules, self.is_primary(partition), self.epoch);
+        if let Some(replica) = self.replicas.get_mut(&partition) {
+            replica.write(rules, primary, Write { txn, key, value, cts, epoch });
+            self.send(from, Body::WriteAck(txn, key), out);
+        }
+    }
+
+    pub(crate) fn serve_unlock(&mut self, from: NodeId, txn: TxnId, key: Key, out: &mut Out) {
+        if let Some(replica) = self.replicas.get_mut(&self.view.partition(key)) {
+            replica.unlock(txn, key);
+            self.send(from, Body::UnlockAck(txn, key), out);
+        }
+    }
+}

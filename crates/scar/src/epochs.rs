@@ -1,0 +1,128 @@
+//! Epochs: the barrier, and when a group of transactions is safe.
+//!
+//! ```text
+//!   leader                        member
+//!   Close ──────────────────────► no commit begins; those in flight end, all of theirs is acknowledged
+//!        ◄────────── Prepared ─── with the largest time that it has used
+//!   all prepared: Whole ────────► knows that every replica has every write of the epoch, and the largest time of all
+//!        ◄────────── WholeAck ───
+//!   f + 1 know: Committed ──────► results leave, the next epoch begins
+//! ```
+
+use super::ids::{Epoch, NodeId, NodeSet, Time, TxnId};
+use super::message::{Answer, Body, Out};
+use super::node::{Node, Stage};
+use super::rules::{Rule, Rules};
+use super::transaction::Phase;
+use std::collections::BTreeMap;
+
+/// What the leader has heard in this epoch, or in this change of view.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Leading {
+    pub(crate) prepared: NodeSet,
+    pub(crate) largest: Time,
+    pub(crate) know: NodeSet,
+    /// Last committed, last whole, largest time.
+    pub(crate) reports: BTreeMap<NodeId, (Epoch, Epoch, Time)>,
+    pub(crate) installed: NodeSet,
+}
+
+impl<R: Rules> Node<R> {
+    /// Whether the node leads its view.
+    pub fn leads(&self) -> bool {
+        self.view.leader == self.id
+    }
+
+    /// At the leader, from time to time: the epoch shall end.
+    pub fn tick(&mut self, out: &mut Out) {
+        if self.leads() && self.stage == Stage::Open {
+            self.send_all(&Body::Close, out);
+            self.settle(out);
+        }
+    }
+
+    pub(crate) fn close(&mut self, from: NodeId, epoch: Epoch, out: &mut Out) {
+        if from == self.view.leader && epoch == self.epoch && self.stage == Stage::Open {
+            self.stage = Stage::Closing;
+            self.try_prepare(out);
+        }
+    }
+
+    pub(crate) fn try_prepare(&mut self, out: &mut Out) {
+        if self.stage == Stage::Closing && !self.transactions.values().any(|t| t.in_flight()) {
+            self.stage = Stage::Prepared;
+            self.send(self.view.leader, Body::Prepared(self.largest), out);
+        }
+    }
+
+    pub(crate) fn member_prepared(&mut self, from: NodeId, epoch: Epoch, largest: Time, out: &mut Out) {
+        if !self.leads() || epoch != self.epoch || self.leading.prepared.has(from) {
+            return;
+        }
+        self.leading.prepared = self.leading.prepared.with(from);
+        self.leading.largest = self.leading.largest.max(largest);
+        if !self.leading.prepared.covers(self.view.members) {
+            return;
+        }
+        if self.rules.on(Rule::TellWhole) {
+            self.send_all(&Body::Whole(self.leading.largest), out);
+        }
+        if !self.rules.on(Rule::TellWhole) || !self.rules.on(Rule::Quorum) {
+            self.send_all(&Body::Committed, out);
+        }
+    }
+
+    pub(crate) fn know_whole(&mut self, from: NodeId, epoch: Epoch, floor: Time, out: &mut Out) {
+        if from == self.view.leader && epoch == self.epoch && self.stage == Stage::Prepared {
+            self.stage = Stage::Whole;
+            self.whole = epoch;
+            self.floor = self.floor.max(floor);
+            self.send(from, Body::WholeAck, out);
+        }
+    }
+
+    pub(crate) fn member_knows(&mut self, from: NodeId, epoch: Epoch, out: &mut Out) {
+        if !self.leads() || epoch != self.epoch || !self.leading.prepared.covers(self.view.members) {
+            return;
+        }
+        let before = self.leading.know.count();
+        self.leading.know = self.leading.know.with(from);
+        if before < self.view.quorum() && self.leading.know.count() >= self.view.quorum() {
+            self.send_all(&Body::Committed, out);
+        }
+    }
+
+    pub(crate) fn know_committed(&mut self, from: NodeId, epoch: Epoch, out: &mut Out) {
+        let can_be = matches!(self.stage, Stage::Prepared | Stage::Whole);
+        if from == self.view.leader && epoch == self.epoch && can_be {
+            self.commit_epoch(out);
+        }
+    }
+
+    /// The epoch has committed: its results leave, its tombstones go, the next one begins.
+    pub(crate) fn commit_epoch(&mut self, out: &mut Out) {
+        self.committed = self.epoch;
+        self.whole = self.whole.max(self.committed);
+        self.epoch = self.epoch.next();
+        self.stage = Stage::Open;
+        self.leading = Leading::default();
+        self.clean();
+        for txn in self.decided_until(self.committed) {
+            self.finish(txn, Answer::Committed(txn), out);
+        }
+        // before the barrier of the new epoch can come, or a commit could wait for ever
+        self.begin_commits(out);
+    }
+
+    pub(crate) fn clean(&mut self) {
+        for (&partition, replica) in &mut self.replicas {
+            let primary = self.view.placement(partition).is_some_and(|place| place.primary == self.id);
+            replica.clean(self.rules, primary, self.committed);
+        }
+    }
+
+    pub(crate) fn decided_until(&self, epoch: Epoch) -> Vec<TxnId> {
+        let decided = self.transactions.iter().filter(|(_, t)| t.phase == Phase::Decided && t.epoch <= epoch);
+        decided.map(|(&txn, _)| txn).collect()
+    }
+}

@@ -1,0 +1,31 @@
+//! SCAR, a protocol of replicated transactions, as state machines without I/O, clock or thread.
+//!
+//! ```text
+//!   local call (begin, read, scan, write, commit)  ─┐
+//!   message of a peer                              ─┼─►  Node  ─►  messages to peers, answers to clients  (Out)
+//!   tick of the leader, a new view                 ─┘
+//! ```
+//!
+//! A [`Node`] keeps replicas of partitions, coordinates the transactions of its clients, and takes part in epochs and
+//! in changes of view. Whatever a peer sends is checked or ignored; nothing of it leads to a panic.
+//! `docs/internals/scar-model.md` has the rules with their formulas; each is a [`Rule`] that an explorer can switch off.
+//! Keys and values are opaque numbers as yet.
+
+mod coordinator;
+mod epochs;
+mod ids;
+mod message;
+mod node;
+mod replica;
+mod rules;
+mod transaction;
+mod view;
+mod views;
+
+pub use ids::{Epoch, Key, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, Value, ViewNumber};
+pub use message::{Answer, Body, Ends, Granted, Message, Out, Why};
+pub use node::{MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Refused, Stage};
+pub use replica::{Item, Seen};
+pub use rules::{Ours, Rule, Rules, Switched};
+pub use transaction::Kind;
+pub use view::{Placement, View};

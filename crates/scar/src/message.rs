@@ -1,0 +1,127 @@
+//! What nodes send each other, and what they answer their clients.
+
+use super::ids::{Epoch, Key, NodeId, PartitionId, Time, TxnId, Value, ViewNumber};
+use super::replica::{Item, Seen};
+use super::view::View;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A message: every one names the view and the epoch of its sender.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Message {
+    /// The sender's view.
+    pub view: ViewNumber,
+    /// The sender's epoch.
+    pub epoch: Epoch,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says. Requests of a transaction carry its id, and are answered with what they asked for, so that an
+/// answer that comes twice does no harm.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Body {
+    /// Coordinator to primary: what is under the key?
+    Read(TxnId, Key),
+    /// The answer.
+    ReadReply(TxnId, Key, Option<Value>, Seen),
+    /// Coordinator to primary: what is in the range (both ends belong to it)?
+    Scan(TxnId, PartitionId, Key, Key),
+    /// The answer: rows, and all that they depend on.
+    ScanReply(TxnId, PartitionId, Vec<(Key, Value)>, Vec<Seen>),
+    /// Coordinator to primary: lock the key, if it still has the wts.
+    Lock(TxnId, Key, Option<Time>),
+    /// The answer: none if another has the lock, or the record has changed.
+    LockReply(TxnId, Key, Option<Granted>),
+    /// Coordinator to primary: what was read with this wts, is it valid at the second time?
+    Extend(TxnId, Item, Time, Time),
+    /// The answer.
+    ExtendReply(TxnId, Item, bool),
+    /// Coordinator to backup: what was read with this wts is promised until the second time.
+    Promised(Item, Time, Time),
+    /// Coordinator to replica: the key's new value, none if it is deleted.
+    Write(TxnId, Key, Option<Value>, Time),
+    /// The answer.
+    WriteAck(TxnId, Key),
+    /// Coordinator to primary: the transaction has aborted.
+    Unlock(TxnId, Key),
+    /// The answer.
+    UnlockAck(TxnId, Key),
+
+    /// Leader to members: the barrier of the epoch.
+    Close,
+    /// Member to leader: nothing of the epoch is in flight; the largest time used.
+    Prepared(Time),
+    /// Leader to members: all are prepared; the largest time that anyone has used.
+    Whole(Time),
+    /// Member to leader: I know.
+    WholeAck,
+    /// Leader to members: the epoch has committed.
+    Committed,
+
+    /// Leader of a new view to its members: the old one is over.
+    Fence(Arc<View>),
+    /// Member to leader: the last epoch that has committed, the last that is whole, the largest time known.
+    Report(Epoch, Epoch, Time),
+    /// Leader to members: this epoch is the last; promise up to this time.
+    Install(Epoch, Time),
+    /// Member to leader: done.
+    Installed,
+    /// Leader to members: all have installed it.
+    Go,
+}
+
+/// A lock that was given.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Granted {
+    /// What the record's readers were promised.
+    pub rts: Time,
+    /// The ends of the gap that the new key has split; none if the key had a record.
+    pub split: Option<Ends>,
+}
+
+/// The keys on both sides of a gap: none is the partition's beginning, or its end.
+pub type Ends = (Option<Key>, Option<Key>);
+
+/// What a node tells its clients.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Answer {
+    /// The answer of a read.
+    Read(TxnId, Key, Option<Value>),
+    /// The answer of a scan.
+    Scan(TxnId, Vec<(Key, Value)>),
+    /// The transaction has its place in the order, if its epoch commits. Not for clients: a history is made of it.
+    Decided(TxnId, Epoch, Time),
+    /// It has committed.
+    Committed(TxnId),
+    /// Nothing of it happened, or will.
+    Aborted(TxnId, Why),
+}
+
+/// Why a transaction was aborted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Why {
+    /// Another has the lock.
+    Locked,
+    /// What was read is no longer valid.
+    Changed,
+    /// The members have changed.
+    View,
+    /// The snapshot is gone.
+    SnapshotTooOld,
+    /// It has asked for too much.
+    TooLarge,
+    /// The client has rolled it back.
+    RolledBack,
+}
+
+/// What a node wants to be sent and answered.
+#[derive(Default, Debug)]
+pub struct Out {
+    /// Messages to peers.
+    pub messages: Vec<(NodeId, Message)>,
+    /// Answers to clients.
+    pub answers: Vec<Answer>,
+    /// What a node says to itself: handled before the call returns.
+    pub(crate) local: VecDeque<Message>,
+}

@@ -1,0 +1,282 @@
+//! A node: what it knows, and who handles what.
+
+use super::epochs::Leading;
+use super::ids::{Epoch, Key, NodeId, PartitionId, SessionId, Time, TxnId, Value};
+use super::message::{Answer, Body, Message, Out};
+use super::replica::Replica;
+use super::rules::{Rule, Rules};
+use super::transaction::{Kind, Transaction};
+use super::view::View;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Transactions that a node coordinates at once, those included whose epoch has not committed.
+pub const MAX_TRANSACTIONS: usize = 1 << 16;
+
+/// What a transaction may read and write, each.
+pub const MAX_OPERATIONS: usize = 1 << 20;
+
+/// Where a node stands in its epoch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Stage {
+    /// Commits may begin.
+    Open,
+    /// The barrier has come: commits in flight end, none begins.
+    Closing,
+    /// Nothing of this node is in flight.
+    Prepared,
+    /// Nothing of any node is.
+    Whole,
+    /// A new view has begun; the old one's messages are dropped.
+    Fenced,
+    /// The new view's state is there; the others' perhaps not yet.
+    Installed,
+}
+
+/// A local call that cannot be: the node is as before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Refused {
+    /// There is no such transaction, or it is not the client's turn.
+    NoTransaction,
+    /// There are too many transactions.
+    TooMany,
+    /// The view is changing.
+    View,
+    /// A snapshot only reads, and only what this node keeps.
+    Snapshot,
+    /// There is no such partition.
+    NoPartition,
+}
+
+/// What a session has done.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Session {
+    /// The time of its last commit.
+    pub(crate) last: Time,
+    /// Its transactions whose commit was called and whose place is not decided, in that order.
+    pub(crate) queue: VecDeque<TxnId>,
+}
+
+/// A node of the cluster.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Node<R> {
+    pub(crate) rules: R,
+    pub(crate) id: NodeId,
+    pub(crate) view: Arc<View>,
+    pub(crate) stage: Stage,
+    /// The epoch that commits belong to: the one after the last that is known to have committed.
+    pub(crate) epoch: Epoch,
+    /// The last that is known to have committed.
+    pub(crate) committed: Epoch,
+    /// The last that is known to be whole; it is `committed` or the one after.
+    pub(crate) whole: Epoch,
+    /// No transaction of a whole epoch has used a larger time.
+    pub(crate) floor: Time,
+    /// The largest time that this node has used.
+    pub(crate) largest: Time,
+    pub(crate) replicas: BTreeMap<PartitionId, Replica>,
+    pub(crate) transactions: BTreeMap<TxnId, Transaction>,
+    pub(crate) sessions: BTreeMap<SessionId, Session>,
+    pub(crate) next: u64,
+    /// Commits that wait may be able to begin.
+    pub(crate) resume: bool,
+    /// Committed by a change of view, to be answered when all have installed it.
+    pub(crate) held: Vec<TxnId>,
+    pub(crate) leading: Leading,
+}
+
+impl<R: Rules> Node<R> {
+    /// A node of a first view, without rows.
+    pub fn new(rules: R, id: NodeId, view: Arc<View>) -> Self {
+        let partitions = (0..view.partitions.len()).map(|i| PartitionId(i as u16));
+        let kept = partitions.filter(|&partition| view.keeps(id, partition));
+        Self {
+            rules,
+            id,
+            stage: Stage::Open,
+            epoch: Epoch(1),
+            committed: Epoch(0),
+            whole: Epoch(0),
+            floor: Time(0),
+            largest: Time(0),
+            replicas: kept.map(|partition| (partition, Replica::default())).collect(),
+            transactions: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            next: 1,
+            resume: false,
+            held: Vec::new(),
+            leading: Leading::default(),
+            view,
+        }
+    }
+
+    /// A row that is there before the first transaction; ignored where it is not kept.
+    pub fn load(&mut self, key: Key, value: Value) {
+        if let Some(replica) = self.replicas.get_mut(&self.view.partition(key)) {
+            replica.load(key, value);
+        }
+    }
+
+    /// Its id.
+    pub fn id(&self) -> NodeId {
+        self.id
+    }
+
+    /// Its view.
+    pub fn view(&self) -> &Arc<View> {
+        &self.view
+    }
+
+    /// Its epoch.
+    pub fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The last epoch that it knows to have committed.
+    pub fn committed(&self) -> Epoch {
+        self.committed
+    }
+
+    /// Where it stands in its epoch.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// The rows that it keeps of a partition.
+    pub fn rows(&self, partition: PartitionId) -> Option<Vec<(Key, Value)>> {
+        Some(self.replicas.get(&partition)?.rows().collect())
+    }
+
+    /// Whether a record is locked.
+    pub fn has_locks(&self) -> bool {
+        self.replicas.values().any(Replica::has_locks)
+    }
+
+    /// Transactions that are neither answered nor done.
+    pub fn transactions(&self) -> usize {
+        self.transactions.len()
+    }
+
+    /// Whether transactions may begin: not while the view changes.
+    pub fn may_begin(&self) -> bool {
+        !matches!(self.stage, Stage::Fenced | Stage::Installed) || !self.rules.on(Rule::WaitForView)
+    }
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// There are too many, or the view is changing.
+    pub fn begin(&mut self, session: SessionId, kind: Kind) -> Result<TxnId, Refused> {
+        if !self.may_begin() {
+            return Err(Refused::View);
+        }
+        if self.transactions.len() >= MAX_TRANSACTIONS {
+            return Err(Refused::TooMany);
+        }
+        let txn = TxnId { node: self.id, number: self.next };
+        self.next += 1;
+        self.transactions.insert(txn, Transaction::new(kind, session));
+        Ok(txn)
+    }
+
+    /// Handles a message of a peer. One that makes no sense is ignored.
+    pub fn receive(&mut self, from: NodeId, message: Message, out: &mut Out) {
+        self.handle(from, message, out);
+        self.settle(out);
+    }
+
+    /// What the node has said to itself, and what it can do now.
+    pub(crate) fn settle(&mut self, out: &mut Out) {
+        loop {
+            while let Some(message) = out.local.pop_front() {
+                self.handle(self.id, message, out);
+            }
+            if !std::mem::take(&mut self.resume) {
+                return;
+            }
+            self.begin_commits(out);
+        }
+    }
+
+    /// Sends a message of this view and epoch.
+    pub(crate) fn send(&self, to: NodeId, body: Body, out: &mut Out) {
+        let message = Message { view: self.view.number, epoch: self.epoch, body };
+        if to == self.id {
+            out.local.push_back(message);
+        } else {
+            out.messages.push((to, message));
+        }
+    }
+
+    pub(crate) fn send_all(&self, body: &Body, out: &mut Out) {
+        for node in self.view.members.iter() {
+            self.send(node, body.clone(), out);
+        }
+    }
+
+    fn handle(&mut self, from: NodeId, message: Message, out: &mut Out) {
+        let Message { view, epoch, body } = message;
+        let body = match body {
+            Body::Fence(view) => return self.fenced(from, view, out),
+            body => body,
+        };
+        if view != self.view.number && self.rules.on(Rule::DropOldViews) {
+            return;
+        }
+        let body = match body {
+            Body::Report(committed, whole, floor) => {
+                return self.reported(from, committed, whole, floor, out);
+            }
+            Body::Install(last, floor) => return self.install(from, last, floor, out),
+            Body::Installed => return self.member_installed(from, out),
+            Body::Go => return self.go(from, out),
+            body => body,
+        };
+        match self.stage {
+            Stage::Fenced => return,
+            // who sends such a message knows that all have installed the view
+            Stage::Installed => self.open_view(out),
+            _ => {}
+        }
+        if epoch > self.epoch && self.rules.on(Rule::GoOnFirst) {
+            if epoch != self.epoch.next() || !matches!(self.stage, Stage::Prepared | Stage::Whole) {
+                return;
+            }
+            self.commit_epoch(out);
+        }
+        self.handle_of_epoch(from, epoch, body, out);
+    }
+
+    fn handle_of_epoch(&mut self, from: NodeId, epoch: Epoch, body: Body, out: &mut Out) {
+        let late = epoch < self.epoch && self.rules.on(Rule::DropOldViews);
+        match body {
+            Body::Read(txn, key) => self.serve_read(from, txn, key, out),
+            Body::Scan(txn, partition, low, high) => self.serve_scan(from, txn, partition, low, high, out),
+            Body::ReadReply(txn, key, value, seen) => self.read_done(txn, key, value, seen, out),
+            Body::ScanReply(txn, _, rows, seen) => self.scan_done(txn, rows, seen, out),
+            // of what is below, all is acknowledged before its epoch ends: what comes later came twice
+            _ if late => {}
+            Body::Lock(txn, key, wts) => self.serve_lock(from, txn, key, wts, out),
+            Body::LockReply(txn, key, granted) => self.lock_done(txn, key, granted, out),
+            Body::Extend(txn, item, wts, cts) => self.serve_extend(from, txn, item, wts, cts, out),
+            Body::ExtendReply(txn, item, valid) => self.extend_done(txn, item, valid, out),
+            Body::Promised(item, wts, rts) => self.know_promise(item, wts, rts),
+            Body::Write(txn, key, value, cts) => self.serve_write(from, txn, key, value, cts, out),
+            Body::WriteAck(txn, key) => self.write_done(from, txn, key, out),
+            Body::Unlock(txn, key) => self.serve_unlock(from, txn, key, out),
+            Body::UnlockAck(txn, key) => self.unlock_done(txn, key, out),
+            Body::Close => self.close(from, epoch, out),
+            Body::Prepared(largest) => self.member_prepared(from, epoch, largest, out),
+            Body::Whole(floor) => self.know_whole(from, epoch, floor, out),
+            Body::WholeAck => self.member_knows(from, epoch, out),
+            Body::Committed => self.know_committed(from, epoch, out),
+            Body::Fence(_) | Body::Report(..) | Body::Install(..) | Body::Installed | Body::Go => {}
+        }
+    }
+
+    /// Takes a transaction out and tells its client.
+    pub(crate) fn finish(&mut self, txn: TxnId, answer: Answer, out: &mut Out) {
+        self.transactions.remove(&txn);
+        out.answers.push(answer);
+    }
+}

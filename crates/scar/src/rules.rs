@@ -1,0 +1,186 @@
+//! Switches for single rules of the protocol, so that an explorer can show that each is needed.
+
+/// A rule. `a` to `k` are the holes of the published protocol that the rule closes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Rule {
+    /// A lock fails if what was read has changed.
+    LockChecks,
+    /// The reads must be valid at the commit's time.
+    ValidateReads,
+    /// The commit's time is above what was promised of each written record.
+    AbovePromises,
+    /// The commit's time is not below what was read.
+    AtOrAfterReads,
+    /// An extension of a read is a promise: it raises the record's rts.
+    ExtensionPromises,
+    /// The backups are told of an extension (an optimization: correct without).
+    TellExtensions,
+    /// A record that another has locked is not extended (d).
+    LockStopsExtension,
+    /// A lock knows its transaction, whose own read of the record passes (d).
+    OwnLockPasses,
+    /// A backup applies a write only if it is newer than what it has.
+    Thomas,
+    /// A node is prepared only when the replicas have acknowledged its transactions' writes.
+    WaitForWrites,
+    /// A node is prepared only when the locks of its aborted transactions are acknowledged to be gone (c).
+    WaitForUnlocks,
+    /// From the barrier to the next epoch no commit begins (b).
+    NoCommitAtBarrier,
+    /// Writes above the epoch that the cluster goes back to are undone.
+    Undo,
+    /// A change of view frees the locks (c).
+    ClearLocks,
+    /// Messages of other views are dropped (c).
+    DropOldViews,
+    /// A change of view promises anew up to the largest time that committed transactions may have used (a).
+    Floor,
+    /// Also where the primary stays: undo gives back the value, and with it the promises of before (a).
+    FloorEverywhere,
+    /// Members learn that the epoch is whole before it is committed (b).
+    TellWhole,
+    /// f + 1 of them have acknowledged it (b, k).
+    Quorum,
+    /// Survivors commit an epoch that one of them knows to be whole (b).
+    CommitWhole,
+    /// What a change of view commits is answered when all members have installed it, not before.
+    AnswerAtGo,
+    /// Results leave when the epoch has committed (g).
+    AnswerAtEpoch,
+    /// A tombstone stays until its epoch has committed (e).
+    KeepTombstones,
+    /// What was absent must be absent at the commit's time (f).
+    ValidateAbsent,
+    /// A key that comes splits its gap; both halves keep the gap's times (f).
+    SplitKeepsTimes,
+    /// The primary that removes a tombstone keeps the promises made of it (f).
+    RemovalKeepsPromises,
+    /// A change of view ends every open transaction (h).
+    EndOpen,
+    /// No transaction begins before all members have installed the view: it would read what is undone next.
+    WaitForView,
+    /// A commit's time is not below that of the session's last one (i).
+    SessionOrder,
+    /// A message of the next epoch proves that this one has committed: the receiver goes on first (j).
+    GoOnFirst,
+    /// What was read in an earlier epoch must not have changed since.
+    Rebase,
+    /// The answers of a snapshot leave when the epoch in which it began has committed.
+    SnapshotWaits,
+    /// No snapshot begins while a node is prepared.
+    SnapshotBeforePrepared,
+}
+
+impl Rule {
+    /// All of them.
+    pub const ALL: [Self; 33] = [
+        Self::LockChecks,
+        Self::ValidateReads,
+        Self::AbovePromises,
+        Self::AtOrAfterReads,
+        Self::ExtensionPromises,
+        Self::TellExtensions,
+        Self::LockStopsExtension,
+        Self::OwnLockPasses,
+        Self::Thomas,
+        Self::WaitForWrites,
+        Self::WaitForUnlocks,
+        Self::NoCommitAtBarrier,
+        Self::Undo,
+        Self::ClearLocks,
+        Self::DropOldViews,
+        Self::Floor,
+        Self::FloorEverywhere,
+        Self::TellWhole,
+        Self::Quorum,
+        Self::CommitWhole,
+        Self::AnswerAtGo,
+        Self::AnswerAtEpoch,
+        Self::KeepTombstones,
+        Self::ValidateAbsent,
+        Self::SplitKeepsTimes,
+        Self::RemovalKeepsPromises,
+        Self::EndOpen,
+        Self::WaitForView,
+        Self::SessionOrder,
+        Self::GoOnFirst,
+        Self::Rebase,
+        Self::SnapshotWaits,
+        Self::SnapshotBeforePrepared,
+    ];
+
+    /// Those that the published protocol does not have.
+    pub const NOT_PUBLISHED: [Self; 19] = [
+        Self::WaitForUnlocks,
+        Self::ClearLocks,
+        Self::DropOldViews,
+        Self::Floor,
+        Self::FloorEverywhere,
+        Self::TellWhole,
+        Self::Quorum,
+        Self::CommitWhole,
+        Self::AnswerAtGo,
+        Self::KeepTombstones,
+        Self::ValidateAbsent,
+        Self::SplitKeepsTimes,
+        Self::EndOpen,
+        Self::WaitForView,
+        Self::SessionOrder,
+        Self::GoOnFirst,
+        Self::Rebase,
+        Self::SnapshotWaits,
+        Self::SnapshotBeforePrepared,
+    ];
+}
+
+/// The rules in force. A node is generic over them, so that asking [`Ours`] costs nothing.
+pub trait Rules: Copy {
+    /// Whether a rule is in force.
+    fn on(self, rule: Rule) -> bool;
+}
+
+/// All rules, always.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub struct Ours;
+
+impl Rules for Ours {
+    #[inline(always)]
+    fn on(self, _: Rule) -> bool {
+        true
+    }
+}
+
+/// Some of the rules, for models and tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Switched(u64);
+
+impl Switched {
+    /// All of them.
+    pub fn ours() -> Self {
+        Self(u64::MAX)
+    }
+
+    /// What the paper says.
+    pub fn published() -> Self {
+        Rule::NOT_PUBLISHED.into_iter().fold(Self::ours(), Self::without)
+    }
+
+    /// One less.
+    #[must_use]
+    pub fn without(self, rule: Rule) -> Self {
+        Self(self.0 & !(1 << rule as u8))
+    }
+
+    /// One more.
+    #[must_use]
+    pub fn with(self, rule: Rule) -> Self {
+        Self(self.0 | 1 << rule as u8)
+    }
+}
+
+impl Rules for Switched {
+    fn on(self, rule: Rule) -> bool {
+        self.0 & (1 << rule as u8) != 0
+    }
+}

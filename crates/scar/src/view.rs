@@ -1,0 +1,100 @@
+//! Who is a member, who leads, and who keeps what.
+
+use super::ids::{Key, NodeId, NodeSet, PartitionId, ViewNumber};
+use super::replica::Item;
+
+/// Where a partition's replicas are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Placement {
+    /// Locks, promises and extensions are its.
+    pub primary: NodeId,
+    /// The others that keep a replica.
+    pub backups: NodeSet,
+}
+
+impl Placement {
+    /// Primary and backups.
+    pub fn replicas(self) -> NodeSet {
+        self.backups.with(self.primary)
+    }
+}
+
+/// A view. The metadata store makes them; a node that is not a member of the newest one can commit nothing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct View {
+    /// Grows with each change.
+    pub number: ViewNumber,
+    /// Who takes part.
+    pub members: NodeSet,
+    /// Who drives the epochs; a member.
+    pub leader: NodeId,
+    /// How many members may fail together: f. A partition has f + 1 replicas at first.
+    pub failures: usize,
+    /// One for each partition.
+    pub partitions: Vec<Placement>,
+}
+
+impl View {
+    /// A first view: partition `i` has its primary at node `i` (modulo the nodes) and backups at the f that follow.
+    pub fn first(nodes: u8, partitions: u16, failures: usize) -> Self {
+        let node = |i: usize| NodeId((i % usize::from(nodes)) as u8);
+        let place = |p: u16| {
+            let p = usize::from(p);
+            Placement { primary: node(p), backups: (1..=failures).map(|i| node(p + i)).collect() }
+        };
+        Self {
+            number: ViewNumber(1),
+            members: (0..nodes).map(NodeId).collect(),
+            leader: NodeId(0),
+            failures,
+            partitions: (0..partitions).map(place).collect(),
+        }
+    }
+
+    /// The next view, without some members: the first backup that is left becomes primary, the first member leader.
+    /// None if a partition would have no replica, or nobody is left.
+    pub fn without(&self, gone: NodeSet) -> Option<Self> {
+        let left: NodeSet = self.members.iter().filter(|&node| !gone.has(node)).collect();
+        let place = |old: &Placement| {
+            let replicas: NodeSet = old.replicas().iter().filter(|&node| left.has(node)).collect();
+            let stays = left.has(old.primary).then_some(old.primary);
+            let primary = stays.or_else(|| replicas.iter().next())?;
+            Some(Placement { primary, backups: replicas.without(primary) })
+        };
+        Some(Self {
+            number: ViewNumber(self.number.0.saturating_add(1)),
+            members: left,
+            leader: if left.has(self.leader) { self.leader } else { left.iter().next()? },
+            failures: self.failures,
+            partitions: self.partitions.iter().map(place).collect::<Option<_>>()?,
+        })
+    }
+
+    /// How many must know that an epoch is whole before it is committed: f + 1, or all if there are fewer.
+    pub fn quorum(&self) -> usize {
+        (self.failures + 1).min(self.members.count())
+    }
+
+    /// The partition of a key.
+    pub fn partition(&self, key: Key) -> PartitionId {
+        PartitionId((key.0 % self.partitions.len().max(1) as u64) as u16)
+    }
+
+    /// The partition of what was read.
+    pub(crate) fn partition_of(&self, item: Item) -> PartitionId {
+        match item {
+            Item::Record(key) => self.partition(key),
+            Item::Gap(partition, ..) => partition,
+        }
+    }
+
+    /// Where a partition is; none if there is none of that number.
+    pub fn placement(&self, partition: PartitionId) -> Option<Placement> {
+        self.partitions.get(usize::from(partition.0)).copied()
+    }
+
+    /// Whether the node keeps a replica of the partition.
+    pub fn keeps(&self, node: NodeId, partition: PartitionId) -> bool {
+        self.placement(partition).is_some_and(|place| place.replicas().has(node))
+    }
+}

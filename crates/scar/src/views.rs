@@ -1,0 +1,153 @@
+//! A change of view: what was the last whole epoch, and how all go back to its end.
+//!
+//! ```text
+//!   leader                        member
+//!   Fence (the view) ───────────► drops the old view's messages; open transactions end
+//!        ◄──────────── Report ─── last committed and last whole epoch, largest time
+//!   all have reported: Install ─► undoes what is later, frees locks, promises up to the largest time
+//!        ◄───────── Installed ───
+//!   all have installed: Go ─────► results of the last epoch leave, the next one begins
+//! ```
+
+use super::epochs::Leading;
+use super::ids::{Epoch, NodeId, Time, TxnId};
+use super::message::{Answer, Body, Out, Why};
+use super::node::{Node, Stage};
+use super::rules::{Rule, Rules};
+use super::transaction::Phase;
+use super::view::View;
+use std::sync::Arc;
+
+impl<R: Rules> Node<R> {
+    /// At the leader of a new view: the metadata store has made it. Another node ignores it.
+    pub fn lead(&mut self, view: Arc<View>, out: &mut Out) {
+        if view.leader == self.id && view.number > self.view.number {
+            for node in view.members.iter() {
+                self.send(node, Body::Fence(view.clone()), out);
+            }
+            self.settle(out);
+        }
+    }
+
+    pub(crate) fn fenced(&mut self, from: NodeId, view: Arc<View>, out: &mut Out) {
+        let sane = view.leader == from
+            && view.number > self.view.number
+            && view.members.has(self.id)
+            && view.partitions.len() == self.view.partitions.len();
+        if !sane {
+            return;
+        }
+        let old = std::mem::replace(&mut self.view, view);
+        self.stage = Stage::Fenced;
+        self.leading = Leading::default();
+        for (&partition, replica) in &mut self.replicas {
+            let before = old.placement(partition).map(|place| place.primary);
+            let now = self.view.placement(partition).map(|place| place.primary);
+            replica.promoted |= before != now;
+        }
+        let ends: Vec<TxnId> = self.transactions.keys().copied().collect();
+        for txn in ends {
+            self.end_open(txn, out);
+        }
+        for session in self.sessions.values_mut() {
+            session.queue.retain(|txn| self.transactions.get(txn).is_some_and(|t| t.phase == Phase::Waiting));
+        }
+        let floor = self.floor.max(self.largest);
+        self.send(self.view.leader, Body::Report(self.committed, self.whole, floor), out);
+    }
+
+    fn end_open(&mut self, txn: TxnId, out: &mut Out) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        match transaction.phase {
+            Phase::Writing { .. } | Phase::Decided => transaction.phase = Phase::Decided,
+            Phase::Aborting { .. } => drop(self.transactions.remove(&txn)),
+            Phase::Open | Phase::Waiting if !self.rules.on(Rule::EndOpen) => {}
+            _ => self.finish(txn, Answer::Aborted(txn, Why::View), out),
+        }
+    }
+
+    pub(crate) fn reported(
+        &mut self,
+        from: NodeId,
+        committed: Epoch,
+        whole: Epoch,
+        floor: Time,
+        out: &mut Out,
+    ) {
+        if !self.leads() || self.stage != Stage::Fenced || !self.view.members.has(from) {
+            return;
+        }
+        self.leading.reports.insert(from, (committed, whole, floor));
+        if self.leading.reports.len() < self.view.members.count() {
+            return;
+        }
+        let reports = self.leading.reports.values();
+        let committed = reports.clone().map(|report| report.0).max().unwrap_or_default();
+        let whole = reports.clone().map(|report| report.1).max().unwrap_or_default();
+        let floor = reports.map(|report| report.2).max().unwrap_or_default();
+        let last = if self.rules.on(Rule::CommitWhole) { committed.max(whole) } else { committed };
+        self.send_all(&Body::Install(last, floor), out);
+    }
+
+    pub(crate) fn install(&mut self, from: NodeId, last: Epoch, floor: Time, out: &mut Out) {
+        if from != self.view.leader || self.stage != Stage::Fenced {
+            return;
+        }
+        self.stage = Stage::Installed;
+        (self.committed, self.whole, self.epoch) = (last, last, last.next());
+        self.floor = self.floor.max(floor);
+        for replica in self.replicas.values_mut() {
+            if self.rules.on(Rule::Undo) {
+                replica.undo(last);
+            }
+            if self.rules.on(Rule::ClearLocks) {
+                replica.clear_locks();
+            }
+            let promoted = std::mem::take(&mut replica.promoted);
+            if self.rules.on(Rule::Floor) && (promoted || self.rules.on(Rule::FloorEverywhere)) {
+                replica.raise(floor);
+            }
+        }
+        self.clean();
+        self.held = self.decided_until(last);
+        for txn in self.decided_until(Epoch(u64::MAX)) {
+            if !self.held.contains(&txn) {
+                self.finish(txn, Answer::Aborted(txn, Why::View), out);
+            }
+        }
+        if !self.rules.on(Rule::AnswerAtGo) {
+            self.release(out);
+        }
+        self.send(from, Body::Installed, out);
+    }
+
+    fn release(&mut self, out: &mut Out) {
+        for txn in std::mem::take(&mut self.held) {
+            self.finish(txn, Answer::Committed(txn), out);
+        }
+    }
+
+    pub(crate) fn member_installed(&mut self, from: NodeId, out: &mut Out) {
+        if !self.leads() || !matches!(self.stage, Stage::Fenced | Stage::Installed) {
+            return;
+        }
+        self.leading.installed = self.leading.installed.with(from);
+        if self.leading.installed.covers(self.view.members) {
+            self.send_all(&Body::Go, out);
+        }
+    }
+
+    pub(crate) fn go(&mut self, from: NodeId, out: &mut Out) {
+        if from == self.view.leader && self.stage == Stage::Installed {
+            self.open_view(out);
+        }
+    }
+
+    /// All members have installed the view.
+    pub(crate) fn open_view(&mut self, out: &mut Out) {
+        self.stage = Stage::Open;
+        self.leading = Leading::default();
+        self.release(out);
+        self.resume = true;
+    }
+}

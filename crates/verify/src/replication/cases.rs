@@ -1,0 +1,260 @@
+//! The cases that are explored. Each is as small as its subject allows.
+//!
+//! Partition i has its primary at node i and its backups at the f nodes that follow; a key's partition is the key modulo
+//! their number. So with two partitions and f = 1 on three nodes, even keys are at nodes 0 and 1, odd ones at 1 and 2.
+
+use super::world::{Client, Op, Setup};
+use Op::{Add, Delete, Insert, NextEpoch, Pause, Put, Read, Rollback, Scan};
+use scaledb_scar::Kind;
+
+fn client(node: u8, ops: &[Op]) -> Client {
+    // every client has a session of its own, unless it says otherwise
+    Client { node, session: 0, kind: Kind::Serializable, after: None, piped: None, ops: ops.to_vec() }
+}
+
+impl Client {
+    fn after(self, other: usize) -> Self {
+        Self { after: Some(other), ..self }
+    }
+
+    fn piped(self, other: usize) -> Self {
+        Self { piped: Some(other), ..self }
+    }
+
+    fn snapshot(self) -> Self {
+        Self { kind: Kind::Snapshot, ..self }
+    }
+}
+
+impl Setup {
+    fn new(name: &'static str, failures: usize, rows: &[u64], mut clients: Vec<Client>) -> Self {
+        for i in 0..clients.len() {
+            clients[i].session = clients[i].piped.map_or(i as u32, |other| clients[other].session);
+        }
+        let rows = rows.to_vec();
+        Self {
+            name,
+            nodes: 3,
+            partitions: 2,
+            failures,
+            rows,
+            clients,
+            crashes: 0,
+            cuts: 0,
+            ticks: 0,
+            sync: false,
+        }
+    }
+
+    fn partitions(self, partitions: u16) -> Self {
+        Self { partitions, ..self }
+    }
+
+    fn crashes(self, crashes: u8) -> Self {
+        Self { crashes, ..self }
+    }
+
+    fn cuts(self, cuts: u8) -> Self {
+        Self { cuts, ..self }
+    }
+
+    fn ticks(self, ticks: u8) -> Self {
+        Self { ticks, ..self }
+    }
+
+    fn sync(self) -> Self {
+        Self { sync: true, ..self }
+    }
+}
+
+/// All cases.
+pub fn cases() -> Vec<Setup> {
+    [plain(), failures(), keys(), long(), snapshots()].concat()
+}
+
+/// Without failures: locks, times, replicas.
+fn plain() -> Vec<Setup> {
+    vec![
+        Setup::new("lost-update", 1, &[0], vec![client(1, &[Add(0)]), client(2, &[Add(0)])]).partitions(1),
+        Setup::new("skew", 1, &[0, 1], vec![client(1, &[Read(0), Put(1)]), client(2, &[Read(1), Put(0)])]),
+        Setup::new(
+            "read-two",
+            1,
+            &[0, 1],
+            vec![client(0, &[Put(0), Put(1)]), client(2, &[Read(0), Pause, Read(1)])],
+        )
+        .ticks(1),
+        Setup::new(
+            "read-two-replicas",
+            2,
+            &[0, 1],
+            vec![client(0, &[Put(0), Put(1)]), client(2, &[Read(0), Pause, Read(1)])],
+        ),
+        Setup::new(
+            "extension",
+            1,
+            &[0, 1],
+            vec![
+                client(1, &[Add(1)]),
+                client(1, &[Pause, Read(0), Add(1)]),
+                client(0, &[Pause, Pause, Put(0)]),
+            ],
+        ),
+        Setup::new(
+            "writers-out-of-order",
+            2,
+            &[0],
+            vec![client(0, &[Put(0)]), client(1, &[Add(0)]), client(2, &[Read(0)])],
+        )
+        .partitions(1),
+        Setup::new(
+            "session",
+            1,
+            &[0, 1],
+            vec![client(2, &[Put(0)]), client(2, &[Read(0)]).piped(0), client(1, &[Put(1)])],
+        ),
+    ]
+}
+
+/// Crashes, changes of view, nodes taken for dead.
+fn failures() -> Vec<Setup> {
+    vec![
+        Setup::new("crash", 1, &[0, 1], vec![client(1, &[Add(0), Put(1)]), client(0, &[Read(1)])]).crashes(1),
+        Setup::new("crash-then-write", 1, &[0], vec![client(2, &[Put(0)]), client(1, &[Add(0)]).after(0)])
+            .partitions(1)
+            .crashes(1),
+        Setup::new("crash-two", 2, &[0, 1], vec![client(2, &[Add(0)]), client(1, &[Put(1)])]).crashes(2),
+        Setup::new("crash-alone", 1, &[0], vec![client(1, &[Add(0)])]).partitions(1).crashes(1).ticks(1),
+        Setup::new("cut-alone", 1, &[0], vec![client(0, &[Add(0)])]).partitions(1).cuts(1).ticks(1),
+        Setup::new("crash-answered", 2, &[], vec![client(1, &[Put(1)])]).crashes(2),
+        Setup::new("cut", 1, &[0, 1], vec![client(0, &[Add(0), Put(1)]), client(1, &[Add(1)])]).cuts(1),
+        Setup::new(
+            "floor",
+            2,
+            &[0, 1, 4],
+            vec![
+                client(0, &[Read(0), Add(1)]),
+                client(1, &[Pause, Put(0), Put(4)]).after(0),
+                client(2, &[Pause, Pause, Read(4), Read(0)]).after(0),
+            ],
+        )
+        .crashes(1)
+        .sync(),
+        Setup::new(
+            "floor-undone",
+            2,
+            &[0, 1, 5],
+            vec![
+                client(1, &[Read(1), Add(0)]),
+                client(1, &[Put(1)]).after(0),
+                client(1, &[Put(1), Put(5)]).after(1),
+                client(2, &[Pause, Read(5), Read(1)]).after(1),
+            ],
+        )
+        .crashes(1)
+        .sync(),
+        Setup::new(
+            "go-on",
+            1,
+            &[0],
+            vec![client(0, &[Put(0)]), client(0, &[Add(0)]).after(0), client(1, &[Read(0)]).after(1)],
+        )
+        .crashes(1),
+        Setup::new(
+            "read-undone",
+            1,
+            &[0],
+            vec![client(0, &[Put(0)]), client(1, &[Read(0), Pause, Put(1)]), client(1, &[Put(0)])],
+        )
+        .crashes(1),
+    ]
+}
+
+/// Keys that come and go, and ranges.
+fn keys() -> Vec<Setup> {
+    vec![
+        Setup::new(
+            "absent-skew",
+            1,
+            &[],
+            vec![client(1, &[Read(0), Put(1)]), client(2, &[Pause, Read(1), Put(0)])],
+        ),
+        Setup::new("insert-twice", 1, &[], vec![client(1, &[Insert(0)]), client(2, &[Insert(0)])]),
+        Setup::new(
+            "scan-skew",
+            1,
+            &[6],
+            vec![client(0, &[Scan(0, 0, 8), Put(2)]), client(1, &[Scan(0, 0, 8), Put(4)])],
+        ),
+        Setup::new(
+            "inserts-out-of-order",
+            2,
+            &[6],
+            vec![client(0, &[Insert(2)]), client(0, &[Insert(4)]), client(2, &[Read(4), Pause, Read(2)])],
+        ),
+        Setup::new(
+            "delete",
+            1,
+            &[0],
+            vec![client(0, &[Add(0)]), client(1, &[Delete(0)]), client(1, &[Insert(0)])],
+        )
+        .ticks(1),
+        Setup::new("resurrection", 1, &[0], vec![client(0, &[Put(0)]), client(0, &[Delete(0)])]),
+        Setup::new("delete-crash", 1, &[0], vec![client(0, &[Delete(0)]), client(1, &[Read(0)])]).crashes(1),
+        Setup::new(
+            "delete-scan",
+            1,
+            &[2, 4],
+            vec![
+                client(0, &[Delete(2)]),
+                client(1, &[Scan(0, 0, 8), Put(1)]).after(0),
+                client(2, &[Insert(2)]),
+            ],
+        ),
+    ]
+}
+
+/// Transactions that are open for longer than an epoch.
+fn long() -> Vec<Setup> {
+    vec![
+        Setup::new(
+            "long-reader",
+            1,
+            &[0, 1],
+            vec![client(1, &[Read(0), NextEpoch, Read(1)]), client(0, &[Put(0), Put(1)])],
+        )
+        .ticks(1),
+        Setup::new(
+            "long-remote",
+            1,
+            &[0, 1],
+            vec![client(2, &[Read(0), NextEpoch, Put(1)]), client(0, &[Put(0)])],
+        )
+        .ticks(1),
+        Setup::new("rollback", 1, &[0], vec![client(1, &[Add(0), Pause, Rollback]), client(2, &[Add(0)])]),
+    ]
+}
+
+/// Snapshots.
+fn snapshots() -> Vec<Setup> {
+    vec![
+        Setup::new(
+            "snapshot",
+            2,
+            &[0, 1],
+            vec![
+                client(0, &[Put(0), Put(1)]),
+                client(1, &[Read(0), Pause, Read(1)]).snapshot(),
+                client(2, &[Read(0)]).after(0).snapshot(),
+            ],
+        )
+        .ticks(1),
+        Setup::new(
+            "snapshot-cut",
+            1,
+            &[0],
+            vec![client(0, &[Put(0)]), client(1, &[Read(0)]).after(0).snapshot()],
+        )
+        .cuts(1),
+    ]
+}

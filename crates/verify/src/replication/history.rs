@@ -1,0 +1,152 @@
+//! What transactions saw, and whether a serial execution explains it.
+
+use scaledb_scar::{Epoch, Key, Time, Value, ViewNumber};
+use std::collections::BTreeMap;
+
+/// The rows of the whole cluster.
+pub type Rows = BTreeMap<Key, Value>;
+
+/// What can be broken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Property {
+    /// A run in (epoch, cts) order gives the same answers, and that order respects real time and sessions.
+    TimestampOrder,
+    /// Some serial order that respects real time and sessions gives the same answers.
+    StrictOrder,
+    /// Some serial order gives the same answers.
+    AnyOrder,
+    /// What was answered stays.
+    Lost,
+    /// In the end all replicas hold what the serial execution leaves, and no lock.
+    Diverged,
+    /// In the end every client at a member has its answer.
+    Stuck,
+    /// Two nodes never go back to different epochs.
+    Split,
+}
+
+/// A range's ends, and what was in it.
+pub type Scanned = (Key, Key, Vec<(Key, Value)>);
+
+/// A transaction of a client.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Record {
+    /// What it has read, without what it had written before.
+    pub reads: Vec<(Key, Option<Value>)>,
+    /// Ranges (both ends included) and what was in them.
+    pub scans: Vec<Scanned>,
+    /// What it writes.
+    pub writes: BTreeMap<Key, Option<Value>>,
+    /// Its place, once it has one.
+    pub place: Option<(ViewNumber, Epoch, Time)>,
+    /// Its client knows that it has committed.
+    pub answered: bool,
+    /// Its client knows that it has not.
+    pub aborted: bool,
+    /// Whose answers had left before it began: a set of clients.
+    pub after: u32,
+    /// Whose commits its session had called before: a set of clients.
+    pub session: u32,
+}
+
+impl Record {
+    fn fits(&self, rows: &Rows) -> bool {
+        self.reads.iter().all(|(key, value)| rows.get(key) == value.as_ref())
+            && self.scans.iter().all(|(low, high, seen)| {
+                rows.range(*low..=*high).map(|(&key, &value)| (key, value)).eq(seen.iter().copied())
+            })
+    }
+
+    fn apply(&self, rows: &mut Rows) {
+        for (&key, &value) in &self.writes {
+            match value {
+                Some(value) => drop(rows.insert(key, value)),
+                None => drop(rows.remove(&key)),
+            }
+        }
+    }
+}
+
+/// Epochs that changes of view went back to.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Truth {
+    /// The view, and the last epoch before it.
+    pub installs: Vec<(ViewNumber, Epoch)>,
+}
+
+impl Truth {
+    /// Whether a transaction of this place has been undone.
+    pub fn undone(&self, place: (ViewNumber, Epoch, Time)) -> bool {
+        self.installs.iter().any(|&(view, last)| place.0 < view && place.1 > last)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Place,
+    Strict,
+    Any,
+}
+
+struct Serial<'a> {
+    records: &'a [Record],
+    chosen: Vec<usize>,
+    order: Order,
+}
+
+impl Serial<'_> {
+    /// Puts the rest of the transactions in some order; the rows that it leaves.
+    fn complete(&self, placed: u32, rows: &Rows) -> Option<Rows> {
+        let left: Vec<usize> = self.chosen.iter().copied().filter(|&i| placed & (1 << i) == 0).collect();
+        if left.is_empty() {
+            return Some(rows.clone());
+        }
+        let rank = |i: usize| self.records[i].place.map(|(_, epoch, cts)| (epoch, cts));
+        let first = left.iter().map(|&i| rank(i)).min()?;
+        left.iter().copied().find_map(|i| {
+            let record = &self.records[i];
+            let before = record.after | record.session;
+            let waits = self.order != Order::Any && left.iter().any(|&other| before & (1 << other) != 0);
+            if waits || (self.order == Order::Place && rank(i) != first) || !record.fits(rows) {
+                return None;
+            }
+            let mut rows = rows.clone();
+            record.apply(&mut rows);
+            self.complete(placed | 1 << i, &rows)
+        })
+    }
+}
+
+/// The transactions that count: with a place that was not undone, in an epoch up to this one.
+fn chosen(records: &[Record], truth: &Truth, until: Epoch) -> Vec<usize> {
+    let counts = |record: &Record| record.place.is_some_and(|p| p.1 <= until && !truth.undone(p));
+    (0..records.len()).filter(|&i| counts(&records[i])).collect()
+}
+
+/// What the transactions leave, run in the order of their places.
+///
+/// # Errors
+/// No such run gives their answers.
+pub fn check(
+    records: &[Record],
+    truth: &Truth,
+    start: &Rows,
+    until: Epoch,
+) -> Result<Rows, (Property, String)> {
+    let lost = |record: &&Record| record.answered && record.place.is_some_and(|place| truth.undone(place));
+    if let Some(record) = records.iter().find(lost) {
+        return Err((Property::Lost, format!("answered, and undone: {record:?}")));
+    }
+    let mut serial = Serial { records, chosen: chosen(records, truth, until), order: Order::Place };
+    if let Some(rows) = serial.complete(0, start) {
+        return Ok(rows);
+    }
+    let what = || format!("no serial order up to {until:?}");
+    for (order, weaker) in [(Order::Strict, Property::TimestampOrder), (Order::Any, Property::StrictOrder)] {
+        serial.order = order;
+        if serial.complete(0, start).is_some() {
+            return Err((weaker, what()));
+        }
+    }
+    Err((Property::AnyOrder, what()))
+}

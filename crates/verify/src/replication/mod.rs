@@ -1,0 +1,15 @@
+//! The replicated protocol (`scaledb-scar`), explored: a few nodes, their network, clients, crashes, changes of view.
+//!
+//! ```text
+//!   cases     programs of a few transactions, and what may go wrong meanwhile
+//!   world     the nodes as they are built, messages in flight, clients, a metadata store that makes views
+//!   search    all runs that deviate from the usual one at most so often; random runs
+//!   history   what was answered and what remains, against serial executions
+//! ```
+//!
+//! `docs/internals/scar-model.md` says what it has found; `tests/scar_model.rs` runs it.
+
+pub mod cases;
+pub mod history;
+pub mod search;
+pub mod world;

@@ -1,0 +1,563 @@
+//! Nodes, messages in flight, clients and the metadata store; and every move that can be made.
+
+use super::history::{Property, Record, Rows, Truth, check};
+use crate::model::cached::hash_of;
+use scaledb_scar::{
+    Answer, Epoch, Key, Kind, Message, Node, NodeId, NodeSet, Out, PartitionId, Refused, Rule, SessionId,
+    Stage, Switched, TxnId, Value, View,
+};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a client does, one after the other; then it commits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// Reads a key.
+    Read(u64),
+    /// Writes a key without reading it.
+    Put(u64),
+    /// Reads a key and writes it.
+    Add(u64),
+    /// Reads a key, and writes it if it is absent.
+    Insert(u64),
+    /// Reads a key, and deletes it if it is there.
+    Delete(u64),
+    /// Reads a range of a partition.
+    Scan(u16, u64, u64),
+    /// Rolls back, if not done by itself.
+    Rollback,
+    /// Thinks, while nothing else happens.
+    Pause,
+    /// Thinks until its node's epoch is another.
+    NextEpoch,
+}
+
+/// A client: one transaction.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Client {
+    /// The coordinator.
+    pub node: u8,
+    /// Its session.
+    pub session: u32,
+    /// What kind of transaction.
+    pub kind: Kind,
+    /// Begins when this client has its answer.
+    pub after: Option<usize>,
+    /// Begins when this client, of the same session, has called for its commit.
+    pub piped: Option<usize>,
+    /// What it does.
+    pub ops: Vec<Op>,
+}
+
+/// A cluster, what runs on it, and how much may go wrong.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Short name, unique.
+    pub name: &'static str,
+    /// Nodes.
+    pub nodes: u8,
+    /// Partitions: key modulo their number; partition i has its primary at node i.
+    pub partitions: u16,
+    /// f.
+    pub failures: usize,
+    /// Keys that are there at the start.
+    pub rows: Vec<u64>,
+    /// Who does what.
+    pub clients: Vec<Client>,
+    /// Nodes that may crash.
+    pub crashes: u8,
+    /// Live nodes that the metadata store may take for dead.
+    pub cuts: u8,
+    /// Epochs that may end at any time, besides those that end when all wait for it.
+    pub ticks: u8,
+    /// Extensions are told to the backups.
+    pub sync: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Turn {
+    /// Before its operation of this number.
+    Next(usize),
+    /// Waits for the answer of this operation.
+    Asked(usize),
+    /// Its commit was called.
+    Committing,
+    /// It has its answer.
+    Done,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Progress {
+    turn: Turn,
+    txn: Option<TxnId>,
+    paused: bool,
+    epoch: Epoch,
+}
+
+#[derive(Clone)]
+struct Flight {
+    from: NodeId,
+    to: NodeId,
+    message: Rc<Message>,
+    hash: u64,
+    held: bool,
+}
+
+#[derive(Clone)]
+struct Kept {
+    node: Rc<Node<Switched>>,
+    hash: u64,
+}
+
+/// Something that can happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Move {
+    /// A client goes on.
+    Client(usize),
+    /// The message at this index arrives.
+    Deliver(usize),
+    /// It is late: it arrives when nothing else happens.
+    Hold(usize),
+    /// The leader ends the epoch.
+    Tick,
+    /// A node is gone.
+    Crash(u8),
+    /// The metadata store takes a live node for dead.
+    Cut(u8),
+    /// The metadata store makes a view without the dead.
+    NewView,
+}
+
+/// A state of everything.
+#[derive(Clone)]
+pub struct World {
+    setup: Rc<Setup>,
+    nodes: Vec<Option<Kept>>,
+    flights: Vec<Flight>,
+    clients: Vec<Progress>,
+    records: Rc<Vec<Record>>,
+    truth: Truth,
+    view: Arc<View>,
+    suspected: NodeSet,
+    crashes: u8,
+    cuts: u8,
+    ticks: u8,
+}
+
+/// A call that is refused leaves its client without an answer, and that shows in the end.
+fn shows(_: Result<(), Refused>) {}
+
+const LAST_EPOCH: u64 = 14;
+
+impl World {
+    /// The state before the first move.
+    pub fn new(setup: Setup, rules: Switched) -> Self {
+        let view = Arc::new(View::first(setup.nodes, setup.partitions, setup.failures));
+        let rules = if setup.sync { rules } else { rules.without(Rule::TellExtensions) };
+        let node = |i: u8| {
+            let mut node = Node::new(rules, NodeId(i), view.clone());
+            for &key in &setup.rows {
+                node.load(Key(key), Value(key));
+            }
+            Some(Kept { hash: hash_of(&node), node: Rc::new(node) })
+        };
+        let idle = Progress { turn: Turn::Next(0), txn: None, paused: false, epoch: Epoch(0) };
+        Self {
+            nodes: (0..setup.nodes).map(node).collect(),
+            flights: Vec::new(),
+            clients: vec![idle; setup.clients.len()],
+            records: Rc::new(vec![Record::default(); setup.clients.len()]),
+            truth: Truth::default(),
+            suspected: NodeSet::default(),
+            crashes: setup.crashes,
+            cuts: setup.cuts,
+            ticks: setup.ticks,
+            view,
+            setup: Rc::new(setup),
+        }
+    }
+
+    /// How many transactions have been answered as committed.
+    pub fn commits(&self) -> usize {
+        self.records.iter().filter(|record| record.answered).count()
+    }
+
+    /// A hash of all that matters for what can happen; with messages in flight in order, or as a set.
+    pub fn hash(&self, ordered: bool) -> u64 {
+        let nodes: Vec<u64> = self.nodes.iter().map(|kept| kept.as_ref().map_or(0, |k| k.hash)).collect();
+        let flights: Vec<u64> = if ordered {
+            self.flights.iter().map(|f| f.hash.wrapping_add(u64::from(f.held))).collect()
+        } else {
+            vec![self.flights.iter().fold(0, |sum, f| sum.wrapping_add(f.hash))]
+        };
+        let budget = (self.crashes, self.cuts, self.ticks, self.suspected);
+        hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, self.view.number, budget))
+    }
+
+    fn node(&self, id: NodeId) -> Option<&Node<Switched>> {
+        self.nodes.get(usize::from(id.0))?.as_ref().map(|kept| &*kept.node)
+    }
+
+    fn is_member(&self, id: NodeId) -> bool {
+        self.node(id).is_some() && self.view.members.has(id)
+    }
+
+    fn dead_members(&self) -> NodeSet {
+        self.view
+            .members
+            .iter()
+            .filter(|&node| self.node(node).is_none() || self.suspected.has(node))
+            .collect()
+    }
+
+    fn client_can_move(&self, client: usize, resting: bool) -> bool {
+        let Turn::Next(at) = self.clients[client].turn else { return false };
+        let plan = &self.setup.clients[client];
+        let Some(node) = self.node(NodeId(plan.node)) else { return false };
+        if at == 0 && self.clients[client].txn.is_none() {
+            let answered = plan.after.is_none_or(|other| self.clients[other].turn == Turn::Done);
+            let called = plan
+                .piped
+                .is_none_or(|other| matches!(self.clients[other].turn, Turn::Committing | Turn::Done));
+            if !answered || !called || !node.may_begin() {
+                return false;
+            }
+        }
+        match plan.ops.get(at) {
+            Some(Op::Pause) => resting,
+            Some(Op::NextEpoch) => node.epoch() != self.clients[client].epoch,
+            _ => true,
+        }
+    }
+
+    fn waits_for_epoch(&self, client: usize) -> bool {
+        let plan = &self.setup.clients[client];
+        self.is_member(NodeId(plan.node))
+            && match self.clients[client].turn {
+                Turn::Committing => true,
+                Turn::Next(at) => plan.ops.get(at) == Some(&Op::NextEpoch),
+                _ => false,
+            }
+    }
+
+    fn can_tick(&self) -> bool {
+        self.node(self.view.leader).is_some_and(|leader| {
+            leader.view().number == self.view.number
+                && leader.stage() == Stage::Open
+                && leader.epoch() < Epoch(LAST_EPOCH)
+        })
+    }
+
+    /// What happens if nothing unusual does; none in the end.
+    pub fn usual(&self) -> Option<Move> {
+        let clients = 0..self.clients.len();
+        clients
+            .clone()
+            .find(|&c| self.client_can_move(c, false))
+            .map(Move::Client)
+            .or_else(|| self.flights.iter().position(|f| !f.held).map(Move::Deliver))
+            .or_else(|| (self.dead_members().count() > 0).then_some(Move::NewView))
+            .or_else(|| clients.clone().find(|&c| self.client_can_move(c, true)).map(Move::Client))
+            .or_else(|| {
+                (self.can_tick() && clients.clone().any(|c| self.waits_for_epoch(c))).then_some(Move::Tick)
+            })
+            .or_else(|| (!self.flights.is_empty()).then_some(Move::Deliver(0)))
+    }
+
+    /// All that can happen.
+    pub fn moves(&self, hold: bool) -> Vec<Move> {
+        let mut moves: Vec<Move> = Vec::new();
+        moves.extend((0..self.clients.len()).filter(|&c| self.client_can_move(c, true)).map(Move::Client));
+        let mut seen = Vec::new();
+        for (i, flight) in self.flights.iter().enumerate() {
+            if !seen.contains(&flight.hash) {
+                seen.push(flight.hash);
+                moves.push(Move::Deliver(i));
+            }
+        }
+        if hold {
+            moves.extend(self.flights.iter().position(|f| !f.held).map(Move::Hold));
+        }
+        if self.can_tick() && self.ticks > 0 {
+            moves.push(Move::Tick);
+        }
+        let live: Vec<NodeId> = self.view.members.iter().filter(|&n| self.node(n).is_some()).collect();
+        if self.crashes > 0 && live.len() > 1 {
+            moves.extend(live.iter().map(|n| Move::Crash(n.0)));
+        }
+        if self.cuts > 0 && live.len() > 1 {
+            moves.extend(live.iter().map(|n| Move::Cut(n.0)));
+        }
+        if self.dead_members().count() > 0 {
+            moves.push(Move::NewView);
+        }
+        moves
+    }
+
+    /// A line about a move that can be made.
+    pub fn describe(&self, of: Move) -> String {
+        match of {
+            Move::Client(c) => {
+                let op = match self.clients[c].turn {
+                    Turn::Next(at) => self.setup.clients[c].ops.get(at).map(|op| format!("{op:?}")),
+                    _ => None,
+                };
+                format!("client {c}: {}", op.unwrap_or_else(|| "commit".to_string()))
+            }
+            Move::Deliver(i) | Move::Hold(i) => {
+                let flight = &self.flights[i];
+                let verb = if matches!(of, Move::Hold(_)) { "is late:" } else { "arrives:" };
+                let Message { view, epoch, body } = &*flight.message;
+                format!("{:?} to {:?} {verb} ({view:?}, {epoch:?}) {body:?}", flight.from, flight.to)
+            }
+            other => format!("{other:?}"),
+        }
+    }
+
+    /// Lines about the state.
+    pub fn show(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for kept in self.nodes.iter().flatten() {
+            let node = &kept.node;
+            let rows: Vec<_> = (0..self.setup.partitions).filter_map(|p| node.rows(PartitionId(p))).collect();
+            lines.push(format!(
+                "     {:?}: {:?} {:?} {:?} {rows:?}",
+                node.id(),
+                node.view().number,
+                node.epoch(),
+                node.stage()
+            ));
+        }
+        lines.extend(
+            self.records.iter().enumerate().map(|(i, record)| format!("     client {i}: {record:?}")),
+        );
+        lines
+    }
+
+    fn with_node(&mut self, id: NodeId, act: impl FnOnce(&mut Node<Switched>, &mut Out)) {
+        let Some(kept) = self.nodes.get_mut(usize::from(id.0)).and_then(Option::as_mut) else { return };
+        let mut out = Out::default();
+        let node = Rc::make_mut(&mut kept.node);
+        act(node, &mut out);
+        kept.hash = hash_of(node);
+        let view = node.view().number;
+        if node.stage() == Stage::Installed || (node.stage() == Stage::Open && view.0 > 1) {
+            let install = (view, node.committed());
+            if !self.truth.installs.iter().any(|&(known, _)| known == view) {
+                self.truth.installs.push(install);
+            }
+        }
+        for (to, message) in out.messages {
+            if self.nodes[usize::from(to.0)].is_some() {
+                let hash = hash_of(&(id, to, &message));
+                self.flights.push(Flight { from: id, to, message: Rc::new(message), hash, held: false });
+            }
+        }
+        for answer in out.answers {
+            self.answer(id, answer);
+        }
+    }
+
+    fn answer(&mut self, node: NodeId, answer: Answer) {
+        let view = self.node(node).map(|node| node.view().number).unwrap_or_default();
+        let txn = match &answer {
+            Answer::Read(txn, ..) | Answer::Scan(txn, ..) | Answer::Decided(txn, ..) => *txn,
+            Answer::Committed(txn) | Answer::Aborted(txn, ..) => *txn,
+        };
+        let Some(client) = self.clients.iter().position(|progress| progress.txn == Some(txn)) else { return };
+        let op = match self.clients[client].turn {
+            Turn::Asked(at) => Some((at, self.setup.clients[client].ops[at])),
+            _ => None,
+        };
+        let record = &mut Rc::make_mut(&mut self.records)[client];
+        match answer {
+            Answer::Read(_, key, value) => {
+                let Some((at, op)) = op else { return };
+                if !record.writes.contains_key(&key) {
+                    record.reads.push((key, value));
+                }
+                let mine = Some(Value(100 * (client as u64 + 1) + at as u64));
+                let write = match op {
+                    Op::Add(_) => Some(mine),
+                    Op::Insert(_) if value.is_none() => Some(mine),
+                    Op::Delete(_) if value.is_some() => Some(None),
+                    _ => None,
+                };
+                self.clients[client].turn = Turn::Next(at + 1);
+                if let Some(value) = write {
+                    record.writes.insert(key, value);
+                    // the client's next call, made at once
+                    self.with_node(txn.node, |node, _| shows(node.write(txn, key, value)));
+                }
+            }
+            Answer::Scan(_, rows) => {
+                let Some((at, Op::Scan(_, low, high))) = op else { return };
+                record.scans.push((Key(low), Key(high), rows));
+                self.clients[client].turn = Turn::Next(at + 1);
+            }
+            Answer::Decided(_, epoch, cts) => record.place = Some((view, epoch, cts)),
+            Answer::Committed(_) => {
+                record.answered = true;
+                self.clients[client].turn = Turn::Done;
+            }
+            Answer::Aborted(..) => {
+                record.aborted = true;
+                self.clients[client].turn = Turn::Done;
+            }
+        }
+    }
+
+    fn client_moves(&mut self, client: usize) {
+        let Turn::Next(at) = self.clients[client].turn else { return };
+        let setup = self.setup.clone();
+        let plan = &setup.clients[client];
+        let home = NodeId(plan.node);
+        if self.clients[client].txn.is_none() {
+            let answered = |&i: &usize| self.records[i].answered;
+            let after = (0..self.clients.len()).filter(answered).fold(0, |set, i| set | 1 << i);
+            let earlier = |&i: &usize| {
+                let other = &setup.clients[i];
+                let called = matches!(self.clients[i].turn, Turn::Committing | Turn::Done);
+                i != client && (other.node, other.session) == (plan.node, plan.session) && called
+            };
+            let session = (0..self.clients.len()).filter(earlier).fold(0, |set, i| set | 1 << i);
+            let record = &mut Rc::make_mut(&mut self.records)[client];
+            (record.after, record.session) = (after, session);
+            let mut begun = None;
+            self.with_node(home, |node, _| {
+                begun = node.begin(SessionId(plan.session), plan.kind).ok().map(|txn| (txn, node.epoch()));
+            });
+            let Some((txn, epoch)) = begun else { return };
+            (self.clients[client].txn, self.clients[client].epoch) = (Some(txn), epoch);
+        }
+        let Some(txn) = self.clients[client].txn else { return };
+        let Some(&op) = plan.ops.get(at) else {
+            self.clients[client].turn = Turn::Committing;
+            return self.with_node(home, |node, out| shows(node.commit(txn, out)));
+        };
+        self.clients[client].turn = Turn::Asked(at);
+        match op {
+            Op::Read(key) | Op::Add(key) | Op::Insert(key) | Op::Delete(key) => {
+                self.with_node(home, |node, out| shows(node.read(txn, Key(key), out)));
+            }
+            Op::Put(key) => {
+                let value = Some(Value(100 * (client as u64 + 1) + at as u64));
+                Rc::make_mut(&mut self.records)[client].writes.insert(Key(key), value);
+                self.with_node(home, |node, _| shows(node.write(txn, Key(key), value)));
+                self.clients[client].turn = Turn::Next(at + 1);
+            }
+            Op::Scan(partition, low, high) => {
+                self.with_node(home, |node, out| {
+                    shows(node.scan(txn, PartitionId(partition), Key(low), Key(high), out));
+                });
+            }
+            Op::Rollback => self.with_node(home, |node, out| shows(node.rollback(txn, out))),
+            Op::Pause | Op::NextEpoch => self.clients[client].turn = Turn::Next(at + 1),
+        }
+    }
+
+    /// Makes a move.
+    ///
+    /// # Errors
+    /// It has broken something.
+    pub fn make(&mut self, of: Move) -> Result<(), (Property, String)> {
+        let answered = self.commits();
+        let installs = self.truth.installs.len();
+        match of {
+            // an operation that is answered at once is followed by the next
+            Move::Client(client) => loop {
+                self.client_moves(client);
+                if !self.client_can_move(client, false) {
+                    break;
+                }
+            },
+            Move::Deliver(i) => {
+                let flight = self.flights.remove(i);
+                let message = (*flight.message).clone();
+                self.with_node(flight.to, |node, out| node.receive(flight.from, message, out));
+            }
+            Move::Hold(i) => {
+                let flight = self.flights.remove(i);
+                self.flights.push(Flight { held: true, ..flight });
+            }
+            Move::Tick => {
+                if self.usual() != Some(of) {
+                    self.ticks = self.ticks.saturating_sub(1);
+                }
+                self.with_node(self.view.leader, |node, out| node.tick(out));
+            }
+            Move::Crash(node) => {
+                self.crashes -= 1;
+                self.nodes[usize::from(node)] = None;
+                self.flights.retain(|flight| flight.to != NodeId(node));
+            }
+            Move::Cut(node) => {
+                self.cuts -= 1;
+                self.suspected = self.suspected.with(NodeId(node));
+                self.new_view();
+            }
+            Move::NewView => self.new_view(),
+        }
+        for kept in self.nodes.iter().flatten() {
+            let (view, stage) = (kept.node.view().number, kept.node.stage());
+            let other = self.truth.installs.iter().find(|&&(known, _)| known == view);
+            if let Some(&(_, last)) = other
+                && stage == Stage::Installed
+                && kept.node.committed() != last
+            {
+                return Err((Property::Split, format!("{view:?} goes back to {last:?} and to another")));
+            }
+        }
+        if self.commits() != answered || self.truth.installs.len() != installs {
+            let until = self.records.iter().filter(|record| record.answered);
+            let until = until.filter_map(|record| record.place).map(|place| place.1).max();
+            check(&self.records, &self.truth, &self.start(), until.unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    fn new_view(&mut self) {
+        let Some(view) = self.view.without(self.dead_members()) else { return };
+        self.view = Arc::new(view);
+        let view = self.view.clone();
+        self.with_node(view.leader, |node, out| node.lead(view.clone(), out));
+    }
+
+    fn start(&self) -> Rows {
+        self.setup.rows.iter().map(|&key| (Key(key), Value(key))).collect()
+    }
+
+    /// Checks a state in which nothing happens any more.
+    ///
+    /// # Errors
+    /// Something is broken.
+    pub fn check_end(&self) -> Result<(), (Property, String)> {
+        for (client, progress) in self.clients.iter().enumerate() {
+            let waits_forever = match progress.turn {
+                Turn::Done => false,
+                Turn::Next(_) => progress.txn.is_some(),
+                _ => true,
+            };
+            if waits_forever && self.is_member(NodeId(self.setup.clients[client].node)) {
+                return Err((Property::Stuck, format!("client {client} waits for ever")));
+            }
+        }
+        let rows = check(&self.records, &self.truth, &self.start(), Epoch(u64::MAX))?;
+        for node in self.view.members.iter().filter_map(|id| self.node(id)) {
+            if node.has_locks() {
+                return Err((Property::Diverged, format!("{:?} has locks", node.id())));
+            }
+            for partition in (0..self.setup.partitions).map(PartitionId) {
+                let Some(found) = node.rows(partition) else { continue };
+                let expected = rows.iter().map(|(&key, &value)| (key, value));
+                let expected: Vec<_> =
+                    expected.filter(|&(key, _)| self.view.partition(key) == partition).collect();
+                if found != expected {
+                    let what = format!("{:?} has {found:?} in {partition:?}, not {expected:?}", node.id());
+                    return Err((Property::Diverged, what));
+                }
+            }
+        }
+        Ok(())
+    }
+}
