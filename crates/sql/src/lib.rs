@@ -1,14 +1,21 @@
 //! SQL: sessions that parse, plan and run statements on an engine.
 //!
+//! The modules stand in floors, and none names one above it: `xtask/src/tidy/floors.rs` has the table that `cargo xtask
+//! tidy` holds them to. What a lower floor needs of a higher one is a trait of its own.
+//!
 //! ```text
-//!   Database ── what sessions share: engine, catalog, plans, workers
-//!      └─ Session ── simple │ parse, bind, execute, sync │ copy_data
-//!            parse/    text ─► syntax tree              normalize: literals become parameters
-//!            bind/     syntax tree ─► plan              names, types, operators
-//!            plan/     operators, expressions, which index serves
-//!            exec/     operators push rows upward, into a RowSink
-//!            system/   catalogs that drivers read
-//!            counts/   how often, how long, with what end: for views and metrics
+//!   database, library    Database: who opens it; tables of the program that it is embedded in
+//!   session/             Session: simple │ parse, bind, execute, sync │ copy_data; transactions, DDL, settings
+//!   shared/              what sessions share: engine, catalog, plans, workers
+//!   explain/             plans as text            system/     catalogs that drivers read, one file each
+//!   exec/                operators push rows      statistics  samples of tables
+//!                        upward, into a RowSink
+//!   bind/                syntax tree ─► plan      counts/     how often, how long, with what end
+//!                        names, types, operators
+//!   optimize/            which index serves, in which order tables are joined
+//!   plan/                operators, expressions   functions   as plans hold them
+//!   parse/               text ─► syntax tree      normalize: literals become parameters
+//!   memory, temporary, workers, gate, trace, error ..
 //! ```
 //!
 //! Every transaction is strictly serializable. A conflict is 40001 with what it was about; a statement outside of a

@@ -1,7 +1,7 @@
 //! Functions that read the catalog.
 
 use super::Facts;
-use super::rows::{
+use super::oids::{
     ARRAY_FUNCTIONS, DATABASE, DATABASE_OWNER, OWNER, SCHEMAS, TEMPORARY_SCHEMA, schema_oid, temporary_of,
 };
 use crate::bind::names::{is_temporary, own_schema};
@@ -161,7 +161,7 @@ fn is_visible(facts: &dyn Facts, oid: u32) -> bool {
 
 /// What COMMENT ON has said about an object of a catalog, or of any; or about a column of it.
 fn comment(catalog: &Catalog, oid: u32, class: Option<&str>, number: i32) -> Value {
-    let mut all = super::rows::comments(catalog);
+    let mut all = super::pg_catalog::pg_description::comments(catalog);
     let found = all.find(|comment| {
         let of_class = class.is_none_or(|class| {
             let kind = if comment.of_constraint { "pg_constraint" } else { "pg_class" };

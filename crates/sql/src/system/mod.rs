@@ -1,11 +1,11 @@
 //! The system catalogs, as tables that the planner reads: computed from the catalog of the transaction.
 
 pub(crate) mod functions;
-mod information;
+mod information_schema;
+mod oids;
+mod pg_catalog;
 mod printed;
-mod rows;
-mod statistics;
-mod tables;
+mod table;
 
 use crate::activity::Known;
 use crate::counts::{Collected, RelationSize, TableNumbers};
@@ -14,8 +14,9 @@ use crate::reclamation::Reclamation;
 use crate::trace::Number;
 use scaledb_catalog::Catalog;
 use scaledb_locks::Locks;
-use scaledb_types::{Result, Type, Value};
+use scaledb_types::{Result, SqlError, Type, Value};
 use std::sync::Arc;
+use table::Table;
 
 /// What the system catalogs are computed from: the session, and the database around it.
 pub(crate) trait Facts {
@@ -51,20 +52,23 @@ pub(crate) trait Facts {
     fn locks(&self) -> &Locks;
 }
 
+/// All catalogs, in the order of their numbers.
+fn tables() -> impl Iterator<Item = &'static Table> {
+    pg_catalog::TABLES.iter().chain(information_schema::TABLES).copied()
+}
+
 /// The catalog of a name, and its columns.
 pub(crate) fn find(schema: Option<&str>, name: &str) -> Option<(Computed, &'static [(&'static str, Type)])> {
-    let fits = |table: &tables::Table| {
+    let fits = |table: &&Table| {
         table.name == name && schema.map_or(table.schema == "pg_catalog", |schema| schema == table.schema)
     };
-    let number = tables::TABLES.iter().position(fits)?;
-    let tables::Table { schema, name, columns, .. } = tables::TABLES[number];
-    Some((Computed::Catalog { number, schema, name }, columns))
+    let (number, table) = tables().enumerate().find(|(_, table)| fits(table))?;
+    Some((Computed::Catalog { number, schema: table.schema, name: table.name }, table.columns))
 }
 
 /// All catalogs: schema, name, oid, columns.
-pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str, u32, &'static [(&'static str, Type)])>
-{
-    tables::TABLES.iter().map(|table| (table.schema, table.name, table.oid, table.columns))
+fn all() -> impl Iterator<Item = (&'static str, &'static str, u32, &'static [(&'static str, Type)])> {
+    tables().map(|table| (table.schema, table.name, table.oid, table.columns))
 }
 
 /// The rows of a catalog.
@@ -73,7 +77,11 @@ pub(crate) fn all() -> impl Iterator<Item = (&'static str, &'static str, u32, &'
 /// The engine's.
 pub(crate) fn rows(facts: &dyn Facts, table: Computed) -> Result<Vec<Vec<Value>>> {
     match table {
-        Computed::Catalog { name, .. } => rows::rows(facts, name),
+        Computed::Catalog { number, .. } => {
+            let table =
+                tables().nth(number).ok_or_else(|| SqlError::internal("a catalog that is not there"))?;
+            Ok((table.rows)(facts)?.into_iter().map(|row| row.values).collect())
+        }
         Computed::Sequence(oid) => {
             let (last, called) = facts.sequence(oid)?;
             Ok(vec![vec![Value::Int8(last), Value::Int8(0), Value::Bool(called)]])

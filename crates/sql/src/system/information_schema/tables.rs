@@ -1,0 +1,44 @@
+//! `information_schema.tables`: tables and views.
+
+use crate::bind::names::is_temporary;
+use crate::system::Facts;
+use crate::system::table::{Row, Table};
+use scaledb_catalog::Relation;
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "information_schema", name: "tables", oid: 13000, rows,
+    columns: &[
+        ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),
+        ("table_type", Type::TEXT), ("self_referencing_column_name", Type::NAME),
+        ("reference_generation", Type::TEXT), ("is_insertable_into", Type::TEXT), ("is_typed", Type::TEXT),
+        ("commit_action", Type::TEXT),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    let (_, database) = facts.names();
+    Ok(catalog
+        .relations()
+        .filter(|relation| !matches!(relation, Relation::Sequence(_)))
+        .map(|relation| {
+            let table = matches!(relation, Relation::Table(_));
+            Row::of(&TABLE)
+                .text("table_catalog", database)
+                .text("table_schema", relation.schema())
+                .text("table_name", relation.name())
+                .text(
+                    "table_type",
+                    match table {
+                        true if is_temporary(relation.schema()) => "LOCAL TEMPORARY",
+                        true => "BASE TABLE",
+                        false => "VIEW",
+                    },
+                )
+                .yes("is_insertable_into", table)
+                .yes("is_typed", false)
+        })
+        .collect())
+}

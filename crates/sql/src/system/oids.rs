@@ -1,0 +1,64 @@
+//! Oids that do not come from the catalog: of schemas, roles, the types of rows.
+
+use crate::bind::names::{is_temporary, temporary_schema};
+use scaledb_catalog::{Catalog, Relation};
+use scaledb_types::{Base, Type};
+use std::collections::BTreeSet;
+
+/// Oids of the schemas.
+pub(super) const SCHEMAS: [(&str, u32); 3] =
+    [("pg_catalog", 11), ("information_schema", 13_500), ("public", 2_200)];
+/// A bit of the oids of schemas of temporary relations; the number of the session is in the others.
+pub(super) const TEMPORARY_SCHEMA: u32 = 1 << 30;
+/// The only role that logs in.
+pub(super) const OWNER: u32 = 10;
+/// The role whose member is the owner of the database; it owns the schema `public`.
+pub(super) const DATABASE_OWNER: u32 = 6_171;
+/// The functions that read and write arrays: clients recognize the types of arrays by them.
+pub(super) const ARRAY_FUNCTIONS: [(u32, &str); 4] =
+    [(750, "array_in"), (751, "array_out"), (2_400, "array_recv"), (2_401, "array_send")];
+pub(super) const DATABASE: u32 = 5;
+/// The catalog of relations, among the catalogs.
+pub(super) const PG_CLASS: u32 = 1_259;
+/// That of constraints.
+pub(super) const PG_CONSTRAINT: u32 = 2_606;
+pub(super) const HEAP: u32 = 2;
+pub(super) const BTREE: u32 = 403;
+
+/// The oid of a schema, 0 if there is none.
+pub(super) fn schema_oid(name: &str) -> u32 {
+    let known = SCHEMAS.iter().find(|(schema, _)| *schema == name).map(|(_, oid)| *oid);
+    let temporary = || {
+        let session = is_temporary(name).then(|| name.rsplit('_').next()?.parse::<u32>().ok());
+        Some(session?? | TEMPORARY_SCHEMA)
+    };
+    known.or_else(temporary).unwrap_or(0)
+}
+
+/// The schema of temporary relations with this oid.
+pub(super) fn temporary_of(oid: u32) -> Option<String> {
+    let session = oid & !TEMPORARY_SCHEMA;
+    (oid & TEMPORARY_SCHEMA != 0 && oid >> 31 == 0).then(|| temporary_schema(session))
+}
+
+/// All schemas, with their oids.
+pub(super) fn schemas(catalog: &Catalog) -> Vec<(String, u32)> {
+    let temporary = catalog.relations().map(Relation::schema).filter(|schema| is_temporary(schema));
+    let temporary: BTreeSet<&str> = temporary.collect();
+    let known = SCHEMAS.iter().map(|(name, oid)| ((*name).to_owned(), *oid));
+    known.chain(temporary.into_iter().map(|name| (name.to_owned(), schema_oid(name)))).collect()
+}
+
+/// The oid of the type of a table's rows.
+pub(super) fn row_type(oid: u32) -> u32 {
+    oid | 1 << 31
+}
+
+/// The collation of a type.
+pub(super) fn collation(ty: Type) -> u32 {
+    match ty.base {
+        Base::Text | Base::Varchar | Base::Bpchar => 100,
+        Base::Name => 950,
+        _ => 0,
+    }
+}

@@ -1,0 +1,29 @@
+//! `pg_attrdef`: defaults of columns.
+
+use crate::system::Facts;
+use crate::system::printed::printed_default;
+use crate::system::table::{Row, Table};
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_attrdef", oid: 2604, rows,
+    columns: &[
+        ("oid", Type::OID), ("adrelid", Type::OID), ("adnum", Type::INT2), ("adbin", Type::TEXT),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    Ok(catalog
+        .tables()
+        .flat_map(|table| {
+            table.columns.iter().filter_map(|column| {
+                let default = column.default.as_ref()?;
+                let row = Row::of(&TABLE).oid("oid", table.oid).oid("adrelid", table.oid);
+                let printed = printed_default(catalog, column, default);
+                Some(row.int2("adnum", column.attnum as usize).text("adbin", &printed))
+            })
+        })
+        .collect())
+}

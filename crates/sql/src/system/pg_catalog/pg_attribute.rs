@@ -1,0 +1,103 @@
+//! `pg_attribute`: the columns of relations and indexes.
+
+use crate::plan::column_type;
+use crate::system::Facts;
+use crate::system::all;
+use crate::system::oids::collation;
+use crate::system::table::{Row, TEXTS, Table};
+use scaledb_catalog::{Identity, Relation};
+use scaledb_types::{Result, Type, Value};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_attribute", oid: 1249, rows,
+    columns: &[
+        ("attrelid", Type::OID), ("attname", Type::NAME), ("atttypid", Type::OID), ("attstattarget", Type::INT4),
+        ("attlen", Type::INT2), ("attnum", Type::INT2), ("attndims", Type::INT4), ("attcacheoff", Type::INT4),
+        ("atttypmod", Type::INT4), ("attbyval", Type::BOOL), ("attalign", Type::CHAR), ("attstorage", Type::CHAR),
+        ("attcompression", Type::CHAR), ("attnotnull", Type::BOOL), ("atthasdef", Type::BOOL),
+        ("atthasmissing", Type::BOOL), ("attidentity", Type::CHAR), ("attgenerated", Type::CHAR),
+        ("attisdropped", Type::BOOL), ("attislocal", Type::BOOL), ("attinhcount", Type::INT4),
+        ("attcollation", Type::OID), ("attacl", TEXTS), ("attoptions", TEXTS), ("attfdwoptions", TEXTS),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    let mut rows = Vec::new();
+    for relation in catalog.relations() {
+        match relation {
+            Relation::Table(table) => {
+                for column in &table.columns {
+                    let row =
+                        attribute(table.oid, &column.name, column.attnum as usize, column_type(column)?);
+                    let identity = match column.identity {
+                        None => 0,
+                        Some(Identity::Always) => b'a',
+                        Some(Identity::ByDefault) => b'd',
+                    };
+                    let default = column.default.is_some() && column.identity.is_none();
+                    let added = table.placement.iter().flat_map(|placement| &placement.added);
+                    let mut missing = added.filter(|added| added.missing.is_some());
+                    rows.push(
+                        row.flag("attnotnull", column.not_null)
+                            .flag("atthasdef", default)
+                            .flag("atthasmissing", missing.any(|added| added.attnum == column.attnum))
+                            .letter("attidentity", identity),
+                    );
+                }
+                for number in (1..table.next_attnum).filter(|&number| table.position(number).is_none()) {
+                    let name = format!("........pg.dropped.{number}........");
+                    let row = attribute(table.oid, &name, number as usize, Type::TEXT);
+                    rows.push(row.oid("atttypid", 0).flag("attisdropped", true));
+                }
+                let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns));
+                let indexes = table.indexes.iter().map(|index| (index.oid, &index.columns));
+                for (oid, columns) in primary.chain(indexes) {
+                    for (number, key) in columns.iter().enumerate() {
+                        let Some(at) = table.position(key.attnum) else { continue };
+                        let column = &table.columns[at];
+                        rows.push(attribute(oid, &column.name, number + 1, column_type(column)?));
+                    }
+                }
+            }
+            Relation::View(view) => {
+                for (number, (name, oid, typmod)) in view.columns.iter().enumerate() {
+                    let ty = Type::from_oid(*oid).unwrap_or(Type::TEXT).with_typmod(*typmod);
+                    rows.push(attribute(view.oid, name, number + 1, ty));
+                }
+            }
+            Relation::Sequence(sequence) => {
+                let columns =
+                    [("last_value", Type::INT8), ("log_cnt", Type::INT8), ("is_called", Type::BOOL)];
+                for (number, (name, ty)) in columns.into_iter().enumerate() {
+                    rows.push(attribute(sequence.oid, name, number + 1, ty));
+                }
+            }
+        }
+    }
+    for (_, _, oid, columns) in all() {
+        for (number, (name, ty)) in columns.iter().enumerate() {
+            rows.push(attribute(oid, name, number + 1, *ty));
+        }
+    }
+    Ok(rows)
+}
+
+fn attribute(table: u32, name: &str, number: usize, ty: Type) -> Row {
+    Row::of(&TABLE)
+        .oid("attrelid", table)
+        .text("attname", name)
+        .oid("atttypid", ty.oid())
+        .int4("attstattarget", -1)
+        .set("attlen", Value::Int2(ty.len()))
+        .int2("attnum", number)
+        .int4("attndims", i32::from(ty.array))
+        .int4("attcacheoff", -1)
+        .int4("atttypmod", ty.typmod)
+        .flag("attbyval", (1..=8).contains(&ty.len()))
+        .letter("attalign", b'i')
+        .letter("attstorage", if ty.len() < 0 { b'x' } else { b'p' })
+        .flag("attislocal", true)
+        .oid("attcollation", collation(ty))
+}

@@ -1,0 +1,82 @@
+//! `pg_class`: relations: tables, indexes, views, sequences, and the catalogs themselves.
+
+use crate::bind::names::is_temporary;
+use crate::system::Facts;
+use crate::system::all;
+use crate::system::oids::{BTREE, HEAP, OWNER, row_type, schema_oid};
+use crate::system::table::{Row, TEXTS, Table};
+use scaledb_catalog::Relation;
+use scaledb_types::{Result, Type, Value};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_class", oid: 1259, rows,
+    columns: &[
+        ("oid", Type::OID), ("relname", Type::NAME), ("relnamespace", Type::OID), ("reltype", Type::OID),
+        ("reloftype", Type::OID), ("relowner", Type::OID), ("relam", Type::OID), ("relfilenode", Type::OID),
+        ("reltablespace", Type::OID), ("relpages", Type::INT4), ("reltuples", Type::FLOAT4),
+        ("relallvisible", Type::INT4), ("reltoastrelid", Type::OID), ("relhasindex", Type::BOOL),
+        ("relisshared", Type::BOOL), ("relpersistence", Type::CHAR), ("relkind", Type::CHAR),
+        ("relnatts", Type::INT2), ("relchecks", Type::INT2), ("relhasrules", Type::BOOL),
+        ("relhastriggers", Type::BOOL), ("relhassubclass", Type::BOOL), ("relrowsecurity", Type::BOOL),
+        ("relforcerowsecurity", Type::BOOL), ("relispopulated", Type::BOOL), ("relreplident", Type::CHAR),
+        ("relispartition", Type::BOOL), ("relrewrite", Type::OID), ("relfrozenxid", Type::XID),
+        ("relminmxid", Type::XID), ("relacl", TEXTS), ("reloptions", TEXTS), ("relpartbound", Type::TEXT),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    let mut rows = Vec::new();
+    for relation in catalog.relations() {
+        match relation {
+            Relation::Table(table) => {
+                let indexed = table.primary_key.is_some() || !table.indexes.is_empty();
+                let referred = !catalog.references_to(table.oid).is_empty();
+                rows.push(
+                    class(table.oid, &table.name, &table.schema, b'r')
+                        .oid("relam", HEAP)
+                        .oid("reltype", row_type(table.oid))
+                        .flag("relhasindex", indexed)
+                        .flag("relhastriggers", referred || !table.foreign_keys.is_empty())
+                        .int2("relnatts", table.next_attnum as usize - 1)
+                        .int2("relchecks", table.checks.len()),
+                );
+                let primary = table.primary_key.iter().map(|key| (key.oid, &key.name, key.columns.len()));
+                let indexes = table.indexes.iter().map(|index| (index.oid, &index.name, index.columns.len()));
+                for (oid, name, columns) in primary.chain(indexes) {
+                    let row = class(oid, name, &table.schema, b'i').oid("relam", BTREE);
+                    rows.push(row.int2("relnatts", columns).letter("relreplident", b'n'));
+                }
+            }
+            Relation::Sequence(sequence) => {
+                rows.push(class(sequence.oid, &sequence.name, &sequence.schema, b'S').int2("relnatts", 3));
+            }
+            Relation::View(view) => rows.push(
+                class(view.oid, &view.name, &view.schema, b'v')
+                    .oid("reltype", row_type(view.oid))
+                    .int2("relnatts", view.columns.len())
+                    .flag("relhasrules", true),
+            ),
+        }
+    }
+    for (schema, name, oid, columns) in all() {
+        let kind = if schema == "pg_catalog" && oid < 12_000 { b'r' } else { b'v' };
+        rows.push(class(oid, name, schema, kind).int2("relnatts", columns.len()));
+    }
+    Ok(rows)
+}
+
+fn class(oid: u32, name: &str, schema: &str, kind: u8) -> Row {
+    Row::of(&TABLE)
+        .oid("oid", oid)
+        .text("relname", name)
+        .oid("relnamespace", schema_oid(schema))
+        .oid("relowner", OWNER)
+        .oid("relfilenode", oid)
+        .letter("relpersistence", if is_temporary(schema) { b't' } else { b'p' })
+        .letter("relkind", kind)
+        .flag("relispopulated", true)
+        .letter("relreplident", b'd')
+        .set("reltuples", Value::Float4(-1.0))
+}

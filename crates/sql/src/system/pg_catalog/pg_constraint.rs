@@ -1,0 +1,95 @@
+//! `pg_constraint`: constraints of tables.
+
+use crate::system::Facts;
+use crate::system::oids::schema_oid;
+use crate::system::table::{INT2S, OIDS, Row, Table, int2s};
+use scaledb_catalog::{Action, Initially, TableDesc};
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_constraint", oid: 2606, rows,
+    columns: &[
+        ("oid", Type::OID), ("conname", Type::NAME), ("connamespace", Type::OID), ("contype", Type::CHAR),
+        ("condeferrable", Type::BOOL), ("condeferred", Type::BOOL), ("convalidated", Type::BOOL),
+        ("conrelid", Type::OID), ("contypid", Type::OID), ("conindid", Type::OID), ("conparentid", Type::OID),
+        ("confrelid", Type::OID), ("confupdtype", Type::CHAR), ("confdeltype", Type::CHAR),
+        ("confmatchtype", Type::CHAR), ("conislocal", Type::BOOL), ("coninhcount", Type::INT4),
+        ("connoinherit", Type::BOOL), ("conkey", INT2S), ("confkey", INT2S), ("conpfeqop", OIDS),
+        ("conppeqop", OIDS), ("conffeqop", OIDS), ("confdelsetcols", INT2S), ("conexclop", OIDS),
+        ("conbin", Type::TEXT),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        if let Some(key) = &table.primary_key {
+            let row = constraint(table, key.oid, &key.name, b'p').oid("conindid", key.oid);
+            rows.push(row.set("conkey", int2s(key.columns.iter().map(|column| column.attnum))));
+        }
+        for index in table.indexes.iter().filter(|index| index.constraint) {
+            let kind = if index.primary { b'p' } else { b'u' };
+            let row = constraint(table, index.oid, &index.name, kind)
+                .oid("conindid", index.oid)
+                .flag("condeferrable", index.deferrable.is_some())
+                .flag("condeferred", index.deferrable == Some(Initially::Deferred));
+            rows.push(row.set("conkey", int2s(index.columns.iter().map(|column| column.attnum))));
+        }
+        for check in &table.checks {
+            rows.push(constraint(table, check.oid, &check.name, b'c').text("conbin", &check.expression));
+        }
+        for key in &table.foreign_keys {
+            let index = catalog.table(key.table).and_then(|to| {
+                let same = |columns: &[scaledb_catalog::KeyColumn]| {
+                    columns.len() == key.referred.len()
+                        && columns.iter().all(|c| key.referred.contains(&c.attnum))
+                };
+                let primary = to.primary_key.as_ref().filter(|k| same(&k.columns)).map(|k| k.oid);
+                primary.or_else(|| {
+                    to.indexes.iter().find(|i| i.is_unique_at_once() && same(&i.columns)).map(|i| i.oid)
+                })
+            });
+            rows.push(
+                constraint(table, key.oid, &key.name, b'f')
+                    .oid("conindid", index.unwrap_or(0))
+                    .flag("condeferrable", key.deferrable)
+                    .flag("condeferred", key.deferred)
+                    .oid("confrelid", key.table)
+                    .letter("confupdtype", action(key.on_update))
+                    .letter("confdeltype", action(key.on_delete))
+                    .letter("confmatchtype", if key.full { b'f' } else { b's' })
+                    .set("conkey", int2s(key.columns.iter().copied()))
+                    .set("confkey", int2s(key.referred.iter().copied())),
+            );
+        }
+    }
+    Ok(rows)
+}
+
+fn constraint(table: &TableDesc, oid: u32, name: &str, kind: u8) -> Row {
+    Row::of(&TABLE)
+        .oid("oid", oid)
+        .text("conname", name)
+        .oid("connamespace", schema_oid(&table.schema))
+        .letter("contype", kind)
+        .flag("convalidated", true)
+        .oid("conrelid", table.oid)
+        .letter("confupdtype", b' ')
+        .letter("confdeltype", b' ')
+        .letter("confmatchtype", b' ')
+        .flag("conislocal", true)
+        .flag("connoinherit", kind != b'c')
+}
+
+/// The letter of an action.
+fn action(action: Action) -> u8 {
+    match action {
+        Action::NoAction => b'a',
+        Action::Restrict => b'r',
+        Action::Cascade => b'c',
+        Action::SetNull => b'n',
+        Action::SetDefault => b'd',
+    }
+}

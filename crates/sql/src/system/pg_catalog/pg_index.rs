@@ -1,0 +1,56 @@
+//! `pg_index`: indexes.
+
+use crate::system::Facts;
+use crate::system::table::{Row, Table, vector};
+use scaledb_types::{Result, Type, Value};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_index", oid: 2610, rows,
+    columns: &[
+        ("indexrelid", Type::OID), ("indrelid", Type::OID), ("indnatts", Type::INT2), ("indnkeyatts", Type::INT2),
+        ("indisunique", Type::BOOL), ("indnullsnotdistinct", Type::BOOL), ("indisprimary", Type::BOOL),
+        ("indisexclusion", Type::BOOL), ("indimmediate", Type::BOOL), ("indisclustered", Type::BOOL),
+        ("indisvalid", Type::BOOL), ("indcheckxmin", Type::BOOL), ("indisready", Type::BOOL),
+        ("indislive", Type::BOOL), ("indisreplident", Type::BOOL), ("indkey", Type::INT2VECTOR),
+        ("indcollation", Type::OIDVECTOR), ("indclass", Type::OIDVECTOR), ("indoption", Type::INT2VECTOR),
+        ("indexprs", Type::TEXT), ("indpred", Type::TEXT),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    let mut rows = Vec::new();
+    for table in catalog.tables() {
+        let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true, true));
+        let indexes = table.indexes.iter();
+        let indexes = indexes.map(|index| {
+            (index.oid, &index.columns, index.unique, index.primary, index.deferrable.is_none())
+        });
+        for (oid, columns, unique, primary, immediate) in primary.chain(indexes) {
+            let numbers = columns.iter().map(|column| Value::Int2(column.attnum)).collect();
+            let options = columns
+                .iter()
+                .map(|column| Value::Int2(i16::from(column.descending) | i16::from(column.nulls_first) << 1));
+            let zeros = vec![Value::Oid(0); columns.len()];
+            rows.push(
+                Row::of(&TABLE)
+                    .oid("indexrelid", oid)
+                    .oid("indrelid", table.oid)
+                    .int2("indnatts", columns.len())
+                    .int2("indnkeyatts", columns.len())
+                    .flag("indisunique", unique)
+                    .flag("indisprimary", primary)
+                    .flag("indimmediate", immediate)
+                    .flag("indisvalid", true)
+                    .flag("indisready", true)
+                    .flag("indislive", true)
+                    .set("indkey", vector(Type::INT2, numbers))
+                    .set("indcollation", vector(Type::OID, zeros.clone()))
+                    .set("indclass", vector(Type::OID, zeros))
+                    .set("indoption", vector(Type::INT2, options.collect())),
+            );
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,39 @@
+//! `pg_locks`: locks that are held or waited for.
+
+use crate::system::Facts;
+use crate::system::oids::DATABASE;
+use crate::system::table::{Row, Table};
+use scaledb_locks::{Known, Tag};
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_locks", oid: 12010, rows,
+    columns: &[
+        ("locktype", Type::TEXT), ("database", Type::OID), ("relation", Type::OID), ("page", Type::INT4),
+        ("tuple", Type::INT2), ("virtualxid", Type::TEXT), ("transactionid", Type::INT8), ("classid", Type::OID),
+        ("objid", Type::OID), ("objsubid", Type::INT2), ("virtualtransaction", Type::TEXT), ("pid", Type::INT4),
+        ("mode", Type::TEXT), ("granted", Type::BOOL), ("fastpath", Type::BOOL), ("waitstart", Type::TIMESTAMPTZ),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    Ok(facts.locks().all().into_iter().map(row_of).collect())
+}
+
+/// A row of pg_locks. A row of a table has a record instead of a page and a place in it: they are NULL.
+fn row_of(known: Known) -> Row {
+    let row = Row::of(&TABLE).oid("database", DATABASE);
+    let row = match known.tag {
+        Tag::Row { table, .. } => row.text("locktype", "tuple").oid("relation", table),
+        Tag::Table(table) => row.text("locktype", "relation").oid("relation", table),
+        Tag::Advisory { key, pair } => {
+            let row = row.text("locktype", "advisory").oid("classid", (key >> 32) as u32);
+            row.oid("objid", key as u32).int2("objsubid", if pair { 2 } else { 1 })
+        }
+    };
+    row.int4("pid", known.owner as i32)
+        .text("mode", known.mode.name())
+        .flag("granted", known.granted)
+        .flag("fastpath", false)
+}

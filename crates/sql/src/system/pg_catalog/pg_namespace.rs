@@ -1,0 +1,25 @@
+//! `pg_namespace`: schemas.
+
+use crate::system::Facts;
+use crate::system::oids::{DATABASE_OWNER, OWNER, schemas};
+use crate::system::table::{Row, TEXTS, Table};
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_namespace", oid: 2615, rows,
+    columns: &[
+        ("oid", Type::OID), ("nspname", Type::NAME), ("nspowner", Type::OID), ("nspacl", TEXTS),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    Ok(schemas(catalog)
+        .into_iter()
+        .map(|(schema, oid)| {
+            let owner = if schema == "public" { DATABASE_OWNER } else { OWNER };
+            Row::of(&TABLE).oid("oid", oid).text("nspname", &schema).oid("nspowner", owner)
+        })
+        .collect())
+}

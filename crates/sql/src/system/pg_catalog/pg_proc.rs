@@ -1,0 +1,26 @@
+//! `pg_proc`: the functions that clients look up.
+
+use crate::system::Facts;
+use crate::system::oids::{ARRAY_FUNCTIONS, OWNER};
+use crate::system::table::{Row, Table};
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_proc", oid: 1255, rows,
+    columns: &[
+        ("oid", Type::OID), ("proname", Type::NAME), ("pronamespace", Type::OID), ("proowner", Type::OID),
+        ("prolang", Type::OID), ("prokind", Type::CHAR), ("prorettype", Type::OID),
+        ("proargtypes", Type::OIDVECTOR), ("pronargs", Type::INT2), ("proretset", Type::BOOL),
+    ],
+};
+
+fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
+    Ok(ARRAY_FUNCTIONS
+        .iter()
+        .map(|(oid, function)| {
+            let row = Row::of(&TABLE).oid("oid", *oid).text("proname", function).oid("pronamespace", 11);
+            row.oid("proowner", OWNER).letter("prokind", b'f')
+        })
+        .collect())
+}

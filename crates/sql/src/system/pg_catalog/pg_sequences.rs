@@ -1,0 +1,39 @@
+//! `pg_sequences`: sequences, with their last values.
+
+use crate::system::Facts;
+use crate::system::table::{Row, Table};
+use scaledb_catalog::Relation;
+use scaledb_types::{Result, Type, Value};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_sequences", oid: 12007, rows,
+    columns: &[
+        ("schemaname", Type::NAME), ("sequencename", Type::NAME), ("sequenceowner", Type::NAME),
+        ("start_value", Type::INT8), ("min_value", Type::INT8), ("max_value", Type::INT8),
+        ("increment_by", Type::INT8), ("cycle", Type::BOOL), ("cache_size", Type::INT8), ("last_value", Type::INT8),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let (user, _) = facts.names();
+    let sequences = facts.catalog().relations().filter_map(|relation| match relation {
+        Relation::Sequence(sequence) => Some(sequence),
+        _ => None,
+    });
+    let rows = sequences.map(|sequence| {
+        let last = facts.sequence(sequence.oid).ok().filter(|(_, called)| *called);
+        Row::of(&TABLE)
+            .text("schemaname", &sequence.schema)
+            .text("sequencename", &sequence.name)
+            .text("sequenceowner", user)
+            .set("start_value", Value::Int8(sequence.start))
+            .set("min_value", Value::Int8(sequence.min))
+            .set("max_value", Value::Int8(sequence.max))
+            .set("increment_by", Value::Int8(sequence.increment))
+            .flag("cycle", sequence.cycle)
+            .set("cache_size", Value::Int8(1))
+            .set("last_value", last.map_or(Value::Null, |(last, _)| Value::Int8(last)))
+    });
+    Ok(rows.collect())
+}

@@ -1,0 +1,30 @@
+//! `pg_tables`: tables.
+
+use crate::system::Facts;
+use crate::system::table::{Row, Table};
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_tables", oid: 12003, rows,
+    columns: &[
+        ("schemaname", Type::NAME), ("tablename", Type::NAME), ("tableowner", Type::NAME),
+        ("tablespace", Type::NAME), ("hasindexes", Type::BOOL), ("hasrules", Type::BOOL),
+        ("hastriggers", Type::BOOL), ("rowsecurity", Type::BOOL),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    let (user, _) = facts.names();
+    Ok(catalog
+        .tables()
+        .map(|table| {
+            Row::of(&TABLE)
+                .text("schemaname", &table.schema)
+                .text("tablename", &table.name)
+                .text("tableowner", user)
+                .flag("hasindexes", table.primary_key.is_some() || !table.indexes.is_empty())
+        })
+        .collect())
+}

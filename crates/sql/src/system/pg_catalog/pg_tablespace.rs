@@ -1,0 +1,19 @@
+//! `pg_tablespace`: the only tablespace.
+
+use crate::system::Facts;
+use crate::system::oids::OWNER;
+use crate::system::table::{Row, TEXTS, Table};
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_tablespace", oid: 1213, rows,
+    columns: &[
+        ("oid", Type::OID), ("spcname", Type::NAME), ("spcowner", Type::OID), ("spcacl", TEXTS),
+        ("spcoptions", TEXTS),
+    ],
+};
+
+fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
+    Ok(vec![Row::of(&TABLE).oid("oid", 1_663).text("spcname", "pg_default").oid("spcowner", OWNER)])
+}

@@ -1,0 +1,79 @@
+//! `pg_type`: types, and those of the rows of relations.
+
+use crate::system::Facts;
+use crate::system::oids::{ARRAY_FUNCTIONS, OWNER, collation, row_type, schema_oid};
+use crate::system::table::{Row, TEXTS, Table};
+use scaledb_catalog::Relation;
+use scaledb_types::{Base, Result, Type, Value};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_type", oid: 1247, rows,
+    columns: &[
+        ("oid", Type::OID), ("typname", Type::NAME), ("typnamespace", Type::OID), ("typowner", Type::OID),
+        ("typlen", Type::INT2), ("typbyval", Type::BOOL), ("typtype", Type::CHAR), ("typcategory", Type::CHAR),
+        ("typispreferred", Type::BOOL), ("typisdefined", Type::BOOL), ("typdelim", Type::CHAR),
+        ("typrelid", Type::OID), ("typsubscript", Type::REGPROC), ("typelem", Type::OID), ("typarray", Type::OID),
+        ("typinput", Type::REGPROC), ("typoutput", Type::REGPROC), ("typreceive", Type::REGPROC),
+        ("typsend", Type::REGPROC), ("typmodin", Type::REGPROC), ("typmodout", Type::REGPROC),
+        ("typanalyze", Type::REGPROC), ("typalign", Type::CHAR), ("typstorage", Type::CHAR),
+        ("typnotnull", Type::BOOL), ("typbasetype", Type::OID), ("typtypmod", Type::INT4), ("typndims", Type::INT4),
+        ("typcollation", Type::OID), ("typdefaultbin", Type::TEXT), ("typdefault", Type::TEXT), ("typacl", TEXTS),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let catalog = facts.catalog();
+    let mut rows = Vec::new();
+    for base in Base::all() {
+        let ty = Type::of(base);
+        let array = ty.to_array();
+        for ty in std::iter::once(ty).chain(array) {
+            let name = ty.name();
+            let element =
+                ty.element().filter(|_| ty.array || base == Base::Int2vector || base == Base::Oidvector);
+            let pseudo = matches!(base, Base::Unknown | Base::Void | Base::Record);
+            rows.push(
+                Row::of(&TABLE)
+                    .oid("oid", ty.oid())
+                    .text("typname", &name)
+                    .oid("typnamespace", 11)
+                    .oid("typowner", OWNER)
+                    .set("typlen", Value::Int2(ty.len()))
+                    .flag("typbyval", (1..=8).contains(&ty.len()))
+                    .letter("typtype", if pseudo { b'p' } else { b'b' })
+                    .letter("typcategory", ty.category() as u8)
+                    .flag("typispreferred", ty.is_preferred())
+                    .flag("typisdefined", true)
+                    .letter("typdelim", b',')
+                    .oid("typelem", element.map_or(0, Type::oid))
+                    .oid("typinput", if ty.array { ARRAY_FUNCTIONS[0].0 } else { 0 })
+                    .oid("typoutput", if ty.array { ARRAY_FUNCTIONS[1].0 } else { 0 })
+                    .oid("typreceive", if ty.array { ARRAY_FUNCTIONS[2].0 } else { 0 })
+                    .oid("typsend", if ty.array { ARRAY_FUNCTIONS[3].0 } else { 0 })
+                    .oid("typarray", if ty.array { 0 } else { array.map_or(0, Type::oid) })
+                    .letter("typalign", b'i')
+                    .letter("typstorage", if ty.len() < 0 { b'x' } else { b'p' })
+                    .int4("typtypmod", -1)
+                    .oid("typcollation", collation(ty)),
+            );
+        }
+    }
+    for relation in catalog.relations().filter(|relation| !matches!(relation, Relation::Sequence(_))) {
+        rows.push(
+            Row::of(&TABLE)
+                .oid("oid", row_type(relation.oid()))
+                .text("typname", relation.name())
+                .oid("typnamespace", schema_oid(relation.schema()))
+                .oid("typowner", OWNER)
+                .set("typlen", Value::Int2(-1))
+                .letter("typtype", b'c')
+                .letter("typcategory", b'C')
+                .flag("typisdefined", true)
+                .letter("typdelim", b',')
+                .oid("typrelid", relation.oid())
+                .int4("typtypmod", -1),
+        );
+    }
+    Ok(rows)
+}

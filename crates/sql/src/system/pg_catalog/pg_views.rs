@@ -1,0 +1,30 @@
+//! `pg_views`: views.
+
+use crate::system::Facts;
+use crate::system::table::{Row, Table};
+use scaledb_catalog::Relation;
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "pg_views", oid: 12004, rows,
+    columns: &[
+        ("schemaname", Type::NAME), ("viewname", Type::NAME), ("viewowner", Type::NAME), ("definition", Type::TEXT),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let (user, _) = facts.names();
+    let views = facts.catalog().relations().filter_map(|relation| match relation {
+        Relation::View(view) => Some(view),
+        _ => None,
+    });
+    let rows = views.map(|view| {
+        Row::of(&TABLE)
+            .text("schemaname", &view.schema)
+            .text("viewname", &view.name)
+            .text("viewowner", user)
+            .text("definition", &view.query)
+    });
+    Ok(rows.collect())
+}

@@ -1,0 +1,33 @@
+//! `scaledb_stat_hot_keys`: the keys that transactions collide at.
+
+use crate::system::Facts;
+use crate::system::table::{Row, Table};
+use scaledb_types::{Result, Type};
+
+#[rustfmt::skip]
+pub(super) const TABLE: Table = Table {
+    schema: "pg_catalog", name: "scaledb_stat_hot_keys", oid: 12907, rows,
+    columns: &[
+        ("relid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME), ("indexrelname", Type::NAME),
+        ("key", Type::TEXT), ("conflicts", Type::INT8), ("at_least", Type::INT8),
+    ],
+};
+
+fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
+    let tables = facts.catalog();
+    let rows = facts.collected().hot_keys().into_iter().filter_map(|key| {
+        let is_there = |index: &scaledb_catalog::IndexDesc| index.oid == key.oid;
+        let table =
+            tables.tables().find(|table| table.oid == key.oid || table.indexes.iter().any(is_there))?;
+        let index = table.indexes.iter().find(|index| is_there(index));
+        let row = Row::of(&TABLE)
+            .oid("relid", table.oid)
+            .text("schemaname", &table.schema)
+            .text("relname", &table.name)
+            .text("key", &format!("({})", key.key))
+            .int8("conflicts", key.conflicts)
+            .int8("at_least", key.conflicts - key.over);
+        Some(index.into_iter().fold(row, |row, index| row.text("indexrelname", &index.name)))
+    });
+    Ok(rows.collect())
+}

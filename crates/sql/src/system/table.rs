@@ -1,0 +1,100 @@
+//! Tables of the system catalogs, and their rows.
+
+use super::Facts;
+use scaledb_types::{Array, Base, Result, Type, Value};
+use std::sync::Arc;
+
+/// A system catalog.
+pub(super) struct Table {
+    pub(super) schema: &'static str,
+    pub(super) name: &'static str,
+    pub(super) oid: u32,
+    pub(super) columns: &'static [(&'static str, Type)],
+    /// Computes its rows.
+    pub(super) rows: fn(&dyn Facts) -> Result<Vec<Row>>,
+}
+
+pub(super) const INT2S: Type = Type::array_of(Base::Int2);
+pub(super) const TEXTS: Type = Type::array_of(Base::Text);
+pub(super) const OIDS: Type = Type::array_of(Base::Oid);
+pub(super) const CHARS: Type = Type::array_of(Base::Char);
+
+/// A row under construction: columns that are not named take what their type has for nothing.
+pub(super) struct Row {
+    columns: &'static [(&'static str, Type)],
+    pub(super) values: Vec<Value>,
+}
+
+impl Row {
+    pub(super) fn of(table: &Table) -> Self {
+        let columns = table.columns;
+        let values = columns
+            .iter()
+            .map(|(_, ty)| match ty.base {
+                _ if ty.array => Value::Null,
+                Base::Bool => Value::Bool(false),
+                Base::Int2 => Value::Int2(0),
+                Base::Int4 => Value::Int4(0),
+                Base::Int8 => Value::Int8(0),
+                Base::Float4 => Value::Float4(0.0),
+                Base::Oid | Base::Xid | Base::Regproc => Value::Oid(0),
+                Base::Char => Value::Char(0),
+                _ => Value::Null,
+            })
+            .collect();
+        Self { columns, values }
+    }
+
+    pub(super) fn set(mut self, name: &str, value: Value) -> Self {
+        if let Some(at) = self.columns.iter().position(|(column, _)| *column == name) {
+            self.values[at] = value;
+        }
+        self
+    }
+
+    pub(super) fn text(self, name: &str, value: &str) -> Self {
+        self.set(name, Value::text(value))
+    }
+
+    pub(super) fn oid(self, name: &str, value: u32) -> Self {
+        self.set(name, Value::Oid(value))
+    }
+
+    pub(super) fn int8(self, name: &str, value: u64) -> Self {
+        self.set(name, Value::Int8(i64::try_from(value).unwrap_or(i64::MAX)))
+    }
+
+    pub(super) fn float8(self, name: &str, value: f64) -> Self {
+        self.set(name, Value::Float8(value))
+    }
+
+    pub(super) fn int2(self, name: &str, value: usize) -> Self {
+        self.set(name, Value::Int2(value as i16))
+    }
+
+    pub(super) fn int4(self, name: &str, value: i32) -> Self {
+        self.set(name, Value::Int4(value))
+    }
+
+    pub(super) fn letter(self, name: &str, value: u8) -> Self {
+        self.set(name, Value::Char(value))
+    }
+
+    pub(super) fn flag(self, name: &str, value: bool) -> Self {
+        self.set(name, Value::Bool(value))
+    }
+
+    pub(super) fn yes(self, name: &str, value: bool) -> Self {
+        self.text(name, if value { "YES" } else { "NO" })
+    }
+}
+
+pub(super) fn int2s(values: impl Iterator<Item = i16>) -> Value {
+    Value::Array(Arc::new(Array::new(Type::INT2, values.map(Value::Int2).collect())))
+}
+
+/// An `int2vector` or `oidvector`, which count from 0.
+pub(super) fn vector(element: Type, values: Vec<Value>) -> Value {
+    let dims = vec![scaledb_types::Dimension { len: values.len() as i32, lower: 0 }];
+    Array::with_dimensions(element, dims, values).map_or(Value::Null, |array| Value::Array(Arc::new(array)))
+}
