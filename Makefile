@@ -105,10 +105,10 @@ test-mutations: setup ## Switches off one rule at a time, of the protocol or the
 ifeq ($(MUTATIONS),)
 	@echo "test-mutations: none yet"
 else
-	$(CARGO) test --locked -p scaledb-verify --features mutations --test mutations --test durable_reads
+	$(CARGO) test --locked -p scaledb-verify --features mutations --test mutations --test durable
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test log_crashes without_a_guard
 	$(CARGO) test --locked -p scaledb-log --features mutations --test guards
-	$(CARGO) test --locked -p scaledb-cicada --features mutations --test mutations --test recovery
+	$(CARGO) test --locked -p scaledb-cicada --features mutations --test horizon
 	$(CARGO) test --locked -p scaledb-fuzzing --features mutations
 endif
 

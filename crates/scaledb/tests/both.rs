@@ -1,28 +1,14 @@
-//! One database, two ways: tables of SQL under the library, tables of the library under SQL, on both engines.
+//! One database, two ways: tables of SQL under the library, tables of the library under SQL, on every engine.
 
-use scaledb::engine::{Acc, Cicada, FromOptions};
+#[macro_use]
+mod support;
+
+use scaledb::engine::FromOptions;
 use scaledb::sql::{Kind, Result, Value};
 use scaledb::{Access, Database, Datum, Error, KeyColumn, Options, Table, Type};
-use std::path::PathBuf;
+use support::Directory;
 
-macro_rules! on_both_engines {
-    ($($name:ident)*) => {
-        mod acc {
-            $(#[test]
-            fn $name() {
-                super::$name::<super::Acc>();
-            })*
-        }
-        mod cicada {
-            $(#[test]
-            fn $name() {
-                super::$name::<super::Cicada>();
-            })*
-        }
-    };
-}
-
-on_both_engines! {
+on_every_engine! {
     tables_of_sql_have_their_names_in_the_library
     what_the_library_cannot_have_is_said_in_a_sentence
     a_table_that_the_library_uses_keeps_its_definition
@@ -36,28 +22,6 @@ on_both_engines! {
 
 fn open<E: FromOptions>() -> Database<E> {
     Database::with_options(Options::new().memory_budget(256 << 20)).unwrap()
-}
-
-/// A directory that goes with the test.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("scaledb-{name}-{}", std::process::id()));
-        std::fs::remove_dir_all(&path).ok();
-        Self(path)
-    }
-
-    fn open<E: FromOptions>(&self) -> Database<E> {
-        let options = Options::new().memory_budget(256 << 20).directory(&self.0).unwrap();
-        Database::with_options(options).unwrap()
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
 }
 
 fn kind<T>(result: Result<T>) -> Kind {

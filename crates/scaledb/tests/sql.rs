@@ -1,33 +1,19 @@
-//! SQL in the library, on both engines: typed rows and parameters, transactions by closure, and errors as types.
+//! SQL in the library, on every engine: typed rows and parameters, transactions by closure, and errors as types.
 
-use scaledb::engine::{Acc, Cicada, FromOptions};
+#[macro_use]
+mod support;
+
+use scaledb::engine::FromOptions;
 use scaledb::sql::{Error, FromRow, Kind, Result, Row, Sql, Value};
 use scaledb::{CommitMode, Database, Options};
 use std::future::Future;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake};
 use std::time::{Duration, SystemTime};
+use support::Directory;
 
-macro_rules! on_both_engines {
-    ($($name:ident)*) => {
-        mod acc {
-            $(#[test]
-            fn $name() {
-                super::$name::<super::Acc>();
-            })*
-        }
-        mod cicada {
-            $(#[test]
-            fn $name() {
-                super::$name::<super::Cicada>();
-            })*
-        }
-    };
-}
-
-on_both_engines! {
+on_every_engine! {
     rows_and_parameters_are_typed
     what_does_not_fit_is_an_error_with_a_sentence
     a_closure_is_run_again_after_a_conflict
@@ -44,28 +30,6 @@ on_both_engines! {
 
 fn sql<E: FromOptions>() -> Sql<E> {
     Database::<E>::with_options(Options::new().memory_budget(256 << 20)).unwrap().sql().unwrap()
-}
-
-/// A directory that goes with the test.
-struct Directory(PathBuf);
-
-impl Directory {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("scaledb-{name}-{}", std::process::id()));
-        std::fs::remove_dir_all(&path).ok();
-        Self(path)
-    }
-
-    fn open<E: FromOptions>(&self) -> Database<E> {
-        let options = Options::new().memory_budget(256 << 20).directory(&self.0).unwrap();
-        Database::with_options(options).unwrap()
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
 }
 
 fn rows_and_parameters_are_typed<E: FromOptions>() {

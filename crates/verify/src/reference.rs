@@ -6,8 +6,8 @@
 
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId, limits};
 use scaledb_engine::{
-    Engine, IndexInfo, Order, Range, ReadMark, RowId, Savepoint, Stats, TableDef, TableInfo, TableStats,
-    TxnKind, Worker,
+    Access, Engine, IndexInfo, Order, Range, ReadMark, RowId, Savepoint, Stats, TableDef, TableInfo,
+    TableStats, TxnKind, Worker,
 };
 use scaledb_keys::KeyBuf;
 use scaledb_row::{ColumnSet, KeySpec, Projection, RowBuf, RowMut, RowRef, Schema};
@@ -51,6 +51,8 @@ struct Slot {
     info: Arc<TableInfo>,
     /// The place in `info.indexes`; `None` for the table itself.
     index: Option<usize>,
+    /// Whether it may be scanned.
+    ordered: bool,
     keys: BTreeMap<Box<[u8]>, usize>,
 }
 
@@ -58,6 +60,8 @@ struct Row {
     table: TableId,
     key: Box<[u8]>,
     live: bool,
+    /// A rollback has undone the insert: its name means nothing any more.
+    undone: bool,
     words: Vec<u64>,
 }
 
@@ -107,9 +111,13 @@ impl Engine for Reference {
         if first as usize + 1 + indexes.len() > limits::MAX_TABLES {
             return Err(Error::TooManyTables { limit: limits::MAX_TABLES });
         }
+        let mut ordered = vec![def.options.access != Access::HashOnly];
+        ordered.extend(def.indexes.iter().map(|index| index.options.access != Access::HashOnly));
         let info = Arc::new(TableInfo { id: TableId(first), name: def.name, schema: def.schema, indexes });
         let slots = std::iter::once(None).chain((0..info.indexes.len()).map(Some));
-        let slots = slots.map(|index| Slot { info: info.clone(), index, keys: BTreeMap::new() });
+        let slots = slots.zip(ordered);
+        let slots =
+            slots.map(|(index, ordered)| Slot { info: info.clone(), index, ordered, keys: BTreeMap::new() });
         state.tables.extend(slots);
         Ok(info)
     }
@@ -193,7 +201,10 @@ impl State {
 
     fn take_back(&mut self, undo: Undo) {
         match undo {
-            Undo::Insert(row) => self.unlink(row),
+            Undo::Insert(row) => {
+                self.unlink(row);
+                self.rows[row].undone = true;
+            }
             Undo::Delete(row) => self.link(row).expect("the row was there before"),
             Undo::Update(row, words) => {
                 self.unlink(row);
@@ -257,7 +268,8 @@ impl ReferenceWorker {
 
     /// The number of a row that this transaction has found.
     fn number(&self, row: RowId, table: TableId) -> Result<usize> {
-        Ok(row.check(self.number, table)? as usize)
+        let number = row.check(self.number, table)? as usize;
+        if self.state()?.rows[number].undone { Err(Error::StaleRow) } else { Ok(number) }
     }
 
     fn end(&mut self) {
@@ -318,6 +330,9 @@ impl Worker for ReferenceWorker {
             return Ok(());
         }
         let slot = &state.tables[index.index()];
+        if !slot.ordered {
+            return Err(Error::NotOrdered(index));
+        }
         let schema = &slot.info.schema;
         let end = range.end.map_or(Bound::Unbounded, Bound::Excluded);
         let keys = slot.keys.range::<[u8], _>((Bound::Included(range.start), end));
@@ -335,6 +350,9 @@ impl Worker for ReferenceWorker {
     fn insert(&mut self, table: TableId, row: &RowBuf) -> Result<RowId> {
         let mut state = self.state_for_write()?;
         let info = state.info(table);
+        if info.id != table {
+            return Err(Error::BadDefinition("rows are inserted in tables, not in indexes".into()));
+        }
         let words = row.words().to_vec();
         if words.len() * 8 > limits::MAX_ROW_BYTES {
             return Err(Error::RowTooLarge { got: words.len() * 8, limit: limits::MAX_ROW_BYTES });
@@ -349,7 +367,7 @@ impl Worker for ReferenceWorker {
         if key.len() > limits::MAX_KEY_BYTES {
             return Err(Error::KeyTooLarge { got: key.len(), limit: limits::MAX_KEY_BYTES });
         }
-        state.rows.push(Row { table, key: (*key).into(), live: false, words });
+        state.rows.push(Row { table, key: (*key).into(), live: false, undone: false, words });
         if let Err(error) = state.link(number) {
             state.rows.pop();
             return Err(error);
@@ -390,7 +408,12 @@ impl Worker for ReferenceWorker {
         let mut edit = RowMut::new(info.schema.layout(), &mut words, 0, cols.columns());
         let result = f(&mut edit)?;
         let dirty = edit.dirty();
-        assert!(!dirty.overlaps(info.schema.primary_key().columns()), "an update set a key column");
+        if dirty.overlaps(info.schema.primary_key().columns()) {
+            let columns = info.schema.columns();
+            let mut key = info.schema.primary_key().parts().iter().map(|part| part.column);
+            let named = key.find(|&column| dirty.has(column)).map_or("", |column| &columns[column].name);
+            return Err(Error::KeyUpdate(named.to_owned()));
+        }
         let image = edit.view();
         let mut new = old.clone();
         let mut target = RowMut::new(info.schema.layout(), &mut new, 0, ColumnSet::ALL);

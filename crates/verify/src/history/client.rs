@@ -136,6 +136,15 @@ impl From<Error> for Ended {
 
 type Step<T> = std::result::Result<T, Ended>;
 
+/// How many savepoints a transaction has by now: a rollback ends those behind its own.
+fn savepoints(events: &[Event]) -> usize {
+    events.iter().fold(0, |count, event| match event {
+        Event::Savepoint => count + 1,
+        Event::RollbackTo(number) => number + 1,
+        _ => count,
+    })
+}
+
 fn is_duplicate<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -402,8 +411,8 @@ impl Client {
             }
             _ => {
                 let savepoint = worker.savepoint()?;
+                let number = savepoints(events);
                 events.push(Event::Savepoint);
-                let number = savepoint.0 as usize;
                 for _ in 0..self.random.random_range(1..4) {
                     self.operation(worker, kind, events)?;
                 }

@@ -33,6 +33,19 @@ impl Kind {
         Self { indexes: false, ..self }
     }
 
+    /// What the engine is told of it. What an engine does not have it need not be told.
+    pub fn options<E: Engine>(self, engine: &E) -> TableOptions {
+        let has = |name: &str| engine.table_options().iter().any(|option| option.name == name);
+        let mut options = TableOptions::new(self.access);
+        if let Some(batch) = self.merge_batch.filter(|_| has("merge_batch")) {
+            options = options.with("merge_batch", u64::from(batch));
+        }
+        if let Some(us) = self.epoch_us.filter(|_| has("merge_epoch")) {
+            options = options.with("merge_epoch", Duration::from_micros(us));
+        }
+        options
+    }
+
     /// The table with this merge epoch.
     #[must_use]
     pub const fn epoch_us(self, us: u64) -> Self {
@@ -126,15 +139,7 @@ impl Table {
             ],
             &[KeyPart::asc(ID)],
         )?;
-        // what an engine does not have it need not be told
-        let has = |name: &str| engine.table_options().iter().any(|option| option.name == name);
-        let mut options = TableOptions::new(kind.access);
-        if let Some(batch) = kind.merge_batch.filter(|_| has("merge_batch")) {
-            options = options.with("merge_batch", u64::from(batch));
-        }
-        if let Some(us) = kind.epoch_us.filter(|_| has("merge_epoch")) {
-            options = options.with("merge_epoch", Duration::from_micros(us));
-        }
+        let options = kind.options(engine);
         let mut def = TableDef::new(name, schema).options(options.clone());
         if kind.indexes {
             let index = |n: &str, column, unique| IndexDef {

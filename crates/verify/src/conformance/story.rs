@@ -2,20 +2,21 @@
 //! one thread, so that it is the same for one seed; the log is flushed by the story. And the judge, who says whether
 //! what opens after it is as it must be.
 
-use crate::subject::Subject;
+use crate::conformance::KeepsFiles;
+use crate::conformance::basics::WorkerOf;
+use crate::disk::SimDisk;
+use crate::history::{Bounds, Client, Columns, Keys, Kind, Mix, Model, Pair, Table, Transaction};
 use scaledb_base::{Error, Result, Timestamp};
-use scaledb_engine::{Access, Order, Range, TxnKind, Worker};
+use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicU64;
-use scaledb_verify::disk::SimDisk;
-use scaledb_verify::history::{Bounds, Client, Columns, Keys, Kind, Mix, Model, Pair, Table, Transaction};
 use std::ops::ControlFlow;
 use std::time::Instant;
 
 /// Keys of a table.
 const KEYS: i32 = 24;
 
-pub(crate) const KINDS: [Kind; 4] = [
+pub(super) const KINDS: [Kind; 4] = [
     Kind::new(Access::Hashed, None),
     Kind::new(Access::Ordered, Some(4)),
     Kind::new(Access::HashOnly, None).plain(),
@@ -27,10 +28,10 @@ fn mix() -> Mix {
 }
 
 /// A generator small enough to be written down here; stories must not change with a library.
-pub(crate) struct Random(pub(crate) u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
-    pub(crate) fn next(&mut self, below: u64) -> u64 {
+    pub(super) fn next(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut x = self.0;
         x = (x ^ x >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -41,18 +42,18 @@ impl Random {
 
 /// What was promised when.
 #[derive(Clone, Copy)]
-pub(crate) struct Promise {
+pub(super) struct Promise {
     /// Operations of the disk before it.
-    pub(crate) operations: usize,
+    pub(super) operations: usize,
     /// The durable horizon.
-    pub(crate) durable: Timestamp,
+    pub(super) durable: Timestamp,
     /// Tables that exist.
     tables: usize,
 }
 
 /// A database over one or several lives.
 #[derive(Clone, Default)]
-pub(crate) struct Past {
+pub(super) struct Past {
     /// What is known to have survived, in the order of timestamps.
     survived: Vec<Transaction>,
     /// What was promised before.
@@ -61,22 +62,22 @@ pub(crate) struct Past {
 }
 
 /// One life of a database.
-pub(crate) struct Life {
+pub(super) struct Life {
     past: Past,
     committed: Vec<Transaction>,
-    pub(crate) promises: Vec<Promise>,
+    pub(super) promises: Vec<Promise>,
     /// Whose creation was acknowledged.
     tables: usize,
 }
 
 /// The tables that exist.
-fn tables<E: Subject>(engine: &E) -> Vec<Table> {
+fn tables<E: Engine>(engine: &E) -> Vec<Table> {
     (0..).map_while(|i| Table::open(engine, &format!("t{i}"), KINDS[i % KINDS.len()])).collect()
 }
 
 impl Life {
     /// The life of a database that has just been opened.
-    pub(crate) fn new<E: Subject>(engine: &E, disk: &SimDisk, past: Past) -> Self {
+    pub(super) fn new<E: Engine>(engine: &E, disk: &SimDisk, past: Past) -> Self {
         // while the directory was opened, what was promised before held
         let before = Promise { operations: 0, durable: past.promised, tables: past.tables };
         let existing = tables(engine).len();
@@ -85,7 +86,7 @@ impl Life {
         life
     }
 
-    fn promise<E: Subject>(&mut self, engine: &E, disk: &SimDisk) {
+    fn promise<E: Engine>(&mut self, engine: &E, disk: &SimDisk) {
         self.promises.push(Promise {
             operations: disk.operations(),
             durable: engine.durable(),
@@ -97,9 +98,9 @@ impl Life {
     ///
     /// # Errors
     /// The engine's; what was committed before is noted all the same.
-    pub(crate) fn live<E: Subject>(
+    pub(super) fn live<S: KeepsFiles>(
         &mut self,
-        engine: &E,
+        engine: &S::Engine,
         disk: &SimDisk,
         random: &mut Random,
         steps: u64,
@@ -107,7 +108,7 @@ impl Life {
     ) -> Result<()> {
         let mut clients = Vec::new();
         let result = (0..steps).try_for_each(|_| {
-            let result = self.step(engine, &mut clients, random, number);
+            let result = self.step::<S>(engine, &mut clients, random, number);
             self.promise(engine, disk);
             result
         });
@@ -123,10 +124,10 @@ impl Life {
         self.committed.sort_by_key(|transaction| (transaction.ts, transaction.commit));
     }
 
-    fn step<E: Subject>(
+    fn step<S: KeepsFiles>(
         &mut self,
-        engine: &E,
-        clients: &mut Vec<(Client, E::Worker)>,
+        engine: &S::Engine,
+        clients: &mut Vec<(Client, WorkerOf<S>)>,
         random: &mut Random,
         number: usize,
     ) -> Result<()> {
@@ -140,7 +141,7 @@ impl Life {
         } else if what < 6 {
             engine.checkpoint()?;
         } else if what < 30 {
-            engine.log().flush_once().map_err(|error| Error::LogFailed(error.to_string()))?;
+            S::log(engine).flush_once().map_err(|error| Error::LogFailed(error.to_string()))?;
         } else {
             if clients.is_empty() {
                 let tables = Arc::new(tables(engine));
@@ -166,7 +167,7 @@ impl Life {
     }
 
     /// Compares what opened after a crash with what must be there. Says what is wrong.
-    pub(crate) fn judge<E: Subject>(
+    pub(super) fn judge<E: Engine>(
         &self,
         engine: &E,
         operations: usize,

@@ -1,0 +1,46 @@
+//! The engines that the conformance suite runs on.
+
+pub(crate) mod acc;
+pub(crate) mod cicada;
+// not all test programs run on it
+#[allow(dead_code)]
+pub(crate) mod reference;
+
+use scaledb_acc::Durability;
+use scaledb_log::LogOptions;
+use scaledb_sync::Arc;
+use scaledb_verify::disk::SimDisk;
+
+/// A directory whose log is flushed by hand, with checkpoints only when somebody asks for them.
+fn by_hand(disk: &SimDisk, log: LogOptions) -> Durability {
+    let log = LogOptions { manual: true, ..log };
+    Durability { log, checkpoint_bytes: 0, ..Durability::new(Arc::new(disk.clone())) }
+}
+
+/// Many groups and segments in few transactions, read by one thread.
+fn small_segments(disk: &SimDisk, sync: bool) -> Durability {
+    let log = LogOptions { segment_bytes: 24 << 10, sync, ..LogOptions::default() };
+    Durability { recovery_threads: 1, ..by_hand(disk, log) }
+}
+
+/// Segments of the usual size, read by two threads.
+fn default_segments(disk: &SimDisk) -> Durability {
+    Durability { recovery_threads: 2, ..by_hand(disk, LogOptions::default()) }
+}
+
+/// The engines: a new one is one line here, and gets every test.
+macro_rules! engines {
+    ($suite:ident) => {
+        scaledb_verify::conformance!($suite, acc, crate::engines::acc::OnAcc);
+        scaledb_verify::conformance!($suite, cicada, crate::engines::cicada::OnCicada);
+    };
+}
+
+/// These, and the reference engine, where one transaction at a time and no files are enough.
+#[allow(unused_macros)]
+macro_rules! engines_and_reference {
+    ($suite:ident) => {
+        engines!($suite);
+        scaledb_verify::conformance!($suite, reference, crate::engines::reference::OnReference);
+    };
+}
