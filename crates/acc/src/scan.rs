@@ -34,10 +34,10 @@ impl Candidate {
         Self(Place::Record(unsafe { Record::from_raw(raw) }))
     }
 
-    fn key(self, txn: &Txn) -> &[u8] {
-        match self.0 {
+    fn key<'a>(&'a self, txn: &'a Txn) -> &'a [u8] {
+        match &self.0 {
             Place::Record(record) => record.key(),
-            Place::Own(number) => &txn.keys[txn.writes[number].key.clone()],
+            Place::Own(number) => &txn.keys[txn.writes[*number].key.clone()],
         }
     }
 

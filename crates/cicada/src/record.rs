@@ -170,9 +170,18 @@ impl Record {
 
     /// The key.
     #[inline]
-    pub(crate) fn key<'a>(self) -> &'a [u8] {
-        // SAFETY: written by `create`, and never changed; the record is valid for longer than callers keep
-        // the slice.
+    pub(crate) fn key(&self) -> &[u8] {
+        // SAFETY: the record is valid as long as this name for it is used.
+        unsafe { self.key_for() }
+    }
+
+    /// The key, for as long as the caller likes.
+    ///
+    /// # Safety
+    /// The record is valid for all of `'a`.
+    #[inline]
+    pub(crate) unsafe fn key_for<'a>(self) -> &'a [u8] {
+        // SAFETY: written by `create`, and never changed; for how long it is there the caller promises.
         unsafe {
             let bytes = self.0.add(1).cast::<u8>();
             std::slice::from_raw_parts(bytes.as_ptr(), self.key_len())

@@ -23,10 +23,10 @@ use std::ops::{Bound, ControlFlow};
 const AHEAD: usize = 4;
 
 /// The key of what a scan looks at.
-fn key_of(txn: &Txn, place: Place) -> &[u8] {
+fn key_of<'a>(txn: &'a Txn, place: &'a Place) -> &'a [u8] {
     match place {
         Place::Record(record) => record.key(),
-        Place::Own(number) => &txn.keys[txn.writes[number].key.clone()],
+        Place::Own(number) => &txn.keys[txn.writes[*number].key.clone()],
     }
 }
 
@@ -137,7 +137,7 @@ impl Ctx<'_> {
             if tracks {
                 // the interval ends where the caller stopped
                 let txn = &mut *self.txn;
-                let last = stop.map(|number| key_of(txn, candidates[number]).to_vec());
+                let last = stop.map(|number| key_of(txn, &candidates[number]).to_vec());
                 let (low, high) = match (last, order) {
                     (None, _) => (txn.keep_key(low), high.map(|h| txn.keep_key(h))),
                     // the key behind `last` is `last` and a zero byte
@@ -179,7 +179,7 @@ impl Ctx<'_> {
         if candidates.len() > found {
             let is_own = |place: &Place| matches!(place, Place::Own(_));
             // of one key, an own insert comes last: what the index has is an absent record
-            candidates.sort_by(|a, b| key_of(txn, *a).cmp(key_of(txn, *b)).then(is_own(a).cmp(&is_own(b))));
+            candidates.sort_by(|a, b| key_of(txn, a).cmp(key_of(txn, b)).then(is_own(a).cmp(&is_own(b))));
         }
     }
 
@@ -221,7 +221,7 @@ impl Ctx<'_> {
                 self.lost_base(table, home, place)?;
                 continue;
             };
-            let key = key_of(self.txn, candidate);
+            let key = key_of(self.txn, &candidate);
             let view = RowRef::new(home.schema.layout(), self.words(row));
             if f(self.txn.row_id(home.id, place), key, view).is_break() {
                 return Ok(Some(number));

@@ -30,7 +30,7 @@ unsafe impl Entry for RecordEntry {
     #[inline]
     unsafe fn key<'a>(raw: u64) -> &'a [u8] {
         // SAFETY: the caller's promise: `raw` is a record that a tree holds or held in this activity.
-        unsafe { Record::from_raw(raw) }.key()
+        unsafe { Record::from_raw(raw).key_for() }
     }
 }
 

@@ -209,6 +209,10 @@ impl Shared {
         add(&self.counters.bytes, len);
         add(if data { &self.counters.groups } else { &self.counters.markers }, 1);
         flusher.last_group_in = flusher.segment;
+        debug_assert!(
+            horizon >= flusher.floor,
+            "the horizon of a group is at or behind that of the one before"
+        );
         (flusher.sealed, flusher.marked, flusher.floor) = (!data, false, horizon);
         flusher.offset += len;
         flusher.number += 1;
@@ -234,6 +238,7 @@ impl Shared {
 
     /// Step 5.
     fn publish(&self, horizon: Timestamp) {
+        debug_assert!(horizon.raw() >= self.durable.load(Ordering::Relaxed)); // only the flusher writes it
         // Release: who reads it may rely on what is on disk
         self.durable.store(horizon.raw(), Ordering::Release);
         let answers = self.waiting.lock().satisfied(horizon);

@@ -240,6 +240,7 @@ impl Append<'_> {
 
     #[inline]
     fn split(&mut self) {
+        debug_assert!(self.start <= self.record && self.record <= self.buffer.bytes.len());
         if self.buffer.bytes.len() - self.record > SPLIT {
             close_record(&mut self.buffer.bytes, self.record);
             self.record = self.buffer.bytes.len();

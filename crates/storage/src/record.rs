@@ -49,6 +49,8 @@ struct Shape(u64);
 
 impl Shape {
     fn new(row_words: usize, capacity: usize, key_len: usize, groups: usize) -> Self {
+        debug_assert!(row_words < 1 << 32 && capacity < 1 << 16 && key_len < 1 << 11);
+        debug_assert!((1..=MAX_GROUPS).contains(&groups));
         Self(row_words as u64 | (capacity as u64) << 32 | (key_len as u64) << 48 | (groups as u64 - 1) << 59)
     }
     fn row_words(self) -> usize {
@@ -238,6 +240,8 @@ impl Record {
 
     #[inline]
     fn group_word(&self, group: usize) -> &AtomicU64 {
+        // a model checker would take the load for a step of the protocol
+        debug_assert!(scaledb_sync::MODEL || group < self.shape().groups());
         self.atomic(1 + group)
     }
 
@@ -248,10 +252,20 @@ impl Record {
 
     /// The key.
     #[inline]
-    pub fn key<'a>(self) -> &'a [u8] {
+    pub fn key(&self) -> &[u8] {
+        // SAFETY: the record is valid as long as this name for it is used.
+        unsafe { self.key_for() }
+    }
+
+    /// The key, for as long as the caller likes.
+    ///
+    /// # Safety
+    /// The record is valid in the sense of the head of this file for all of `'a`.
+    #[inline]
+    pub unsafe fn key_for<'a>(self) -> &'a [u8] {
         let shape = self.shape();
         // SAFETY: the key lies behind the header, was written before the record was published, and never
-        // changes; the record is valid by the head of this file, for longer than callers keep the slice.
+        // changes; for how long it is there the caller promises.
         unsafe {
             let bytes = self.0.add(Self::header_words(shape.groups())).cast::<u8>();
             std::slice::from_raw_parts(bytes.as_ptr(), shape.key_len())

@@ -111,6 +111,10 @@ impl Meta {
 
     #[inline(always)]
     fn pack(self) -> u64 {
+        debug_assert!(
+            self.count < 1 << 8 && self.expect < 1 << 8 && self.run < 1 << 8 && self.inherited < 1 << 8
+        );
+        debug_assert!(self.prefix < 1 << 16 && self.key_len < 1 << 16);
         self.count as u64
             | (self.expect as u64) << 8
             | (self.run as u64) << 16
@@ -171,6 +175,7 @@ impl<const N: usize> Leaf<N> {
 
     #[inline(always)]
     pub(super) fn set_meta(&self, meta: Meta) {
+        debug_assert!(meta.count <= N && meta.inherited <= INHERITED);
         self.meta.store(meta.pack(), PLAIN);
     }
 
@@ -276,6 +281,8 @@ impl<const N: usize> Leaf<N> {
         shift_up(&self.heads.0, at, count, |from, to| to.store(from.load(PLAIN), PLAIN));
         shift_up(&self.values, at, count, |from, to| to.store(from.load(PLAIN), PLAIN));
         self.set_entry(at, head, value);
+        // a model checker would take the loads for steps of the protocol
+        debug_assert!(scaledb_sync::MODEL || ascends(&self.heads.0, at, count + 1), "heads ascend weakly");
     }
 
     /// Closes the gap of entry `at` among `count` entries.
@@ -284,6 +291,12 @@ impl<const N: usize> Leaf<N> {
             self.set_entry(i - 1, self.head(i), self.value(i));
         }
     }
+}
+
+/// Whether head `at` of `count` fits between its neighbours.
+fn ascends(heads: &[AtomicU64], at: usize, count: usize) -> bool {
+    let around = &heads[at.saturating_sub(1)..count.min(at + 2)];
+    around.is_sorted_by_key(|head| head.load(PLAIN))
 }
 
 #[inline(always)]
@@ -369,6 +382,11 @@ impl<const N: usize> Inner<N> {
         for i in 0..count {
             self.heads.0[i].store(self.sep(i).head(prefix), PLAIN);
         }
+        debug_assert!(count <= N);
+        debug_assert!(
+            scaledb_sync::MODEL || self.heads.0[..count].is_sorted_by_key(|head| head.load(PLAIN)),
+            "separators ascend"
+        );
     }
 
     /// Inserts a child that begins at `sep`.
@@ -379,12 +397,14 @@ impl<const N: usize> Inner<N> {
         shift_up(&self.children, at, count, |from, to| to.store(from.load(PLAIN), PLAIN));
         self.heads.0[at].store(sep.head(prefix), PLAIN);
         self.set_child(at, sep, child);
+        debug_assert!(scaledb_sync::MODEL || ascends(&self.heads.0, at, count + 1), "separators ascend");
         self.meta.store((count + 1) as u64 | (prefix as u64) << 16, PLAIN);
     }
 
     /// Takes out child `at`, which is not the first; what it covered falls to the child before it.
     pub(super) fn remove_child(&self, at: usize) {
         let (count, prefix) = self.meta();
+        debug_assert!(0 < at && at < count, "the first child stays");
         for i in at + 1..count {
             self.heads.0[i - 1].store(self.heads.0[i].load(PLAIN), PLAIN);
             self.set_child(i - 1, self.sep(i), self.child(i));
