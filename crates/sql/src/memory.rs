@@ -226,6 +226,18 @@ impl<'b> Memory<'b> {
         if self.used > self.reserved + STEP { self.reserve() } else { Ok(()) }
     }
 
+    /// Takes memory for something that is not rows of an operator and holds `held` bytes, whatever these have: it may be as
+    /// large as they.
+    ///
+    /// # Errors
+    /// 53200.
+    pub(crate) fn take_beside(&mut self, bytes: usize, held: usize) -> Result<()> {
+        if held + bytes > self.limit.max(self.budget.half()) {
+            return Err(self.too_large());
+        }
+        self.take_share(bytes)
+    }
+
     /// Gives memory back.
     pub(crate) fn give(&mut self, bytes: usize) {
         self.used = self.used.saturating_sub(bytes);

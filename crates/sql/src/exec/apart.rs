@@ -3,10 +3,11 @@
 //! All parts see the rows as of the start of the statement. So what they write waits until everything is read; a
 //! row is written by the first part that wants to.
 
+use super::changes::Changes;
 use super::late::late_arbiter;
-use super::modify::{Change, Inserting};
+use super::modify::Inserting;
 use super::{Exec, Next};
-use crate::plan::{IndexRef, Insert, Slot, Table};
+use crate::plan::{IndexRef, Insert, Table};
 use scaledb_base::TableId;
 use scaledb_engine::{RowId, Worker};
 use scaledb_row::Projection;
@@ -16,15 +17,15 @@ use std::sync::Arc;
 
 /// What the parts of a statement will write.
 #[derive(Debug, Default)]
-pub(crate) struct Parts {
-    pending: Vec<Pending>,
+pub(crate) struct Parts<'a> {
+    pending: Vec<Pending<'a>>,
     /// Rows that were there before and are written, and whether they are deleted.
     touched: HashMap<(TableId, RowId), bool>,
     /// Unique keys of rows to be inserted, if ON CONFLICT of some part asks for them.
     keys: Option<HashSet<(TableId, Vec<u8>)>>,
 }
 
-impl Parts {
+impl Parts<'_> {
     /// Of a statement; whether some part has ON CONFLICT.
     pub(crate) fn new(conflicts: bool) -> Self {
         Self { keys: conflicts.then(HashSet::new), ..Self::default() }
@@ -32,10 +33,10 @@ impl Parts {
 }
 
 #[derive(Debug)]
-enum Pending {
+enum Pending<'a> {
     Insert(Arc<Table>, Box<[Value]>),
-    Update { table: Arc<Table>, columns: Vec<usize>, projection: Projection, changes: Vec<Change> },
-    Delete(Arc<Table>, Vec<Change>),
+    Update { table: Arc<Table>, columns: Vec<usize>, projection: Projection, changes: Changes<'a> },
+    Delete(Arc<Table>, Changes<'a>),
 }
 
 /// Whether a row that is to be inserted has its place taken.
@@ -144,7 +145,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         table: &Arc<Table>,
         columns: &[usize],
         projection: &Projection,
-        changes: Vec<Change>,
+        changes: Changes<'a>,
     ) {
         if let Some(parts) = &mut self.parts {
             let (columns, projection) = (columns.to_vec(), projection.clone());
@@ -153,7 +154,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Lets the changes of a DELETE wait.
-    pub(super) fn delete_apart(&mut self, table: &Arc<Table>, changes: Vec<Change>) {
+    pub(super) fn delete_apart(&mut self, table: &Arc<Table>, changes: Changes<'a>) {
         if let Some(parts) = &mut self.parts {
             parts.pending.push(Pending::Delete(table.clone(), changes));
         }
@@ -175,18 +176,13 @@ impl<'a, W: Worker> Exec<'a, W> {
                     self.write_changes(&table, &columns, &projection, moves, &changes)?;
                 }
                 Pending::Delete(table, changes) => {
-                    for change in &changes {
+                    for &row in changes.names() {
                         self.tick()?;
-                        self.delete_row(&table, change.row)?;
+                        self.delete_row(&table, row)?;
                     }
                 }
             }
         }
         self.check_noted()
-    }
-
-    /// Rows of slots, for a change that waits.
-    pub(super) fn change(&self, row: RowId, old: &[Slot], new: &[Slot]) -> Change {
-        Change { row, old: self.copy(old), new: self.copy(new), returned: Box::default() }
     }
 }

@@ -3,52 +3,48 @@
 //! Groups that find no room do not come into being: their rows, as far as aggregates look at them, go to a file by the
 //! hash of the group, and each part of them is grouped afterwards.
 
-use super::sort::order;
+use super::gather::{Gathered, Values, Way, sort_keys};
 use super::spill::{Division, Partitions, Rows};
 use super::{Exec, Flow, Next, row_weight};
 use crate::functions::Accumulator;
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Node, Slot};
+use crate::plan::{Aggregate, Node, Slot, SortKey};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// Values that are kept.
-type Kept = Box<[Value]>;
+pub(super) type Kept = Box<[Value]>;
 
 /// An aggregate at work.
-struct Running {
-    accumulator: Accumulator,
-    /// Arguments seen, if they count once.
-    seen: Option<HashSet<Box<[Value]>>>,
-    /// Arguments with their sort keys, if they have an order.
-    sorted: Vec<(Kept, Kept)>,
+pub(super) struct Running {
+    pub(super) accumulator: Accumulator,
+    /// What it must look at as a whole.
+    pub(super) values: Values,
 }
 
 impl Running {
     fn new(aggregate: &Aggregate) -> Self {
-        Self {
-            accumulator: aggregate.function.start(),
-            seen: aggregate.distinct.then(HashSet::new),
-            sorted: Vec::new(),
-        }
+        Self { accumulator: aggregate.function.start(), values: Values::default() }
     }
 }
 
 /// Groups in the order of their first rows.
-struct Groups<'a> {
+pub(super) struct Groups<'k, 'a> {
     numbers: HashMap<Box<[Value]>, usize>,
-    groups: Vec<(Kept, Vec<Running>)>,
+    pub(super) groups: Vec<(Kept, Vec<Running>)>,
     /// Bytes that were taken for them.
-    weight: usize,
+    pub(super) weight: usize,
+    pub(super) gathered: Gathered<'k, 'a>,
     /// How to divide what finds no room, and what has found none.
     division: Division,
     rest: Option<Partitions<'a>>,
 }
 
-impl Groups<'_> {
-    fn new(division: Division) -> Self {
-        Self { numbers: HashMap::new(), groups: Vec::new(), weight: 0, division, rest: None }
+impl<'k> Groups<'k, '_> {
+    fn new(aggregates: &[Aggregate], sorts: &'k [Vec<SortKey>], division: Division) -> Self {
+        let gathered = Gathered::new(aggregates, sorts);
+        Self { numbers: HashMap::new(), groups: Vec::new(), weight: 0, gathered, division, rest: None }
     }
 }
 
@@ -61,28 +57,22 @@ impl<'a, W: Worker> Exec<'a, W> {
         aggregates: &[Aggregate],
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
+        let sorts = sort_keys(aggregates);
+        let mut groups = Groups::new(aggregates, &sorts, Division::default());
         if keys.is_empty() {
-            let mut running: Vec<Running> = aggregates.iter().map(Running::new).collect();
+            groups.groups.push((Box::default(), aggregates.iter().map(Running::new).collect()));
             let _ = self.run(input, &mut |exec| {
-                exec.accumulate(aggregates, &mut running)?;
+                exec.accumulate(aggregates, &mut groups, 0)?;
                 Ok(Flow::Continue(()))
             })?;
-            self.finish(aggregates, running)?;
-            return next(self);
+            return Ok(self.hand_out(groups, keys, aggregates, next)?.0);
         }
-        let mut groups = Groups::new(Division::default());
         let _ = self.run(input, &mut |exec| {
             let mut key = Vec::with_capacity(keys.len());
             for (expr, _) in keys {
                 key.push(exec.eval(expr)?);
             }
-            match exec.group(&mut groups, key, aggregates)? {
-                Ok(number) => groups.weight += exec.accumulate(aggregates, &mut groups.groups[number].1)?,
-                Err(key) => {
-                    let seen = exec.seen_by(aggregates)?;
-                    exec.put_aside(&mut groups, &key, seen.iter())?;
-                }
-            }
+            exec.take_row(&mut groups, key, aggregates)?;
             Ok(Flow::Continue(()))
         })?;
         let mut parts: Vec<Rows<'a>> = Vec::new();
@@ -93,37 +83,55 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             parts.extend(rest);
             let Some(part) = parts.pop() else { return Ok(flow) };
-            groups = self.group_part(part, keys.len(), aggregates)?;
+            groups = self.group_part(part, keys.len(), aggregates, &sorts)?;
+        }
+    }
+
+    /// Adds the row at hand to the group of a key.
+    #[inline]
+    fn take_row(
+        &mut self,
+        groups: &mut Groups<'_, 'a>,
+        key: Vec<Value>,
+        aggregates: &[Aggregate],
+    ) -> Result<()> {
+        match self.group(groups, key, aggregates)? {
+            Ok(number) => self.accumulate(aggregates, groups, number),
+            Err(key) => {
+                let seen = self.seen_by(aggregates)?;
+                self.put_aside(groups, &key, seen.iter())
+            }
         }
     }
 
     /// Groups rows that were put aside.
-    fn group_part(
+    fn group_part<'k>(
         &mut self,
         mut rows: Rows<'a>,
         keys: usize,
         aggregates: &[Aggregate],
-    ) -> Result<Groups<'a>> {
-        let mut groups = Groups::new(rows.division.clone());
+        sorts: &'k [Vec<SortKey>],
+    ) -> Result<Groups<'k, 'a>> {
+        let mut groups = Groups::new(aggregates, sorts, rows.division.clone());
         while let Some(row) = rows.next()? {
             self.tick()?;
             let mut row = row.into_vec();
             let mut seen = row.split_off(keys);
             match self.group(&mut groups, row, aggregates)? {
                 Ok(number) => {
-                    let mut at = 0;
-                    for (aggregate, running) in aggregates.iter().zip(&mut groups.groups[number].1) {
-                        let (from, args) = (at, aggregate.args.len());
-                        at += width(aggregate);
+                    let mut end = 0;
+                    for (at, aggregate) in aggregates.iter().enumerate() {
+                        let (from, args) = (end, aggregate.args.len());
+                        end += width(aggregate);
                         if !seen[from].is_true() {
                             continue;
                         }
                         let mut take = |range: std::ops::Range<usize>| -> Vec<Value> {
                             seen[range].iter_mut().map(std::mem::take).collect()
                         };
-                        let key = take(from + 1 + args..at);
+                        let key = take(from + 1 + args..end);
                         let args = take(from + 1..from + 1 + args);
-                        groups.weight += self.take_in(aggregate, running, args, key)?;
+                        self.take_in(aggregates, at, &mut groups, number, (args, key))?;
                     }
                 }
                 Err(key) => self.put_aside(&mut groups, &key, seen.iter())?,
@@ -135,7 +143,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// The number of a group, a new one if there is room for it; or its key again.
     fn group(
         &mut self,
-        groups: &mut Groups<'a>,
+        groups: &mut Groups<'_, 'a>,
         key: Vec<Value>,
         aggregates: &[Aggregate],
     ) -> Result<std::result::Result<usize, Vec<Value>>> {
@@ -175,7 +183,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     #[cold]
     fn put_aside<'v>(
         &mut self,
-        groups: &mut Groups<'a>,
+        groups: &mut Groups<'_, 'a>,
         key: &[Value],
         seen: std::slice::Iter<'v, Value>,
     ) -> Result<()> {
@@ -193,12 +201,13 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Calls `next` with the groups; the rows that were put aside.
     fn hand_out(
         &mut self,
-        groups: Groups<'a>,
+        mut groups: Groups<'_, 'a>,
         keys: &[(Expr, Slot)],
         aggregates: &[Aggregate],
         next: Next<'_, 'a, W>,
     ) -> Result<(Flow, Vec<Rows<'a>>)> {
-        let Groups { numbers, groups, weight, rest, .. } = groups;
+        self.merge_gathered(aggregates, &mut groups)?;
+        let Groups { numbers, groups, weight, mut gathered, rest, .. } = groups;
         drop(numbers);
         self.note_memory(weight);
         let rest = match rest {
@@ -215,25 +224,32 @@ impl<'a, W: Worker> Exec<'a, W> {
             None => Vec::new(),
         };
         let mut flow = Flow::Continue(());
-        for (key, running) in groups {
+        for (number, (key, running)) in groups.into_iter().enumerate() {
             self.tick()?;
             for ((_, slot), value) in keys.iter().zip(key) {
                 self.frame[*slot] = value;
             }
-            self.finish(aggregates, running)?;
+            for (at, (aggregate, running)) in aggregates.iter().zip(running).enumerate() {
+                self.frame[aggregate.slot] = self.result(aggregate, at, number, running, &mut gathered)?;
+            }
             flow = next(self)?;
             if flow.is_break() {
                 break;
             }
         }
         self.memory.give(weight);
+        self.give_gathered(gathered);
         Ok((flow, rest))
     }
 
-    /// Adds the row at hand to the aggregates of its group. The bytes that were taken for it.
-    fn accumulate(&mut self, aggregates: &[Aggregate], running: &mut [Running]) -> Result<usize> {
-        let mut taken = 0;
-        for (aggregate, running) in aggregates.iter().zip(running) {
+    /// Adds the row at hand to the aggregates of its group.
+    fn accumulate(
+        &mut self,
+        aggregates: &[Aggregate],
+        groups: &mut Groups<'_, 'a>,
+        number: usize,
+    ) -> Result<()> {
+        for (at, aggregate) in aggregates.iter().enumerate() {
             if let Some(filter) = &aggregate.filter
                 && !self.holds(filter)?
             {
@@ -247,65 +263,27 @@ impl<'a, W: Worker> Exec<'a, W> {
             for part in &aggregate.order {
                 key.push(self.eval(&part.expr)?);
             }
-            taken += self.take_in(aggregate, running, args, key)?;
+            self.take_in(aggregates, at, groups, number, (args, key))?;
         }
-        Ok(taken)
+        Ok(())
     }
 
-    /// Adds arguments with their sort keys to an aggregate. The bytes that were taken for them.
+    /// Adds arguments with their sort keys to an aggregate.
     #[inline]
     fn take_in(
         &mut self,
-        aggregate: &Aggregate,
-        running: &mut Running,
-        args: Vec<Value>,
-        key: Vec<Value>,
-    ) -> Result<usize> {
-        let mut taken = 0;
-        if aggregate.function.is_ordered_set() && key.iter().any(Value::is_null) {
-            return Ok(0);
+        aggregates: &[Aggregate],
+        at: usize,
+        groups: &mut Groups<'_, 'a>,
+        number: usize,
+        (args, key): (Vec<Value>, Vec<Value>),
+    ) -> Result<()> {
+        if groups.gathered.way(at) != Way::AsTheyCome {
+            return self.gather(aggregates, at, groups, number, (args, key));
         }
-        if let Some(seen) = &mut running.seen
-            && !args.is_empty()
-        {
-            let weight = row_weight(&args);
-            if !seen.insert(args.clone().into()) {
-                return Ok(0);
-            }
-            self.memory.take_rows(weight)?;
-            taken += weight;
-        }
-        if !aggregate.order.is_empty() {
-            let weight = row_weight(&key) + row_weight(&args);
-            self.memory.take_rows(weight)?;
-            running.sorted.push((key.into(), args.into()));
-            return Ok(taken + weight);
-        }
-        let grown = running.accumulator.add(self.context.env, &args)?;
+        let grown = groups.groups[number].1[at].accumulator.add(self.context.env, &args)?;
         self.memory.take(grown)?;
-        Ok(taken + grown)
-    }
-
-    /// Writes the results of a group into the slots.
-    fn finish(&mut self, aggregates: &[Aggregate], running: Vec<Running>) -> Result<()> {
-        for (aggregate, mut running) in aggregates.iter().zip(running) {
-            running.sorted.sort_by(|a, b| order(&aggregate.order, &a.0, &b.0));
-            if aggregate.function.is_ordered_set() {
-                let mut direct = Vec::with_capacity(aggregate.direct.len());
-                for expr in &aggregate.direct {
-                    direct.push(self.eval(expr)?);
-                }
-                let count = running.sorted.len() as u64;
-                let mut set = aggregate.function.start_ordered(&direct, count)?;
-                running.sorted.iter().flat_map(|(key, _)| key.first()).for_each(|value| set.add(value));
-                self.frame[aggregate.slot] = set.finish(aggregate.function.result())?;
-                continue;
-            }
-            for (_, args) in &running.sorted {
-                running.accumulator.add(self.context.env, args)?;
-            }
-            self.frame[aggregate.slot] = running.accumulator.finish(self.context.env)?;
-        }
+        groups.weight += grown;
         Ok(())
     }
 }

@@ -6,11 +6,13 @@ mod advisory;
 pub(crate) mod apart;
 mod apart_join;
 mod apart_window;
+mod changes;
 pub(crate) mod codec;
 mod combine;
 pub(crate) mod context;
 pub(crate) mod distinct;
 pub(crate) mod eval;
+mod gather;
 pub(crate) mod group;
 pub(crate) mod join;
 pub(crate) mod keep;
@@ -125,7 +127,7 @@ pub(crate) struct Exec<'a, W> {
     /// Whether the statement writes.
     pub(crate) writes: bool,
     /// What the parts of a statement write at its end, if it has several.
-    pub(crate) parts: Option<Box<apart::Parts>>,
+    pub(crate) parts: Option<Box<apart::Parts<'a>>>,
     /// Rows written by the statement at hand.
     pub(crate) affected: u64,
     /// To be checked when the statement is done.

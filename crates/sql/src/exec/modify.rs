@@ -4,9 +4,10 @@
 //! index has it now; a row found by its key alone is changed at once.
 
 use super::apart::twice;
+use super::changes::{Changes, Finding};
 use super::late::{Check, late_arbiter};
 use super::spill::Stash;
-use super::{Exec, Flow, Next, codec, row_weight};
+use super::{Exec, Flow, Next, codec};
 use crate::counts::Write;
 use crate::plan::{
     Access, Checks, ConflictUpdate, Delete, IndexRef, Insert, KeyValue, Modify, Node, OnConflict, Policy,
@@ -44,15 +45,6 @@ pub(super) struct Inserting<'i> {
     /// Rows that this statement has inserted or updated.
     touched: HashSet<RowId>,
     first_looks: bool,
-}
-
-/// A row to be updated.
-#[derive(Debug)]
-pub(super) struct Change {
-    pub(super) row: RowId,
-    pub(super) old: Box<[Value]>,
-    pub(super) new: Box<[Value]>,
-    pub(super) returned: Box<[Value]>,
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -279,8 +271,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             if !self.claims(table, id, false) {
                 return Err(twice());
             }
-            let change = self.change(id, existing, &insert.row);
-            self.update_apart(&insert.table, &columns, &Projection::all(schema), vec![change]);
+            let change = Changes::one(id, &old, &new);
+            self.update_apart(&insert.table, &columns, &Projection::all(schema), change);
         } else {
             // another row has the key's place then
             let row = self.change_row(table, id, &columns, &Projection::all(schema), &old, &new)?;
@@ -330,50 +322,47 @@ impl<'a, W: Worker> Exec<'a, W> {
             })?;
             return Ok(());
         }
-        let mut changes: Vec<Change> = Vec::new();
-        let mut met: HashSet<RowId> = HashSet::new();
+        let old: &[Slot] = if needs_old { &update.old } else { &[] };
+        let returning = update.returning.as_deref().unwrap_or_default();
+        let mut finding = Finding::new(old.len(), update.row.len(), returning.len());
         let _ = self.run(&update.source, &mut |exec| {
             let row = exec.found(update.target)?;
             // with FROM a row may be found several times: the first one counts
-            if !met.insert(row) || !exec.claims(table, row, false) {
+            if !finding.meets(&mut exec.memory, row)? || !exec.claims(table, row, false) {
                 return Ok(Flow::Continue(()));
             }
             exec.new_row(update)?;
             exec.check_update(update, row)?;
-            let old = if needs_old { exec.copy(&update.old) } else { Box::default() };
-            let new = exec.copy(&update.row);
-            let mut returned = Vec::new();
-            for expr in update.returning.iter().flatten() {
-                returned.push(exec.eval(expr)?);
+            let slots = old.iter().chain(&update.row);
+            let mut values = Vec::with_capacity(finding.width());
+            values.extend(slots.map(|&slot| exec.frame[slot].clone()));
+            for expr in returning {
+                values.push(exec.eval(expr)?);
             }
-            exec.memory.take_rows(row_weight(&old) + row_weight(&new) + row_weight(&returned))?;
-            changes.push(Change { row, old, new, returned: returned.into() });
+            finding.push(exec.context, &mut exec.memory, row, values)?;
             Ok(Flow::Continue(()))
         })?;
+        let changes = finding.finish()?;
         if self.must_reserve() {
-            for change in &changes {
-                self.reserve(table, change.row, mode_of(update), Policy::Wait)?;
+            for &row in changes.names() {
+                self.reserve(table, row, mode_of(update), Policy::Wait)?;
             }
         }
-        self.locking.wrote |= !changes.is_empty();
+        self.locking.wrote |= !changes.names().is_empty();
         if self.parts.is_none() {
             self.write_changes(table, columns, &update.projection, update.moves, &changes)?;
         }
-        for change in &mut changes {
+        let _ = changes.each(|change| {
             if needs_old {
-                self.note_update(&update.table, &update.checks, &change.old, &change.new)?;
+                self.note_update(&update.table, &update.checks, change.old, change.new)?;
             }
             self.wrote(table.desc.oid, Write::Update);
-            if update.returning.is_some() {
-                for (&slot, value) in update.returning_slots.iter().zip(std::mem::take(&mut change.returned))
-                {
-                    self.frame[slot] = value;
-                }
-                if next(self)?.is_break() {
-                    break;
-                }
+            if update.returning.is_none() {
+                return Ok(Flow::Continue(()));
             }
-        }
+            self.restore(&update.returning_slots, change.returned);
+            next(self)
+        })?;
         self.update_apart(&update.table, columns, &update.projection, changes);
         Ok(())
     }
@@ -385,22 +374,32 @@ impl<'a, W: Worker> Exec<'a, W> {
         columns: &[usize],
         projection: &Projection,
         moves: bool,
-        changes: &[Change],
+        changes: &Changes<'_>,
     ) -> Result<()> {
-        let mut moved: Vec<&Change> = Vec::new();
-        for change in changes {
+        let mut moved: Vec<RowId> = Vec::new();
+        let _ = changes.each(|change| {
             self.tick()?;
-            if moves && self.moves(table, columns, &change.old, &change.new) {
+            if moves && self.moves(table, columns, change.old, change.new) {
                 self.delete_row(table, change.row)?;
-                moved.push(change);
+                self.memory.take_rows(size_of::<RowId>())?;
+                moved.push(change.row);
             } else {
-                self.update_row(table, change.row, columns, projection, &change.new)?;
+                self.update_row(table, change.row, columns, projection, change.new)?;
             }
-        }
+            Ok(Flow::Continue(()))
+        })?;
         // keys that rows leave and others take
-        for change in moved {
-            self.insert_moved(table, &change.new)?;
+        let mut moved = moved.into_iter().peekable();
+        if moved.peek().is_none() {
+            return Ok(());
         }
+        let _ = changes.each(|change| {
+            if moved.next_if_eq(&change.row).is_some() {
+                self.tick()?;
+                self.insert_moved(table, change.new)?;
+            }
+            Ok(Flow::Continue(()))
+        })?;
         Ok(())
     }
 
@@ -522,47 +521,44 @@ impl<'a, W: Worker> Exec<'a, W> {
             })?;
             return Ok(());
         }
-        let mut changes: Vec<Change> = Vec::new();
-        let mut met: HashSet<RowId> = HashSet::new();
+        let old: &[Slot] = if needs_old { &delete.old } else { &[] };
+        let returning = delete.returning.as_deref().unwrap_or_default();
+        let mut finding = Finding::new(old.len(), 0, returning.len());
         let _ = self.run(&delete.source, &mut |exec| {
             let row = exec.found(delete.target)?;
-            if !met.insert(row) || !exec.claims(table, row, true) {
+            if !finding.meets(&mut exec.memory, row)? || !exec.claims(table, row, true) {
                 return Ok(Flow::Continue(()));
             }
-            let old = if needs_old { exec.copy(&delete.old) } else { Box::default() };
-            let mut returned = Vec::new();
-            for expr in delete.returning.iter().flatten() {
-                returned.push(exec.eval(expr)?);
+            let mut values = Vec::with_capacity(finding.width());
+            values.extend(old.iter().map(|&slot| exec.frame[slot].clone()));
+            for expr in returning {
+                values.push(exec.eval(expr)?);
             }
-            exec.memory.take_rows(row_weight(&old) + row_weight(&returned) + size_of::<Change>())?;
-            changes.push(Change { row, old, new: Box::default(), returned: returned.into() });
+            finding.push(exec.context, &mut exec.memory, row, values)?;
             Ok(Flow::Continue(()))
         })?;
+        let changes = finding.finish()?;
         if self.must_reserve() {
-            for change in &changes {
-                self.reserve(table, change.row, Mode::AccessExclusive, Policy::Wait)?;
+            for &row in changes.names() {
+                self.reserve(table, row, Mode::AccessExclusive, Policy::Wait)?;
             }
         }
-        self.locking.wrote |= !changes.is_empty();
-        for change in &mut changes {
+        self.locking.wrote |= !changes.names().is_empty();
+        let _ = changes.each(|change| {
             self.tick()?;
             if self.parts.is_none() {
                 self.delete_row(table, change.row)?;
             }
             if needs_old {
-                self.note_delete(&delete.checks, &change.old);
+                self.note_delete(&delete.checks, change.old);
             }
             self.wrote(table.desc.oid, Write::Delete);
-            if delete.returning.is_some() {
-                for (&slot, value) in delete.returning_slots.iter().zip(std::mem::take(&mut change.returned))
-                {
-                    self.frame[slot] = value;
-                }
-                if next(self)?.is_break() {
-                    break;
-                }
+            if delete.returning.is_none() {
+                return Ok(Flow::Continue(()));
             }
-        }
+            self.restore(&delete.returning_slots, change.returned);
+            next(self)
+        })?;
         self.delete_apart(&delete.table, changes);
         Ok(())
     }

@@ -12,7 +12,7 @@ mod partition;
 mod rows;
 mod stash;
 
-pub(crate) use merge::{Sortable, Sorter};
+pub(crate) use merge::{Merged, Sortable, Sorter};
 pub(crate) use partition::{Division, Partitions, Rows};
 use rows::{Reader, Writer, put_row};
 pub(crate) use stash::{Stash, Stashed};
