@@ -128,6 +128,9 @@ impl Binder<'_> {
             return self.call_typed(&name, args);
         }
         let args = self.args(list)?;
+        if name == "grouping" && function.name.0.len() == 1 {
+            return self.grouping(args);
+        }
         if functions::returns_set(&name) {
             return self.set_in_list(&name, args);
         }

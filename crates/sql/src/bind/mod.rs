@@ -5,6 +5,7 @@ pub(crate) mod dml;
 pub(crate) mod expr;
 pub(crate) mod from;
 pub(crate) mod function;
+mod grouping;
 mod labels;
 pub(crate) mod lock;
 pub(crate) mod names;

@@ -1,5 +1,6 @@
 //! Queries: SELECT, VALUES, set operations, WITH.
 
+use super::grouping::{Groups, direct_refused};
 use super::labels::name_of;
 use super::lock::{self, Locking, Shape};
 use super::names::fold;
@@ -10,7 +11,7 @@ use crate::optimize::access::{Planner, Wish};
 use crate::optimize::decorrelate::Apart;
 use crate::optimize::extreme::extreme_of;
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Inlined, Node, SetItem, SetKind, Slot, SortKey, Window};
+use crate::plan::{Aggregate, Inlined, Node, SetItem, SetKind, Sets, Slot, SortKey, Window};
 use scaledb_types::cast::Context;
 use scaledb_types::func::common_type;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -360,7 +361,7 @@ impl Binder<'_> {
     }
 
     /// The output column that an item of ORDER BY or GROUP BY names, by its number or name.
-    fn output_number(&mut self, ast: &Ast, output: &[Output]) -> Result<Option<usize>> {
+    pub(super) fn output_number(&mut self, ast: &Ast, output: &[Output]) -> Result<Option<usize>> {
         match ast {
             Ast::Value(value) => match &value.value {
                 ast::Value::Number(text, _) => {
@@ -426,7 +427,7 @@ impl Binder<'_> {
             _ => None,
         };
         let mut sets = self.scope().sets.take().unwrap_or_default();
-        let groups = self.group_by(&select.group_by, &output)?;
+        let Groups { keys: groups, sets: grouping_sets } = self.group_by(&select.group_by, &output)?;
         let made = |slot: Slot| sets.iter().any(|set| set.row == Some(slot) || set.slots.contains(&slot));
         if groups.iter().any(|group| matches!(group, Expr::Slot(slot) if made(*slot))) {
             return Err(unsupported("a set-returning function in GROUP BY"));
@@ -441,7 +442,7 @@ impl Binder<'_> {
         }
         let distinct = matches!(select.distinct, Some(Distinct::Distinct));
         let (mut order, mut computed) = self.computed(&mut output, order, distinct);
-        let mut aggregates = self.scope().grouping.take().unwrap_or_default().aggregates;
+        let Grouping { mut aggregates, calls, .. } = self.scope().grouping.take().unwrap_or_default();
         let mut windows = self.scope().windows.take().unwrap_or_default();
         if groups.iter().any(|group| reads_any(group, &windows)) {
             let what = "window functions are not allowed in GROUP BY";
@@ -451,7 +452,8 @@ impl Binder<'_> {
             let what = "aggregate functions are not allowed in a recursive query's recursive term";
             return Err(SqlError::new(SqlState::new(b"42P19"), what));
         }
-        let grouped = !groups.is_empty() || !aggregates.is_empty() || having.is_some();
+        let several = grouping_sets.is_some() || !calls.is_empty();
+        let grouped = !groups.is_empty() || several || !aggregates.is_empty() || having.is_some();
         locking.check_shape(Shape {
             distinct: distinct || distinct_on.is_some(),
             groups: !groups.is_empty(),
@@ -462,12 +464,12 @@ impl Binder<'_> {
         })?;
         // the order that the rows should come in, if nothing in between loses it
         let wish: &[SortKey] = if grouped || !windows.is_empty() || distinct { &[] } else { &order };
-        let extreme = if grouped { extreme_of(&groups, &aggregates) } else { None };
+        let extreme = if grouped && !several { extreme_of(&groups, &aggregates) } else { None };
         let wish = extreme.as_ref().map_or(wish, |(key, _)| std::slice::from_ref(key));
         let plain = windows.is_empty() && sets.is_empty() && computed.is_empty();
         let bare = tail.limit.is_none() && tail.offset.is_none() && plain;
         let tied = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
-        let mut apart = if bare && tied && select.distinct.is_none() && locking.count() == 0 {
+        let mut apart = if bare && tied && !several && select.distinct.is_none() && locking.count() == 0 {
             tree.copy().map(|tree| Apart { tree, conditions: conditions.clone(), groups: None, having: None })
         } else {
             None
@@ -486,7 +488,12 @@ impl Binder<'_> {
         let mut sorted = ordered && !grouped && !wish.is_empty();
         let mut having = having;
         if grouped {
-            let keys = GroupKeys::new(self, groups, &aggregates, &input);
+            let mut keys = GroupKeys::new(self, groups, &aggregates, &input, !several);
+            let sets_of_keys = grouping_sets.map(|sets| Sets { sets, slot: self.slot() });
+            let results = Self::grouping_results(calls, &keys.keys, sets_of_keys.as_ref())?;
+            if let Some(sets) = &sets_of_keys {
+                keys.keys.push((Expr::Const(Value::Null), sets.slot));
+            }
             for output in &mut output {
                 keys.rewrite_in(&mut output.expr)?;
             }
@@ -525,7 +532,10 @@ impl Binder<'_> {
                 apart.groups = Some((keys.clone(), aggregates.clone()));
                 apart.having.clone_from(&having);
             }
-            node = Node::Aggregate { input: Box::new(node), keys, aggregates };
+            node = Node::Aggregate { input: Box::new(node), keys, sets: sets_of_keys, aggregates };
+            if !results.is_empty() {
+                node = Node::Project { input: Box::new(node), exprs: results };
+            }
         }
         if let Some(predicate) = having {
             node = Node::Filter { input: Box::new(node), predicate };
@@ -717,38 +727,6 @@ impl Binder<'_> {
         Ok(keys)
     }
 
-    fn group_by(&mut self, group_by: &GroupByExpr, output: &[Output]) -> Result<Vec<Expr>> {
-        let GroupByExpr::Expressions(list, modifiers) = group_by else {
-            return Err(unsupported("GROUP BY ALL"));
-        };
-        if !modifiers.is_empty() {
-            return Err(unsupported("grouping sets"));
-        }
-        // a key is what the select list has in the same words, whatever it answers the next time
-        for known in self.scope().subqueries.iter_mut().flatten() {
-            known.volatile = false;
-        }
-        let mut groups = Vec::new();
-        for ast in list {
-            if matches!(ast, Ast::GroupingSets(_) | Ast::Rollup(_) | Ast::Cube(_)) {
-                return Err(unsupported("grouping sets"));
-            }
-            // a name means a column of the input first
-            let by_number = matches!(ast, Ast::Value(_));
-            let expr = match if by_number { None } else { self.expr_decided(ast).ok() } {
-                Some(typed) => typed.expr,
-                None => match self.output_number(ast, output)? {
-                    Some(number) => output[number].expr.clone(),
-                    None => self.expr_decided(ast)?.expr,
-                },
-            };
-            if !groups.iter().any(|known: &Expr| known.same(&expr)) {
-                groups.push(expr);
-            }
-        }
-        Ok(groups)
-    }
-
     fn distinct_on(&mut self, list: &[Ast], output: &[Output]) -> Result<Vec<Expr>> {
         let mut on = Vec::new();
         for ast in list {
@@ -776,6 +754,7 @@ impl<'k> GroupKeys<'k> {
         groups: Vec<Expr>,
         aggregates: &'k [Aggregate],
         input: &HashSet<Slot>,
+        determines: bool,
     ) -> Self {
         let mut lost = input.clone();
         let mut keys: Vec<(Expr, Slot)> = Vec::new();
@@ -805,10 +784,11 @@ impl<'k> GroupKeys<'k> {
                 let Some(desc) = binder.catalog.table(scan.0) else { continue };
                 let Some(key) = &desc.primary_key else { continue };
                 let own = || table.columns.iter().filter(|column| scan_of(column) == Some(scan));
-                let grouped = key.columns.iter().all(|part| {
-                    let mut parts = own().filter(|column| column.origin.1 == part.attnum);
-                    parts.any(|column| keys.iter().any(|(_, slot)| *slot == column.slot))
-                });
+                let grouped = determines
+                    && key.columns.iter().all(|part| {
+                        let mut parts = own().filter(|column| column.origin.1 == part.attnum);
+                        parts.any(|column| keys.iter().any(|(_, slot)| *slot == column.slot))
+                    });
                 if grouped {
                     for column in own().filter(|column| binder.used[column.slot]) {
                         if lost.remove(&column.slot) {
@@ -878,11 +858,6 @@ fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
         sets = later;
     }
     node
-}
-
-#[cold]
-fn direct_refused(error: SqlError) -> SqlError {
-    error.detail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
 }
 
 /// DISTINCT ON needs rows sorted by its expressions before anything else.

@@ -71,6 +71,8 @@ pub(crate) struct AskedBefore {
 pub(crate) struct Grouping {
     /// Aggregates that were bound.
     pub(crate) aggregates: Vec<crate::plan::Aggregate>,
+    /// Calls of GROUPING.
+    pub(crate) calls: Vec<super::grouping::GroupingCall>,
     /// Whether an aggregate is being bound: they do not nest.
     pub(crate) inside: bool,
 }

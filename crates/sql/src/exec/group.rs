@@ -8,7 +8,7 @@ use super::spill::{Division, Partitions, Rows};
 use super::{Exec, Flow, Next, row_weight};
 use crate::functions::Accumulator;
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Node, Slot, SortKey};
+use crate::plan::{Aggregate, Node, Sets, Slot, SortKey};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
 use std::collections::HashMap;
@@ -53,7 +53,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn aggregate(
         &mut self,
         input: &Node,
-        keys: &[(Expr, Slot)],
+        (keys, sets): (&[(Expr, Slot)], Option<&Sets>),
         aggregates: &[Aggregate],
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
@@ -67,14 +67,29 @@ impl<'a, W: Worker> Exec<'a, W> {
             })?;
             return Ok(self.hand_out(groups, keys, aggregates, next)?.0);
         }
+        let mut empty = true;
         let _ = self.run(input, &mut |exec| {
+            empty = false;
             let mut key = Vec::with_capacity(keys.len());
             for (expr, _) in keys {
                 key.push(exec.eval(expr)?);
             }
-            exec.take_row(&mut groups, key, aggregates)?;
+            let Some(Sets { sets, .. }) = sets else {
+                exec.take_row(&mut groups, key, aggregates)?;
+                return Ok(Flow::Continue(()));
+            };
+            for (number, set) in sets.iter().enumerate() {
+                exec.take_row(&mut groups, key_in(&key, set, number), aggregates)?;
+            }
             Ok(Flow::Continue(()))
         })?;
+        // without keys there is a group of all rows, even if there are none
+        for (number, set) in sets.iter().filter(|_| empty).flat_map(|sets| sets.sets.iter().enumerate()) {
+            if set.iter().all(|has| !has) {
+                let _ =
+                    self.group(&mut groups, key_in(&vec![Value::Null; keys.len()], set, number), aggregates)?;
+            }
+        }
         let mut parts: Vec<Rows<'a>> = Vec::new();
         loop {
             let (flow, rest) = self.hand_out(groups, keys, aggregates, next)?;
@@ -286,6 +301,12 @@ impl<'a, W: Worker> Exec<'a, W> {
         groups.weight += grown;
         Ok(())
     }
+}
+
+/// A key as one of several sets has it, with the number of the set as its last value.
+fn key_in(key: &[Value], set: &[bool], number: usize) -> Vec<Value> {
+    let values = key.iter().zip(set).map(|(value, has)| if *has { value.clone() } else { Value::Null });
+    values.chain([Value::Int4(number as i32 + 1)]).collect()
 }
 
 /// Values that an aggregate looks at, and whether it does.

@@ -307,7 +307,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             }),
             Node::Loop(join) => self.nested_loop(join, next),
             Node::Hash(join) => self.hash_join(join, next),
-            Node::Aggregate { input, keys, aggregates } => self.aggregate(input, keys, aggregates, next),
+            Node::Aggregate { input, keys, sets, aggregates } => {
+                self.aggregate(input, (keys, sets.as_ref()), aggregates, next)
+            }
             Node::Sort { input, keys, carry } => self.sort(input, keys, carry, None, next),
             Node::Distinct { input, on, order } => self.distinct(input, on, order.as_deref(), next),
             Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),

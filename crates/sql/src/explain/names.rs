@@ -207,7 +207,7 @@ impl<'p> Names<'p> {
                     self.mean(*slot, Meaning::Computed(expr));
                 }
             }
-            Node::Aggregate { input, keys, aggregates } => {
+            Node::Aggregate { input, keys, aggregates, .. } => {
                 self.node(input);
                 for (expr, slot) in keys {
                     self.expr(expr);

@@ -245,14 +245,25 @@ impl<'p> Describer<'p> {
                 self.take_subplans(&mut shown);
                 shown
             }
-            Node::Aggregate { input, keys, aggregates } => {
+            Node::Aggregate { input, keys, sets, aggregates } => {
                 let mut shown = Shown::new("Aggregate").filtering();
                 let strategy = if keys.is_empty() { "Plain" } else { "Hashed" };
                 shown.manner = vec![("Strategy", text(strategy)), ("Partial Mode", text("Simple"))];
                 if !keys.is_empty() {
                     shown.title = "HashAggregate".to_owned();
-                    let keys = keys.iter().map(|(expr, _)| self.expr(expr, None)).collect();
-                    shown.details.push(Detail::list("Group Key", keys));
+                    // the number of the set is no key of the statement
+                    let shown_keys = &keys[..keys.len() - usize::from(sets.is_some())];
+                    let names: Vec<String> =
+                        shown_keys.iter().map(|(expr, _)| self.expr(expr, None)).collect();
+                    for set in sets.iter().flat_map(|sets| &sets.sets) {
+                        let of_set = names.iter().zip(set).filter(|(_, has)| **has);
+                        let of_set: Vec<String> = of_set.map(|(name, _)| name.clone()).collect();
+                        let of_set = if of_set.is_empty() { vec!["()".to_owned()] } else { of_set };
+                        shown.details.push(Detail::list("Group Key", of_set));
+                    }
+                    if sets.is_none() {
+                        shown.details.push(Detail::list("Group Key", names));
+                    }
                 }
                 for aggregate in aggregates {
                     let exprs = aggregate.args.iter().chain(&aggregate.direct).chain(&aggregate.filter);

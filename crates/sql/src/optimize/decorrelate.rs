@@ -106,7 +106,8 @@ impl Apart {
             };
             keys.push((std::mem::replace(key, Expr::Slot(slot)), slot));
         }
-        let node = Node::Aggregate { input: Box::new(node), keys, aggregates: aggregates.clone() };
+        let node =
+            Node::Aggregate { input: Box::new(node), keys, sets: None, aggregates: aggregates.clone() };
         let (aggregates, reads) = (lone.then_some(aggregates), rows_read(&node) as u64);
         Some(Lookup { node, inner_keys, outer_keys, slots, rest: having, aggregates, number, reads })
     }

@@ -38,7 +38,7 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             let own = exprs.iter().any(|(expr, _)| expr.needs_worker());
             prepare(input, used, reads || own);
         }
-        Node::Aggregate { input, keys, aggregates } => {
+        Node::Aggregate { input, keys, aggregates, .. } => {
             let own =
                 keys.iter().any(|(expr, _)| expr.needs_worker()) || aggregates.iter().any(aggregate_reads);
             prepare(input, used, own);

@@ -97,7 +97,7 @@ impl Depends {
                 }
                 filled
             }
-            Node::Aggregate { input, keys, aggregates } => {
+            Node::Aggregate { input, keys, aggregates, .. } => {
                 let filled = self.node(input);
                 keys.iter().for_each(|(expr, _)| self.read(expr, &filled));
                 for aggregate in aggregates {

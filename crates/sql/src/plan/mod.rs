@@ -295,6 +295,15 @@ pub(crate) struct Aggregate {
     pub(crate) slot: Slot,
 }
 
+/// Several sets of keys that rows are grouped by: each row is in a group of each set.
+#[derive(Clone, Debug)]
+pub(crate) struct Sets {
+    /// For each set, which of the keys it has; the others are NULL.
+    pub(crate) sets: Vec<Vec<bool>>,
+    /// Where the number of the set goes, from 1.
+    pub(crate) slot: Slot,
+}
+
 /// A set operation other than UNION ALL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SetKind {
@@ -349,6 +358,8 @@ pub(crate) enum Node {
     Aggregate {
         input: Box<Node>,
         keys: Vec<(Expr, Slot)>,
+        /// The last of the keys is the number of the set then.
+        sets: Option<Sets>,
         aggregates: Vec<Aggregate>,
     },
     Sort {

@@ -1,0 +1,192 @@
+//! GROUP BY: keys, and the sets of them that GROUPING SETS, ROLLUP and CUBE ask for.
+
+use super::{Binder, Output, Typed, unsupported};
+use crate::functions::ScalarFn;
+use crate::plan::expr::Expr;
+use crate::plan::{Sets, Slot};
+use scaledb_types::{Array, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::{Expr as Ast, GroupByExpr};
+use std::sync::Arc;
+
+/// What a query is grouped by.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    pub(super) keys: Vec<Expr>,
+    /// For each set, which of the keys it has; `None` if there is but one, of all of them.
+    pub(super) sets: Option<Vec<Vec<bool>>>,
+}
+
+/// A call of GROUPING.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupingCall {
+    args: Vec<Expr>,
+    /// Where its result goes.
+    slot: Slot,
+}
+
+/// Sets that a query may have.
+const MAX_SETS: usize = 4_096;
+/// Elements that CUBE may have.
+const MAX_CUBE: usize = 12;
+
+/// Keys by their numbers: a part of a grouping set.
+type Part = Vec<usize>;
+
+impl Binder<'_> {
+    /// Binds GROUP BY.
+    ///
+    /// # Errors
+    /// What is wrong with it; 54001 for too many sets.
+    pub(super) fn group_by(&mut self, group_by: &GroupByExpr, output: &[Output]) -> Result<Groups> {
+        let GroupByExpr::Expressions(list, modifiers) = group_by else {
+            return Err(unsupported("GROUP BY ALL"));
+        };
+        if !modifiers.is_empty() {
+            return Err(unsupported("grouping sets behind WITH"));
+        }
+        // a key is what the select list has in the same words, whatever it answers the next time
+        for known in self.scope().subqueries.iter_mut().flatten() {
+            known.volatile = false;
+        }
+        let mut keys = Vec::new();
+        let mut sets: Vec<Part> = vec![Vec::new()];
+        let mut several = false;
+        for ast in list {
+            let choices: Vec<Part> = match ast {
+                Ast::GroupingSets(parts) => self.group_parts(parts, output, &mut keys)?,
+                Ast::Rollup(parts) => {
+                    let parts = self.group_parts(parts, output, &mut keys)?;
+                    (0..=parts.len()).rev().map(|len| parts[..len].concat()).collect()
+                }
+                Ast::Cube(parts) => {
+                    if parts.len() > MAX_CUBE {
+                        let what = format!("CUBE is limited to {MAX_CUBE} elements");
+                        return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, what));
+                    }
+                    let parts = self.group_parts(parts, output, &mut keys)?;
+                    let whole = 1_usize << parts.len();
+                    let has = |set: usize, part: usize| set >> (parts.len() - 1 - part) & 1 == 0;
+                    let of = |set| (0..parts.len()).filter(move |part| has(set, *part));
+                    (0..whole).map(|set| of(set).flat_map(|part| parts[part].clone()).collect()).collect()
+                }
+                Ast::Tuple(parts) => vec![self.group_part(parts, output, &mut keys)?],
+                one => vec![self.group_part(std::slice::from_ref(one), output, &mut keys)?],
+            };
+            several |= !matches!(ast, Ast::Tuple(parts) if !parts.is_empty())
+                && matches!(ast, Ast::GroupingSets(_) | Ast::Rollup(_) | Ast::Cube(_) | Ast::Tuple(_));
+            if sets.len().saturating_mul(choices.len()) > MAX_SETS {
+                let what = format!("too many grouping sets present (maximum {MAX_SETS})");
+                return Err(SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, what));
+            }
+            let both = |set: &Part| choices.iter().map(|part| [set.as_slice(), part].concat()).collect();
+            sets = sets.iter().flat_map(|set| -> Vec<Part> { both(set) }).collect();
+        }
+        let has = |set: &Part| (0..keys.len()).map(|key| set.contains(&key)).collect();
+        let sets = several.then(|| sets.iter().map(has).collect());
+        Ok(Groups { keys, sets })
+    }
+
+    fn group_parts(
+        &mut self,
+        parts: &[Vec<Ast>],
+        output: &[Output],
+        keys: &mut Vec<Expr>,
+    ) -> Result<Vec<Part>> {
+        parts.iter().map(|part| self.group_part(part, output, keys)).collect()
+    }
+
+    /// The numbers of keys, which are added if they are new.
+    fn group_part(&mut self, part: &[Ast], output: &[Output], keys: &mut Vec<Expr>) -> Result<Part> {
+        let mut numbers = Vec::new();
+        for ast in part {
+            // a name means a column of the input first
+            let by_number = matches!(ast, Ast::Value(_));
+            let expr = match if by_number { None } else { self.expr_decided(ast).ok() } {
+                Some(typed) => typed.expr,
+                None => match self.output_number(ast, output)? {
+                    Some(number) => output[number].expr.clone(),
+                    None => self.expr_decided(ast)?.expr,
+                },
+            };
+            let known = keys.iter().position(|known: &Expr| known.same(&expr));
+            numbers.push(known.unwrap_or(keys.len()));
+            if known.is_none() {
+                keys.push(expr);
+            }
+        }
+        Ok(numbers)
+    }
+
+    /// `GROUPING(a, b)`: what it answers is known when GROUP BY is.
+    ///
+    /// # Errors
+    /// 42803 where it must not be, 54023.
+    pub(super) fn grouping(&mut self, args: Vec<Typed>) -> Result<Typed> {
+        const MAX_ARGS: usize = 31;
+        if args.len() > MAX_ARGS {
+            let what = "GROUPING must have fewer than 32 arguments";
+            return Err(SqlError::new(SqlState::TOO_MANY_ARGUMENTS, what));
+        }
+        let clause = self.scope().clause;
+        let allowed = clause.is_empty() || clause == "HAVING";
+        let slot = self.slot();
+        let grouping = self.scope().grouping.as_mut().filter(|grouping| !grouping.inside && allowed);
+        let Some(grouping) = grouping else {
+            let clause = if clause.is_empty() { "this clause" } else { clause };
+            let what = format!("grouping operations are not allowed in {clause}");
+            return Err(SqlError::new(SqlState::GROUPING_ERROR, what));
+        };
+        let args: Vec<Expr> = args.into_iter().map(|arg| arg.expr).collect();
+        let same = |known: &GroupingCall| {
+            known.args.len() == args.len() && known.args.iter().zip(&args).all(|(a, b)| a.same(b))
+        };
+        if let Some(known) = grouping.calls.iter().find(|known| same(known)) {
+            return Ok(Typed::new(Expr::Slot(known.slot), Type::INT4));
+        }
+        grouping.calls.push(GroupingCall { args, slot });
+        self.used[slot] = true;
+        Ok(Typed::new(Expr::Slot(slot), Type::INT4))
+    }
+
+    /// What calls of GROUPING answer, by the number of the set in the slot of `sets`.
+    ///
+    /// # Errors
+    /// 42803 for an argument that is no key.
+    pub(super) fn grouping_results(
+        calls: Vec<GroupingCall>,
+        keys: &[(Expr, Slot)],
+        sets: Option<&Sets>,
+    ) -> Result<Vec<(Expr, Slot)>> {
+        let mut results = Vec::with_capacity(calls.len());
+        for GroupingCall { args, slot } in calls {
+            let mut numbers = Vec::with_capacity(args.len());
+            for arg in &args {
+                let known = keys.iter().position(|(key, _)| key.same(arg));
+                numbers.push(known.ok_or_else(|| {
+                    let what =
+                        "arguments to GROUPING must be grouping expressions of the associated query level";
+                    SqlError::new(SqlState::GROUPING_ERROR, what)
+                })?);
+            }
+            let Some(Sets { sets, slot: number }) = sets else {
+                results.push((Expr::Const(Value::Int4(0)), slot));
+                continue;
+            };
+            let mask = |set: &Vec<bool>| {
+                let lacks = numbers.iter().map(|&key| i32::from(!set.get(key).copied().unwrap_or(true)));
+                Value::Int4(lacks.fold(0, |mask, lacks| mask << 1 | lacks))
+            };
+            let masks = Array::new(Type::INT4, sets.iter().map(mask).collect());
+            let masks = Expr::Const(Value::Array(Arc::new(masks)));
+            let call = Box::new((ScalarFn::subscript(), vec![masks, Expr::Slot(*number)]));
+            results.push((Expr::Call(call), slot));
+        }
+        Ok(results)
+    }
+}
+
+/// Says of an error what its expression was.
+#[cold]
+pub(super) fn direct_refused(error: SqlError) -> SqlError {
+    error.detail("Direct arguments of an ordered-set aggregate must use only grouped columns.")
+}
