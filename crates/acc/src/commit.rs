@@ -103,6 +103,7 @@ impl Ctx<'_> {
         let retain = shared.snapshots.is_retaining();
         let early = if rules.on(Rule::TimestampAfterLocks) { Timestamp::ZERO } else { self.timestamp() };
         // what has changed already fails before anything is claimed
+        self.definitions_hold()?;
         self.writes_are_unchanged(shared)?;
         // C2. Existing rows first: who comes to read one of them now waits for the new row, and is spared a
         // conflict. (No order of locks is needed: waits are bounded.)
@@ -611,7 +612,7 @@ impl Ctx<'_> {
                 return Err(Conflict { kind, table: range.table, key, with }.into());
             }
         }
-        Ok(())
+        self.definitions_hold()
     }
 
     /// Whether this commit holds the lock of a record's group.

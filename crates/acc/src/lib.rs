@@ -17,17 +17,20 @@
 //!  contention.rs priority                       tune.rs     the merge batch, and whether to merge
 //!  background.rs chores, and the thread that does them for idle workers
 //!  redo.rs       what a commit tells the log
+//!  change.rs, indexes.rs  indexes come and go
 //!  checkpoint.rs all rows to files               recovery.rs rows and log back, rebuild.rs the indexes
 //! ```
 //!
 //! The order in which commits take effect is that of their timestamps, and agrees with real time.
 
 mod background;
+mod change;
 mod checkpoint;
 mod cleanup;
 mod commit;
 mod config;
 mod contention;
+mod indexes;
 mod inspect;
 mod lane;
 mod merge;
@@ -58,7 +61,9 @@ pub use worker::AccWorker;
 use recovery::Recovery;
 use scaledb_base::{Result, TableId};
 use scaledb_durability::{Directory, Pace};
-use scaledb_engine::{Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats};
+use scaledb_engine::{
+    IndexDef, Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats,
+};
 use scaledb_kit::{Core, Instance, Protocol, Settings};
 use scaledb_log::Log;
 use scaledb_memory::Local;
@@ -102,6 +107,29 @@ impl Protocol for Shared {
         Ok(info)
     }
 
+    fn add_index(
+        self: &Arc<Self>,
+        mut local: Local,
+        table: TableId,
+        def: IndexDef,
+    ) -> Result<std::sync::Arc<TableInfo>> {
+        let (info, ts) = self.make_and_add_index(&mut local, table, def)?;
+        drop(local);
+        self.wait_durable(ts)?;
+        Ok(info)
+    }
+
+    fn drop_index(self: &Arc<Self>, local: Local, index: TableId) -> Result<std::sync::Arc<TableInfo>> {
+        let (info, ts) = self.mark_dropped(&local, index)?;
+        drop(local);
+        if !self.config.background {
+            // what cannot be deleted now goes with the next one
+            while change::empty_some(self).unwrap_or(false) {}
+        }
+        self.wait_durable(ts)?;
+        Ok(info)
+    }
+
     fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
         self.table_info(name)
     }
@@ -126,8 +154,9 @@ impl Protocol for Shared {
         self.reclamation()
     }
 
-    fn tend(&self, local: &mut Local, _: u64) -> bool {
-        background::tend(self, local)
+    fn tend(self: &Arc<Self>, local: &mut Local, _: u64) -> bool {
+        // what cannot be deleted now stays for the next round
+        background::tend(self, local) | change::empty_some(self).unwrap_or(true)
     }
 
     fn checkpoint(self: &Arc<Self>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {

@@ -1,6 +1,7 @@
 //! After recovery: the range indexes and the secondary indexes, in bulk, several tables at a time.
 
 use crate::recovery::Recovery;
+use crate::shared::Shared;
 use crate::table::{Points, RecordEntry, Table};
 use scaledb_base::{Error, Result, TableId};
 use scaledb_durability::inconsistent;
@@ -13,22 +14,22 @@ use scaledb_storage::{Record, Word};
 use scaledb_sync::atomic::Ordering;
 
 /// A record and the first bytes of its key, which nearly always decide the order.
-type Headed = (u64, u64);
+pub(crate) type Headed = (u64, u64);
 
 /// The key of a record.
-fn key<'a>(raw: u64) -> &'a [u8] {
-    // SAFETY: recovery holds the record, and nobody removes any now.
+pub(crate) fn key<'a>(raw: u64) -> &'a [u8] {
+    // SAFETY: recovery, or who builds an index, holds the record, and nobody removes any now.
     unsafe { RecordEntry::key(raw) }
 }
 
-fn head(key: &[u8]) -> u64 {
+pub(crate) fn head(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let len = key.len().min(8);
     bytes[..len].copy_from_slice(&key[..len]);
     u64::from_be_bytes(bytes)
 }
 
-fn sort(records: &mut [Headed]) {
+pub(crate) fn sort(records: &mut [Headed]) {
     records.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))));
 }
 
@@ -61,7 +62,7 @@ impl Recovery<'_> {
             // nobody inserts yet
             table.row_numbers.store(next, Ordering::Relaxed);
         }
-        for &index in &table.indexes {
+        for &index in &table.indexes.get().ids {
             inserted += self.rebuild_index(local, table, index, &rows)?;
         }
         Ok(inserted)
@@ -95,18 +96,26 @@ impl Recovery<'_> {
                 base.name, index.name
             )));
         }
-        if let Points::Hash(hashed) = &index.points {
-            for &(_, raw) in &entries {
-                match hashed
-                    .insert(local, self.shared.hasher.hash(key(raw)), raw, |other| key(other) == key(raw))?
-                {
-                    Put::New => {}
-                    _ => return Err(Error::OutOfMemory { budget: local.domain().budget() }),
-                }
+        load_index(self.shared, local, index, &entries)
+    }
+}
+
+/// Fills an empty index. An error leaves a part of the entries in it.
+pub(crate) fn load_index(
+    shared: &Shared,
+    local: &mut Local,
+    index: &Table,
+    sorted: &[Headed],
+) -> Result<u64> {
+    if let Points::Hash(hashed) = &index.points {
+        for &(_, raw) in sorted {
+            match hashed.insert(local, shared.hasher.hash(key(raw)), raw, |other| key(other) == key(raw))? {
+                Put::New => {}
+                _ => return Err(Error::OutOfMemory { budget: local.domain().budget() }),
             }
         }
-        load(local, index, &entries)
     }
+    load(local, index, sorted)
 }
 
 /// Loads a tree.

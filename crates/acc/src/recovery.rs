@@ -41,16 +41,26 @@ impl Restore for Recovery<'_> {
     }
 
     fn catalog(&mut self, entry: CatalogEntry) -> Result<()> {
-        let CatalogEntry::CreateTable { id, def } = entry;
-        if id.index() < self.shared.tables.len() {
-            return Ok(());
-        }
-        let info = self.shared.create_recovered(&mut self.shared.domain.register()?, def)?;
-        if info.id != id {
-            return Err(inconsistent(format!(
-                "table {} has id {} in the log and is {}",
-                info.name, id, info.id
-            )));
+        let mut local = self.shared.domain.register()?;
+        match entry {
+            CatalogEntry::DropIndex { id } => return self.shared.drop_recovered(id),
+            CatalogEntry::CreateTable { id, .. } | CatalogEntry::AddIndex { id, .. }
+                if id.index() < self.shared.tables.len() =>
+            {
+                return Ok(());
+            }
+            CatalogEntry::CreateTable { id, def } => {
+                let info = self.shared.create_recovered(&mut local, def)?;
+                if info.id != id {
+                    return Err(inconsistent(format!(
+                        "table {} has id {} in the log and is {}",
+                        info.name, id, info.id
+                    )));
+                }
+            }
+            CatalogEntry::AddIndex { table, id, def } => {
+                self.shared.add_recovered(&mut local, table, id, def)?;
+            }
         }
         for table in self.staged.len()..self.shared.tables.len() {
             let table = self.shared.tables.get(TableId(table as u32))?;

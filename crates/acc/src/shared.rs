@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::contention::Contention;
+use crate::indexes::Changes;
 use crate::lane::{Lane, NONE, TABLES};
 use crate::retain::Snapshots;
 use crate::table::{IndexOf, Parts, Table, Tables};
@@ -24,7 +25,9 @@ pub struct Shared {
     /// The default merge epoch.
     pub(crate) epoch_ticks: u64,
     pub(crate) tables: Tables,
-    catalog: Mutex<Catalog>,
+    pub(crate) catalog: Mutex<Catalog>,
+    /// Changes of indexes, counted, and what follows from them.
+    pub(crate) changes: Changes,
     pub(crate) lanes: Box<[CachePadded<Lane>]>,
     /// Counts splits and coalescences of all trees (design: G).
     pub(crate) generation: Arc<CachePadded<AtomicU64>>,
@@ -45,9 +48,16 @@ impl Deref for Shared {
 
 /// What exists, by name; and how it came to be, for the next checkpoint.
 #[derive(Default)]
-struct Catalog {
-    names: HashMap<String, std::sync::Arc<TableInfo>>,
-    entries: Vec<CatalogEntry>,
+pub(crate) struct Catalog {
+    pub(crate) names: HashMap<String, std::sync::Arc<TableInfo>>,
+    pub(crate) entries: Vec<CatalogEntry>,
+}
+
+impl Catalog {
+    /// Whether a table or an index has a name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.values().any(|t| t.name == *name || t.index(name).is_some())
+    }
 }
 
 impl Shared {
@@ -60,6 +70,7 @@ impl Shared {
             epoch_ticks: core.clock.ticks(config.merge_epoch),
             tables: Tables::new(),
             catalog: Mutex::new(Catalog::default()),
+            changes: Changes::default(),
             lanes: (0..if scaledb_sync::MODEL { 6 } else { MAX_WORKERS })
                 .map(|_| CachePadded(Lane::new()))
                 .collect(),
@@ -76,7 +87,10 @@ impl Shared {
     /// created: one that is not in the result has a timestamp after the call.
     pub(crate) fn catalog(&self) -> (Vec<u8>, Vec<TableId>) {
         let catalog = self.catalog.lock();
-        let ids = catalog.entries.iter().map(|CatalogEntry::CreateTable { id, .. }| *id);
+        let ids = catalog.entries.iter().filter_map(|entry| match entry {
+            CatalogEntry::CreateTable { id, .. } => Some(*id),
+            CatalogEntry::AddIndex { .. } | CatalogEntry::DropIndex { .. } => None,
+        });
         (CatalogEntry::all_to_bytes(&catalog.entries), ids.collect())
     }
 
@@ -108,18 +122,15 @@ impl Shared {
         log: impl FnOnce(&mut Local, &CatalogEntry) -> Result<Timestamp>,
     ) -> Result<(std::sync::Arc<TableInfo>, Timestamp)> {
         let mut catalog = self.catalog.lock();
-        let names = &catalog.names;
         let first = self.tables.len();
         let count = 1 + def.indexes.len();
         if def.indexes.len() > MAX_INDEXES {
             return Err(Error::BadDefinition(format!("a table has at most {MAX_INDEXES} indexes")));
         }
-        if first + count > TABLES {
-            return Err(Error::TooManyTables { limit: TABLES });
-        }
+        self.next_id(count)?;
         for (i, name) in std::iter::once(&def.name).chain(def.indexes.iter().map(|i| &i.name)).enumerate() {
             let twice = def.indexes.iter().skip(i).any(|index| index.name == *name);
-            if twice || names.values().any(|t| t.name == *name || t.index(name).is_some()) {
+            if twice || catalog.has(name) {
                 return Err(Error::TableExists(name.clone()));
             }
         }
@@ -138,29 +149,10 @@ impl Shared {
         let id = TableId(first as u32);
         let entry = CatalogEntry::CreateTable { id, def: def.clone() };
         let info = std::sync::Arc::new(TableInfo { id, name: def.name.clone(), schema: def.schema, indexes });
-        let make = |local: &mut Local, id, name: &str, index_of, indexes, options: &TableOptions| {
-            let epoch = options.engine.time("merge_epoch").unwrap_or(self.config.merge_epoch);
-            let batch = options.engine.integer("merge_batch");
-            let parts = Parts {
-                id,
-                info: info.clone(),
-                name: name.to_owned(),
-                index_of,
-                indexes,
-                options,
-                epoch_ticks: self.clock.ticks(epoch),
-                batch: batch.map(|batch| batch.min(u64::from(u32::MAX)) as u32),
-                updates: self.config.index_updates,
-                indexlet_slots: self.config.indexlet_slots,
-                cells: self.config.phantomlet_cells,
-            };
-            Table::new(local, &self.generation, parts)
-        };
         let ids = info.indexes.iter().map(|i| i.id).collect();
-        let mut tables = vec![make(local, id, &def.name, None, ids, &def.options)?];
+        let mut tables = vec![self.make(local, &info, (id, &def.name), None, ids, &def.options)?];
         for (index, def) in info.indexes.iter().zip(&def.indexes) {
-            let of = IndexOf { base: id, key: index.key.clone(), unique: index.unique };
-            tables.push(make(local, index.id, &index.name, Some(of), Vec::new(), &def.options)?);
+            tables.push(self.make_index(local, &info, index, &def.options)?);
         }
         // logged before anybody can use it: its timestamp is before those of its rows
         let ts = log(local, &entry)?;
@@ -168,6 +160,57 @@ impl Shared {
         catalog.entries.push(entry);
         catalog.names.insert(def.name, info.clone());
         Ok((info, ts))
+    }
+
+    /// An index of a table, empty, that nobody knows.
+    pub(crate) fn make_index(
+        &self,
+        local: &mut Local,
+        info: &std::sync::Arc<TableInfo>,
+        index: &IndexInfo,
+        options: &TableOptions,
+    ) -> Result<Table> {
+        let of = IndexOf { base: info.id, key: index.key.clone(), unique: index.unique };
+        self.make(local, info, (index.id, &index.name), Some(of), Vec::new(), options)
+    }
+
+    fn make(
+        &self,
+        local: &mut Local,
+        info: &std::sync::Arc<TableInfo>,
+        (id, name): (TableId, &str),
+        index_of: Option<IndexOf>,
+        indexes: Vec<TableId>,
+        options: &TableOptions,
+    ) -> Result<Table> {
+        let epoch = options.engine.time("merge_epoch").unwrap_or(self.config.merge_epoch);
+        let batch = options.engine.integer("merge_batch");
+        let parts = Parts {
+            id,
+            info: info.clone(),
+            name: name.to_owned(),
+            index_of,
+            indexes,
+            options,
+            epoch_ticks: self.clock.ticks(epoch),
+            batch: batch.map(|batch| batch.min(u64::from(u32::MAX)) as u32),
+            updates: self.config.index_updates,
+            indexlet_slots: self.config.indexlet_slots,
+            cells: self.config.phantomlet_cells,
+        };
+        Table::new(local, &self.generation, parts)
+    }
+
+    /// The first of some new ids. The caller has the catalog.
+    ///
+    /// # Errors
+    /// [`Error::TooManyTables`].
+    pub(crate) fn next_id(&self, count: usize) -> Result<TableId> {
+        let first = self.tables.len();
+        if first + count > TABLES {
+            return Err(Error::TooManyTables { limit: TABLES });
+        }
+        Ok(TableId(first as u32))
     }
 
     pub(crate) fn table_infos(&self) -> Vec<std::sync::Arc<TableInfo>> {

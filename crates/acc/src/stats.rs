@@ -38,14 +38,16 @@ const fn gauge(name: &'static str, help: &'static str) -> Metric {
 
 impl Shared {
     pub(crate) fn all_table_stats(&self) -> Vec<TableStats> {
+        // an index that was dropped is about to be empty
+        let tables = || self.tables.iter().filter(|table| table.until.load(Ordering::Relaxed) == u64::MAX);
         // without a free worker id the trees and hash tables cannot be walked: their sizes stay 0 then
         if let Ok(mut local) = self.domain.register() {
             local.enter();
-            let stats = self.tables.iter().map(|table| table.stats(Some(&local))).collect();
+            let stats = tables().map(|table| table.stats(Some(&local))).collect();
             local.exit();
             stats
         } else {
-            self.tables.iter().map(|table| table.stats(None)).collect()
+            tables().map(|table| table.stats(None)).collect()
         }
     }
 

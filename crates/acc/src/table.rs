@@ -7,6 +7,7 @@
 //! recognise.
 
 use crate::config::IndexUpdates;
+use crate::indexes::IndexSet;
 use crate::lane::{TABLES, TableCounters, WorkerTable};
 use crate::pending::PendingList;
 use crate::tune::{Tuning, Way};
@@ -22,7 +23,7 @@ use scaledb_memory::Local;
 use scaledb_row::{Column, ColumnSet, ColumnType, KeySpec, Projection, RowRef, Schema};
 use scaledb_storage::Record;
 use scaledb_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use scaledb_sync::{Arc, CachePadded};
+use scaledb_sync::{Arc, CachePadded, Published};
 
 /// The entries of the trees: addresses of records, which hold their keys.
 pub(crate) struct RecordEntry;
@@ -64,14 +65,17 @@ pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) index_of: Option<IndexOf>,
     /// The base table's indexes.
-    pub(crate) indexes: Vec<TableId>,
+    pub(crate) indexes: Published<IndexSet>,
+    /// The last change of them all that changed these; see `change.rs`.
+    pub(crate) changed: AtomicU64,
+    /// An index has all entries that snapshots of this raw timestamp or later see, up to `until`.
+    pub(crate) since: AtomicU64,
+    pub(crate) until: AtomicU64,
     /// The layout of this table's own rows, and projections of them.
     pub(crate) schema: Schema,
     pub(crate) all: Projection,
     /// All groups, no columns.
     pub(crate) existence: Projection,
-    /// Columns that are part of any index's key.
-    pub(crate) indexed: ColumnSet,
     pub(crate) points: Points,
     pub(crate) tree: Option<Tree>,
     pub(crate) phantomlet: Phantomlet,
@@ -126,10 +130,12 @@ impl Table {
             id: parts.id,
             name: parts.name,
             index_of: parts.index_of,
-            indexes: parts.indexes,
+            indexes: Published::new(IndexSet { ids: parts.indexes, columns: indexed, closed: false }),
+            changed: AtomicU64::new(0),
+            since: AtomicU64::new(0),
+            until: AtomicU64::new(u64::MAX),
             all: Projection::all(&schema),
             existence: Projection::existence_in_all_groups(&schema),
-            indexed,
             schema,
             points,
             tree,

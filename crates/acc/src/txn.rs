@@ -138,6 +138,9 @@ pub(crate) struct Txn {
     /// Unique among all transactions of the process: the worker, and a count.
     pub(crate) serial: u64,
     pub(crate) kind: TxnKind,
+    /// Changes of indexes before it began, and before its first write.
+    pub(crate) changes: u64,
+    pub(crate) write_changes: u64,
     /// The boundary that a snapshot reads at.
     pub(crate) snapshot: Timestamp,
     pub(crate) reads: Vec<Read>,
@@ -207,6 +210,8 @@ impl Txn {
             accounted: ACCOUNTED,
             serial: 0,
             kind: TxnKind::ReadWrite,
+            changes: 0,
+            write_changes: 0,
             snapshot: Timestamp::ZERO,
             reads: Vec::new(),
             absents: Vec::new(),

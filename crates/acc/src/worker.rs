@@ -121,6 +121,13 @@ impl AccWorker {
         Self { shared, local, txn, state, log }
     }
 
+    /// A worker for what no log tells of.
+    pub(crate) fn without_log(shared: Arc<Shared>, local: Local) -> Self {
+        let mut worker = Self::new(shared, local);
+        worker.log = None;
+        worker
+    }
+
     #[inline]
     pub(crate) fn ctx(&mut self) -> Ctx<'_> {
         Ctx {
@@ -138,6 +145,21 @@ impl AccWorker {
         self.step(|ctx| {
             let shared = ctx.shared;
             shared.tables.get(table).and_then(|table| f(ctx, table))
+        })
+    }
+
+    /// [`AccWorker::operate`] for operations that read a table or through an index.
+    #[inline]
+    fn operate_reading<R>(
+        &mut self,
+        table: TableId,
+        f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>,
+    ) -> Result<R> {
+        self.operate(table, |ctx, table| {
+            if table.index_of.is_some() {
+                ctx.may_use(table)?;
+            }
+            f(ctx, table)
         })
     }
 
@@ -170,6 +192,7 @@ impl AccWorker {
             if table.index_of.is_some() {
                 return Err(Error::BadDefinition(format!("{} is an index: write to its table", table.name)));
             }
+            ctx.may_write(table)?;
             f(ctx, table)
         })
     }
@@ -194,6 +217,7 @@ impl Worker for AccWorker {
         ctx.txn.serial = ctx.state.serial;
         ctx.txn.running = true;
         ctx.txn.kind = kind;
+        ctx.note_changes();
         if kind.is_snapshot() {
             let begun = ctx.begin_snapshot(kind != TxnKind::Snapshot);
             if begun.is_err() {
@@ -218,9 +242,9 @@ impl Worker for AccWorker {
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
         if self.is_snapshot() {
-            return self.operate(table, |ctx, table| ctx.get_at(table, key, cols, f));
+            return self.operate_reading(table, |ctx, table| ctx.get_at(table, key, cols, f));
         }
-        self.operate(table, |ctx, table| ctx.get(table, key, cols, f))
+        self.operate_reading(table, |ctx, table| ctx.get(table, key, cols, f))
     }
 
     fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
@@ -238,9 +262,9 @@ impl Worker for AccWorker {
         f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         if self.is_snapshot() {
-            return self.operate(index, |ctx, table| ctx.scan_at(table, range, order, cols, f));
+            return self.operate_reading(index, |ctx, table| ctx.scan_at(table, range, order, cols, f));
         }
-        self.operate(index, |ctx, table| ctx.scan(table, range, order, cols, f))
+        self.operate_reading(index, |ctx, table| ctx.scan(table, range, order, cols, f))
     }
 
     #[inline]

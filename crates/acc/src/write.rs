@@ -44,7 +44,7 @@ impl Ctx<'_> {
     fn insert_with_entries(&mut self, table: &Table, key: &[u8], words: &[u64]) -> Result<RowId> {
         let number = self.insert_record(table, key, words, None)?;
         let mut entry_key = KeyBuf::new();
-        for &index in &table.indexes {
+        for &index in &table.indexes.get().ids {
             let index = self.shared.tables.get(index)?;
             let view = RowRef::new(table.schema.layout(), words);
             index.entry_key(&table.schema, view, key, &mut entry_key);
@@ -331,7 +331,7 @@ impl Ctx<'_> {
         dirty: ColumnSet,
         old: Option<&Write>,
     ) -> Result<()> {
-        if !table.indexed.overlaps(dirty) {
+        if !table.indexes.get().columns.overlaps(dirty) {
             return Ok(());
         }
         let write = self.txn.writes[number].clone();
@@ -364,7 +364,7 @@ impl Ctx<'_> {
     ) -> Result<()> {
         let layout = table.schema.layout();
         let (mut old_key, mut new_key) = (KeyBuf::new(), KeyBuf::new());
-        for &index in &table.indexes {
+        for &index in &table.indexes.get().ids {
             let index = self.shared.tables.get(index)?;
             let of = index.index_of.as_ref().expect("an index");
             if !of.key.columns().overlaps(dirty) {
@@ -425,7 +425,7 @@ impl Ctx<'_> {
     /// `delete` of a row and its index entries.
     pub(crate) fn delete(&mut self, table: &Table, place: Place) -> Result<bool> {
         let mark = self.txn.mark();
-        if table.indexes.is_empty() {
+        if table.indexes.get().ids.is_empty() {
             return self.delete_record(table, place);
         }
         let words = match (self.read_place(table, place, &table.all)?, place) {
@@ -454,13 +454,18 @@ impl Ctx<'_> {
             return Ok(false);
         }
         let mut key = KeyBuf::new();
-        for &index in &table.indexes {
+        for &index in &table.indexes.get().ids {
             let index = self.shared.tables.get(index)?;
             let row = RowRef::new(table.schema.layout(), &self.txn.old_row[..words]);
             index.entry_key(&table.schema, row, pk, &mut key);
             self.delete_entry(index, &key)?;
         }
         Ok(true)
+    }
+
+    /// Deletes an entry whose row has no need of it any more.
+    pub(crate) fn delete_entry_record(&mut self, index: &Table, entry: Record) -> Result<()> {
+        self.delete_record(index, Place::Record(entry)).map(|_| ())
     }
 
     /// Adds the delete of one record to the write_set. False if there is no row.

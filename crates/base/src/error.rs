@@ -202,17 +202,20 @@ pub enum ConflictKind {
     RangePhantom,
     /// A row could not be read because a commit on it took too long.
     ReadLocked,
+    /// The indexes of a table changed while the transaction wrote to it, or used one of them.
+    DefinitionChanged,
 }
 
 impl ConflictKind {
     /// All kinds, in the order of their indexes.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::ReadChanged,
         Self::WriteLocked,
         Self::WriteChanged,
         Self::AbsentAppeared,
         Self::RangePhantom,
         Self::ReadLocked,
+        Self::DefinitionChanged,
     ];
 
     /// A short name, for reports.
@@ -224,6 +227,7 @@ impl ConflictKind {
             Self::AbsentAppeared => "absent appeared",
             Self::RangePhantom => "range phantom",
             Self::ReadLocked => "read locked",
+            Self::DefinitionChanged => "definition changed",
         }
     }
 }

@@ -497,7 +497,8 @@ impl Ctx<'_> {
     fn check(&mut self, writing: bool) -> Result<()> {
         self.check_reads(writing)?;
         self.check_absents()?;
-        self.check_ranges(true)
+        self.check_ranges(true)?;
+        self.definitions_hold()
     }
 
     /// V4 for records: what was seen is visible still, and, where it is overwritten, was not read later.

@@ -187,6 +187,11 @@ impl Horizon {
         latest.max(self.floor.load(Ordering::SeqCst))
     }
 
+    /// From here on no timestamp of fewer ticks is given out.
+    pub(crate) fn raise_floor(&self, ticks: u64) {
+        self.floor.fetch_max(ticks, Ordering::SeqCst);
+    }
+
     /// The ticks at which the oldest transaction that reads the present began, if one runs. A hint.
     pub(crate) fn oldest(&self) -> Option<u64> {
         let writers = self.slots[..self.workers()].iter().map(|slot| slot.writer.load(Ordering::Relaxed));

@@ -20,7 +20,7 @@ pub(crate) fn inspect(shared: &Shared, local: &Local) -> Result<Inspected> {
         let rows = walk(shared, local, table, |_| Ok(()))?;
         sum.tables += 1;
         sum.rows += rows;
-        for &index in &table.indexes {
+        for &index in &table.indexes.get().ids {
             let index = shared.tables.get(index)?;
             let mut key = KeyBuf::new();
             let entries = walk(shared, local, index, |entry| {

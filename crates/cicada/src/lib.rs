@@ -15,6 +15,7 @@
 //!  clock.rs      a worker's clock                   horizon.rs       min_wts, min_rts, epochs
 //!  background.rs chores for idle workers            shared.rs        all of a database
 //!  redo.rs       what a commit tells the log        rules.rs, techniques.rs  switches for tests and figures
+//!  change.rs, indexes.rs  indexes come and go
 //!  checkpoint.rs all rows to files                  recovery.rs, rebuild.rs  rows and log back, the indexes
 //! ```
 //!
@@ -22,6 +23,7 @@
 //! ([`Consistency`]), it agrees with real time.
 
 mod background;
+mod change;
 mod checkpoint;
 mod clock;
 mod commit;
@@ -30,6 +32,7 @@ mod garbage;
 mod gc;
 mod guard;
 mod horizon;
+mod indexes;
 mod inspect;
 mod own;
 mod read;
@@ -56,7 +59,9 @@ pub use rules::{Rule, Rules};
 use scaledb_base::{Result, TableId};
 use scaledb_durability::{Directory, Pace};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
-use scaledb_engine::{Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats};
+use scaledb_engine::{
+    IndexDef, Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats,
+};
 use scaledb_kit::{Core, Instance, Protocol, Settings};
 use scaledb_log::Log;
 use scaledb_memory::Local;
@@ -104,6 +109,25 @@ impl Protocol for Shared {
         self.create_table(&mut local, def)
     }
 
+    fn add_index(
+        self: &Arc<Self>,
+        mut local: Local,
+        table: TableId,
+        def: IndexDef,
+    ) -> Result<std::sync::Arc<TableInfo>> {
+        self.make_and_add_index(&mut local, table, def)
+    }
+
+    fn drop_index(self: &Arc<Self>, local: Local, index: TableId) -> Result<std::sync::Arc<TableInfo>> {
+        let info = self.mark_dropped(&local, index)?;
+        drop(local);
+        if !self.config.background {
+            // what cannot be deleted now goes with the next one
+            while change::empty_some(self).unwrap_or(false) {}
+        }
+        Ok(info)
+    }
+
     fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
         self.table_info(name)
     }
@@ -128,8 +152,9 @@ impl Protocol for Shared {
         self.reclamation()
     }
 
-    fn tend(&self, local: &mut Local, now: u64) -> bool {
-        background::tend(self, local, now)
+    fn tend(self: &Arc<Self>, local: &mut Local, now: u64) -> bool {
+        // what cannot be deleted now stays for the next round
+        background::tend(self, local, now) | change::empty_some(self).unwrap_or(true)
     }
 
     fn checkpoint(self: &Arc<Self>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {

@@ -1,7 +1,8 @@
 //! After recovery: the range indexes and the secondary indexes, in bulk, several tables at a time.
 
 use crate::record::Record;
-use crate::recovery::{Recovery, wts};
+use crate::recovery::{Recovery, create_record, wts};
+use crate::shared::Shared;
 use crate::table::{RecordEntry, Table};
 use crate::version::Version;
 use scaledb_base::{Error, Result, TableId};
@@ -14,11 +15,11 @@ use scaledb_row::RowRef;
 use scaledb_sync::atomic::Ordering;
 
 /// A record and the first bytes of its key, which nearly always decide the order.
-type Headed = (u64, u64);
+pub(crate) type Headed = (u64, u64);
 
 /// The key of a record.
-fn key<'a>(raw: u64) -> &'a [u8] {
-    // SAFETY: recovery holds the record, and nobody removes any now.
+pub(crate) fn key<'a>(raw: u64) -> &'a [u8] {
+    // SAFETY: recovery, or who builds an index, holds the record, and nobody removes any now.
     unsafe { RecordEntry::key(raw) }
 }
 
@@ -28,14 +29,14 @@ pub(crate) fn row<'a>(record: Record) -> &'a [u64] {
     unsafe { Version::from_raw(record.latest().load(Ordering::SeqCst)).row() }
 }
 
-fn head(key: &[u8]) -> u64 {
+pub(crate) fn head(key: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let len = key.len().min(8);
     bytes[..len].copy_from_slice(&key[..len]);
     u64::from_be_bytes(bytes)
 }
 
-fn sort(records: &mut [Headed]) {
+pub(crate) fn sort(records: &mut [Headed]) {
     records.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| key(a.1).cmp(key(b.1))));
 }
 
@@ -68,7 +69,7 @@ impl Recovery<'_> {
             // nobody inserts yet
             table.row_numbers.store(next, Ordering::Relaxed);
         }
-        for &index in &table.indexes {
+        for &index in &table.indexes.get().ids {
             inserted += self.rebuild_index(local, table, index, &rows)?;
         }
         Ok(inserted)
@@ -84,7 +85,7 @@ impl Recovery<'_> {
             let view = RowRef::new(base.schema.layout(), row(record));
             index.entry_key(&base.schema, view, record.key(), &mut entry_key);
             // an entry is as old as the row that it was made from
-            let entry = self.create(local, &entry_key, wts(record).raw(), &[raw])?;
+            let entry = create_record(self.shared, local, &entry_key, wts(record).raw(), &[raw])?;
             entries.push((head(&entry_key), entry.raw()));
         }
         sort(&mut entries);
@@ -95,17 +96,26 @@ impl Recovery<'_> {
                 base.name, index.name
             )));
         }
-        if let Some(hashed) = &index.hash {
-            for &(_, raw) in &entries {
-                let hash = self.shared.hasher.hash(key(raw));
-                match hashed.insert(local, hash, raw, |other| key(other) == key(raw))? {
-                    Inserted::New => {}
-                    _ => return Err(Error::OutOfMemory { budget: local.domain().budget() }),
-                }
+        load_index(self.shared, local, index, &entries)
+    }
+}
+
+/// Fills an empty index. An error leaves a part of the entries in it.
+pub(crate) fn load_index(
+    shared: &Shared,
+    local: &mut Local,
+    index: &Table,
+    sorted: &[Headed],
+) -> Result<u64> {
+    if let Some(hashed) = &index.hash {
+        for &(_, raw) in sorted {
+            match hashed.insert(local, shared.hasher.hash(key(raw)), raw, |other| key(other) == key(raw))? {
+                Inserted::New => {}
+                _ => return Err(Error::OutOfMemory { budget: local.domain().budget() }),
             }
         }
-        load(local, index, &entries)
     }
+    load(local, index, sorted)
 }
 
 /// Loads a tree.

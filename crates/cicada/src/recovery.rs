@@ -41,16 +41,26 @@ impl Restore for Recovery<'_> {
     }
 
     fn catalog(&mut self, entry: CatalogEntry) -> Result<()> {
-        let CatalogEntry::CreateTable { id, def } = entry;
-        if id.index() < self.shared.tables.len() {
-            return Ok(());
-        }
-        let info = self.shared.create_recovered(&mut self.shared.domain.register()?, def)?;
-        if info.id != id {
-            return Err(inconsistent(format!(
-                "table {} has id {} in the log and is {}",
-                info.name, id, info.id
-            )));
+        let mut local = self.shared.domain.register()?;
+        match entry {
+            CatalogEntry::DropIndex { id } => return self.shared.drop_recovered(id),
+            CatalogEntry::CreateTable { id, .. } | CatalogEntry::AddIndex { id, .. }
+                if id.index() < self.shared.tables.len() =>
+            {
+                return Ok(());
+            }
+            CatalogEntry::CreateTable { id, def } => {
+                let info = self.shared.create_recovered(&mut local, def)?;
+                if info.id != id {
+                    return Err(inconsistent(format!(
+                        "table {} has id {} in the log and is {}",
+                        info.name, id, info.id
+                    )));
+                }
+            }
+            CatalogEntry::AddIndex { table, id, def } => {
+                self.shared.add_recovered(&mut local, table, id, def)?;
+            }
         }
         for table in self.staged.len()..self.shared.tables.len() {
             let table = self.shared.tables.get(TableId(table as u32))?;
@@ -183,17 +193,9 @@ impl<'a> Recovery<'a> {
             }
             return Ok(false);
         }
-        let record = self.create(local, key, ts, words)?;
+        let record = create_record(self.shared, local, key, ts, words)?;
         self.add(local, table, hash, record)?;
         Ok(true)
-    }
-
-    /// A record with one version, in no index.
-    pub(crate) fn create(&self, local: &mut Local, key: &[u8], ts: u64, row: &[u64]) -> Result<Record> {
-        let inline = row.len() <= self.shared.config.inline_words;
-        let record = Record::create(local, key, if inline { row.len() } else { 0 })?;
-        set(local, record, ts, row)?;
-        Ok(record)
     }
 
     /// The rows of a block of the checkpoint. The applier is active.
@@ -266,6 +268,24 @@ impl<'a> Recovery<'a> {
 
 fn malformed(table: &Table) -> Error {
     inconsistent(format!("a row of table {} does not fit its columns", table.name))
+}
+
+/// A record with one version, in no index.
+pub(crate) fn create_record(
+    shared: &Shared,
+    local: &mut Local,
+    key: &[u8],
+    ts: u64,
+    row: &[u64],
+) -> Result<Record> {
+    let inline = row.len() <= shared.config.inline_words;
+    let record = Record::create(local, key, if inline { row.len() } else { 0 })?;
+    if let Err(error) = set(local, record, ts, row) {
+        // SAFETY: made above, in no index, without a version.
+        unsafe { record.discard(local) };
+        return Err(error);
+    }
+    Ok(record)
 }
 
 /// The timestamp of a record's only version.

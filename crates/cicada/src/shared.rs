@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::garbage::Queue;
 use crate::horizon::Horizon;
+use crate::indexes::Changes;
 use crate::table::{IndexOf, Parts, TABLES, Table, Tables};
 use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
 use scaledb_base::{Error, Result, TableId, Timestamp};
@@ -22,7 +23,9 @@ pub struct Shared {
     pub(crate) config: Config,
     core: Core,
     pub(crate) tables: Tables,
-    catalog: Mutex<Catalog>,
+    pub(crate) catalog: Mutex<Catalog>,
+    /// Changes of indexes, counted, and what follows from them.
+    pub(crate) changes: Changes,
     pub(crate) horizon: Horizon,
     /// The clean-up queues of the workers.
     pub(crate) lanes: Box<[CachePadded<Mutex<Queue>>]>,
@@ -46,9 +49,16 @@ impl Deref for Shared {
 
 /// What exists, by name; and how it came to be, for the next checkpoint.
 #[derive(Default)]
-struct Catalog {
-    names: HashMap<String, std::sync::Arc<TableInfo>>,
-    entries: Vec<CatalogEntry>,
+pub(crate) struct Catalog {
+    pub(crate) names: HashMap<String, std::sync::Arc<TableInfo>>,
+    pub(crate) entries: Vec<CatalogEntry>,
+}
+
+impl Catalog {
+    /// Whether a table or an index has a name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.values().any(|t| t.name == *name || t.index(name).is_some())
+    }
 }
 
 /// The next value of `needed_after`.
@@ -74,6 +84,7 @@ impl Shared {
         Self {
             tables: Tables::new(),
             catalog: Mutex::new(Catalog::default()),
+            changes: Changes::default(),
             horizon: Horizon::new(config.rules),
             lanes: (0..workers).map(|_| CachePadded(Mutex::new(Queue::new()))).collect(),
             generation: Arc::new(CachePadded(AtomicU64::new(0))),
@@ -114,7 +125,10 @@ impl Shared {
     /// created: one that is not in the result has a timestamp after the call.
     pub(crate) fn catalog(&self) -> (Vec<u8>, Vec<TableId>) {
         let catalog = self.catalog.lock();
-        let ids = catalog.entries.iter().map(|CatalogEntry::CreateTable { id, .. }| *id);
+        let ids = catalog.entries.iter().filter_map(|entry| match entry {
+            CatalogEntry::CreateTable { id, .. } => Some(*id),
+            CatalogEntry::AddIndex { .. } | CatalogEntry::DropIndex { .. } => None,
+        });
         (CatalogEntry::all_to_bytes(&catalog.entries), ids.collect())
     }
 
@@ -144,18 +158,15 @@ impl Shared {
         log: impl FnOnce(&mut Local, &CatalogEntry) -> Result<()>,
     ) -> Result<std::sync::Arc<TableInfo>> {
         let mut catalog = self.catalog.lock();
-        let names = &catalog.names;
         let first = self.tables.len();
         let count = 1 + def.indexes.len();
         if def.indexes.len() > MAX_INDEXES {
             return Err(Error::BadDefinition(format!("a table has at most {MAX_INDEXES} indexes")));
         }
-        if first + count > TABLES {
-            return Err(Error::TooManyTables { limit: TABLES });
-        }
+        self.next_id(count)?;
         for (i, name) in std::iter::once(&def.name).chain(def.indexes.iter().map(|i| &i.name)).enumerate() {
             let twice = def.indexes.iter().skip(i).any(|index| index.name == *name);
-            if twice || names.values().any(|t| t.name == *name || t.index(name).is_some()) {
+            if twice || catalog.has(name) {
                 return Err(Error::TableExists(name.clone()));
             }
         }
@@ -174,21 +185,51 @@ impl Shared {
         let id = TableId(first as u32);
         let entry = CatalogEntry::CreateTable { id, def: def.clone() };
         let info = std::sync::Arc::new(TableInfo { id, name: def.name.clone(), schema: def.schema, indexes });
-        let make = |local: &mut Local, id, name: &str, index_of, indexes, options: &TableOptions| {
-            let (info, name, guards) = (info.clone(), name.to_owned(), self.config.guards);
-            Table::new(local, &self.generation, Parts { id, info, name, index_of, indexes, options, guards })
-        };
-        let ids = info.indexes.iter().map(|i| i.id).collect();
-        let mut tables = vec![make(local, id, &def.name, None, ids, &def.options)?];
+        let indexes = info.indexes.iter().map(|i| i.id).collect();
+        let (name, guards, options) = (def.name.clone(), self.config.guards, &def.options);
+        let parts = Parts { id, info: info.clone(), name, index_of: None, indexes, options, guards };
+        let mut tables = vec![Table::new(local, &self.generation, parts)?];
         for (index, def) in info.indexes.iter().zip(&def.indexes) {
-            let of = IndexOf { base: id, key: index.key.clone(), unique: index.unique };
-            tables.push(make(local, index.id, &index.name, Some(of), Vec::new(), &def.options)?);
+            tables.push(self.make_index(local, &info, index, &def.options)?);
         }
         log(local, &entry)?;
         self.tables.add(tables);
         catalog.entries.push(entry);
         catalog.names.insert(def.name, info.clone());
         Ok(info)
+    }
+
+    /// An index of a table, empty, that nobody knows.
+    pub(crate) fn make_index(
+        &self,
+        local: &mut Local,
+        info: &std::sync::Arc<TableInfo>,
+        index: &IndexInfo,
+        options: &TableOptions,
+    ) -> Result<Table> {
+        let of = IndexOf { base: info.id, key: index.key.clone(), unique: index.unique };
+        let parts = Parts {
+            id: index.id,
+            info: info.clone(),
+            name: index.name.clone(),
+            index_of: Some(of),
+            indexes: Vec::new(),
+            options,
+            guards: self.config.guards,
+        };
+        Table::new(local, &self.generation, parts)
+    }
+
+    /// The first of some new ids. The caller has the catalog.
+    ///
+    /// # Errors
+    /// [`Error::TooManyTables`].
+    pub(crate) fn next_id(&self, count: usize) -> Result<TableId> {
+        let first = self.tables.len();
+        if first + count > TABLES {
+            return Err(Error::TooManyTables { limit: TABLES });
+        }
+        Ok(TableId(first as u32))
     }
 
     pub(crate) fn table_infos(&self) -> Vec<std::sync::Arc<TableInfo>> {

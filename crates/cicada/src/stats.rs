@@ -7,12 +7,15 @@ use crate::weigh;
 use scaledb_base::TableId;
 use scaledb_engine::{Reclamation, TableStats};
 use scaledb_kit::load;
+use scaledb_sync::atomic::Ordering;
 
 impl Shared {
     pub(crate) fn all_table_stats(&self) -> Vec<TableStats> {
+        // an index that was dropped is about to be empty
+        let tables = || self.tables.iter().filter(|table| table.until.load(Ordering::Relaxed) == u64::MAX);
         // without a free worker id the trees and hash tables cannot be walked: their sizes stay 0 then
         let mut reader = Reader::new(self).ok();
-        self.tables.iter().map(|table| table.stats(reader.as_mut())).collect()
+        tables().map(|table| table.stats(reader.as_mut())).collect()
     }
 
     pub(crate) fn reclamation(&self) -> Reclamation {

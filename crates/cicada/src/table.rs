@@ -7,6 +7,7 @@
 //! whatever its versions, and guards (`guard.rs`) watch the keys that have none.
 
 use crate::guard::Guards;
+use crate::indexes::IndexSet;
 use crate::record::Record;
 use scaledb_base::limits::MAX_TABLES;
 use scaledb_base::{Error, Result, TableId};
@@ -17,7 +18,7 @@ use scaledb_keys::KeyBuf;
 use scaledb_memory::Local;
 use scaledb_row::{Column, ColumnSet, ColumnType, KeySpec, RowRef, Schema};
 use scaledb_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use scaledb_sync::{Arc, CachePadded};
+use scaledb_sync::{Arc, CachePadded, Published};
 
 /// Tables of one database in this build.
 pub(crate) const TABLES: usize = if scaledb_sync::MODEL { 64 } else { MAX_TABLES };
@@ -48,11 +49,14 @@ pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) index_of: Option<IndexOf>,
     /// The base table's indexes.
-    pub(crate) indexes: Vec<TableId>,
+    pub(crate) indexes: Published<IndexSet>,
+    /// The last change of them all that changed these; see `change.rs`.
+    pub(crate) changed: AtomicU64,
+    /// An index is there for raw timestamps from `since` on, and before `until`.
+    pub(crate) since: AtomicU64,
+    pub(crate) until: AtomicU64,
     /// The layout of this table's own rows.
     pub(crate) schema: Schema,
-    /// Columns that are part of any index's key.
-    pub(crate) indexed: ColumnSet,
     /// All keys, for point reads; without it the tree serves them.
     pub(crate) hash: Option<Box<HashIndex>>,
     /// All keys, in order.
@@ -100,12 +104,15 @@ impl Table {
             _ => Some(Tree::new(local, generation.clone())?),
         };
         let indexes = if is_index { &[][..] } else { &parts.info.indexes };
+        let columns = indexes.iter().fold(ColumnSet::EMPTY, |set, i| set.union(i.key.columns()));
         Ok(Self {
             id: parts.id,
             name: parts.name,
             index_of: parts.index_of,
-            indexes: parts.indexes,
-            indexed: indexes.iter().fold(ColumnSet::EMPTY, |set, i| set.union(i.key.columns())),
+            indexes: Published::new(IndexSet { ids: parts.indexes, columns, since: 0, closed: false }),
+            changed: AtomicU64::new(0),
+            since: AtomicU64::new(0),
+            until: AtomicU64::new(u64::MAX),
             schema: if is_index { entry_schema() } else { parts.info.schema.clone() },
             hash,
             absent: Guards::new(parts.guards),

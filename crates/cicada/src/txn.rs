@@ -111,6 +111,9 @@ pub(crate) struct Txn {
     /// Unique among all transactions of the process: the worker, and a count.
     pub(crate) serial: u64,
     pub(crate) kind: TxnKind,
+    /// Changes of indexes before it began, and before its first write.
+    pub(crate) changes: u64,
+    pub(crate) write_changes: u64,
     /// The timestamp; for a snapshot the boundary: everything before is seen.
     pub(crate) ts: u64,
     /// The latest commit that a check met in a scanned range, beside what was read.
@@ -162,6 +165,8 @@ impl Txn {
             accounted: ACCOUNTED,
             serial: 0,
             kind: TxnKind::ReadWrite,
+            changes: 0,
+            write_changes: 0,
             ts: 0,
             latest: 0,
             reads: Vec::new(),

@@ -305,6 +305,13 @@ impl CicadaWorker {
         Self { shared, log, local, txn, state }
     }
 
+    /// A worker for what no log tells of.
+    pub(crate) fn without_log(shared: Arc<Shared>, local: Local) -> Self {
+        let mut worker = Self::new(shared, local);
+        worker.log = None;
+        worker
+    }
+
     /// This worker's next transactions come after the one with this timestamp, whoever ran it: what
     /// [`Consistency::Causal`] asks those to say who tell others about their commits.
     pub fn observe(&mut self, commit_ts: Timestamp) {
@@ -328,6 +335,21 @@ impl CicadaWorker {
         self.step(|ctx| {
             let shared = ctx.shared;
             shared.tables.get(table).and_then(|table| f(ctx, table))
+        })
+    }
+
+    /// [`CicadaWorker::operate`] for operations that read a table or through an index.
+    #[inline]
+    fn operate_reading<R>(
+        &mut self,
+        table: TableId,
+        f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>,
+    ) -> Result<R> {
+        self.operate(table, |ctx, table| {
+            if table.index_of.is_some() {
+                ctx.may_use(table)?;
+            }
+            f(ctx, table)
         })
     }
 
@@ -362,6 +384,7 @@ impl CicadaWorker {
             if table.index_of.is_some() {
                 return Err(Error::BadDefinition(format!("{} is an index: write to its table", table.name)));
             }
+            ctx.may_write(table)?;
             f(ctx, table)
         })
     }
@@ -375,6 +398,7 @@ impl Worker for CicadaWorker {
         }
         let mut ctx = self.ctx();
         ctx.txn.kind = kind;
+        ctx.note_changes();
         if ctx.shared.domain.is_short() {
             ctx.relieve();
         }
@@ -402,7 +426,7 @@ impl Worker for CicadaWorker {
         _cols: &Projection,
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
-        self.operate(table, |ctx, table| ctx.get(table, key, f))
+        self.operate_reading(table, |ctx, table| ctx.get(table, key, f))
     }
 
     fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
@@ -419,7 +443,7 @@ impl Worker for CicadaWorker {
         _cols: &Projection,
         f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.operate(index, |ctx, table| ctx.scan(table, range, order, f))
+        self.operate_reading(index, |ctx, table| ctx.scan(table, range, order, f))
     }
 
     #[inline]

@@ -48,7 +48,7 @@ impl Ctx<'_> {
     fn insert_with_entries(&mut self, table: &Table, key: &[u8], words: &[u64]) -> Result<RowId> {
         let number = self.insert_record(table, key, words, None)?;
         let mut entry_key = KeyBuf::new();
-        for &index in &table.indexes {
+        for &index in &table.indexes.get().ids {
             let index = self.shared.tables.get(index)?;
             let view = RowRef::new(table.schema.layout(), words);
             index.entry_key(&table.schema, view, key, &mut entry_key);
@@ -265,13 +265,13 @@ impl Ctx<'_> {
 
     /// Moves the index entries of a row whose columns `dirty` were set by write `number`.
     fn move_entries(&mut self, table: &Table, number: usize, dirty: ColumnSet, old: &OldRow) -> Result<()> {
-        if !table.indexed.overlaps(dirty) {
+        if !table.indexes.get().columns.overlaps(dirty) {
             return Ok(());
         }
         let pk = self.key_of(number);
         let layout = table.schema.layout();
         let (mut old_key, mut new_key) = (KeyBuf::new(), KeyBuf::new());
-        for &index in &table.indexes {
+        for &index in &table.indexes.get().ids {
             let index = self.shared.tables.get(index)?;
             let of = index.index_of.as_ref().expect("an index");
             if !of.key.columns().overlaps(dirty) {
@@ -308,7 +308,7 @@ impl Ctx<'_> {
 
     /// `delete` of a row and its index entries.
     pub(crate) fn delete(&mut self, table: &Table, place: Place) -> Result<bool> {
-        if table.indexes.is_empty() {
+        if table.indexes.get().ids.is_empty() {
             return self.delete_record(table, place);
         }
         let Some(row) = self.read_to_write(table, place)? else { return Ok(false) };
@@ -333,7 +333,7 @@ impl Ctx<'_> {
             return Ok(false);
         }
         let mut key = KeyBuf::new();
-        for &index in &table.indexes {
+        for &index in &table.indexes.get().ids {
             let index = self.shared.tables.get(index)?;
             let row = match old {
                 // SAFETY: visible in this transaction.
@@ -344,6 +344,11 @@ impl Ctx<'_> {
             self.delete_entry(index, &key)?;
         }
         Ok(true)
+    }
+
+    /// Deletes an entry whose row has no need of it any more.
+    pub(crate) fn delete_entry_record(&mut self, index: &Table, entry: Record) -> Result<()> {
+        self.delete_record(index, Place::Record(entry)).map(|_| ())
     }
 
     /// Adds the delete of one record to the write_set. False if there is no row.
@@ -376,7 +381,8 @@ impl Ctx<'_> {
     pub(crate) fn check_so_far(&mut self) -> Result<()> {
         self.check_reads(false)?;
         self.check_absents()?;
-        self.check_ranges(false)
+        self.check_ranges(false)?;
+        self.definitions_hold()
     }
 
     /// `rollback_to`: see [`Txn::undo_to`](crate::txn::Txn::undo_to).

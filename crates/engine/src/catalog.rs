@@ -1,6 +1,6 @@
 //! What the log keeps of a database's tables.
 
-use crate::def::TableDef;
+use crate::def::{IndexDef, TableDef};
 use scaledb_base::{Error, Result, TableId};
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +14,20 @@ pub enum CatalogEntry {
         id: TableId,
         /// Its definition.
         def: TableDef,
+    },
+    /// A table that was there got an index.
+    AddIndex {
+        /// The table.
+        table: TableId,
+        /// The index's id.
+        id: TableId,
+        /// Its definition.
+        def: IndexDef,
+    },
+    /// An index went, whichever way it had come. Its id is not given again.
+    DropIndex {
+        /// Its id.
+        id: TableId,
     },
 }
 

@@ -1,6 +1,6 @@
 //! An engine that several parts of a program share.
 
-use crate::def::{TableDef, TableInfo};
+use crate::def::{IndexDef, TableDef, TableInfo};
 use crate::metric::Metric;
 use crate::options::OptionSpec;
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
@@ -21,6 +21,14 @@ impl<E: Engine> Engine for Arc<E> {
 
     fn tables(&self) -> Vec<Arc<TableInfo>> {
         (**self).tables()
+    }
+
+    fn add_index(&self, table: TableId, def: IndexDef) -> Result<Arc<TableInfo>> {
+        (**self).add_index(table, def)
+    }
+
+    fn drop_index(&self, index: TableId) -> Result<Arc<TableInfo>> {
+        (**self).drop_index(index)
     }
 
     fn worker(&self) -> Result<Self::Worker> {

@@ -1,6 +1,6 @@
 //! The two traits.
 
-use crate::def::{TableDef, TableInfo};
+use crate::def::{IndexDef, TableDef, TableInfo};
 use crate::metric::Metric;
 use crate::options::OptionSpec;
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
@@ -146,6 +146,23 @@ pub trait Engine: Send + Sync + 'static {
 
     /// All tables, without their indexes, in the order of their ids.
     fn tables(&self) -> Vec<Arc<TableInfo>>;
+
+    /// Adds a secondary index to a table, made from the rows that it has; returns the table as it is then. Not part of a
+    /// transaction. Meanwhile others read the table, and who writes to it waits. A transaction that wrote to the table
+    /// before does not commit (a conflict); nor does one that uses the index, but began before the index was there.
+    ///
+    /// # Errors
+    /// Everything is as it was: [`Error::DuplicateKey`] with the table's id and a key that two rows would share;
+    /// [`Error::NoSuchTable`], [`Error::TableExists`], [`Error::TooManyTables`], [`Error::BadDefinition`],
+    /// [`Error::KeyTooLarge`], [`Error::OutOfMemory`], [`Error::LogFailed`].
+    fn add_index(&self, table: TableId, def: IndexDef) -> Result<Arc<TableInfo>>;
+
+    /// Drops a secondary index; returns its table as it is then. Not part of a transaction. A transaction that used the
+    /// index, or wrote to the table before, does not commit (a conflict). Its memory is free soon after.
+    ///
+    /// # Errors
+    /// Everything is as it was: [`Error::NoSuchTable`] if there is no such index; [`Error::LogFailed`].
+    fn drop_index(&self, index: TableId) -> Result<Arc<TableInfo>>;
 
     /// Registers a worker.
     ///

@@ -25,7 +25,7 @@ impl Background {
     pub(crate) fn start<P: Protocol>(shared: Arc<P>, local: Local) -> Self {
         let stop = Arc::new((Mutex::new(false), Condvar::new()));
         let theirs = stop.clone();
-        let thread = thread::spawn(move || run(&*shared, local, &theirs));
+        let thread = thread::spawn(move || run(&shared, local, &theirs));
         Self { stop, thread: Some(thread) }
     }
 }
@@ -40,7 +40,7 @@ impl Drop for Background {
     }
 }
 
-fn run<P: Protocol>(shared: &P, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar)) {
+fn run<P: Protocol>(shared: &Arc<P>, mut local: Local, (stop, wake): &(Mutex<bool>, Condvar)) {
     let core = shared.core();
     let (mut pause, mut seen, mut trimmed) = (PERIOD, 0, 0);
     loop {

@@ -5,8 +5,8 @@ use crate::protocol::{Protocol, Settings};
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_durability::{Checkpointer, Directory, Durability, Inspected, Recovered, failed};
 use scaledb_engine::{
-    Engine, Memory, Metric, OptionSpec, Reclamation, SerializationPoint, Stats, TableDef, TableInfo,
-    TableStats,
+    Engine, IndexDef, Memory, Metric, OptionSpec, Reclamation, SerializationPoint, Stats, TableDef,
+    TableInfo, TableStats,
 };
 use scaledb_log::Log;
 use scaledb_sync::Arc;
@@ -128,6 +128,15 @@ impl<P: Protocol> Engine for Instance<P> {
     fn create_table(&self, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
         def.check_options(P::NAME, P::TABLE_OPTIONS)?;
         self.shared.create_table(self.shared.core().domain.register()?, def)
+    }
+
+    fn add_index(&self, table: TableId, def: IndexDef) -> Result<std::sync::Arc<TableInfo>> {
+        def.options.engine.check(P::NAME, P::TABLE_OPTIONS)?;
+        self.shared.add_index(self.shared.core().domain.register()?, table, def)
+    }
+
+    fn drop_index(&self, index: TableId) -> Result<std::sync::Arc<TableInfo>> {
+        self.shared.drop_index(self.shared.core().domain.register()?, index)
     }
 
     fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {

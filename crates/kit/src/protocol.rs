@@ -4,7 +4,7 @@ use crate::core::Core;
 use scaledb_base::{Result, TableId};
 use scaledb_durability::{Directory, Durability, Inspected, Pace, Recovered};
 use scaledb_engine::{
-    Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats, Worker,
+    IndexDef, Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats, Worker,
 };
 use scaledb_log::Log;
 use scaledb_memory::Local;
@@ -48,6 +48,23 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// As [`Engine::create_table`](scaledb_engine::Engine::create_table).
     fn create_table(&self, local: Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>>;
 
+    /// Adds an index to a table, durably.
+    ///
+    /// # Errors
+    /// As [`Engine::add_index`](scaledb_engine::Engine::add_index).
+    fn add_index(
+        self: &Arc<Self>,
+        local: Local,
+        table: TableId,
+        def: IndexDef,
+    ) -> Result<std::sync::Arc<TableInfo>>;
+
+    /// Drops an index, durably.
+    ///
+    /// # Errors
+    /// As [`Engine::drop_index`](scaledb_engine::Engine::drop_index).
+    fn drop_index(self: &Arc<Self>, local: Local, index: TableId) -> Result<std::sync::Arc<TableInfo>>;
+
     /// The table called `name`.
     fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>>;
 
@@ -67,7 +84,7 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     fn reclamation(&self) -> Reclamation;
 
     /// One round of what is done for idle workers. `local` is not active. Returns whether there is more to do.
-    fn tend(&self, local: &mut Local, now: u64) -> bool;
+    fn tend(self: &Arc<Self>, local: &mut Local, now: u64) -> bool;
 
     /// Writes a checkpoint; returns its size in bytes.
     ///

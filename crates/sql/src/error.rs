@@ -85,6 +85,7 @@ pub(crate) fn conflict_error(
         ConflictKind::ReadLocked => {
             "a row could not be read, because another transaction's commit took too long"
         }
+        ConflictKind::DefinitionChanged => "another transaction changed the indexes of a table",
     };
     let (table, key) = place.unwrap_or_else(|| (format!("table or index {}", conflict.table), String::new()));
     let range = conflict.kind == ConflictKind::RangePhantom;

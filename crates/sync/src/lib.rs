@@ -19,9 +19,11 @@ pub mod lock;
 mod pad;
 #[cfg(all(perturb, not(any(loom, shuttle))))]
 mod perturb;
+mod published;
 pub mod thread;
 
 pub use pad::CachePadded;
+pub use published::Published;
 
 // std's in every build: counting references is no part of any protocol, and loom's cannot be a `self`
 pub use std::sync::Arc;

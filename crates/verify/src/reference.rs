@@ -6,8 +6,8 @@
 
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId, limits};
 use scaledb_engine::{
-    Access, Engine, IndexInfo, Order, Range, ReadMark, RowId, Savepoint, Stats, TableDef, TableInfo,
-    TableStats, TxnKind, Worker,
+    Access, Engine, IndexDef, IndexInfo, Order, Range, ReadMark, RowId, Savepoint, Stats, TableDef,
+    TableInfo, TableStats, TxnKind, Worker,
 };
 use scaledb_keys::KeyBuf;
 use scaledb_row::{ColumnSet, KeySpec, Projection, RowBuf, RowMut, RowRef, Schema};
@@ -49,8 +49,8 @@ struct State {
 /// A table or an index.
 struct Slot {
     info: Arc<TableInfo>,
-    /// The place in `info.indexes`; `None` for the table itself.
-    index: Option<usize>,
+    /// The name of the index; `None` for the table itself.
+    index: Option<String>,
     /// Whether it may be scanned.
     ordered: bool,
     keys: BTreeMap<Box<[u8]>, usize>,
@@ -114,12 +114,48 @@ impl Engine for Reference {
         let mut ordered = vec![def.options.access != Access::HashOnly];
         ordered.extend(def.indexes.iter().map(|index| index.options.access != Access::HashOnly));
         let info = Arc::new(TableInfo { id: TableId(first), name: def.name, schema: def.schema, indexes });
-        let slots = std::iter::once(None).chain((0..info.indexes.len()).map(Some));
+        let slots = std::iter::once(None).chain(info.indexes.iter().map(|index| Some(index.name.clone())));
         let slots = slots.zip(ordered);
         let slots =
             slots.map(|(index, ordered)| Slot { info: info.clone(), index, ordered, keys: BTreeMap::new() });
         state.tables.extend(slots);
         Ok(info)
+    }
+
+    fn add_index(&self, table: TableId, def: IndexDef) -> Result<Arc<TableInfo>> {
+        let mut state = self.shared.state.lock();
+        let mut info = (*state.table(table)?).clone();
+        if state.tables.iter().any(|t| t.info.name == def.name || t.info.index(&def.name).is_some()) {
+            return Err(Error::TableExists(def.name));
+        }
+        let (id, key) = (TableId(state.tables.len() as u32), info.schema.key(&def.key)?);
+        let mut keys = BTreeMap::new();
+        for (number, row) in state.rows.iter().enumerate().filter(|(_, row)| row.live && row.table == table) {
+            let words = RowRef::new(info.schema.layout(), &row.words);
+            let key = index_key(&info.schema, &key, def.unique, &row.key, words);
+            if keys.insert(key.clone(), number).is_some() {
+                return Err(Error::DuplicateKey { table, key });
+            }
+        }
+        info.indexes.push(IndexInfo { id, name: def.name.clone(), key, unique: def.unique });
+        let info = state.replace(info);
+        let ordered = def.options.access != Access::HashOnly;
+        state.tables.push(Slot { info: info.clone(), index: Some(def.name), ordered, keys });
+        Ok(info)
+    }
+
+    fn drop_index(&self, index: TableId) -> Result<Arc<TableInfo>> {
+        let mut state = self.shared.state.lock();
+        let none = || Error::NoSuchTable(index.to_string());
+        let slot = state.tables.get(index.index()).ok_or_else(none)?;
+        let mut info = (*slot.info).clone();
+        let before = info.indexes.len();
+        info.indexes.retain(|other| other.id != index);
+        if info.indexes.len() == before {
+            return Err(none());
+        }
+        state.tables[index.index()].keys.clear();
+        Ok(state.replace(info))
     }
 
     fn table(&self, name: &str) -> Option<Arc<TableInfo>> {
@@ -146,7 +182,7 @@ impl Engine for Reference {
         let state = self.shared.state.lock();
         let tables = state.tables.iter().enumerate().map(|(i, slot)| TableStats {
             id: Some(TableId(i as u32)),
-            name: slot.index.map_or(&slot.info.name, |x| &slot.info.indexes[x].name).clone(),
+            name: slot.index.as_ref().unwrap_or(&slot.info.name).clone(),
             entries: slot.keys.len() as u64,
             tree_entries: slot.keys.len() as u64,
             ..TableStats::default()
@@ -162,6 +198,26 @@ impl Engine for Reference {
 impl State {
     fn info(&self, table: TableId) -> Arc<TableInfo> {
         self.tables[table.index()].info.clone()
+    }
+
+    fn table(&self, table: TableId) -> Result<Arc<TableInfo>> {
+        let slot = self.tables.get(table.index()).filter(|slot| slot.index.is_none());
+        slot.map(|slot| slot.info.clone()).ok_or_else(|| Error::NoSuchTable(table.to_string()))
+    }
+
+    /// A table or an index that is there.
+    fn slot(&self, id: TableId) -> Result<&Slot> {
+        let there = |slot: &&Slot| slot.index.as_ref().is_none_or(|name| slot.info.index(name).is_some());
+        self.tables.get(id.index()).filter(there).ok_or_else(|| Error::NoSuchTable(id.to_string()))
+    }
+
+    /// A table has other indexes.
+    fn replace(&mut self, info: TableInfo) -> Arc<TableInfo> {
+        let info = Arc::new(info);
+        for slot in self.tables.iter_mut().filter(|slot| slot.info.id == info.id) {
+            slot.info = info.clone();
+        }
+        info
     }
 
     /// The key of a row's entry in each index of its table.
@@ -258,7 +314,7 @@ impl ReferenceWorker {
     }
 
     fn find(&self, table: TableId, key: &[u8]) -> Result<Option<usize>> {
-        Ok(self.state()?.tables[table.index()].keys.get(key).copied())
+        Ok(self.state()?.slot(table)?.keys.get(key).copied())
     }
 
     fn name(&self, row: usize, table: TableId) -> RowId {
@@ -329,7 +385,7 @@ impl Worker for ReferenceWorker {
         if range.end.is_some_and(|end| end <= range.start) {
             return Ok(());
         }
-        let slot = &state.tables[index.index()];
+        let slot = state.slot(index)?;
         if !slot.ordered {
             return Err(Error::NotOrdered(index));
         }

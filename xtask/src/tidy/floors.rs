@@ -38,26 +38,26 @@ const HOUSES: &[House] = &[House {
     krate: "acc",
     modules: &[
         // what is told and counted; what a worker keeps
-        "rules", "config", "pending", "tune", "lane", "contention", "retain",
+        "rules", "config", "pending", "tune", "lane", "contention", "retain", "indexes",
         // tables, and a database of them
         "table", "shared", "cleanup",
         // a transaction, and a worker that runs it
         "txn", "worker", "merge", "background", "read", "scan", "write", "redo", "commit", "snapshot",
         // files, checks, reports
-        "checkpoint", "recovery", "rebuild", "inspect", "weigh", "stats",
+        "checkpoint", "recovery", "rebuild", "change", "inspect", "weigh", "stats",
     ],
     wrong: &[],
 }, House {
     krate: "cicada",
     modules: &[
         // records and their versions; what is told
-        "version", "record", "garbage", "guard", "rules", "techniques", "config", "horizon",
+        "version", "record", "garbage", "guard", "rules", "techniques", "config", "horizon", "indexes",
         // tables, and a database of them
         "table", "shared", "gc", "background", "reader",
         // a transaction, and a worker that runs it
         "clock", "own", "txn", "worker", "read", "scan", "write", "redo", "commit",
         // files, checks, reports
-        "checkpoint", "recovery", "rebuild", "inspect", "weigh", "stats",
+        "checkpoint", "recovery", "rebuild", "change", "inspect", "weigh", "stats",
     ],
     wrong: &[],
 }];

@@ -1,0 +1,28 @@
+//! Which indexes a table has, for those who write to it; `change.rs` changes that.
+
+use scaledb_base::TableId;
+use scaledb_row::ColumnSet;
+use scaledb_sync::CachePadded;
+use scaledb_sync::atomic::AtomicU64;
+use scaledb_sync::lock::Mutex;
+
+/// The indexes of a table that a write keeps.
+#[derive(Clone)]
+pub(crate) struct IndexSet {
+    pub(crate) ids: Vec<TableId>,
+    /// Columns that are part of any index's key.
+    pub(crate) columns: ColumnSet,
+    /// The set is about to be replaced: nobody writes.
+    pub(crate) closed: bool,
+}
+
+/// Changes of indexes.
+#[derive(Default)]
+pub(crate) struct Changes {
+    /// How many there were, twice.
+    pub(crate) count: CachePadded<AtomicU64>,
+    /// Held by who changes a table's indexes.
+    pub(crate) turn: Mutex<()>,
+    /// Dropped indexes that have entries still, and the key from where on.
+    pub(crate) dropped: Mutex<Vec<(TableId, Vec<u8>)>>,
+}
