@@ -110,7 +110,8 @@ impl Config {
     /// Takes over what is set by name.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption), [`Error::BadOption`](scaledb_base::Error::BadOption).
+    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption),
+    /// [`Error::BadOption`](scaledb_base::Error::BadOption).
     pub fn set(&mut self, options: &EngineOptions) -> Result<()> {
         options.check("acc", OPTIONS)?;
         self.merge_epoch = options.time("merge_epoch").unwrap_or(self.merge_epoch);

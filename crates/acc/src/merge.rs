@@ -1,6 +1,6 @@
-//! Merges: M1 sort, M2 insert into the tree, M4 leave the indexlet, M6 leave the list, M5 uncount.
-//! (M3, the merge of secondary trees, does not exist: indexes are tables, with lists of their own. And M6
-//! comes before M5, or a scan could take the count of another lane's item for its own lane's.)
+//! Merges: M1 sort, M2 insert into the tree, M3 evict from the indexlet, M4 leave the list, M5 count down, M6 clear the
+//! owner's bits. (M4 comes before M5, or a scan could take the count of another lane's item for its own lane's.
+//! Secondary trees have no step of their own: indexes are tables, with lists of their own.)
 
 use crate::lane::{Lane, LaneGuard};
 use crate::rules::Rule;
@@ -99,12 +99,13 @@ pub(crate) fn merge(
         }
         local.set_purpose(purpose);
     }
-    // M4
+    // M3
     if rules.on(Rule::EvictAfterInsert) {
         evict(local);
     }
-    // M6, M5, and the owner's bits
+    // M4
     list.remove_before(end);
+    // M5
     let mut run = 0;
     for (i, entry) in entries.iter().enumerate() {
         run += 1;
@@ -114,6 +115,7 @@ pub(crate) fn merge(
             run = 0;
         }
     }
+    // M6
     for cell in cells {
         if table.phantomlet.read(cell).owners.contains(worker) {
             table.phantomlet.clear_owner(cell, worker);

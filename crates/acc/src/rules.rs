@@ -27,7 +27,7 @@ pub enum Rule {
     Repair,
     /// Read (2): follow inherited parts.
     Inherit,
-    /// M4 after M2: evict from the indexlet only what is in the tree.
+    /// M3 after M2: evict from the indexlet only what is in the tree.
     EvictAfterInsert,
     /// Clean-up: wait for the grace period.
     Grace,

@@ -55,8 +55,8 @@ fn a_key_that_was_posted_many_splits_ago_is_found() {
     }
 }
 
-/// What was committed before a transaction begins is in its scans, also while it moves from the lists into the tree: the
-/// commit would refuse a scan that missed it, but a client has seen the rows by then.
+/// What was committed before a transaction begins is in its scans, also while it moves from the lists into the tree:
+/// the commit would refuse a scan that missed it, but a client has seen the rows by then.
 #[test]
 fn a_scan_finds_what_is_merged_meanwhile() {
     const ROWS: i32 = 30_000;

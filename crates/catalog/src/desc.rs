@@ -319,8 +319,8 @@ pub struct ViewDesc {
     pub query: String,
     /// The relations that the query names.
     pub uses: Vec<u32>,
-    /// Tables and views that the query names, each with the number of the first column that it did not have yet: a `*` in
-    /// the query does not mean the columns from there on. Those of a view are counted from 1.
+    /// Tables and views that the query names, each with the number of the first column that it did not have yet: a `*`
+    /// in the query does not mean the columns from there on. Those of a view are counted from 1.
     #[serde(default)]
     pub known: Vec<(u32, i16)>,
     /// What COMMENT ON has said.

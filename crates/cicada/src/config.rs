@@ -126,7 +126,8 @@ impl Config {
     /// Takes over what is set by name.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption), [`Error::BadOption`](scaledb_base::Error::BadOption).
+    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption),
+    /// [`Error::BadOption`](scaledb_base::Error::BadOption).
     pub fn set(&mut self, options: &EngineOptions) -> Result<()> {
         options.check("cicada", OPTIONS)?;
         match options.word("clocks") {

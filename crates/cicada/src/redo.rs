@@ -15,8 +15,8 @@ pub(crate) fn about(txn: &Txn) -> usize {
     txn.images.len() * 8 + txn.keys.len() + txn.writes.len() * 48
 }
 
-/// Appends the transaction's record: new rows, and the changed columns of others. Index entries are not logged: recovery
-/// makes them from the rows.
+/// Appends the transaction's record: new rows, and the changed columns of others. Index entries are not logged:
+/// recovery makes them from the rows.
 pub(crate) fn append(log: &mut Writer, shared: &Shared, txn: &Txn, commit_ts: Timestamp) {
     let mut record = log.append(commit_ts);
     for write in &txn.writes {

@@ -7,8 +7,8 @@ pub enum Technique {
     /// A reader waits for a pending version below its timestamp; else it takes the one before, and finds out at the
     /// commit (section 3.2).
     WaitForPending,
-    /// A transaction that writes a record with a newer version than the one that it sees gives up at once (*write latest
-    /// version only*, section 3.2).
+    /// A transaction that writes a record with a newer version than the one that it sees gives up at once (*write
+    /// latest version only*, section 3.2).
     LatestOnly,
     /// The most contended writes are installed first (section 3.5).
     SortByContention,

@@ -23,8 +23,8 @@ pub enum Access {
 pub struct TableOptions {
     /// How rows are found.
     pub access: Access,
-    /// What only this engine understands: see [`Engine::table_options`](crate::Engine::table_options). In files they stand
-    /// beside the others, by their names.
+    /// What only this engine understands: see [`Engine::table_options`](crate::Engine::table_options). In files they
+    /// stand beside the others, by their names.
     #[serde(flatten)]
     pub engine: EngineOptions,
 }
@@ -95,11 +95,12 @@ impl TableDef {
         self
     }
 
-    /// Finds options of the table or its indexes that the engine does not have. A definition that was logged is taken as it
-    /// is: an earlier version may have had them.
+    /// Finds options of the table or its indexes that the engine does not have. A definition that was logged is taken
+    /// as it is: an earlier version may have had them.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption), [`Error::BadOption`](scaledb_base::Error::BadOption).
+    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption),
+    /// [`Error::BadOption`](scaledb_base::Error::BadOption).
     pub fn check_options(&self, engine: &'static str, specs: &[OptionSpec]) -> Result<()> {
         self.options.engine.check(engine, specs)?;
         self.indexes.iter().try_for_each(|index| index.options.engine.check(engine, specs))

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Options for an engine: names and values. The interface knows none of them; the engine that gets them checks each with
-/// [`EngineOptions::check`], so that a name that it does not have is an error and not passed over.
+/// Options for an engine: names and values. The interface knows none of them; the engine that gets them checks each
+/// with [`EngineOptions::check`], so that a name that it does not have is an error and not passed over.
 #[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "BTreeMap<String, Option<OptionValue>>")]
 pub struct EngineOptions(BTreeMap<String, OptionValue>);

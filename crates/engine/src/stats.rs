@@ -90,7 +90,8 @@ impl Default for Memory {
 pub struct Reclamation {
     /// Rows that were deleted, and versions that were replaced, whose memory waits for those who may read them yet.
     pub waiting: u64,
-    /// Bytes that are out of tables and indexes, and wait likewise. What [`waiting`](Self::waiting) counts is not among them.
+    /// Bytes that are out of tables and indexes, and wait likewise. What [`waiting`](Self::waiting) counts is not among
+    /// them.
     pub waiting_bytes: u64,
     /// Workers that may: they are in transactions, or do what the engine itself has to. With each, for how long; the
     /// longest first.

@@ -400,7 +400,7 @@ pub trait Worker: Send {
     fn id(&self) -> WorkerId;
 
     /// What the last committed transaction depends on: its own commit or, if it wrote nothing, the latest commit
-    /// that it saw. Its result may be told to the world when the durable horizon has passed this:
+    /// that it saw. Its result may be acknowledged to a client when the durable horizon has passed this:
     /// see [`Engine::wait_durable`]. A commit itself does not wait, so that one thread can have many
     /// transactions under way to the disk.
     fn depends_on(&self) -> Timestamp {

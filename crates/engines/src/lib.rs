@@ -27,10 +27,10 @@ pub trait Open: Engine + Sized {
     /// Opens it.
     ///
     /// # Errors
-    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption), [`Error::BadOption`](scaledb_base::Error::BadOption);
-    /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory); [`Error::Directory`](scaledb_base::Error::Directory): it
-    /// cannot be read or written, is damaged, or another engine's;
-    /// [`Error::DirectoryInUse`](scaledb_base::Error::DirectoryInUse).
+    /// [`Error::UnknownOption`](scaledb_base::Error::UnknownOption),
+    /// [`Error::BadOption`](scaledb_base::Error::BadOption); [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory);
+    /// [`Error::Directory`](scaledb_base::Error::Directory): it cannot be read or written, is damaged, or another
+    /// engine's; [`Error::DirectoryInUse`](scaledb_base::Error::DirectoryInUse).
     fn open_with(settings: Settings) -> Result<Self>;
 
     /// What opening the directory found.

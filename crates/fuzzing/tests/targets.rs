@@ -1,7 +1,7 @@
 //! Every target, with inputs made from its seeds: the same in every run.
 //!
-//! `SCALEDB_FUZZ_SECONDS=600 SCALEDB_SEED=7 cargo test -p scaledb-fuzzing --release -- --nocapture` goes on for longer and
-//! from another place.
+//! `SCALEDB_FUZZ_SECONDS=600 SCALEDB_SEED=7 cargo test -p scaledb-fuzzing --release -- --nocapture` goes on for longer
+//! and from another place.
 
 use scaledb_fuzzing::mutator::Mutator;
 use scaledb_fuzzing::{seeds, targets};

@@ -6,7 +6,7 @@
 //! # What the protocol needs, and who gives it
 //! A worker that inserts a key does, in this order: **list** (append the item to its pending list), **bit**
 //! (its owner bit), **count and seq** at once; then the fence of C4 and its timestamp. A merge does: tree
-//! insert, **count** down, item off the list, **bit** off. A scan reads **count and seq**, **owners** and then
+//! insert, item off the list, **count** down, **bit** off. A scan reads **count and seq**, **owners** and then
 //! the leaf: the opposite of the order in which they are written. So
 //!
 //! - a scan that sees a post's seq sees its count, unless that was merged; who sees the count without it
@@ -137,7 +137,7 @@ impl Phantomlet {
         debug_assert!(before & COUNT >= n);
     }
 
-    /// Step M5: `n` items are in the tree. (Remove them from the pending list after this.)
+    /// Step M5: `n` items are in the tree. (They have left the pending list before: M4.)
     #[inline]
     pub fn merged(&self, cell: CellId, n: u64) {
         // release: pairs with the acquire load in `read`: who misses them in the count sees them in the tree

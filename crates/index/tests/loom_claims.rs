@@ -19,7 +19,8 @@ unsafe impl Entry for Number {
     }
 }
 
-/// `engine`: with the engine's own looks, else with plain ones; `stamped`: one of them with the leaf of an earlier look.
+/// `engine`: with the engine's own looks, else with plain ones; `stamped`: one of them with the leaf of an earlier
+/// look.
 fn claims(engine: bool, stamped: bool) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(2);

@@ -364,9 +364,9 @@ fn a_post_is_seen_without_its_owner_or_its_list() {
         list.store(1, Ordering::Relaxed);
         phantomlet.post(cell, WorkerId(70), 1);
         tree.store(1, Ordering::Relaxed); // M2
+        list.store(2, Ordering::Relaxed); // M4: off the list
         phantomlet.merged(cell, 1); // M5
-        list.store(2, Ordering::Relaxed); // M6: off the list
-        phantomlet.clear_owner(cell, WorkerId(70));
+        phantomlet.clear_owner(cell, WorkerId(70)); // M6
         reader.join().unwrap();
         let state = phantomlet.read(cell);
         assert_eq!((state.seq, state.count, state.owners.iter().count()), (1, 0, 0));

@@ -1,7 +1,7 @@
 //! What engines that hold their rows in memory have in common, beside their files (`scaledb_durability`): a clock,
-//! memory, a log, counters and a backoff; how they are opened, checkpointed, inspected and closed; the thread that works
-//! for idle workers. An engine implements [`Protocol`], and is [`Instance`] of it: what is left to it are its records
-//! and its transactions.
+//! memory, a log, counters and a backoff; how they are opened, checkpointed, inspected and closed; the thread that
+//! works for idle workers. An engine implements [`Protocol`], and is [`Instance`] of it: what is left to it are its
+//! records and its transactions.
 //!
 //! ```text
 //!  Instance<P> ── implements scaledb_engine::Engine

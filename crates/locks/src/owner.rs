@@ -160,8 +160,8 @@ impl Owner {
         self.given.clear();
     }
 
-    /// The statement is run again: locks of the session that it has taken are not taken twice, and those that it has given
-    /// back are not given back twice.
+    /// The statement is run again: locks of the session that it has taken are not taken twice, and those that it has
+    /// given back are not given back twice.
     pub fn repeat(&mut self) {
         self.carried.extend(self.session.drain(self.since..));
         self.credit.append(&mut self.given);

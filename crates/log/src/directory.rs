@@ -64,8 +64,8 @@ impl DatabaseDir {
     /// of `engine`.
     ///
     /// # Errors
-    /// [`LogError::Locked`], [`LogError::Foreign`], [`LogError::WrongEngine`], [`LogError::NewerFormat`], [`LogError::OlderFormat`],
-    /// [`LogError::Damaged`], [`LogError::Io`].
+    /// [`LogError::Locked`], [`LogError::Foreign`], [`LogError::WrongEngine`], [`LogError::NewerFormat`],
+    /// [`LogError::OlderFormat`], [`LogError::Damaged`], [`LogError::Io`].
     pub fn open(disk: Arc<dyn Disk>, engine: &str) -> Result<Self> {
         let lock = lock(&*disk, LOCK)?;
         let (manifest, is_new) = match Manifest::read(&*disk)? {

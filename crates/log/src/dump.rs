@@ -23,7 +23,8 @@ impl LogDump {
     /// Reads what the log consists of.
     ///
     /// # Errors
-    /// [`LogError::NoDatabase`], [`LogError::Damaged`], [`LogError::NewerFormat`], [`LogError::OlderFormat`], [`LogError::Io`].
+    /// [`LogError::NoDatabase`], [`LogError::Damaged`], [`LogError::NewerFormat`], [`LogError::OlderFormat`],
+    /// [`LogError::Io`].
     pub fn open(disk: Arc<dyn Disk>) -> Result<Self> {
         let manifest = Manifest::read(&*disk)?;
         let manifest = manifest.ok_or_else(|| LogError::NoDatabase { directory: disk.describe() })?;

@@ -15,8 +15,8 @@
 //! that touch different groups of a row do not collide. Groups share no word, so that two of them can be
 //! written at the same time. Variable-length columns belong to group 0.
 //!
-//! A table may have a *tail*: words at the end of the var area that no slot names. Rows in which it is empty are as long as
-//! without it. SQL keeps the values of columns there that a table has got since it was made.
+//! A table may have a *tail*: words at the end of the var area that no slot names. Rows in which it is empty are as
+//! long as without it. SQL keeps the values of columns there that a table has got since it was made.
 
 mod delta;
 mod edit;

@@ -1,5 +1,5 @@
-//! SQL in the process: typed parameters and rows, transactions that are run again after conflicts, streaming, and errors
-//! as types.
+//! SQL in the process: typed parameters and rows, transactions that are run again after conflicts, streaming, and
+//! errors as types.
 
 use scaledb::Database;
 use scaledb::sql::{Error, Kind, Result};

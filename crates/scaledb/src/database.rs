@@ -20,7 +20,8 @@ const OF_SQL: char = '#';
 #[cfg(feature = "sql")]
 const CATALOG: &str = "#descriptors";
 
-/// A database, in memory or in a directory. A handle: clones share the database, which ends with its last handle and session.
+/// A database, in memory or in a directory. A handle: clones share the database, which ends with its last handle and
+/// session.
 ///
 /// `Database` is `Database<Acc>`: its type parameter chooses the engine at compile time.
 ///
@@ -159,8 +160,8 @@ impl<E: Engine> Database<E> {
         &self.inner.engine
     }
 
-    /// Creates a table and its indexes. Not part of a transaction: all sessions see it at once. SQL does, too, unless it
-    /// cannot have the table, or there is no memory for its definition: then it says so when asked for the table.
+    /// Creates a table and its indexes. Not part of a transaction: all sessions see it at once. SQL does, too, unless
+    /// it cannot have the table, or there is no memory for its definition: then it says so when asked for the table.
     ///
     /// # Errors
     /// [`Error::TableExists`], [`Error::BadDefinition`], [`Error::TooManyTables`],
@@ -184,9 +185,9 @@ impl<E: Engine> Database<E> {
     /// The table called `name`: one that was made by [`create_table`](Self::create_table), or by SQL. Keep the
     /// handle: looking it up takes a lock.
     ///
-    /// A table of SQL has the names that SQL has for its columns and indexes. While there is a handle of it, SQL does not
-    /// change its definition (55006). Constraints that only SQL knows hold: a table that has a CHECK or a foreign key, or is
-    /// referred to, can be read, and [`Error::NotShared`] says why it cannot be written.
+    /// A table of SQL has the names that SQL has for its columns and indexes. While there is a handle of it, SQL does
+    /// not change its definition (55006). Constraints that only SQL knows hold: a table that has a CHECK or a foreign
+    /// key, or is referred to, can be read, and [`Error::NotShared`] says why it cannot be written.
     ///
     /// # Errors
     /// [`Error::NoSuchTable`]; [`Error::NotShared`]: SQL has a column in it that rows of the library do not have.

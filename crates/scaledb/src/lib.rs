@@ -99,8 +99,8 @@
 //!
 //! # Durability
 //!
-//! [`Database::in_memory`] ends with the process. [`Database::open_directory`] keeps the database in a directory: what a
-//! commit has acknowledged is there after a crash, a kill and a power cut, and what is there is always all up to some
+//! [`Database::in_memory`] ends with the process. [`Database::open_directory`] keeps the database in a directory: what
+//! a commit has acknowledged is there after a crash, a kill and a power cut, and what is there is always all up to some
 //! timestamp.
 //!
 //! * A commit returns when it is on the disk ([`CommitMode::Durable`], the default), or at once

@@ -104,8 +104,10 @@ impl Options {
         Ok(self)
     }
 
-    /// Lets statements of SQL put rows that do not fit their memory into files of this directory, instead of failing with
-    /// 53200. It is created when SQL is opened first, and must be for nothing else: two databases have two. The files have
+    /// Lets statements of SQL put rows that do not fit their memory into files of this directory, instead of failing
+    /// with
+    /// 53200. It is created when SQL is opened first, and must be for nothing else: two databases have two. The files
+    ///        have
     /// no names, and are gone with the statement. A database in a directory has `temporary` there unless it is told
     /// otherwise; one in memory has none.
     #[must_use]
@@ -138,9 +140,9 @@ impl Options {
         self.durability(|durability| durability.progress = Some(tell))
     }
 
-    /// Bytes that all statements of SQL together may use for sorts, joins, groups and rows that they keep: by default an
-    /// eighth of what the machine, or the control group of the process, has, 4 GiB at most. One may use half of it for
-    /// rows; beyond, it writes files ([`Options::temp_directory`]) or fails with 53200.
+    /// Bytes that all statements of SQL together may use for sorts, joins, groups and rows that they keep: by default
+    /// an eighth of what the machine, or the control group of the process, has, 4 GiB at most. One may use half of it
+    /// for rows; beyond, it writes files ([`Options::temp_directory`]) or fails with 53200.
     #[must_use]
     pub fn max_query_memory(mut self, bytes: usize) -> Self {
         self.query_memory = Some(bytes);

@@ -173,10 +173,11 @@ impl<E: Engine> Session<E> {
         self.begin_as(TxnKind::ReadWrite)
     }
 
-    /// Begins a read-only transaction that does not conflict, however many write beside it. It waits, some milliseconds,
-    /// until it sees everything committed before. Cicada has to wait for transactions that began earlier; if one has been
-    /// open for more than a second, it reads the present instead, and its commit may fail with a conflict. A single read
-    /// is faster with `run_as(TxnKind::ReadOnly, ...)`, which does not wait, but may have to run again.
+    /// Begins a read-only transaction that does not conflict, however many write beside it. It waits, some
+    /// milliseconds, until it sees everything committed before. Cicada has to wait for transactions that began earlier;
+    /// if one has been open for more than a second, it reads the present instead, and its commit may fail with a
+    /// conflict. A single read is faster with `run_as(TxnKind::ReadOnly, ...)`, which does not wait, but may have to
+    /// run again.
     ///
     /// # Errors
     /// As [`Session::begin`].

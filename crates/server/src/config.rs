@@ -70,8 +70,8 @@ pub struct Config {
     /// How long a client may leave a transaction open and idle; sessions may `SET` it.
     #[serde(with = "seconds")]
     pub idle_in_transaction_timeout: Duration,
-    /// When so many percent of the memory of rows and indexes are in use, the transaction that keeps memory from being used
-    /// again is ended if it idles; 0 is never.
+    /// When so many percent of the memory of rows and indexes are in use, the transaction that keeps memory from being
+    /// used again is ended if it idles; 0 is never.
     pub idle_in_transaction_memory_percent: u8,
     /// Batches of statements that take at least so long are logged.
     #[serde(with = "seconds")]

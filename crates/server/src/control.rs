@@ -272,7 +272,8 @@ impl Control {
         self.cancel(Cancel::Shutdown);
     }
 
-    /// Ends a session that has been waiting for its client within a transaction for so many milliseconds. False: it has not.
+    /// Ends a session that has been waiting for its client within a transaction for so many milliseconds. False: it has
+    /// not.
     pub(crate) fn end_idle(&self, now: u64, millis: u64, why: Ending) -> bool {
         let (phase, since) = self.state();
         let idle = matches!(phase, Phase::IdleInTransaction | Phase::Copying);

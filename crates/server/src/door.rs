@@ -39,8 +39,8 @@ pub trait Sessions: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The session whose transaction has kept memory from being used again for the longest time, if more than so many percent
-    /// of the memory of rows and indexes are in use, and it matters.
+    /// The session whose transaction has kept memory from being used again for the longest time, if more than so many
+    /// percent of the memory of rows and indexes are in use, and it matters.
     fn holder(&self, percent: u8) -> Option<i32> {
         let _ = percent;
         None

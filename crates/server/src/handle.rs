@@ -18,8 +18,8 @@ pub struct Handle {
 
 impl Handle {
     /// Puts a configuration in force: rules, users, certificates, time limits, bounds on clients. It holds for
-    /// connections that come from now on; what is logged of statements, for those that are there, too. Returns the settings
-    /// that differ and need a start of the server.
+    /// connections that come from now on; what is logged of statements, for those that are there, too. Returns the
+    /// settings that differ and need a start of the server.
     ///
     /// # Errors
     /// What is wrong with it; then the one before stays in force.

@@ -319,8 +319,8 @@ fn watch<S: Sessions>(shared: &Shared<S>, stopping: &AtomicBool, ticks: &Ticks) 
     }
 }
 
-/// While memory is short: ends the transaction that others' garbage waits for, if its client does nothing with it. True: it
-/// was ended.
+/// While memory is short: ends the transaction that others' garbage waits for, if its client does nothing with it.
+/// True: it was ended.
 fn end_holder<S: Sessions>(shared: &Shared<S>, now: u64, percent: u8) -> bool {
     let Some(pid) = shared.sessions.holder(percent) else { return false };
     let Some(control) = shared.registry.session(pid) else { return false };

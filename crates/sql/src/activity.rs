@@ -14,8 +14,8 @@ const IN_TRANSACTION: u32 = 1;
 const FAILED: u32 = 2;
 const ACTIVE: u32 = 3;
 
-/// What a session does. It alone writes it, with every statement, so that there is no lock and no clock here: the parts are
-/// read one by one, and may be of two statements.
+/// What a session does. It alone writes it, with every statement, so that there is no lock and no clock here: the parts
+/// are read one by one, and may be of two statements.
 #[derive(Debug, Default)]
 pub(crate) struct Activity(CachePadded<Doing>);
 

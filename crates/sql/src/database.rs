@@ -87,8 +87,8 @@ impl<E: Engine> Database<E> {
         self.shared.table_numbers(&self.shared.catalog())
     }
 
-    /// Sets what settings are for all sessions, unless they set something else: for those that there are, too, from their
-    /// next batch of statements on. A value that a setting does not take changes nothing.
+    /// Sets what settings are for all sessions, unless they set something else: for those that there are, too, from
+    /// their next batch of statements on. A value that a setting does not take changes nothing.
     pub fn preset(&self, values: Vec<(&'static str, String)>) {
         self.shared.presets.set(values);
     }

@@ -8,8 +8,8 @@
 //!
 //! The gate is closed for an instant. A change that reads all rows of a table, to copy or to check them, takes
 //! longer, and would never end if others wrote to the table meanwhile. It puts a bar before the table: commits that
-//! wrote to it wait until the change has committed or given up. One session at a time has bars, and its own do not hold it
-//! up: it may have gone back to before the change, and commit without one.
+//! wrote to it wait until the change has committed or given up. One session at a time has bars, and its own do not hold
+//! it up: it may have gone back to before the change, and commit without one.
 
 use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -124,8 +124,8 @@ impl Gate {
         self.state.load(Ordering::SeqCst) & CLOSED != 0 || bars.hold_up(session, writes)
     }
 
-    /// Whether nobody changes the catalog at this instant. All of a change whose commit the caller has seen is in force if
-    /// so: it opens the gate behind that.
+    /// Whether nobody changes the catalog at this instant. All of a change whose commit the caller has seen is in force
+    /// if so: it opens the gate behind that.
     pub(crate) fn is_open(&self) -> bool {
         self.state.load(Ordering::SeqCst) & CLOSED == 0
     }

@@ -24,8 +24,8 @@ impl<E: Engine> Database<E> {
     /// definition: see [`Database::absent`].
     ///
     /// # Errors
-    /// As [`Engine::create_table`]; [`Error::TableExists`], too, if SQL has something of the name of the table or of one
-    /// of its indexes.
+    /// As [`Engine::create_table`]; [`Error::TableExists`], too, if SQL has something of the name of the table or of
+    /// one of its indexes.
     pub fn create_table(&self, def: TableDef) -> Result<Arc<TableInfo>> {
         let shared = &self.shared;
         // nobody else changes the catalog meanwhile

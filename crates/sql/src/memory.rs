@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 /// What a run takes from the budget at once.
 const STEP: usize = 256 << 10;
-/// What the statements of a database may use together, unless it is told otherwise: an eighth of what the machine or its
-/// control group has, because rows, indexes and transactions take up to eight tenths; 4 GiB at most.
+/// What the statements of a database may use together, unless it is told otherwise: an eighth of what the machine or
+/// its control group has, because rows, indexes and transactions take up to eight tenths; 4 GiB at most.
 pub fn default_query_memory() -> usize {
     const GREATEST: u64 = 4 << 30;
     scaledb_log::machine::memory().map_or(GREATEST, |bytes| (bytes / 8).min(GREATEST)) as usize

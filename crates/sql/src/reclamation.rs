@@ -1,5 +1,5 @@
-//! What keeps memory from being used again: rows that were deleted and versions that were replaced wait for all transactions
-//! that are older.
+//! What keeps memory from being used again: rows that were deleted and versions that were replaced wait for all
+//! transactions that are older.
 
 use std::time::Duration;
 

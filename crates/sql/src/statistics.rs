@@ -1,9 +1,9 @@
 //! Gathers what is known of the rows of tables, for the choice of plans.
 //!
-//! Statistics are gathered when a statement with a join is planned or run and what is known is missing or old: a scan of
-//! the table in a snapshot of its own, so that the transaction at hand depends on nothing more. Every so many rows are
-//! looked at, twice as far apart whenever the sample has grown too large. What is known is old when so much time has
-//! passed that gathering takes a few percent of it. ANALYZE gathers at once.
+//! Statistics are gathered when a statement with a join is planned or run and what is known is missing or old: a scan
+//! of the table in a snapshot of its own, so that the transaction at hand depends on nothing more. Every so many rows
+//! are looked at, twice as far apart whenever the sample has grown too large. What is known is old when so much time
+//! has passed that gathering takes a few percent of it. ANALYZE gathers at once.
 //!
 //! Plans remember the rows of their tables that they were made for. A plan is made again when these have doubled or
 //! halved since.

@@ -106,8 +106,8 @@ fn checked_by_row(sql: &str, code: &str) -> bool {
     code == "23505" && sql.contains("update")
 }
 
-/// ON CONFLICT on a table with a constraint that is checked late: which of its indexes is looked at first, and which part
-/// of WITH is run first, decides whether that is noticed.
+/// ON CONFLICT on a table with a constraint that is checked late: which of its indexes is looked at first, and which
+/// part of WITH is run first, decides whether that is noticed.
 fn late_arbiter(sql: &str, code: &str) -> bool {
     code == "55000" && sql.contains("on conflict")
 }

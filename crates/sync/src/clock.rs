@@ -202,8 +202,8 @@ impl Clock {
     /// The processors' time stamp counters have been found not to agree (a virtual machine that was moved, a core that
     /// drifts): from here on the time is that of `CLOCK_MONOTONIC`, which the system keeps for all cores; a reading
     /// costs some 30 ns instead of 10. It begins a second ahead of what this thread sees and of `seen`, the ticks that
-    /// gave rise to the finding. What the counters ordered wrongly before cannot be mended, but nothing new follows from
-    /// them. Other sources do not depend on the processor, and stay.
+    /// gave rise to the finding. What the counters ordered wrongly before cannot be mended, but nothing new follows
+    /// from them. Other sources do not depend on the processor, and stay.
     #[cold]
     pub fn distrust(&self, seen: u64) {
         #[cfg(not(any(loom, shuttle)))]

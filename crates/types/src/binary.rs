@@ -58,8 +58,8 @@ impl Value {
     ///
     /// # Errors
     ///
-    /// 22P03 if the length or content is wrong, 08P01 if bytes are missing, 22003, 22008, 22001 or 22021 if the value does
-    /// not fit.
+    /// 22P03 if the length or content is wrong, 08P01 if bytes are missing, 22003, 22008, 22001 or 22021 if the value
+    /// does not fit.
     pub fn from_binary(bytes: &[u8], ty: Type) -> Result<Self> {
         if ty.array {
             return array(bytes, ty, 1);

@@ -1,7 +1,7 @@
 //! Values as bytes that say what they are: for rows that lie in a temporary file for a while.
 //!
-//! A value comes back as it was, and not merely equal: `1.00` keeps its scale, `30 days` its days. Numbers are in little
-//! endian order.
+//! A value comes back as it was, and not merely equal: `1.00` keeps its scale, `30 days` its days. Numbers are in
+//! little endian order.
 //!
 //! ```text
 //! NULL, false, true      tag

@@ -63,8 +63,8 @@ impl Zone {
         Some(Self { zone: Self::named(changed[at].1)?.zone, name: Name::Changed(name.to_ascii_uppercase()) })
     }
 
-    /// What an abbreviation means at a time in UTC: what it did last by then, or else first. If it never did, which is so
-    /// of names that the tz database has given up, the zone's own offset.
+    /// What an abbreviation means at a time in UTC: what it did last by then, or else first. If it never did, which is
+    /// so of names that the tz database has given up, the zone's own offset.
     fn meaning(&self, abbreviation: &str, utc_micros: i64) -> i32 {
         /// Zones with rules have transitions for ever.
         const MAX_TRANSITIONS: usize = 400;

@@ -1,8 +1,8 @@
 //! How old the state is that a snapshot shows (Cicada, section 4.6).
 //!
-//! Threads write the time into a row each, over and over; one thread begins a snapshot, reads all of these rows, and notes
-//! how long ago the latest of them was written. That is the lag of the snapshot and the time between two writes, some
-//! microseconds.
+//! Threads write the time into a row each, over and over; one thread begins a snapshot, reads all of these rows, and
+//! notes how long ago the latest of them was written. That is the lag of the snapshot and the time between two writes,
+//! some microseconds.
 
 use crate::report::Latency;
 use hdrhistogram::Histogram;

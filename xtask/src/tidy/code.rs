@@ -1,4 +1,4 @@
-//! Small rules of single files: size, head, leftovers, dead files, paths of somebody's machine.
+//! Small rules of single files: size, width, head, leftovers, dead files, paths of somebody's machine.
 
 use super::{File, Finding, Tree, has_word, words};
 
@@ -6,6 +6,9 @@ const RULE: &str = "code";
 
 /// The greatest number of lines of a file.
 const MAX_LINES: usize = 1_000;
+
+/// The greatest width of a line that is a comment; rustfmt holds the width of code.
+const MAX_COMMENT: usize = 120;
 
 const LEFTOVERS: &[&str] = &["todo", "unimplemented", "dbg"];
 
@@ -25,6 +28,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         found.extend(machine_paths(file));
         if file.is_rust() {
             found.extend(head(file));
+            found.extend(width(file));
             found.extend(leftovers(file));
             found.extend(dead(tree, file));
         }
@@ -37,6 +41,29 @@ fn size(file: &File) -> Option<Finding> {
     (lines > MAX_LINES).then(|| {
         file.finding(MAX_LINES + 1, RULE, format!("{lines} lines, {MAX_LINES} are allowed: split by ideas"))
     })
+}
+
+/// Comments that nobody can read without moving the window. Addresses and rows of tables cannot be broken, and examples
+/// and drawings are as wide as they are.
+fn width(file: &File) -> Vec<Finding> {
+    let (mut found, mut fenced) = (Vec::new(), false);
+    for (number, line) in (1..).zip(file.text.lines()) {
+        let text = line.trim_start();
+        if !text.starts_with("//") {
+            fenced = false;
+            continue;
+        }
+        fenced ^= text.trim_start_matches(['/', '!', ' ']).starts_with("```");
+        let whole = text.contains("://") || text.contains("| ");
+        if line.chars().count() > MAX_COMMENT && !fenced && !whole {
+            found.push(file.finding(
+                number,
+                RULE,
+                format!("a comment of more than {MAX_COMMENT} columns: break the line"),
+            ));
+        }
+    }
+    found
 }
 
 /// Every crate root begins with a doc comment.
@@ -124,6 +151,16 @@ mod tests {
         let text = |lines| format!("//! A\n{}", "a\n".repeat(lines));
         assert_eq!(check(&Tree::of(&[("a.md", &text(1_000))])).len(), 1);
         assert!(check(&Tree::of(&[("a.md", &text(999))])).is_empty());
+    }
+
+    #[test]
+    fn a_wide_comment_is_found() {
+        let found = |line: &str| check(&Tree::of(&[("crates/a/tests/a.rs", line)])).len();
+        assert_eq!(found(&format!("    /// {}", "a ".repeat(57))), 1);
+        assert_eq!(found(&format!("    /// {}", "a ".repeat(56))), 0);
+        assert_eq!(found(&format!("f(\"{}\");", "a ".repeat(80))), 0);
+        assert_eq!(found(&format!("// https://example.org/{}", "a".repeat(100))), 0);
+        assert_eq!(found(&format!("/// ```\n/// {}\n/// ```", "a ".repeat(80))), 0);
     }
 
     #[test]

@@ -93,6 +93,12 @@ const CRATES: &[Crate] = &[
     row("xtask", &[], &[]),
 ];
 
+/// The place of `crates/NAME` in the table: a crate may use only those with smaller ones.
+pub(super) fn place_of(name: &str) -> Option<usize> {
+    let package = if name == "scaledb" { name.to_owned() } else { format!("scaledb-{name}") };
+    CRATES.iter().position(|row| row.name == package)
+}
+
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &tree.files {

@@ -1,4 +1,4 @@
-//! Links of pages lead to files that exist.
+//! Links of pages lead to files that exist, and the list of pages has them all.
 
 use super::{File, Finding, Tree};
 
@@ -6,7 +6,19 @@ const RULE: &str = "links";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let pages = tree.files.iter().filter(|file| file.path.ends_with(".md"));
-    pages.flat_map(|page| check_page(tree, page)).collect()
+    let mut found: Vec<Finding> = pages.flat_map(|page| check_page(tree, page)).collect();
+    found.extend(unlisted(tree));
+    found
+}
+
+/// Pages of `docs` that `docs/README.md` does not link to.
+fn unlisted(tree: &Tree) -> Vec<Finding> {
+    let Some(list) = tree.file("docs/README.md") else { return Vec::new() };
+    let linked: Vec<_> =
+        list.text.lines().flat_map(links).filter_map(|link| resolve(&list.path, link)).collect();
+    let pages = tree.files.iter().filter(|file| file.path.starts_with("docs/") && file.path.ends_with(".md"));
+    let unlisted = pages.filter(|page| page.path != list.path && !linked.contains(&page.path));
+    unlisted.map(|page| list.finding(1, RULE, format!("{} is not listed here: list it", page.path))).collect()
 }
 
 fn check_page(tree: &Tree, page: &File) -> Vec<Finding> {
@@ -84,6 +96,14 @@ mod tests {
     #[test]
     fn dead_links_are_found() {
         assert_eq!(found("[x](y.md)\n[x](../../z)\n[ok](b/c.md) and [`x`](c.md)\n"), [1, 2, 3]);
+    }
+
+    #[test]
+    fn a_page_that_is_not_listed_is_found() {
+        let list = ("docs/README.md", "[a](a.md), [b](internals/b.md)");
+        let pages = |extra| Tree::of(&[list, ("docs/a.md", ""), ("docs/internals/b.md", ""), (extra, "")]);
+        assert!(check(&pages("README.md")).is_empty());
+        assert_eq!(lines(&check(&pages("docs/internals/c.md"))), [("docs/README.md", 1)]);
     }
 
     #[test]

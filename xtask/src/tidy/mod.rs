@@ -1,6 +1,8 @@
 //! The rules, one file each. A rule takes the whole tree and returns what it found.
 
 mod code;
+mod code_map;
+mod commands;
 mod dependencies;
 mod directions;
 mod floors;
@@ -124,8 +126,10 @@ fn read_dir(dir: &Path, prefix: &str, files: &mut Vec<File>) -> std::io::Result<
 
 /// Applies every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 9] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 11] = [
         code::check,
+        code_map::check,
+        commands::check,
         dependencies::check,
         directions::check,
         floors::check,

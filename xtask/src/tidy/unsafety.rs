@@ -154,6 +154,16 @@ mod tests {
         assert!(found("crates/keys/src/lib.rs", "#![forbid(unsafe_code)]").is_empty());
     }
 
+    /// What ARCHITECTURE.md says: none above the engines, but in the reference engine.
+    #[test]
+    fn no_crate_above_the_engines_is_in_the_table() {
+        let engines = super::super::directions::place_of("engines").unwrap();
+        for place in ALLOWED.iter().filter(|place| **place != "crates/verify/src/reference.rs") {
+            let krate = place.split('/').nth(1).unwrap();
+            assert!(super::super::directions::place_of(krate).unwrap() < engines, "{place}");
+        }
+    }
+
     #[test]
     fn unsafe_without_a_reason_is_found() {
         assert_eq!(found("crates/index/src/a.rs", "fn f() {\n    unsafe { g() }\n}"), [2]);

@@ -7,8 +7,8 @@
 //!                                                 printer.rs ─► table.rs, formats.rs, report.rs
 //! ```
 //!
-//! Exit status, as psql's: 0, done; 1, an error of the shell or of `-c`; 2, the connection is lost or cannot be made; 3, an error in a
-//! script under `ON_ERROR_STOP`.
+//! Exit status, as psql's: 0, done; 1, an error of the shell or of `-c`; 2, the connection is lost or cannot be made;
+//! 3, an error in a script under `ON_ERROR_STOP`.
 
 mod arguments;
 mod command;

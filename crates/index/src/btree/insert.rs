@@ -85,8 +85,8 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
     }
 
     /// Inserts values that ascend by key. Calls `existing(i, value)` for each key that is there, with
-    /// its value; it must not use the tree. One lock per run of keys that fit one leaf, and no descent within the run; leaves of
-    /// keys that lie apart are fetched ahead.
+    /// its value; it must not use the tree. One lock per run of keys that fit one leaf, and no descent within the run;
+    /// leaves of keys that lie apart are fetched ahead.
     ///
     /// # Errors
     /// As for [`BTree::insert`]; what came before the error is inserted.

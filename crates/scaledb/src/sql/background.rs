@@ -111,8 +111,8 @@ impl Drop for Closes {
     }
 }
 
-/// SQL that does not make its caller wait: what it starts runs in threads of its own, and is awaited, in any runtime, or
-/// waited for. A handle: clones share the threads.
+/// SQL that does not make its caller wait: what it starts runs in threads of its own, and is awaited, in any runtime,
+/// or waited for. A handle: clones share the threads.
 ///
 /// ```
 /// # fn block_on<F: std::future::Future>(future: F) -> F::Output {
@@ -165,8 +165,8 @@ impl<E: Engine> Sql<E> {
         self.background_with(THREADS)
     }
 
-    /// [`Sql::background`] with up to so many threads, at least one. What is started beyond waits for its turn; a job that
-    /// waits for another one that was started later may wait for ever.
+    /// [`Sql::background`] with up to so many threads, at least one. What is started beyond waits for its turn; a job
+    /// that waits for another one that was started later may wait for ever.
     pub fn background_with(&self, threads: usize) -> Background<E> {
         let (state, work) = (Mutex::default(), Condvar::new());
         let threads = Threads { state, work, limit: threads.max(1) };
@@ -226,8 +226,8 @@ impl<E: Engine> Background<E> {
         self.start(move |sql| sql.query_opt(text, params))
     }
 
-    /// As [`Sql::run`]. The closure runs in the other thread, and does not await anything: a transaction is as short as it
-    /// can be.
+    /// As [`Sql::run`]. The closure runs in the other thread, and does not await anything: a transaction is as short as
+    /// it can be.
     pub fn run<R: Send + 'static>(
         &self,
         f: impl FnMut(&mut Transaction<'_, E>) -> Result<R> + Send + 'static,
@@ -235,9 +235,9 @@ impl<E: Engine> Background<E> {
         self.start(move |sql| sql.run(f))
     }
 
-    /// The rows of a statement, to be pulled: by [`Rows::next_row`] or as an iterator. Some hundreds are found ahead, and
-    /// the rest as they are asked for, so that one thread is taken until the end, or until [`Rows`] is dropped. As with
-    /// [`Sql::query_each`], none of them counts if an error comes last.
+    /// The rows of a statement, to be pulled: by [`Rows::next_row`] or as an iterator. Some hundreds are found ahead,
+    /// and the rest as they are asked for, so that one thread is taken until the end, or until [`Rows`] is dropped. As
+    /// with [`Sql::query_each`], none of them counts if an error comes last.
     pub fn rows<R: FromRow + Send + 'static>(&self, sql: impl AsRef<str>, params: impl Params) -> Rows<R> {
         let (text, params): (String, Vec<Value>) = (sql.as_ref().to_owned(), params.to_values());
         let queue = Arc::new(Queue { state: Mutex::new(Waiting::default()), changed: Condvar::new() });
@@ -282,7 +282,8 @@ impl<T> Slot<T> {
     }
 }
 
-/// Something that was started: a future. Dropped, it goes on unseen. A panic of its closure is one of whoever awaits it.
+/// Something that was started: a future. Dropped, it goes on unseen. A panic of its closure is one of whoever awaits
+/// it.
 #[must_use = "await it or wait for it to hear of errors"]
 pub struct Task<T> {
     slot: Arc<Slot<T>>,

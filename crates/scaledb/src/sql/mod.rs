@@ -32,8 +32,8 @@
 //! # One database, two ways
 //!
 //! What SQL has made, [`Database::table`] finds under its name, with SQL's names of columns and indexes; what
-//! [`Database::create_table`] has made is a table of SQL, with the types that it was given (`Text` is `text`, `Bytes` is `bytea`).
-//! Both ways see each other's commits, and all transactions are serializable together.
+//! [`Database::create_table`] has made is a table of SQL, with the types that it was given (`Text` is `text`, `Bytes`
+//! is `bytea`). Both ways see each other's commits, and all transactions are serializable together.
 //!
 //! ```
 //! use scaledb::{Database, Table, Type};
@@ -56,12 +56,13 @@
 //! | `create_table` | queries and changes rows; refuses to change its definition (0A000) | everything |
 //! | SQL | everything; does not change its definition while the library has a handle of it (55006) | reads rows; writes them, unless a constraint says what only SQL knows |
 //!
-//! The library does not have columns of numeric, interval, jsonb, `char(n)` and array types, and refuses tables with them
-//! ([`Error::NotShared`](crate::Error::NotShared)), and a table that has had columns added or dropped until something, such as
-//! CREATE INDEX, has written its rows anew; it does not write to a table with a CHECK, a foreign key, or a length
-//! (`varchar(20)`). Defaults and identities are SQL's: a row that the library inserts has all its values. SQL does not have
-//! tables with a `Fixed` column, without an order (`Access::HashOnly`), or with NULLs in the primary key, and 42P01 says so.
-//! The locks of `FOR UPDATE` and `LOCK TABLE` do not hold the library up: who holds them may meet a conflict.
+//! The library does not have columns of numeric, interval, jsonb, `char(n)` and array types, and refuses tables with
+//! them ([`Error::NotShared`](crate::Error::NotShared)), and a table that has had columns added or dropped until
+//! something, such as CREATE INDEX, has written its rows anew; it does not write to a table with a CHECK, a foreign
+//! key, or a length (`varchar(20)`). Defaults and identities are SQL's: a row that the library inserts has all its
+//! values. SQL does not have tables with a `Fixed` column, without an order (`Access::HashOnly`), or with NULLs in the
+//! primary key, and 42P01 says so. The locks of `FOR UPDATE` and `LOCK TABLE` do not hold the library up: who holds
+//! them may meet a conflict.
 //!
 //! # One statement, and several
 //!
@@ -78,14 +79,14 @@
 //!
 //! # Streaming
 //!
-//! [`Sql::query_each`] hands out the rows of a query as they are found; none is kept. Their transaction commits after the
-//! last one, and only if that succeeds did they belong together: draw no conclusion outside of the database before.
+//! [`Sql::query_each`] hands out the rows of a query as they are found; none is kept. Their transaction commits after
+//! the last one, and only if that succeeds did they belong together: draw no conclusion outside of the database before.
 //! [`Background::rows`] hands them to an iterator or a future, through a queue of bounded length.
 //!
 //! # Async
 //!
-//! [`Sql::background`] runs the same statements and closures in threads beside the caller's. What it returns is a future for
-//! any runtime, and can be waited for without one.
+//! [`Sql::background`] runs the same statements and closures in threads beside the caller's. What it returns is a
+//! future for any runtime, and can be waited for without one.
 
 mod background;
 mod core;
@@ -204,11 +205,12 @@ impl<E: Engine> Database<E> {
 
 macro_rules! statements {
     (($($this:tt)+) $core:expr) => {
-        /// Runs a statement; the number of rows that it has written, or has found if it is a query, and 0 for those that
-        /// do not count.
+        /// Runs a statement; the number of rows that it has written, or has found if it is a query, and 0 for those
+        /// that do not count.
         ///
         /// # Errors
-        /// The statement's; [`Kind::WrongArity`], [`Kind::WrongType`] and [`Kind::Data`] for parameters that do not fit.
+        /// The statement's; [`Kind::WrongArity`], [`Kind::WrongType`] and [`Kind::Data`] for parameters that do not
+        /// fit.
         pub fn execute($($this)+, sql: impl AsRef<str>, params: impl Params) -> Result<u64> {
             $core.execute(sql.as_ref(), &params.to_values())
         }
@@ -241,8 +243,8 @@ macro_rules! statements {
             $core.query_opt(sql.as_ref(), &params.to_values())
         }
 
-        /// Hands each row that a statement returns to `f` as it is found, until `f` breaks. Rows that were handed out cannot
-        /// be taken back: a statement that meets a conflict behind the first one fails with it.
+        /// Hands each row that a statement returns to `f` as it is found, until `f` breaks. Rows that were handed out
+        /// cannot be taken back: a statement that meets a conflict behind the first one fails with it.
         ///
         /// # Errors
         /// As [`query`](Self::query). None of the rows counts then.
@@ -285,8 +287,8 @@ impl<E: Engine> Sql<E> {
     /// A call within a call is another transaction in another session, which does not see the outer one's writes.
     ///
     /// # Errors
-    /// What `f` or the commit returned, conflicts excepted. [`Kind::TransactionFailed`]: a statement has failed, and `f`
-    /// has returned no error.
+    /// What `f` or the commit returned, conflicts excepted. [`Kind::TransactionFailed`]: a statement has failed, and
+    /// `f` has returned no error.
     pub fn run<R>(&self, f: impl FnMut(&mut Transaction<'_, E>) -> Result<R>) -> Result<R> {
         self.try_run(f)
     }

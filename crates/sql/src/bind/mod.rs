@@ -120,8 +120,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) composites: HashMap<Slot, Vec<(String, Slot, Type)>>,
     /// Tables in scope, the innermost query last.
     pub(crate) scopes: Vec<Scope>,
-    /// Of the aggregates whose arguments are being bound, the innermost last: the level of the query that they stand in,
-    /// and the innermost level up to it of which a column was named. Constants are folded, so that the finished
+    /// Of the aggregates whose arguments are being bound, the innermost last: the level of the query that they stand
+    /// in, and the innermost level up to it of which a column was named. Constants are folded, so that the finished
     /// expressions may have lost some of the columns that were named.
     pub(crate) named: Vec<(usize, Option<usize>)>,
     pub(crate) ctes: Vec<CteDef>,

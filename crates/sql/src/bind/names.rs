@@ -68,8 +68,8 @@ pub(crate) fn is_temporary(schema: &str) -> bool {
     schema.starts_with(TEMPORARY)
 }
 
-/// The schema that is meant by a name: `pg_temp` is that of the session's own temporary relations, which is in its path.
-/// None if there is no such schema for this session: those of others are not its business.
+/// The schema that is meant by a name: `pg_temp` is that of the session's own temporary relations, which is in its
+/// path. None if there is no such schema for this session: those of others are not its business.
 pub(crate) fn own_schema<'a>(path: &'a [String], schema: &'a str) -> Option<&'a str> {
     let own = || path.iter().map(String::as_str).find(|known| is_temporary(known));
     match schema {

@@ -1,8 +1,8 @@
 //! Where transactions get into each other's way: conflicts by table, and the keys that have most.
 //!
-//! As many keys are kept as there is room for. A new one takes the place of the one with the fewest conflicts, and its count
-//! as well: no key that has more than a share of all conflicts is missed, and each says by how much it may be too high
-//! (Metwally and others, "Efficient computation of frequent and top-k elements in data streams", 2005).
+//! As many keys are kept as there is room for. A new one takes the place of the one with the fewest conflicts, and its
+//! count as well: no key that has more than a share of all conflicts is missed, and each says by how much it may be too
+//! high (Metwally and others, "Efficient computation of frequent and top-k elements in data streams", 2005).
 
 use std::collections::HashMap;
 

@@ -78,8 +78,8 @@ pub(crate) struct Context<'a> {
     pub(crate) counts: &'a Counts,
 }
 
-/// Sessions that may wait for locks with workers of the engine. Those that they wait for need some too, and so does what
-/// works beside sessions.
+/// Sessions that may wait for locks with workers of the engine. Those that they wait for need some too, and so does
+/// what works beside sessions.
 const WAITERS: usize = MAX_WORKERS - 2 * SPARED;
 
 impl Context<'_> {

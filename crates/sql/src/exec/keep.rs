@@ -244,8 +244,8 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Evaluates a WITH query when it is read: a recursive one as far as that goes, which may be a part of infinitely
-    /// many rows. One that writes is evaluated at once, and so is one of a statement that writes: what it reads is there
-    /// now.
+    /// many rows. One that writes is evaluated at once, and so is one of a statement that writes: what it reads is
+    /// there now.
     pub(super) fn evaluate_cte(&mut self, cte: &Cte) -> Result<()> {
         if cte.recursive.is_some() || !self.writes {
             let growing = Growing {

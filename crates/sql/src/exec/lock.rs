@@ -1,7 +1,7 @@
 //! Locking rows: `FOR UPDATE` and its like, and what statements that write ask of others' locks.
 //!
-//! A statement that must wait for a row is given up: what it has read so far may be old when the wait is over. The session
-//! waits, and runs it again with the lock in its hands (`session::waiting`).
+//! A statement that must wait for a row is given up: what it has read so far may be old when the wait is over. The
+//! session waits, and runs it again with the lock in its hands (`session::waiting`).
 
 use super::{Exec, Flow, Next, codec};
 use crate::plan::{Node, Policy, RowLock, Scan, Table};
@@ -85,7 +85,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.locking.names.get(usize::try_from(number).ok()?).copied()
     }
 
-    /// Reads a row that is locked by now, so that the transaction depends on it; whether it is as the scan has found it.
+    /// Reads a row that is locked by now, so that the transaction depends on it; whether it is as the scan has found
+    /// it.
     fn is_as_found(&mut self, lock: &RowLock, row: RowId) -> Result<bool> {
         let Some(worker) = self.worker.take() else {
             return Err(SqlError::internal("a row is locked within a scan"));

@@ -3,8 +3,8 @@
 //! Nobody knows beforehand how often a subquery is asked. It begins as one that is asked anew each time, and the rows
 //! that this touches are counted. When they are many, all its rows are read and kept by their keys, for a bounded
 //! number of rows touched: if that is not enough, it goes on as before, and tries again when it has touched twice as
-//! many. So it never costs much more than the better of both ways. A trial that needs more rows than it may touch, by what
-//! the planner knows of the tables, does not begin.
+//! many. So it never costs much more than the better of both ways. A trial that needs more rows than it may touch, by
+//! what the planner knows of the tables, does not begin.
 
 use super::{Exec, Flow, Next, row_weight};
 use crate::plan::expr::{Lookup, Subquery};

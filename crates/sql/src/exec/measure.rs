@@ -1,7 +1,7 @@
 //! What the operators of a run have done: for EXPLAIN ANALYZE, and for nobody else.
 //!
-//! A run that is measured goes through [`Exec::measure`] wherever an operator begins, and through a closure more wherever
-//! a row is handed on. Others pass one test per operator, and one per row that a condition drops.
+//! A run that is measured goes through [`Exec::measure`] wherever an operator begins, and through a closure more
+//! wherever a row is handed on. Others pass one test per operator, and one per row that a condition drops.
 //!
 //! ```text
 //! time of an operator     from its begin to its end, less what it has waited for whoever takes its rows

@@ -1,7 +1,7 @@
 //! From the operators of a plan to those that PostgreSQL would show.
 //!
-//! Conditions and columns that have operators of their own here are properties of the ones below there; what a hash join
-//! keeps is an operator there, and none here.
+//! Conditions and columns that have operators of their own here are properties of the ones below there; what a hash
+//! join keeps is an operator there, and none here.
 
 use super::expressions::{Extent, Own, compared};
 use super::figures::together;

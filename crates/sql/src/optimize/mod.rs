@@ -1,8 +1,8 @@
-//! From what a query asks for to operators: access paths, the order of joins, MIN and MAX by an index, subqueries without
-//! what ties them to their surroundings.
+//! From what a query asks for to operators: access paths, the order of joins, MIN and MAX by an index, subqueries
+//! without what ties them to their surroundings.
 //!
-//! The binder hands over one SELECT after another, tables and joins as they are written, and the conditions on them; what
-//! comes back is operators. Nothing here looks at syntax.
+//! The binder hands over one SELECT after another, tables and joins as they are written, and the conditions on them;
+//! what comes back is operators. Nothing here looks at syntax.
 
 pub(crate) mod access;
 pub(crate) mod decorrelate;

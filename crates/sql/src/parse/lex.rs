@@ -297,7 +297,8 @@ fn unescape(body: &str) -> String {
     out
 }
 
-/// The first byte that an `E'..'` literal of the text names and that is no character: `\x00`, or one beyond ASCII alone.
+/// The first byte that an `E'..'` literal of the text names and that is no character: `\x00`, or one beyond ASCII
+/// alone.
 pub(crate) fn invalid_escape(text: &str) -> Option<String> {
     let literals = Lexer::new(text).filter(|token| token.kind == Kind::Special);
     let mut literals = literals.map(|token| token.of(text)).filter(|word| word.starts_with(['e', 'E']));

@@ -1,7 +1,8 @@
 //! `FOR UPDATE` and its like, as the general parser can take them: it knows two of the four strengths, one table behind
 //! OF, and only one place for the clause.
 //!
-//! The tokens of a clause are put in the parser's form: `FOR UPDATE OF "strength".table.table`. So errors keep their places.
+//! The tokens of a clause are put in the parser's form: `FOR UPDATE OF "strength".table.table`. So errors keep their
+//! places.
 
 use scaledb_types::{Result, SqlError, SqlState};
 use sqlparser::ast::{LockClause, NonBlock};

@@ -1,12 +1,12 @@
 //! How deeply a text nests, found before it is parsed.
 //!
-//! The parser goes back and tries again at each level, and gives up only at the deepest: brackets by the ten thousand would
-//! keep it busy for seconds that nobody can cancel. One look at the tokens says that they are too many.
+//! The parser goes back and tries again at each level, and gives up only at the deepest: brackets by the ten thousand
+//! would keep it busy for seconds that nobody can cancel. One look at the tokens says that they are too many.
 
 use super::lex::{Kind, Lexer};
 
-/// Whether the text opens more than `limit` brackets and CASEs within each other, or has more prefix operators, or names
-/// with dots between them, in a row.
+/// Whether the text opens more than `limit` brackets and CASEs within each other, or has more prefix operators, or
+/// names with dots between them, in a row.
 pub(super) fn is_deeper_than(limit: usize, text: &str) -> bool {
     let (mut brackets, mut cases, mut row, mut dots) = (0usize, 0usize, 0usize, 0usize);
     let mut open = false;

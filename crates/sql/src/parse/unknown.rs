@@ -1,5 +1,5 @@
-//! Statements of PostgreSQL that the general parser does not know: they are refused by their names, for a client that reads
-//! "syntax error" looks for the mistake in its text.
+//! Statements of PostgreSQL that the general parser does not know: they are refused by their names, for a client that
+//! reads "syntax error" looks for the mistake in its text.
 
 use super::lex::{Kind, Lexer};
 use scaledb_types::SqlError;

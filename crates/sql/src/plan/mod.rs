@@ -211,8 +211,8 @@ pub(crate) struct Scan {
 pub(crate) struct Locked {
     /// Where it leaves the number of the row's name: see `Exec::names`.
     pub(crate) name: Slot,
-    /// Whether the transaction is not to depend on what the scan reads: rows that are locked by others are passed by, so
-    /// that it promises no state of the whole table.
+    /// Whether the transaction is not to depend on what the scan reads: rows that are locked by others are passed by,
+    /// so that it promises no state of the whole table.
     pub(crate) loose: bool,
 }
 
@@ -287,7 +287,8 @@ pub(crate) struct SortKey {
 pub(crate) struct Aggregate {
     pub(crate) function: crate::functions::AggregateFn,
     pub(crate) args: Vec<Expr>,
-    /// What is evaluated once for a group: the arguments in front of WITHIN GROUP. The values are those of `order` then.
+    /// What is evaluated once for a group: the arguments in front of WITHIN GROUP. The values are those of `order`
+    /// then.
     pub(crate) direct: Vec<Expr>,
     pub(crate) distinct: bool,
     pub(crate) filter: Option<Expr>,
@@ -371,8 +372,9 @@ pub(crate) enum Node {
     Distinct {
         input: Box<Node>,
         on: Vec<Expr>,
-        /// Those of `on` that rows which are equal in them come by one behind the other, if that order is to stay. `None`:
-        /// nobody relies on it, or on more of a row than what `on` reads, and those that do not fit the memory may come later.
+        /// Those of `on` that rows which are equal in them come by one behind the other, if that order is to stay.
+        /// `None`: nobody relies on it, or on more of a row than what `on` reads, and those that do not fit the memory
+        /// may come later.
         order: Option<Vec<Expr>>,
     },
     /// Locks rows of tables; those that it passes by do not come out.

@@ -1,8 +1,9 @@
 //! Where rows have the columns of a table.
 //!
 //! The engine's table has the columns that the table was made with. ADD COLUMN does not touch the rows: the values of
-//! columns that came later are in the row's tail, and rows from before have the column's missing value. DROP COLUMN does
-//! not touch them either: the engine's column stays, and nobody reads it. A copy of the rows puts all of this in order.
+//! columns that came later are in the row's tail, and rows from before have the column's missing value. DROP COLUMN
+//! does not touch them either: the engine's column stays, and nobody reads it. A copy of the rows puts all of this in
+//! order.
 
 use super::{Slot, Table};
 use scaledb_row::{ColumnType, Projection, Schema};

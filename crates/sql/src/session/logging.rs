@@ -1,8 +1,9 @@
 //! The statement log: what runs (`log_statement`), and what takes long (`log_min_duration_statement`).
 //!
-//! Lines go to whoever gathers the events of the process: a server writes them to its log. A text of a client is a field of its
-//! own there, written in quotes with its line breaks escaped, so that it cannot look like a line. It is bounded, and
-//! constants of statements that may hold a password are left out. While nothing is logged, a statement pays one branch.
+//! Lines go to whoever gathers the events of the process: a server writes them to its log. A text of a client is a
+//! field of its own there, written in quotes with its line breaks escaped, so that it cannot look like a line. It is
+//! bounded, and constants of statements that may hold a password are left out. While nothing is logged, a statement
+//! pays one branch.
 
 use super::Session;
 use super::settings::Settings;
@@ -20,7 +21,8 @@ const MAX_STATEMENT: usize = 8 << 10;
 const MAX_PARAMETERS: usize = 8 << 10;
 const MAX_PARAMETER: usize = 1 << 10;
 
-/// What a statement does, as far as `log_statement` tells statements apart; and, as a setting, up to where they are logged.
+/// What a statement does, as far as `log_statement` tells statements apart; and, as a setting, up to where they are
+/// logged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     /// As a setting: none.

@@ -462,8 +462,8 @@ fn places(desc: &TableDesc, types: &[Type]) -> Result<Vec<Place>> {
     columns.collect()
 }
 
-/// Columns whose keys have a form of their own, if they are in an index; their keys are the engine's columns from `first`
-/// on.
+/// Columns whose keys have a form of their own, if they are in an index; their keys are the engine's columns from
+/// `first` on.
 fn key_columns(desc: &TableDesc, types: &[Type], first: usize) -> Vec<(usize, usize)> {
     let keys = desc.primary_key.iter().map(|key| &key.columns).chain(desc.indexes.iter().map(|i| &i.columns));
     let mut positions: Vec<usize> = keys

@@ -212,8 +212,8 @@ impl Transaction {
     }
 }
 
-/// Commits a transaction that has locked rows, with a place in the order of now instead of its begin's: behind those who
-/// have read the rows meanwhile, which is no reason to fail.
+/// Commits a transaction that has locked rows, with a place in the order of now instead of its begin's: behind those
+/// who have read the rows meanwhile, which is no reason to fail.
 fn commit_now(worker: &mut impl Worker) -> scaledb_base::Result<Timestamp> {
     let all = worker.read_mark();
     worker.refresh(all)?;
@@ -295,8 +295,8 @@ impl<E: Engine> Session<E> {
                 kind = TxnKind::ReadOnly;
                 continue;
             }
-            // A snapshot is later than the catalog that it is read with, and may not be so by a change. The gate first: one
-            // that has committed has closed it, and opens it behind the new version.
+            // A snapshot is later than the catalog that it is read with, and may not be so by a change. The gate first:
+            // one that has committed has closed it, and opens it behind the new version.
             if !kind.is_snapshot() || begun.is_err() || shared.gate.is_open() && shared.version() == version {
                 break begun.map_err(crate::error::plain);
             }
@@ -466,8 +466,8 @@ impl<E: Engine> Session<E> {
         }
         let Some(worker) = self.worker.as_deref_mut() else { return Err(SqlError::internal("no worker")) };
         let closed = shared.gate.close();
-        // A row that was committed since the begin may have a later timestamp: it would stay in the old table. Not so if
-        // the transaction began behind its bars.
+        // A row that was committed since the begin may have a later timestamp: it would stay in the old table. Not so
+        // if the transaction began behind its bars.
         let overtaken = self.transaction.ran && self.transaction.commits != shared.commits();
         if overtaken || self.transaction.version != Some(shared.version()) {
             let what = if overtaken { "transactions" } else { "change of the catalog" };
@@ -650,8 +650,8 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Begins anew with the transaction's first statement, or its only one. What it has locked it keeps; it has no engine's
-    /// transaction until the next run.
+    /// Begins anew with the transaction's first statement, or its only one. What it has locked it keeps; it has no
+    /// engine's transaction until the next run.
     pub(super) fn begin_again(&mut self, alone: bool) {
         if alone {
             let created = self.take_back();

@@ -1,8 +1,8 @@
 //! Waiting for locks, and running a statement again behind the wait.
 //!
 //! A statement that meets a locked row is given up, waits here without the engine's transaction if that has just begun
-//! (so that waiters hold no worker and keep no memory from being reclaimed), and is run anew with the lock in its hands: it
-//! then reads what is there now. See `docs/internals/locks.md`.
+//! (so that waiters hold no worker and keep no memory from being reclaimed), and is run anew with the lock in its
+//! hands: it then reads what is there now. See `docs/internals/locks.md`.
 
 use super::Session;
 use super::run::Target;

@@ -1,5 +1,5 @@
-//! Two or three sessions in turns, statement by statement: every schedule that is not serializable is refused, and those
-//! who are left agree on one order. More of them are in `isolation.rs`; many at once in `appends.rs`.
+//! Two or three sessions in turns, statement by statement: every schedule that is not serializable is refused, and
+//! those who are left agree on one order. More of them are in `isolation.rs`; many at once in `appends.rs`.
 
 use crate::common::{acc, code, ok, run, session, text};
 use scaledb_acc::Acc;

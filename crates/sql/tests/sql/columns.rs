@@ -15,8 +15,8 @@ fn counted<E: Engine>(db: &Database<E>) -> (usize, u64) {
     (stats.tables.len(), stats.commits)
 }
 
-/// A column with one value for all rows, or with none, costs as much on a large table as on a small one; so does one that
-/// goes.
+/// A column with one value for all rows, or with none, costs as much on a large table as on a small one; so does one
+/// that goes.
 fn a_column_comes_and_goes_without_a_copy<E: Engine>(db: Database<E>) {
     const MOST: u64 = 3;
     let s = &mut session(&db);
@@ -111,8 +111,8 @@ fn open(disk: impl Disk) -> Database<Acc> {
     Database::open(Acc::open(config).expect("the directory opens")).expect("the catalog is read")
 }
 
-/// Rows from before and behind each change, in checkpoints and in the log, are those that were answered, wherever the power
-/// goes off.
+/// Rows from before and behind each change, in checkpoints and in the log, are those that were answered, wherever the
+/// power goes off.
 #[test]
 fn rows_of_all_ages_survive_a_loss_of_power() {
     let story = [

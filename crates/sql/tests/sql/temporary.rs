@@ -1,5 +1,5 @@
-//! Temporary relations: of one session, before all others along its path, gone at its end, at the latest when the database
-//! is opened again.
+//! Temporary relations: of one session, before all others along its path, gone at its end, at the latest when the
+//! database is opened again.
 
 use crate::common::{code, failure, ok, session, text};
 use scaledb_acc::{Acc, Config, Durability};

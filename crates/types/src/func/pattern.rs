@@ -1,8 +1,8 @@
 //! LIKE, and regular expressions by the `regex` crate.
 //!
 //! The crate's dialect is nearly PostgreSQL's "advanced" one. What differs: there are no back references and no
-//! lookaround, which are refused with 2201B. Which match counts, where several are possible, is PostgreSQL's choice: see
-//! [`super::spans`].
+//! lookaround, which are refused with 2201B. Which match counts, where several are possible, is PostgreSQL's choice:
+//! see [`super::spans`].
 
 use super::args::code;
 use super::spans::{Failure, Reading, Span, Spans, Steps};
@@ -22,8 +22,8 @@ enum Piece {
     One,
     /// `%`
     Any,
-    /// An escape character that escapes nothing: an error where a text is left to compare it with. `always` behind `%_`,
-    /// which looks ahead for what comes next.
+    /// An escape character that escapes nothing: an error where a text is left to compare it with. `always` behind
+    /// `%_`, which looks ahead for what comes next.
     Broken { always: bool },
 }
 

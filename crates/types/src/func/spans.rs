@@ -1,9 +1,9 @@
 //! Which match a regular expression has, and where its groups lie, as PostgreSQL's engine decides it.
 //!
 //! The leftmost match counts, as everywhere; of those, the longest, or the shortest if the first quantifier that has a
-//! choice is not greedy. Within it, each piece takes the longest (or shortest) part that lets the rest match, from left to
-//! right; an alternation takes the first branch that fits. That is no order in which the `regex` crate searches, so the
-//! pieces are automata of their own here: sets of states that run forward or backward over a part of the text.
+//! choice is not greedy. Within it, each piece takes the longest (or shortest) part that lets the rest match, from left
+//! to right; an alternation takes the first branch that fits. That is no order in which the `regex` crate searches, so
+//! the pieces are automata of their own here: sets of states that run forward or backward over a part of the text.
 //!
 //! ```text
 //!  (a|ab)(c|bcd)(d*)      one pair for each piece that has groups, or another preference than those before it
@@ -329,7 +329,8 @@ impl<'a> Steps<'a> {
 }
 
 impl Automaton {
-    /// Hands the places where a match may end that begins at `from` and does not go beyond `to`, the nearest first, until
+    /// Hands the places where a match may end that begins at `from` and does not go beyond `to`, the nearest first,
+    /// until
     /// `found` says that it is enough.
     fn run(
         &self,

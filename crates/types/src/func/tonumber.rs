@@ -1,4 +1,5 @@
-//! `to_char` of numbers, and `to_number`: templates of `9`, `0`, `.`, `,`, `D`, `G`, `S`, `MI`, `PR`, `FM`, `$` and `L`.
+//! `to_char` of numbers, and `to_number`: templates of `9`, `0`, `.`, `,`, `D`, `G`, `S`, `MI`, `PR`, `FM`, `$` and
+//! `L`.
 //!
 //! `EEEE`, `V`, `RN`, `TH`, `PL` and `SG` are refused.
 

@@ -58,8 +58,8 @@ impl Json {
         elements.get(usize::try_from(at).ok()?)
     }
 
-    /// Whether arrays and objects are nested deeper than [`MAX_DEPTH`]: functions can build such values, and reading them
-    /// again would be refused.
+    /// Whether arrays and objects are nested deeper than [`MAX_DEPTH`]: functions can build such values, and reading
+    /// them again would be refused.
     pub(crate) fn is_too_deep(&self) -> bool {
         // a list instead of a recursion, for the depth is what is in question
         let mut rest = vec![(self, 0)];

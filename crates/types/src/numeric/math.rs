@@ -1,7 +1,7 @@
 //! Roots, powers and logarithms, to PostgreSQL's number of digits.
 //!
-//! Logarithms and exponentials are computed in binary fixed point, `value * 2^bits` as an integer, with digits to spare,
-//! and rounded once at the end.
+//! Logarithms and exponentials are computed in binary fixed point, `value * 2^bits` as an integer, with digits to
+//! spare, and rounded once at the end.
 
 use super::arith::{DIGITS_PER_DIGIT, MAX_DISPLAY_SCALE, MIN_SIGNIFICANT_DIGITS, Rounding, checked, divide};
 use super::text::overflow;

@@ -1,6 +1,7 @@
 //! Compares with what PostgreSQL 15 answered: `data/*.tsv`, written by `data/regenerate.sh` from `data/cases/*.txt`.
 //!
-//! A line is an expression, its type, and its text; or the SQLSTATE with a `!` before it, and the message. `\N` is NULL.
+//! A line is an expression, its type, and its text; or the SQLSTATE with a `!` before it, and the message. `\N` is
+//! NULL.
 
 mod eval;
 mod lexer;

@@ -102,8 +102,8 @@ impl Parser {
         expr
     }
 
-    /// Binding strengths, weakest first: 1 OR, 2 AND, 3 NOT, 4 IS, 5 comparison, 6 LIKE, 7 other operators, 8 + -, 9 * / %,
-    /// 10 ^, 11 AT TIME ZONE, 12 sign.
+    /// Binding strengths, weakest first: 1 OR, 2 AND, 3 NOT, 4 IS, 5 comparison, 6 LIKE, 7 other operators, 8 + -, 9 *
+    /// / %, 10 ^, 11 AT TIME ZONE, 12 sign.
     fn expr(&mut self, least: u8) -> Expr {
         let mut left = self.prefix();
         loop {

@@ -118,8 +118,8 @@ impl Graph {
         None
     }
 
-    /// A strongly connected component of more than one node, by Tarjan's algorithm with a stack of its own: histories are
-    /// long, and so are their paths.
+    /// A strongly connected component of more than one node, by Tarjan's algorithm with a stack of its own: histories
+    /// are long, and so are their paths.
     fn component(&self, kinds: &[Kind]) -> Option<Vec<usize>> {
         const NEW: usize = usize::MAX;
         let count = self.edges.len();

@@ -8,8 +8,8 @@
 //!  rw   T1 reads a list, T2 appends the next value to it   rt   T1 has ended before T2 begins
 //! ```
 //!
-//! Values are unique per list. The kind of a cycle is named as Adya does: G0 of ww alone; G1c with wr; G-single with one
-//! rw; G2 with more.
+//! Values are unique per list. The kind of a cycle is named as Adya does: G0 of ww alone; G1c with wr; G-single with
+//! one rw; G2 with more.
 
 mod graph;
 

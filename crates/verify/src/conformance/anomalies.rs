@@ -108,7 +108,8 @@ pub fn blind_insert_and_delete_of_one_key<S: Subject>() {
 /// What a transaction does to a range that another one scans: keys 10 to 20, or their index entries.
 type Step<S> = fn(&Db<S>, &mut WorkerOf<S>);
 
-/// For each kind of table, each index, and each step that changes what a scan of it finds: the table, the scan, the step.
+/// For each kind of table, each index, and each step that changes what a scan of it finds: the table, the scan, the
+/// step.
 fn for_each_step<S: Subject>(f: impl Fn(&Db<S>, &dyn Fn(&mut WorkerOf<S>) -> Vec<i32>, Step<S>)) {
     let steps: [Step<S>; 4] = [
         |db, w| db.insert(w, 15, 1, Some(15)).unwrap(),

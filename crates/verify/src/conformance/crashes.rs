@@ -5,7 +5,8 @@
 //! committed transactions up to the recovered horizon; sometimes its story goes on, and each operation from the
 //! opening on crashes again.
 //!
-//! `SCALEDB_CRASH_POINTS` sets how many there are at least (default: [`Differences::crash_points`](crate::conformance::Differences::crash_points)).
+//! `SCALEDB_CRASH_POINTS` sets how many there are at least (default:
+//! [`Differences::crash_points`](crate::conformance::Differences::crash_points)).
 
 use crate::conformance::story::{KINDS, Life, Past, Random};
 use crate::conformance::{KeepsFiles, Purpose};

@@ -183,8 +183,8 @@ pub fn tables_without_order_and_without_keys_are_there_again<S: KeepsFiles>() {
     assert_eq!(all(&engine, &keyless, None, TxnKind::ReadOnly).len(), 600);
 }
 
-/// Who has read what is not durable depends on it: a row, and that there is none, whatever clean-up does. Not so without
-/// the rules, if this build can switch them off.
+/// Who has read what is not durable depends on it: a row, and that there is none, whatever clean-up does. Not so
+/// without the rules, if this build can switch them off.
 pub fn who_has_read_what_is_not_durable_depends_on_it<S: KeepsFiles>() {
     assert!(reads_depend_on_commits::<S>(None));
     let rules = S::mutations().into_iter().filter(|rule| matches!(rule.noticed, Noticed::ByDurability));

@@ -1,5 +1,5 @@
-//! The conformance suite: what every engine must do, written once. An engine is a [`Subject`]; what sets it apart from the
-//! others is data, its [`Differences`].
+//! The conformance suite: what every engine must do, written once. An engine is a [`Subject`]; what sets it apart from
+//! the others is data, its [`Differences`].
 //!
 //! ```text
 //!  basics.rs     one transaction at a time: what is written is read, errors are typed, savepoints

@@ -1,8 +1,8 @@
 //! The whole engine under random schedules: each run is another small program and another interleaving of
 //! its atomic operations, checked like every history.
 //!
-//! `SCALEDB_SCHEDULES` is the number of schedules of each test, `SCALEDB_SEED` the first program, and `SCALEDB_STEP` (1) how
-//! far it is from one to the next. With the feature `mutations`, `SCALEDB_MUTATION` names a rule to switch off.
+//! `SCALEDB_SCHEDULES` is the number of schedules of each test, `SCALEDB_SEED` the first program, and `SCALEDB_STEP`
+//! (1) how far it is from one to the next. With the feature `mutations`, `SCALEDB_MUTATION` names a rule to switch off.
 
 use crate::conformance::{Purpose, Subject};
 use crate::history::{Keys, Kind, Mix, Plan, run};

@@ -53,7 +53,8 @@ pub trait Hunted: Subject {
 pub enum Purpose<'a> {
     /// For steps that a test has written down: with the default settings.
     Steps,
-    /// For a history: with some of [`Differences::configurations`] settings under which rare paths are common, by number.
+    /// For a history: with some of [`Differences::configurations`] settings under which rare paths are common, by
+    /// number.
     History(u64),
     /// For the history with this number of a hunt, without the rule of that name.
     Hunt {

@@ -1,10 +1,10 @@
 //! Explicit-state search over all interleavings of a few workers.
 //!
-//! A model writes each worker's action (a transaction, a merge ...) as ordinary sequential code in which every access to
-//! shared memory is one `cx.step(..)?`. The explorer runs such code one step at a time without coroutines: the results
-//! of the steps taken so far are kept in the worker's log; to take the next step, the action is run again from its
-//! beginning, answered from the log until the log ends, takes exactly one step on a copy of the shared state, and is
-//! cut off (`Stop::Pause`) at the following one. So the code must be deterministic apart from what its steps return.
+//! A model writes each worker's action (a transaction, a merge ...) as ordinary sequential code in which every access
+//! to shared memory is one `cx.step(..)?`. The explorer runs such code one step at a time without coroutines: the
+//! results of the steps taken so far are kept in the worker's log; to take the next step, the action is run again from
+//! its beginning, answered from the log until the log ends, takes exactly one step on a copy of the shared state, and
+//! is cut off (`Stop::Pause`) at the following one. So the code must be deterministic apart from what its steps return.
 //!
 //! ```text
 //!   state = shared memory + for every worker (action number, log of step results)

@@ -16,7 +16,7 @@
 //!   C6 install keep old versions that a snapshot needs; write row; unlock with the new word; lane unlocked
 //!   abort      unlock; placeholders obsolete, then unlinked; items and counts taken back
 //!
-//!   merge      lane lock; M2 tree insert; M4 evict; M5 remove item, clear owner bit; M6 count-1; empty: unpin
+//!   merge      lane lock; M2 tree insert; M3 evict; M4 remove item, clear owner bit; M5 count-1; M6 empty: unpin
 //!   clean-up   ts < H, actives and snapshots later than ts; lock if still the same delete; out of tree and point index; obsolete
 //!   horizon    H = max(H, min(clock, pins) on the grid)
 //!   snapshot   announce; S = H, raised; read the versions with ts < S
@@ -30,8 +30,8 @@
 //! at the end rows, entries, point indexes, trees, pending lists, cells and pins agree with each other and with the
 //! serial execution.
 //!
-//! **What is abstracted.** Memory is sequentially consistent and each `cx.step` is atomic; operations inside one tree or
-//! one point index are atomic (they are verified where they are implemented). Records are never reclaimed. Bounded
+//! **What is abstracted.** Memory is sequentially consistent and each `cx.step` is atomic; operations inside one tree
+//! or one point index are atomic (they are verified where they are implemented). Records are never reclaimed. Bounded
 //! waiting for a lock is: readers wait, lockers abort. The clock is a counter that only commits advance. The cases with
 //! `fine` split pinning, posting, row copies and installs, and the reading of pins and cells into separate steps.
 //!

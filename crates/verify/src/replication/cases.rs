@@ -1,7 +1,8 @@
 //! The cases that are explored. Each is as small as its subject allows.
 //!
-//! Partition i has its primary at node i and its backups at the f nodes that follow; a key's partition is the key modulo
-//! their number. So with two partitions and f = 1 on three nodes, even keys are at nodes 0 and 1, odd ones at 1 and 2.
+//! Partition i has its primary at node i and its backups at the f nodes that follow; a key's partition is the key
+//! modulo their number. So with two partitions and f = 1 on three nodes, even keys are at nodes 0 and 1, odd ones at 1
+//! and 2.
 
 use super::world::{Client, Op, Setup};
 use Op::{Add, Delete, Insert, NextEpoch, Pause, Put, Read, Rollback, Scan};

@@ -1,9 +1,9 @@
 //! Memory does not grow under updates, inserts and deletes of as many rows as there were.
 //!
-//! `SCALEDB_MEMORY_SECONDS` is the time after the warm-up (default 4; 1800 for a soak), `SCALEDB_MEMORY_ROWS` the number
-//! of rows (default 24,000), `SCALEDB_MEMORY_REST` the microseconds that a thread rests after some transactions (default
-//! 0). What a transaction holds back that is preempted in its middle is as much for few rows as for many: a soak on a busy
-//! machine wants many rows, rests, and a high priority.
+//! `SCALEDB_MEMORY_SECONDS` is the time after the warm-up (default 4; 1800 for a soak), `SCALEDB_MEMORY_ROWS` the
+//! number of rows (default 24,000), `SCALEDB_MEMORY_REST` the microseconds that a thread rests after some transactions
+//! (default 0). What a transaction holds back that is preempted in its middle is as much for few rows as for many: a
+//! soak on a busy machine wants many rows, rests, and a high priority.
 #![cfg(not(any(loom, shuttle)))]
 
 mod faults;

@@ -1,7 +1,7 @@
 //! YCSB: workloads A to F, and the variants that papers on transactions use.
 //!
-//! One table: a key, and fields of 100 bytes, or another number. A field is one 8-byte number, repeated, so that a torn read
-//! shows; a read-modify-write adds 1 to it, so that lost and doubled updates show in the sum.
+//! One table: a key, and fields of 100 bytes, or another number. A field is one 8-byte number, repeated, so that a torn
+//! read shows; a read-modify-write adds 1 to it, so that lost and doubled updates show in the sum.
 
 pub mod check;
 pub mod client;

@@ -5,7 +5,8 @@
 //! row       length of the rest (4) | its values, as they say themselves (scaledb_types::Value::write_tagged)
 //! ```
 //!
-//! Operators that look rows up divide them by a hash instead: see `partition`. Files are written and read in pieces of [`BUFFER`] bytes; what is read is not trusted.
+//! Operators that look rows up divide them by a hash instead: see `partition`. Files are written and read in pieces of
+//! [`BUFFER`] bytes; what is read is not trusted.
 
 mod merge;
 mod partition;

@@ -4,8 +4,8 @@
 //! file      piece of part 2 | piece of part 0 | piece of part 2 | ...      each a run of its own
 //! ```
 //!
-//! All parts are in one file: each has a buffer of its own, and a list of its pieces. A part that is too large itself is
-//! divided again by another hash.
+//! All parts are in one file: each has a buffer of its own, and a list of its pieces. A part that is too large itself
+//! is divided again by another hash.
 
 use super::{BUFFER, Reader, put_row};
 use crate::exec::context::Context;

@@ -52,8 +52,8 @@ impl<E: Engine> Session<E> {
         Ok(Tag::plain("ALTER TABLE"))
     }
 
-    /// After a change: the views that name the relation must mean what they meant, for they are kept as text. DROP COLUMN
-    /// CASCADE drops those that do not.
+    /// After a change: the views that name the relation must mean what they meant, for they are kept as text. DROP
+    /// COLUMN CASCADE drops those that do not.
     ///
     /// # Errors
     /// 2BP01 and 0A000.
@@ -275,8 +275,8 @@ impl<E: Engine> Session<E> {
         self.validate(oid, &numbers(checks, all_checks), &numbers(keys, all_keys))
     }
 
-    /// What the rows that are there have in a new column, which is the last one, if no row needs to be touched: one value for
-    /// all of them, and no index.
+    /// What the rows that are there have in a new column, which is the last one, if no row needs to be touched: one
+    /// value for all of them, and no index.
     fn missing(
         &mut self,
         table: &Arc<Table>,
@@ -302,8 +302,8 @@ impl<E: Engine> Session<E> {
         Ok(Some(AddedColumn { attnum: column.attnum, missing }))
     }
 
-    /// Puts a changed descriptor in place of the old one; the rows are as they were. Others wait with what they write until
-    /// the transaction ends, as behind any change: it may go on with the table, and would meet conflicts.
+    /// Puts a changed descriptor in place of the old one; the rows are as they were. Others wait with what they write
+    /// until the transaction ends, as behind any change: it may go on with the table, and would meet conflicts.
     fn replace(&mut self, table: &Table, desc: TableDesc) -> Result<()> {
         check_limits(&desc)?;
         self.bar(&[table.desc.oid])?;

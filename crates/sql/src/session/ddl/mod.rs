@@ -1,7 +1,8 @@
 //! Changes of the catalog.
 //!
 //! The session works with a catalog of its own until the commit writes what has changed in it, and puts it in force for
-//! all. The engine cannot change tables: a change of indexes, and most changes of columns, make a new one and copy the rows.
+//! all. The engine cannot change tables: a change of indexes, and most changes of columns, make a new one and copy the
+//! rows.
 
 mod alter;
 mod comment;

@@ -1,4 +1,5 @@
-//! `information_schema.constraint_column_usage`: the columns that constraints use: for a foreign key, those that it refers to.
+//! `information_schema.constraint_column_usage`: the columns that constraints use: for a foreign key, those that it
+//! refers to.
 
 use super::listed;
 use crate::system::Facts;

@@ -73,25 +73,26 @@ impl Protocol {
         done.map_err(Stop::Bug)
     }
 
-    /// M4.
+    /// M3.
     fn evict(&self, cx: &mut Taker<'_>, item: Item) -> Steps<()> {
         if matches!(self.config.point_index, PointIndex::Bounded(_)) {
-            cx.step("M4 evict from the indexlet", |db| db.point_remove(item.table, item.key, item.rec))?;
+            cx.step("M3 evict from the indexlet", |db| db.point_remove(item.table, item.key, item.rec))?;
         }
         Ok(())
     }
 
-    /// M5 and M6: the item leaves the list (and the lane, with its last item there, the cell's owners), then the count.
+    /// M4 and M5: the item leaves the list (and the lane, with its last item there, the cell's owners: the engine's
+    /// M6), then the count.
     fn forget(&self, cx: &mut Taker<'_>, lane: usize, item: Item) -> Steps<()> {
         if self.breaks(Mutation::DecBeforeRemove) {
             cx.step("M5 count-1", |db| db.cells[item.cell as usize].count -= 1)?;
         }
-        cx.step("M5 remove the item, clear the owner bit", |db| {
+        cx.step("M4 remove the item, clear the owner bit", |db| {
             db.lanes[lane].pending.retain(|other| *other != item);
             db.clear_owner(lane, item.cell);
         })?;
         if !self.breaks(Mutation::DecBeforeMerge) && !self.breaks(Mutation::DecBeforeRemove) {
-            cx.step("M6 count-1", |db| db.cells[item.cell as usize].count -= 1)?;
+            cx.step("M5 count-1", |db| db.cells[item.cell as usize].count -= 1)?;
         }
         Ok(())
     }
