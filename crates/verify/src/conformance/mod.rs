@@ -13,7 +13,7 @@
 //! ```
 //!
 //! `tests/engines/mod.rs` lists the engines, one line each; the test programs beside it are made of that list by
-//! [`conformance!`](crate::conformance).
+//! [`conformance!`](crate::conformance!).
 
 pub mod anomalies;
 pub mod basics;
