@@ -264,8 +264,8 @@ struct Made {
     room: Private,
 }
 
-/// Step 4: fills an index that nobody knows. Nobody writes to the table, and `local` is active. On an error, what was made
-/// is to be discarded.
+/// Step 4: fills an index that nobody knows. Nobody writes to the table, and `local` is active. On an error, what was
+/// made is to be discarded.
 fn build(shared: &Shared, local: &mut Local, base: &Table, index: &Table, made: &mut Made) -> Result<()> {
     let rows = rows(local, base)?;
     made.room.raise_to(rows.len() * (size_of::<u64>() + size_of::<Headed>()), false)?;
@@ -349,7 +349,8 @@ fn discard(local: &mut Local, index: &Table, entries: &[Headed]) {
     }
 }
 
-/// Deletes some entries of a dropped index, as a transaction does: snapshots may see them. Returns whether there are more.
+/// Deletes some entries of a dropped index, as a transaction does: snapshots may see them. Returns whether there are
+/// more.
 ///
 /// # Errors
 /// [`Error::TooManyWorkers`] and others: there are more.
@@ -427,7 +428,8 @@ impl Ctx<'_> {
         Err(Error::NoSuchTable(index.id.to_string()))
     }
 
-    /// Whether the indexes of the tables that were written are those that were kept, and those that were used are there.
+    /// Whether the indexes of the tables that were written are those that were kept, and those that were used are
+    /// there.
     ///
     /// # Errors
     /// A conflict.

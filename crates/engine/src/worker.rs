@@ -147,9 +147,10 @@ pub trait Engine: Send + Sync + 'static {
     /// All tables, without their indexes, in the order of their ids.
     fn tables(&self) -> Vec<Arc<TableInfo>>;
 
-    /// Adds a secondary index to a table, made from the rows that it has; returns the table as it is then. Not part of a
-    /// transaction. Meanwhile others read the table, and who writes to it waits. A transaction that wrote to the table
-    /// before does not commit (a conflict); nor does one that uses the index, but began before the index was there.
+    /// Adds a secondary index to a table, made from the rows that it has; returns the table as it is then. Not part of
+    /// a transaction. Meanwhile others read the table, and who writes to it waits. A transaction that wrote to the
+    /// table before does not commit (a conflict); nor does one that uses the index, but began before the index was
+    /// there.
     ///
     /// # Errors
     /// Everything is as it was: [`Error::DuplicateKey`] with the table's id and a key that two rows would share;

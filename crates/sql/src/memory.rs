@@ -226,8 +226,8 @@ impl<'b> Memory<'b> {
         if self.used > self.reserved + STEP { self.reserve() } else { Ok(()) }
     }
 
-    /// Takes memory for something that is not rows of an operator and holds `held` bytes, whatever these have: it may be as
-    /// large as they.
+    /// Takes memory for something that is not rows of an operator and holds `held` bytes, whatever these have: it may
+    /// be as large as they.
     ///
     /// # Errors
     /// 53200.
