@@ -1,5 +1,6 @@
 //! The code map of ARCHITECTURE.md is that of the repository: each crate has a row, each row a crate, and the files
 //! that a row names are there. Rows stand in the order of the table of [`directions`](super::directions).
+//! Likewise, the page on adding an engine names each function of the two traits.
 
 use super::{Finding, Tree, directions};
 
@@ -29,7 +30,38 @@ fn rows(page: &str) -> Vec<Row<'_>> {
     rows
 }
 
+const ENGINE: &str = "docs/internals/adding-an-engine.md";
+const TRAITS: &str = "crates/engine/src/worker.rs";
+
+/// Functions of the traits of engines that the page on adding one does not name.
+fn unnamed(tree: &Tree) -> Vec<Finding> {
+    let (Some(page), Some(traits)) = (tree.file(ENGINE), tree.file(TRAITS)) else { return Vec::new() };
+    let mut of_trait = false;
+    let mut found = Vec::new();
+    for line in traits.text.lines() {
+        if !line.starts_with(' ') && !line.is_empty() {
+            of_trait = line.starts_with("pub trait ");
+        }
+        let Some(rest) = line.strip_prefix("    fn ").filter(|_| of_trait) else { continue };
+        let name = rest.split(['(', '<']).next().unwrap_or_default();
+        if !page.text.contains(&format!("`{name}`")) {
+            found.push(page.finding(
+                1,
+                RULE,
+                format!("the engine's `{name}` is not named: say whether it has a default"),
+            ));
+        }
+    }
+    found
+}
+
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut found = unnamed(tree);
+    found.extend(check_map(tree));
+    found
+}
+
+fn check_map(tree: &Tree) -> Vec<Finding> {
     let Some(page) = tree.file(PAGE) else { return Vec::new() };
     let rows = rows(&page.text);
     let mut found = Vec::new();
@@ -100,6 +132,14 @@ mod tests {
     fn rows_of_what_is_not_there_are_found() {
         let gone = "| `crates/gone` | | `lib.rs` |\n| `crates/sync` | | `gone.rs` |\n";
         assert_eq!(found(&format!("{SYNC}{BASE}{gone}")), [3, 4, 4]);
+    }
+
+    #[test]
+    fn functions_of_engines_that_the_page_does_not_name_are_found() {
+        let traits = "pub struct A;\n\npub trait Worker: Send {\n    /// Reads.\n    fn get<R>(\n        &self,\n    );\n\n\
+                      \x20   fn scan(&self) {\n    }\n}\n\nimpl A {\n    fn own(&self) {}\n}\n";
+        let found = |page| lines(&check(&Tree::of(&[(ENGINE, page), (TRAITS, traits)]))).len();
+        assert_eq!((found("`get` and `scan`"), found("`get`"), found("")), (0, 1, 2));
     }
 
     #[test]
