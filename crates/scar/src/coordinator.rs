@@ -5,7 +5,7 @@ use super::message::{Answer, Body, Granted, Out, Why};
 use super::node::{MAX_OPERATIONS, Node, Refused, Stage};
 use super::replica::{Item, Seen, Write};
 use super::rules::{Rule, Rules};
-use super::transaction::{Kind, Phase, Transaction};
+use super::transaction::{Kind, Phase, Question, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a client asks for.
@@ -15,6 +15,7 @@ impl<R: Rules> Node<R> {
     /// # Errors
     /// It is not the client's turn, or a snapshot asks for what this node does not keep.
     pub fn read(&mut self, txn: TxnId, key: Key, out: &mut Out) -> Result<(), Refused> {
+        self.see_own_session(txn);
         let transaction = self.client_turn(txn)?;
         if transaction.kind == Kind::Snapshot {
             return self.read_snapshot(txn, key, out);
@@ -30,7 +31,7 @@ impl<R: Rules> Node<R> {
             self.note_read(txn, key, value, seen, out);
             return Ok(());
         }
-        self.ask(txn, partition, Body::Read(txn, key), out)
+        self.ask(txn, partition, Question::Key(key), Body::Read(txn, key), out)
     }
 
     /// Reads a range of a partition, both ends included. The transaction's own writes are not in it.
@@ -54,7 +55,13 @@ impl<R: Rules> Node<R> {
             self.note_scan(txn, rows, seen, out);
             return Ok(());
         }
-        self.ask(txn, partition, Body::Scan(txn, partition, low, high), out)
+        self.ask(
+            txn,
+            partition,
+            Question::Range(partition, low, high),
+            Body::Scan(txn, partition, low, high),
+            out,
+        )
     }
 
     /// Writes a key, none to delete it: at commit.
@@ -78,6 +85,7 @@ impl<R: Rules> Node<R> {
     /// # Errors
     /// It is not the client's turn.
     pub fn commit(&mut self, txn: TxnId, out: &mut Out) -> Result<(), Refused> {
+        self.see_own_session(txn);
         let transaction = self.client_turn(txn)?;
         transaction.phase = Phase::Waiting;
         let session = transaction.session;
@@ -102,10 +110,17 @@ impl<R: Rules> Node<R> {
         if transaction.phase == Phase::Open { Ok(transaction) } else { Err(Refused::NoTransaction) }
     }
 
-    fn ask(&mut self, txn: TxnId, partition: PartitionId, body: Body, out: &mut Out) -> Result<(), Refused> {
+    fn ask(
+        &mut self,
+        txn: TxnId,
+        partition: PartitionId,
+        question: Question,
+        body: Body,
+        out: &mut Out,
+    ) -> Result<(), Refused> {
         let place = self.view.placement(partition).ok_or(Refused::NoPartition)?;
         if let Some(transaction) = self.transactions.get_mut(&txn) {
-            transaction.phase = Phase::Reading;
+            transaction.phase = Phase::Reading(question);
         }
         self.send(place.primary, body, out);
         Ok(())
@@ -132,6 +147,21 @@ impl<R: Rules> Node<R> {
         out.answers.push(Answer::Scan(txn, rows));
     }
 
+    /// A snapshot must see what its session did before. If that is of this epoch, it is read as by others, and
+    /// validated.
+    fn see_own_session(&mut self, txn: TxnId) {
+        if !self.rules.on(Rule::SessionOrder) {
+            return;
+        }
+        let epoch = self.epoch;
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let Some(session) = self.sessions.get(&transaction.session) else { return };
+        let first = transaction.kind == Kind::Snapshot && transaction.epoch == Epoch(0);
+        if first && (session.epoch >= epoch || !session.queue.is_empty()) {
+            transaction.kind = Kind::Serializable;
+        }
+    }
+
     /// A snapshot reads the epoch before the one in which it began: this node's epoch is the cluster's newest that
     /// can have committed plus one as long as the node is not prepared.
     fn read_snapshot(&mut self, txn: TxnId, key: Key, out: &mut Out) -> Result<(), Refused> {
@@ -148,9 +178,11 @@ impl<R: Rules> Node<R> {
             }
             transaction.epoch = now;
         }
-        match replica.at(key, Epoch(transaction.epoch.0 - 1)) {
-            Some(value) => out.answers.push(Answer::Read(txn, key, value)),
-            None => self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld), out),
+        // with the next epoch go the tombstones, and with its writes the versions, that the snapshot needs
+        let current = transaction.epoch == now || !self.rules.on(Rule::SnapshotEndsWithEpoch);
+        match replica.at(key, Epoch(transaction.epoch.0.saturating_sub(1))) {
+            Some(value) if current => out.answers.push(Answer::Read(txn, key, value)),
+            _ => self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld), out),
         }
         Ok(())
     }
@@ -166,13 +198,22 @@ impl<R: Rules> Node<R> {
         seen: Seen,
         out: &mut Out,
     ) {
-        if self.transactions.get(&txn).is_some_and(|t| t.phase == Phase::Reading) {
+        let asked = Phase::Reading(Question::Key(key));
+        if self.transactions.get(&txn).is_some_and(|t| t.phase == asked) {
             self.note_read(txn, key, value, seen, out);
         }
     }
 
-    pub(crate) fn scan_done(&mut self, txn: TxnId, rows: Vec<(Key, Value)>, seen: Vec<Seen>, out: &mut Out) {
-        if self.transactions.get(&txn).is_some_and(|t| t.phase == Phase::Reading) {
+    pub(crate) fn scan_done(
+        &mut self,
+        txn: TxnId,
+        (partition, low, high): (PartitionId, Key, Key),
+        rows: Vec<(Key, Value)>,
+        seen: Vec<Seen>,
+        out: &mut Out,
+    ) {
+        let asked = Phase::Reading(Question::Range(partition, low, high));
+        if self.transactions.get(&txn).is_some_and(|t| t.phase == asked) {
             self.note_scan(txn, rows, seen, out);
         }
     }
@@ -373,6 +414,7 @@ impl<R: Rules> Node<R> {
         self.largest = self.largest.max(cts);
         let session = self.sessions.entry(session).or_default();
         session.last = session.last.max(cts);
+        session.epoch = epoch;
         out.answers.push(Answer::Decided(txn, epoch, cts));
         let answers_now = epoch <= self.committed
             || !self.rules.on(Rule::AnswerAtEpoch)
@@ -391,17 +433,13 @@ impl<R: Rules> Node<R> {
         self.transactions.get(&txn).is_some_and(|t| t.kind == Kind::Snapshot)
     }
 
-    /// Gives the locks back.
+    /// Gives the locks back. Nobody waits for that: what is not given back ends with the epoch.
     pub(crate) fn abort(&mut self, txn: TxnId, locked: Vec<Key>, why: Why, out: &mut Out) {
         for &key in &locked {
             self.to_primary(key, Body::Unlock(txn, key), out);
         }
         out.answers.push(Answer::Aborted(txn, why));
-        if locked.is_empty() || !self.rules.on(Rule::WaitForUnlocks) {
-            self.transactions.remove(&txn);
-        } else if let Some(transaction) = self.transactions.get_mut(&txn) {
-            transaction.phase = Phase::Aborting { awaited: locked.into_iter().collect() };
-        }
+        self.transactions.remove(&txn);
         self.left(txn, out);
     }
 
@@ -420,16 +458,6 @@ impl<R: Rules> Node<R> {
         awaited.remove(&(from, key));
         if awaited.is_empty() {
             transaction.phase = Phase::Decided;
-            self.try_prepare(out);
-        }
-    }
-
-    pub(crate) fn unlock_done(&mut self, txn: TxnId, key: Key, out: &mut Out) {
-        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
-        let Phase::Aborting { awaited } = &mut transaction.phase else { return };
-        awaited.remove(&key);
-        if awaited.is_empty() {
-            self.transactions.remove(&txn);
             self.try_prepare(out);
         }
     }
@@ -460,7 +488,7 @@ impl<R: Rules> Node<R> {
     ) {
         if let Some(replica) = self.replicas.get(&partition) {
             let (rows, seen) = replica.scan(partition, low, high, self.epoch);
-            self.send(from, Body::ScanReply(txn, partition, rows, seen), out);
+            self.send(from, Body::ScanReply(txn, (partition, low, high), rows, seen), out);
         }
     }
 
@@ -526,10 +554,9 @@ impl<R: Rules> Node<R> {
         }
     }
 
-    pub(crate) fn serve_unlock(&mut self, from: NodeId, txn: TxnId, key: Key, out: &mut Out) {
+    pub(crate) fn serve_unlock(&mut self, txn: TxnId, key: Key) {
         if let Some(replica) = self.replicas.get_mut(&self.view.partition(key)) {
             replica.unlock(txn, key);
-            self.send(from, Body::UnlockAck(txn, key), out);
         }
     }
 }

@@ -106,6 +106,11 @@ impl<R: Rules> Node<R> {
         self.epoch = self.epoch.next();
         self.stage = Stage::Open;
         self.leading = Leading::default();
+        if self.rules.on(Rule::LocksEndWithEpoch) {
+            for replica in self.replicas.values_mut() {
+                replica.clear_locks();
+            }
+        }
         self.clean();
         for txn in self.decided_until(self.committed) {
             self.finish(txn, Answer::Committed(txn), out);

@@ -27,8 +27,8 @@ pub enum Body {
     ReadReply(TxnId, Key, Option<Value>, Seen),
     /// Coordinator to primary: what is in the range (both ends belong to it)?
     Scan(TxnId, PartitionId, Key, Key),
-    /// The answer: rows, and all that they depend on.
-    ScanReply(TxnId, PartitionId, Vec<(Key, Value)>, Vec<Seen>),
+    /// The answer: what was asked, rows, and all that they depend on.
+    ScanReply(TxnId, (PartitionId, Key, Key), Vec<(Key, Value)>, Vec<Seen>),
     /// Coordinator to primary: lock the key, if it still has the wts.
     Lock(TxnId, Key, Option<Time>),
     /// The answer: none if another has the lock, or the record has changed.
@@ -45,8 +45,6 @@ pub enum Body {
     WriteAck(TxnId, Key),
     /// Coordinator to primary: the transaction has aborted.
     Unlock(TxnId, Key),
-    /// The answer.
-    UnlockAck(TxnId, Key),
 
     /// Leader to members: the barrier of the epoch.
     Close,

@@ -53,6 +53,8 @@ pub enum Refused {
 pub(crate) struct Session {
     /// The time of its last commit.
     pub(crate) last: Time,
+    /// The epoch of its last commit.
+    pub(crate) epoch: Epoch,
     /// Its transactions whose commit was called and whose place is not decided, in that order.
     pub(crate) queue: VecDeque<TxnId>,
 }
@@ -179,6 +181,13 @@ impl<R: Rules> Node<R> {
         Ok(txn)
     }
 
+    /// A session has ended: what is known of it goes. Its open transactions are the caller's to roll back before.
+    pub fn end_session(&mut self, session: SessionId) {
+        if self.sessions.get(&session).is_some_and(|session| session.queue.is_empty()) {
+            self.sessions.remove(&session);
+        }
+    }
+
     /// Handles a message of a peer. One that makes no sense is ignored.
     pub fn receive(&mut self, from: NodeId, message: Message, out: &mut Out) {
         self.handle(from, message, out);
@@ -220,7 +229,8 @@ impl<R: Rules> Node<R> {
             Body::Fence(view) => return self.fenced(from, view, out),
             body => body,
         };
-        if view != self.view.number && self.rules.on(Rule::DropOldViews) {
+        let foreign = view != self.view.number || !self.view.members.has(from);
+        if foreign && self.rules.on(Rule::DropOldViews) {
             return;
         }
         let body = match body {
@@ -253,8 +263,8 @@ impl<R: Rules> Node<R> {
             Body::Read(txn, key) => self.serve_read(from, txn, key, out),
             Body::Scan(txn, partition, low, high) => self.serve_scan(from, txn, partition, low, high, out),
             Body::ReadReply(txn, key, value, seen) => self.read_done(txn, key, value, seen, out),
-            Body::ScanReply(txn, _, rows, seen) => self.scan_done(txn, rows, seen, out),
-            // of what is below, all is acknowledged before its epoch ends: what comes later came twice
+            Body::ScanReply(txn, range, rows, seen) => self.scan_done(txn, range, rows, seen, out),
+            // of what is below, all that matters is acknowledged before its epoch ends
             _ if late => {}
             Body::Lock(txn, key, wts) => self.serve_lock(from, txn, key, wts, out),
             Body::LockReply(txn, key, granted) => self.lock_done(txn, key, granted, out),
@@ -263,8 +273,7 @@ impl<R: Rules> Node<R> {
             Body::Promised(item, wts, rts) => self.know_promise(item, wts, rts),
             Body::Write(txn, key, value, cts) => self.serve_write(from, txn, key, value, cts, out),
             Body::WriteAck(txn, key) => self.write_done(from, txn, key, out),
-            Body::Unlock(txn, key) => self.serve_unlock(from, txn, key, out),
-            Body::UnlockAck(txn, key) => self.unlock_done(txn, key, out),
+            Body::Unlock(txn, key) => self.serve_unlock(txn, key),
             Body::Close => self.close(from, epoch, out),
             Body::Prepared(largest) => self.member_prepared(from, epoch, largest, out),
             Body::Whole(floor) => self.know_whole(from, epoch, floor, out),

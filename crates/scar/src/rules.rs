@@ -24,8 +24,8 @@ pub enum Rule {
     Thomas,
     /// A node is prepared only when the replicas have acknowledged its transactions' writes.
     WaitForWrites,
-    /// A node is prepared only when the locks of its aborted transactions are acknowledged to be gone (c).
-    WaitForUnlocks,
+    /// A lock ends with its epoch: none is held by then, whatever has become of the unlock (c).
+    LocksEndWithEpoch,
     /// From the barrier to the next epoch no commit begins (b).
     NoCommitAtBarrier,
     /// Writes above the epoch that the cluster goes back to are undone.
@@ -70,11 +70,13 @@ pub enum Rule {
     SnapshotWaits,
     /// No snapshot begins while a node is prepared.
     SnapshotBeforePrepared,
+    /// A snapshot reads nothing after its epoch.
+    SnapshotEndsWithEpoch,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 34] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -85,7 +87,7 @@ impl Rule {
         Self::OwnLockPasses,
         Self::Thomas,
         Self::WaitForWrites,
-        Self::WaitForUnlocks,
+        Self::LocksEndWithEpoch,
         Self::NoCommitAtBarrier,
         Self::Undo,
         Self::ClearLocks,
@@ -108,11 +110,12 @@ impl Rule {
         Self::Rebase,
         Self::SnapshotWaits,
         Self::SnapshotBeforePrepared,
+        Self::SnapshotEndsWithEpoch,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 19] = [
-        Self::WaitForUnlocks,
+    pub const NOT_PUBLISHED: [Self; 20] = [
+        Self::LocksEndWithEpoch,
         Self::ClearLocks,
         Self::DropOldViews,
         Self::Floor,
@@ -131,6 +134,7 @@ impl Rule {
         Self::Rebase,
         Self::SnapshotWaits,
         Self::SnapshotBeforePrepared,
+        Self::SnapshotEndsWithEpoch,
     ];
 }
 

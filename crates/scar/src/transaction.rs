@@ -1,6 +1,6 @@
 //! A transaction, as its coordinator knows it.
 
-use super::ids::{Epoch, Key, NodeId, SessionId, Time, Value};
+use super::ids::{Epoch, Key, NodeId, PartitionId, SessionId, Time, Value};
 use super::message::Granted;
 use super::replica::{Item, Seen};
 use super::view::View;
@@ -15,13 +15,20 @@ pub enum Kind {
     Snapshot,
 }
 
+/// What a primary is asked: one thing at a time. The answer of an earlier question, that comes twice, is none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Question {
+    Key(Key),
+    Range(PartitionId, Key, Key),
+}
+
 /// Where it stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Phase {
     /// The client's turn.
     Open,
-    /// A primary's turn; one read at a time.
-    Reading,
+    /// A primary's turn: what it was asked.
+    Reading(Question),
     /// Its commit waits for the next epoch, or for the session's transaction before it.
     Waiting,
     /// Locks are asked for.
@@ -30,8 +37,6 @@ pub(crate) enum Phase {
     Validating { awaited: BTreeSet<Item>, failed: bool },
     /// Writes are being applied.
     Writing { awaited: BTreeSet<(NodeId, Key)> },
-    /// Locks are being given back; the client knows already.
-    Aborting { awaited: BTreeSet<Key> },
     /// It waits for its epoch to commit.
     Decided,
 }
@@ -67,7 +72,7 @@ impl Transaction {
 
     /// Whether the barrier waits for it.
     pub(crate) fn in_flight(&self) -> bool {
-        !matches!(self.phase, Phase::Open | Phase::Reading | Phase::Waiting | Phase::Decided)
+        !matches!(self.phase, Phase::Open | Phase::Reading(_) | Phase::Waiting | Phase::Decided)
     }
 
     /// The wts that a lock of the key must meet.

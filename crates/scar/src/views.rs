@@ -60,7 +60,6 @@ impl<R: Rules> Node<R> {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         match transaction.phase {
             Phase::Writing { .. } | Phase::Decided => transaction.phase = Phase::Decided,
-            Phase::Aborting { .. } => drop(self.transactions.remove(&txn)),
             Phase::Open | Phase::Waiting if !self.rules.on(Rule::EndOpen) => {}
             _ => self.finish(txn, Answer::Aborted(txn, Why::View), out),
         }

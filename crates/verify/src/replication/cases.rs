@@ -43,6 +43,7 @@ impl Setup {
             crashes: 0,
             cuts: 0,
             ticks: 0,
+            repeats: 0,
             sync: false,
         }
     }
@@ -63,6 +64,10 @@ impl Setup {
         Self { ticks, ..self }
     }
 
+    fn repeats(self, repeats: u8) -> Self {
+        Self { repeats, ..self }
+    }
+
     fn sync(self) -> Self {
         Self { sync: true, ..self }
     }
@@ -77,6 +82,9 @@ pub fn cases() -> Vec<Setup> {
 fn plain() -> Vec<Setup> {
     vec![
         Setup::new("lost-update", 1, &[0], vec![client(1, &[Add(0)]), client(2, &[Add(0)])]).partitions(1),
+        Setup::new("twice", 1, &[0], vec![client(1, &[Add(0)]), client(2, &[Pause, Add(0)])])
+            .partitions(1)
+            .repeats(1),
         Setup::new("skew", 1, &[0, 1], vec![client(1, &[Read(0), Put(1)]), client(2, &[Read(1), Put(0)])]),
         Setup::new(
             "read-two",
@@ -250,6 +258,16 @@ fn snapshots() -> Vec<Setup> {
             ],
         )
         .ticks(1),
+        Setup::new(
+            "snapshot-delete",
+            2,
+            &[0, 1],
+            vec![
+                client(0, &[Delete(0)]),
+                client(1, &[Read(1), NextEpoch, Read(0)]).snapshot(),
+                client(2, &[Read(0)]),
+            ],
+        ),
         Setup::new(
             "snapshot-cut",
             1,

@@ -25,15 +25,32 @@ pub enum Property {
     Split,
 }
 
-/// A range's ends, and what was in it.
-pub type Scanned = (Key, Key, Vec<(Key, Value)>);
+/// A range of a partition.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Scanned {
+    /// Keys with this remainder by the number of partitions: partition, number.
+    pub partition: (u16, u16),
+    /// Its ends; both belong to it.
+    pub range: (Key, Key),
+    /// What was in it.
+    pub rows: Vec<(Key, Value)>,
+}
+
+impl Scanned {
+    fn fits(&self, rows: &Rows) -> bool {
+        let (partition, partitions) = self.partition;
+        let inside = |key: Key| key.0 % u64::from(partitions) == u64::from(partition);
+        let now = rows.range(self.range.0..=self.range.1).map(|(&key, &value)| (key, value));
+        now.filter(|&(key, _)| inside(key)).eq(self.rows.iter().copied())
+    }
+}
 
 /// A transaction of a client.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Record {
     /// What it has read, without what it had written before.
     pub reads: Vec<(Key, Option<Value>)>,
-    /// Ranges (both ends included) and what was in them.
+    /// Ranges, without what it had written.
     pub scans: Vec<Scanned>,
     /// What it writes.
     pub writes: BTreeMap<Key, Option<Value>>,
@@ -52,9 +69,7 @@ pub struct Record {
 impl Record {
     fn fits(&self, rows: &Rows) -> bool {
         self.reads.iter().all(|(key, value)| rows.get(key) == value.as_ref())
-            && self.scans.iter().all(|(low, high, seen)| {
-                rows.range(*low..=*high).map(|(&key, &value)| (key, value)).eq(seen.iter().copied())
-            })
+            && self.scans.iter().all(|scan| scan.fits(rows))
     }
 
     fn apply(&self, rows: &mut Rows) {

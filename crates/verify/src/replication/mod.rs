@@ -3,6 +3,7 @@
 //! ```text
 //!   cases     programs of a few transactions, and what may go wrong meanwhile
 //!   world     the nodes as they are built, messages in flight, clients, a metadata store that makes views
+//!   random    programs made of a seed
 //!   search    all runs that deviate from the usual one at most so often; random runs
 //!   history   what was answered and what remains, against serial executions
 //! ```
@@ -11,5 +12,6 @@
 
 pub mod cases;
 pub mod history;
+pub mod random;
 pub mod search;
 pub mod world;

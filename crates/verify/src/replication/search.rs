@@ -11,6 +11,9 @@ use rand::{Rng, SeedableRng};
 use scaledb_scar::Switched;
 use std::collections::{HashSet, VecDeque};
 
+/// Moves of a run that has an end.
+const LONGEST: usize = 5_000;
+
 /// How far to search, and for what.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -151,7 +154,8 @@ pub fn walk(setup: &Setup, rules: Switched, seed: u64, goal: Option<Property>) -
             (_, false) => others[random.random_range(0..others.len())],
         };
         moves.push((of, Some(of) == usual));
-        if let Err(broken) = world.make(of) {
+        let endless = (moves.len() > LONGEST).then(|| (Property::Stuck, "it never ends".to_string()));
+        if let Err(broken) = world.make(of).and_then(|()| endless.map_or(Ok(()), Err)) {
             if is_goal(goal, broken.0) {
                 report.violation = Some(violation(setup, rules, &moves, broken));
             }

@@ -1,6 +1,6 @@
 //! Nodes, messages in flight, clients and the metadata store; and every move that can be made.
 
-use super::history::{Property, Record, Rows, Truth, check};
+use super::history::{Property, Record, Rows, Scanned, Truth, check};
 use crate::model::cached::hash_of;
 use scaledb_scar::{
     Answer, Epoch, Key, Kind, Message, Node, NodeId, NodeSet, Out, PartitionId, Refused, Rule, SessionId,
@@ -70,6 +70,8 @@ pub struct Setup {
     pub cuts: u8,
     /// Epochs that may end at any time, besides those that end when all wait for it.
     pub ticks: u8,
+    /// Messages that may arrive twice.
+    pub repeats: u8,
     /// Extensions are told to the backups.
     pub sync: bool,
 }
@@ -118,6 +120,8 @@ pub enum Move {
     Deliver(usize),
     /// It is late: it arrives when nothing else happens.
     Hold(usize),
+    /// It arrives twice: a copy is made that is late.
+    Repeat(usize),
     /// The leader ends the epoch.
     Tick,
     /// A node is gone.
@@ -142,6 +146,7 @@ pub struct World {
     crashes: u8,
     cuts: u8,
     ticks: u8,
+    repeats: u8,
 }
 
 /// A call that is refused leaves its client without an answer, and that shows in the end.
@@ -172,6 +177,7 @@ impl World {
             crashes: setup.crashes,
             cuts: setup.cuts,
             ticks: setup.ticks,
+            repeats: setup.repeats,
             view,
             setup: Rc::new(setup),
         }
@@ -190,7 +196,7 @@ impl World {
         } else {
             vec![self.flights.iter().fold(0, |sum, f| sum.wrapping_add(f.hash))]
         };
-        let budget = (self.crashes, self.cuts, self.ticks, self.suspected);
+        let budget = (self.crashes, self.cuts, self.ticks, self.repeats, self.suspected);
         hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, self.view.number, budget))
     }
 
@@ -235,7 +241,9 @@ impl World {
         self.is_member(NodeId(plan.node))
             && match self.clients[client].turn {
                 Turn::Committing => true,
-                Turn::Next(at) => plan.ops.get(at) == Some(&Op::NextEpoch),
+                Turn::Next(at) => {
+                    self.clients[client].txn.is_some() && plan.ops.get(at) == Some(&Op::NextEpoch)
+                }
                 _ => false,
             }
     }
@@ -262,6 +270,12 @@ impl World {
                 (self.can_tick() && clients.clone().any(|c| self.waits_for_epoch(c))).then_some(Move::Tick)
             })
             .or_else(|| (!self.flights.is_empty()).then_some(Move::Deliver(0)))
+            .or_else(|| (self.has_locks() && self.can_tick()).then_some(Move::Tick))
+    }
+
+    /// A lock that nobody gives back ends with its epoch.
+    fn has_locks(&self) -> bool {
+        self.view.members.iter().filter_map(|id| self.node(id)).any(Node::has_locks)
     }
 
     /// All that can happen.
@@ -273,6 +287,7 @@ impl World {
             if !seen.contains(&flight.hash) {
                 seen.push(flight.hash);
                 moves.push(Move::Deliver(i));
+                moves.extend((self.repeats > 0).then_some(Move::Repeat(i)));
             }
         }
         if hold {
@@ -304,9 +319,13 @@ impl World {
                 };
                 format!("client {c}: {}", op.unwrap_or_else(|| "commit".to_string()))
             }
-            Move::Deliver(i) | Move::Hold(i) => {
+            Move::Deliver(i) | Move::Hold(i) | Move::Repeat(i) => {
                 let flight = &self.flights[i];
-                let verb = if matches!(of, Move::Hold(_)) { "is late:" } else { "arrives:" };
+                let verb = match of {
+                    Move::Hold(_) => "is late:",
+                    Move::Repeat(_) => "will come twice:",
+                    _ => "arrives:",
+                };
                 let Message { view, epoch, body } = &*flight.message;
                 format!("{:?} to {:?} {verb} ({view:?}, {epoch:?}) {body:?}", flight.from, flight.to)
             }
@@ -391,8 +410,9 @@ impl World {
                 }
             }
             Answer::Scan(_, rows) => {
-                let Some((at, Op::Scan(_, low, high))) = op else { return };
-                record.scans.push((Key(low), Key(high), rows));
+                let Some((at, Op::Scan(partition, low, high))) = op else { return };
+                let partition = (partition, self.setup.partitions);
+                record.scans.push(Scanned { partition, range: (Key(low), Key(high)), rows });
                 self.clients[client].turn = Turn::Next(at + 1);
             }
             Answer::Decided(_, epoch, cts) => record.place = Some((view, epoch, cts)),
@@ -478,6 +498,11 @@ impl World {
             }
             Move::Hold(i) => {
                 let flight = self.flights.remove(i);
+                self.flights.push(Flight { held: true, ..flight });
+            }
+            Move::Repeat(i) => {
+                self.repeats -= 1;
+                let flight = self.flights[i].clone();
                 self.flights.push(Flight { held: true, ..flight });
             }
             Move::Tick => {

@@ -1,0 +1,130 @@
+//! Whatever peers send, a node neither panics nor grows: messages of any content and order, repeated, from anybody.
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use scaledb_scar::{
+    Body, Ends, Epoch, Granted, Item, Key, Kind, Message, Node, NodeId, Ours, Out, PartitionId, Seen,
+    SessionId, Time, TxnId, Value, View, ViewNumber,
+};
+use std::sync::Arc;
+
+fn number(random: &mut SmallRng) -> u64 {
+    match random.random_range(0..20) {
+        0 => u64::MAX,
+        1 => u64::MAX - 1,
+        2 => random.random(),
+        _ => random.random_range(0..4),
+    }
+}
+
+fn key(random: &mut SmallRng) -> Key {
+    Key(random.random_range(0..6))
+}
+
+fn item(random: &mut SmallRng) -> Item {
+    let ends: Ends =
+        (random.random::<bool>().then(|| key(random)), random.random::<bool>().then(|| key(random)));
+    if random.random() { Item::Record(key(random)) } else { Item::Gap(partition(random), ends.0, ends.1) }
+}
+
+fn partition(random: &mut SmallRng) -> PartitionId {
+    PartitionId(random.random_range(0..4))
+}
+
+fn view(random: &mut SmallRng) -> View {
+    let mut view =
+        View::first(random.random_range(1..5), random.random_range(0..4), random.random_range(0..3));
+    view.number = ViewNumber(number(random));
+    view.leader = NodeId(random.random_range(0..70));
+    view
+}
+
+fn body(random: &mut SmallRng) -> Body {
+    let txn = TxnId { node: NodeId(random.random_range(0..4)), number: number(random) };
+    let value = random.random::<bool>().then_some(Value(1));
+    let (a, b) = (Time(number(random)), Time(number(random)));
+    let epoch = Epoch(number(random));
+    let seen = Seen { item: item(random), wts: a, rts: b, epoch };
+    match random.random_range(0..23) {
+        0 => Body::Read(txn, key(random)),
+        1 => Body::ReadReply(txn, key(random), value, seen),
+        2 => Body::Scan(txn, partition(random), key(random), key(random)),
+        3 => {
+            let range = (partition(random), key(random), key(random));
+            Body::ScanReply(txn, range, vec![(key(random), Value(2)); 3], vec![seen; 3])
+        }
+        4 => Body::Lock(txn, key(random), random.random::<bool>().then_some(a)),
+        5 => {
+            let split = random.random::<bool>().then(|| (Some(key(random)), None));
+            Body::LockReply(txn, key(random), Some(Granted { rts: a, split }))
+        }
+        6 => Body::LockReply(txn, key(random), None),
+        7 => Body::Extend(txn, item(random), a, b),
+        8 => Body::ExtendReply(txn, item(random), random.random()),
+        9 => Body::Promised(item(random), a, b),
+        10 | 11 => Body::Write(txn, key(random), value, a),
+        12 => Body::WriteAck(txn, key(random)),
+        13 => Body::Unlock(txn, key(random)),
+        14 => Body::Close,
+        15 => Body::Prepared(a),
+        16 => Body::Whole(a),
+        17 => Body::WholeAck,
+        18 => Body::Committed,
+        19 => Body::Fence(Arc::new(view(random))),
+        20 => Body::Report(epoch, Epoch(number(random)), a),
+        21 => Body::Install(epoch, a),
+        _ => {
+            if random.random() {
+                Body::Installed
+            } else {
+                Body::Go
+            }
+        }
+    }
+}
+
+#[test]
+fn any_message_is_handled_or_ignored() {
+    for seed in 0..400 {
+        let random = &mut SmallRng::seed_from_u64(seed);
+        let mut node = Node::new(Ours, NodeId(random.random_range(0..3)), Arc::new(View::first(3, 2, 1)));
+        for _ in 0..500 {
+            let mut out = Out::default();
+            if random.random_range(0..4) == 0 {
+                let kind = if random.random() { Kind::Serializable } else { Kind::Snapshot };
+                if let Ok(txn) = node.begin(SessionId(random.random_range(0..3)), kind) {
+                    // whether the node is in a state for each call does not matter here
+                    let _ = node.read(txn, key(random), &mut out);
+                    let _ = node.scan(txn, partition(random), key(random), key(random), &mut out);
+                    let _ = node.write(txn, key(random), Some(Value(3)));
+                    let _ = node.commit(txn, &mut out);
+                    node.tick(&mut out);
+                }
+            } else {
+                // mostly of the node's own view and epoch, or all would be dropped at once
+                let own = random.random_range(0..4) != 0;
+                let view = if own { node.view().number } else { ViewNumber(number(random)) };
+                let epoch = if own { node.epoch() } else { Epoch(number(random)) };
+                let from = NodeId(random.random_range(0..4));
+                node.receive(from, Message { view, epoch, body: body(random) }, &mut out);
+            }
+            assert!(out.messages.len() < 1_000, "seed {seed}");
+        }
+        assert!(node.transactions() <= 500, "seed {seed}");
+    }
+}
+
+#[test]
+fn a_node_that_is_no_member_is_not_heard() {
+    let mut node = Node::new(Ours, NodeId(0), Arc::new(View::first(3, 1, 1)));
+    let mut out = Out::default();
+    node.tick(&mut out);
+    for from in [NodeId(1), NodeId(7)] {
+        let message = Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0)) };
+        node.receive(from, message, &mut out);
+    }
+    assert!(!out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(_))));
+    let message = Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0)) };
+    node.receive(NodeId(2), message, &mut out);
+    assert!(out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(_))));
+}

@@ -1,0 +1,61 @@
+//! Programs made of a seed.
+
+use super::world::{Client, Op, Setup};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use scaledb_scar::Kind;
+
+const KEYS: u64 = 4;
+
+fn op(random: &mut SmallRng, partitions: u16, snapshot: bool) -> Op {
+    let key = random.random_range(0..KEYS);
+    if snapshot {
+        return if random.random_range(0..3) == 0 { Op::Pause } else { Op::Read(key) };
+    }
+    match random.random_range(0..16) {
+        0..=2 => Op::Read(key),
+        3 | 4 => Op::Put(key),
+        5..=7 => Op::Add(key),
+        8 => Op::Insert(key),
+        9 | 10 => Op::Delete(key),
+        11 | 12 => Op::Scan(random.random_range(0..partitions), key, random.random_range(key..=KEYS)),
+        13 | 14 => Op::Pause,
+        _ => Op::NextEpoch,
+    }
+}
+
+/// A program, a placement and troubles.
+pub fn random_case(seed: u64) -> Setup {
+    let random = &mut SmallRng::seed_from_u64(seed);
+    let failures = random.random_range(1..=2);
+    let partitions = random.random_range(1..=3);
+    let mut clients: Vec<Client> = Vec::new();
+    for i in 0..random.random_range(2..=5_usize) {
+        // a snapshot reads what its node keeps: all of it, if f = 2
+        let snapshot = failures == 2 && random.random_range(0..5) == 0;
+        let kind = if snapshot { Kind::Snapshot } else { Kind::Serializable };
+        let after = (i > 0 && random.random_range(0..3) == 0).then(|| random.random_range(0..i));
+        let piped =
+            (i > 0 && after.is_none() && random.random_range(0..4) == 0).then_some(i.saturating_sub(1));
+        let before = piped.map(|other| (clients[other].node, clients[other].session));
+        let (node, session) = before.unwrap_or((random.random_range(0..3), i as u32));
+        let ops = (0..random.random_range(1..=4)).map(|_| op(random, partitions, kind == Kind::Snapshot));
+        clients.push(Client { node, session, kind, after, piped, ops: ops.collect() });
+    }
+    // no more than f nodes are lost
+    let lost = random.random_range(0..=failures as u8);
+    let cuts = random.random_range(0..=lost.min(1));
+    Setup {
+        name: "random",
+        nodes: 3,
+        partitions,
+        failures,
+        rows: (0..KEYS).filter(|_| random.random_range(0..2) == 0).collect(),
+        clients,
+        crashes: lost - cuts,
+        cuts,
+        ticks: random.random_range(0..=3),
+        repeats: random.random_range(0..=2),
+        sync: random.random_range(0..2) == 0,
+    }
+}
