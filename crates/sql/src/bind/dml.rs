@@ -3,8 +3,9 @@
 use super::names::{fold, split};
 use super::scope::{Scope, ScopeColumn, ScopeTable};
 use super::{Binder, Bound, Output, Typed, unsupported};
-use crate::optimize::access::{Leaf, Planner, Tree, Wish};
+use crate::optimize;
 use crate::plan::expr::Expr;
+use crate::plan::joins::{Leaf, Tree};
 use crate::plan::{
     Checks, ConflictUpdate, Delete, ForeignKey, IndexRef, Insert, Kind, Modify, Node, OnConflict, Slot,
     Table, Update,
@@ -503,8 +504,7 @@ impl Binder<'_> {
         if let Some(selection) = selection {
             self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);
         }
-        let wish = Wish { order: &[], target: Some(target), few: false };
-        Ok(Planner::new(self, wish).plan(tree, conditions))
+        Ok(optimize::written(self, tree, conditions, target))
     }
 
     fn update(&mut self, update: &ast::Update) -> Result<(Bound, Kind)> {

@@ -2,8 +2,8 @@
 
 use super::Binder;
 use super::names::fold;
-use crate::optimize::access::{Leaf, Tree};
 use crate::parse::locking::{self, Strength};
+use crate::plan::joins::{Leaf, Tree};
 use crate::plan::place::Loads;
 use crate::plan::{Locked, Node, Policy, RowLock, Slot, Table};
 use scaledb_locks::Mode;

@@ -7,9 +7,8 @@ use super::names::fold;
 use super::scope::{Grouping, Scope, ScopeColumn, Shown};
 use super::with::Reading;
 use super::{Binder, Bound, Output, Typed, unsupported};
-use crate::optimize::access::{Planner, Wish};
 use crate::optimize::decorrelate::Apart;
-use crate::optimize::extreme::extreme_of;
+use crate::optimize::{self, Asked};
 use crate::plan::expr::Expr;
 use crate::plan::{Aggregate, Inlined, Node, SetItem, SetKind, Sets, Slot, SortKey, Window};
 use scaledb_types::cast::Context;
@@ -462,10 +461,6 @@ impl Binder<'_> {
             windows: !windows.is_empty(),
             sets: !sets.is_empty(),
         })?;
-        // the order that the rows should come in, if nothing in between loses it
-        let wish: &[SortKey] = if grouped || !windows.is_empty() || distinct { &[] } else { &order };
-        let extreme = if grouped && !several { extreme_of(&groups, &aggregates) } else { None };
-        let wish = extreme.as_ref().map_or(wish, |(key, _)| std::slice::from_ref(key));
         let plain = windows.is_empty() && sets.is_empty() && computed.is_empty();
         let bare = tail.limit.is_none() && tail.offset.is_none() && plain;
         let tied = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
@@ -474,18 +469,11 @@ impl Binder<'_> {
         } else {
             None
         };
-        let few = tail.limit.is_some() || extreme.is_some();
-        let mut planner = Planner::new(self, Wish { order: wish, target: None, few });
-        if let Some((_, not_null)) = &extreme {
-            conditions.push(not_null.clone());
-        }
-        let mut node = planner.plan(tree, conditions);
-        let ordered = planner.ordered;
-        if extreme.is_some() && ordered {
-            let one = Expr::Const(Value::Int8(1));
-            node = Node::Limit { input: Box::new(node), limit: Some(one), offset: None };
-        }
-        let mut sorted = ordered && !grouped && !wish.is_empty();
+        // the order that the rows should come in, if nothing in between loses it
+        let wish: &[SortKey] = if grouped || !windows.is_empty() || distinct { &[] } else { &order };
+        let groups_of = (grouped && !several).then_some((groups.as_slice(), aggregates.as_slice()));
+        let asked = Asked { order: wish, groups: groups_of, few: tail.limit.is_some() };
+        let optimize::Rows { mut node, mut sorted } = optimize::rows(self, tree, conditions, &asked);
         let mut having = having;
         if grouped {
             let mut keys = GroupKeys::new(self, groups, &aggregates, &input, !several);

@@ -11,9 +11,10 @@ use crate::functions::ScalarFn;
 use crate::plan::depends::Depends;
 use crate::plan::expr::{Ask, Compare, Expr};
 use crate::plan::factor;
+use crate::plan::joins::{Leaf, LeafKind, Tree};
 use crate::plan::place::Loads;
 use crate::plan::{
-    Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Locked, Loop, Node, Scan, Slot, SortKey, Table,
+    Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Loop, Node, Scan, Slot, SortKey, Table,
 };
 use scaledb_engine::Order;
 use scaledb_row::Projection;
@@ -21,187 +22,15 @@ use scaledb_types::{Base, Type, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A table factor.
-#[derive(Debug)]
-pub(crate) struct Leaf {
-    kind: LeafKind,
-    /// The slots of its columns.
-    pub(crate) slots: Vec<Slot>,
-    /// Slots of its surroundings or neighbours that it reads.
-    pub(crate) outer: Vec<Slot>,
-}
-
-#[derive(Debug)]
-enum LeafKind {
-    Table { table: Arc<Table>, alias: String, number: usize, locked: Option<Locked> },
-    Other(Node),
-}
-
-impl Leaf {
-    /// A table of the engine.
-    pub(crate) fn table(table: Arc<Table>, alias: String, number: usize, slots: Vec<Slot>) -> Self {
-        let kind = LeafKind::Table { table, alias, number, locked: None };
-        Self { kind, slots, outer: Vec::new() }
-    }
-
-    /// Its rows are locked: the scan fills one slot more, behind those of the columns.
-    pub(crate) fn lock(&mut self, how: Locked) {
-        if let LeafKind::Table { locked, .. } = &mut self.kind {
-            *locked = Some(how);
-            self.slots.push(how.name);
-        }
-    }
-
-    /// Anything else.
-    pub(crate) fn other(node: Node, slots: Vec<Slot>) -> Self {
-        Self { kind: LeafKind::Other(node), slots, outer: Vec::new() }
-    }
-
-    /// What reads slots of its surroundings.
-    pub(crate) fn lateral(node: Node, slots: Vec<Slot>, outer: Vec<Slot>) -> Self {
-        Self { outer, ..Self::other(node, slots) }
-    }
-
-    /// The operator, if it is not a table of the engine.
-    pub(super) fn node(&self) -> Option<&Node> {
-        match &self.kind {
-            LeafKind::Table { .. } => None,
-            LeafKind::Other(node) => Some(node),
-        }
-    }
-
-    /// The table, if it is one of the engine.
-    pub(crate) fn scanned(&self) -> Option<&Arc<Table>> {
-        match &self.kind {
-            LeafKind::Table { table, .. } => Some(table),
-            LeafKind::Other(_) => None,
-        }
-    }
-
-    /// The number of the scan.
-    pub(crate) fn number(&self) -> usize {
-        match &self.kind {
-            LeafKind::Table { number, .. } => *number,
-            LeafKind::Other(_) => usize::MAX,
-        }
-    }
-}
-
-/// Tables and their joins.
-#[derive(Debug)]
-pub(crate) enum Tree {
-    Leaf(Leaf),
-    Inner(Vec<Tree>, Vec<Expr>),
-    Left(Box<Tree>, Box<Tree>, Vec<Expr>),
-    Full(Box<Tree>, Box<Tree>, Vec<Expr>),
-}
-
-impl Tree {
-    /// The same tree, if it is one of tables only.
-    pub(crate) fn copy(&self) -> Option<Tree> {
-        Some(match self {
-            Self::Leaf(leaf) => {
-                let LeafKind::Table { table, alias, number, locked: None } = &leaf.kind else { return None };
-                Self::Leaf(Leaf::table(table.clone(), alias.clone(), *number, leaf.slots.clone()))
-            }
-            Self::Inner(parts, on) => {
-                Self::Inner(parts.iter().map(Self::copy).collect::<Option<_>>()?, on.clone())
-            }
-            Self::Left(left, right, on) => {
-                Self::Left(Box::new(left.copy()?), Box::new(right.copy()?), on.clone())
-            }
-            Self::Full(left, right, on) => {
-                Self::Full(Box::new(left.copy()?), Box::new(right.copy()?), on.clone())
-            }
-        })
-    }
-
-    /// Whether a condition of a join in it reads other slots than these.
-    pub(crate) fn reads_others(&self, own: &HashSet<Slot>) -> bool {
-        let others = |on: &[Expr]| {
-            let mut others = false;
-            on.iter().for_each(|expr| expr.slots(&mut |slot| others |= !own.contains(&slot)));
-            others
-        };
-        match self {
-            Self::Leaf(leaf) => leaf.outer.iter().any(|slot| !own.contains(slot)),
-            Self::Inner(parts, on) => others(on) || parts.iter().any(|part| part.reads_others(own)),
-            Self::Left(left, right, on) | Self::Full(left, right, on) => {
-                others(on) || left.reads_others(own) || right.reads_others(own)
-            }
-        }
-    }
-
-    pub(crate) fn slots(&self, out: &mut Vec<Slot>) {
-        match self {
-            Self::Leaf(leaf) => out.extend(&leaf.slots),
-            Self::Inner(parts, _) => parts.iter().for_each(|part| part.slots(out)),
-            Self::Left(left, right, _) | Self::Full(left, right, _) => {
-                left.slots(out);
-                right.slots(out);
-            }
-        }
-    }
-
-    pub(super) fn outer(&self, out: &mut Vec<Slot>) {
-        match self {
-            Self::Leaf(leaf) => out.extend(&leaf.outer),
-            Self::Inner(parts, _) => parts.iter().for_each(|part| part.outer(out)),
-            Self::Left(left, right, _) | Self::Full(left, right, _) => {
-                left.outer(out);
-                right.outer(out);
-            }
-        }
-    }
-
-    /// Scans whose rows may be missing where those of other tables are there.
-    pub(crate) fn nullable(&self, out: &mut Vec<usize>) {
-        match self {
-            Self::Leaf(_) => {}
-            Self::Inner(parts, _) => parts.iter().for_each(|part| part.nullable(out)),
-            Self::Left(left, right, _) => {
-                left.nullable(out);
-                right.scans(out);
-            }
-            Self::Full(left, right, _) => {
-                left.scans(out);
-                right.scans(out);
-            }
-        }
-    }
-
-    fn scans(&self, out: &mut Vec<usize>) {
-        match self {
-            Self::Leaf(leaf) => out.push(leaf.number()),
-            Self::Inner(parts, _) => parts.iter().for_each(|part| part.scans(out)),
-            Self::Left(left, right, _) | Self::Full(left, right, _) => {
-                left.scans(out);
-                right.scans(out);
-            }
-        }
-    }
-
-    /// Whether the tree contains the scan of this number.
-    fn contains(&self, scan: usize) -> bool {
-        match self {
-            Self::Leaf(leaf) => leaf.number() == scan,
-            Self::Inner(parts, _) => parts.iter().any(|part| part.contains(scan)),
-            Self::Left(left, right, _) | Self::Full(left, right, _) => {
-                left.contains(scan) || right.contains(scan)
-            }
-        }
-    }
-}
-
 /// What the rows of a scan are wanted for.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Wish<'w> {
+pub(super) struct Wish<'w> {
     /// The order that they should come in.
-    pub(crate) order: &'w [SortKey],
+    pub(super) order: &'w [SortKey],
     /// The scan whose rows are written: it must not be kept in a hash table.
-    pub(crate) target: Option<usize>,
+    pub(super) target: Option<usize>,
     /// Whether only the first rows are wanted.
-    pub(crate) few: bool,
+    pub(super) few: bool,
 }
 
 /// How good an access is: the whole key, the number of equal columns, a range, the order.
@@ -217,11 +46,11 @@ struct Candidate {
 }
 
 /// Plans joins within one statement.
-pub(crate) struct Planner<'p> {
+pub(super) struct Planner<'p> {
     pub(super) statement: &'p mut dyn Statement,
-    pub(crate) wish: Wish<'p>,
+    wish: Wish<'p>,
     /// Whether the rows come in the order wished for.
-    pub(crate) ordered: bool,
+    pub(super) ordered: bool,
     /// Slots that this query's tables do not have are there from the start.
     own: HashSet<Slot>,
     pub(super) facts: Facts,
@@ -230,12 +59,12 @@ pub(crate) struct Planner<'p> {
 }
 
 impl<'p> Planner<'p> {
-    pub(crate) fn new(statement: &'p mut dyn Statement, wish: Wish<'p>) -> Self {
+    pub(super) fn new(statement: &'p mut dyn Statement, wish: Wish<'p>) -> Self {
         Self { statement, wish, ordered: false, own: HashSet::new(), facts: Facts::default(), rows: 1.0 }
     }
 
     /// Plans a tree under conditions, all of which hold for the rows that come out.
-    pub(crate) fn plan(&mut self, tree: Tree, mut conditions: Vec<Expr>) -> Node {
+    pub(super) fn plan(&mut self, tree: Tree, mut conditions: Vec<Expr>) -> Node {
         let mut own = Vec::new();
         tree.slots(&mut own);
         self.own = own.into_iter().collect();

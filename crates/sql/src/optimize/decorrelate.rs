@@ -5,10 +5,11 @@
 //! rows there are outside and inside; the run decides (see `exec::lookup`), so both plans are made here.
 
 use super::Statement;
-use super::access::{Planner, Tree, Wish};
+use super::access::{Planner, Wish};
 use super::estimate::rows_read;
 use crate::plan::depends::Depends;
 use crate::plan::expr::{Compare, Expr, Lookup};
+use crate::plan::joins::Tree;
 use crate::plan::{Aggregate, Node, Slot};
 use std::collections::HashSet;
 

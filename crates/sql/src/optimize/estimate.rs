@@ -1,8 +1,9 @@
 //! How many rows parts of a plan yield, from what statistics say of tables.
 
-use super::access::{Planner, Tree};
+use super::access::Planner;
 use super::order::{Condition, Giving, Index, Mask, NEVER, Part, share};
 use crate::plan::expr::{Compare, Expr};
+use crate::plan::joins::Tree;
 use crate::plan::statistics::{ColumnStatistics, FEW, TableStatistics};
 use crate::plan::{IndexRef, Node, Slot, Table};
 use std::collections::{HashMap, HashSet};

@@ -4,15 +4,20 @@
 //! The binder hands over one SELECT after another, tables and joins as they are written, and the conditions on them;
 //! what comes back is operators. Nothing here looks at syntax.
 
-pub(crate) mod access;
+mod access;
 pub(crate) mod decorrelate;
 mod estimate;
-pub(crate) mod extreme;
+mod extreme;
 mod order;
 pub(crate) mod prepare;
 
+use crate::plan::expr::Expr;
+use crate::plan::joins::Tree;
 use crate::plan::statistics::TableStatistics;
-use crate::plan::{Slot, Table};
+use crate::plan::{Aggregate, Node, Slot, SortKey, Table};
+use access::{Planner, Wish};
+use extreme::extreme_of;
+use scaledb_types::Value;
 use std::sync::Arc;
 
 /// The statement whose parts are planned.
@@ -27,4 +32,51 @@ pub(crate) trait Statement {
     fn note_read(&mut self, slot: Slot);
     /// What is known of the rows of a table; the plan depends on it.
     fn statistics(&mut self, table: &Arc<Table>) -> Option<Arc<TableStatistics>>;
+}
+
+/// What a query asks of the rows of its tables.
+pub(crate) struct Asked<'q> {
+    /// The order that they should come in.
+    pub(crate) order: &'q [SortKey],
+    /// The keys of groups and the aggregates over them, if it asks for groups.
+    pub(crate) groups: Option<(&'q [Expr], &'q [Aggregate])>,
+    /// Whether only the first rows are wanted.
+    pub(crate) few: bool,
+}
+
+/// The rows of a query's tables.
+pub(crate) struct Rows {
+    pub(crate) node: Node,
+    /// Whether they come in the order that was asked for.
+    pub(crate) sorted: bool,
+}
+
+/// Plans the rows of tables under conditions, all of which hold for the rows that come out.
+pub(crate) fn rows(
+    statement: &mut dyn Statement,
+    tree: Tree,
+    mut conditions: Vec<Expr>,
+    asked: &Asked<'_>,
+) -> Rows {
+    let Asked { order, groups, few } = *asked;
+    let Some((key, there)) = groups.and_then(|(keys, aggregates)| extreme_of(keys, aggregates)) else {
+        let mut planner = Planner::new(statement, Wish { order, target: None, few });
+        let node = planner.plan(tree, conditions);
+        return Rows { node, sorted: planner.ordered && !order.is_empty() };
+    };
+    conditions.push(there);
+    let order = std::slice::from_ref(&key);
+    let mut planner = Planner::new(statement, Wish { order, target: None, few: true });
+    let mut node = planner.plan(tree, conditions);
+    if planner.ordered {
+        let one = Expr::Const(Value::Int8(1));
+        node = Node::Limit { input: Box::new(node), limit: Some(one), offset: None };
+    }
+    Rows { node, sorted: false }
+}
+
+/// Plans the rows that a statement writes: those of the scan of this number, joined to others.
+pub(crate) fn written(statement: &mut dyn Statement, tree: Tree, conditions: Vec<Expr>, scan: usize) -> Node {
+    let wish = Wish { order: &[], target: Some(scan), few: false };
+    Planner::new(statement, wish).plan(tree, conditions)
 }

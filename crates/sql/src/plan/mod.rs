@@ -10,6 +10,7 @@ mod computed;
 pub(crate) mod depends;
 pub(crate) mod expr;
 pub(crate) mod factor;
+pub(crate) mod joins;
 pub(crate) mod kind;
 pub(crate) mod place;
 pub(crate) mod point;
