@@ -121,7 +121,7 @@ impl Binder<'_> {
             targets = (0..table.types.len()).collect();
         }
         let mut values: Vec<Option<Expr>> = vec![None; table.types.len()];
-        let mut source = Node::One;
+        let mut source = Node::Result;
         let mut reads = false;
         let overriding = false;
         if let Some(query) = &insert.source {
@@ -131,7 +131,7 @@ impl Binder<'_> {
                 {
                     source =
                         self.insert_values(&table, &targets, named, &rows.rows, &mut values, overriding)?;
-                    if let Node::Values { rows, .. } = &source {
+                    if let Node::ValuesScan { rows, .. } = &source {
                         reads = rows.iter().flatten().any(Expr::needs_worker);
                     }
                 }
@@ -181,7 +181,7 @@ impl Binder<'_> {
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
         let insert =
             Insert { table, source, reads, values: exprs, row, checks, conflict, returning, returning_slots };
-        let node = Node::Modify(Box::new(Modify::Insert(insert)));
+        let node = Node::ModifyTable(Box::new(Modify::Insert(insert)));
         Ok((Bound::new(node, output), Kind::Insert))
     }
 
@@ -250,13 +250,13 @@ impl Binder<'_> {
             for (expr, &position) in exprs.remove(0).into_iter().zip(targets) {
                 values[position] = Some(expr);
             }
-            return Ok(Node::One);
+            return Ok(Node::Result);
         }
         for (&slot, &position) in slots.iter().zip(targets) {
             self.used[slot] = true;
             values[position] = Some(Expr::Slot(slot));
         }
-        Ok(Node::Values { rows: exprs, slots })
+        Ok(Node::ValuesScan { rows: exprs, slots })
     }
 
     fn on_conflict(
@@ -560,7 +560,7 @@ impl Binder<'_> {
         for (_, expr) in &update.set {
             self.mark(expr);
         }
-        let node = Node::Modify(Box::new(Modify::Update(update)));
+        let node = Node::ModifyTable(Box::new(Modify::Update(update)));
         Ok((Bound::new(node, output), Kind::Update))
     }
 
@@ -592,7 +592,7 @@ impl Binder<'_> {
         let checks = Checks { not_null, checks, references, referred, late };
         let (returning, returning_slots, output) = self.returning(delete.returning.as_deref())?;
         let delete = Delete { table, source, target: number, old, checks, returning, returning_slots };
-        let node = Node::Modify(Box::new(Modify::Delete(delete)));
+        let node = Node::ModifyTable(Box::new(Modify::Delete(delete)));
         Ok((Bound::new(node, output), Kind::Delete))
     }
 }

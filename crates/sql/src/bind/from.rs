@@ -28,7 +28,7 @@ impl Binder<'_> {
         }
         self.check_aliases()?;
         Ok(match parts.len() {
-            0 => Tree::Leaf(Leaf::other(Node::One, Vec::new())),
+            0 => Tree::Leaf(Leaf::other(Node::Result, Vec::new())),
             1 => parts.remove(0),
             _ => Tree::Inner(parts, Vec::new()),
         })
@@ -350,7 +350,7 @@ impl Binder<'_> {
                     names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
                 self.add_table(Some(&sequence.schema), alias, &name, columns)?;
                 let rows = Computed::Sequence(sequence.oid);
-                let node = Node::Virtual { rows, slots: slots.clone(), label: self.label() };
+                let node = Node::ComputedScan { rows, slots: slots.clone(), label: self.label() };
                 Ok(Tree::Leaf(Leaf::other(node, slots)))
             }
             None => {
@@ -368,7 +368,7 @@ impl Binder<'_> {
         let slots = self.new_slots(names.len());
         let columns = names.iter().zip(&slots).map(|((name, ty), &slot)| column(name, *ty, slot)).collect();
         self.add_table(schema.or(Some("pg_catalog")), alias, name, columns)?;
-        let node = Node::Virtual { rows: source, slots: slots.clone(), label: self.label() };
+        let node = Node::ComputedScan { rows: source, slots: slots.clone(), label: self.label() };
         Ok(Tree::Leaf(Leaf::other(node, slots)))
     }
 
@@ -478,7 +478,7 @@ impl Binder<'_> {
         call.args().iter().for_each(|arg| arg.slots(&mut |slot| outer.push(slot)));
         outer.iter().for_each(|&slot| self.used[slot] = true);
         self.add_table(None, alias, name, columns)?;
-        let node = Node::Function { call, slots, ordinality: number, label: self.label() };
+        let node = Node::FunctionScan { call, slots, ordinality: number, label: self.label() };
         Ok(Tree::Leaf(Leaf::lateral(node, all, outer)))
     }
 }

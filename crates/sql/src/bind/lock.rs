@@ -205,7 +205,7 @@ impl Binder<'_> {
                 table: target.table,
             }
         };
-        Node::Lock { input: Box::new(input), locks: locking.targets.into_iter().map(lock).collect() }
+        Node::LockRows { input: Box::new(input), locks: locking.targets.into_iter().map(lock).collect() }
     }
 }
 

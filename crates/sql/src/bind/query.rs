@@ -78,7 +78,7 @@ impl Binder<'_> {
         self.ctes.truncate(visible);
         let mut bound = bound?;
         for cte in ctes.iter_mut().rev() {
-            let writes = matches!(cte.source(), Node::Modify(_));
+            let writes = matches!(cte.source(), Node::ModifyTable(_));
             let readings = self.read_ctes.remove(&cte.number).unwrap_or_default();
             cte.read = !readings.is_empty();
             if let Some(recursive) = cte.recursive.as_mut().and_then(std::sync::Arc::get_mut) {
@@ -95,7 +95,7 @@ impl Binder<'_> {
             }
         }
         // what nobody reads is not evaluated, unless it writes
-        ctes.retain(|cte| cte.read || matches!(cte.source(), Node::Modify(_)));
+        ctes.retain(|cte| cte.read || matches!(cte.source(), Node::ModifyTable(_)));
         if !ctes.is_empty() {
             bound.node = Node::With { ctes, input: Box::new(bound.node) };
             bound.lookup = None;
@@ -227,7 +227,7 @@ impl Binder<'_> {
             origin: (0, 0),
         });
         let output = output.collect();
-        Ok(Bound::new(Node::Values { rows: exprs, slots }, output))
+        Ok(Bound::new(Node::ValuesScan { rows: exprs, slots }, output))
     }
 
     fn set_operation(
@@ -315,7 +315,7 @@ impl Binder<'_> {
             (_, false) => SetKind::Except,
             (_, true) => SetKind::ExceptAll,
         };
-        let node = Node::Set { kind, left: Box::new(left), right: Box::new(right), slots };
+        let node = Node::SetOp { kind, left: Box::new(left), right: Box::new(right), slots };
         Ok(Bound::new(node, output))
     }
 
@@ -630,7 +630,7 @@ impl Binder<'_> {
             }
         };
         read.iter().for_each(|expr| expr.slots(&mut add));
-        Node::Window { input: Box::new(input), windows, carry }
+        Node::WindowAgg { input: Box::new(input), windows, carry }
     }
 
     /// What must be carried so that a slot can be read: itself, and the fields of the row that it holds.
@@ -842,7 +842,7 @@ fn set_nodes(mut node: Node, mut sets: Vec<SetItem>) -> Node {
             set.call.args().iter().for_each(|arg| arg.slots(&mut |slot| waits |= made.contains(&slot)));
             waits
         });
-        node = Node::Sets { input: Box::new(node), sets: now };
+        node = Node::ProjectSet { input: Box::new(node), sets: now };
         sets = later;
     }
     node

@@ -5,7 +5,7 @@
 
 use super::changes::Changes;
 use super::late::late_arbiter;
-use super::modify::Inserting;
+use super::modify_table::Inserting;
 use super::{Exec, Next};
 use crate::plan::{IndexRef, Insert, Table};
 use scaledb_base::TableId;

@@ -7,7 +7,7 @@
 //! row       number of the group | sort keys | arguments
 //! ```
 
-use super::group::{Groups, Kept, Running};
+use super::aggregate::{Groups, Kept, Running};
 use super::sort::order;
 use super::spill::{Merged, Sortable, Sorter};
 use super::{Exec, row_weight};

@@ -3,9 +3,8 @@
 //! Operators push: each calls the next one with the frame filled, and stops when that says so.
 
 mod advisory;
+pub(crate) mod aggregate;
 pub(crate) mod apart;
-mod apart_join;
-mod apart_window;
 mod changes;
 pub(crate) mod codec;
 mod combine;
@@ -13,23 +12,25 @@ pub(crate) mod context;
 pub(crate) mod distinct;
 pub(crate) mod eval;
 mod gather;
-pub(crate) mod group;
-pub(crate) mod join;
-pub(crate) mod keep;
+pub(crate) mod hash_join;
 pub(crate) mod late;
 pub(crate) mod lock;
 pub(crate) mod lookup;
+pub(crate) mod materialize;
 pub(crate) mod measure;
 mod membership;
-pub(crate) mod modify;
+pub(crate) mod modify_table;
+mod nested_loop;
+pub(crate) mod project_set;
 mod references;
 pub(crate) mod scan;
-pub(crate) mod sets;
 pub(crate) mod sort;
 pub(crate) mod spill;
+mod spilled_join;
+mod spilled_window;
 pub(crate) mod subquery;
 pub(crate) mod tail;
-pub(crate) mod window;
+pub(crate) mod window_agg;
 
 use crate::memory::{Memory, row_weight, weight};
 use crate::plan::expr::Expr;
@@ -87,9 +88,9 @@ impl Scratch {
 #[derive(Default)]
 struct Aside<'a> {
     /// Rows that are computed once, by their numbers.
-    kept: Vec<Option<keep::Kept<'a>>>,
+    kept: Vec<Option<materialize::Kept<'a>>>,
     /// Common table expressions that are in scope.
-    ctes: Vec<Option<keep::Evaluated<'a>>>,
+    ctes: Vec<Option<materialize::Evaluated<'a>>>,
     /// How often one was evaluated.
     rounds: u64,
     /// How correlated subqueries are answered.
@@ -248,9 +249,9 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     fn operate(&mut self, node: &Node, next: Next<'_, 'a, W>) -> Result<Flow> {
         match node {
-            Node::One => next(self),
+            Node::Result => next(self),
             Node::Scan(scan) => self.scan(scan, next),
-            Node::Virtual { rows, slots, .. } => {
+            Node::ComputedScan { rows, slots, .. } => {
                 let rows = self.context.host.computed(*rows)?;
                 for row in rows {
                     self.tick()?;
@@ -263,7 +264,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 Ok(Flow::Continue(()))
             }
-            Node::Values { rows, slots } => {
+            Node::ValuesScan { rows, slots } => {
                 for row in rows {
                     for (expr, &slot) in row.iter().zip(slots) {
                         let value = self.eval(expr)?;
@@ -275,7 +276,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 Ok(Flow::Continue(()))
             }
-            Node::Function { call, slots, ordinality, .. } => {
+            Node::FunctionScan { call, slots, ordinality, .. } => {
                 let mut number = 0;
                 self.set_call(call, &mut |exec, row| {
                     exec.tick()?;
@@ -305,15 +306,15 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 next(exec)
             }),
-            Node::Loop(join) => self.nested_loop(join, next),
-            Node::Hash(join) => self.hash_join(join, next),
+            Node::NestedLoop(join) => self.nested_loop(join, next),
+            Node::HashJoin(join) => self.hash_join(join, next),
             Node::Aggregate { input, keys, sets, aggregates } => {
                 self.aggregate(input, (keys, sets.as_ref()), aggregates, next)
             }
             Node::Sort { input, keys, carry } => self.sort(input, keys, carry, None, next),
             Node::Distinct { input, on, order } => self.distinct(input, on, order.as_deref(), next),
             Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),
-            Node::Lock { input, locks } => self.lock_rows(input, locks, next),
+            Node::LockRows { input, locks } => self.lock_rows(input, locks, next),
             Node::Append { inputs, slots } => {
                 for (input, from) in inputs {
                     let flow = self.run(input, &mut |exec| {
@@ -328,8 +329,8 @@ impl<'a, W: Worker> Exec<'a, W> {
                 }
                 Ok(Flow::Continue(()))
             }
-            Node::Set { kind, left, right, slots } => self.set_operation(*kind, left, right, slots, next),
-            Node::Keep { input, number, depends, slots } => {
+            Node::SetOp { kind, left, right, slots } => self.set_operation(*kind, left, right, slots, next),
+            Node::Materialize { input, number, depends, slots } => {
                 self.keep_input(input, *number, depends, slots, next)
             }
             Node::With { ctes, input } => {
@@ -344,9 +345,9 @@ impl<'a, W: Worker> Exec<'a, W> {
                 Ok(flow)
             }
             Node::CteScan { number, slots, .. } => self.cte_scan(*number, slots, next),
-            Node::Modify(modify) => self.modify(modify, next),
-            Node::Sets { input, sets } => self.sets(input, sets, next),
-            Node::Window { input, windows, carry } => self.window(input, windows, carry, next),
+            Node::ModifyTable(modify) => self.modify(modify, next),
+            Node::ProjectSet { input, sets } => self.sets(input, sets, next),
+            Node::WindowAgg { input, windows, carry } => self.window(input, windows, carry, next),
         }
     }
 

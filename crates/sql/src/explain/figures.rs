@@ -32,7 +32,7 @@ impl<'p> Describer<'p> {
         match node {
             Node::Sort { .. } if measure.loops > 0 => shown.details.push(sorted(&measure)),
             // a hash join has an operator of its own for what it keeps
-            Node::Hash(_) => {}
+            Node::HashJoin(_) => {}
             _ => self.memory_of(node, shown),
         }
     }

@@ -162,12 +162,12 @@ impl<'p> Names<'p> {
 
     fn node(&mut self, node: &'p Node) {
         match node {
-            Node::One => {}
+            Node::Result => {}
             Node::Scan(scan) => self.scanned(scan),
-            Node::Virtual { slots, label, .. } | Node::CteScan { slots, label, .. } => {
+            Node::ComputedScan { slots, label, .. } | Node::CteScan { slots, label, .. } => {
                 self.labelled(label, slots);
             }
-            Node::Values { rows, slots } => {
+            Node::ValuesScan { rows, slots } => {
                 if let [row] = &rows[..] {
                     for (expr, &slot) in row.iter().zip(slots) {
                         self.mean(slot, Meaning::Computed(expr));
@@ -181,7 +181,7 @@ impl<'p> Names<'p> {
                 }
                 self.exprs(rows.iter().flatten());
             }
-            Node::Function { call, slots, ordinality, label } => {
+            Node::FunctionScan { call, slots, ordinality, label } => {
                 self.exprs(call.args());
                 let all: Vec<Slot> = slots.iter().chain(ordinality).copied().collect();
                 self.labelled(label, &all);
@@ -190,12 +190,12 @@ impl<'p> Names<'p> {
                 self.node(input);
                 self.expr(predicate);
             }
-            Node::Loop(join) => {
+            Node::NestedLoop(join) => {
                 self.node(&join.outer);
                 self.node(&join.inner);
                 self.exprs(&join.on);
             }
-            Node::Hash(join) => {
+            Node::HashJoin(join) => {
                 self.node(&join.outer);
                 self.node(&join.inner);
                 self.exprs(join.outer_keys.iter().chain(&join.inner_keys).chain(&join.on));
@@ -227,7 +227,7 @@ impl<'p> Names<'p> {
                 self.node(input);
                 self.exprs(on);
             }
-            Node::Lock { input, .. } | Node::Keep { input, .. } => self.node(input),
+            Node::LockRows { input, .. } | Node::Materialize { input, .. } => self.node(input),
             Node::Limit { input, limit, offset } => {
                 self.node(input);
                 self.exprs(limit.iter().chain(offset));
@@ -238,7 +238,7 @@ impl<'p> Names<'p> {
                     self.copies(from, slots);
                 }
             }
-            Node::Set { left, right, slots, .. } => {
+            Node::SetOp { left, right, slots, .. } => {
                 self.node(&left.0);
                 self.node(&right.0);
                 self.copies(&left.1, slots);
@@ -247,8 +247,8 @@ impl<'p> Names<'p> {
                 self.node(input);
                 ctes.iter().for_each(|cte| self.cte_query(cte));
             }
-            Node::Modify(modify) => self.modify(modify),
-            Node::Sets { input, sets } => {
+            Node::ModifyTable(modify) => self.modify(modify),
+            Node::ProjectSet { input, sets } => {
                 self.node(input);
                 for set in sets {
                     self.exprs(set.call.args());
@@ -257,7 +257,7 @@ impl<'p> Names<'p> {
                     }
                 }
             }
-            Node::Window { input, windows, .. } => {
+            Node::WindowAgg { input, windows, .. } => {
                 self.node(input);
                 for window in windows {
                     self.exprs(window.partition.iter().chain(window.function.exprs()));

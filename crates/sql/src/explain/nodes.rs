@@ -10,7 +10,8 @@ use super::{Child, Data, Detail, Explained, Shown};
 use crate::exec::measure::Measures;
 use crate::plan::expr::{Ask, Compare, Expr, Subquery};
 use crate::plan::{
-    Access, Cte, Hash, IndexRef, Insert, JoinKind, KeyValue, Loop, Modify, Node, Plan, Scan, SetKind,
+    Access, Cte, HashJoin, IndexRef, Insert, JoinKind, KeyValue, Modify, NestedLoop, Node, Plan, Scan,
+    SetKind,
 };
 use crate::system::functions::quoted;
 use scaledb_engine::Order;
@@ -206,16 +207,16 @@ impl<'p> Describer<'p> {
 
     fn operator(&mut self, node: &'p Node) -> Shown {
         match node {
-            Node::One => Shown::new("Result").filtering(),
+            Node::Result => Shown::new("Result").filtering(),
             Node::Scan(scan) => self.scan(node, scan),
-            Node::Virtual { rows, label, slots } => {
+            Node::ComputedScan { rows, label, slots } => {
                 let mut shown = Shown::new("Seq Scan").filtering();
                 let alias = self.names.other(slots).map_or(&label.alias[..], |at| self.names.alias(at));
                 let alias = alias.to_owned();
                 relation("Seq Scan on", (rows.schema(), rows.name()), &alias, self.verbose, &mut shown);
                 shown
             }
-            Node::Values { rows, .. } => {
+            Node::ValuesScan { rows, .. } => {
                 rows.iter().flatten().for_each(|expr| self.place(expr));
                 let shown = match rows.len() {
                     1 => Shown::new("Result"),
@@ -227,7 +228,7 @@ impl<'p> Describer<'p> {
                 };
                 self.finish(shown.filtering(), &[])
             }
-            Node::Function { call, label, slots, .. } => {
+            Node::FunctionScan { call, label, slots, .. } => {
                 call.args().iter().for_each(|arg| self.place(arg));
                 let alias = self.names.other(slots).map_or(&label.alias[..], |at| self.names.alias(at));
                 let mut shown = Shown::new("Function Scan").filtering();
@@ -237,8 +238,8 @@ impl<'p> Describer<'p> {
                 self.finish(shown, &[])
             }
             Node::Filter { input, predicate } => self.filter(input, predicate),
-            Node::Loop(join) => self.nested_loop(node, join),
-            Node::Hash(join) => self.hash_join(node, join),
+            Node::NestedLoop(join) => self.nested_loop(node, join),
+            Node::HashJoin(join) => self.hash_join(node, join),
             Node::Project { input, exprs } => {
                 let mut shown = self.node(input);
                 exprs.iter().for_each(|(expr, _)| self.place(expr));
@@ -287,21 +288,21 @@ impl<'p> Describer<'p> {
                 limit.iter().chain(offset).for_each(|expr| self.place(expr));
                 self.finish(Shown::new("Limit"), &[("Outer", input)])
             }
-            Node::Lock { input, .. } => self.finish(Shown::new("LockRows"), &[("Outer", input)]),
+            Node::LockRows { input, .. } => self.finish(Shown::new("LockRows"), &[("Outer", input)]),
             Node::Append { .. } => {
                 let mut inputs = Vec::new();
                 appended(node, &mut inputs);
                 let below: Vec<_> = inputs.into_iter().map(|input| ("Member", input)).collect();
                 self.finish(Shown::new("Append"), &below)
             }
-            Node::Set { kind: SetKind::Union, left, right, .. } => {
+            Node::SetOp { kind: SetKind::Union, left, right, .. } => {
                 let keys = left.1.iter().map(|slot| self.slot(*slot, None)).collect();
                 let below = [("Member", &left.0), ("Member", &right.0)];
                 let mut append = self.finish(Shown::new("Append"), &below);
                 together(&mut append);
                 hashed_groups(keys).over("Outer", append)
             }
-            Node::Set { kind, left, right, .. } => {
+            Node::SetOp { kind, left, right, .. } => {
                 let command = match kind {
                     SetKind::Union => "Union",
                     SetKind::Intersect => "Intersect",
@@ -314,7 +315,7 @@ impl<'p> Describer<'p> {
                 shown.about.push(("Command", text(command)));
                 self.finish(shown, &[("Outer", &left.0), ("Inner", &right.0)])
             }
-            Node::Keep { input, .. } => self.finish(Shown::new("Materialize"), &[("Outer", input)]),
+            Node::Materialize { input, .. } => self.finish(Shown::new("Materialize"), &[("Outer", input)]),
             Node::With { ctes, input } => {
                 for cte in ctes {
                     let node = self.cte(cte);
@@ -333,12 +334,12 @@ impl<'p> Describer<'p> {
                 shown.about.push(("Alias", text(alias)));
                 shown
             }
-            Node::Modify(modify) => self.modify(modify),
-            Node::Sets { input, sets } => {
+            Node::ModifyTable(modify) => self.modify(modify),
+            Node::ProjectSet { input, sets } => {
                 sets.iter().flat_map(|set| set.call.args()).for_each(|arg| self.place(arg));
                 self.finish(Shown::new("ProjectSet"), &[("Outer", input)])
             }
-            Node::Window { input, windows, .. } => {
+            Node::WindowAgg { input, windows, .. } => {
                 for window in windows {
                     window.partition.iter().chain(window.function.exprs()).for_each(|expr| self.place(expr));
                     window.order.iter().for_each(|key| self.place(&key.expr));
@@ -376,10 +377,10 @@ impl<'p> Describer<'p> {
     fn own_of(&self, node: &'p Node) -> Own {
         match node {
             Node::Scan(scan) => self.names.scan(scan.number),
-            Node::Virtual { slots, .. }
-            | Node::Function { slots, .. }
+            Node::ComputedScan { slots, .. }
+            | Node::FunctionScan { slots, .. }
             | Node::CteScan { slots, .. }
-            | Node::Values { slots, .. } => self.names.other(slots),
+            | Node::ValuesScan { slots, .. } => self.names.other(slots),
             Node::Project { input, .. } | Node::With { input, .. } => self.own_of(input),
             _ => None,
         }
@@ -456,7 +457,7 @@ impl<'p> Describer<'p> {
         }
     }
 
-    fn nested_loop(&mut self, node: &'p Node, join: &'p Loop) -> Shown {
+    fn nested_loop(&mut self, node: &'p Node, join: &'p NestedLoop) -> Shown {
         let mut shown = Shown::new("Nested Loop").filtering();
         if join.kind == JoinKind::Left {
             shown.title = "Nested Loop Left Join".to_owned();
@@ -469,7 +470,7 @@ impl<'p> Describer<'p> {
         self.finish(shown, &[("Outer", &join.outer), ("Inner", &join.inner)])
     }
 
-    fn hash_join(&mut self, node: &'p Node, join: &'p Hash) -> Shown {
+    fn hash_join(&mut self, node: &'p Node, join: &'p HashJoin) -> Shown {
         let (word, kind) = match (join.full, join.kind) {
             (true, _) => (" Full", "Full"),
             (_, JoinKind::Left) => (" Left", "Left"),

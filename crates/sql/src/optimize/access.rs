@@ -14,7 +14,7 @@ use crate::plan::factor;
 use crate::plan::joins::{Leaf, LeafKind, Tree};
 use crate::plan::place::Loads;
 use crate::plan::{
-    Access, Bound, Hash, IndexRef, JoinKind, KeyValue, Loop, Node, Scan, Slot, SortKey, Table,
+    Access, Bound, HashJoin, IndexRef, JoinKind, KeyValue, NestedLoop, Node, Scan, Slot, SortKey, Table,
 };
 use scaledb_engine::Order;
 use scaledb_row::Projection;
@@ -129,7 +129,7 @@ impl<'p> Planner<'p> {
                 bound.extend(&alone);
                 self.ordered = false;
                 inner_slots.iter().chain(&outer_slots).for_each(|&slot| self.statement.note_read(slot));
-                Node::Hash(Box::new(Hash {
+                Node::HashJoin(Box::new(HashJoin {
                     outer,
                     inner,
                     kind: JoinKind::Left,
@@ -182,7 +182,7 @@ impl<'p> Planner<'p> {
         }
         self.rows = way.rows;
         conditions.extend(late);
-        let node = node.unwrap_or(Node::One);
+        let node = node.unwrap_or(Node::Result);
         self.apply(node, conditions, bound)
     }
 
@@ -293,7 +293,13 @@ impl<'p> Planner<'p> {
             let mut with = bound.clone();
             let inner = self.tree(part, &mut conditions, &mut with, false);
             bound.extend(&inner_slots);
-            return Node::Loop(Box::new(Loop { outer, inner, kind, on: Expr::all(conditions), inner_slots }));
+            return Node::NestedLoop(Box::new(NestedLoop {
+                outer,
+                inner,
+                kind,
+                on: Expr::all(conditions),
+                inner_slots,
+            }));
         }
         // conditions on the part alone are applied there
         let mut alone_slots = HashSet::new();
@@ -310,16 +316,28 @@ impl<'p> Planner<'p> {
         outer_slots.sort_unstable();
         bound.extend(&inner_slots);
         if outer_keys.is_empty() && inner.is_kept() {
-            return Node::Loop(Box::new(Loop { outer, inner, kind, on: Expr::all(rest), inner_slots }));
+            return Node::NestedLoop(Box::new(NestedLoop {
+                outer,
+                inner,
+                kind,
+                on: Expr::all(rest),
+                inner_slots,
+            }));
         }
         if outer_keys.is_empty() {
             let number = self.statement.keep();
             let depends = Depends::of(&inner, []);
             let input = Box::new(inner);
-            let inner = Node::Keep { input, number, depends, slots: inner_slots.clone() };
-            return Node::Loop(Box::new(Loop { outer, inner, kind, on: Expr::all(rest), inner_slots }));
+            let inner = Node::Materialize { input, number, depends, slots: inner_slots.clone() };
+            return Node::NestedLoop(Box::new(NestedLoop {
+                outer,
+                inner,
+                kind,
+                on: Expr::all(rest),
+                inner_slots,
+            }));
         }
-        Node::Hash(Box::new(Hash {
+        Node::HashJoin(Box::new(HashJoin {
             outer,
             inner,
             kind,
@@ -418,7 +436,7 @@ impl<'p> Planner<'p> {
                 }))
             }
             (LeafKind::Other(node), _) => node,
-            (LeafKind::Table { .. }, None) => Node::One,
+            (LeafKind::Table { .. }, None) => Node::Result,
         };
         self.apply(node, conditions, bound)
     }

@@ -176,15 +176,15 @@ fn indexes(table: &Table, slots: &[Slot], conditions: &[Expr], needs: &dyn Fn(&E
 pub(super) fn rows_read(node: &Node) -> f64 {
     match node {
         Node::Scan(scan) => scan.rows,
-        Node::Loop(join) => rows_read(&join.outer),
-        Node::Hash(join) => rows_read(&join.outer) + rows_read(&join.inner),
+        Node::NestedLoop(join) => rows_read(&join.outer),
+        Node::HashJoin(join) => rows_read(&join.outer) + rows_read(&join.inner),
         Node::Filter { input, .. }
         | Node::Project { input, .. }
         | Node::Aggregate { input, .. }
         | Node::Sort { input, .. }
         | Node::Distinct { input, .. }
-        | Node::Keep { input, .. }
-        | Node::Window { input, .. } => rows_read(input),
+        | Node::Materialize { input, .. }
+        | Node::WindowAgg { input, .. } => rows_read(input),
         _ => 0.0,
     }
 }
@@ -192,14 +192,14 @@ pub(super) fn rows_read(node: &Node) -> f64 {
 /// The rows of an operator.
 fn node_rows(node: &Node) -> f64 {
     match node {
-        Node::One => 1.0,
+        Node::Result => 1.0,
         Node::Scan(scan) => scan.rows,
-        Node::Virtual { .. } | Node::CteScan { .. } => UNKNOWN,
-        Node::Values { rows, .. } => rows.len() as f64,
-        Node::Function { .. } => 100.0,
+        Node::ComputedScan { .. } | Node::CteScan { .. } => UNKNOWN,
+        Node::ValuesScan { rows, .. } => rows.len() as f64,
+        Node::FunctionScan { .. } => 100.0,
         Node::Filter { input, .. } => node_rows(input) / 3.0,
-        Node::Loop(join) => node_rows(&join.outer) * node_rows(&join.inner).max(0.1),
-        Node::Hash(join) => node_rows(&join.outer).max(node_rows(&join.inner)),
+        Node::NestedLoop(join) => node_rows(&join.outer) * node_rows(&join.inner).max(0.1),
+        Node::HashJoin(join) => node_rows(&join.outer).max(node_rows(&join.inner)),
         Node::Aggregate { keys, .. } if keys.is_empty() => 1.0,
         Node::Aggregate { input, .. } => node_rows(input).powf(0.8),
         Node::Limit { input, limit: Some(Expr::Const(limit)), .. } => {
@@ -209,13 +209,13 @@ fn node_rows(node: &Node) -> f64 {
         | Node::Sort { input, .. }
         | Node::Distinct { input, .. }
         | Node::Limit { input, .. }
-        | Node::Keep { input, .. }
+        | Node::Materialize { input, .. }
         | Node::With { input, .. }
-        | Node::Sets { input, .. }
-        | Node::Lock { input, .. }
-        | Node::Window { input, .. } => node_rows(input),
+        | Node::ProjectSet { input, .. }
+        | Node::LockRows { input, .. }
+        | Node::WindowAgg { input, .. } => node_rows(input),
         Node::Append { inputs, .. } => inputs.iter().map(|(input, _)| node_rows(input)).sum(),
-        Node::Set { left, .. } => node_rows(&left.0),
-        Node::Modify(_) => UNKNOWN,
+        Node::SetOp { left, .. } => node_rows(&left.0),
+        Node::ModifyTable(_) => UNKNOWN,
     }
 }

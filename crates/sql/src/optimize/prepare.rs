@@ -8,11 +8,11 @@ use std::sync::Arc;
 /// Prepares a tree of operators for running. `reads` if what comes behind it reads.
 pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
     match node {
-        Node::One
-        | Node::Virtual { .. }
+        Node::Result
+        | Node::ComputedScan { .. }
         | Node::CteScan { .. }
-        | Node::Values { .. }
-        | Node::Function { .. } => {}
+        | Node::ValuesScan { .. }
+        | Node::FunctionScan { .. } => {}
         Node::Scan(scan) => {
             scan.loads.retain(used);
             scan.projection = scan.loads.projection(&scan.table);
@@ -20,12 +20,12 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             scan.batches = reads || scan.filter.as_ref().is_some_and(Expr::needs_worker);
         }
         Node::Filter { input, predicate } => prepare(input, used, reads || predicate.needs_worker()),
-        Node::Loop(join) => {
+        Node::NestedLoop(join) => {
             let on = join.on.as_ref().is_some_and(Expr::needs_worker);
             prepare(&mut join.inner, used, reads || on);
             prepare(&mut join.outer, used, true);
         }
-        Node::Hash(join) => {
+        Node::HashJoin(join) => {
             let on = join.on.as_ref().is_some_and(Expr::needs_worker);
             let inner = join.inner_keys.iter().any(Expr::needs_worker);
             let outer = join.outer_keys.iter().any(Expr::needs_worker);
@@ -50,7 +50,7 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         }
         Node::Distinct { input, on, .. } => prepare(input, used, reads || on.iter().any(Expr::needs_worker)),
         Node::Limit { input, .. } => prepare(input, used, reads),
-        Node::Lock { input, locks } => {
+        Node::LockRows { input, locks } => {
             for lock in locks {
                 lock.loads.retain(used);
                 lock.projection = lock.loads.projection(&lock.table);
@@ -63,11 +63,11 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
                 prepare(input, used, reads);
             }
         }
-        Node::Set { left, right, .. } => {
+        Node::SetOp { left, right, .. } => {
             prepare(&mut left.0, used, reads);
             prepare(&mut right.0, used, reads);
         }
-        Node::Keep { input, .. } => prepare(input, used, false),
+        Node::Materialize { input, .. } => prepare(input, used, false),
         Node::With { ctes, input } => {
             for cte in ctes {
                 for (number, &slot) in cte.slots.iter().enumerate() {
@@ -84,7 +84,7 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             }
             prepare(input, used, reads);
         }
-        Node::Modify(modify) => match &mut **modify {
+        Node::ModifyTable(modify) => match &mut **modify {
             Modify::Insert(insert) => {
                 let reads = !insert.reads || insert.values.iter().any(Expr::needs_worker);
                 prepare(&mut insert.source, used, reads);
@@ -98,11 +98,11 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             }
             Modify::Delete(delete) => prepare(&mut delete.source, used, true),
         },
-        Node::Sets { input, sets } => {
+        Node::ProjectSet { input, sets } => {
             let own = sets.iter().flat_map(|set| set.call.args()).any(Expr::needs_worker);
             prepare(input, used, reads || own);
         }
-        Node::Window { input, windows, .. } => {
+        Node::WindowAgg { input, windows, .. } => {
             let own = windows.iter().any(|window| {
                 window.partition.iter().any(Expr::needs_worker)
                     || window.order.iter().any(key_reads)

@@ -51,7 +51,7 @@ impl Depends {
     fn node(&mut self, node: &Node) -> HashSet<Slot> {
         match node {
             // what writes stands at the top, where nothing is kept
-            Node::One | Node::Modify(_) => HashSet::new(),
+            Node::Result | Node::ModifyTable(_) => HashSet::new(),
             Node::Scan(scan) => {
                 let none = HashSet::new();
                 scan.access.exprs(&mut |expr| self.read(expr, &none));
@@ -60,12 +60,12 @@ impl Depends {
                 scan.filter.iter().for_each(|filter| self.read(filter, &filled));
                 filled
             }
-            Node::Virtual { slots, .. } => slots.iter().copied().collect(),
-            Node::Values { rows, slots } => {
+            Node::ComputedScan { slots, .. } => slots.iter().copied().collect(),
+            Node::ValuesScan { rows, slots } => {
                 rows.iter().flatten().for_each(|expr| self.read(expr, &HashSet::new()));
                 slots.iter().copied().collect()
             }
-            Node::Function { call, slots, ordinality, .. } => {
+            Node::FunctionScan { call, slots, ordinality, .. } => {
                 call.args().iter().for_each(|arg| self.read(arg, &HashSet::new()));
                 slots.iter().chain(ordinality).copied().collect()
             }
@@ -74,13 +74,13 @@ impl Depends {
                 self.read(predicate, &filled);
                 filled
             }
-            Node::Loop(join) => {
+            Node::NestedLoop(join) => {
                 let mut filled = self.node(&join.outer);
                 filled.extend(self.within(&join.inner, &filled));
                 join.on.iter().for_each(|on| self.read(on, &filled));
                 filled
             }
-            Node::Hash(join) => {
+            Node::HashJoin(join) => {
                 let inner = self.node(&join.inner);
                 let mut filled = self.node(&join.outer);
                 join.inner_keys.iter().for_each(|key| self.read(key, &inner));
@@ -122,7 +122,7 @@ impl Depends {
                 on.iter().for_each(|expr| self.read(expr, &filled));
                 filled
             }
-            Node::Lock { input, locks } => {
+            Node::LockRows { input, locks } => {
                 let filled = self.node(input);
                 for lock in locks {
                     self.slot(lock.name, &filled);
@@ -140,12 +140,12 @@ impl Depends {
                 }
                 slots.iter().copied().collect()
             }
-            Node::Set { left, right, slots, .. } => {
+            Node::SetOp { left, right, slots, .. } => {
                 self.side(&left.0, &left.1);
                 self.side(&right.0, &right.1);
                 slots.iter().copied().collect()
             }
-            Node::Keep { depends, slots, .. } => {
+            Node::Materialize { depends, slots, .. } => {
                 depends.slots.iter().for_each(|&slot| self.slot(slot, &HashSet::new()));
                 depends.ctes.iter().for_each(|&number| self.cte(number));
                 slots.iter().copied().collect()
@@ -165,7 +165,7 @@ impl Depends {
                 self.cte(*number);
                 slots.iter().copied().collect()
             }
-            Node::Sets { input, sets } => {
+            Node::ProjectSet { input, sets } => {
                 let mut filled = self.node(input);
                 for set in sets {
                     set.call.args().iter().for_each(|arg| self.read(arg, &filled));
@@ -173,7 +173,7 @@ impl Depends {
                 }
                 filled
             }
-            Node::Window { input, windows, carry } => {
+            Node::WindowAgg { input, windows, carry } => {
                 let filled = self.node(input);
                 for window in windows {
                     window.partition.iter().for_each(|expr| self.read(expr, &filled));

@@ -247,7 +247,7 @@ pub(crate) enum JoinKind {
 
 /// For each row of `outer`, the rows of `inner`.
 #[derive(Debug)]
-pub(crate) struct Loop {
+pub(crate) struct NestedLoop {
     pub(crate) outer: Node,
     pub(crate) inner: Node,
     pub(crate) kind: JoinKind,
@@ -258,7 +258,7 @@ pub(crate) struct Loop {
 
 /// A join by equality: `inner` is read once and kept in a hash table.
 #[derive(Debug)]
-pub(crate) struct Hash {
+pub(crate) struct HashJoin {
     pub(crate) outer: Node,
     pub(crate) inner: Node,
     pub(crate) kind: JoinKind,
@@ -323,24 +323,24 @@ pub(crate) struct Label {
     pub(crate) columns: Vec<String>,
 }
 
-/// An operator. Slots that it names are written before the next operator is called.
+/// An operator, called what EXPLAIN calls it. Slots that it names are written before the next operator is called.
 #[derive(Debug)]
 pub(crate) enum Node {
     /// One row without columns.
-    One,
+    Result,
     Scan(Box<Scan>),
     /// Rows of the catalog, computed at the start.
-    Virtual {
+    ComputedScan {
         rows: Computed,
         slots: Vec<Slot>,
         label: Label,
     },
-    Values {
+    ValuesScan {
         rows: Vec<Vec<Expr>>,
         slots: Vec<Slot>,
     },
     /// A set-returning function: its elements, and their number if asked for.
-    Function {
+    FunctionScan {
         call: SetCall,
         slots: Vec<Slot>,
         ordinality: Option<Slot>,
@@ -350,8 +350,8 @@ pub(crate) enum Node {
         input: Box<Node>,
         predicate: Expr,
     },
-    Loop(Box<Loop>),
-    Hash(Box<Hash>),
+    NestedLoop(Box<NestedLoop>),
+    HashJoin(Box<HashJoin>),
     /// Computes slots from slots.
     Project {
         input: Box<Node>,
@@ -379,7 +379,7 @@ pub(crate) enum Node {
         order: Option<Vec<Expr>>,
     },
     /// Locks rows of tables; those that it passes by do not come out.
-    Lock {
+    LockRows {
         input: Box<Node>,
         locks: Vec<RowLock>,
     },
@@ -393,14 +393,14 @@ pub(crate) enum Node {
         inputs: Vec<(Node, Vec<Slot>)>,
         slots: Vec<Slot>,
     },
-    Set {
+    SetOp {
         kind: SetKind,
         left: Box<(Node, Vec<Slot>)>,
         right: Box<(Node, Vec<Slot>)>,
         slots: Vec<Slot>,
     },
     /// Reads its input once, and hands the kept rows out for as long as what they depend on is the same.
-    Keep {
+    Materialize {
         input: Box<Node>,
         number: usize,
         depends: depends::Depends,
@@ -420,14 +420,14 @@ pub(crate) enum Node {
         label: Label,
     },
     /// INSERT, UPDATE or DELETE with RETURNING, in WITH or at the top.
-    Modify(Box<Modify>),
+    ModifyTable(Box<Modify>),
     /// Calls of set-returning functions in a select list: as many rows as the longest has.
-    Sets {
+    ProjectSet {
         input: Box<Node>,
         sets: Vec<SetItem>,
     },
-    /// A window function: see `exec::window`.
-    Window {
+    /// A window function: see `exec::window_agg`.
+    WindowAgg {
         input: Box<Node>,
         windows: Vec<Window>,
         carry: Vec<Slot>,

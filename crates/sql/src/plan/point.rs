@@ -40,16 +40,16 @@ impl PointKey {
             | Node::Project { input, .. }
             | Node::Aggregate { input, .. }
             | Node::Sort { input, .. }
-            | Node::Lock { input, .. }
+            | Node::LockRows { input, .. }
             | Node::Limit { input, .. } => Self::of(input, params),
-            Node::Modify(modify) => match &**modify {
+            Node::ModifyTable(modify) => match &**modify {
                 Modify::Update(update) => match &update.source {
                     Node::Scan(scan) => Self::of_scan(scan, &update.columns, params),
                     _ => None,
                 },
                 Modify::Delete(delete) => Self::of(&delete.source, params),
                 Modify::Insert(insert) => {
-                    let Node::One = insert.source else { return None };
+                    let Node::Result = insert.source else { return None };
                     let column =
                         |column: &IndexColumn| source(&insert.values[column.position], column, params);
                     let projection = Projection::existence();

@@ -253,7 +253,7 @@ impl<E: Engine> Session<E> {
 /// The tables that a plan writes.
 fn written_by(node: &Node, out: &mut Vec<u32>) {
     match node {
-        Node::Modify(modify) => out.push(match &**modify {
+        Node::ModifyTable(modify) => out.push(match &**modify {
             Modify::Insert(insert) => insert.table.desc.oid,
             Modify::Update(update) => update.table.desc.oid,
             Modify::Delete(delete) => delete.table.desc.oid,

@@ -11,13 +11,13 @@
 //!
 //! Outer rows that can match nothing are not written.
 
-use super::join::{Inners, Keyed};
+use super::hash_join::{Inners, Keyed};
 use super::sort::Sorting;
 use super::spill::{Division, Partitions, Rows};
 use super::{Exec, Flow, Next};
 use crate::memory::Memory;
 use crate::plan::expr::Expr;
-use crate::plan::{Hash, JoinKind, Slot, SortKey};
+use crate::plan::{HashJoin, JoinKind, Slot, SortKey};
 use scaledb_engine::{RowId, Worker};
 use scaledb_types::{Result, SqlError, Value};
 use std::cell::Cell;
@@ -30,7 +30,7 @@ struct Pair<'a> {
 
 /// A join at work.
 struct Apart<'j, 'a> {
-    join: &'j Hash,
+    join: &'j HashJoin,
     /// What is still to be joined.
     pairs: Vec<Pair<'a>>,
     /// The number of the outer row at hand.
@@ -79,7 +79,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     #[cold]
     pub(super) fn divide_inners(
         &mut self,
-        join: &Hash,
+        join: &HashJoin,
         table: &mut Inners,
         more: Keyed,
     ) -> Result<Partitions<'a>> {
@@ -88,7 +88,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     fn divide_by(
         &mut self,
-        join: &Hash,
+        join: &HashJoin,
         division: &Division,
         table: &mut Inners,
         (key, row): Keyed,
@@ -117,7 +117,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     #[cold]
     pub(super) fn join_apart(
         &mut self,
-        join: &Hash,
+        join: &HashJoin,
         inner: Partitions<'a>,
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
@@ -145,7 +145,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     fn join_parts(
         &mut self,
-        join: &Hash,
+        join: &HashJoin,
         inner: Partitions<'a>,
         number: &Cell<i64>,
         next: Next<'_, 'a, W>,
@@ -248,7 +248,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Reads inner rows for as long as there is room; the first one for which there is none.
-    fn fill(&mut self, join: &Hash, table: &mut Inners, inner: &mut Rows<'a>) -> Result<Option<Keyed>> {
+    fn fill(&mut self, join: &HashJoin, table: &mut Inners, inner: &mut Rows<'a>) -> Result<Option<Keyed>> {
         while let Some(row) = inner.next()? {
             self.tick()?;
             let mut key = row.into_vec();
@@ -360,7 +360,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 }
 
 /// The parts that can match each other, or have rows that come all the same.
-fn pairs<'a>(join: &Hash, inner: Vec<Option<Rows<'a>>>, outer: Vec<Option<Rows<'a>>>) -> Vec<Pair<'a>> {
+fn pairs<'a>(join: &HashJoin, inner: Vec<Option<Rows<'a>>>, outer: Vec<Option<Rows<'a>>>) -> Vec<Pair<'a>> {
     let pairs = inner.into_iter().zip(outer).filter_map(|(inner, outer)| Some(Pair { inner: inner?, outer }));
     pairs.filter(|pair| pair.outer.is_some() || join.full).collect()
 }

@@ -1,10 +1,10 @@
-//! Joins.
+//! Joins by equality: the inner rows are kept in a hash table. Those that do not fit go another way: see `spilled_join`.
 
-use super::apart_join::put_inner;
 use super::spill::Partitions;
+use super::spilled_join::put_inner;
 use super::{Exec, Flow, Next, row_weight};
 use crate::memory::Memory;
-use crate::plan::{Hash, JoinKind, Loop};
+use crate::plan::{HashJoin, JoinKind};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
 use std::collections::HashMap;
@@ -59,35 +59,8 @@ impl Inners {
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
-    /// For each outer row, the inner rows.
-    pub(super) fn nested_loop(&mut self, join: &Loop, next: Next<'_, 'a, W>) -> Result<Flow> {
-        self.run(&join.outer, &mut |exec| {
-            let mut matched = false;
-            let flow = exec.run(&join.inner, &mut |exec| {
-                if let Some(on) = &join.on
-                    && !exec.holds(on)?
-                {
-                    exec.note_dropped(on);
-                    return Ok(Flow::Continue(()));
-                }
-                matched = true;
-                next(exec)
-            })?;
-            match join.kind {
-                JoinKind::Inner => Ok(flow),
-                JoinKind::Left if matched => Ok(flow),
-                JoinKind::Left => {
-                    for &slot in &join.inner_slots {
-                        exec.frame[slot] = Value::Null;
-                    }
-                    next(exec)
-                }
-            }
-        })
-    }
-
     /// Builds a hash table of the inner rows, and looks each outer row up in it.
-    pub(super) fn hash_join(&mut self, join: &Hash, next: Next<'_, 'a, W>) -> Result<Flow> {
+    pub(super) fn hash_join(&mut self, join: &HashJoin, next: Next<'_, 'a, W>) -> Result<Flow> {
         let mut table = Inners::default();
         let mut aside: Option<Partitions<'a>> = None;
         let _ = self.run(&join.inner, &mut |exec| {
@@ -134,7 +107,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     #[inline]
     pub(super) fn probe(
         &mut self,
-        join: &Hash,
+        join: &HashJoin,
         table: &mut Inners,
         key: &[Value],
         next: Next<'_, 'a, W>,
@@ -162,7 +135,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Calls `next` for an outer row that matches nothing.
-    pub(super) fn without_inner(&mut self, join: &Hash, next: Next<'_, 'a, W>) -> Result<Flow> {
+    pub(super) fn without_inner(&mut self, join: &HashJoin, next: Next<'_, 'a, W>) -> Result<Flow> {
         for &slot in &join.inner_slots {
             self.frame[slot] = Value::Null;
         }
@@ -172,7 +145,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Calls `next` for the inner rows that no outer row has matched.
     pub(super) fn without_outer(
         &mut self,
-        join: &Hash,
+        join: &HashJoin,
         table: Inners,
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {

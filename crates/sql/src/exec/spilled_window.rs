@@ -10,7 +10,7 @@
 
 use super::sort::{Sorting, order};
 use super::spill::Stash;
-use super::window::Keys;
+use super::window_agg::Keys;
 use super::{Exec, Flow, Next};
 use crate::functions::Accumulator;
 use crate::plan::expr::Expr;

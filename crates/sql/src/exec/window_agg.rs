@@ -1,7 +1,7 @@
-//! Window functions. Rows that do not fit their memory go another way: see `apart_window`.
+//! Window functions. Rows that do not fit their memory go another way: see `spilled_window`.
 
-use super::apart_window::{Layout, Passes};
 use super::sort::order;
+use super::spilled_window::{Layout, Passes};
 use super::{Exec, Flow, Next, row_weight};
 use crate::plan::{Node, Slot, Window, WindowFn};
 use scaledb_engine::Worker;
