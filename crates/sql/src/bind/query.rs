@@ -340,7 +340,7 @@ impl Binder<'_> {
         }
         columns.iter().for_each(|column| self.used[column.slot] = true);
         let carry = columns.iter().map(|column| column.slot).collect();
-        let node = Node::Sort { input: Box::new(node), keys, carry };
+        let node = Node::Sort { input: Box::new(node), keys, carry, top: false };
         self.limited(Bound::new(node, output), tail)
     }
 
@@ -354,7 +354,7 @@ impl Binder<'_> {
             Ok(Some(self.coerce(typed, Type::INT8, Context::Assignment)?.expr))
         };
         let (limit, offset) = (count(tail.limit)?, count(tail.offset)?);
-        bound.node = Node::Limit { input: Box::new(bound.node), limit, offset };
+        bound.node = optimize::first_of(bound.node, limit, offset);
         bound.lookup = None;
         Ok(bound)
     }
@@ -575,7 +575,7 @@ impl Binder<'_> {
                 on.slots(&mut |slot| carry.push(slot));
             }
             locking.carry(&mut carry);
-            node = Node::Sort { input: Box::new(node), keys: order.clone(), carry };
+            node = Node::Sort { input: Box::new(node), keys: order.clone(), carry, top: false };
         }
         if let Some(on) = distinct_on {
             let leading =

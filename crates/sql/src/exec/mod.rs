@@ -311,7 +311,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Node::Aggregate { input, keys, sets, aggregates } => {
                 self.aggregate(input, (keys, sets.as_ref()), aggregates, next)
             }
-            Node::Sort { input, keys, carry } => self.sort(input, keys, carry, None, next),
+            Node::Sort { input, keys, carry, .. } => self.sort(input, keys, carry, None, next),
             Node::Distinct { input, on, order } => self.distinct(input, on, order.as_deref(), next),
             Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),
             Node::LockRows { input, locks } => self.lock_rows(input, locks, next),
@@ -382,8 +382,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             stopped = next(exec)?;
             Ok(if left == 0 { Flow::Break(()) } else { stopped })
         };
-        // a sort needs to keep no more than what is let through
-        if let Node::Sort { input: below, keys, carry } = input {
+        // the plan says that the sort needs to keep no more than what is let through
+        if let Node::Sort { input: below, keys, carry, top: true } = input {
             let keep = usize::try_from(limit.saturating_add(offset.unwrap_or(0))).ok();
             let _ = if self.measures.is_some() {
                 let sort =

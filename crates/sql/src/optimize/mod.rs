@@ -1,5 +1,5 @@
-//! From what a query asks for to operators: access paths, the order of joins, MIN and MAX by an index, subqueries
-//! without what ties them to their surroundings.
+//! From what a query asks for to operators: access paths, the order of joins, MIN and MAX by an index, top-N,
+//! subqueries without what ties them to their surroundings.
 //!
 //! The binder hands over one SELECT after another, tables and joins as they are written, and the conditions on them;
 //! what comes back is operators. Nothing here looks at syntax.
@@ -70,9 +70,17 @@ pub(crate) fn rows(
     let mut node = planner.plan(tree, conditions);
     if planner.ordered {
         let one = Expr::Const(Value::Int8(1));
-        node = Node::Limit { input: Box::new(node), limit: Some(one), offset: None };
+        node = first_of(node, Some(one), None);
     }
     Rows { node, sorted: false }
+}
+
+/// The first rows of an operator; a sort keeps no others then.
+pub(crate) fn first_of(mut node: Node, limit: Option<Expr>, offset: Option<Expr>) -> Node {
+    if let Node::Sort { top, .. } = &mut node {
+        *top = true;
+    }
+    Node::Limit { input: Box::new(node), limit, offset }
 }
 
 /// Plans the rows that a statement writes: those of the scan of this number, joined to others.

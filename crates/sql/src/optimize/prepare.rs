@@ -43,7 +43,7 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
                 keys.iter().any(|(expr, _)| expr.needs_worker()) || aggregates.iter().any(aggregate_reads);
             prepare(input, used, own);
         }
-        Node::Sort { input, keys, carry } => {
+        Node::Sort { input, keys, carry, .. } => {
             carry.sort_unstable();
             carry.dedup();
             prepare(input, used, keys.iter().any(key_reads));

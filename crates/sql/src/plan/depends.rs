@@ -111,7 +111,7 @@ impl Depends {
                 groups.extend(aggregates.iter().map(|aggregate| aggregate.slot));
                 groups
             }
-            Node::Sort { input, keys, carry } => {
+            Node::Sort { input, keys, carry, .. } => {
                 let filled = self.node(input);
                 self.keys(keys, &filled);
                 carry.iter().for_each(|&slot| self.slot(slot, &filled));

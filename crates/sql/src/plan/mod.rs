@@ -368,6 +368,8 @@ pub(crate) enum Node {
         input: Box<Node>,
         keys: Vec<SortKey>,
         carry: Vec<Slot>,
+        /// Whether a LIMIT above lets only the first rows through, so that it keeps no more than those.
+        top: bool,
     },
     /// Drops rows whose values came before.
     Distinct {
