@@ -1,4 +1,5 @@
-//! Joins by equality: the inner rows are kept in a hash table. Those that do not fit go another way: see `spilled_join`.
+//! Joins by equality: the inner rows are kept in a hash table. Those that do not fit go another way: see
+//! `spilled_join`.
 
 use super::spill::Partitions;
 use super::spilled_join::put_inner;
