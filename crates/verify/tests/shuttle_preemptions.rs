@@ -204,7 +204,7 @@ fn once<W: Worker, R>(
 
 /// An insert that is taken back has found its key free. Who commits that, and sees what another transaction wrote
 /// beside the row of that key, has seen two states.
-fn taken_back<E: Engine>(open: fn() -> E, kind: (Access, Option<u32>), by_delete: bool, deleted: bool) {
+fn taken_back<E: Engine>(open: fn() -> E, kind: (Access, Option<u64>), by_delete: bool, deleted: bool) {
     let body = move || {
         let db = Arc::new(open());
         let t = table(&*db, kind);
