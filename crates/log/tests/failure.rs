@@ -6,6 +6,7 @@ use scaledb_log::{LogError, LogOptions};
 use scaledb_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use scaledb_sync::{Arc, thread};
 use std::io;
+use std::time::Duration;
 use support::*;
 
 fn is_group(step: &Step) -> bool {
@@ -166,14 +167,19 @@ fn a_log_that_is_closed_writes_what_needs_another_segment() {
 #[test]
 fn a_segment_whose_preparation_has_panicked_is_not_waited_for() {
     let disk = MemDisk::new();
-    let mut panics = true;
+    let panicked = Arc::new(AtomicBool::new(false));
+    let panics = panicked.clone();
     disk.set_fault(move |step| {
         let prepared = |name: &str| name.starts_with("log-") && !name.contains("0001");
         let helpers = matches!(step, Step::Create(name) if prepared(name));
-        assert!(!(helpers && std::mem::take(&mut panics)), "a disk that panics, on purpose");
+        assert!(!helpers || panics.swap(true, Ordering::SeqCst), "a disk that panics, on purpose");
         None
     });
     let running = start_with(&disk, LogOptions { manual: false, ..manual() }).unwrap().0;
+    // a flusher that is faster than the helper prepares the segment itself, and its panic would end the log
+    while !panicked.load(Ordering::SeqCst) {
+        thread::sleep(Duration::from_millis(1));
+    }
     let mut stamps = Vec::new();
     for _ in 0..8 {
         stamps.push(running.put(0, 10));
