@@ -2,8 +2,7 @@
 
 pub(crate) mod acc;
 pub(crate) mod cicada;
-// not all test programs run on it
-#[allow(dead_code)]
+#[allow(dead_code, reason = "not all test programs run on it")]
 pub(crate) mod reference;
 
 use scaledb_acc::Durability;
@@ -37,7 +36,7 @@ macro_rules! engines {
 }
 
 /// These, and the reference engine, where one transaction at a time and no files are enough.
-#[allow(unused_macros)]
+#[allow(unused_macros, reason = "not all test programs run on the reference engine")]
 macro_rules! engines_and_reference {
     ($suite:ident) => {
         engines!($suite);
