@@ -5,7 +5,7 @@
 use crate::cleanup::{Horizon, clean};
 use crate::lane::NONE;
 use crate::merge::merge_lane;
-use crate::shared::Shared;
+use crate::shared::AccShared;
 use crate::worker::Ctx;
 use scaledb_base::{Result, WorkerId};
 use scaledb_memory::{IDLE, Local};
@@ -88,7 +88,7 @@ impl Ctx<'_> {
 ///
 /// # Errors
 /// Out of memory: the entries stay pending.
-pub(crate) fn merge_idle_lanes(shared: &Shared, local: &mut Local, all: bool) -> Result<()> {
+pub(crate) fn merge_idle_lanes(shared: &AccShared, local: &mut Local, all: bool) -> Result<()> {
     let mut result = Ok(());
     let now = shared.clock.now();
     for (id, lane) in shared.lanes.iter().enumerate() {
@@ -112,7 +112,7 @@ pub(crate) fn merge_idle_lanes(shared: &Shared, local: &mut Local, all: bool) ->
 
 /// Cleans what idle workers and this one have waiting. Returns whether there is more that could be cleaned. `local` is
 /// active.
-fn clean_idle(shared: &Shared, local: &mut Local, horizon: &Horizon) -> bool {
+fn clean_idle(shared: &AccShared, local: &mut Local, horizon: &Horizon) -> bool {
     let mut more = false;
     for (id, lane) in shared.lanes.iter().enumerate().take(shared.domain.workers()) {
         let id = WorkerId(id as u8);
@@ -126,7 +126,7 @@ fn clean_idle(shared: &Shared, local: &mut Local, horizon: &Horizon) -> bool {
 }
 
 /// One round of the background thread. Returns whether there is more to do.
-pub(crate) fn tend(shared: &Shared, local: &mut Local) -> bool {
+pub(crate) fn tend(shared: &AccShared, local: &mut Local) -> bool {
     shared.maybe_stop_retaining();
     let horizon = Horizon::now(shared);
     local.enter();

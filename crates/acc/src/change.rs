@@ -10,8 +10,8 @@
 
 use crate::indexes::IndexSet;
 use crate::rebuild::{Headed, head, key, load_index, sort};
-use crate::shared::{Catalog, Shared};
-use crate::table::{Points, Table};
+use crate::shared::{AccShared, Catalog};
+use crate::table::{AccTable, Points};
 use crate::txn::Op;
 use crate::worker::{AccWorker, Ctx};
 use scaledb_base::limits::{MAX_GROUPS, MAX_INDEXES, MAX_KEY_BYTES};
@@ -35,15 +35,15 @@ const AT_ONCE: usize = if scaledb_sync::MODEL { 2 } else { 1 << 14 };
 
 /// A table that nobody writes to. It opens when this is dropped.
 struct Closed<'a> {
-    shared: &'a Shared,
-    table: &'a Table,
+    shared: &'a AccShared,
+    table: &'a AccTable,
     /// The indexes that it will have.
     next: IndexSet,
 }
 
 impl<'a> Closed<'a> {
     /// Steps 1 to 3.
-    fn new(shared: &'a Shared, table: &'a Table) -> Self {
+    fn new(shared: &'a AccShared, table: &'a AccTable) -> Self {
         let next = table.indexes.get().clone();
         table.indexes.replace(IndexSet { closed: true, ..next.clone() });
         let closed = Self { shared, table, next };
@@ -70,7 +70,7 @@ impl Drop for Closed<'_> {
     }
 }
 
-impl Shared {
+impl AccShared {
     /// Adds an index to a table, and logs it. Returns the timestamp, too.
     pub(crate) fn make_and_add_index(
         &self,
@@ -261,7 +261,13 @@ struct Made {
 
 /// Step 4: fills an index that nobody knows. Nobody writes to the table, and `local` is active. On an error, what was
 /// made is to be discarded.
-fn build(shared: &Shared, local: &mut Local, base: &Table, index: &Table, made: &mut Made) -> Result<()> {
+fn build(
+    shared: &AccShared,
+    local: &mut Local,
+    base: &AccTable,
+    index: &AccTable,
+    made: &mut Made,
+) -> Result<()> {
     let rows = rows(local, base)?;
     made.room.raise_to(rows.len() * (size_of::<u64>() + size_of::<Headed>()), false)?;
     made.entries.reserve_exact(rows.len());
@@ -296,7 +302,7 @@ fn build(shared: &Shared, local: &mut Local, base: &Table, index: &Table, made: 
 }
 
 /// The records of a table, each once. None comes meanwhile.
-fn rows(local: &Local, table: &Table) -> Result<Vec<u64>> {
+fn rows(local: &Local, table: &AccTable) -> Result<Vec<u64>> {
     let mut rows = Vec::new();
     match &table.points {
         Points::Hash(hashed) => hashed.for_each(local, |raw| rows.push(raw)),
@@ -323,7 +329,7 @@ fn rows(local: &Local, table: &Table) -> Result<Vec<u64>> {
 }
 
 /// Takes back what was made of an index that nobody knows. `local` is active.
-fn discard(local: &mut Local, index: &Table, entries: &[Headed]) {
+fn discard(local: &mut Local, index: &AccTable, entries: &[Headed]) {
     if let Some(tree) = &index.tree {
         // SAFETY: nobody has the index, which goes without a further look at its tree.
         unsafe { tree.free_all(local) };
@@ -339,7 +345,7 @@ fn discard(local: &mut Local, index: &Table, entries: &[Headed]) {
 ///
 /// # Errors
 /// [`Error::TooManyWorkers`] and others: there are more.
-pub(crate) fn empty_some(shared: &Arc<Shared>) -> Result<bool> {
+pub(crate) fn empty_some(shared: &Arc<AccShared>) -> Result<bool> {
     let Some((id, from)) = shared.changes.dropped.lock().first().cloned() else { return Ok(false) };
     let index = shared.tables.get(id)?;
     let mut local = shared.domain.register()?;
@@ -370,7 +376,7 @@ pub(crate) fn empty_some(shared: &Arc<Shared>) -> Result<bool> {
 }
 
 /// Merges what all workers have pending in a table.
-fn merge_all(shared: &Shared, local: &mut Local, table: &Table) -> Result<()> {
+fn merge_all(shared: &AccShared, local: &mut Local, table: &AccTable) -> Result<()> {
     for (id, lane) in shared.lanes.iter().enumerate() {
         let id = WorkerId(id as u8);
         if table.of_worker(id).is_some_and(|theirs| theirs.list.len() > 0) {
@@ -398,7 +404,7 @@ impl Ctx<'_> {
     /// # Errors
     /// A conflict: they have changed.
     #[inline]
-    pub(crate) fn may_write(&mut self, table: &Table) -> Result<()> {
+    pub(crate) fn may_write(&mut self, table: &AccTable) -> Result<()> {
         if self.txn.writes.is_empty() {
             // before the set is read that the first write keeps
             self.txn.write_changes = self.shared.changes.count.load(Ordering::Acquire);
@@ -407,7 +413,7 @@ impl Ctx<'_> {
     }
 
     #[cold]
-    fn wait_for_change(&self, table: &Table) -> Result<()> {
+    fn wait_for_change(&self, table: &AccTable) -> Result<()> {
         while table.indexes.get().closed {
             thread::sleep(LOOK);
         }
@@ -419,7 +425,7 @@ impl Ctx<'_> {
     /// # Errors
     /// A conflict if it could when it began, or can if it begins anew; [`Error::NoSuchTable`] if it is gone for it.
     #[inline]
-    pub(crate) fn may_use(&self, index: &Table) -> Result<()> {
+    pub(crate) fn may_use(&self, index: &AccTable) -> Result<()> {
         let until = index.until.load(Ordering::Acquire);
         let snapshot = if self.txn.kind.is_snapshot() { self.txn.snapshot.raw() } else { u64::MAX };
         if until == u64::MAX && snapshot >= index.since.load(Ordering::Acquire) {
@@ -429,7 +435,7 @@ impl Ctx<'_> {
     }
 
     #[cold]
-    fn may_use_still(&self, index: &Table, until: u64, snapshot: u64) -> Result<()> {
+    fn may_use_still(&self, index: &AccTable, until: u64, snapshot: u64) -> Result<()> {
         if snapshot < index.since.load(Ordering::SeqCst) {
             return Err(changed(index.id));
         }
@@ -472,7 +478,7 @@ impl Ctx<'_> {
     }
 
     /// Deletes entries of a dropped index from a key on. Returns the key behind the last, if there may be more.
-    fn delete_some(&mut self, index: &Table, from: Vec<u8>) -> Result<Option<Vec<u8>>> {
+    fn delete_some(&mut self, index: &AccTable, from: Vec<u8>) -> Result<Option<Vec<u8>>> {
         let mut raws = Vec::new();
         let mut next = Some(from);
         if let Some(tree) = &index.tree {

@@ -12,8 +12,8 @@
 //! The checkpoint counts when the log is durable up to the latest timestamp that the walk has met, deletes
 //! included: what it shows of a transaction, the log then has all of.
 
-use crate::shared::Shared;
-use crate::table::{Points, Table};
+use crate::shared::AccShared;
+use crate::table::{AccTable, Points};
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Result, Timestamp};
 use scaledb_durability::{Pace, Pacer, failed, in_parallel};
@@ -40,7 +40,7 @@ struct Walker<'a> {
 ///
 /// # Errors
 /// The log has failed; too many workers. The checkpoint before stays in force.
-pub(crate) fn write(shared: &Arc<Shared>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {
+pub(crate) fn write(shared: &Arc<AccShared>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {
     // the clock before the pins: who pins later commits later
     let now = shared.clock.now_fenced();
     let begin = Timestamp::start_of(shared.min_pin().min(now));
@@ -65,7 +65,12 @@ pub(crate) fn write(shared: &Arc<Shared>, log: &Arc<Log>, pace: Pace, stop: &Ato
 }
 
 impl<'a> Walker<'a> {
-    fn new(shared: &Shared, checkpoint: &CheckpointWriter, pace: Pace, stop: &'a AtomicBool) -> Result<Self> {
+    fn new(
+        shared: &AccShared,
+        checkpoint: &CheckpointWriter,
+        pace: Pace,
+        stop: &'a AtomicBool,
+    ) -> Result<Self> {
         Ok(Self {
             local: shared.domain.register()?,
             part: checkpoint.part().map_err(failed)?,
@@ -76,7 +81,7 @@ impl<'a> Walker<'a> {
         })
     }
 
-    fn table(&mut self, table: &Table) -> Result<()> {
+    fn table(&mut self, table: &AccTable) -> Result<()> {
         match (&table.tree, &table.points) {
             (Some(_), _) => self.tree(table),
             (None, Points::Hash(_)) => self.hash(table),
@@ -84,7 +89,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn tree(&mut self, table: &Table) -> Result<()> {
+    fn tree(&mut self, table: &AccTable) -> Result<()> {
         let tree = table.tree()?;
         let mut from: Vec<u8> = Vec::new();
         loop {
@@ -113,7 +118,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn hash(&mut self, table: &Table) -> Result<()> {
+    fn hash(&mut self, table: &AccTable) -> Result<()> {
         let Points::Hash(hashed) = &table.points else { return Ok(()) };
         let mut from = Some(0);
         let mut raws = Vec::new();
@@ -131,7 +136,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn record(&mut self, table: &Table, record: Record) -> Result<()> {
+    fn record(&mut self, table: &AccTable, record: Record) -> Result<()> {
         let layout = table.schema.layout();
         let mut seen = [Word(0); MAX_GROUPS];
         // commits hold locks for instants

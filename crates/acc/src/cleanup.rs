@@ -2,7 +2,7 @@
 
 use crate::lane::{Deleted, LaneGuard};
 use crate::rules::Rule;
-use crate::shared::Shared;
+use crate::shared::AccShared;
 use scaledb_base::Timestamp;
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_kit::count;
@@ -27,7 +27,7 @@ pub(crate) struct Horizon {
 impl Horizon {
     /// Looks at the snapshots' floor, then at every worker's activity and every pin. The floor never goes
     /// back, whatever stale pin is published meanwhile, and every later snapshot reads at it or above.
-    pub(crate) fn now(shared: &Shared) -> Self {
+    pub(crate) fn now(shared: &AccShared) -> Self {
         let versions = shared.advance_floor();
         let actives = shared.domain.horizon();
         let pins = shared.min_pin();
@@ -52,7 +52,7 @@ impl Horizon {
 }
 
 /// Cleans what a lane has waiting. `local` is active.
-pub(crate) fn clean(shared: &Shared, local: &mut Local, lane: &mut LaneGuard<'_>, horizon: &Horizon) {
+pub(crate) fn clean(shared: &AccShared, local: &mut Local, lane: &mut LaneGuard<'_>, horizon: &Horizon) {
     while lane.versions.front().is_some_and(|v| v.0 < horizon.versions) {
         let (_, version) = lane.versions.pop_front().expect("just looked at");
         // SAFETY: every snapshot, running or to come, reads after the commit that superseded it.
@@ -71,7 +71,7 @@ pub(crate) fn clean(shared: &Shared, local: &mut Local, lane: &mut LaneGuard<'_>
 
 /// Removes a record that is still the same delete. Returns what has to wait: a record whose lock is taken, or
 /// one that was inserted and deleted again.
-fn clean_record(shared: &Shared, local: &mut Local, deleted: Deleted) -> Option<Deleted> {
+fn clean_record(shared: &AccShared, local: &mut Local, deleted: Deleted) -> Option<Deleted> {
     let Deleted { record, ts, .. } = deleted;
     let table = shared.tables.get(deleted.table).ok()?;
     let groups = table.existence.groups();

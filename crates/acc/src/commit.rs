@@ -5,8 +5,8 @@ use crate::lane::{Deleted, LaneGuard};
 use crate::read::{conflict, last_commit};
 use crate::redo;
 use crate::rules::Rule;
-use crate::shared::Shared;
-use crate::table::{Points, RecordEntry, Table};
+use crate::shared::AccShared;
+use crate::table::{AccTable, Points, RecordEntry};
 use crate::tune::{Timer, times_posts};
 use crate::txn::{Held, Op};
 use crate::worker::Ctx;
@@ -97,7 +97,7 @@ impl Ctx<'_> {
         )
     }
 
-    fn lock_validate_publish(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>) -> Result<Timestamp> {
+    fn lock_validate_publish(&mut self, shared: &AccShared, lane: &mut LaneGuard<'_>) -> Result<Timestamp> {
         let rules = shared.config.rules;
         // read after the pin is out; pairs with the wait of those who start retaining
         let retain = shared.snapshots.is_retaining();
@@ -200,7 +200,7 @@ impl Ctx<'_> {
 
     /// Whether the rows that are to be written are as they were read: a cheap look before the locks, which
     /// check again. Lets a transaction that has lost fail at once.
-    fn writes_are_unchanged(&self, shared: &Shared) -> Result<()> {
+    fn writes_are_unchanged(&self, shared: &AccShared) -> Result<()> {
         for write in &self.txn.writes {
             let Some(record) = write.record else { continue };
             let table = shared.tables.get(write.table)?;
@@ -224,7 +224,7 @@ impl Ctx<'_> {
 
     /// C2 for a record that exists. On an error, `held` says what is locked.
     #[inline]
-    fn lock(&mut self, shared: &Shared, number: usize, retain: bool) -> Result<()> {
+    fn lock(&mut self, shared: &AccShared, number: usize, retain: bool) -> Result<()> {
         let write = &self.txn.writes[number];
         let table = shared.tables.get(write.table)?;
         let layout = table.schema.layout();
@@ -260,7 +260,13 @@ impl Ctx<'_> {
 
     /// Locks groups of a record: those that were read only if they are unchanged.
     #[inline]
-    fn lock_groups(&mut self, table: &Table, number: usize, record: Record, groups: GroupSet) -> Result<()> {
+    fn lock_groups(
+        &mut self,
+        table: &AccTable,
+        number: usize,
+        record: Record,
+        groups: GroupSet,
+    ) -> Result<()> {
         let (write, held) = (&self.txn.writes[number], &mut self.txn.held[number]);
         for group in groups.iter() {
             let check = self.shared.config.rules.on(Rule::LockUnchanged);
@@ -291,7 +297,7 @@ impl Ctx<'_> {
     }
 
     /// C2 for an insert: claims a placeholder in the point index, or the absent record that is there.
-    fn lock_insert(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, number: usize) -> Result<()> {
+    fn lock_insert(&mut self, shared: &AccShared, lane: &mut LaneGuard<'_>, number: usize) -> Result<()> {
         let write = &self.txn.writes[number];
         let table = shared.tables.get(write.table)?;
         if let Some(base) = write.base
@@ -315,9 +321,9 @@ impl Ctx<'_> {
     /// `None`: the record that the key had has just left the indexes; look again.
     fn try_lock_insert(
         &mut self,
-        shared: &Shared,
+        shared: &AccShared,
         lane: &mut LaneGuard<'_>,
-        table: &Table,
+        table: &AccTable,
         number: usize,
     ) -> Result<Option<()>> {
         let write = &self.txn.writes[number];
@@ -368,9 +374,9 @@ impl Ctx<'_> {
     /// Puts the placeholder where the key is looked for first. `Some`: the key has a record already.
     fn claim(
         &mut self,
-        shared: &Shared,
+        shared: &AccShared,
         lane: &mut LaneGuard<'_>,
-        table: &Table,
+        table: &AccTable,
         number: usize,
         placeholder: Record,
         hash: u64,
@@ -457,8 +463,8 @@ impl Ctx<'_> {
     /// Inserts a placeholder into the tree itself: at commit, or because its indexlet is full.
     fn insert_in_tree(
         &mut self,
-        shared: &Shared,
-        table: &Table,
+        shared: &AccShared,
+        table: &AccTable,
         number: usize,
         placeholder: Record,
     ) -> Result<Option<Record>> {
@@ -484,7 +490,7 @@ impl Ctx<'_> {
     }
 
     /// Takes a record out of the tree.
-    pub(crate) fn remove_from_tree(&mut self, shared: &Shared, table: &Table, record: Record) {
+    pub(crate) fn remove_from_tree(&mut self, shared: &AccShared, table: &AccTable, record: Record) {
         if let Some(tree) = &table.tree {
             tree.remove(self.local, shared.needed_after(), record.key(), record.raw());
         }
@@ -492,7 +498,7 @@ impl Ctx<'_> {
 
     /// Locks the record that a key has already: it must be absent. Until it is, the record is not this
     /// write's, and `abort` does not know it: whatever was locked is given back here.
-    fn claim_absent(&mut self, table: &Table, number: usize, record: Record) -> Result<Claim> {
+    fn claim_absent(&mut self, table: &AccTable, number: usize, record: Record) -> Result<Claim> {
         let claim = self.lock_absent(table, number, record);
         if !matches!(claim, Ok(Claim::Taken)) {
             let held = &mut self.txn.held[number];
@@ -504,7 +510,7 @@ impl Ctx<'_> {
     }
 
     /// On anything but `Taken`, `held` says what is locked.
-    fn lock_absent(&mut self, table: &Table, number: usize, record: Record) -> Result<Claim> {
+    fn lock_absent(&mut self, table: &AccTable, number: usize, record: Record) -> Result<Claim> {
         for group in table.existence.groups().iter() {
             let before =
                 record.lock(group).map_err(|Stuck| conflict(ConflictKind::WriteLocked, table, record))?;
@@ -525,7 +531,7 @@ impl Ctx<'_> {
     }
 
     /// C3: posts each key that is new in a tree. List before bit before count and seq.
-    fn post(&mut self, shared: &Shared, lane: &LaneGuard<'_>) -> Result<()> {
+    fn post(&mut self, shared: &AccShared, lane: &LaneGuard<'_>) -> Result<()> {
         if !shared.config.rules.on(Rule::Post) {
             return Ok(());
         }
@@ -573,7 +579,7 @@ impl Ctx<'_> {
     }
 
     /// C5.
-    fn validate(&mut self, shared: &Shared) -> Result<()> {
+    fn validate(&mut self, shared: &AccShared) -> Result<()> {
         let rules = shared.config.rules;
         if rules.on(Rule::ValidateReads) {
             for number in 0..self.txn.reads.len() {
@@ -624,7 +630,7 @@ impl Ctx<'_> {
     }
 
     /// Before C6: keeps the rows that this commit overwrites, if a snapshot boundary lies between.
-    fn retain(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) -> Result<()> {
+    fn retain(&mut self, shared: &AccShared, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) -> Result<()> {
         if !shared.config.rules.on(Rule::Retain) {
             return Ok(());
         }
@@ -635,7 +641,12 @@ impl Ctx<'_> {
         retained
     }
 
-    fn retain_rows(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) -> Result<()> {
+    fn retain_rows(
+        &mut self,
+        shared: &AccShared,
+        lane: &mut LaneGuard<'_>,
+        commit_ts: Timestamp,
+    ) -> Result<()> {
         for (write, held) in self.txn.writes.iter().zip(&self.txn.held) {
             let (Some(record), false) = (write.record, held.created || held.groups.0 == 0) else { continue };
             let groups = shared.tables.get(write.table)?.schema.layout().groups();
@@ -650,7 +661,7 @@ impl Ctx<'_> {
 
     /// C6: installs the rows and unlocks by storing the timestamp, the rows that others may wait for first.
     /// Nothing can fail from here on.
-    fn publish(&mut self, shared: &Shared, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) {
+    fn publish(&mut self, shared: &AccShared, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) {
         for new in [false, true] {
             for number in 0..self.txn.writes.len() {
                 if self.txn.held[number].created == new {
@@ -663,7 +674,7 @@ impl Ctx<'_> {
     #[inline]
     fn publish_write(
         &mut self,
-        shared: &Shared,
+        shared: &AccShared,
         lane: &mut LaneGuard<'_>,
         number: usize,
         commit_ts: Timestamp,

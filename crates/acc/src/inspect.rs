@@ -1,7 +1,7 @@
 //! Cross-checks of a database that nobody else uses: tables against their indexes.
 
-use crate::shared::Shared;
-use crate::table::{Points, RecordEntry, Table};
+use crate::shared::AccShared;
+use crate::table::{AccTable, Points, RecordEntry};
 use scaledb_base::{Result, Timestamp};
 use scaledb_durability::{Inspected, inconsistent};
 use scaledb_index::btree::{Entry, LeafRead, Position};
@@ -11,7 +11,7 @@ use scaledb_row::RowRef;
 use scaledb_storage::Record;
 
 /// Compares every table with its indexes. `local` is active, and no transaction runs.
-pub(crate) fn inspect(shared: &Shared, local: &Local) -> Result<Inspected> {
+pub(crate) fn inspect(shared: &AccShared, local: &Local) -> Result<Inspected> {
     let mut sum = Inspected::default();
     for table in shared.tables.iter().filter(|table| table.index_of.is_none()) {
         let rows = walk(shared, local, table, |_| Ok(()))?;
@@ -40,15 +40,15 @@ pub(crate) fn inspect(shared: &Shared, local: &Local) -> Result<Inspected> {
     Ok(sum)
 }
 
-fn differ(table: &Table, what: &str) -> scaledb_base::Error {
+fn differ(table: &AccTable, what: &str) -> scaledb_base::Error {
     inconsistent(format!("table or index {}: {what}", table.name))
 }
 
 /// Calls `f` with every live record of a table or index. Returns how many there are.
 fn walk(
-    shared: &Shared,
+    shared: &AccShared,
     local: &Local,
-    table: &Table,
+    table: &AccTable,
     mut f: impl FnMut(Record) -> Result<()>,
 ) -> Result<u64> {
     let mut count = 0;

@@ -55,7 +55,7 @@ mod write;
 pub use config::{Config, IndexUpdates, OPTIONS};
 pub use rules::{Rule, Rules};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
-pub use shared::Shared;
+pub use shared::AccShared;
 pub use worker::AccWorker;
 
 use recovery::Recovery;
@@ -71,9 +71,9 @@ use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicBool;
 
 /// A database with the ACC engine, in memory and, if it has a directory, on disk.
-pub type Acc = Instance<Shared>;
+pub type Acc = Instance<AccShared>;
 
-impl Protocol for Shared {
+impl Protocol for AccShared {
     const NAME: &'static str = "acc";
     const SERIALIZATION_POINT: SerializationPoint = SerializationPoint::Commit;
     const TABLE_OPTIONS: &'static [OptionSpec] = config::TABLE_OPTIONS;

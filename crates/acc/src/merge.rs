@@ -4,8 +4,8 @@
 
 use crate::lane::{Lane, LaneGuard};
 use crate::rules::Rule;
-use crate::shared::Shared;
-use crate::table::{Points, Table};
+use crate::shared::AccShared;
+use crate::table::{AccTable, Points};
 use crate::tune::Timer;
 use crate::worker::Ctx;
 use scaledb_base::{Result, TableId, WorkerId};
@@ -29,10 +29,10 @@ fn head(key: &[u8]) -> u64 {
 /// Merges the entries that `worker` has pending in a table. The caller holds the worker's lane, and no
 /// commit is between C3 and C6 on it.
 pub(crate) fn merge(
-    shared: &Shared,
+    shared: &AccShared,
     local: &mut Local,
     lane: &LaneGuard<'_>,
-    table: &Table,
+    table: &AccTable,
     worker: WorkerId,
 ) -> Result<()> {
     let Some(theirs) = table.of_worker(worker) else {
@@ -134,12 +134,17 @@ pub(crate) fn merge(
 
 impl Ctx<'_> {
     /// Merges this worker's entries of a table. Must not run between C3 and C6.
-    pub(crate) fn merge_table(&mut self, shared: &Shared, lane: &LaneGuard<'_>, table: &Table) -> Result<()> {
+    pub(crate) fn merge_table(
+        &mut self,
+        shared: &AccShared,
+        lane: &LaneGuard<'_>,
+        table: &AccTable,
+    ) -> Result<()> {
         merge(shared, self.local, lane, table, self.local.id())
     }
 
     /// After a commit: merges what has reached its table's batch.
-    pub(crate) fn merge_full_lists(&mut self, shared: &Shared, lane: &LaneGuard<'_>) {
+    pub(crate) fn merge_full_lists(&mut self, shared: &AccShared, lane: &LaneGuard<'_>) {
         let mut last = None;
         for i in 0..self.txn.posts.len() {
             let id: TableId = self.txn.posts[i].0;
@@ -176,7 +181,7 @@ impl Ctx<'_> {
 /// # Errors
 /// Out of memory: the entries stay pending, and the lane stays pinned, for whoever comes along next.
 pub(crate) fn merge_lane(
-    shared: &Shared,
+    shared: &AccShared,
     local: &mut Local,
     guard: &LaneGuard<'_>,
     lane: &Lane,

@@ -1,8 +1,8 @@
 //! Point reads.
 
 use crate::rules::Rule;
-use crate::table::Table;
-use crate::txn::{Absent, Op, Place, Txn};
+use crate::table::AccTable;
+use crate::txn::{Absent, Op, RowLocation, Txn};
 use crate::worker::Ctx;
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
@@ -16,13 +16,13 @@ const RETRIES: usize = if scaledb_sync::MODEL { 4 } else { 1 << 10 };
 impl Ctx<'_> {
     /// Read, point: own writes, then indexlet and tree. Nothing found is remembered as an absent read.
     #[inline]
-    pub(crate) fn locate(&mut self, table: &Table, key: &[u8]) -> Option<Place> {
+    pub(crate) fn locate(&mut self, table: &AccTable, key: &[u8]) -> Option<RowLocation> {
         let hash = self.shared.hasher.hash(key);
         if let Some(own) = self.txn.insert_of(table.id, hash, key) {
-            return Some(Place::Own(own));
+            return Some(RowLocation::Own(own));
         }
         match table.find(self.local, hash, key, &mut self.txn.finger).record {
-            Some(record) => Some(Place::Record(record)),
+            Some(record) => Some(RowLocation::Record(record)),
             None => {
                 let key = self.txn.keep_key(key);
                 self.txn.absents.push(Absent { table: table.id, hash, key });
@@ -39,7 +39,7 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn read_record(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         record: Record,
         cols: &Projection,
     ) -> Result<std::result::Result<Option<usize>, ()>> {
@@ -69,13 +69,13 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn read_place(
         &mut self,
-        table: &Table,
-        place: Place,
+        table: &AccTable,
+        place: RowLocation,
         cols: &Projection,
     ) -> Result<std::result::Result<Option<usize>, ()>> {
         let own = match place {
-            Place::Own(number) => number,
-            Place::Record(record) => match self.txn.write_of(record) {
+            RowLocation::Own(number) => number,
+            RowLocation::Record(record) => match self.txn.write_of(record) {
                 None => return self.read_record(table, record, cols),
                 Some(number) => number,
             },
@@ -99,7 +99,7 @@ impl Ctx<'_> {
     }
 
     /// Puts the columns that write `own` sets over the row in the row buffer. Returns the row's length.
-    pub(crate) fn overlay(&mut self, table: &Table, own: usize, words: usize) -> usize {
+    pub(crate) fn overlay(&mut self, table: &AccTable, own: usize, words: usize) -> usize {
         let Txn { writes, images, row, .. } = &mut *self.txn;
         let (dirty, image) = (writes[own].dirty, &images[writes[own].image.clone()]);
         let layout = table.schema.layout();
@@ -119,7 +119,7 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn get<R>(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         key: &[u8],
         cols: &Projection,
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
@@ -150,7 +150,7 @@ impl Ctx<'_> {
     /// `get` of a row that the transaction has a name for. A record that has left the indexes has no row.
     pub(crate) fn get_named<R>(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         row: RowId,
         cols: &Projection,
         f: impl FnOnce(RowRef<'_>) -> R,
@@ -165,26 +165,26 @@ impl Ctx<'_> {
     /// The base row that an index entry stands for; `None` if the entry is absent.
     pub(crate) fn entry_target(
         &mut self,
-        index: &Table,
-        place: Place,
-    ) -> Result<std::result::Result<Option<Place>, ()>> {
+        index: &AccTable,
+        place: RowLocation,
+    ) -> Result<std::result::Result<Option<RowLocation>, ()>> {
         let own = match place {
-            Place::Own(number) => Some(number),
-            Place::Record(record) => self.txn.write_of(record),
+            RowLocation::Own(number) => Some(number),
+            RowLocation::Record(record) => self.txn.write_of(record),
         };
         if let Some(number) = own {
             let write = &self.txn.writes[number];
             let base = if matches!(write.op, Op::Insert | Op::Replace) { write.base } else { None };
             return Ok(Ok(base.map(|base| {
                 let record = self.txn.writes[base].record;
-                record.map_or(Place::Own(base), Place::Record)
+                record.map_or(RowLocation::Own(base), RowLocation::Record)
             })));
         }
         Ok(self.read_place(index, place, &index.all)?.map(|row| {
             row.map(|_| {
                 // SAFETY: a live entry's base record is reachable: both are deleted by one commit, and the
                 // base record is retired only when everybody who could see the entry live has left.
-                Place::Record(unsafe { Record::from_raw(self.txn.row[0]) })
+                RowLocation::Record(unsafe { Record::from_raw(self.txn.row[0]) })
             })
         }))
     }
@@ -192,8 +192,8 @@ impl Ctx<'_> {
     /// Reads the base row of a live entry. It must be live too, or the two reads do not belong together.
     pub(crate) fn read_base<R>(
         &mut self,
-        base: &Table,
-        place: Place,
+        base: &AccTable,
+        place: RowLocation,
         cols: &Projection,
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
@@ -202,8 +202,8 @@ impl Ctx<'_> {
             return Ok(Some(f(self.txn.row_id(base.id, place), row)));
         }
         match place {
-            Place::Record(record) => Err(conflict(ConflictKind::ReadChanged, base, record)),
-            Place::Own(_) => Ok(None),
+            RowLocation::Record(record) => Err(conflict(ConflictKind::ReadChanged, base, record)),
+            RowLocation::Own(_) => Ok(None),
         }
     }
 
@@ -228,7 +228,7 @@ impl Ctx<'_> {
     /// Step C5 for a deleted row that was read and has left the indexes since: that is no change, as long as its
     /// key is nowhere else.
     #[cold]
-    pub(crate) fn is_still_absent(&mut self, table: &Table, record: Record) -> bool {
+    pub(crate) fn is_still_absent(&mut self, table: &AccTable, record: Record) -> bool {
         let hash = self.shared.hasher.hash(record.key());
         let found = table.find(self.local, hash, record.key(), &mut self.txn.finger).record;
         found.is_none_or(|now| self.has_created(hash, now))
@@ -237,14 +237,14 @@ impl Ctx<'_> {
 
 /// A conflict over a record.
 #[cold]
-pub(crate) fn conflict(kind: ConflictKind, table: &Table, record: Record) -> Error {
+pub(crate) fn conflict(kind: ConflictKind, table: &AccTable, record: Record) -> Error {
     let with = last_commit(table, record);
     Conflict { kind, table: table.id, key: record.key().into(), with }.into()
 }
 
 /// The last commit that changed a record; `None` while another one is at it: a lock does not tell who holds it.
 #[cold]
-pub(crate) fn last_commit(table: &Table, record: Record) -> Option<Timestamp> {
+pub(crate) fn last_commit(table: &AccTable, record: Record) -> Option<Timestamp> {
     let mut last = None;
     for group in table.existence.groups().iter() {
         let word = record.word(group);
@@ -261,7 +261,7 @@ impl Ctx<'_> {
     /// for all records, so that the misses overlap.
     pub(crate) fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
         let shared = self.shared;
-        let mut round = smallvec::SmallVec::<[(&Table, u64, u64); PREFETCH]>::new();
+        let mut round = smallvec::SmallVec::<[(&AccTable, u64, u64); PREFETCH]>::new();
         for (table, key, cols) in rows.take(PREFETCH) {
             let Ok(table) = shared.tables.get(table) else { continue };
             let hash = shared.hasher.hash(key);

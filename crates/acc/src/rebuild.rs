@@ -1,8 +1,8 @@
 //! After recovery: the range indexes and the secondary indexes, in bulk, several tables at a time.
 
 use crate::recovery::Recovery;
-use crate::shared::Shared;
-use crate::table::{Points, RecordEntry, Table};
+use crate::shared::AccShared;
+use crate::table::{AccTable, Points, RecordEntry};
 use scaledb_base::{Error, Result, TableId};
 use scaledb_durability::inconsistent;
 use scaledb_index::btree::Entry;
@@ -35,7 +35,7 @@ pub(crate) fn sort(records: &mut [Headed]) {
 
 impl Recovery<'_> {
     /// Builds what is missing of a table and of its indexes. Returns the entries that were inserted in trees.
-    pub(crate) fn rebuild_table(&self, local: &mut Local, table: &Table) -> Result<u64> {
+    pub(crate) fn rebuild_table(&self, local: &mut Local, table: &AccTable) -> Result<u64> {
         local.enter();
         let result = self.rebuild_active(local, table);
         local.exit();
@@ -43,7 +43,7 @@ impl Recovery<'_> {
         result
     }
 
-    fn rebuild_active(&self, local: &mut Local, table: &Table) -> Result<u64> {
+    fn rebuild_active(&self, local: &mut Local, table: &AccTable) -> Result<u64> {
         let mut rows: Vec<Headed> = Vec::new();
         let mut add = |raw: u64| rows.push((head(key(raw)), raw));
         match (&table.points, self.staged.get(table.id.index())) {
@@ -68,7 +68,13 @@ impl Recovery<'_> {
         Ok(inserted)
     }
 
-    fn rebuild_index(&self, local: &mut Local, base: &Table, index: TableId, rows: &[Headed]) -> Result<u64> {
+    fn rebuild_index(
+        &self,
+        local: &mut Local,
+        base: &AccTable,
+        index: TableId,
+        rows: &[Headed],
+    ) -> Result<u64> {
         let index = self.shared.tables.get(index)?;
         let (mut entry_key, mut words) = (KeyBuf::new(), Vec::new());
         let mut entries: Vec<Headed> = Vec::with_capacity(rows.len());
@@ -102,9 +108,9 @@ impl Recovery<'_> {
 
 /// Fills an empty index. An error leaves a part of the entries in it.
 pub(crate) fn load_index(
-    shared: &Shared,
+    shared: &AccShared,
     local: &mut Local,
-    index: &Table,
+    index: &AccTable,
     sorted: &[Headed],
 ) -> Result<u64> {
     if let Points::Hash(hashed) = &index.points {
@@ -119,7 +125,7 @@ pub(crate) fn load_index(
 }
 
 /// Loads a tree.
-fn load(local: &mut Local, table: &Table, sorted: &[Headed]) -> Result<u64> {
+fn load(local: &mut Local, table: &AccTable, sorted: &[Headed]) -> Result<u64> {
     let Some(tree) = &table.tree else { return Ok(0) };
     // SAFETY: records are retired only after they have left the tree.
     unsafe { tree.bulk_load(local, sorted.iter().map(|entry| entry.1))? };

@@ -6,8 +6,8 @@
 //! transaction that also wrote rows that are not there. Each row carries the timestamps of its conflict
 //! groups, and what the log says of a group at or before its timestamp has happened to it already.
 
-use crate::shared::Shared;
-use crate::table::{Points, RecordEntry, Table};
+use crate::shared::AccShared;
+use crate::table::{AccTable, Points, RecordEntry};
 use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES};
 use scaledb_base::{Error, Result, TableId, Timestamp};
 use scaledb_durability::{Orphans, Restore, Routed, Staged, directory_error, inconsistent};
@@ -21,7 +21,7 @@ use scaledb_storage::{Overflow, Record, Word};
 
 /// A database on its way from files into memory.
 pub(crate) struct Recovery<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a AccShared,
     /// By table id; `None` for tables with a hash index, and for indexes.
     pub(crate) staged: Vec<Option<Staged>>,
 }
@@ -108,11 +108,11 @@ impl Restore for Recovery<'_> {
 }
 
 impl<'a> Recovery<'a> {
-    pub(crate) fn new(shared: &'a Shared) -> Self {
+    pub(crate) fn new(shared: &'a AccShared) -> Self {
         Self { shared, staged: Vec::new() }
     }
 
-    fn base_table(&self, id: TableId) -> Result<&'a Table> {
+    fn base_table(&self, id: TableId) -> Result<&'a AccTable> {
         let table = self.shared.tables.get(id).map_err(|_| inconsistent(format!("no table {id}")))?;
         match table.index_of {
             None => Ok(table),
@@ -120,7 +120,7 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    fn find(&self, local: &Local, table: &Table, hash: u64, key: &[u8]) -> Option<Record> {
+    fn find(&self, local: &Local, table: &AccTable, hash: u64, key: &[u8]) -> Option<Record> {
         // SAFETY: the indexes and shards hold records, which are retired, never freed at once.
         let eq = |raw: u64| unsafe { RecordEntry::key(raw) } == key;
         let raw = match (&table.points, &self.staged[table.id.index()]) {
@@ -133,7 +133,7 @@ impl<'a> Recovery<'a> {
     }
 
     /// Adds a record whose key is not there.
-    fn add(&self, local: &mut Local, table: &Table, hash: u64, record: Record) -> Result<()> {
+    fn add(&self, local: &mut Local, table: &AccTable, hash: u64, record: Record) -> Result<()> {
         let hasher = |raw: u64| {
             // SAFETY: as in `find`.
             self.shared.hasher.hash(unsafe { RecordEntry::key(raw) })
@@ -158,7 +158,7 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    fn remove(&self, local: &mut Local, table: &Table, hash: u64, record: Record) {
+    fn remove(&self, local: &mut Local, table: &AccTable, hash: u64, record: Record) {
         match (&table.points, &self.staged[table.id.index()]) {
             (Points::Hash(hashed), _) => {
                 hashed.remove(local, hash, record.raw());
@@ -259,7 +259,7 @@ impl<'a> Recovery<'a> {
     }
 }
 
-fn malformed(table: &Table) -> Error {
+fn malformed(table: &AccTable) -> Error {
     inconsistent(format!("a row of table {} does not fit its columns", table.name))
 }
 
@@ -280,8 +280,8 @@ fn overwrite(local: &mut Local, record: Record, row: &[u64]) -> Result<()> {
 }
 
 /// The base tables, those with the most rows first, so that no large one is left for the end.
-fn by_size(shared: &Shared, local: &Local) -> Vec<TableId> {
-    let rows = |table: &Table| match &table.points {
+fn by_size(shared: &AccShared, local: &Local) -> Vec<TableId> {
+    let rows = |table: &AccTable| match &table.points {
         Points::Hash(hashed) => hashed.len(local),
         Points::Indexlet(_) => usize::MAX,
     };

@@ -4,7 +4,7 @@
 //! durable horizon stays before this commit, and nobody's result that depends on it leaves before the
 //! horizon has passed it.
 
-use crate::shared::Shared;
+use crate::shared::AccShared;
 use crate::txn::{Op, Txn};
 use scaledb_base::Timestamp;
 use scaledb_log::Writer;
@@ -15,7 +15,7 @@ pub(crate) fn about(txn: &Txn) -> usize {
 }
 
 /// Appends the transaction's record. Index entries are not logged: recovery makes them from the rows.
-pub(crate) fn append(log: &mut Writer, shared: &Shared, txn: &Txn, commit_ts: Timestamp) {
+pub(crate) fn append(log: &mut Writer, shared: &AccShared, txn: &Txn, commit_ts: Timestamp) {
     let mut record = log.append(commit_ts);
     for write in &txn.writes {
         let (Some(row), Ok(table)) = (write.record, shared.tables.get(write.table)) else { continue };

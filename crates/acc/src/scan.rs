@@ -6,8 +6,8 @@
 
 use crate::read::conflict;
 use crate::rules::Rule;
-use crate::table::{RecordEntry, Table, Tree};
-use crate::txn::{Candidate, Op, Place, RangeRead, Txn};
+use crate::table::{AccTable, RecordEntry, Tree};
+use crate::txn::{Candidate, Op, RangeRead, RowLocation, Txn};
 use crate::worker::Ctx;
 use scaledb_base::{ConflictKind, Result};
 use scaledb_engine::{Order, Range, RowId};
@@ -31,13 +31,13 @@ impl Candidate {
     /// `raw` is a record that an index held in this activity.
     unsafe fn record(raw: u64) -> Self {
         // SAFETY: the caller's promise.
-        Self(Place::Record(unsafe { Record::from_raw(raw) }))
+        Self(RowLocation::Record(unsafe { Record::from_raw(raw) }))
     }
 
     fn key<'a>(&'a self, txn: &'a Txn) -> &'a [u8] {
         match &self.0 {
-            Place::Record(record) => record.key(),
-            Place::Own(number) => &txn.keys[txn.writes[*number].key.clone()],
+            RowLocation::Record(record) => record.key(),
+            RowLocation::Own(number) => &txn.keys[txn.writes[*number].key.clone()],
         }
     }
 
@@ -45,8 +45,8 @@ impl Candidate {
     fn keep_key(self, txn: &mut Txn, suffix: &[u8]) -> std::ops::Range<usize> {
         let start = txn.keys.len();
         match self.0 {
-            Place::Record(record) => txn.keys.extend_from_slice(record.key()),
-            Place::Own(number) => txn.keys.extend_from_within(txn.writes[number].key.clone()),
+            RowLocation::Record(record) => txn.keys.extend_from_slice(record.key()),
+            RowLocation::Own(number) => txn.keys.extend_from_within(txn.writes[number].key.clone()),
         }
         txn.keys.extend_from_slice(suffix);
         start..txn.keys.len()
@@ -123,8 +123,8 @@ fn same_key(candidates: &[Candidate], number: usize) -> impl Iterator<Item = Rec
     let same = move |c: &&Candidate| c.record_key() == key;
     let before = candidates[..number].iter().rev().take_while(same);
     before.chain(candidates[number + 1..].iter().take_while(same)).filter_map(|c| match c.0 {
-        Place::Record(record) => Some(record),
-        Place::Own(_) => None,
+        RowLocation::Record(record) => Some(record),
+        RowLocation::Own(_) => None,
     })
 }
 
@@ -142,7 +142,7 @@ fn was_seen(seen: &[u64], cursor: &mut usize, raw: u64) -> bool {
 impl Ctx<'_> {
     /// Read, scan (2): calls `f` with the cells that speak for an open leaf: its own part's, and those of
     /// inherited parts that some lane may still have posted to.
-    fn cells_of(&self, table: &Table, leaf: &LeafRead, mut f: impl FnMut(CellId)) {
+    fn cells_of(&self, table: &AccTable, leaf: &LeafRead, mut f: impl FnMut(CellId)) {
         f(table.phantomlet.cell_of(leaf.part()));
         if !self.shared.config.rules.on(Rule::Inherit) {
             return;
@@ -162,7 +162,7 @@ impl Ctx<'_> {
     /// `scan` of a transaction that reads the current state.
     pub(crate) fn scan(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         range: Range<'_>,
         order: Order,
         cols: &Projection,
@@ -232,7 +232,7 @@ impl Ctx<'_> {
     /// noted.
     fn read_leaf(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         tree: &Tree,
         range: Range<'_>,
         order: Order,
@@ -264,7 +264,7 @@ impl Ctx<'_> {
     /// that lie in the interval; keeps the candidates sorted.
     fn add_unmerged(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         unmerged: &[(CellId, Owners)],
         low: &[u8],
         high: Option<&[u8]>,
@@ -278,7 +278,7 @@ impl Ctx<'_> {
                 table.for_each_pending(cell, owners, (self.local.id(), u64::MAX), |record| {
                     visited += 1;
                     if within(record.key()) {
-                        candidates.push(Candidate(Place::Record(record)));
+                        candidates.push(Candidate(RowLocation::Record(record)));
                     }
                 });
             }
@@ -292,7 +292,7 @@ impl Ctx<'_> {
             for (number, write) in self.txn.writes.iter().enumerate() {
                 let own = write.record.is_none() && write.table == table.id && write.op == Op::Insert;
                 if own && within(&self.txn.keys[write.key.clone()]) {
-                    candidates.push(Candidate(Place::Own(number)));
+                    candidates.push(Candidate(RowLocation::Own(number)));
                 }
             }
         }
@@ -302,10 +302,10 @@ impl Ctx<'_> {
             candidates.sort_by(|a, b| {
                 a.key(txn)
                     .cmp(b.key(txn))
-                    .then(matches!(a.0, Place::Own(_)).cmp(&matches!(b.0, Place::Own(_))))
+                    .then(matches!(a.0, RowLocation::Own(_)).cmp(&matches!(b.0, RowLocation::Own(_))))
             });
             candidates.dedup_by(|a, b| match (a.0, b.0) {
-                (Place::Record(a), Place::Record(b)) => a == b,
+                (RowLocation::Record(a), RowLocation::Record(b)) => a == b,
                 _ => false,
             });
         }
@@ -315,7 +315,7 @@ impl Ctx<'_> {
     /// the one at which it broke.
     fn visit(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         candidates: &[Candidate],
         cols: &Projection,
         f: &mut impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
@@ -331,7 +331,7 @@ impl Ctx<'_> {
             }
             let mut place = candidate.0;
             let found = loop {
-                if let Place::Record(record) = place {
+                if let RowLocation::Record(record) = place {
                     self.txn.seen.push(record.raw());
                 }
                 let read = match base {
@@ -347,8 +347,8 @@ impl Ctx<'_> {
                         match table.find(self.local, hash, key, &mut self.txn.finger).record {
                             // a placeholder that was taken back for a record whose turn comes, or came
                             Some(record) if same_key(candidates, number).any(|c| c == record) => break None,
-                            Some(record) if found_again == Some(Place::Record(record)) => break None,
-                            Some(record) => place = Place::Record(record),
+                            Some(record) if found_again == Some(RowLocation::Record(record)) => break None,
+                            Some(record) => place = RowLocation::Record(record),
                             None => break None,
                         }
                     }
@@ -371,11 +371,11 @@ impl Ctx<'_> {
     /// Reads the base row of an index entry. Returns where it is and its length.
     fn read_through(
         &mut self,
-        index: &Table,
-        base: &Table,
-        entry: Place,
+        index: &AccTable,
+        base: &AccTable,
+        entry: RowLocation,
         cols: &Projection,
-    ) -> Result<std::result::Result<Option<(Place, usize)>, ()>> {
+    ) -> Result<std::result::Result<Option<(RowLocation, usize)>, ()>> {
         let target = match self.entry_target(index, entry)? {
             Ok(Some(target)) => target,
             Ok(None) => return Ok(Ok(None)),
@@ -384,8 +384,8 @@ impl Ctx<'_> {
         match (self.read_place(base, target, cols)?, target) {
             (Ok(Some(words)), _) => Ok(Ok(Some((target, words)))),
             // the entry was live, so the two reads do not belong together
-            (_, Place::Record(record)) => Err(conflict(ConflictKind::ReadChanged, base, record)),
-            (_, Place::Own(_)) => Ok(Ok(None)),
+            (_, RowLocation::Record(record)) => Err(conflict(ConflictKind::ReadChanged, base, record)),
+            (_, RowLocation::Own(_)) => Ok(Ok(None)),
         }
     }
 
@@ -415,7 +415,13 @@ impl Ctx<'_> {
         Ok(phantom)
     }
 
-    fn scan_again(&self, table: &Table, tree: &Tree, number: usize, leaf: &mut LeafRead) -> Option<Record> {
+    fn scan_again(
+        &self,
+        table: &AccTable,
+        tree: &Tree,
+        number: usize,
+        leaf: &mut LeafRead,
+    ) -> Option<Record> {
         let read = &self.txn.ranges[number];
         // what this commit has posted itself is no phantom
         let own = self.txn.writes.iter().zip(&self.txn.held).filter(|(write, _)| write.table == table.id);
@@ -475,7 +481,7 @@ impl Ctx<'_> {
 
 impl Candidate {
     fn prefetch(self) {
-        if let Place::Record(record) = self.0 {
+        if let RowLocation::Record(record) = self.0 {
             Record::prefetch(record.raw());
         }
     }
@@ -484,8 +490,8 @@ impl Candidate {
     fn record_key<'a>(self) -> &'a [u8] {
         match self.0 {
             // SAFETY: found in an index in this activity.
-            Place::Record(record) => unsafe { RecordEntry::key(record.raw()) },
-            Place::Own(_) => &[],
+            RowLocation::Record(record) => unsafe { RecordEntry::key(record.raw()) },
+            RowLocation::Own(_) => &[],
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::contention::Contention;
 use crate::indexes::Changes;
 use crate::lane::{Lane, NONE, TABLES};
 use crate::retain::Snapshots;
-use crate::table::{IndexOf, Parts, Table, Tables};
+use crate::table::{AccTable, IndexOf, Parts, Tables};
 use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
 use scaledb_base::{Error, Result, TableId, Timestamp};
 use scaledb_engine::{CatalogEntry, IndexInfo, TableDef, TableInfo, TableOptions};
@@ -19,7 +19,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 /// What the workers of a database share.
-pub struct Shared {
+pub struct AccShared {
     pub(crate) config: Config,
     core: Core,
     /// The default merge epoch.
@@ -37,7 +37,7 @@ pub struct Shared {
     pub(crate) contention: Contention,
 }
 
-impl Deref for Shared {
+impl Deref for AccShared {
     type Target = Core;
 
     #[inline(always)]
@@ -60,7 +60,7 @@ impl Catalog {
     }
 }
 
-impl Shared {
+impl AccShared {
     /// An empty database whose clock starts after `after`, in ticks.
     pub(crate) fn new(config: Config, after: u64) -> Self {
         let regulation =
@@ -169,7 +169,7 @@ impl Shared {
         info: &std::sync::Arc<TableInfo>,
         index: &IndexInfo,
         options: &TableOptions,
-    ) -> Result<Table> {
+    ) -> Result<AccTable> {
         let of = IndexOf { base: info.id, key: index.key.clone(), unique: index.unique };
         self.make(local, info, (index.id, &index.name), Some(of), Vec::new(), options)
     }
@@ -182,7 +182,7 @@ impl Shared {
         index_of: Option<IndexOf>,
         indexes: Vec<TableId>,
         options: &TableOptions,
-    ) -> Result<Table> {
+    ) -> Result<AccTable> {
         let epoch = options.engine.time("merge_epoch").unwrap_or(self.config.merge_epoch);
         let batch = options.engine.integer("merge_batch");
         let parts = Parts {
@@ -198,7 +198,7 @@ impl Shared {
             indexlet_slots: self.config.indexlet_slots,
             cells: self.config.phantomlet_cells,
         };
-        Table::new(local, &self.generation, parts)
+        AccTable::new(local, &self.generation, parts)
     }
 
     /// The first of some new ids. The caller has the catalog.
@@ -224,7 +224,7 @@ impl Shared {
     }
 
     /// The generation up to which no lane needs inherited parts. A lower bound, raised by
-    /// [`Shared::raise_needed_after`].
+    /// [`AccShared::raise_needed_after`].
     #[inline]
     pub(crate) fn needed_after(&self) -> u64 {
         self.needed_after.load(Ordering::Acquire)

@@ -13,9 +13,9 @@ use crate::lane::NONE;
 use crate::retain::{CLOSING, OFF, ON, boundary_after, boundary_at};
 use crate::rules::Rule;
 use crate::scan::{AHEAD, mark_end, open_first, open_next, read_entries, rest_of};
-use crate::shared::Shared;
-use crate::table::{Points, Table};
-use crate::txn::Place;
+use crate::shared::AccShared;
+use crate::table::{AccTable, Points};
+use crate::txn::RowLocation;
 use crate::worker::Ctx;
 use scaledb_base::{Result, Timestamp};
 use scaledb_engine::{Order, Range, RowId};
@@ -29,7 +29,7 @@ use std::time::Duration;
 /// Rounds in a row in which what a snapshot waits for cannot be merged, before it gives up.
 const FAILURES: u32 = 1_000;
 
-impl Shared {
+impl AccShared {
     /// The latest boundary that all lanes have reached.
     fn reached(&self) -> u64 {
         // the clock before the pins: who pins later commits later
@@ -142,7 +142,7 @@ impl Ctx<'_> {
     }
 
     /// Waits until `done` says so, merging this worker's own lane and those of idle ones meanwhile.
-    fn wait_for_lanes<R>(&mut self, done: impl Fn(&Shared) -> Option<R>) -> Result<R> {
+    fn wait_for_lanes<R>(&mut self, done: impl Fn(&AccShared) -> Option<R>) -> Result<R> {
         let shared = self.shared;
         if let Some(result) = done(shared) {
             return Ok(result);
@@ -172,7 +172,7 @@ impl Ctx<'_> {
     /// `get` of a snapshot: no read is remembered, nothing can conflict.
     pub(crate) fn get_at<R>(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         key: &[u8],
         cols: &Projection,
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
@@ -209,11 +209,11 @@ impl Ctx<'_> {
     /// its length.
     fn read_at(
         &mut self,
-        table: &Table,
-        base: Option<&Table>,
+        table: &AccTable,
+        base: Option<&AccTable>,
         record: Record,
         cols: &Projection,
-    ) -> Option<(Place, usize)> {
+    ) -> Option<(RowLocation, usize)> {
         let boundary = self.txn.snapshot;
         let mut record = record;
         if base.is_some() {
@@ -225,7 +225,7 @@ impl Ctx<'_> {
         }
         let home = base.unwrap_or(table);
         match record.read_at(boundary, home.schema.layout(), cols, &mut self.txn.row) {
-            Presence::Live(words) => Some((Place::Record(record), words)),
+            Presence::Live(words) => Some((RowLocation::Record(record), words)),
             Presence::Absent => None,
         }
     }
@@ -233,7 +233,7 @@ impl Ctx<'_> {
     /// `scan` of a snapshot: the tree holds all that it can see.
     pub(crate) fn scan_at(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         range: Range<'_>,
         order: Order,
         cols: &Projection,

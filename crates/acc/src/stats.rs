@@ -1,8 +1,8 @@
 //! Counters and sizes, for reports.
 
 use crate::lane::Lane;
-use crate::shared::Shared;
-use crate::table::{Points, Table};
+use crate::shared::AccShared;
+use crate::table::{AccTable, Points};
 use crate::weigh;
 use scaledb_base::TableId;
 use scaledb_engine::{Metric, MetricKind, Metrics, Reclamation, TableStats};
@@ -36,7 +36,7 @@ const fn gauge(name: &'static str, help: &'static str) -> Metric {
     Metric { name, help, kind: MetricKind::Gauge }
 }
 
-impl Shared {
+impl AccShared {
     pub(crate) fn all_table_stats(&self) -> Vec<TableStats> {
         // an index that was dropped is about to be empty
         let tables = || self.tables.iter().filter(|table| table.until.load(Ordering::Relaxed) == u64::MAX);
@@ -74,7 +74,7 @@ impl Shared {
     }
 }
 
-impl Table {
+impl AccTable {
     fn stats(&self, local: Option<&Local>) -> TableStats {
         let mut stats = TableStats {
             id: Some(self.id),

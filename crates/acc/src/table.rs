@@ -60,7 +60,7 @@ pub(crate) struct IndexOf {
     pub(crate) unique: bool,
 }
 
-pub(crate) struct Table {
+pub(crate) struct AccTable {
     pub(crate) id: TableId,
     pub(crate) name: String,
     pub(crate) index_of: Option<IndexOf>,
@@ -105,7 +105,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) cells: usize,
 }
 
-impl Table {
+impl AccTable {
     pub(crate) fn new(
         local: &mut Local,
         generation: &Arc<CachePadded<AtomicU64>>,
@@ -294,7 +294,7 @@ impl Table {
     }
 }
 
-impl Drop for Table {
+impl Drop for AccTable {
     fn drop(&mut self) {
         for worker in &self.workers {
             let worker = worker.load(Ordering::Relaxed); // nobody else is left
@@ -308,7 +308,7 @@ impl Drop for Table {
 
 /// All tables of a database, by id.
 pub(crate) struct Tables {
-    tables: Box<[AtomicPtr<Table>]>,
+    tables: Box<[AtomicPtr<AccTable>]>,
     count: AtomicU32,
 }
 
@@ -331,14 +331,14 @@ impl Tables {
     /// # Errors
     /// [`Error::NoSuchTable`].
     #[inline]
-    pub(crate) fn get(&self, id: TableId) -> Result<&Table> {
+    pub(crate) fn get(&self, id: TableId) -> Result<&AccTable> {
         let table = self.tables.get(id.index()).map_or(std::ptr::null_mut(), |t| t.load(Ordering::Acquire));
         // SAFETY: set once by `add`, freed with the database.
         unsafe { table.as_ref() }.ok_or_else(|| Error::NoSuchTable(id.to_string()))
     }
 
     /// Adds tables with the ids from [`Tables::len`] on. Called under the catalog lock.
-    pub(crate) fn add(&self, tables: Vec<Table>) {
+    pub(crate) fn add(&self, tables: Vec<AccTable>) {
         for table in tables {
             let id = table.id.index();
             // pairs with the Acquires in `get` and `len`
@@ -347,7 +347,7 @@ impl Tables {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Table> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &AccTable> {
         (0..self.len()).filter_map(|id| self.get(TableId(id as u32)).ok())
     }
 }
@@ -365,6 +365,6 @@ impl Drop for Tables {
 }
 
 // SAFETY: pointers to heap values owned by the table; shared access is through atomics.
-unsafe impl Send for Table {}
+unsafe impl Send for AccTable {}
 // SAFETY: as above.
-unsafe impl Sync for Table {}
+unsafe impl Sync for AccTable {}

@@ -14,7 +14,7 @@ use std::ops::Range;
 
 /// Where a row was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum RowLocation {
     /// A record, whether live or not.
     Record(Record),
     /// An insert of this transaction, by its number in the write_set.
@@ -23,7 +23,7 @@ pub(crate) enum Place {
 
 /// A row that a scan has to look at.
 #[derive(Clone, Copy)]
-pub(crate) struct Candidate(pub(crate) Place);
+pub(crate) struct Candidate(pub(crate) RowLocation);
 
 /// A record's group as it was read.
 #[derive(Clone, Copy)]
@@ -514,10 +514,10 @@ impl Txn {
 
     /// The name by which this transaction can come back to a row.
     #[inline]
-    pub(crate) fn row_id(&self, table: TableId, place: Place) -> RowId {
+    pub(crate) fn row_id(&self, table: TableId, place: RowLocation) -> RowId {
         let raw = match place {
-            Place::Record(record) => record.raw(),
-            Place::Own(number) => OWN | self.cuts.now() << NUMBER_BITS | number as u64,
+            RowLocation::Record(record) => record.raw(),
+            RowLocation::Own(number) => OWN | self.cuts.now() << NUMBER_BITS | number as u64,
         };
         // SAFETY: records that the transaction found stay valid while it runs; a write's number is checked
         // when it comes back.
@@ -529,17 +529,17 @@ impl Txn {
     /// # Errors
     /// [`Error::StaleRow`].
     #[inline]
-    pub(crate) fn place(&self, table: TableId, id: RowId) -> Result<Place> {
+    pub(crate) fn place(&self, table: TableId, id: RowId) -> Result<RowLocation> {
         let raw = id.check(self.serial, table)?;
         if raw & OWN == 0 {
             // SAFETY: `row_id` gave the name in this transaction.
-            return Ok(Place::Record(unsafe { Record::from_raw(raw) }));
+            return Ok(RowLocation::Record(unsafe { Record::from_raw(raw) }));
         }
         let number = (raw & ((1 << NUMBER_BITS) - 1)) as usize;
         // a rollback to a savepoint may have taken the write back, and another one have got its number
         let named = !self.cuts.have_taken(number, (raw & !OWN) >> NUMBER_BITS);
         let write = self.writes.get(number).filter(|w| named && w.table == table);
-        write.map(|w| w.record.map_or(Place::Own(number), Place::Record)).ok_or(Error::StaleRow)
+        write.map(|w| w.record.map_or(RowLocation::Own(number), RowLocation::Record)).ok_or(Error::StaleRow)
     }
 }
 

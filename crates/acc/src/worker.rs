@@ -3,8 +3,8 @@
 use crate::contention::PATIENCE;
 use crate::lane::Lane;
 use crate::rules::Rule;
-use crate::shared::Shared;
-use crate::table::Table;
+use crate::shared::AccShared;
+use crate::table::AccTable;
 use crate::txn::Txn;
 use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_engine::{Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
@@ -19,14 +19,14 @@ use std::ops::ControlFlow;
 pub struct AccWorker {
     /// `None` without a log. Before `local`: it ends while the worker's id is still its own.
     log: Option<Writer>,
-    shared: Arc<Shared>,
+    shared: Arc<AccShared>,
     local: Local,
     txn: Box<Txn>,
-    state: State,
+    state: WorkerState,
 }
 
 /// What a worker keeps between transactions.
-pub(crate) struct State {
+pub(crate) struct WorkerState {
     /// The worker's last commit: the next one is later.
     pub(crate) last_ticks: u64,
     pub(crate) begun: u64,
@@ -45,10 +45,10 @@ pub(crate) struct State {
 
 /// A worker at work: its own parts and the shared ones, borrowed apart.
 pub(crate) struct Ctx<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a AccShared,
     pub(crate) local: &'a mut Local,
     pub(crate) txn: &'a mut Txn,
-    pub(crate) state: &'a mut State,
+    pub(crate) state: &'a mut WorkerState,
     pub(crate) log: &'a mut Option<Writer>,
 }
 
@@ -104,9 +104,9 @@ impl Ctx<'_> {
 }
 
 impl AccWorker {
-    pub(crate) fn new(shared: Arc<Shared>, local: Local) -> Self {
+    pub(crate) fn new(shared: Arc<AccShared>, local: Local) -> Self {
         let id = local.id().index() as u64;
-        let state = State {
+        let state = WorkerState {
             last_ticks: 0,
             begun: 0,
             depends_on: Timestamp::ZERO,
@@ -122,7 +122,7 @@ impl AccWorker {
     }
 
     /// A worker for what no log tells of.
-    pub(crate) fn without_log(shared: Arc<Shared>, local: Local) -> Self {
+    pub(crate) fn without_log(shared: Arc<AccShared>, local: Local) -> Self {
         let mut worker = Self::new(shared, local);
         worker.log = None;
         worker
@@ -141,7 +141,11 @@ impl AccWorker {
 
     /// Runs one operation of the transaction on a table.
     #[inline]
-    fn operate<R>(&mut self, table: TableId, f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>) -> Result<R> {
+    fn operate<R>(
+        &mut self,
+        table: TableId,
+        f: impl FnOnce(&mut Ctx<'_>, &AccTable) -> Result<R>,
+    ) -> Result<R> {
         self.step(|ctx| {
             let shared = ctx.shared;
             shared.tables.get(table).and_then(|table| f(ctx, table))
@@ -153,7 +157,7 @@ impl AccWorker {
     fn operate_reading<R>(
         &mut self,
         table: TableId,
-        f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>,
+        f: impl FnOnce(&mut Ctx<'_>, &AccTable) -> Result<R>,
     ) -> Result<R> {
         self.operate(table, |ctx, table| {
             if table.index_of.is_some() {
@@ -183,7 +187,7 @@ impl AccWorker {
     fn operate_writing<R>(
         &mut self,
         table: TableId,
-        f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>,
+        f: impl FnOnce(&mut Ctx<'_>, &AccTable) -> Result<R>,
     ) -> Result<R> {
         if self.txn.running && self.txn.kind != TxnKind::ReadWrite {
             return Err(Error::ReadOnlyTransaction);

@@ -2,8 +2,8 @@
 
 use crate::read::conflict;
 use crate::rules::Rule;
-use crate::table::Table;
-use crate::txn::{Mark, Op, Place, Txn, Write};
+use crate::table::AccTable;
+use crate::txn::{Mark, Op, RowLocation, Txn, Write};
 use crate::worker::Ctx;
 use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES, MAX_ROW_BYTES};
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
@@ -18,7 +18,7 @@ const ROW_BLOCK: u64 = 1 << 10;
 
 impl Ctx<'_> {
     /// `insert` of a base row and its index entries. Changes nothing if it fails.
-    pub(crate) fn insert(&mut self, table: &Table, row: &RowBuf) -> Result<RowId> {
+    pub(crate) fn insert(&mut self, table: &AccTable, row: &RowBuf) -> Result<RowId> {
         let words = row.words();
         if words.len() * 8 > MAX_ROW_BYTES {
             return Err(Error::RowTooLarge { got: words.len() * 8, limit: MAX_ROW_BYTES });
@@ -41,7 +41,7 @@ impl Ctx<'_> {
         result
     }
 
-    fn insert_with_entries(&mut self, table: &Table, key: &[u8], words: &[u64]) -> Result<RowId> {
+    fn insert_with_entries(&mut self, table: &AccTable, key: &[u8], words: &[u64]) -> Result<RowId> {
         let number = self.insert_record(table, key, words, None)?;
         let mut entry_key = KeyBuf::new();
         for &index in &table.indexes.get().ids {
@@ -50,12 +50,12 @@ impl Ctx<'_> {
             index.entry_key(&table.schema, view, key, &mut entry_key);
             self.insert_record(index, &entry_key, &[], Some(number))?;
         }
-        let place = self.txn.writes[number].record.map_or(Place::Own(number), Place::Record);
+        let place = self.txn.writes[number].record.map_or(RowLocation::Own(number), RowLocation::Record);
         Ok(self.txn.row_id(table.id, place))
     }
 
     /// The key of the next row of a table without a primary key: unique, and ascending per worker.
-    fn next_row_number(&mut self, table: &Table) -> Result<u64> {
+    fn next_row_number(&mut self, table: &AccTable) -> Result<u64> {
         let mine = table.of_me(self.local)?;
         // only this worker touches the two
         let mut next = mine.next_row.load(Ordering::Relaxed);
@@ -70,7 +70,7 @@ impl Ctx<'_> {
     /// Adds an insert to the write_set, after looking whether the key is taken. Returns its number.
     fn insert_record(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         key: &[u8],
         words: &[u64],
         base: Option<usize>,
@@ -130,7 +130,7 @@ impl Ctx<'_> {
     }
 
     /// Fails if the record is live; that it was seen live is a read then.
-    fn refuse_live(&mut self, table: &Table, record: Record) -> Result<()> {
+    fn refuse_live(&mut self, table: &AccTable, record: Record) -> Result<()> {
         match self.read_record(table, record, &Projection::existence())? {
             Ok(Some(_)) => {
                 // a duplicate that follows from a stale read is a conflict
@@ -149,19 +149,19 @@ impl Ctx<'_> {
     /// `update` of a row.
     pub(crate) fn update<R>(
         &mut self,
-        table: &Table,
-        place: Place,
+        table: &AccTable,
+        place: RowLocation,
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
     ) -> Result<Option<R>> {
         let own = match place {
-            Place::Own(number) => Some(number),
-            Place::Record(record) => self.txn.write_of(record),
+            RowLocation::Own(number) => Some(number),
+            RowLocation::Record(record) => self.txn.write_of(record),
         };
         match own {
             Some(number) => self.update_again(table, number, cols, f),
             None => {
-                let Place::Record(record) = place else { return Ok(None) };
+                let RowLocation::Record(record) = place else { return Ok(None) };
                 self.update_first(table, record, cols, f)
             }
         }
@@ -170,7 +170,7 @@ impl Ctx<'_> {
     /// The first write of this transaction to a record.
     fn update_first<R>(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         record: Record,
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
@@ -240,7 +240,7 @@ impl Ctx<'_> {
     /// A further write of this transaction to a record.
     fn update_again<R>(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         number: usize,
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
@@ -304,7 +304,13 @@ impl Ctx<'_> {
     }
 
     /// What an update may not do.
-    fn check_update<R>(&self, table: &Table, dirty: ColumnSet, start: usize, result: Result<R>) -> Result<R> {
+    fn check_update<R>(
+        &self,
+        table: &AccTable,
+        dirty: ColumnSet,
+        start: usize,
+        result: Result<R>,
+    ) -> Result<R> {
         let value = result?;
         let pk = table.schema.primary_key();
         if pk.columns().overlaps(dirty) {
@@ -326,7 +332,7 @@ impl Ctx<'_> {
     /// transaction's write before that, if there was one.
     fn move_entries(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         number: usize,
         dirty: ColumnSet,
         old: Option<&Write>,
@@ -356,7 +362,7 @@ impl Ctx<'_> {
 
     fn replace_entries(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         number: usize,
         dirty: ColumnSet,
         pk: &[u8],
@@ -381,7 +387,7 @@ impl Ctx<'_> {
     }
 
     /// The whole row as a write leaves it.
-    fn whole_row(&mut self, table: &Table, write: &Write, out: &mut Vec<u64>) -> Result<()> {
+    fn whole_row(&mut self, table: &AccTable, write: &Write, out: &mut Vec<u64>) -> Result<()> {
         let image = &self.txn.images[write.image.clone()];
         out.clear();
         let (Some(record), Op::Update) = (write.record, write.op) else {
@@ -410,7 +416,7 @@ impl Ctx<'_> {
     }
 
     /// Deletes the index entry of a row that this transaction deletes or changes.
-    fn delete_entry(&mut self, index: &Table, key: &[u8]) -> Result<()> {
+    fn delete_entry(&mut self, index: &AccTable, key: &[u8]) -> Result<()> {
         let deleted = match self.locate(index, key) {
             Some(place) => self.delete_record(index, place)?,
             None => false,
@@ -423,14 +429,14 @@ impl Ctx<'_> {
     }
 
     /// `delete` of a row and its index entries.
-    pub(crate) fn delete(&mut self, table: &Table, place: Place) -> Result<bool> {
+    pub(crate) fn delete(&mut self, table: &AccTable, place: RowLocation) -> Result<bool> {
         let mark = self.txn.mark();
         if table.indexes.get().ids.is_empty() {
             return self.delete_record(table, place);
         }
         let words = match (self.read_place(table, place, &table.all)?, place) {
             (Ok(Some(words)), _) => words,
-            (Err(()), Place::Record(record)) => {
+            (Err(()), RowLocation::Record(record)) => {
                 return Err(conflict(ConflictKind::ReadChanged, table, record));
             }
             _ => return Ok(false),
@@ -439,8 +445,8 @@ impl Ctx<'_> {
         old_row.clear();
         old_row.extend_from_slice(&row[..words]);
         let pk: KeyBuf = match place {
-            Place::Record(record) => record.key().into(),
-            Place::Own(number) => self.txn.keys[self.txn.writes[number].key.clone()].into(),
+            RowLocation::Record(record) => record.key().into(),
+            RowLocation::Own(number) => self.txn.keys[self.txn.writes[number].key.clone()].into(),
         };
         let result = self.delete_with_entries(table, place, &pk, words);
         if result.is_err() {
@@ -449,7 +455,13 @@ impl Ctx<'_> {
         result
     }
 
-    fn delete_with_entries(&mut self, table: &Table, place: Place, pk: &[u8], words: usize) -> Result<bool> {
+    fn delete_with_entries(
+        &mut self,
+        table: &AccTable,
+        place: RowLocation,
+        pk: &[u8],
+        words: usize,
+    ) -> Result<bool> {
         if !self.delete_record(table, place)? {
             return Ok(false);
         }
@@ -464,15 +476,15 @@ impl Ctx<'_> {
     }
 
     /// Deletes an entry whose row has no need of it any more.
-    pub(crate) fn delete_entry_record(&mut self, index: &Table, entry: Record) -> Result<()> {
-        self.delete_record(index, Place::Record(entry)).map(|_| ())
+    pub(crate) fn delete_entry_record(&mut self, index: &AccTable, entry: Record) -> Result<()> {
+        self.delete_record(index, RowLocation::Record(entry)).map(|_| ())
     }
 
     /// Adds the delete of one record to the write_set. False if there is no row.
-    fn delete_record(&mut self, table: &Table, place: Place) -> Result<bool> {
+    fn delete_record(&mut self, table: &AccTable, place: RowLocation) -> Result<bool> {
         let own = match place {
-            Place::Own(number) => Some(number),
-            Place::Record(record) => self.txn.write_of(record),
+            RowLocation::Own(number) => Some(number),
+            RowLocation::Record(record) => self.txn.write_of(record),
         };
         if let Some(number) = own {
             let op = match self.txn.writes[number].op {
@@ -489,7 +501,7 @@ impl Ctx<'_> {
             self.txn.rewrite(number).op = op;
             return Ok(true);
         }
-        let Place::Record(record) = place else { return Ok(false) };
+        let RowLocation::Record(record) = place else { return Ok(false) };
         let mut seen = [Word(0); MAX_GROUPS];
         let presence = record
             .read(table.schema.layout(), &table.existence, &mut self.txn.row, &mut seen)
@@ -529,7 +541,7 @@ impl Ctx<'_> {
     /// that the key must be looked up again, which is left to the next attempt.
     fn note_absent(
         &mut self,
-        table: &Table,
+        table: &AccTable,
         record: Record,
         groups: GroupSet,
         seen: &[Word; MAX_GROUPS],
@@ -569,7 +581,7 @@ impl Ctx<'_> {
     }
 
     /// Before an update of some groups becomes a delete of all: the words of the others.
-    fn see_all_groups(&mut self, table: &Table, number: usize) -> Result<()> {
+    fn see_all_groups(&mut self, table: &AccTable, number: usize) -> Result<()> {
         let write = &self.txn.writes[number];
         let (read, Some(record)) = (write.read, write.record) else { return Ok(()) };
         let missing = GroupSet(table.existence.groups().0 & !read.0);

@@ -12,8 +12,8 @@ use crate::indexes::IndexSet;
 use crate::rebuild::{Headed, head, key, load_index, sort};
 use crate::record::Record;
 use crate::recovery::create_record;
-use crate::shared::{Catalog, Shared};
-use crate::table::Table;
+use crate::shared::{Catalog, CicadaShared};
+use crate::table::CicadaTable;
 use crate::txn::Op;
 use crate::version::Version;
 use crate::worker::{CicadaWorker, Ctx};
@@ -37,15 +37,15 @@ const AT_ONCE: usize = if scaledb_sync::MODEL { 2 } else { 1 << 14 };
 
 /// A table that nobody writes to. It opens when this is dropped.
 struct Closed<'a> {
-    shared: &'a Shared,
-    table: &'a Table,
+    shared: &'a CicadaShared,
+    table: &'a CicadaTable,
     /// The indexes that it will have.
     next: IndexSet,
 }
 
 impl<'a> Closed<'a> {
     /// Steps 1 and 2.
-    fn new(shared: &'a Shared, table: &'a Table) -> Self {
+    fn new(shared: &'a CicadaShared, table: &'a CicadaTable) -> Self {
         let next = table.indexes.get().clone();
         table.indexes.replace(IndexSet { closed: true, ..next.clone() });
         let closed = Self { shared, table, next };
@@ -70,7 +70,7 @@ impl Drop for Closed<'_> {
     }
 }
 
-impl Shared {
+impl CicadaShared {
     /// Adds an index to a table, durably.
     pub(crate) fn make_and_add_index(
         &self,
@@ -266,7 +266,13 @@ struct Made {
 
 /// Step 4: fills an index that nobody knows. Nobody writes to the table, and `local` is active. On an error, what was
 /// made is to be discarded.
-fn build(shared: &Shared, local: &mut Local, base: &Table, index: &Table, made: &mut Made) -> Result<()> {
+fn build(
+    shared: &CicadaShared,
+    local: &mut Local,
+    base: &CicadaTable,
+    index: &CicadaTable,
+    made: &mut Made,
+) -> Result<()> {
     let rows = rows(local, base)?;
     made.room.raise_to(rows.len() * (size_of::<u64>() + size_of::<Headed>()), false)?;
     made.entries.reserve_exact(rows.len());
@@ -305,7 +311,7 @@ fn build(shared: &Shared, local: &mut Local, base: &Table, index: &Table, made: 
 }
 
 /// The records of a table, each once. None comes meanwhile that stays.
-fn rows(local: &Local, table: &Table) -> Result<Vec<u64>> {
+fn rows(local: &Local, table: &CicadaTable) -> Result<Vec<u64>> {
     let mut rows = Vec::new();
     match &table.hash {
         Some(index) => index.for_each(local, |raw| rows.push(raw)),
@@ -331,7 +337,7 @@ fn rows(local: &Local, table: &Table) -> Result<Vec<u64>> {
 }
 
 /// Takes back what was made of an index that nobody knows. `local` is active.
-fn discard(local: &mut Local, index: &Table, entries: &[Headed]) {
+fn discard(local: &mut Local, index: &CicadaTable, entries: &[Headed]) {
     if let Some(tree) = &index.tree {
         // SAFETY: nobody has the index, which goes without a further look at its tree.
         unsafe { tree.free_all(local) };
@@ -354,7 +360,7 @@ fn discard(local: &mut Local, index: &Table, entries: &[Headed]) {
 ///
 /// # Errors
 /// [`Error::TooManyWorkers`] and others: there are more.
-pub(crate) fn empty_some(shared: &Arc<Shared>) -> Result<bool> {
+pub(crate) fn empty_some(shared: &Arc<CicadaShared>) -> Result<bool> {
     let Some((id, from)) = shared.changes.dropped.lock().first().cloned() else { return Ok(false) };
     let index = shared.tables.get(id)?;
     let local = shared.domain.register()?;
@@ -392,7 +398,7 @@ impl Ctx<'_> {
     /// # Errors
     /// A conflict: they have changed.
     #[inline]
-    pub(crate) fn may_write(&mut self, table: &Table) -> Result<()> {
+    pub(crate) fn may_write(&mut self, table: &CicadaTable) -> Result<()> {
         if self.txn.writes.is_empty() {
             // before the set is read that the first write keeps
             self.txn.write_changes = self.shared.changes.count.load(Ordering::Acquire);
@@ -402,7 +408,7 @@ impl Ctx<'_> {
     }
 
     #[cold]
-    fn wait_for_change(&self, table: &Table) -> Result<()> {
+    fn wait_for_change(&self, table: &CicadaTable) -> Result<()> {
         while table.indexes.get().closed {
             thread::sleep(LOOK);
         }
@@ -414,13 +420,13 @@ impl Ctx<'_> {
     /// # Errors
     /// A conflict if it could when it began, or can if it begins anew; [`Error::NoSuchTable`] if it is gone for it.
     #[inline]
-    pub(crate) fn may_use(&self, index: &Table) -> Result<()> {
+    pub(crate) fn may_use(&self, index: &CicadaTable) -> Result<()> {
         let (since, until) = (index.since.load(Ordering::Acquire), index.until.load(Ordering::Acquire));
         if (since..until).contains(&self.txn.ts) { Ok(()) } else { self.may_not_use(index, since) }
     }
 
     #[cold]
-    fn may_not_use(&self, index: &Table, since: u64) -> Result<()> {
+    fn may_not_use(&self, index: &CicadaTable, since: u64) -> Result<()> {
         let had = self.txn.changes != self.shared.changes.count.load(Ordering::SeqCst);
         if had || self.txn.ts < since {
             return Err(changed(index.id));
@@ -461,7 +467,7 @@ impl Ctx<'_> {
     }
 
     /// Deletes entries of a dropped index from a key on. Returns the key behind the last, if there may be more.
-    fn delete_some(&mut self, index: &Table, from: Vec<u8>) -> Result<Option<Vec<u8>>> {
+    fn delete_some(&mut self, index: &CicadaTable, from: Vec<u8>) -> Result<Option<Vec<u8>>> {
         let mut raws = Vec::new();
         let mut next = Some(from);
         if let Some(tree) = &index.tree {

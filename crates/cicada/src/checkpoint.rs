@@ -14,8 +14,8 @@
 
 use crate::reader::Reader;
 use crate::record::Record;
-use crate::shared::Shared;
-use crate::table::Table;
+use crate::shared::CicadaShared;
+use crate::table::CicadaTable;
 use crate::version::Version;
 use scaledb_base::{Result, Timestamp};
 use scaledb_durability::{Pace, Pacer, failed, in_parallel};
@@ -39,7 +39,12 @@ struct Walker<'a> {
 ///
 /// # Errors
 /// The log has failed; too many workers. The checkpoint before stays in force.
-pub(crate) fn write(shared: &Arc<Shared>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {
+pub(crate) fn write(
+    shared: &Arc<CicadaShared>,
+    log: &Arc<Log>,
+    pace: Pace,
+    stop: &AtomicBool,
+) -> Result<u64> {
     let now = shared.clock.now_fenced();
     shared.lead(now, now);
     let mut reader = Reader::new(shared)?;
@@ -68,7 +73,7 @@ pub(crate) fn write(shared: &Arc<Shared>, log: &Arc<Log>, pace: Pace, stop: &Ato
 
 impl<'a> Walker<'a> {
     fn new(
-        shared: &'a Shared,
+        shared: &'a CicadaShared,
         checkpoint: &CheckpointWriter,
         pace: Pace,
         stop: &'a AtomicBool,
@@ -82,11 +87,11 @@ impl<'a> Walker<'a> {
         })
     }
 
-    fn table(&mut self, table: &Table) -> Result<()> {
+    fn table(&mut self, table: &CicadaTable) -> Result<()> {
         if table.tree.is_some() { self.tree(table) } else { self.hash(table) }
     }
 
-    fn tree(&mut self, table: &Table) -> Result<()> {
+    fn tree(&mut self, table: &CicadaTable) -> Result<()> {
         let tree = table.tree()?;
         let mut from: Vec<u8> = Vec::new();
         loop {
@@ -117,7 +122,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn hash(&mut self, table: &Table) -> Result<()> {
+    fn hash(&mut self, table: &CicadaTable) -> Result<()> {
         let Some(index) = &table.hash else { return Ok(()) };
         let mut from = Some(0);
         let mut raws = Vec::new();
@@ -135,7 +140,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn record(&mut self, table: &Table, record: Record, boundary: u64) -> Result<()> {
+    fn record(&mut self, table: &CicadaTable, record: Record, boundary: u64) -> Result<()> {
         // all before the boundary is settled: nobody is waited for
         let visible = loop {
             match record.visible::<true>(boundary, 0) {

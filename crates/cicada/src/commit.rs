@@ -23,7 +23,7 @@ use crate::read::{conflict, conflict_with, trace};
 use crate::record::{Installed, Record, Stuck, Visible};
 use crate::redo;
 use crate::rules::Rule;
-use crate::table::{RecordEntry, Table};
+use crate::table::{CicadaTable, RecordEntry};
 use crate::techniques::Technique;
 use crate::txn::{Absent, Held, Op, Read};
 use crate::version::{Status, Version};
@@ -388,7 +388,7 @@ impl Ctx<'_> {
     }
 
     /// The tree has another record for the key of one of ours: ours was never found by anybody.
-    fn lose_to_existing(&mut self, table: &Table, raw: u64) -> Result<()> {
+    fn lose_to_existing(&mut self, table: &CicadaTable, raw: u64) -> Result<()> {
         // SAFETY: a record of this commit.
         let record = unsafe { Record::from_raw(raw) };
         let hash = self.shared.hasher.hash(record.key());
@@ -402,7 +402,7 @@ impl Ctx<'_> {
     }
 
     /// The key of an insert has got a record since it was executed: its row must be absent.
-    fn take_existing(&mut self, table: &Table, number: usize) -> Result<()> {
+    fn take_existing(&mut self, table: &CicadaTable, number: usize) -> Result<()> {
         let (hash, key) = (self.txn.writes[number].hash, self.txn.writes[number].key.clone());
         let mut backoff = Backoff::new();
         loop {

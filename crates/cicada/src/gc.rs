@@ -16,7 +16,7 @@ use crate::garbage::{Item, Queue, UNSTAMPED};
 use crate::guard::raise;
 use crate::record::{FROZEN, Record};
 use crate::rules::Rule;
-use crate::shared::Shared;
+use crate::shared::CicadaShared;
 use crate::version::{Status, Version};
 use scaledb_base::TableId;
 use scaledb_memory::Local;
@@ -27,7 +27,7 @@ const AT_ONCE: usize = 256;
 const BACKLOG: usize = 4;
 
 /// Cleans what is old enough in a queue. Returns whether there is more. `local` is active.
-pub(crate) fn clean(shared: &Shared, local: &mut Local, queue: &mut Queue) -> bool {
+pub(crate) fn clean(shared: &CicadaShared, local: &mut Local, queue: &mut Queue) -> bool {
     if queue.back().is_some_and(|item| item.epoch == UNSTAMPED) {
         let epoch = shared.horizon.epoch();
         queue.iter_mut().rev().take_while(|i| i.epoch == UNSTAMPED).for_each(|i| i.epoch = epoch);
@@ -46,7 +46,7 @@ pub(crate) fn clean(shared: &Shared, local: &mut Local, queue: &mut Queue) -> bo
 }
 
 /// Returns the item if it must wait.
-fn clean_item(shared: &Shared, local: &mut Local, item: Item, min_rts: u64) -> Option<Item> {
+fn clean_item(shared: &CicadaShared, local: &mut Local, item: Item, min_rts: u64) -> Option<Item> {
     let record = item.record;
     if !record.try_lock_items() {
         return Some(item);
@@ -84,7 +84,7 @@ fn clean_item(shared: &Shared, local: &mut Local, item: Item, min_rts: u64) -> O
 }
 
 /// Whether a commit with this timestamp is on disk, if there is one.
-fn is_durable(shared: &Shared, wts: u64) -> bool {
+fn is_durable(shared: &CicadaShared, wts: u64) -> bool {
     let log = shared.log().filter(|_| shared.config.rules.on(Rule::GraceOfDurability));
     log.is_none_or(|log| wts < log.durable().raw())
 }
@@ -126,7 +126,7 @@ fn absent_since(record: Record) -> Option<(u64, u64)> {
 
 /// Takes an obsolete record out of the indexes. Who has read that it has no row is remembered by the guard
 /// of its key; who scanned its leaf, by that of the leaf.
-pub(crate) fn remove(shared: &Shared, local: &mut Local, record: Record, table: TableId, newest: u64) {
+pub(crate) fn remove(shared: &CicadaShared, local: &mut Local, record: Record, table: TableId, newest: u64) {
     let Ok(table) = shared.tables.get(table) else { return };
     let key = record.key();
     let hash = shared.hasher.hash(key);

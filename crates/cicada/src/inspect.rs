@@ -2,8 +2,8 @@
 
 use crate::rebuild::row;
 use crate::record::Record;
-use crate::shared::Shared;
-use crate::table::{RecordEntry, Table};
+use crate::shared::CicadaShared;
+use crate::table::{CicadaTable, RecordEntry};
 use crate::version::{Status, Version};
 use scaledb_base::Result;
 use scaledb_durability::{Inspected, inconsistent};
@@ -14,7 +14,7 @@ use scaledb_row::RowRef;
 use scaledb_sync::atomic::Ordering;
 
 /// Compares every table with its indexes. `local` is active, and no transaction runs.
-pub(crate) fn inspect(shared: &Shared, local: &Local) -> Result<Inspected> {
+pub(crate) fn inspect(shared: &CicadaShared, local: &Local) -> Result<Inspected> {
     let mut sum = Inspected::default();
     for table in shared.tables.iter().filter(|table| table.index_of.is_none()) {
         let rows = walk(shared, local, table, |_| Ok(()))?;
@@ -51,15 +51,15 @@ fn is_live(record: Record) -> bool {
     newest > Record::OBSOLETE && unsafe { Version::from_raw(newest) }.status() == Status::Committed
 }
 
-fn differ(table: &Table, what: &str) -> scaledb_base::Error {
+fn differ(table: &CicadaTable, what: &str) -> scaledb_base::Error {
     inconsistent(format!("table or index {}: {what}", table.name))
 }
 
 /// Calls `f` with every live record of a table or index. Returns how many there are.
 fn walk(
-    shared: &Shared,
+    shared: &CicadaShared,
     local: &Local,
-    table: &Table,
+    table: &CicadaTable,
     mut f: impl FnMut(Record) -> Result<()>,
 ) -> Result<u64> {
     let mut count = 0;

@@ -67,14 +67,14 @@ use scaledb_log::Log;
 use scaledb_memory::Local;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicBool;
-pub use shared::Shared;
+pub use shared::CicadaShared;
 pub use techniques::{Technique, Techniques};
 pub use worker::CicadaWorker;
 
 /// A database with the Cicada engine, in memory and, if it has a directory, on disk.
-pub type Cicada = Instance<Shared>;
+pub type Cicada = Instance<CicadaShared>;
 
-impl Protocol for Shared {
+impl Protocol for CicadaShared {
     const NAME: &'static str = "cicada";
     const SERIALIZATION_POINT: SerializationPoint = SerializationPoint::Begin;
     const TABLE_OPTIONS: &'static [OptionSpec] = &[];

@@ -2,9 +2,9 @@
 //! transaction can see.
 
 use crate::record::{Record, Visible};
-use crate::table::Table;
+use crate::table::CicadaTable;
 use crate::techniques::Technique;
-use crate::txn::{Absent, Op, Place, Read, Write};
+use crate::txn::{Absent, Op, Read, RowLocation, Write};
 use crate::version::Version;
 use crate::worker::{Ctx, PROMOTIONS};
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
@@ -29,13 +29,13 @@ impl Ctx<'_> {
 
     /// Looks a key up: own writes, then the index. Nothing found is remembered.
     #[inline]
-    pub(crate) fn locate(&mut self, table: &Table, key: &[u8]) -> Option<Place> {
+    pub(crate) fn locate(&mut self, table: &CicadaTable, key: &[u8]) -> Option<RowLocation> {
         let hash = self.shared.hasher.hash(key);
         if let Some(own) = self.txn.insert_of(table.id, hash, key) {
-            return Some(Place::Own(own));
+            return Some(RowLocation::Own(own));
         }
         match table.find(self.local, hash, key) {
-            Some(record) if !record.is_obsolete() => Some(Place::Record(record)),
+            Some(record) if !record.is_obsolete() => Some(RowLocation::Record(record)),
             _ => {
                 if self.tracks() {
                     self.note_absent(table, hash, key);
@@ -47,14 +47,14 @@ impl Ctx<'_> {
 
     /// Remembers that a key has no record.
     #[inline]
-    pub(crate) fn note_absent(&mut self, table: &Table, hash: u64, key: &[u8]) {
+    pub(crate) fn note_absent(&mut self, table: &CicadaTable, hash: u64, key: &[u8]) {
         let key = self.txn.keep_key(key);
         self.txn.absents.push(Absent { table: table.id, hash, key });
     }
 
     /// What the transaction sees of a record.
     #[inline]
-    pub(crate) fn see(&self, table: &Table, record: Record) -> Result<Visible> {
+    pub(crate) fn see(&self, table: &CicadaTable, record: Record) -> Result<Visible> {
         let visible = if self.shared.config.techniques.on(Technique::WaitForPending) {
             record.visible::<true>(self.txn.ts, 0)
         } else {
@@ -66,7 +66,7 @@ impl Ctx<'_> {
     /// Remembers what was seen of a record. An obsolete one is a matter of chance: the next attempt finds
     /// another record, or none.
     #[inline]
-    pub(crate) fn remember(&mut self, table: &Table, record: Record, visible: &Visible) -> Result<()> {
+    pub(crate) fn remember(&mut self, table: &CicadaTable, record: Record, visible: &Visible) -> Result<()> {
         if self.tracks() {
             if visible.version == Record::OBSOLETE {
                 return Err(conflict(ConflictKind::ReadChanged, table, record));
@@ -79,7 +79,7 @@ impl Ctx<'_> {
 
     /// Reads a record that the transaction has not written.
     #[inline]
-    pub(crate) fn read_record(&mut self, table: &Table, record: Record) -> Result<Option<Version>> {
+    pub(crate) fn read_record(&mut self, table: &CicadaTable, record: Record) -> Result<Option<Version>> {
         let visible = self.see(table, record)?;
         if visible.version == Record::OBSOLETE && self.tracks() {
             // it became so since the index was asked: as if the index had not had it
@@ -100,7 +100,7 @@ impl Ctx<'_> {
 
     /// Section 3.3: an early version that is read from outside of its record, with nothing inside, is written
     /// again inside, as an update that changes nothing.
-    fn maybe_promote(&mut self, table: &Table, record: Record, version: Version, visible: &Visible) {
+    fn maybe_promote(&mut self, table: &CicadaTable, record: Record, version: Version, visible: &Visible) {
         // SAFETY: visible in this transaction.
         let row = unsafe { version.row() };
         if self.state.promotions >= PROMOTIONS
@@ -128,10 +128,10 @@ impl Ctx<'_> {
 
     /// Reads a row where it was found, with this transaction's own writes on top.
     #[inline]
-    pub(crate) fn read_place(&mut self, table: &Table, place: Place) -> Result<Option<Row>> {
+    pub(crate) fn read_place(&mut self, table: &CicadaTable, place: RowLocation) -> Result<Option<Row>> {
         let own = match place {
-            Place::Own(number) => number,
-            Place::Record(record) => match self.txn.write_of(record) {
+            RowLocation::Own(number) => number,
+            RowLocation::Record(record) => match self.txn.write_of(record) {
                 None => return Ok(self.read_record(table, record)?.map(Row::Version)),
                 Some(number) => number,
             },
@@ -156,7 +156,7 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn get<R>(
         &mut self,
-        table: &Table,
+        table: &CicadaTable,
         key: &[u8],
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
@@ -178,7 +178,7 @@ impl Ctx<'_> {
     /// `get` of a row that the transaction has a name for.
     pub(crate) fn get_named<R>(
         &mut self,
-        table: &Table,
+        table: &CicadaTable,
         row: RowId,
         f: impl FnOnce(RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
@@ -188,24 +188,33 @@ impl Ctx<'_> {
     }
 
     /// The base row that an index entry stands for; `None` if there is no entry.
-    pub(crate) fn entry_target(&mut self, index: &Table, place: Place) -> Result<Option<Place>> {
+    pub(crate) fn entry_target(
+        &mut self,
+        index: &CicadaTable,
+        place: RowLocation,
+    ) -> Result<Option<RowLocation>> {
         let Some(row) = self.read_place(index, place)? else { return Ok(None) };
         if let Row::Own(number) = row
             && let Some(base) = self.txn.writes[number].base
         {
             let record = self.txn.writes[base].record;
-            return Ok(Some(record.map_or(Place::Own(base), Place::Record)));
+            return Ok(Some(record.map_or(RowLocation::Own(base), RowLocation::Record)));
         }
         // SAFETY: the entry is visible, so its base record is: one commit deletes both, and the record is kept
         // as long as somebody runs who can see the entry, or could when he read it.
-        Ok(Some(Place::Record(unsafe { Record::from_raw(self.words(row)[0]) })))
+        Ok(Some(RowLocation::Record(unsafe { Record::from_raw(self.words(row)[0]) })))
     }
 
     /// An entry without its row: fine for the row itself; through an index, the two reads do not belong
     /// together.
-    pub(crate) fn lost_base(&self, table: &Table, base: &Table, place: Place) -> Result<()> {
+    pub(crate) fn lost_base(
+        &self,
+        table: &CicadaTable,
+        base: &CicadaTable,
+        place: RowLocation,
+    ) -> Result<()> {
         match place {
-            Place::Record(record) if table.index_of.is_some() => {
+            RowLocation::Record(record) if table.index_of.is_some() => {
                 Err(conflict(ConflictKind::ReadChanged, base, record))
             }
             _ => Ok(()),
@@ -215,13 +224,13 @@ impl Ctx<'_> {
 
 /// A conflict over a record, with nobody in particular.
 #[cold]
-pub(crate) fn conflict(kind: ConflictKind, table: &Table, record: Record) -> Error {
+pub(crate) fn conflict(kind: ConflictKind, table: &CicadaTable, record: Record) -> Error {
     conflict_with(kind, table, record, 0)
 }
 
 /// A conflict over a record with the transaction that has this timestamp, if it is not 0.
 #[cold]
-pub(crate) fn conflict_with(kind: ConflictKind, table: &Table, record: Record, ts: u64) -> Error {
+pub(crate) fn conflict_with(kind: ConflictKind, table: &CicadaTable, record: Record, ts: u64) -> Error {
     let with = trace(ts);
     Conflict { kind, table: table.id, key: record.key().into(), with }.into()
 }

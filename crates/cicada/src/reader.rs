@@ -1,20 +1,20 @@
 //! A snapshot's reader that is no worker: checkpoints and reports walk tables with it.
 
-use crate::shared::Shared;
+use crate::shared::CicadaShared;
 use scaledb_base::Result;
 use scaledb_memory::Local;
 
 /// Between [`Reader::enter`] and [`Reader::exit`] it holds clean-up back, as a transaction does: the records and the
 /// versions that it reaches stay where they are.
 pub(crate) struct Reader<'a> {
-    shared: &'a Shared,
+    shared: &'a CicadaShared,
     local: Local,
 }
 
 impl<'a> Reader<'a> {
     /// # Errors
     /// Too many workers.
-    pub(crate) fn new(shared: &'a Shared) -> Result<Self> {
+    pub(crate) fn new(shared: &'a CicadaShared) -> Result<Self> {
         let local = shared.domain.register()?;
         shared.horizon.register(local.id());
         Ok(Self { shared, local })

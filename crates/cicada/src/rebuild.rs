@@ -2,8 +2,8 @@
 
 use crate::record::Record;
 use crate::recovery::{Recovery, create_record, wts};
-use crate::shared::Shared;
-use crate::table::{RecordEntry, Table};
+use crate::shared::CicadaShared;
+use crate::table::{CicadaTable, RecordEntry};
 use crate::version::Version;
 use scaledb_base::{Error, Result, TableId};
 use scaledb_durability::inconsistent;
@@ -42,7 +42,7 @@ pub(crate) fn sort(records: &mut [Headed]) {
 
 impl Recovery<'_> {
     /// Builds what is missing of a table and of its indexes. Returns the entries that were inserted in trees.
-    pub(crate) fn rebuild_table(&self, local: &mut Local, table: &Table) -> Result<u64> {
+    pub(crate) fn rebuild_table(&self, local: &mut Local, table: &CicadaTable) -> Result<u64> {
         local.enter();
         let result = self.rebuild_active(local, table);
         local.exit();
@@ -50,7 +50,7 @@ impl Recovery<'_> {
         result
     }
 
-    fn rebuild_active(&self, local: &mut Local, table: &Table) -> Result<u64> {
+    fn rebuild_active(&self, local: &mut Local, table: &CicadaTable) -> Result<u64> {
         let mut rows: Vec<Headed> = Vec::new();
         let mut add = |raw: u64| rows.push((head(key(raw)), raw));
         match (&table.hash, self.staged.get(table.id.index())) {
@@ -75,7 +75,13 @@ impl Recovery<'_> {
         Ok(inserted)
     }
 
-    fn rebuild_index(&self, local: &mut Local, base: &Table, index: TableId, rows: &[Headed]) -> Result<u64> {
+    fn rebuild_index(
+        &self,
+        local: &mut Local,
+        base: &CicadaTable,
+        index: TableId,
+        rows: &[Headed],
+    ) -> Result<u64> {
         let index = self.shared.tables.get(index)?;
         let mut entry_key = KeyBuf::new();
         let mut entries: Vec<Headed> = Vec::with_capacity(rows.len());
@@ -102,9 +108,9 @@ impl Recovery<'_> {
 
 /// Fills an empty index. An error leaves a part of the entries in it.
 pub(crate) fn load_index(
-    shared: &Shared,
+    shared: &CicadaShared,
     local: &mut Local,
-    index: &Table,
+    index: &CicadaTable,
     sorted: &[Headed],
 ) -> Result<u64> {
     if let Some(hashed) = &index.hash {
@@ -119,7 +125,7 @@ pub(crate) fn load_index(
 }
 
 /// Loads a tree.
-fn load(local: &mut Local, table: &Table, sorted: &[Headed]) -> Result<u64> {
+fn load(local: &mut Local, table: &CicadaTable, sorted: &[Headed]) -> Result<u64> {
     let Some(tree) = &table.tree else { return Ok(0) };
     // SAFETY: records are retired only after they have left the tree.
     unsafe { tree.bulk_load(local, sorted.iter().map(|entry| entry.1))? };

@@ -5,8 +5,8 @@
 //! the timestamp of its version, which the checkpoint has, too. A record has one version while this goes on.
 
 use crate::record::Record;
-use crate::shared::Shared;
-use crate::table::{RecordEntry, Table};
+use crate::shared::CicadaShared;
+use crate::table::{CicadaTable, RecordEntry};
 use crate::version::{Status, Version};
 use scaledb_base::limits::MAX_KEY_BYTES;
 use scaledb_base::{Error, Result, TableId, Timestamp};
@@ -21,7 +21,7 @@ use scaledb_sync::atomic::Ordering;
 
 /// A database on its way from files into memory.
 pub(crate) struct Recovery<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a CicadaShared,
     /// By table id; `None` for tables with a hash index, and for indexes.
     pub(crate) staged: Vec<Option<Staged>>,
 }
@@ -108,11 +108,11 @@ impl Restore for Recovery<'_> {
 }
 
 impl<'a> Recovery<'a> {
-    pub(crate) fn new(shared: &'a Shared) -> Self {
+    pub(crate) fn new(shared: &'a CicadaShared) -> Self {
         Self { shared, staged: Vec::new() }
     }
 
-    fn base_table(&self, id: TableId) -> Result<&'a Table> {
+    fn base_table(&self, id: TableId) -> Result<&'a CicadaTable> {
         let table = self.shared.tables.get(id).map_err(|_| inconsistent(format!("no table {id}")))?;
         match table.index_of {
             None => Ok(table),
@@ -120,7 +120,7 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    fn find(&self, local: &Local, table: &Table, hash: u64, key: &[u8]) -> Option<Record> {
+    fn find(&self, local: &Local, table: &CicadaTable, hash: u64, key: &[u8]) -> Option<Record> {
         // SAFETY: the indexes and shards hold records, which are retired, never freed at once.
         let eq = |raw: u64| unsafe { RecordEntry::key(raw) } == key;
         let raw = match (&table.hash, &self.staged[table.id.index()]) {
@@ -133,7 +133,7 @@ impl<'a> Recovery<'a> {
     }
 
     /// Adds a record whose key is not there.
-    fn add(&self, local: &mut Local, table: &Table, hash: u64, record: Record) -> Result<()> {
+    fn add(&self, local: &mut Local, table: &CicadaTable, hash: u64, record: Record) -> Result<()> {
         // SAFETY: as in `find`.
         let key = |raw: u64| unsafe { RecordEntry::key(raw) };
         match (&table.hash, &self.staged[table.id.index()]) {
@@ -154,7 +154,7 @@ impl<'a> Recovery<'a> {
         }
     }
 
-    fn remove(&self, local: &mut Local, table: &Table, hash: u64, record: Record) {
+    fn remove(&self, local: &mut Local, table: &CicadaTable, hash: u64, record: Record) {
         match (&table.hash, &self.staged[table.id.index()]) {
             (Some(index), _) => {
                 index.remove(local, hash, record.raw());
@@ -176,7 +176,7 @@ impl<'a> Recovery<'a> {
     fn put(
         &self,
         applier: &mut Applier,
-        table: &Table,
+        table: &CicadaTable,
         (hash, key): (u64, &[u8]),
         row: &[u8],
         ts: u64,
@@ -220,7 +220,7 @@ impl<'a> Recovery<'a> {
         &self,
         applier: &mut Applier,
         (hash, key): (u64, &[u8]),
-        table: &Table,
+        table: &CicadaTable,
         columns: &[u8],
         ts: Timestamp,
     ) -> Result<()> {
@@ -266,13 +266,13 @@ impl<'a> Recovery<'a> {
     }
 }
 
-fn malformed(table: &Table) -> Error {
+fn malformed(table: &CicadaTable) -> Error {
     inconsistent(format!("a row of table {} does not fit its columns", table.name))
 }
 
 /// A record with one version, in no index.
 pub(crate) fn create_record(
-    shared: &Shared,
+    shared: &CicadaShared,
     local: &mut Local,
     key: &[u8],
     ts: u64,
@@ -309,8 +309,8 @@ fn set(local: &mut Local, record: Record, ts: u64, row: &[u64]) -> Result<()> {
 }
 
 /// The base tables, those with the most rows first, so that no large one is left for the end.
-fn by_size(shared: &Shared, local: &Local) -> Vec<TableId> {
-    let rows = |table: &Table| table.hash.as_ref().map_or(usize::MAX, |index| index.len(local));
+fn by_size(shared: &CicadaShared, local: &Local) -> Vec<TableId> {
+    let rows = |table: &CicadaTable| table.hash.as_ref().map_or(usize::MAX, |index| index.len(local));
     let mut tables: Vec<_> =
         shared.tables.iter().filter(|t| t.index_of.is_none()).map(|t| (rows(t), t.id)).collect();
     tables.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));

@@ -8,8 +8,8 @@ use crate::guard::raise;
 use crate::read::{conflict_with, trace};
 use crate::record::Record;
 use crate::rules::Rule;
-use crate::table::{RecordEntry, Table, Tree};
-use crate::txn::{Op, Place, RangeRead, Txn};
+use crate::table::{CicadaTable, RecordEntry, Tree};
+use crate::txn::{Op, RangeRead, RowLocation, Txn};
 use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
 use scaledb_engine::{Order, Range, RowId, TxnKind};
@@ -23,10 +23,10 @@ use std::ops::{Bound, ControlFlow};
 const AHEAD: usize = 4;
 
 /// The key of what a scan looks at.
-fn key_of<'a>(txn: &'a Txn, place: &'a Place) -> &'a [u8] {
+fn key_of<'a>(txn: &'a Txn, place: &'a RowLocation) -> &'a [u8] {
     match place {
-        Place::Record(record) => record.key(),
-        Place::Own(number) => &txn.keys[txn.writes[*number].key.clone()],
+        RowLocation::Record(record) => record.key(),
+        RowLocation::Own(number) => &txn.keys[txn.writes[*number].key.clone()],
     }
 }
 
@@ -87,7 +87,7 @@ impl Ctx<'_> {
     /// `scan`, of the present or of a snapshot.
     pub(crate) fn scan(
         &mut self,
-        table: &Table,
+        table: &CicadaTable,
         range: Range<'_>,
         order: Order,
         mut f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
@@ -106,11 +106,11 @@ impl Ctx<'_> {
 
     fn scan_leaves(
         &mut self,
-        table: &Table,
+        table: &CicadaTable,
         tree: &Tree,
         (range, order): (Range<'_>, Order),
         leaf: &mut LeafRead,
-        candidates: &mut Vec<Place>,
+        candidates: &mut Vec<RowLocation>,
         f: &mut impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
         let tracks = matches!(self.txn.kind, TxnKind::ReadWrite | TxnKind::ReadOnly);
@@ -126,7 +126,7 @@ impl Ctx<'_> {
             let high = lesser(rest.end, leaf.high());
             candidates.clear();
             // SAFETY: the tree held them in this activity.
-            let record = |&raw: &u64| Place::Record(unsafe { Record::from_raw(raw) });
+            let record = |&raw: &u64| RowLocation::Record(unsafe { Record::from_raw(raw) });
             candidates.extend(leaf.values().iter().map(record));
             self.add_own(table, low, high, candidates);
             if order == Order::Backward {
@@ -162,7 +162,13 @@ impl Ctx<'_> {
     }
 
     /// Adds this transaction's own inserts that lie in the interval; keeps the candidates sorted.
-    fn add_own(&mut self, table: &Table, low: &[u8], high: Option<&[u8]>, candidates: &mut Vec<Place>) {
+    fn add_own(
+        &mut self,
+        table: &CicadaTable,
+        low: &[u8],
+        high: Option<&[u8]>,
+        candidates: &mut Vec<RowLocation>,
+    ) {
         if !self.txn.inserts_into(table.id) {
             return;
         }
@@ -172,12 +178,12 @@ impl Ctx<'_> {
             if write.record.is_none() && write.table == table.id && write.op == Op::Insert {
                 let key = &txn.keys[write.key.clone()];
                 if key >= low && high.is_none_or(|high| key < high) {
-                    candidates.push(Place::Own(number));
+                    candidates.push(RowLocation::Own(number));
                 }
             }
         }
         if candidates.len() > found {
-            let is_own = |place: &Place| matches!(place, Place::Own(_));
+            let is_own = |place: &RowLocation| matches!(place, RowLocation::Own(_));
             // of one key, an own insert comes last: what the index has is an absent record
             candidates.sort_by(|a, b| key_of(txn, a).cmp(key_of(txn, b)).then(is_own(a).cmp(&is_own(b))));
         }
@@ -187,14 +193,14 @@ impl Ctx<'_> {
     /// it broke.
     fn visit(
         &mut self,
-        table: &Table,
-        candidates: &[Place],
+        table: &CicadaTable,
+        candidates: &[RowLocation],
         f: &mut impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<Option<usize>> {
         let base = table.index_of.as_ref().map(|of| self.shared.tables.get(of.base)).transpose()?;
         let home = base.unwrap_or(table);
-        let fetch = |place: &Place| {
-            if let Place::Record(record) = place {
+        let fetch = |place: &RowLocation| {
+            if let RowLocation::Record(record) = place {
                 Record::prefetch(record.raw());
             }
         };
@@ -203,7 +209,7 @@ impl Ctx<'_> {
             if let Some(ahead) = candidates.get(number + AHEAD) {
                 fetch(ahead);
             }
-            if let Place::Record(record) = candidate {
+            if let RowLocation::Record(record) = candidate {
                 // obsolete: absent for everybody, and whoever brings the key back finds the leaf guarded
                 if record.is_obsolete() {
                     continue;
@@ -266,7 +272,7 @@ impl Ctx<'_> {
     /// Returns the latest commit that took a row out of the range, of those that were not read.
     fn scan_again(
         &self,
-        table: &Table,
+        table: &CicadaTable,
         tree: &Tree,
         number: usize,
         raising: bool,
@@ -302,7 +308,7 @@ impl Ctx<'_> {
 
     /// A record that came to a leaf after it was scanned: it must be absent at this transaction's timestamp,
     /// and stay so. Returns the commit that took its row away.
-    fn check_newcomer(&self, table: &Table, record: Record, raising: bool) -> Result<u64> {
+    fn check_newcomer(&self, table: &CicadaTable, record: Record, raising: bool) -> Result<u64> {
         let visible = self.see(table, record)?;
         let phantom = || {
             // SAFETY: seen in this transaction.
@@ -346,7 +352,7 @@ impl Ctx<'_> {
 
     /// Whether nobody with a larger timestamp has scanned the leaves of these new records, which stand
     /// sorted and are in the tree.
-    pub(crate) fn check_leaf_guards(&mut self, table: &Table, sorted: &[u64]) -> Result<()> {
+    pub(crate) fn check_leaf_guards(&mut self, table: &CicadaTable, sorted: &[u64]) -> Result<()> {
         let Some(tree) = &table.tree else { return Ok(()) };
         let mut leaf = std::mem::take(&mut self.txn.leaf);
         let mut open = false;

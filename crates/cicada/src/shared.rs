@@ -4,7 +4,7 @@ use crate::config::Config;
 use crate::garbage::Queue;
 use crate::horizon::Horizon;
 use crate::indexes::Changes;
-use crate::table::{IndexOf, Parts, TABLES, Table, Tables};
+use crate::table::{CicadaTable, IndexOf, Parts, TABLES, Tables};
 use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
 use scaledb_base::{Error, Result, TableId, Timestamp};
 use scaledb_durability::{failed, log_table};
@@ -19,7 +19,7 @@ use std::ops::Deref;
 use std::time::Duration;
 
 /// What the workers of a database share.
-pub struct Shared {
+pub struct CicadaShared {
     pub(crate) config: Config,
     core: Core,
     pub(crate) tables: Tables,
@@ -38,7 +38,7 @@ pub struct Shared {
     pub(crate) quiescence: u64,
 }
 
-impl Deref for Shared {
+impl Deref for CicadaShared {
     type Target = Core;
 
     #[inline(always)]
@@ -71,7 +71,7 @@ struct NextNeeded {
     ended: bool,
 }
 
-impl Shared {
+impl CicadaShared {
     /// An empty database whose clock starts after `after`, in ticks.
     pub(crate) fn new(config: Config, after: u64) -> Self {
         let regulation = Regulation {
@@ -188,7 +188,7 @@ impl Shared {
         let indexes = info.indexes.iter().map(|i| i.id).collect();
         let (name, guards, options) = (def.name.clone(), self.config.guards, &def.options);
         let parts = Parts { id, info: info.clone(), name, index_of: None, indexes, options, guards };
-        let mut tables = vec![Table::new(local, &self.generation, parts)?];
+        let mut tables = vec![CicadaTable::new(local, &self.generation, parts)?];
         for (index, def) in info.indexes.iter().zip(&def.indexes) {
             tables.push(self.make_index(local, &info, index, &def.options)?);
         }
@@ -206,7 +206,7 @@ impl Shared {
         info: &std::sync::Arc<TableInfo>,
         index: &IndexInfo,
         options: &TableOptions,
-    ) -> Result<Table> {
+    ) -> Result<CicadaTable> {
         let of = IndexOf { base: info.id, key: index.key.clone(), unique: index.unique };
         let parts = Parts {
             id: index.id,
@@ -217,7 +217,7 @@ impl Shared {
             options,
             guards: self.config.guards,
         };
-        Table::new(local, &self.generation, parts)
+        CicadaTable::new(local, &self.generation, parts)
     }
 
     /// The first of some new ids. The caller has the catalog.

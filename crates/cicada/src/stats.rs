@@ -1,15 +1,15 @@
 //! Counters and sizes, for reports.
 
 use crate::reader::Reader;
-use crate::shared::Shared;
-use crate::table::Table;
+use crate::shared::CicadaShared;
+use crate::table::CicadaTable;
 use crate::weigh;
 use scaledb_base::TableId;
 use scaledb_engine::{Reclamation, TableStats};
 use scaledb_kit::load;
 use scaledb_sync::atomic::Ordering;
 
-impl Shared {
+impl CicadaShared {
     pub(crate) fn all_table_stats(&self) -> Vec<TableStats> {
         // an index that was dropped is about to be empty
         let tables = || self.tables.iter().filter(|table| table.until.load(Ordering::Relaxed) == u64::MAX);
@@ -33,7 +33,7 @@ impl Shared {
     }
 }
 
-impl Table {
+impl CicadaTable {
     /// `reader` has not entered: it holds clean-up back for the time of one table.
     fn stats(&self, reader: Option<&mut Reader<'_>>) -> TableStats {
         let mut stats = TableStats {

@@ -44,7 +44,7 @@ pub(crate) struct IndexOf {
     pub(crate) unique: bool,
 }
 
-pub(crate) struct Table {
+pub(crate) struct CicadaTable {
     pub(crate) id: TableId,
     pub(crate) name: String,
     pub(crate) index_of: Option<IndexOf>,
@@ -87,7 +87,7 @@ fn entry_schema() -> Schema {
     Schema::new(vec![Column::new("record", ColumnType::Int8)], &[]).expect("a constant schema")
 }
 
-impl Table {
+impl CicadaTable {
     pub(crate) fn new(
         local: &mut Local,
         generation: &Arc<CachePadded<AtomicU64>>,
@@ -186,7 +186,7 @@ impl Table {
 
 /// All tables of a database, by id.
 pub(crate) struct Tables {
-    tables: Box<[AtomicPtr<Table>]>,
+    tables: Box<[AtomicPtr<CicadaTable>]>,
     count: AtomicU32,
 }
 
@@ -209,7 +209,7 @@ impl Tables {
     /// # Errors
     /// [`Error::NoSuchTable`].
     #[inline]
-    pub(crate) fn get(&self, id: TableId) -> Result<&Table> {
+    pub(crate) fn get(&self, id: TableId) -> Result<&CicadaTable> {
         // pairs with the Release in `add`
         let table = self.tables.get(id.index()).map_or(std::ptr::null_mut(), |t| t.load(Ordering::Acquire));
         // SAFETY: set once by `add`, freed with the database.
@@ -217,7 +217,7 @@ impl Tables {
     }
 
     /// Adds tables with the ids from [`Tables::len`] on. Called under the catalog lock.
-    pub(crate) fn add(&self, tables: Vec<Table>) {
+    pub(crate) fn add(&self, tables: Vec<CicadaTable>) {
         for table in tables {
             let id = table.id.index();
             // pairs with the Acquires in `get` and `len`
@@ -226,7 +226,7 @@ impl Tables {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Table> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &CicadaTable> {
         (0..self.len()).filter_map(|id| self.get(TableId(id as u32)).ok())
     }
 }

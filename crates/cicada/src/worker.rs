@@ -5,8 +5,8 @@ use crate::config::{Clocks, Consistency};
 use crate::garbage::{Item, UNSTAMPED};
 use crate::gc::clean;
 use crate::rules::Rule;
-use crate::shared::Shared;
-use crate::table::Table;
+use crate::shared::CicadaShared;
+use crate::table::CicadaTable;
 use crate::txn::Txn;
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_engine::{Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
@@ -52,16 +52,16 @@ fn is_left_open(waited: u64, age: u64, (patience, youth): (u64, u64)) -> bool {
 
 /// One thread's access to a [`Cicada`](crate::Cicada) database.
 pub struct CicadaWorker {
-    shared: Arc<Shared>,
+    shared: Arc<CicadaShared>,
     /// `None` without a log. Before `local`: it ends while the worker's id is still its own.
     log: Option<Writer>,
     local: Local,
     txn: Box<Txn>,
-    state: State,
+    state: WorkerState,
 }
 
 /// What a worker keeps between transactions.
-pub(crate) struct State {
+pub(crate) struct WorkerState {
     pub(crate) clock: WorkerClock,
     /// The next transaction's serial.
     serial: u64,
@@ -88,11 +88,11 @@ pub(crate) struct State {
 
 /// A worker at work: its own parts and the shared ones, borrowed apart.
 pub(crate) struct Ctx<'a> {
-    pub(crate) shared: &'a Shared,
+    pub(crate) shared: &'a CicadaShared,
     pub(crate) log: &'a mut Option<Writer>,
     pub(crate) local: &'a mut Local,
     pub(crate) txn: &'a mut Txn,
-    pub(crate) state: &'a mut State,
+    pub(crate) state: &'a mut WorkerState,
 }
 
 #[cold]
@@ -278,13 +278,13 @@ impl Ctx<'_> {
 }
 
 impl CicadaWorker {
-    pub(crate) fn new(shared: Arc<Shared>, local: Local) -> Self {
+    pub(crate) fn new(shared: Arc<CicadaShared>, local: Local) -> Self {
         let id = local.id();
         shared.horizon.register(id);
         let now = shared.clock.now();
         let times =
             (shared.clock.ticks(shared.config.boost), shared.clock.ticks(Duration::from_secs(LONGEST_STEP)));
-        let state = State {
+        let state = WorkerState {
             clock: WorkerClock::new(shared.config.clocks, now, shared.horizon.clock_of(id), times),
             serial: now << Timestamp::ORIGIN_BITS | id.index() as u64,
             depends_on: Timestamp::ZERO,
@@ -306,7 +306,7 @@ impl CicadaWorker {
     }
 
     /// A worker for what no log tells of.
-    pub(crate) fn without_log(shared: Arc<Shared>, local: Local) -> Self {
+    pub(crate) fn without_log(shared: Arc<CicadaShared>, local: Local) -> Self {
         let mut worker = Self::new(shared, local);
         worker.log = None;
         worker
@@ -331,7 +331,11 @@ impl CicadaWorker {
 
     /// Runs one operation of the transaction on a table.
     #[inline]
-    fn operate<R>(&mut self, table: TableId, f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>) -> Result<R> {
+    fn operate<R>(
+        &mut self,
+        table: TableId,
+        f: impl FnOnce(&mut Ctx<'_>, &CicadaTable) -> Result<R>,
+    ) -> Result<R> {
         self.step(|ctx| {
             let shared = ctx.shared;
             shared.tables.get(table).and_then(|table| f(ctx, table))
@@ -343,7 +347,7 @@ impl CicadaWorker {
     fn operate_reading<R>(
         &mut self,
         table: TableId,
-        f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>,
+        f: impl FnOnce(&mut Ctx<'_>, &CicadaTable) -> Result<R>,
     ) -> Result<R> {
         self.operate(table, |ctx, table| {
             if table.index_of.is_some() {
@@ -375,7 +379,7 @@ impl CicadaWorker {
     fn operate_writing<R>(
         &mut self,
         table: TableId,
-        f: impl FnOnce(&mut Ctx<'_>, &Table) -> Result<R>,
+        f: impl FnOnce(&mut Ctx<'_>, &CicadaTable) -> Result<R>,
     ) -> Result<R> {
         if self.txn.running && self.txn.kind != TxnKind::ReadWrite {
             return Err(Error::ReadOnlyTransaction);

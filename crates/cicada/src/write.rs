@@ -4,9 +4,9 @@
 use crate::read::{Row, conflict_with};
 use crate::record::{Record, Visible};
 use crate::rules::Rule;
-use crate::table::Table;
+use crate::table::CicadaTable;
 use crate::techniques::Technique;
-use crate::txn::{Op, Place, Write};
+use crate::txn::{Op, RowLocation, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
 use scaledb_base::limits::{MAX_KEY_BYTES, MAX_ROW_BYTES};
@@ -22,7 +22,7 @@ const ROW_BLOCK: u64 = 1 << 10;
 
 impl Ctx<'_> {
     /// `insert` of a base row and its index entries. Changes nothing if it fails.
-    pub(crate) fn insert(&mut self, table: &Table, row: &RowBuf) -> Result<RowId> {
+    pub(crate) fn insert(&mut self, table: &CicadaTable, row: &RowBuf) -> Result<RowId> {
         let words = row.words();
         if words.len() * 8 > MAX_ROW_BYTES {
             return Err(Error::RowTooLarge { got: words.len() * 8, limit: MAX_ROW_BYTES });
@@ -45,7 +45,7 @@ impl Ctx<'_> {
         result
     }
 
-    fn insert_with_entries(&mut self, table: &Table, key: &[u8], words: &[u64]) -> Result<RowId> {
+    fn insert_with_entries(&mut self, table: &CicadaTable, key: &[u8], words: &[u64]) -> Result<RowId> {
         let number = self.insert_record(table, key, words, None)?;
         let mut entry_key = KeyBuf::new();
         for &index in &table.indexes.get().ids {
@@ -54,12 +54,12 @@ impl Ctx<'_> {
             index.entry_key(&table.schema, view, key, &mut entry_key);
             self.insert_record(index, &entry_key, &[0], Some(number))?;
         }
-        let place = self.txn.writes[number].record.map_or(Place::Own(number), Place::Record);
+        let place = self.txn.writes[number].record.map_or(RowLocation::Own(number), RowLocation::Record);
         Ok(self.txn.row_id(table.id, place))
     }
 
     /// The key of the next row of a table without a primary key: unique, and ascending per worker.
-    fn next_row_number(&mut self, table: &Table) -> u64 {
+    fn next_row_number(&mut self, table: &CicadaTable) -> u64 {
         let rows = &mut self.state.row_numbers;
         if rows.len() <= table.id.index() {
             rows.resize(table.id.index() + 1, 0..0);
@@ -78,7 +78,7 @@ impl Ctx<'_> {
     /// Adds an insert to the write_set, after looking whether the key is taken. Returns its number.
     fn insert_record(
         &mut self,
-        table: &Table,
+        table: &CicadaTable,
         key: &[u8],
         words: &[u64],
         base: Option<usize>,
@@ -126,7 +126,7 @@ impl Ctx<'_> {
     /// Fails if the record is live; else that it is not was read, and, if its row was deleted, it stays in the
     /// indexes for as long as the transaction runs. (One that never had a row leaves them if its first insert
     /// fails.) False if it is leaving them.
-    fn keep_absent(&mut self, table: &Table, record: Record) -> Result<bool> {
+    fn keep_absent(&mut self, table: &CicadaTable, record: Record) -> Result<bool> {
         if record.is_obsolete() {
             return Ok(false);
         }
@@ -140,7 +140,7 @@ impl Ctx<'_> {
     }
 
     /// Fails if the record is live; else that it is not was read.
-    fn refuse_live(&mut self, table: &Table, record: Record) -> Result<Visible> {
+    fn refuse_live(&mut self, table: &CicadaTable, record: Record) -> Result<Visible> {
         let visible = self.see(table, record)?;
         self.remember(table, record, &visible)?;
         if visible.live {
@@ -154,7 +154,7 @@ impl Ctx<'_> {
 
     /// Early abort (section 3.2): a version that a later transaction has read cannot be overwritten, nor one
     /// that is not the newest (*write latest version only*, for every write here depends on what was there).
-    fn refuse_late_write(&self, table: &Table, record: Record, visible: &Visible) -> Result<()> {
+    fn refuse_late_write(&self, table: &CicadaTable, record: Record, visible: &Visible) -> Result<()> {
         // SAFETY: seen in this transaction.
         let rts = unsafe { record.rts_of(visible.version) };
         // a hint: the commit looks again
@@ -168,9 +168,9 @@ impl Ctx<'_> {
     }
 
     /// The row that a write begins with, where it was found; what is not there was read.
-    fn read_to_write(&mut self, table: &Table, place: Place) -> Result<Option<Row>> {
+    fn read_to_write(&mut self, table: &CicadaTable, place: RowLocation) -> Result<Option<Row>> {
         let record = match place {
-            Place::Record(record) if self.txn.write_of(record).is_none() => record,
+            RowLocation::Record(record) if self.txn.write_of(record).is_none() => record,
             _ => return self.read_place(table, place),
         };
         let visible = self.see(table, record)?;
@@ -186,8 +186,8 @@ impl Ctx<'_> {
     /// `update` of a row.
     pub(crate) fn update<R>(
         &mut self,
-        table: &Table,
-        place: Place,
+        table: &CicadaTable,
+        place: RowLocation,
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
     ) -> Result<Option<R>> {
@@ -211,13 +211,13 @@ impl Ctx<'_> {
         let image = start..self.txn.images.len();
         let mark = self.txn.mark();
         let number = match (row, place) {
-            (Row::Own(number), _) | (_, Place::Own(number)) => {
+            (Row::Own(number), _) | (_, RowLocation::Own(number)) => {
                 let old = self.txn.writes[number].image.clone();
                 let write = self.txn.rewrite(number);
                 (write.image, write.dirty) = (image, write.dirty.union(dirty));
                 self.move_entries(table, number, dirty, &OldRow::Image(old)).map(|()| number)
             }
-            (Row::Version(version), Place::Record(record)) => {
+            (Row::Version(version), RowLocation::Record(record)) => {
                 let (record, op) = (Some(record), Op::Update);
                 let (table_id, base) = (table.id, None);
                 let write = Write { table: table_id, op, record, hash: 0, key: 0..0, image, dirty, base };
@@ -236,7 +236,13 @@ impl Ctx<'_> {
     }
 
     /// What an update may not do.
-    fn check_update<R>(&self, table: &Table, dirty: ColumnSet, start: usize, result: Result<R>) -> Result<R> {
+    fn check_update<R>(
+        &self,
+        table: &CicadaTable,
+        dirty: ColumnSet,
+        start: usize,
+        result: Result<R>,
+    ) -> Result<R> {
         let value = result?;
         let pk = table.schema.primary_key();
         if pk.columns().overlaps(dirty) {
@@ -264,7 +270,13 @@ impl Ctx<'_> {
     }
 
     /// Moves the index entries of a row whose columns `dirty` were set by write `number`.
-    fn move_entries(&mut self, table: &Table, number: usize, dirty: ColumnSet, old: &OldRow) -> Result<()> {
+    fn move_entries(
+        &mut self,
+        table: &CicadaTable,
+        number: usize,
+        dirty: ColumnSet,
+        old: &OldRow,
+    ) -> Result<()> {
         if !table.indexes.get().columns.overlaps(dirty) {
             return Ok(());
         }
@@ -294,7 +306,7 @@ impl Ctx<'_> {
     }
 
     /// Deletes the index entry of a row that this transaction deletes or changes.
-    fn delete_entry(&mut self, index: &Table, key: &[u8]) -> Result<()> {
+    fn delete_entry(&mut self, index: &CicadaTable, key: &[u8]) -> Result<()> {
         let deleted = match self.locate(index, key) {
             Some(place) => self.delete_record(index, place)?,
             None => false,
@@ -307,7 +319,7 @@ impl Ctx<'_> {
     }
 
     /// `delete` of a row and its index entries.
-    pub(crate) fn delete(&mut self, table: &Table, place: Place) -> Result<bool> {
+    pub(crate) fn delete(&mut self, table: &CicadaTable, place: RowLocation) -> Result<bool> {
         if table.indexes.get().ids.is_empty() {
             return self.delete_record(table, place);
         }
@@ -317,8 +329,8 @@ impl Ctx<'_> {
             Row::Own(number) => OldRow::Image(self.txn.writes[number].image.clone()),
         };
         let pk: KeyBuf = match place {
-            Place::Record(record) => record.key().into(),
-            Place::Own(number) => self.key_of(number),
+            RowLocation::Record(record) => record.key().into(),
+            RowLocation::Own(number) => self.key_of(number),
         };
         let mark = self.txn.mark();
         let result = self.delete_with_entries(table, place, &pk, &old);
@@ -328,7 +340,13 @@ impl Ctx<'_> {
         result
     }
 
-    fn delete_with_entries(&mut self, table: &Table, place: Place, pk: &[u8], old: &OldRow) -> Result<bool> {
+    fn delete_with_entries(
+        &mut self,
+        table: &CicadaTable,
+        place: RowLocation,
+        pk: &[u8],
+        old: &OldRow,
+    ) -> Result<bool> {
         if !self.delete_record(table, place)? {
             return Ok(false);
         }
@@ -347,19 +365,19 @@ impl Ctx<'_> {
     }
 
     /// Deletes an entry whose row has no need of it any more.
-    pub(crate) fn delete_entry_record(&mut self, index: &Table, entry: Record) -> Result<()> {
-        self.delete_record(index, Place::Record(entry)).map(|_| ())
+    pub(crate) fn delete_entry_record(&mut self, index: &CicadaTable, entry: Record) -> Result<()> {
+        self.delete_record(index, RowLocation::Record(entry)).map(|_| ())
     }
 
     /// Adds the delete of one record to the write_set. False if there is no row.
-    fn delete_record(&mut self, table: &Table, place: Place) -> Result<bool> {
+    fn delete_record(&mut self, table: &CicadaTable, place: RowLocation) -> Result<bool> {
         let Some(row) = self.read_to_write(table, place)? else { return Ok(false) };
         match (row, place) {
-            (Row::Own(number), _) | (_, Place::Own(number)) => {
+            (Row::Own(number), _) | (_, RowLocation::Own(number)) => {
                 let write = self.txn.rewrite(number);
                 write.op = if write.op == Op::Insert { Op::Nothing } else { Op::Delete };
             }
-            (Row::Version(_), Place::Record(record)) => {
+            (Row::Version(_), RowLocation::Record(record)) => {
                 let (record, op) = (Some(record), Op::Delete);
                 let write = Write {
                     table: table.id,

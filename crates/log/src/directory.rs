@@ -14,7 +14,7 @@ use crate::error::{IoContext, LogError, Result};
 use crate::flush::Flusher;
 use crate::housekeeping::remove;
 use crate::layout::{DatabaseId, Seed, SegmentHeader};
-use crate::log::{Log, Parts, Shared};
+use crate::log::{Log, LogShared, Parts};
 use crate::manifest::Manifest;
 use crate::name::{self, LOCK, Name};
 use crate::options::LogOptions;
@@ -173,7 +173,7 @@ impl DatabaseDir {
             manifest,
             lock: self.lock,
         };
-        Ok(Log::new(Shared::new(parts, WORKERS)))
+        Ok(Log::new(LogShared::new(parts, WORKERS)))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::{LogError, Result};
 use crate::layout::{BlockAt, DatabaseId, GroupHeader, PAGE, blocks};
 use crate::manifest::Manifest;
 use crate::name;
-use crate::record::{LoggedTransaction, Place, Records};
+use crate::record::{LoggedTransaction, RecordPosition, Records};
 use crate::scan::{OpenSegment, Scan, Segment, scan};
 use scaledb_base::{Timestamp, WorkerId};
 use scaledb_sync::Arc;
@@ -140,7 +140,7 @@ impl Iterator for Groups<'_> {
 
 impl Groups<'_> {
     fn read(&self) -> Result<GroupDump> {
-        let place = Place { segment: self.segment.number, offset: self.offset };
+        let place = RecordPosition { segment: self.segment.number, offset: self.offset };
         let header = self.open.group(self.offset)?;
         let Some(header) = header.filter(|header| header.incarnation == self.segment.incarnation) else {
             return Err(place.damaged("a group has changed since the log was scanned"));
@@ -154,7 +154,7 @@ impl Groups<'_> {
 /// A group.
 #[derive(Debug)]
 pub struct GroupDump {
-    place: Place,
+    place: RecordPosition,
     header: GroupHeader,
     bytes: Vec<u8>,
     blocks: Vec<BlockAt>,

@@ -21,7 +21,7 @@
 use crate::disk::File;
 use crate::error::{IoContext, LogError, Result};
 use crate::layout::{GroupBuilder, PAGE, Seed};
-use crate::log::Shared;
+use crate::log::LogShared;
 use crate::name;
 use crate::rules::Rule;
 use crate::segments::Prepared;
@@ -104,7 +104,7 @@ const STREAM: u64 = 8;
 /// How long the flusher waits for commits that are on their way, so that its horizon reaches `now`.
 const PATIENCE: u32 = if scaledb_sync::MODEL { 0 } else { 200 };
 
-impl Shared {
+impl LogShared {
     /// Steps 1 to 5. `push`: also without data, if the horizon moves.
     pub(crate) fn round(&self, push: bool) -> Result<Round> {
         let mut flusher = self.flusher.lock();
@@ -325,7 +325,7 @@ impl Shared {
 
 /// Sees to it that nobody waits for a flusher that has panicked.
 struct Ending<'a> {
-    shared: &'a Shared,
+    shared: &'a LogShared,
     orderly: bool,
 }
 

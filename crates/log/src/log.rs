@@ -21,7 +21,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// What the threads of a log share.
-pub(crate) struct Shared {
+pub(crate) struct LogShared {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) database: DatabaseId,
     pub(crate) incarnation: u64,
@@ -52,13 +52,13 @@ pub(crate) struct Shared {
     lock: Mutex<Option<Box<dyn Send + Sync>>>,
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for LogShared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("disk", &self.disk).field("durable", &self.durable()).finish()
+        f.debug_struct("LogShared").field("disk", &self.disk).field("durable", &self.durable()).finish()
     }
 }
 
-/// What [`Shared`] is made from.
+/// What [`LogShared`] is made from.
 pub(crate) struct Parts {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) incarnation: u64,
@@ -71,7 +71,7 @@ pub(crate) struct Parts {
     pub(crate) lock: Box<dyn Send + Sync>,
 }
 
-impl Shared {
+impl LogShared {
     pub(crate) fn new(parts: Parts, workers: usize) -> Self {
         Self {
             disk: parts.disk,
@@ -209,7 +209,7 @@ impl Shared {
 
 /// A log that is written. [`crate::DatabaseDir::start`] makes it. Dropping it closes it.
 pub struct Log {
-    shared: Arc<Shared>,
+    shared: Arc<LogShared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -220,7 +220,7 @@ impl fmt::Debug for Log {
 }
 
 impl Log {
-    pub(crate) fn new(shared: Shared) -> Arc<Self> {
+    pub(crate) fn new(shared: LogShared) -> Arc<Self> {
         let shared = Arc::new(shared);
         let mut threads = Vec::new();
         if !shared.options.manual {

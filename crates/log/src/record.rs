@@ -68,12 +68,12 @@ pub enum Op<'a> {
 
 /// Where in the log something was read, for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct RecordPosition {
     pub(crate) segment: u64,
     pub(crate) offset: u64,
 }
 
-impl Place {
+impl RecordPosition {
     pub(crate) fn damaged(self, what: impl Into<String>) -> LogError {
         LogError::damaged(name::segment(self.segment), self.offset, what)
     }
@@ -85,7 +85,7 @@ pub struct LoggedTransaction<'a> {
     /// Its place in the serial order.
     pub ts: Timestamp,
     pub(crate) ops: &'a [u8],
-    pub(crate) place: Place,
+    pub(crate) place: RecordPosition,
 }
 
 impl<'a> LoggedTransaction<'a> {
@@ -99,7 +99,7 @@ impl<'a> LoggedTransaction<'a> {
 #[derive(Debug, Clone)]
 pub struct Ops<'a> {
     rest: Bytes<'a>,
-    place: Place,
+    place: RecordPosition,
 }
 
 impl<'a> Iterator for Ops<'a> {
@@ -201,7 +201,7 @@ mod tests {
             if let Some(tag) = bytes.first_mut() {
                 *tag %= 6;
             }
-            let place = Place { segment: 1, offset: 4096 };
+            let place = RecordPosition { segment: 1, offset: 4096 };
             let transaction = LoggedTransaction { ts: Timestamp::ZERO, ops: &bytes, place };
             let errors = transaction.ops().filter(|op| op.is_err()).count();
             prop_assert!(errors <= 1);

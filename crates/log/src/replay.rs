@@ -16,7 +16,7 @@ use crate::disk::Disk;
 use crate::error::{LogError, Result};
 use crate::layout::{GroupHeader, PAGE, blocks};
 use crate::manifest::Manifest;
-use crate::record::{LoggedTransaction, Place, Records};
+use crate::record::{LoggedTransaction, RecordPosition, Records};
 use crate::rules::Rule;
 use crate::scan::{OpenSegment, Scan};
 use scaledb_base::Timestamp;
@@ -30,7 +30,7 @@ const BATCH_BYTES: u64 = if cfg!(debug_assertions) { 64 << 10 } else { 4 << 20 }
 #[derive(Debug)]
 struct Group {
     bytes: Vec<u8>,
-    place: Place,
+    place: RecordPosition,
 }
 
 /// Where a transaction lies.
@@ -189,7 +189,7 @@ impl Replay {
             self.open = Some(OpenSegment::open(&*self.disk, &self.manifest, segment.number)?);
         }
         let Some(open) = &self.open else { return Ok(false) };
-        let place = Place { segment: segment.number, offset: self.offset };
+        let place = RecordPosition { segment: segment.number, offset: self.offset };
         let header = open.group(self.offset)?;
         let Some(header) = header.filter(|header| header.incarnation == segment.incarnation) else {
             return Err(place.damaged("a group has changed since the log was scanned"));

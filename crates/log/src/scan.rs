@@ -17,7 +17,7 @@ use crate::error::{IoContext, LogError, Result};
 use crate::layout::{Cut, GROUP_HEADER, GroupHeader, PAGE, Seed, SegmentHeader, blocks};
 use crate::manifest::Manifest;
 use crate::name::{self, Name};
-use crate::record::Place;
+use crate::record::RecordPosition;
 use crate::rules::Rule;
 use scaledb_base::Timestamp;
 
@@ -435,11 +435,17 @@ impl Walk {
 
     /// Where the group is missing that comes next, when groups behind it are in the segment `seen`: here, or
     /// at the front of the next segment.
-    fn gap(&self, disk: &dyn Disk, manifest: &Manifest, headed: &[Headed], seen: u64) -> Result<Place> {
-        let here = Place { segment: self.segment, offset: self.offset };
+    fn gap(
+        &self,
+        disk: &dyn Disk,
+        manifest: &Manifest,
+        headed: &[Headed],
+        seen: u64,
+    ) -> Result<RecordPosition> {
+        let here = RecordPosition { segment: self.segment, offset: self.offset };
         let next = headed.iter().map(|s| s.header.number).find(|&number| number > self.segment);
         let Some(next) = next.filter(|&next| next <= seen) else { return Ok(here) };
         let front = OpenSegment::open(disk, manifest, next)?.group(PAGE as u64)?;
-        Ok(if front.is_some() { here } else { Place { segment: next, offset: PAGE as u64 } })
+        Ok(if front.is_some() { here } else { RecordPosition { segment: next, offset: PAGE as u64 } })
     }
 }

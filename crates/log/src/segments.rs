@@ -49,7 +49,7 @@ enum Next {
 }
 
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct SegmentStates {
     /// The log, oldest first; the last one is the current segment.
     pub(crate) kept: VecDeque<Kept>,
     /// Not needed any more, and not removed yet.
@@ -67,7 +67,7 @@ pub(crate) struct Segments {
     template: SegmentHeader,
     bytes: u64,
     recycle: usize,
-    pub(crate) state: Mutex<State>,
+    pub(crate) state: Mutex<SegmentStates>,
     changed: Condvar,
 }
 
@@ -157,7 +157,7 @@ impl Drop for Unwound<'_> {
 impl Segments {
     /// `first` is the number of the first segment of the incarnation, `kept` what is there of earlier ones.
     pub(crate) fn new(first: SegmentHeader, bytes: u64, recycle: usize, kept: Vec<Kept>) -> Self {
-        let state = State {
+        let state = SegmentStates {
             kept: kept.into(),
             covered: Vec::new(),
             spares: Vec::new(),
@@ -168,7 +168,7 @@ impl Segments {
         Self { template, bytes, recycle, state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    fn next_header(&self, state: &State) -> SegmentHeader {
+    fn next_header(&self, state: &SegmentStates) -> SegmentHeader {
         let number = state.kept.back().map_or(self.template.number, |last| last.number + 1);
         SegmentHeader { number, ..self.template }
     }

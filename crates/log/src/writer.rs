@@ -8,7 +8,7 @@
 //! `flush.rs` for the proof.
 
 use crate::error::Result;
-use crate::log::Shared;
+use crate::log::LogShared;
 use crate::record::{CATALOG, DELETE, INSERT, RECORD_HEADER, SPLIT, UPDATE};
 use crate::rules::Rule;
 use scaledb_base::limits::MAX_KEY_BYTES;
@@ -55,7 +55,7 @@ impl Slot {
 
 /// A worker's access to the log. A worker has one at a time.
 pub struct Writer {
-    shared: Arc<Shared>,
+    shared: Arc<LogShared>,
     worker: WorkerId,
 }
 
@@ -66,7 +66,7 @@ impl fmt::Debug for Writer {
 }
 
 impl Writer {
-    pub(crate) fn new(shared: Arc<Shared>, worker: WorkerId) -> Self {
+    pub(crate) fn new(shared: Arc<LogShared>, worker: WorkerId) -> Self {
         let slot = &shared.slots[worker.index()];
         // with SeqCst, as the flusher's load: a slot that it does not look at begins its commits later
         shared.used.fetch_max(worker.index() + 1, Ordering::SeqCst);

@@ -1,6 +1,6 @@
 //! Writing a row.
 
-use crate::layout::{Layout, Place};
+use crate::layout::{ColumnLayout, Layout};
 use crate::projection::ColumnSet;
 use crate::schema::Schema;
 use crate::types::Datum;
@@ -103,7 +103,7 @@ impl<'a> RowMut<'a> {
     }
 
     #[inline]
-    fn place(&self, column: usize) -> Place {
+    fn place(&self, column: usize) -> ColumnLayout {
         self.layout.places[column]
     }
 
@@ -122,7 +122,7 @@ impl<'a> RowMut<'a> {
     }
 
     #[inline]
-    fn written(&mut self, column: usize, place: Place) {
+    fn written(&mut self, column: usize, place: ColumnLayout) {
         assert!(self.loaded.has(column), "column {column} was not loaded: name it in the projection");
         if place.null_mask != 0 {
             self.bytes()[place.null_at as usize] &= !place.null_mask;
@@ -205,13 +205,13 @@ impl<'a> RowMut<'a> {
     }
 
     /// Offset and length of a var column.
-    fn slot(&mut self, place: Place) -> (usize, usize) {
+    fn slot(&mut self, place: ColumnLayout) -> (usize, usize) {
         let at = place.at as usize;
         let slot = u64::from_le_bytes(self.bytes()[at..at + 8].try_into().expect("8 bytes"));
         ((slot & 0xFFFF_FFFF) as usize, (slot >> 32) as usize)
     }
 
-    fn set_slot(&mut self, place: Place, from: usize, len: usize) {
+    fn set_slot(&mut self, place: ColumnLayout, from: usize, len: usize) {
         let at = place.at as usize;
         self.bytes()[at..at + 8].copy_from_slice(&((len as u64) << 32 | from as u64).to_le_bytes());
     }

@@ -45,7 +45,7 @@ impl GroupSet {
 
 /// The place of one column.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ColumnLayout {
     /// Byte offset of the value, or of the slot of a var column.
     pub(crate) at: u32,
     /// Bytes of the value; 8 for a slot, 0 for a tail.
@@ -58,7 +58,7 @@ pub(crate) struct Place {
     pub(crate) null_mask: u8,
 }
 
-impl Place {
+impl ColumnLayout {
     /// Whether the value is as long as a machine's integer, whatever its type.
     #[inline]
     pub(crate) fn is_integer(&self) -> bool {
@@ -80,7 +80,7 @@ impl Place {
 /// The byte layout of a table's rows.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    pub(crate) places: Box<[Place]>,
+    pub(crate) places: Box<[ColumnLayout]>,
     fixed_words: usize,
     groups: usize,
     /// Columns of variable length.
@@ -90,8 +90,10 @@ pub struct Layout {
 
 impl Layout {
     pub(crate) fn new(columns: &[Column]) -> Self {
-        let mut places =
-            vec![Place { at: 0, len: 0, var: false, group: 0, null_at: 0, null_mask: 0 }; columns.len()];
+        let mut places = vec![
+            ColumnLayout { at: 0, len: 0, var: false, group: 0, null_at: 0, null_mask: 0 };
+            columns.len()
+        ];
         let groups = columns.iter().map(|c| usize::from(c.group) + 1).max().unwrap_or(1).min(MAX_GROUPS);
         let mut at = 0usize;
         for group in 0..groups {
@@ -106,7 +108,8 @@ impl Layout {
                     let own = [8, 4, 2, 1].into_iter().find(|a| len % a == 0).unwrap_or(1);
                     if usize::from(column.group) == group && own == align {
                         let place_at = if len == 0 { 0 } else { at as u32 };
-                        *place = Place { at: place_at, len: len as u16, var, group: group as u8, ..*place };
+                        *place =
+                            ColumnLayout { at: place_at, len: len as u16, var, group: group as u8, ..*place };
                         at += len;
                     }
                 }

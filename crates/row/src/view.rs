@@ -1,6 +1,6 @@
 //! Reading a row.
 
-use crate::layout::{Layout, Place};
+use crate::layout::{ColumnLayout, Layout};
 use crate::schema::Schema;
 use crate::types::{ColumnType, Datum};
 
@@ -26,7 +26,7 @@ impl<'a> RowRef<'a> {
     }
 
     #[inline]
-    fn place(&self, column: usize) -> &'a Place {
+    fn place(&self, column: usize) -> &'a ColumnLayout {
         &self.layout.places[column]
     }
 

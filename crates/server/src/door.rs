@@ -79,9 +79,9 @@ pub struct NewSession<S> {
 }
 
 /// One of a bounded number of places.
-pub(crate) struct Place(Arc<Registry>);
+pub(crate) struct ConnectionSlot(Arc<Registry>);
 
-impl Place {
+impl ConnectionSlot {
     /// A place among those who have not proved who they are, if there is one.
     pub(crate) fn take(registry: &Arc<Registry>, limit: usize) -> Option<Self> {
         let taken: &AtomicUsize = &registry.unauthenticated;
@@ -90,14 +90,14 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         self.0.unauthenticated.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
 /// What all connections share.
-pub(crate) struct Shared<S> {
+pub(crate) struct ServerState<S> {
     pub(crate) live: Arc<Live>,
     pub(crate) registry: Arc<Registry>,
     /// Makes verifiers for names that are nobody's.
@@ -107,11 +107,11 @@ pub(crate) struct Shared<S> {
 
 /// The door of one connection.
 pub(crate) struct Door<'a, S> {
-    pub(crate) shared: &'a Shared<S>,
+    pub(crate) shared: &'a ServerState<S>,
     /// What was in force when the client came.
     pub(crate) admission: Arc<Admission>,
     pub(crate) control: &'a Arc<Control>,
-    pub(crate) place: RefCell<Option<Place>>,
+    pub(crate) place: RefCell<Option<ConnectionSlot>>,
     /// The session that it became.
     pub(crate) pid: Cell<Option<i32>>,
 }

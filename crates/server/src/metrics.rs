@@ -2,7 +2,7 @@
 
 use crate::config::StartError;
 use crate::control::Phase;
-use crate::door::{Measure, Sessions, Shared};
+use crate::door::{Measure, ServerState, Sessions};
 use crate::numbers::{Family, Numbers};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLabelSet, text};
@@ -27,7 +27,10 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    pub(crate) fn start<S: Sessions>(at: SocketAddr, shared: Arc<Shared<S>>) -> Result<Self, StartError> {
+    pub(crate) fn start<S: Sessions>(
+        at: SocketAddr,
+        shared: Arc<ServerState<S>>,
+    ) -> Result<Self, StartError> {
         let server = tiny_http::Server::http(at).map_err(|error| StartError::Listen {
             at: at.to_string(),
             error: std::io::Error::other(error.to_string()),
@@ -68,7 +71,7 @@ impl Metrics {
     }
 }
 
-struct Collecting<S>(Arc<Shared<S>>);
+struct Collecting<S>(Arc<ServerState<S>>);
 
 impl<S> fmt::Debug for Collecting<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

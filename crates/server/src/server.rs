@@ -2,7 +2,7 @@
 
 use crate::config::{Config, StartError};
 use crate::control::{Cancel, Control, Ending, Phase, Ticks};
-use crate::door::{Door, Place, Sessions, Shared};
+use crate::door::{ConnectionSlot, Door, ServerState, Sessions};
 use crate::handle::Handle;
 use crate::live::{Admission, Live};
 use crate::metrics::Metrics;
@@ -87,7 +87,8 @@ impl Server {
         let stopping = Arc::new(AtomicBool::new(false));
         let ticks = Arc::new(Ticks::new());
         let (grace, metrics) = (config.shutdown_grace, config.metrics);
-        let shared = Arc::new(Shared { live: live.clone(), registry: registry.clone(), secret, sessions });
+        let shared =
+            Arc::new(ServerState { live: live.clone(), registry: registry.clone(), secret, sessions });
         let metrics = metrics.map(|address| Metrics::start(address, shared.clone())).transpose()?;
 
         let spawned = |error: std::io::Error| StartError::System(error.to_string());
@@ -194,7 +195,7 @@ fn unix(path: &PathBuf) -> Result<UnixListener, StartError> {
 
 fn listen<S: Sessions>(
     listener: &Listener,
-    shared: &Arc<Shared<S>>,
+    shared: &Arc<ServerState<S>>,
     stopping: &AtomicBool,
     ticks: &Arc<Ticks>,
 ) {
@@ -215,7 +216,7 @@ fn listen<S: Sessions>(
 }
 
 /// Gives a client its thread.
-fn greet<S: Sessions>(socket: Socket, shared: &Arc<Shared<S>>, ticks: &Arc<Ticks>) {
+fn greet<S: Sessions>(socket: Socket, shared: &Arc<ServerState<S>>, ticks: &Arc<Ticks>) {
     let registry = &shared.registry;
     // statistics
     registry.accepted.fetch_add(1, Ordering::Relaxed);
@@ -224,7 +225,7 @@ fn greet<S: Sessions>(socket: Socket, shared: &Arc<Shared<S>>, ticks: &Arc<Ticks
         registry.refused.fetch_add(1, Ordering::Relaxed); // a statistic
     };
     let admission = shared.live.admission();
-    let Some(place) = Place::take(registry, admission.max_unauthenticated) else {
+    let Some(place) = ConnectionSlot::take(registry, admission.max_unauthenticated) else {
         return refuse("too many clients that have not proved who they are");
     };
     let Ok(peer) = socket.prepare(admission.write_timeout).and_then(|()| socket.peer()) else {
@@ -246,10 +247,10 @@ fn greet<S: Sessions>(socket: Socket, shared: &Arc<Shared<S>>, ticks: &Arc<Ticks
 
 /// Serves a client, on its thread.
 fn run<S: Sessions>(
-    shared: &Shared<S>,
+    shared: &ServerState<S>,
     admission: Arc<Admission>,
     control: &Arc<Control>,
-    place: Place,
+    place: ConnectionSlot,
     number: u64,
 ) {
     let limits = Limits { message_bytes: admission.max_message_bytes };
@@ -280,7 +281,7 @@ fn run<S: Sessions>(
 
 /// Looks at all connections again and again: whose time is up, and who must go because the server does. And at the
 /// database: whether its disk has failed.
-fn watch<S: Sessions>(shared: &Shared<S>, stopping: &AtomicBool, ticks: &Ticks) {
+fn watch<S: Sessions>(shared: &ServerState<S>, stopping: &AtomicBool, ticks: &Ticks) {
     let registry = &shared.registry;
     let (mut next_report, mut next_end) = (0, 0);
     for turn in 0_u64.. {
@@ -321,7 +322,7 @@ fn watch<S: Sessions>(shared: &Shared<S>, stopping: &AtomicBool, ticks: &Ticks) 
 
 /// While memory is short: ends the transaction that others' garbage waits for, if its client does nothing with it.
 /// True: it was ended.
-fn end_holder<S: Sessions>(shared: &Shared<S>, now: u64, percent: u8) -> bool {
+fn end_holder<S: Sessions>(shared: &ServerState<S>, now: u64, percent: u8) -> bool {
     let Some(pid) = shared.sessions.holder(percent) else { return false };
     let Some(control) = shared.registry.session(pid) else { return false };
     if !control.end_idle(now, HOLDER_MILLIS, Ending::HoldsMemory) {

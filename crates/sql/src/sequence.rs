@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_secs(1);
 
 /// A sequence in memory.
 #[derive(Debug)]
-struct State {
+struct SequenceState {
     /// The last value given, or the first to be given.
     last: i64,
     called: bool,
@@ -31,7 +31,7 @@ struct State {
     noted: Option<(i64, Instant)>,
 }
 
-impl State {
+impl SequenceState {
     fn new(value: SequenceValue) -> Self {
         Self { last: value.last, called: value.called, left: 0, noted: None }
     }
@@ -48,7 +48,7 @@ impl State {
 /// The sequences of a database that have been used.
 #[derive(Debug)]
 pub(crate) struct Sequences<W> {
-    states: Mutex<HashMap<u32, Arc<Mutex<State>>>>,
+    states: Mutex<HashMap<u32, Arc<Mutex<SequenceState>>>>,
     /// Reads and writes notes. Its own: the transactions that ask for values hold the others.
     worker: Mutex<W>,
 }
@@ -58,12 +58,12 @@ impl<W: Worker> Sequences<W> {
         Self { states: Mutex::new(HashMap::new()), worker: Mutex::new(worker) }
     }
 
-    fn state(&self, store: &Store, desc: &SequenceDesc) -> Result<Arc<Mutex<State>>> {
+    fn state(&self, store: &Store, desc: &SequenceDesc) -> Result<Arc<Mutex<SequenceState>>> {
         if let Some(state) = self.states.lock().get(&desc.oid) {
             return Ok(state.clone());
         }
         let noted = store.sequence(&mut *self.worker.lock(), desc.oid).map_err(store_error)?;
-        let state = State::new(noted.unwrap_or(SequenceValue { last: desc.start, called: false }));
+        let state = SequenceState::new(noted.unwrap_or(SequenceValue { last: desc.start, called: false }));
         let mut all = self.states.lock();
         Ok(all.entry(desc.oid).or_insert_with(|| Arc::new(Mutex::new(state))).clone())
     }
@@ -140,7 +140,7 @@ impl<W: Worker> Sequences<W> {
         let mut state = state.lock();
         let value = SequenceValue { last: value, called };
         self.note(store, engine, desc.oid, value)?;
-        *state = State::new(value);
+        *state = SequenceState::new(value);
         Ok(())
     }
 

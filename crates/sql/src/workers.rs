@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// Where a session leaves its worker between transactions.
 #[derive(Debug)]
-pub(crate) struct Place<W>(Mutex<Option<Box<W>>>);
+pub(crate) struct WorkerSlot<W>(Mutex<Option<Box<W>>>);
 
 /// The longest wait for a worker of another session.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ pub(crate) const SPARED: usize = 16;
 /// The workers of a database.
 #[derive(Debug)]
 pub(crate) struct Workers<W> {
-    places: Mutex<Vec<Arc<Place<W>>>>,
+    places: Mutex<Vec<Arc<WorkerSlot<W>>>>,
     /// Workers of sessions that have ended.
     idle: Mutex<Vec<Box<W>>>,
     returned: Condvar,
@@ -50,8 +50,8 @@ impl<W: Worker> Workers<W> {
     }
 
     /// A place for a new session.
-    pub(crate) fn place(&self) -> Arc<Place<W>> {
-        let place = Arc::new(Place(Mutex::new(None)));
+    pub(crate) fn place(&self) -> Arc<WorkerSlot<W>> {
+        let place = Arc::new(WorkerSlot(Mutex::new(None)));
         let mut places = self.places.lock();
         places.retain(|place| Arc::strong_count(place) > 1);
         places.push(place.clone());
@@ -63,7 +63,7 @@ impl<W: Worker> Workers<W> {
     /// # Errors
     /// 53300 if all are at work for too long.
     #[inline]
-    pub(crate) fn take<E: Engine<Worker = W>>(&self, place: &Place<W>, engine: &E) -> Result<Box<W>> {
+    pub(crate) fn take<E: Engine<Worker = W>>(&self, place: &WorkerSlot<W>, engine: &E) -> Result<Box<W>> {
         // the lock is released before others' places are looked at, and this one among them
         let own = place.0.lock().take();
         own.map_or_else(|| self.find(engine), Ok)
@@ -155,7 +155,7 @@ impl<W: Worker> Workers<W> {
 
     /// Puts a worker back after a transaction.
     #[inline]
-    pub(crate) fn give(&self, place: &Place<W>, worker: Box<W>) {
+    pub(crate) fn give(&self, place: &WorkerSlot<W>, worker: Box<W>) {
         *place.0.lock() = Some(worker);
         // behind the place's lock: who has looked there and found nothing is counted
         if self.waiting.load(Ordering::Relaxed) > 0 {
@@ -165,7 +165,7 @@ impl<W: Worker> Workers<W> {
 
     /// Gives the session's worker to one that waits.
     #[cold]
-    fn hand_over(&self, place: &Place<W>) {
+    fn hand_over(&self, place: &WorkerSlot<W>) {
         // the lock is released before the other is taken
         let worker = place.0.lock().take();
         if let Some(worker) = worker {
@@ -175,7 +175,7 @@ impl<W: Worker> Workers<W> {
     }
 
     /// A session ends: its worker goes to others.
-    pub(crate) fn leave(&self, place: &Place<W>) {
+    pub(crate) fn leave(&self, place: &WorkerSlot<W>) {
         self.hand_over(place);
     }
 }

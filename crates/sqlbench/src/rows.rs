@@ -10,16 +10,16 @@ pub struct Rows {
     /// Where each value is in `bytes`, row by row, statement by statement; `None` for NULL.
     values: Vec<Option<(u32, u32)>>,
     /// The statements that are complete.
-    answers: Vec<Place>,
+    answers: Vec<AnswerRows>,
     /// The one that is not.
-    open: Place,
+    open: AnswerRows,
     /// A place to come back to: the lengths of `bytes` and `values`, and the open statement.
-    marked: (usize, usize, Place),
+    marked: (usize, usize, AnswerRows),
 }
 
 /// Where a statement's rows are in [`Rows`].
 #[derive(Clone, Copy, Debug, Default)]
-struct Place {
+struct AnswerRows {
     /// Its first value.
     first: usize,
     columns: usize,
@@ -34,7 +34,7 @@ impl Rows {
         self.bytes.clear();
         self.values.clear();
         self.answers.clear();
-        self.open = Place::default();
+        self.open = AnswerRows::default();
         self.marked = (0, 0, self.open);
     }
 
@@ -57,8 +57,8 @@ impl Rows {
 
     /// The statement is complete.
     pub(crate) fn complete(&mut self, affected: u64) {
-        self.answers.push(Place { affected, ..self.open });
-        self.open = Place { first: self.values.len(), ..Place::default() };
+        self.answers.push(AnswerRows { affected, ..self.open });
+        self.open = AnswerRows { first: self.values.len(), ..AnswerRows::default() };
         self.mark();
     }
 
@@ -76,7 +76,7 @@ impl Rows {
 
     /// What the statement at this place of the batch has answered; nothing, if there is no such statement.
     pub fn answer(&self, statement: usize) -> Answer<'_> {
-        let nothing = Place { first: self.values.len(), ..Place::default() };
+        let nothing = AnswerRows { first: self.values.len(), ..AnswerRows::default() };
         Answer { rows: self, place: self.answers.get(statement).copied().unwrap_or(nothing) }
     }
 }
@@ -85,7 +85,7 @@ impl Rows {
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
     rows: &'a Rows,
-    place: Place,
+    place: AnswerRows,
 }
 
 impl<'a> Answer<'a> {
@@ -106,7 +106,7 @@ impl<'a> Answer<'a> {
 
     /// The bytes of a value; `None` for NULL and for what is not there.
     pub fn bytes(&self, row: usize, column: usize) -> Option<&'a [u8]> {
-        let Place { first, columns, count, .. } = self.place;
+        let AnswerRows { first, columns, count, .. } = self.place;
         if column >= columns || row >= count {
             return None;
         }

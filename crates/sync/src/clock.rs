@@ -43,11 +43,11 @@ pub struct Clock {
     /// Added to every reading, so that a reopened database continues after its last timestamp.
     offset: u64,
     ticks_per_second: f64,
-    shared: Arc<Shared>,
+    shared: Arc<SyncedClocks>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SyncedClocks {
     word: CachePadded<AtomicU64>,
     stop: AtomicBool,
     /// Once the processors were found to disagree: the ticks, raw and shifted, at which the monotonic clock took over;
@@ -69,7 +69,7 @@ impl Clock {
 
     /// A clock on a given source, starting after `after` (in ticks).
     pub fn with_source(source: Source, after: u64) -> Self {
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SyncedClocks {
             word: CachePadded(AtomicU64::new(0)),
             stop: AtomicBool::new(false),
             replaced: CachePadded(AtomicU64::new(0)),

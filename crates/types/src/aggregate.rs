@@ -117,7 +117,7 @@ impl Aggregate {
 
     /// A new accumulator.
     pub fn start(&self) -> Accumulator {
-        Accumulator { kind: self.kind, count: 0, state: State::Empty }
+        Accumulator { kind: self.kind, count: 0, state: Accumulated::Empty }
     }
 }
 
@@ -275,7 +275,7 @@ pub fn resolve_aggregate(name: &str, args: &[Type]) -> Result<ResolvedAggregate>
 
 /// What has been accumulated.
 #[derive(Clone, Debug)]
-enum State {
+enum Accumulated {
     Empty,
     Int(i128),
     Numeric(Numeric),
@@ -298,7 +298,7 @@ pub struct Accumulator {
     kind: Kind,
     /// Rows that counted.
     count: i64,
-    state: State,
+    state: Accumulated,
 }
 
 fn float(value: &Value) -> f64 {
@@ -346,18 +346,18 @@ impl Accumulator {
                 let v = i128::from(value.as_i64().unwrap_or(0));
                 // 2^63 rows of int8 fit
                 match &mut self.state {
-                    State::Int(sum) => *sum += v,
-                    state => *state = State::Int(v),
+                    Accumulated::Int(sum) => *sum += v,
+                    state => *state = Accumulated::Int(v),
                 }
             }
             Kind::SumNumeric | Kind::AvgNumeric => match (&mut self.state, value) {
-                (State::Numeric(sum), Value::Numeric(v)) => *sum = sum.add(v)?,
-                (state, _) => *state = State::Numeric(numeric(value)),
+                (Accumulated::Numeric(sum), Value::Numeric(v)) => *sum = sum.add(v)?,
+                (state, _) => *state = Accumulated::Numeric(numeric(value)),
             },
             Kind::SumFloat4 | Kind::SumFloat8 => {
                 let v = float(value);
                 match &mut self.state {
-                    State::Float(sum) => {
+                    Accumulated::Float(sum) => {
                         let before = *sum;
                         *sum += v;
                         if self.kind == Kind::SumFloat4 {
@@ -367,31 +367,33 @@ impl Accumulator {
                             return Err(overflow());
                         }
                     }
-                    state => *state = State::Float(v),
+                    state => *state = Accumulated::Float(v),
                 }
             }
             Kind::SumInterval | Kind::AvgInterval => match (&mut self.state, value) {
-                (State::Interval(sum), Value::Interval(v)) => *sum = sum.plus(*v)?,
-                (state, Value::Interval(v)) => *state = State::Interval(*v),
+                (Accumulated::Interval(sum), Value::Interval(v)) => *sum = sum.plus(*v)?,
+                (state, Value::Interval(v)) => *state = Accumulated::Interval(*v),
                 _ => {}
             },
             Kind::Min | Kind::Max => match &mut self.state {
                 // of equal values the last one stays
-                State::Value(best) => {
+                Accumulated::Value(best) => {
                     let better = if self.kind == Kind::Max { value >= best } else { value <= best };
                     if better {
                         *best = value.clone();
                     }
                 }
-                state => *state = State::Value(value.clone()),
+                state => *state = Accumulated::Value(value.clone()),
             },
             Kind::And | Kind::Or | Kind::BitAnd | Kind::BitOr | Kind::BitXor => self.combine(value),
             Kind::Spread { .. } => {
                 let v = numeric(value);
                 let square = v.mul(&v)?;
-                self.state = match std::mem::replace(&mut self.state, State::Empty) {
-                    State::Squares(sum, squares) => State::Squares(sum.add(&v)?, squares.add(&square)?),
-                    _ => State::Squares(v, square),
+                self.state = match std::mem::replace(&mut self.state, Accumulated::Empty) {
+                    Accumulated::Squares(sum, squares) => {
+                        Accumulated::Squares(sum.add(&v)?, squares.add(&square)?)
+                    }
+                    _ => Accumulated::Squares(v, square),
                 };
             }
             Kind::AvgFloat | Kind::SpreadFloat { .. } => self.add_float(float(value))?,
@@ -401,8 +403,8 @@ impl Accumulator {
             Kind::JsonbAgg => {
                 let json = to_jsonb(value, arg_type(call, 0), call.env)?;
                 match &mut self.state {
-                    State::Elements(elements) => elements.push(json),
-                    state => *state = State::Elements(vec![json]),
+                    Accumulated::Elements(elements) => elements.push(json),
+                    state => *state = Accumulated::Elements(vec![json]),
                 }
             }
             Kind::JsonObjectAgg => self.add_member(call, args)?,
@@ -410,8 +412,8 @@ impl Accumulator {
                 let key = key(call, args)?;
                 let json = to_jsonb(&args[1], arg_type(call, 1), call.env)?;
                 match &mut self.state {
-                    State::Members(members) => members.push((key, json)),
-                    state => *state = State::Members(vec![(key, json)]),
+                    Accumulated::Members(members) => members.push((key, json)),
+                    state => *state = Accumulated::Members(vec![(key, json)]),
                 }
             }
         }
@@ -419,8 +421,8 @@ impl Accumulator {
     }
 
     fn combine(&mut self, value: &Value) {
-        let State::Value(before) = &mut self.state else {
-            self.state = State::Value(value.clone());
+        let Accumulated::Value(before) = &mut self.state else {
+            self.state = Accumulated::Value(value.clone());
             return;
         };
         let kind = self.kind;
@@ -441,8 +443,8 @@ impl Accumulator {
     }
 
     fn add_float(&mut self, v: f64) -> Result<()> {
-        let State::Distances(sum, squares) = &mut self.state else {
-            self.state = State::Distances(v, if v.is_finite() { 0.0 } else { f64::NAN });
+        let Accumulated::Distances(sum, squares) = &mut self.state else {
+            self.state = Accumulated::Distances(v, if v.is_finite() { 0.0 } else { f64::NAN });
             return Ok(());
         };
         let before = (*sum, *squares);
@@ -466,7 +468,7 @@ impl Accumulator {
             Value::Bytea(v) => out.extend_from_slice(v),
             _ => {}
         };
-        if let State::Bytes(out) = &mut self.state {
+        if let Accumulated::Bytes(out) = &mut self.state {
             if let Some(separator) = args.get(1) {
                 bytes(separator, out);
             }
@@ -474,7 +476,7 @@ impl Accumulator {
         } else {
             let mut out = Vec::new();
             bytes(&args[0], &mut out);
-            self.state = State::Bytes(out);
+            self.state = Accumulated::Bytes(out);
         }
     }
 
@@ -493,18 +495,18 @@ impl Accumulator {
             }
         }
         match &mut self.state {
-            State::Values(values) => values.push(value.clone()),
-            state => *state = State::Values(vec![value.clone()]),
+            Accumulated::Values(values) => values.push(value.clone()),
+            state => *state = Accumulated::Values(vec![value.clone()]),
         }
         Ok(())
     }
 
     fn add_json(&mut self, call: &Call<'_>, value: &Value) {
         let ty = arg_type(call, 0);
-        if !matches!(self.state, State::Bytes(_)) {
-            self.state = State::Bytes(vec![b'[']);
+        if !matches!(self.state, Accumulated::Bytes(_)) {
+            self.state = Accumulated::Bytes(vec![b'[']);
         }
-        let State::Bytes(out) = &mut self.state else { return };
+        let Accumulated::Bytes(out) = &mut self.state else { return };
         if out.len() > 1 {
             out.extend_from_slice(b", ");
             if ty.array && !value.is_null() {
@@ -516,10 +518,10 @@ impl Accumulator {
 
     fn add_member(&mut self, call: &Call<'_>, args: &[Value]) -> Result<()> {
         let key = key(call, args)?;
-        if !matches!(self.state, State::Bytes(_)) {
-            self.state = State::Bytes(b"{ ".to_vec());
+        if !matches!(self.state, Accumulated::Bytes(_)) {
+            self.state = Accumulated::Bytes(b"{ ".to_vec());
         }
-        let State::Bytes(out) = &mut self.state else { return Ok(()) };
+        let Accumulated::Bytes(out) = &mut self.state else { return Ok(()) };
         if out.len() > 2 {
             out.extend_from_slice(b", ");
         }
@@ -538,24 +540,24 @@ impl Accumulator {
         let n = self.count;
         Ok(match (self.kind, self.state) {
             (Kind::CountRows | Kind::Count, _) => Value::Int8(n),
-            (_, State::Empty) => Value::Null,
-            (Kind::SumSmall, State::Int(sum)) => {
+            (_, Accumulated::Empty) => Value::Null,
+            (Kind::SumSmall, Accumulated::Int(sum)) => {
                 Value::Int8(i64::try_from(sum).map_err(|_| SqlError::out_of_range("bigint out of range"))?)
             }
-            (Kind::SumInt, State::Int(sum)) => Value::Numeric(sum.into()),
-            (Kind::AvgInt, State::Int(sum)) => Value::Numeric(Numeric::from(sum).div(&n.into())?),
-            (Kind::AvgNumeric, State::Numeric(sum)) => Value::Numeric(sum.div(&n.into())?),
-            (_, State::Numeric(sum)) => Value::Numeric(sum),
-            (Kind::SumFloat4, State::Float(sum)) => Value::Float4(sum as f32),
-            (_, State::Float(sum)) => Value::Float8(sum),
-            (Kind::AvgInterval, State::Interval(sum)) => Value::Interval(sum.divided_by(n as f64)?),
-            (_, State::Interval(sum)) => Value::Interval(sum),
-            (_, State::Value(value)) => value,
-            (Kind::Spread { sample, root }, State::Squares(sum, squares)) => {
+            (Kind::SumInt, Accumulated::Int(sum)) => Value::Numeric(sum.into()),
+            (Kind::AvgInt, Accumulated::Int(sum)) => Value::Numeric(Numeric::from(sum).div(&n.into())?),
+            (Kind::AvgNumeric, Accumulated::Numeric(sum)) => Value::Numeric(sum.div(&n.into())?),
+            (_, Accumulated::Numeric(sum)) => Value::Numeric(sum),
+            (Kind::SumFloat4, Accumulated::Float(sum)) => Value::Float4(sum as f32),
+            (_, Accumulated::Float(sum)) => Value::Float8(sum),
+            (Kind::AvgInterval, Accumulated::Interval(sum)) => Value::Interval(sum.divided_by(n as f64)?),
+            (_, Accumulated::Interval(sum)) => Value::Interval(sum),
+            (_, Accumulated::Value(value)) => value,
+            (Kind::Spread { sample, root }, Accumulated::Squares(sum, squares)) => {
                 spread(n, &sum, &squares, sample, root)?
             }
-            (Kind::AvgFloat, State::Distances(sum, _)) => Value::Float8(sum / n as f64),
-            (Kind::SpreadFloat { sample, root }, State::Distances(_, squares)) => {
+            (Kind::AvgFloat, Accumulated::Distances(sum, _)) => Value::Float8(sum / n as f64),
+            (Kind::SpreadFloat { sample, root }, Accumulated::Distances(_, squares)) => {
                 let below = if sample { n - 1 } else { n };
                 if below == 0 {
                     return Ok(Value::Null);
@@ -563,8 +565,8 @@ impl Accumulator {
                 let variance = squares / below as f64;
                 Value::Float8(if root { variance.sqrt() } else { variance })
             }
-            (Kind::BytesAgg, State::Bytes(out)) => Value::bytea(out),
-            (kind, State::Bytes(mut out)) => {
+            (Kind::BytesAgg, Accumulated::Bytes(out)) => Value::bytea(out),
+            (kind, Accumulated::Bytes(mut out)) => {
                 match kind {
                     Kind::JsonAgg => out.push(b']'),
                     Kind::JsonObjectAgg => out.extend_from_slice(b" }"),
@@ -572,16 +574,16 @@ impl Accumulator {
                 }
                 Value::Text(Text::new(String::from_utf8_lossy(&out)))
             }
-            (_, State::Values(values)) => {
+            (_, Accumulated::Values(values)) => {
                 let element = call.result.element().unwrap_or(Type::TEXT);
                 let nested = arg_type(call, 0).array;
                 let array =
                     if nested { Array::nested(element, &values)? } else { Array::new(element, values) };
                 Value::Array(Arc::new(array))
             }
-            (_, State::Elements(elements)) => Value::jsonb(Json::Array(elements)),
-            (_, State::Members(members)) => Value::jsonb(Json::object(members)),
-            (_, State::Int(_) | State::Squares(..) | State::Distances(..)) => Value::Null,
+            (_, Accumulated::Elements(elements)) => Value::jsonb(Json::Array(elements)),
+            (_, Accumulated::Members(members)) => Value::jsonb(Json::object(members)),
+            (_, Accumulated::Int(_) | Accumulated::Squares(..) | Accumulated::Distances(..)) => Value::Null,
         })
     }
 }

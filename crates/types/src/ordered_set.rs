@@ -22,7 +22,7 @@ pub(crate) enum Kind {
 
 /// A place between two values: the numbers of the two, from 0, and how far it is behind the first.
 #[derive(Clone, Debug)]
-struct Place {
+struct FractionalRank {
     from: u64,
     to: u64,
     part: f64,
@@ -35,7 +35,7 @@ struct Place {
 pub struct OrderedSet {
     kind: Kind,
     /// The percentiles that are asked for; `None` where NULL is.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<FractionalRank>>,
     /// The array that they came in.
     array: Option<Arc<Array>>,
     /// Values that have come.
@@ -115,7 +115,7 @@ impl OrderedSet {
         }
         let mut found = Vec::with_capacity(places.len());
         for place in places {
-            found.push(place.map_or(Ok(Value::Null), Place::value)?);
+            found.push(place.map_or(Ok(Value::Null), FractionalRank::value)?);
         }
         match array {
             None => Ok(found.pop().unwrap_or_default()),
@@ -128,7 +128,7 @@ impl OrderedSet {
     }
 }
 
-impl Place {
+impl FractionalRank {
     fn value(self) -> Result<Value> {
         Ok(match (self.first, self.second) {
             (Value::Float8(a), Value::Float8(b)) if self.from != self.to => {
@@ -143,7 +143,7 @@ impl Place {
 }
 
 /// Where a percentile lies among so many values.
-fn place(kind: Kind, percentile: &Value, count: u64) -> Result<Option<Place>> {
+fn place(kind: Kind, percentile: &Value, count: u64) -> Result<Option<FractionalRank>> {
     let Value::Float8(percentile) = *percentile else { return Ok(None) };
     if !(0.0..=1.0).contains(&percentile) {
         let shown = if percentile.is_nan() { "NaN".to_owned() } else { percentile.to_string() };
@@ -159,7 +159,7 @@ fn place(kind: Kind, percentile: &Value, count: u64) -> Result<Option<Place>> {
             (at, at, 0.0)
         }
     };
-    Ok(Some(Place { from, to, part, first: Value::Null, second: Value::Null }))
+    Ok(Some(FractionalRank { from, to, part, first: Value::Null, second: Value::Null }))
 }
 
 #[cfg(test)]

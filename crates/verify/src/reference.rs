@@ -23,17 +23,17 @@ const GARBAGE: u64 = 0xA5A5_A5A5_A5A5_A5A5;
 /// A serial database: a transaction waits at its begin until the one before it has ended.
 #[derive(Clone, Default)]
 pub struct Reference {
-    shared: Arc<Shared>,
+    shared: Arc<ReferenceShared>,
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct ReferenceShared {
+    state: Mutex<ReferenceState>,
     idle: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ReferenceState {
     /// Whether a transaction runs.
     busy: bool,
     /// Transactions that have begun.
@@ -74,7 +74,7 @@ enum Undo {
 
 /// A worker of [`Reference`].
 pub struct ReferenceWorker {
-    shared: Arc<Shared>,
+    shared: Arc<ReferenceShared>,
     id: WorkerId,
     txn: Option<TxnKind>,
     /// The number of the latest transaction.
@@ -195,7 +195,7 @@ impl Engine for Reference {
     }
 }
 
-impl State {
+impl ReferenceState {
     fn info(&self, table: TableId) -> Arc<TableInfo> {
         self.tables[table.index()].info.clone()
     }
@@ -299,14 +299,14 @@ fn image(schema: &Schema, words: &[u64], cols: &Projection) -> Vec<u64> {
 }
 
 impl ReferenceWorker {
-    fn state(&self) -> Result<MutexGuard<'_, State>> {
+    fn state(&self) -> Result<MutexGuard<'_, ReferenceState>> {
         if self.txn.is_none() {
             return Err(Error::TransactionEnded);
         }
         Ok(self.shared.state.lock())
     }
 
-    fn state_for_write(&self) -> Result<MutexGuard<'_, State>> {
+    fn state_for_write(&self) -> Result<MutexGuard<'_, ReferenceState>> {
         match self.txn {
             Some(TxnKind::ReadWrite) | None => self.state(),
             Some(_) => Err(Error::ReadOnlyTransaction),

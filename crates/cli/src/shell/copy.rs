@@ -18,13 +18,13 @@ const CHUNK: u64 = 64 << 10;
 struct Copy<'a> {
     what: &'a str,
     into_table: bool,
-    file: Place,
+    file: CopyFile,
     options: &'a str,
 }
 
 /// The user's side of a copy.
 #[derive(Debug, PartialEq, Eq)]
-enum Place {
+enum CopyFile {
     File(String),
     /// The lines behind the command, or where results go.
     Here,
@@ -56,7 +56,7 @@ fn parse(line: &str) -> Option<Copy<'_>> {
     let quoted = line[start..].starts_with('\'');
     let here = !quoted
         && ["stdin", "stdout", "pstdin", "pstdout"].iter().any(|word| file.eq_ignore_ascii_case(word));
-    let file = if here { Place::Here } else { Place::File(file) };
+    let file = if here { CopyFile::Here } else { CopyFile::File(file) };
     let options = line[end..].trim().trim_end_matches(';');
     (!what.is_empty()).then_some(Copy { what, into_table: direction.is(line, "from"), file, options })
 }
@@ -72,19 +72,19 @@ pub(crate) fn run(shell: &mut Shell, line: &str, input: &mut dyn Input) -> Done 
     let direction = if copy.into_table { "FROM STDIN" } else { "TO STDOUT" };
     let sql = format!("COPY {what} {direction} {options}").trim_end().to_owned();
     match copy.file {
-        Place::Here => {
+        CopyFile::Here => {
             let mut nothing = Nothing;
             let mut lines = Lines { input, ended: false };
             shell.redirected(&sql, &mut nothing, Redirect { copy_to: None, copy_from: Some(&mut lines) })
         }
-        Place::File(path) if copy.into_table => match File::open(&path) {
+        CopyFile::File(path) if copy.into_table => match File::open(&path) {
             Ok(file) => {
                 let mut data = Data(file);
                 shell.redirected(&sql, input, Redirect { copy_to: None, copy_from: Some(&mut data) })
             }
             Err(error) => fail(shell, &format!("{path}: {error}")),
         },
-        Place::File(path) => match File::create(&path) {
+        CopyFile::File(path) => match File::create(&path) {
             Ok(file) => {
                 let mut file = BufWriter::new(file);
                 let redirect = Redirect { copy_to: Some(&mut file), copy_from: None };
@@ -125,8 +125,8 @@ impl CopySource for Data {
 mod tests {
     use super::*;
 
-    fn file(path: &str) -> Place {
-        Place::File(path.to_owned())
+    fn file(path: &str) -> CopyFile {
+        CopyFile::File(path.to_owned())
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         let copy = parse("(select 'to' from t) TO /tmp/a-b.csv csv;").unwrap();
         assert_eq!((copy.what, copy.into_table), ("(select 'to' from t)", false));
         assert_eq!((copy.file, copy.options), (file("/tmp/a-b.csv"), "csv"));
-        assert_eq!(parse("t from stdin").unwrap().file, Place::Here);
+        assert_eq!(parse("t from stdin").unwrap().file, CopyFile::Here);
         assert_eq!(parse("t from 'stdin'").unwrap().file, file("stdin"));
         for line in ["", "t", "t from", "t from 'a", "from a", "(select 1"] {
             assert_eq!(parse(line), None, "{line}");

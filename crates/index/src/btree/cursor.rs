@@ -6,7 +6,7 @@
 
 use super::lookup::{Activity, Address, LeafStamp};
 use super::node::Leaf;
-use super::search::Place;
+use super::search::Found;
 use super::version::Restart;
 use super::{BTree, Entry, Position};
 use scaledb_memory::Local;
@@ -223,8 +223,8 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         }
         // only now: heads compare within the fences
         Ok(match leaf.search::<E>(meta, key, || leaf.version.validate(version))? {
-            Place::At(slot) => slot + inclusive as usize,
-            Place::Before(slot) => slot,
+            Found::At(slot) => slot + inclusive as usize,
+            Found::Before(slot) => slot,
         })
     }
 }

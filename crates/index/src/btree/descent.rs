@@ -59,7 +59,7 @@ impl<'t, const I: usize> Above<'t, I> {
 }
 
 /// A node, and where it hangs: as child `slot` of `above`, as long as that has `above_version`.
-pub(super) struct Place<'t, T, const I: usize> {
+pub(super) struct NodeAt<'t, T, const I: usize> {
     pub(super) above: Above<'t, I>,
     pub(super) above_version: u64,
     pub(super) slot: usize,
@@ -91,7 +91,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
 
     /// Goes down to the leaf at a position. O(log n), one round of cache misses per level.
     #[inline(always)]
-    pub(super) fn descend(&self, at: Position<'_>) -> Result<Place<'_, Leaf<L>, I>, Restart> {
+    pub(super) fn descend(&self, at: Position<'_>) -> Result<NodeAt<'_, Leaf<L>, I>, Restart> {
         let mut above = Above::Anchor(&self.anchor);
         let mut above_version = self.anchor.version.read()?;
         let (mut node, height) = self.anchor.root();
@@ -117,7 +117,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         let leaf = unsafe { self.leaf(node) };
         let version = leaf.version.read()?;
         above.version().validate(above_version)?;
-        Ok(Place { above, above_version, slot, node: leaf, version })
+        Ok(NodeAt { above, above_version, slot, node: leaf, version })
     }
 
     /// Asks for the lines of the leaf of `key`: the inner nodes are read, the leaf is not waited for.

@@ -1,10 +1,10 @@
 //! Insertion, one key or a sorted batch.
 
 use super::boundary::Boundary;
-use super::descent::Place as Where;
+use super::descent::NodeAt;
 use super::node::{Leaf, MIXED, Meta};
 use super::parts::Parts;
-use super::search::{Place, head};
+use super::search::{Found, head};
 use super::version::{Guard, Restart};
 use super::{BTree, Entry, Position};
 use scaledb_base::limits::MAX_KEY_BYTES;
@@ -59,7 +59,7 @@ impl From<Error> for Stop {
 pub(super) struct Held<'t, const L: usize> {
     pub(super) leaf: &'t Leaf<L>,
     pub(super) guard: Guard<'t>,
-    pub(super) place: Place,
+    pub(super) place: Found,
 }
 
 /// How full a leaf at the right end gets before a batch goes on in a new one.
@@ -135,11 +135,11 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
             let mut key = key;
             loop {
                 match held.place {
-                    Place::At(slot) => {
+                    Found::At(slot) => {
                         existing(next, held.leaf.value(slot));
                         stats.existing += 1;
                     }
-                    Place::Before(slot) => {
+                    Found::Before(slot) => {
                         held.guard.change();
                         put(held.leaf, slot, key, sorted[next], needed_after);
                         stats.inserted += 1;
@@ -156,7 +156,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
                     break;
                 }
                 held.place = search_locked::<E, L>(held.leaf, key);
-                if matches!(held.place, Place::Before(slot) if !has_room(held.leaf, slot, fill)) {
+                if matches!(held.place, Found::Before(slot) if !has_room(held.leaf, slot, fill)) {
                     break;
                 }
             }
@@ -201,7 +201,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         stats.locks += 1;
         let place = search_locked::<E, L>(at.node, key);
         match place {
-            Place::Before(slot) if !has_room(at.node, slot, fill) => {
+            Found::Before(slot) if !has_room(at.node, slot, fill) => {
                 self.make_room(local, needed_after, at, guard, key, slot, stats)
             }
             _ => Ok(Held { leaf: at.node, guard, place }),
@@ -216,7 +216,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         &'t self,
         local: &mut Local,
         needed_after: u64,
-        at: Where<'t, Leaf<L>, I>,
+        at: NodeAt<'t, Leaf<L>, I>,
         guard: Guard<'t>,
         key: &[u8],
         slot: usize,
@@ -236,7 +236,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
 
 /// The place of `key` in a leaf that the caller has locked.
 #[inline(always)]
-pub(super) fn search_locked<E: Entry, const L: usize>(leaf: &Leaf<L>, key: &[u8]) -> Place {
+pub(super) fn search_locked<E: Entry, const L: usize>(leaf: &Leaf<L>, key: &[u8]) -> Found {
     match leaf.search::<E>(leaf.meta(), key, || Ok(())) {
         Ok(place) => place,
         Err(Restart) => unreachable!("nothing interferes with the holder"),

@@ -3,7 +3,7 @@
 use super::insert::search_locked;
 use super::node::{Leaf, Meta};
 use super::parts::Parts;
-use super::search::Place;
+use super::search::Found;
 use super::version::{Guard, Restart};
 use super::{BTree, Entry, Position};
 use scaledb_memory::Local;
@@ -67,7 +67,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         let at = self.descend(Position::At(key))?;
         let guard = at.node.version.try_lock(at.version)?;
         match search_locked::<E, L>(at.node, key) {
-            Place::At(slot) if at.node.value(slot) == value => Ok(Some((at.node, guard, slot))),
+            Found::At(slot) if at.node.value(slot) == value => Ok(Some((at.node, guard, slot))),
             _ => Ok(None),
         }
     }

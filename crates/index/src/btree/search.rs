@@ -9,7 +9,7 @@ use std::hint::select_unpredictable;
 
 /// Where a key is, or would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Found {
     At(usize),
     Before(usize),
 }
@@ -64,14 +64,14 @@ impl<const N: usize> Leaf<N> {
         meta: Meta,
         key: &[u8],
         validate: impl Fn() -> Result<(), Restart>,
-    ) -> Result<Place, Restart> {
+    ) -> Result<Found, Restart> {
         let head = head(key, meta.prefix);
         let below = lower_bound(self.heads(), meta.count, head);
         if below == meta.count || self.head(below) != head {
-            return Ok(Place::Before(below));
+            return Ok(Found::Before(below));
         }
         if meta.key_len == key.len() && meta.heads_are_keys() {
-            return Ok(Place::At(below));
+            return Ok(Found::At(below));
         }
         self.search_equal::<E>(meta, key, head, below, validate)
     }
@@ -98,8 +98,8 @@ impl<const N: usize> Leaf<N> {
             return Ok(None);
         }
         match self.search_equal::<E>(meta, key, head, below, validate)? {
-            Place::At(slot) => Ok(Some(slot)),
-            Place::Before(_) => Ok(None),
+            Found::At(slot) => Ok(Some(slot)),
+            Found::Before(_) => Ok(None),
         }
     }
 
@@ -110,7 +110,7 @@ impl<const N: usize> Leaf<N> {
         head: u64,
         below: usize,
         validate: impl Fn() -> Result<(), Restart>,
-    ) -> Result<Place, Restart> {
+    ) -> Result<Found, Restart> {
         let (mut from, mut to) = (below, upper_bound(self.heads(), meta.count, below, head));
         while from < to {
             let middle = from + (to - from) / 2;
@@ -118,12 +118,12 @@ impl<const N: usize> Leaf<N> {
             validate()?;
             // SAFETY: the leaf held the value within this activity: it is not reclaimed.
             match unsafe { E::key(value) }.cmp(key) {
-                Equal => return Ok(Place::At(middle)),
+                Equal => return Ok(Found::At(middle)),
                 Less => from = middle + 1,
                 Greater => to = middle,
             }
         }
-        Ok(Place::Before(from))
+        Ok(Found::Before(from))
     }
 }
 

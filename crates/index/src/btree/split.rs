@@ -4,7 +4,7 @@
 //! new node is born locked, so that nobody reads it before.
 
 use super::boundary::{Boundary, common};
-use super::descent::{Above, Place as Where};
+use super::descent::{Above, NodeAt};
 use super::insert::{BatchStats, Held, Stop, search_locked};
 use super::node::{Inner, Leaf, Meta, Node};
 use super::parts::Parts;
@@ -24,7 +24,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         &'t self,
         local: &mut Local,
         needed_after: u64,
-        at: Where<'t, Leaf<L>, I>,
+        at: NodeAt<'t, Leaf<L>, I>,
         above: Guard<'t>,
         guard: Guard<'t>,
         key: &[u8],
@@ -201,7 +201,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
                 stats.splits += 1;
                 self.split_inner(
                     local,
-                    Where { above, above_version, slot, node: inner, version },
+                    NodeAt { above, above_version, slot, node: inner, version },
                     above_guard,
                     guard,
                     key,
@@ -219,7 +219,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
     fn split_inner(
         &self,
         local: &mut Local,
-        at: Where<'_, Inner<I>, I>,
+        at: NodeAt<'_, Inner<I>, I>,
         above: Guard<'_>,
         mut guard: Guard<'_>,
         key: &[u8],

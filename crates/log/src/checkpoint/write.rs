@@ -4,7 +4,7 @@ use super::format::{BLOCK_BYTES, BLOCK_HEADER, BlockHeader, FOOTER, PART_HEADER,
 use crate::disk::File;
 use crate::error::{IoContext, LogError, Result};
 use crate::housekeeping::remove_checkpoints;
-use crate::log::Shared;
+use crate::log::LogShared;
 use crate::manifest::{Catalog, CheckpointEntry, Manifest, PartEntry};
 use crate::name;
 use crate::rules::Rule;
@@ -17,7 +17,7 @@ use scaledb_sync::lock::Mutex;
 /// A checkpoint that is being written. Dropped unfinished, it leaves nothing.
 #[derive(Debug)]
 pub struct CheckpointWriter {
-    shared: Arc<Shared>,
+    shared: Arc<LogShared>,
     id: u64,
     begin: Timestamp,
     /// By part; `None` while it is being written.
@@ -28,7 +28,7 @@ pub struct CheckpointWriter {
 /// One file of a checkpoint. Each thread that writes rows has its own.
 #[derive(Debug)]
 pub struct PartWriter {
-    shared: Arc<Shared>,
+    shared: Arc<LogShared>,
     parts: Arc<Mutex<Vec<Option<PartEntry>>>>,
     part: u16,
     name: String,
@@ -46,7 +46,7 @@ pub struct PartWriter {
 }
 
 impl CheckpointWriter {
-    pub(crate) fn begin(shared: Arc<Shared>, begin: Timestamp) -> Result<Self> {
+    pub(crate) fn begin(shared: Arc<LogShared>, begin: Timestamp) -> Result<Self> {
         shared.stopped()?;
         // Acquire: pairs with the Release of the drop of the one before
         if shared.checkpointing.swap(true, Ordering::Acquire) {

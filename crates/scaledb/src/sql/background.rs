@@ -39,13 +39,13 @@ type Job = Box<dyn FnOnce() + Send>;
 
 /// The threads of a [`Background`].
 struct Threads {
-    state: Mutex<State>,
+    state: Mutex<Jobs>,
     work: Condvar,
     limit: usize,
 }
 
 #[derive(Default)]
-struct State {
+struct Jobs {
     jobs: VecDeque<Job>,
     threads: usize,
     idle: usize,

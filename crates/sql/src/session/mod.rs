@@ -45,7 +45,7 @@ use crate::gate::Flag;
 use crate::memory::Reservation;
 use crate::plan::cache::{Held, OwnPlans};
 use crate::shared::Shared;
-use crate::workers::Place;
+use crate::workers::WorkerSlot;
 use cursor::Portal;
 pub use direct::Rows;
 use rapidhash::fast::RandomState;
@@ -79,7 +79,7 @@ pub struct Session<E: Engine> {
     /// `temp_file_limit`, in bytes, if there is one.
     temp_file_limit: Option<u64>,
     worker: Option<Box<E::Worker>>,
-    place: Arc<Place<E::Worker>>,
+    place: Arc<WorkerSlot<E::Worker>>,
     flag: Arc<Flag>,
     activity: Arc<Activity>,
     counts: Counts,

@@ -4,8 +4,8 @@
 macro_rules! statements {
     ($($name:ident = $sql:expr;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
-        enum Place { $($name),* }
-        $(pub(super) const $name: usize = Place::$name as usize;)*
+        enum StatementNumber { $($name),* }
+        $(pub(super) const $name: usize = StatementNumber::$name as usize;)*
         /// All of them, in the order of their names' numbers.
         pub(super) const STATEMENTS: &[&str] = &[$($sql),*];
     };

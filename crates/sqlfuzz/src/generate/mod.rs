@@ -10,7 +10,7 @@ use crate::tree::{Node, Ty};
 pub use partition::Partition;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
-use schema::Table;
+use schema::RandomTable;
 
 /// One statement of a script.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ struct Column {
 /// What makes a script.
 struct Generator {
     rng: SmallRng,
-    tables: Vec<Table>,
+    tables: Vec<RandomTable>,
     /// Views.
     views: Vec<(String, Vec<Column>)>,
     /// Common table expressions of the query at hand.

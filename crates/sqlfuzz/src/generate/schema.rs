@@ -5,7 +5,7 @@ use crate::tree::{Node, Ty};
 
 /// A table.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(super) struct RandomTable {
     pub(super) name: String,
     pub(super) columns: Vec<Column>,
     /// Sets of columns that are unique; the first is the primary key, if there is one.
@@ -69,7 +69,7 @@ impl Generator {
 
     fn table(&mut self, number: usize) -> Node {
         let name = format!("t{number}");
-        let mut table = Table { name: name.clone(), columns: Vec::new(), unique: Vec::new() };
+        let mut table = RandomTable { name: name.clone(), columns: Vec::new(), unique: Vec::new() };
         let mut items = Vec::new();
         for at in 0..2 + self.below(4) {
             let ty = if at == 0 { Ty::Int4 } else { self.ty() };

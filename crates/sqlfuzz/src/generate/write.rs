@@ -1,6 +1,6 @@
 //! Statements that write, and transactions around them.
 
-use super::schema::Table;
+use super::schema::RandomTable;
 use super::{Column, Generator, Statement, plain};
 use crate::tree::{Node, Ty};
 
@@ -168,7 +168,7 @@ impl Generator {
         parts
     }
 
-    fn update(&mut self, table: &Table) -> Vec<Node> {
+    fn update(&mut self, table: &RandomTable) -> Vec<Node> {
         let scope = own(table);
         let mut parts = vec![Node::text(format!("update {} set", table.name))];
         let mut items = Vec::new();
@@ -189,16 +189,16 @@ impl Generator {
         parts
     }
 
-    fn delete(&mut self, table: &Table) -> Vec<Node> {
+    fn delete(&mut self, table: &RandomTable) -> Vec<Node> {
         let mut parts = vec![Node::text(format!("delete from {}", table.name))];
         parts.extend(self.which(table, "using"));
         parts
     }
 
     /// Which rows are written: of another table as well, by its key, so that each row meets one.
-    fn which(&mut self, table: &Table, word: &'static str) -> Vec<Node> {
+    fn which(&mut self, table: &RandomTable, word: &'static str) -> Vec<Node> {
         let mut scope = own(table);
-        let keyed: Vec<Table> =
+        let keyed: Vec<RandomTable> =
             self.tables.iter().filter(|other| other.unique.first() == Some(&vec![0])).cloned().collect();
         let integers: Vec<Column> = table.columns.iter().filter(|c| c.ty == Ty::Int4).cloned().collect();
         if !keyed.is_empty() && self.one_in(5) {
@@ -217,6 +217,6 @@ impl Generator {
 }
 
 /// The columns of a table as its own statements name them.
-fn own(table: &Table) -> Vec<Column> {
+fn own(table: &RandomTable) -> Vec<Column> {
     table.columns.iter().map(|c| Column { name: format!("{}.{}", table.name, c.name), ty: c.ty }).collect()
 }

@@ -199,7 +199,7 @@ fn bounds(kind: &RepetitionKind) -> (u32, Option<u32>) {
 }
 
 #[derive(Clone, Debug)]
-enum State {
+enum AutomatonState {
     Letters(Arc<[(char, char)]>, usize),
     Look(Look, usize),
     Split(Vec<usize>),
@@ -209,13 +209,13 @@ enum State {
 /// An automaton that reads a text in one direction.
 #[derive(Clone, Debug)]
 struct Automaton {
-    states: Vec<State>,
+    states: Vec<AutomatonState>,
     start: usize,
     backward: bool,
 }
 
 struct Builder<'l> {
-    states: Vec<State>,
+    states: Vec<AutomatonState>,
     backward: bool,
     /// States that may still be made, for all automata of the expression.
     left: &'l mut usize,
@@ -228,7 +228,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn push(&mut self, state: State) -> Result<usize, Failure> {
+    fn push(&mut self, state: AutomatonState) -> Result<usize, Failure> {
         self.charge()?;
         self.states.push(state);
         Ok(self.states.len() - 1)
@@ -242,8 +242,8 @@ impl Builder<'_> {
         }
         match node {
             Node::Empty => Ok(next),
-            Node::Letters(ranges) => self.push(State::Letters(ranges.clone(), next)),
-            Node::Look(look) => self.push(State::Look(*look, next)),
+            Node::Letters(ranges) => self.push(AutomatonState::Letters(ranges.clone(), next)),
+            Node::Look(look) => self.push(AutomatonState::Look(*look, next)),
             Node::Group(_, inner) => self.node(inner, next),
             Node::Sequence(parts) => {
                 let mut next = next;
@@ -260,21 +260,21 @@ impl Builder<'_> {
             }
             Node::Choice(parts) => {
                 let entries = parts.iter().map(|part| self.node(part, next)).collect::<Result<_, _>>()?;
-                self.push(State::Split(entries))
+                self.push(AutomatonState::Split(entries))
             }
             Node::Repeat { min, max, inner, .. } => {
                 let mut entry = match max {
                     None => {
-                        let again = self.push(State::Split(Vec::new()))?;
+                        let again = self.push(AutomatonState::Split(Vec::new()))?;
                         let body = self.node(inner, again)?;
-                        self.states[again] = State::Split(vec![body, next]);
+                        self.states[again] = AutomatonState::Split(vec![body, next]);
                         again
                     }
                     Some(max) => {
                         let mut entry = next;
                         for _ in *min..*max {
                             let body = self.node(inner, entry)?;
-                            entry = self.push(State::Split(vec![body, next]))?;
+                            entry = self.push(AutomatonState::Split(vec![body, next]))?;
                         }
                         entry
                     }
@@ -290,7 +290,7 @@ impl Builder<'_> {
 
 fn automaton(node: &Node, backward: bool, left: &mut usize) -> Result<Automaton, Failure> {
     let mut builder = Builder { states: Vec::new(), backward, left };
-    let end = builder.push(State::Match)?;
+    let end = builder.push(AutomatonState::Match)?;
     let start = builder.node(node, end)?;
     Ok(Automaton { states: builder.states, start, backward })
 }
@@ -351,11 +351,11 @@ impl Automaton {
                 }
                 steps.take()?;
                 match &self.states[state] {
-                    State::Match => matched = true,
-                    State::Letters(..) => now.push(state),
-                    State::Look(look, after) if holds(*look, text, at) => stack.push(*after),
-                    State::Look(..) => {}
-                    State::Split(ways) => stack.extend(ways),
+                    AutomatonState::Match => matched = true,
+                    AutomatonState::Letters(..) => now.push(state),
+                    AutomatonState::Look(look, after) if holds(*look, text, at) => stack.push(*after),
+                    AutomatonState::Look(..) => {}
+                    AutomatonState::Split(ways) => stack.extend(ways),
                 }
             }
             if matched && found(at) || at == to || now.is_empty() {
@@ -366,7 +366,7 @@ impl Automaton {
             let Some(letter) = letter else { return Ok(()) };
             for state in now.drain(..) {
                 steps.take()?;
-                if let State::Letters(ranges, after) = &self.states[state]
+                if let AutomatonState::Letters(ranges, after) = &self.states[state]
                     && has(ranges, letter)
                 {
                     next.push(*after);

@@ -12,7 +12,7 @@
 //! and whose name is not may be gone.
 
 use super::content::{BLOCK, Content, SECTOR};
-use super::state::{Change, FileId, Names, Node, State};
+use super::state::{Change, DiskState, FileId, Names, Node};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_sync::Arc;
@@ -64,7 +64,7 @@ impl Luck {
 }
 
 /// The disk that is found when `state` loses power.
-pub(super) fn image(state: &State, seed: u64) -> State {
+pub(super) fn image(state: &DiskState, seed: u64) -> DiskState {
     let mut rng = SmallRng::seed_from_u64(seed);
     let names = if state.name_changes.is_empty() {
         state.durable_names.clone()
@@ -86,7 +86,7 @@ pub(super) fn image(state: &State, seed: u64) -> State {
         };
         Some((*file, Node { seen: content.clone(), durable: content, ..Node::default() }))
     };
-    State {
+    DiskState {
         files: state.files.iter().filter_map(found).collect(),
         durable_names: names.clone(),
         names,
@@ -96,7 +96,7 @@ pub(super) fn image(state: &State, seed: u64) -> State {
 }
 
 /// What is found of a file that is not synced: a copy of its durable content with some of the changes.
-pub(super) fn surviving(node: &Node, state: &State, rng: &mut SmallRng) -> Content {
+pub(super) fn surviving(node: &Node, state: &DiskState, rng: &mut SmallRng) -> Content {
     let mut found = Content::clone(&node.durable);
     let fate = Fate::draw(&node.changes, rng);
     let kept = fate.lengths.min(node.changes.len());
@@ -229,7 +229,7 @@ impl Lost {
         }
     }
 
-    fn fill(self, content: &mut Content, sector: usize, state: &State, rng: &mut SmallRng) {
+    fn fill(self, content: &mut Content, sector: usize, state: &DiskState, rng: &mut SmallRng) {
         let at = sector * SECTOR;
         match self {
             Self::Zeros => {}

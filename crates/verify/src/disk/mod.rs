@@ -28,7 +28,7 @@ use rand::Rng;
 use scaledb_log::disk::{Disk, File};
 use scaledb_sync::Arc;
 use scaledb_sync::lock::{Mutex, MutexGuard};
-use state::{Change, FileId, NameChange, Node, State};
+use state::{Change, DiskState, FileId, NameChange, Node};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -43,9 +43,9 @@ pub struct SimDisk {
 }
 
 struct Inner {
-    state: State,
+    state: DiskState,
     /// The state before the first operation, and after each.
-    history: Vec<State>,
+    history: Vec<DiskState>,
     /// `history[i + 1]` is what `journal[i]` has made of `history[i]`.
     journal: Vec<Operation>,
     recording: bool,
@@ -69,11 +69,11 @@ impl fmt::Debug for SimDisk {
 impl SimDisk {
     /// An empty disk that records what is done.
     pub fn new(seed: u64) -> Self {
-        Self::of(State::default(), seed).recording()
+        Self::of(DiskState::default(), seed).recording()
     }
 
     /// A disk that does not record.
-    fn of(state: State, seed: u64) -> Self {
+    fn of(state: DiskState, seed: u64) -> Self {
         let next_file = state.files.last_key_value().map_or(0, |(last, _)| last + 1);
         let inner = Inner {
             state,

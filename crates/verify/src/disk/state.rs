@@ -102,7 +102,7 @@ impl NameChange {
 
 /// The whole disk. A copy shares all blocks.
 #[derive(Debug, Clone, Default)]
-pub(super) struct State {
+pub(super) struct DiskState {
     pub(super) files: BTreeMap<FileId, Node>,
     /// What a power loss leaves.
     pub(super) durable_names: Arc<Names>,
@@ -113,7 +113,7 @@ pub(super) struct State {
     pub(super) recycled: Arc<Vec<Arc<Block>>>,
 }
 
-impl State {
+impl DiskState {
     pub(super) fn change_names(&mut self, change: NameChange) {
         change.apply(Arc::make_mut(&mut self.names));
         Arc::make_mut(&mut self.name_changes).push(change);

@@ -141,25 +141,25 @@ pub struct Report {
 }
 
 #[derive(Clone, Default)]
-struct Worker {
+struct ModelWorker {
     action: usize,
     log: Vec<Rc<dyn Any>>,
     digest: u64,
 }
 
-struct State<S> {
+struct ModelState<S> {
     shared: S,
-    workers: Vec<Rc<Worker>>,
+    workers: Vec<Rc<ModelWorker>>,
 }
 
 enum Move<S> {
     Done,
     Blocked,
     Bug(String),
-    To(State<S>),
+    To(ModelState<S>),
 }
 
-impl<S: Hash> State<S> {
+impl<S: Hash> ModelState<S> {
     fn hash(&self) -> u64 {
         let local: Vec<u64> = self.workers.iter().flat_map(|w| [w.action as u64, w.digest]).collect();
         hash_of(&(&self.shared, local))
@@ -169,7 +169,7 @@ impl<S: Hash> State<S> {
 /// Lets `worker` take its next step.
 fn advance<M: System>(
     model: &M,
-    state: &State<M::Shared>,
+    state: &ModelState<M::Shared>,
     worker: usize,
     trace: Option<&mut String>,
 ) -> Move<M::Shared> {
@@ -185,26 +185,26 @@ fn advance<M: System>(
         Err(Stop::Blocked) => return Move::Blocked,
         Err(Stop::Bug(what)) => return Move::Bug(what),
         Err(Stop::Conflict(what)) => panic!("the model let a conflict escape: {what}"),
-        Ok(()) => Worker { action: local.action + 1, ..Worker::default() },
+        Ok(()) => ModelWorker { action: local.action + 1, ..ModelWorker::default() },
         Err(Stop::Pause) => {
             let (value, hash) = taken.expect("a pause follows a step");
             let mut log = Vec::with_capacity(local.log.len() + 1);
             log.extend_from_slice(&local.log);
             log.push(value);
-            Worker { action: local.action, log, digest: hash_of(&(local.digest, hash)) }
+            ModelWorker { action: local.action, log, digest: hash_of(&(local.digest, hash)) }
         }
     };
     let mut workers = state.workers.clone();
     workers[worker] = Rc::new(next);
-    Move::To(State { shared, workers })
+    Move::To(ModelState { shared, workers })
 }
 
 /// Where a state was first reached from: (index of the predecessor, worker that moved).
 type Parents = Vec<(usize, usize)>;
 
-fn start<M: System>(model: &M) -> State<M::Shared> {
-    let idle = Rc::new(Worker::default());
-    State { shared: model.initial(), workers: vec![idle; model.workers()] }
+fn start<M: System>(model: &M) -> ModelState<M::Shared> {
+    let idle = Rc::new(ModelWorker::default());
+    ModelState { shared: model.initial(), workers: vec![idle; model.workers()] }
 }
 
 /// Replays the way to state `index` and one more move of `last`, with labels.

@@ -26,7 +26,7 @@ const MAX_WAITING: usize = 64 << 10;
 /// A session of a server.
 pub(crate) struct Remote {
     socket: Socket,
-    place: startup::Place,
+    place: startup::ServerAddress,
     encryption: tls::Encryption,
     database: String,
     user: String,

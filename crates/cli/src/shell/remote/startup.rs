@@ -25,12 +25,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where a server is.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(super) enum ServerAddress {
     Tcp { host: String, port: u16, patience: Duration },
     Unix(PathBuf),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp { host, port, .. } => write!(f, "host \"{host}\", port {port}"),
@@ -40,10 +40,10 @@ impl fmt::Display for Place {
 }
 
 /// Bytes to and from a place.
-fn connect(place: &Place, encryption: &Encryption) -> io::Result<Box<dyn super::socket::Stream>> {
+fn connect(place: &ServerAddress, encryption: &Encryption) -> io::Result<Box<dyn super::socket::Stream>> {
     match place {
-        Place::Unix(path) => Ok(Box::new(UnixStream::connect(path)?)),
-        Place::Tcp { host, port, patience } => {
+        ServerAddress::Unix(path) => Ok(Box::new(UnixStream::connect(path)?)),
+        ServerAddress::Tcp { host, port, patience } => {
             let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
             for address in (host.as_str(), *port).to_socket_addrs()? {
                 match TcpStream::connect_timeout(&address, *patience) {
@@ -60,11 +60,11 @@ fn connect(place: &Place, encryption: &Encryption) -> io::Result<Box<dyn super::
 }
 
 /// The places that a configuration names.
-fn places(config: &Config) -> Vec<Place> {
+fn places(config: &Config) -> Vec<ServerAddress> {
     let ports = config.get_ports();
     let port = |number: usize| ports.get(number).or(ports.first()).copied().unwrap_or(PORT);
     let patience = config.get_connect_timeout().copied().unwrap_or(PATIENCE);
-    let tcp = |host: String, number: usize| Place::Tcp { host, port: port(number), patience };
+    let tcp = |host: String, number: usize| ServerAddress::Tcp { host, port: port(number), patience };
     if !config.get_hostaddrs().is_empty() {
         let addresses = config.get_hostaddrs().iter().enumerate();
         return addresses.map(|(number, address)| tcp(address.to_string(), number)).collect();
@@ -76,7 +76,9 @@ fn places(config: &Config) -> Vec<Place> {
     hosts
         .map(|(number, host)| match host {
             Host::Tcp(host) => tcp(host.clone(), number),
-            Host::Unix(directory) => Place::Unix(directory.join(format!(".s.PGSQL.{}", port(number)))),
+            Host::Unix(directory) => {
+                ServerAddress::Unix(directory.join(format!(".s.PGSQL.{}", port(number))))
+            }
         })
         .collect()
 }
@@ -93,7 +95,12 @@ pub(super) fn open(config: &Config, encryption: Encryption) -> Result<Remote> {
     Err(last.unwrap_or_else(|| "--connect names no host".to_owned()).into())
 }
 
-fn begin(config: &Config, place: Place, encryption: Encryption, mut socket: Socket) -> Result<Remote> {
+fn begin(
+    config: &Config,
+    place: ServerAddress,
+    encryption: Encryption,
+    mut socket: Socket,
+) -> Result<Remote> {
     let environment = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let user = config.get_user().map(str::to_owned).or_else(|| environment("PGUSER"));
     let user = user.or_else(|| environment("USER")).ok_or("--connect names no user")?;
@@ -174,7 +181,12 @@ fn authenticate(socket: &mut Socket, given: Option<Vec<u8>>, user: &str) -> Resu
 }
 
 /// Asks the server, by a connection of its own, to cancel what a session runs.
-pub(super) fn cancel(place: &Place, encryption: &Encryption, process: i32, key: i32) -> io::Result<()> {
+pub(super) fn cancel(
+    place: &ServerAddress,
+    encryption: &Encryption,
+    process: i32,
+    key: i32,
+) -> io::Result<()> {
     let mut stream = connect(place, encryption)?;
     let mut request = BytesMut::new();
     frontend::cancel_request(process, key, &mut request);

@@ -5,9 +5,9 @@ use scaledb_sync::atomic::{AtomicU32, Ordering};
 use scaledb_sync::thread;
 
 /// A directory of its own for each test, removed at its end.
-struct Place(PathBuf);
+struct TestDirectory(PathBuf);
 
-impl Place {
+impl TestDirectory {
     fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed); // only unique
@@ -26,7 +26,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestDirectory {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -34,7 +34,7 @@ impl Drop for Place {
 
 #[test]
 fn what_was_written_is_read_again() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     for disk in place.disks() {
         let file = disk.create("a").unwrap();
         let bytes: Vec<u8> = (0..100_000u32).map(|i| (i % 251) as u8).collect();
@@ -67,7 +67,7 @@ fn what_was_written_is_read_again() {
 
 #[test]
 fn aligned_and_other_writes_of_one_file_are_seen_by_all() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     for disk in place.disks() {
         let mut page = super::super::Buffer::new();
         page.resize(2 * ALIGNMENT);
@@ -94,7 +94,7 @@ fn aligned_and_other_writes_of_one_file_are_seen_by_all() {
 
 #[test]
 fn names_appear_move_and_vanish() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     for disk in place.disks() {
         std::fs::create_dir_all(place.0.join("lost+found")).unwrap();
         disk.create("a").unwrap().write_at(b"1", 0).unwrap();
@@ -113,7 +113,7 @@ fn names_appear_move_and_vanish() {
 
 #[test]
 fn no_name_leaves_the_directory() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let disk = &place.disks()[0];
     disk.create("here").unwrap();
     std::os::unix::fs::symlink("/dev/null", place.0.join("link")).unwrap();
@@ -135,7 +135,7 @@ fn no_name_leaves_the_directory() {
 
 #[test]
 fn a_lock_keeps_everybody_else_out_until_it_is_dropped() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     let disk = &place.disks()[0];
     let other = &place.disks()[0];
     let lock = disk.lock("LOCK").unwrap();
@@ -147,7 +147,7 @@ fn a_lock_keeps_everybody_else_out_until_it_is_dropped() {
 
 #[test]
 fn threads_do_not_take_each_others_completions() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     for disk in place.disks() {
         let file: Arc<dyn File> = Arc::from(disk.create("shared").unwrap());
         let threads: Vec<_> = (0..4u8)
@@ -175,7 +175,7 @@ fn threads_do_not_take_each_others_completions() {
 
 #[test]
 fn an_error_of_the_write_is_returned() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     for disk in place.disks() {
         let file = disk.create("a").unwrap();
         // beyond the largest file of any file system
@@ -186,7 +186,7 @@ fn an_error_of_the_write_is_returned() {
 
 #[test]
 fn a_directory_that_cannot_be_made_is_an_error() {
-    let place = Place::new();
+    let place = TestDirectory::new();
     assert_eq!(RealDisk::open(place.0.join("a/b")).unwrap_err().kind(), ErrorKind::NotFound);
     place.disks();
     assert!(RealDisk::open(&place.0).is_ok(), "it may exist");

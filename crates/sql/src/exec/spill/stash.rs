@@ -72,10 +72,10 @@ impl<'a> Stash<'a> {
     pub(crate) fn finish(self) -> Result<Stashed<'a>> {
         let Self { rows, weight, writer, width, len } = self;
         let place = match writer {
-            None => Place::Memory(Rc::new(rows)),
+            None => StoredRows::Memory(Rc::new(rows)),
             Some(mut writer) => {
                 let run = writer.end_run()?;
-                Place::File(Rc::new(writer.into_file()), run)
+                StoredRows::File(Rc::new(writer.into_file()), run)
             }
         };
         Ok(Stashed { place, weight, width, len })
@@ -85,7 +85,7 @@ impl<'a> Stash<'a> {
 /// Rows that were found.
 #[derive(Clone, Debug)]
 pub(crate) struct Stashed<'a> {
-    place: Place<'a>,
+    place: StoredRows<'a>,
     /// Bytes that were taken for them.
     pub(crate) weight: usize,
     width: usize,
@@ -93,7 +93,7 @@ pub(crate) struct Stashed<'a> {
 }
 
 #[derive(Clone, Debug)]
-enum Place<'a> {
+enum StoredRows<'a> {
     Memory(Rows),
     File(Rc<TemporaryFile<'a>>, Range<u64>),
 }
@@ -102,7 +102,7 @@ impl<'a> Stashed<'a> {
     /// Rows in memory, for which so many bytes were taken.
     pub(crate) fn of(rows: Rows, weight: usize) -> Self {
         let (width, len) = (rows.first().map_or(0, |row| row.len()), rows.len());
-        Self { place: Place::Memory(rows), weight, width, len }
+        Self { place: StoredRows::Memory(rows), weight, width, len }
     }
 
     /// Whether there are none.
@@ -118,27 +118,27 @@ impl<'a> Stashed<'a> {
     /// The rows, if they are in memory.
     pub(crate) fn in_memory(&self) -> Option<&Rows> {
         match &self.place {
-            Place::Memory(rows) => Some(rows),
-            Place::File(..) => None,
+            StoredRows::Memory(rows) => Some(rows),
+            StoredRows::File(..) => None,
         }
     }
 
     /// Reads the rows in a file.
     pub(crate) fn reader(&self) -> Option<Reader<'a>> {
         match &self.place {
-            Place::Memory(_) => None,
-            Place::File(file, run) => Some(Reader::new(file.clone(), run.clone(), self.width)),
+            StoredRows::Memory(_) => None,
+            StoredRows::File(file, run) => Some(Reader::new(file.clone(), run.clone(), self.width)),
         }
     }
 
     /// The rows one by one, for who is the only one to read them.
     pub(crate) fn drain(self) -> Drain<'a> {
         match self.place {
-            Place::Memory(rows) => {
+            StoredRows::Memory(rows) => {
                 let rows = Rc::try_unwrap(rows).unwrap_or_else(|rows| (*rows).clone());
                 Drain::Memory(rows.into_iter())
             }
-            Place::File(file, run) => Drain::File(Reader::new(file, run, self.width)),
+            StoredRows::File(file, run) => Drain::File(Reader::new(file, run, self.width)),
         }
     }
 }
