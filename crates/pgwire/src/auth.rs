@@ -9,6 +9,7 @@ use crate::outbox::Outbox;
 use crate::report::{Report, SqlState};
 use crate::scram::Exchange;
 use crate::startup::{Startup, Stop};
+use std::borrow::Cow;
 
 /// What a client must prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,7 +112,7 @@ fn password_message<'a, T: Transport>(
 ) -> Result<&'a [u8], Stop> {
     let frame = inbox.next(channel, |tag| (tag == b'p').then_some(MAX_AUTH_BYTES), &mut uncounted).map_err(
         |error| match error {
-            ReadError::Tag(tag) => protocol(&format!("expected password response, got message type {tag}")),
+            ReadError::Tag(tag) => protocol(format!("expected password response, got message type {tag}")),
             ReadError::Length(_) => protocol("invalid password packet size"),
             gone => gone.into(),
         },
@@ -119,7 +120,7 @@ fn password_message<'a, T: Transport>(
     Ok(inbox.bytes(&frame.body))
 }
 
-fn protocol(what: &str) -> Stop {
+fn protocol(what: impl Into<Cow<'static, str>>) -> Stop {
     Report::fatal(SqlState::PROTOCOL_VIOLATION, what).into()
 }
 

@@ -226,7 +226,7 @@ impl<'a> Body<'a> {
             if !matches!(code, [0, 0 | 1]) {
                 let code = i16::from_be_bytes([code[0], code[1]]);
                 let what = format!("unsupported format code: {code}");
-                return Err(Report::error(SqlState::INVALID_PARAMETER, what));
+                return Err(Report::error(SqlState::INVALID_PARAMETER_VALUE, what));
             }
         }
         Ok(Formats(codes))
@@ -261,7 +261,7 @@ pub fn utf8(bytes: &[u8]) -> Result<&str> {
         let bad = &bad[..error.error_len().unwrap_or(bad.len()).min(bad.len())];
         let hex: Vec<String> = bad.iter().map(|byte| format!("0x{byte:02x}")).collect();
         let what = format!("invalid byte sequence for encoding \"UTF8\": {}", hex.join(" "));
-        Report::error(SqlState::BAD_ENCODING, what)
+        Report::error(SqlState::CHARACTER_NOT_IN_REPERTOIRE, what)
     })
 }
 

@@ -40,6 +40,6 @@ pub use decode::{Bind, Formats, Oids, Values, utf8};
 pub use limits::{FLUSH_BYTES, Limits, MAX_AUTH_BYTES, MAX_REPLY_BYTES, MAX_SMALL_BYTES, MAX_STARTUP_BYTES};
 pub use outbox::{Column, Format, Status, Tag};
 pub use reply::{Reply, Row};
-pub use report::{Report, Result, Severity, SqlState};
+pub use report::{ErrorFields, Report, Result, Severity, SqlState};
 pub use scram::{Verifier, random};
 pub use startup::Startup;

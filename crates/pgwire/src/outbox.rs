@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn a_nul_in_a_report_does_not_forge_fields() {
         let mut out = Outbox::default();
-        out.report(&Report::error(SqlState::SUCCESS, "a\0Cbad"));
+        out.report(&Report::error(SqlState::SUCCESSFUL_COMPLETION, "a\0Cbad"));
         let body = &out.bytes[5..];
         assert_eq!(body, b"SERROR\0VERROR\0C00000\0Ma\0\0");
     }

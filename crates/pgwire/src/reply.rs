@@ -126,7 +126,7 @@ impl<'a> Reply<'a> {
             bytes.truncate(start);
             written?;
             let what = format!("a row of {size} bytes is too large for the protocol");
-            return Err(Report::error(SqlState::PROGRAM_LIMIT, what));
+            return Err(Report::error(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
         }
         head(bytes);
         patch(bytes, start + 1);

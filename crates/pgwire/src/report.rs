@@ -1,62 +1,8 @@
 //! What a client is told: errors and notices, with their fields.
 
-use std::fmt;
-
-/// A five-character SQLSTATE code.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct SqlState(pub [u8; 5]);
-
-impl SqlState {
-    /// successful_completion
-    pub const SUCCESS: Self = Self(*b"00000");
-    /// connection_failure
-    pub const CONNECTION_FAILURE: Self = Self(*b"08006");
-    /// protocol_violation
-    pub const PROTOCOL_VIOLATION: Self = Self(*b"08P01");
-    /// feature_not_supported
-    pub const NOT_SUPPORTED: Self = Self(*b"0A000");
-    /// character_not_in_repertoire
-    pub const BAD_ENCODING: Self = Self(*b"22021");
-    /// invalid_parameter_value
-    pub const INVALID_PARAMETER: Self = Self(*b"22023");
-    /// invalid_sql_statement_name
-    pub const NO_STATEMENT: Self = Self(*b"26000");
-    /// invalid_authorization_specification
-    pub const INVALID_AUTHORIZATION: Self = Self(*b"28000");
-    /// invalid_password
-    pub const INVALID_PASSWORD: Self = Self(*b"28P01");
-    /// invalid_cursor_name
-    pub const NO_PORTAL: Self = Self(*b"34000");
-    /// in_failed_sql_transaction
-    pub const IN_FAILED_TRANSACTION: Self = Self(*b"25P02");
-    /// duplicate_cursor
-    pub const DUPLICATE_PORTAL: Self = Self(*b"42P03");
-    /// duplicate_prepared_statement
-    pub const DUPLICATE_STATEMENT: Self = Self(*b"42P05");
-    /// too_many_connections
-    pub const TOO_MANY_CONNECTIONS: Self = Self(*b"53300");
-    /// configuration_limit_exceeded
-    pub const LIMIT_EXCEEDED: Self = Self(*b"53400");
-    /// program_limit_exceeded
-    pub const PROGRAM_LIMIT: Self = Self(*b"54000");
-    /// query_canceled
-    pub const QUERY_CANCELED: Self = Self(*b"57014");
-    /// admin_shutdown
-    pub const ADMIN_SHUTDOWN: Self = Self(*b"57P01");
-    /// cannot_connect_now
-    pub const CANNOT_CONNECT_NOW: Self = Self(*b"57P03");
-
-    /// The code as text.
-    pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or("XX000")
-    }
-}
-
-impl fmt::Debug for SqlState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+pub use scaledb_base::sqlstate::{ErrorFields, SqlState};
+use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 
 /// How much a report weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,34 +41,28 @@ impl Severity {
     }
 }
 
-/// An error or a notice. What is `None` is not sent.
+/// An error or a notice.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("{}: {message} ({})", severity.as_str(), code.as_str())]
+#[error("{}: {} ({})", severity.as_str(), fields.message, fields.code)]
 pub struct Report {
     /// `S` and `V`
     pub severity: Severity,
-    /// `C`
-    pub code: SqlState,
-    /// `M`
-    pub message: String,
-    /// `D`
-    pub detail: Option<String>,
-    /// `H`
-    pub hint: Option<String>,
-    /// `P`: the character of the statement, counted from 1
-    pub position: Option<u32>,
-    /// `W`
-    pub context: Option<String>,
-    /// `s`
-    pub schema: Option<String>,
-    /// `t`
-    pub table: Option<String>,
-    /// `c`
-    pub column: Option<String>,
-    /// `d`
-    pub data_type: Option<String>,
-    /// `n`
-    pub constraint: Option<String>,
+    /// All others.
+    pub fields: ErrorFields,
+}
+
+impl Deref for Report {
+    type Target = ErrorFields;
+
+    fn deref(&self) -> &ErrorFields {
+        &self.fields
+    }
+}
+
+impl DerefMut for Report {
+    fn deref_mut(&mut self) -> &mut ErrorFields {
+        &mut self.fields
+    }
 }
 
 /// A result whose error a client is told.
@@ -130,35 +70,22 @@ pub type Result<T, E = Box<Report>> = std::result::Result<T, E>;
 
 impl Report {
     /// A report with nothing but its message.
-    pub fn new(severity: Severity, code: SqlState, message: impl Into<String>) -> Self {
-        Self {
-            severity,
-            code,
-            message: message.into(),
-            detail: None,
-            hint: None,
-            position: None,
-            context: None,
-            schema: None,
-            table: None,
-            column: None,
-            data_type: None,
-            constraint: None,
-        }
+    pub fn new(severity: Severity, code: SqlState, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { severity, fields: ErrorFields::new(code, message) }
     }
 
     /// A statement failed.
-    pub fn error(code: SqlState, message: impl Into<String>) -> Box<Self> {
+    pub fn error(code: SqlState, message: impl Into<Cow<'static, str>>) -> Box<Self> {
         Box::new(Self::new(Severity::Error, code, message))
     }
 
     /// The connection ends.
-    pub fn fatal(code: SqlState, message: impl Into<String>) -> Box<Self> {
+    pub fn fatal(code: SqlState, message: impl Into<Cow<'static, str>>) -> Box<Self> {
         Box::new(Self::new(Severity::Fatal, code, message))
     }
 
     /// A message that is not as the protocol says; the stream of messages is intact.
-    pub fn protocol(message: impl Into<String>) -> Box<Self> {
+    pub fn protocol(message: impl Into<Cow<'static, str>>) -> Box<Self> {
         Self::error(SqlState::PROTOCOL_VIOLATION, message)
     }
 

@@ -152,13 +152,13 @@ impl Exchange {
             ("y", None) if !offered => {}
             ("y", _) => {
                 let what = "SCRAM channel binding negotiation error";
-                return Err(Report::fatal(SqlState::INVALID_AUTHORIZATION, what));
+                return Err(Report::fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, what));
             }
             _ => return Err(malformed("channel binding does not fit the mechanism")),
         }
         if !authzid.is_empty() {
             let what = "client uses authorization identity, but it is not supported";
-            return Err(Report::fatal(SqlState::NOT_SUPPORTED, what));
+            return Err(Report::fatal(SqlState::FEATURE_NOT_SUPPORTED, what));
         }
         let mut attributes = bare.split(',');
         // the name is that of the start-up packet, as in PostgreSQL
@@ -191,7 +191,7 @@ impl Exchange {
         let binding = binding.ok_or_else(|| malformed("no channel binding"))?;
         if binding != self.binding {
             let what = "SCRAM channel binding check failed";
-            return Err(Report::fatal(SqlState::INVALID_AUTHORIZATION, what));
+            return Err(Report::fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, what));
         }
         let nonce = attributes.next().and_then(|nonce| nonce.strip_prefix("r="));
         if nonce != Some(&self.nonce) {
@@ -243,7 +243,7 @@ fn same(a: &Key, b: &Key) -> bool {
 pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     rand::SecureRandom::fill(&rand::SystemRandom::new(), &mut bytes)
-        .map_err(|_| Report::fatal(SqlState(*b"XX000"), "the system gives no random numbers"))?;
+        .map_err(|_| Report::fatal(SqlState::INTERNAL_ERROR, "the system gives no random numbers"))?;
     Ok(bytes)
 }
 
@@ -298,7 +298,10 @@ mod tests {
         let (exchange, _) = start(bound, Some(b"hash"), true).unwrap();
         let other = STANDARD.encode(b"p=tls-server-end-point,,hasH");
         let last = format!("c={other},r=abc{OURS},p={}", STANDARD.encode([0; 32]));
-        assert_eq!(exchange.finish(last.as_bytes()).unwrap_err().code, SqlState::INVALID_AUTHORIZATION);
+        assert_eq!(
+            exchange.finish(last.as_bytes()).unwrap_err().code,
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+        );
         assert!(start(FIRST, Some(b"hash"), true).is_err());
     }
 

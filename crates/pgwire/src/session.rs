@@ -141,7 +141,7 @@ impl<B: Backend> Session<B> {
             Request::FunctionCall => {
                 self.backend.fail();
                 let what = "function calls by the protocol are not supported";
-                return Err(Report::error(SqlState::NOT_SUPPORTED, what).into());
+                return Err(Report::error(SqlState::FEATURE_NOT_SUPPORTED, what).into());
             }
         }
         Ok(Next::Read)

@@ -136,7 +136,7 @@ pub(crate) fn greet<T: Transport>(
                 let (major, minor) = (version >> 16, version & 0xffff);
                 let what =
                     format!("unsupported frontend protocol {major}.{minor}: server supports 3.0 to 3.2");
-                return Err(Report::fatal(SqlState::NOT_SUPPORTED, what).into());
+                return Err(Report::fatal(SqlState::FEATURE_NOT_SUPPORTED, what).into());
             }
         }
     }
@@ -167,7 +167,7 @@ fn startup(version: u32, body: &[u8], encrypted: bool, out: &mut Outbox) -> Resu
             "replication" => {
                 if !matches!(value, "false" | "off" | "no" | "0") {
                     let what = "replication connections are not supported";
-                    return Err(Report::fatal(SqlState::NOT_SUPPORTED, what).into());
+                    return Err(Report::fatal(SqlState::FEATURE_NOT_SUPPORTED, what).into());
                 }
             }
             name if name.starts_with("_pq_.") => unknown.push(name.to_owned()),
@@ -179,7 +179,7 @@ fn startup(version: u32, body: &[u8], encrypted: bool, out: &mut Outbox) -> Resu
     }
     if startup.user.is_empty() {
         let what = "no PostgreSQL user name specified in startup packet";
-        return Err(Report::fatal(SqlState::INVALID_AUTHORIZATION, what).into());
+        return Err(Report::fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, what).into());
     }
     if startup.database.is_empty() {
         startup.database.clone_from(&startup.user);
@@ -222,14 +222,14 @@ fn options(text: &str, parameters: &mut Vec<(String, String)>) -> Result<(), Sto
         let setting = setting.as_deref().and_then(|setting| setting.split_once('='));
         let Some((name, value)) = setting else {
             let what = format!("invalid command-line argument for server process: {word}");
-            return Err(Report::fatal(SqlState::INVALID_PARAMETER, what).into());
+            return Err(Report::fatal(SqlState::INVALID_PARAMETER_VALUE, what).into());
         };
         parameters.push((name.replace('-', "_"), value.to_owned()));
     }
     Ok(())
 }
 
-fn fatal(what: &str) -> Stop {
+fn fatal(what: &'static str) -> Stop {
     Report::fatal(SqlState::PROTOCOL_VIOLATION, what).into()
 }
 

@@ -333,15 +333,18 @@ fn farewell(reason: u32) -> Box<Report> {
     if reason == Ending::HoldsMemory as u32 {
         let what = "terminating connection: snapshot too old";
         let detail = "Memory is short, and this session's idle transaction kept what others have replaced.";
-        let mut report = Report::fatal(SqlState(*b"72000"), what);
+        let mut report = Report::fatal(SqlState::SNAPSHOT_TOO_OLD, what);
         report.detail = Some(detail.to_owned());
         report.hint = Some("End transactions before waiting for what is outside of the database.".to_owned());
         return report;
     }
     let (code, what) = if reason == Ending::IdleInTransaction as u32 {
-        (SqlState(*b"25P03"), "terminating connection due to idle-in-transaction timeout")
+        (
+            SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
+            "terminating connection due to idle-in-transaction timeout",
+        )
     } else if reason == Ending::Authentication as u32 {
-        (SqlState::INVALID_AUTHORIZATION, "canceling authentication due to timeout")
+        (SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "canceling authentication due to timeout")
     } else {
         (SqlState::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
     };

@@ -139,7 +139,7 @@ impl<S: Sessions> Host for Door<'_, S> {
         if *named != config.database && *named != startup.user {
             let what = format!("database \"{named}\" does not exist");
             let known = format!("The server has one database: \"{}\".", config.database);
-            let mut report = Report::fatal(SqlState(*b"3D000"), what);
+            let mut report = Report::fatal(SqlState::INVALID_CATALOG_NAME, what);
             report.detail = Some(known);
             return Err(report);
         }

@@ -53,10 +53,10 @@ impl<B: Limited> Guarded<B> {
         let counts = &self.control.counts;
         Counts::add(&counts.errors);
         match report.code {
-            code if code == SqlState(*b"40001") => Counts::add(&counts.conflicts),
+            code if code == SqlState::SERIALIZATION_FAILURE => Counts::add(&counts.conflicts),
             SqlState::QUERY_CANCELED => match self.control.cancelled() {
                 Some(Cancel::Timeout) => {
-                    report.message = "canceling statement due to statement timeout".to_owned();
+                    report.message = "canceling statement due to statement timeout".into();
                 }
                 Some(Cancel::Shutdown) => {
                     return self.control.ending().unwrap_or(report);

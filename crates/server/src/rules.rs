@@ -111,7 +111,7 @@ pub(crate) fn decide(rules: &[Rule], startup: &Startup, peer: Peer) -> Result<Me
     let (user, database) = (&startup.user, &startup.database);
     let refused = |why: &str| {
         let what = format!("{why} host \"{peer}\", user \"{user}\", database \"{database}\", {encryption}");
-        Report::fatal(SqlState::INVALID_AUTHORIZATION, what)
+        Report::fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, what)
     };
     match rule.map(|rule| rule.method) {
         Some(Verdict::Trust) => Ok(Method::Trust),
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn who_is_refused_is_told_what_was_looked_for() {
         let report = decide(&[], &startup("ann", false), tcp("10.1.2.3:4")).unwrap_err();
-        assert_eq!(report.code, SqlState::INVALID_AUTHORIZATION);
+        assert_eq!(report.code, SqlState::INVALID_AUTHORIZATION_SPECIFICATION);
         for part in ["ann", "shop", "10.1.2.3", "no encryption"] {
             assert!(report.message.contains(part), "{}", report.message);
         }

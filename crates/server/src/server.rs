@@ -69,7 +69,7 @@ impl Server {
     /// See [`StartError`].
     pub fn start<S: Sessions>(config: Config, sessions: S) -> Result<Self, StartError> {
         let live = Arc::new(Live::new(config.clone())?);
-        let secret = random().map_err(|report| StartError::System(report.message))?;
+        let secret = random().map_err(|report| StartError::System(report.fields.message.into_owned()))?;
         let mut listeners = Vec::new();
         let mut addresses = Vec::new();
         for address in &config.listen {
@@ -261,11 +261,11 @@ fn run<S: Sessions>(
     let peer = control.peer;
     match end {
         // the class of SQLSTATE that says that somebody has not proved who they are, or may not come in
-        Ok(End::Fatal(report)) if report.code.0.starts_with(b"28") => {
-            tracing::warn!(%peer, why = report.message.as_str(), "login refused");
+        Ok(End::Fatal(report)) if report.code.class() == "28" => {
+            tracing::warn!(%peer, why = &*report.message, "login refused");
         }
         // texts of clients are logged in quotes: they may hold line breaks
-        Ok(End::Fatal(report)) => tracing::info!(%peer, why = report.message.as_str(), "connection ended"),
+        Ok(End::Fatal(report)) => tracing::info!(%peer, why = &*report.message, "connection ended"),
         Ok(End::Io(error)) => tracing::info!(%peer, %error, "connection lost"),
         Ok(end) => tracing::debug!(%peer, %end, "connection ended"),
         Err(_) => tracing::error!(%peer, "connection ended by a panic"),

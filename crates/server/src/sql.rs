@@ -275,7 +275,7 @@ impl<E: Engine> SqlSession<E> {
                 scaledb_sql::Severity::Warning => Severity::Warning,
                 scaledb_sql::Severity::Notice => Severity::Notice,
             };
-            reply.notice(&Report { severity, ..*report(notice.fields) });
+            reply.notice(&Report { severity, fields: notice.fields.into_fields() });
         }
         for (name, value) in self.session.take_changed_settings() {
             reply.parameter(name, &value);
@@ -509,30 +509,14 @@ fn duration(text: &str) -> Option<Duration> {
 /// An error of SQL, as the protocol tells it.
 #[cold]
 fn report(error: SqlError) -> Box<Report> {
-    let fields = error.fields();
-    let mut code = [b'0'; 5];
-    for (to, from) in code.iter_mut().zip(fields.code.as_str().bytes()) {
-        *to = from;
-    }
-    Box::new(Report {
-        detail: fields.detail.clone(),
-        hint: fields.hint.clone(),
-        position: fields.position,
-        context: fields.context.clone(),
-        schema: fields.schema.clone(),
-        table: fields.table.clone(),
-        column: fields.column.clone(),
-        data_type: fields.data_type.clone(),
-        constraint: fields.constraint.clone(),
-        ..Report::new(Severity::Error, SqlState(code), fields.message.clone())
-    })
+    Box::new(Report { severity: Severity::Error, fields: error.into_fields() })
 }
 
 /// The sink's error: what it has to say goes to the client, if that is still there.
 #[cold]
 fn sink_error(report: Box<Report>) -> SqlError {
-    let Report { code: SqlState(code), message, .. } = *report;
-    SqlError::new(scaledb_types::SqlState::new(&code), message)
+    let fields = report.fields;
+    SqlError::new(fields.code, fields.message)
 }
 
 /// Rows on their way to the client.

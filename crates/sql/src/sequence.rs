@@ -162,7 +162,7 @@ fn step(desc: &SequenceDesc, last: i64) -> Result<i64> {
         None => {
             let (end, value) = if desc.increment > 0 { ("maximum", desc.max) } else { ("minimum", desc.min) };
             let what = format!("nextval: reached {end} value of sequence \"{}\" ({value})", desc.name);
-            Err(SqlError::new(SqlState::new(b"2200H"), what))
+            Err(SqlError::new(SqlState::SEQUENCE_GENERATOR_LIMIT_EXCEEDED, what))
         }
     }
 }

@@ -62,11 +62,11 @@ fn parameter(word: &str) -> Option<usize> {
 }
 
 fn no_statement() -> Box<Report> {
-    Report::error(SqlState(*b"26000"), "no such statement")
+    Report::error(SqlState::INVALID_SQL_STATEMENT_NAME, "no such statement")
 }
 
 fn no_portal() -> Box<Report> {
-    Report::error(SqlState(*b"34000"), "no such portal")
+    Report::error(SqlState::INVALID_CURSOR_NAME, "no such portal")
 }
 
 fn columns(text: &str) -> usize {
@@ -83,7 +83,7 @@ impl Words {
         let mut words = portal.text.split_whitespace();
         let first = words.next().unwrap_or_default();
         if self.failed && !matches!(first, "commit" | "rollback") {
-            return Err(Report::error(SqlState::IN_FAILED_TRANSACTION, "the transaction failed"));
+            return Err(Report::error(SqlState::IN_FAILED_SQL_TRANSACTION, "the transaction failed"));
         }
         let mut number =
             || -> u64 { words.next().and_then(|word| word.parse().ok()).unwrap_or(0).min(5_000_000) };
@@ -178,7 +178,7 @@ impl Words {
                 Tag::new("UPDATE", Some(1))
             }
             "notice" => {
-                reply.notice(&Report::new(Severity::Notice, SqlState::SUCCESS, "look"));
+                reply.notice(&Report::new(Severity::Notice, SqlState::SUCCESSFUL_COMPLETION, "look"));
                 reply.parameter("TimeZone", "UTC");
                 Tag::new("DO", None)
             }
@@ -188,13 +188,15 @@ impl Words {
                 Tag::new("DEALLOCATE", None)
             }
             "fail" => {
-                let report = Report::error(SqlState(*b"22012"), "division by zero");
+                let report = Report::error(SqlState::DIVISION_BY_ZERO, "division by zero");
                 let mut report = report.with_detail("by nothing").with_hint("do not");
                 report.position = Some(8);
                 report.table = Some("t".to_owned());
                 return Err(report);
             }
-            other => return Err(Report::error(SqlState(*b"42601"), format!("syntax error at \"{other}\""))),
+            other => {
+                return Err(Report::error(SqlState::SYNTAX_ERROR, format!("syntax error at \"{other}\"")));
+            }
         };
         reply.complete(tag);
         Ok(Step::Done)
@@ -242,10 +244,13 @@ impl Backend for Words {
 
     fn parse(&mut self, name: &str, sql: &str, types: Oids<'_>) -> Result<()> {
         if sql.contains("nonsense") {
-            return self.note(Err(Report::error(SqlState(*b"42601"), "syntax error")));
+            return self.note(Err(Report::error(SqlState::SYNTAX_ERROR, "syntax error")));
         }
         if !name.is_empty() && self.statements.contains_key(name) {
-            return self.note(Err(Report::error(SqlState(*b"42P05"), "there is one of this name")));
+            return self.note(Err(Report::error(
+                SqlState::DUPLICATE_PREPARED_STATEMENT,
+                "there is one of this name",
+            )));
         }
         let mut types: Vec<u32> = types.iter().map(|oid| if oid == 0 { TEXT } else { oid }).collect();
         types.resize(sql.split_whitespace().filter_map(parameter).max().unwrap_or(0), TEXT);
@@ -304,7 +309,7 @@ impl Backend for Words {
     fn copy_data(&mut self, data: &[u8]) -> Result<()> {
         self.copied += data.len();
         if data.starts_with(b"bad") {
-            return self.note(Err(Report::error(SqlState(*b"22P04"), "bad data")));
+            return self.note(Err(Report::error(SqlState::BAD_COPY_FILE_FORMAT, "bad data")));
         }
         Ok(())
     }
@@ -326,7 +331,7 @@ impl Backend for Words {
             self.portals.clear();
         }
         if conflict {
-            return Err(Report::error(SqlState(*b"40001"), "could not serialize access"));
+            return Err(Report::error(SqlState::SERIALIZATION_FAILURE, "could not serialize access"));
         }
         Ok(())
     }
@@ -362,7 +367,7 @@ impl Host for Users {
         match startup.user.as_str() {
             "ann" => Ok(Method::Trust),
             "eve" => Ok(Method::Password),
-            "max" => Err(Report::fatal(SqlState::INVALID_AUTHORIZATION, "not you")),
+            "max" => Err(Report::fatal(SqlState::INVALID_AUTHORIZATION_SPECIFICATION, "not you")),
             _ => Ok(Method::Scram),
         }
     }

@@ -86,10 +86,6 @@ pub enum Kind {
     Other,
 }
 
-const NO_ROWS: SqlState = SqlState::new(b"P0002");
-const TOO_MANY_ROWS: SqlState = SqlState::new(b"P0003");
-const ROLLED_BACK: SqlState = SqlState::new(b"40000");
-
 /// Every state that has a kind of its own.
 const KINDS: [(SqlState, Kind); 27] = [
     (SqlState::SERIALIZATION_FAILURE, Kind::Conflict),
@@ -105,9 +101,9 @@ const KINDS: [(SqlState, Kind); 27] = [
     (SqlState::DUPLICATE_TABLE, Kind::DuplicateTable),
     (SqlState::DATATYPE_MISMATCH, Kind::WrongType),
     (SqlState::PROTOCOL_VIOLATION, Kind::WrongArity),
-    (NO_ROWS, Kind::NoRows),
-    (TOO_MANY_ROWS, Kind::TooManyRows),
-    (ROLLED_BACK, Kind::RolledBack),
+    (SqlState::NO_DATA_FOUND, Kind::NoRows),
+    (SqlState::TOO_MANY_ROWS, Kind::TooManyRows),
+    (SqlState::TRANSACTION_ROLLBACK, Kind::RolledBack),
     (SqlState::IN_FAILED_SQL_TRANSACTION, Kind::TransactionFailed),
     (SqlState::READ_ONLY_SQL_TRANSACTION, Kind::ReadOnly),
     (SqlState::LOCK_NOT_AVAILABLE, Kind::LockNotAvailable),
@@ -124,7 +120,7 @@ const KINDS: [(SqlState, Kind); 27] = [
 impl Error {
     /// For closures of transactions that want to be rolled back, and nothing more: 40000.
     pub fn rolled_back() -> Self {
-        Self(SqlError::new(ROLLED_BACK, "the transaction was rolled back by its caller"))
+        Self(SqlError::new(SqlState::TRANSACTION_ROLLBACK, "the transaction was rolled back by its caller"))
     }
 
     /// What kind of error it is.
@@ -188,11 +184,11 @@ impl Error {
     }
 
     pub(super) fn no_rows() -> Self {
-        Self(SqlError::new(NO_ROWS, "the query found no row, where one was to be"))
+        Self(SqlError::new(SqlState::NO_DATA_FOUND, "the query found no row, where one was to be"))
     }
 
     pub(super) fn too_many_rows() -> Self {
-        Self(SqlError::new(TOO_MANY_ROWS, "the query found more than one row"))
+        Self(SqlError::new(SqlState::TOO_MANY_ROWS, "the query found more than one row"))
     }
 
     pub(super) fn no_thread(error: &std::io::Error) -> Self {

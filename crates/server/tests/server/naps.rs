@@ -28,7 +28,7 @@ impl Sessions for Naps {
 
     fn open(&self, startup: &Startup, timeouts: Timeouts) -> Result<NewSession<Nap>> {
         if startup.database == "nowhere" {
-            return Err(Report::error(SqlState(*b"3D000"), "database \"nowhere\" does not exist"));
+            return Err(Report::error(SqlState::INVALID_CATALOG_NAME, "database \"nowhere\" does not exist"));
         }
         let cancel = Arc::new(Batches::default());
         let canceller = cancel.clone();
@@ -143,7 +143,7 @@ impl Backend for Nap {
     }
 
     fn parse(&mut self, _: &str, _: &str, _: Oids<'_>) -> Result<()> {
-        Err(Report::error(SqlState::NOT_SUPPORTED, "simple queries only"))
+        Err(Report::error(SqlState::FEATURE_NOT_SUPPORTED, "simple queries only"))
     }
 
     fn describe_statement(&mut self, _: &str, _: &mut Reply<'_>) -> Result<()> {

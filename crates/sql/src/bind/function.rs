@@ -423,7 +423,7 @@ impl Binder<'_> {
         }
         let nested = || {
             let what = "window functions are not allowed in this clause";
-            SqlError::new(SqlState::new(b"42P20"), what)
+            SqlError::new(SqlState::WINDOWING_ERROR, what)
         };
         // the definition of a window holds no other
         let windows = self.scope().windows.take().ok_or_else(nested)?;

@@ -445,11 +445,11 @@ impl Binder<'_> {
         let mut windows = self.scope().windows.take().unwrap_or_default();
         if groups.iter().any(|group| reads_any(group, &windows)) {
             let what = "window functions are not allowed in GROUP BY";
-            return Err(SqlError::new(SqlState::new(b"42P20"), what));
+            return Err(SqlError::new(SqlState::WINDOWING_ERROR, what));
         }
         if !aggregates.is_empty() && self.scope().recursive {
             let what = "aggregate functions are not allowed in a recursive query's recursive term";
-            return Err(SqlError::new(SqlState::new(b"42P19"), what));
+            return Err(SqlError::new(SqlState::INVALID_RECURSION, what));
         }
         let several = grouping_sets.is_some() || !calls.is_empty();
         let grouped = !groups.is_empty() || several || !aggregates.is_empty() || having.is_some();

@@ -70,7 +70,7 @@ fn is_query(body: &SetExpr) -> bool {
 /// 42P19.
 #[cold]
 fn invalid_recursion(what: String) -> SqlError {
-    SqlError::new(SqlState::new(b"42P19"), what)
+    SqlError::new(SqlState::INVALID_RECURSION, what)
 }
 
 /// The columns of a WITH query, under the names that it gives them.
