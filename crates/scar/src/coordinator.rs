@@ -1,40 +1,45 @@
 //! A transaction's way: reads, locks, validation, writes; and the primary's and the backup's side of each.
 
-use super::ids::{Epoch, Key, NodeId, PartitionId, Time, TxnId, Value};
+use super::data::Data;
+use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId};
 use super::message::{Answer, Body, Granted, Out, Why};
 use super::node::{MAX_OPERATIONS, Node, Refused, Stage};
+use super::range::Range;
 use super::replica::{Item, Seen, Write};
 use super::rules::{Rule, Rules};
 use super::transaction::{Kind, Phase, Question, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a client asks for.
-impl<R: Rules> Node<R> {
+impl<R: Rules, D: Data> Node<R, D> {
     /// Reads a key: at this node's replica, or else at the primary. The answer comes in `out`, at once or later.
     ///
     /// # Errors
     /// It is not the client's turn, or a snapshot asks for what this node does not keep.
-    pub fn read(&mut self, txn: TxnId, key: Key, out: &mut Out) -> Result<(), Refused> {
+    pub fn read(&mut self, txn: TxnId, key: D::Key, out: &mut Out<D>) -> Result<(), Refused> {
         self.see_own_session(txn);
         let transaction = self.client_turn(txn)?;
         if transaction.kind == Kind::Snapshot {
             return self.read_snapshot(txn, key, out);
         }
-        if let Some(&value) = transaction.writes.get(&key).or_else(|| transaction.values.get(&key)) {
+        if let Some(value) = transaction.writes.get(&key).or_else(|| transaction.values.get(&key)) {
+            let value = value.clone();
             out.answers.push(Answer::Read(txn, key, value));
             return Ok(());
         }
-        let partition = self.view.partition(key);
+        let partition = self.view.partition::<D>(&key);
         let epoch = self.epoch;
         if let Some(replica) = self.replicas.get(&partition) {
-            let (value, seen) = replica.read(partition, key, epoch);
+            let (value, seen) = replica.read(partition, &key, epoch);
             self.note_read(txn, key, value, seen, out);
             return Ok(());
         }
-        self.ask(txn, partition, Question::Key(key), Body::Read(txn, key), out)
+        self.ask(txn, partition, Question::Key(key.clone()), Body::Read(txn, key), out)
     }
 
-    /// Reads a range of a partition, both ends included. The transaction's own writes are not in it.
+    /// Reads a range of a partition. The transaction's own writes are not in it. It depends on what it hands out, and
+    /// on the absence of other keys from the end where it begins to its last row, or to the other end if it came
+    /// there. The answer comes in `out`, at once or later.
     ///
     /// # Errors
     /// It is not the client's turn, it is a snapshot, or there is no such partition.
@@ -42,33 +47,27 @@ impl<R: Rules> Node<R> {
         &mut self,
         txn: TxnId,
         partition: PartitionId,
-        low: Key,
-        high: Key,
-        out: &mut Out,
+        range: Range<D::Key>,
+        out: &mut Out<D>,
     ) -> Result<(), Refused> {
         if self.client_turn(txn)?.kind == Kind::Snapshot {
             return Err(Refused::Snapshot);
         }
         let epoch = self.epoch;
         if let Some(replica) = self.replicas.get(&partition) {
-            let (rows, seen) = replica.scan(partition, low, high, epoch);
+            let (rows, seen) = replica.scan(partition, &range, epoch);
             self.note_scan(txn, rows, seen, out);
             return Ok(());
         }
-        self.ask(
-            txn,
-            partition,
-            Question::Range(partition, low, high),
-            Body::Scan(txn, partition, low, high),
-            out,
-        )
+        let question = Question::Range(partition, range.clone());
+        self.ask(txn, partition, question, Body::Scan(txn, partition, range), out)
     }
 
     /// Writes a key, none to delete it: at commit.
     ///
     /// # Errors
     /// It is not the client's turn, it is a snapshot, or it writes too much.
-    pub fn write(&mut self, txn: TxnId, key: Key, value: Option<Value>) -> Result<(), Refused> {
+    pub fn write(&mut self, txn: TxnId, key: D::Key, value: Option<D::Value>) -> Result<(), Refused> {
         let transaction = self.client_turn(txn)?;
         if transaction.kind == Kind::Snapshot {
             return Err(Refused::Snapshot);
@@ -84,7 +83,7 @@ impl<R: Rules> Node<R> {
     ///
     /// # Errors
     /// It is not the client's turn.
-    pub fn commit(&mut self, txn: TxnId, out: &mut Out) -> Result<(), Refused> {
+    pub fn commit(&mut self, txn: TxnId, out: &mut Out<D>) -> Result<(), Refused> {
         self.see_own_session(txn);
         let transaction = self.client_turn(txn)?;
         transaction.phase = Phase::Waiting;
@@ -99,13 +98,13 @@ impl<R: Rules> Node<R> {
     ///
     /// # Errors
     /// It is not the client's turn.
-    pub fn rollback(&mut self, txn: TxnId, out: &mut Out) -> Result<(), Refused> {
+    pub fn rollback(&mut self, txn: TxnId, out: &mut Out<D>) -> Result<(), Refused> {
         self.client_turn(txn)?;
         self.finish(txn, Answer::Aborted(txn, Why::RolledBack), out);
         Ok(())
     }
 
-    fn client_turn(&mut self, txn: TxnId) -> Result<&mut Transaction, Refused> {
+    fn client_turn(&mut self, txn: TxnId) -> Result<&mut Transaction<D>, Refused> {
         let transaction = self.transactions.get_mut(&txn).ok_or(Refused::NoTransaction)?;
         if transaction.phase == Phase::Open { Ok(transaction) } else { Err(Refused::NoTransaction) }
     }
@@ -114,9 +113,9 @@ impl<R: Rules> Node<R> {
         &mut self,
         txn: TxnId,
         partition: PartitionId,
-        question: Question,
-        body: Body,
-        out: &mut Out,
+        question: Question<D::Key>,
+        body: Body<D>,
+        out: &mut Out<D>,
     ) -> Result<(), Refused> {
         let place = self.view.placement(partition).ok_or(Refused::NoPartition)?;
         if let Some(transaction) = self.transactions.get_mut(&txn) {
@@ -126,18 +125,31 @@ impl<R: Rules> Node<R> {
         Ok(())
     }
 
-    fn note_read(&mut self, txn: TxnId, key: Key, value: Option<Value>, seen: Seen, out: &mut Out) {
+    fn note_read(
+        &mut self,
+        txn: TxnId,
+        key: D::Key,
+        value: Option<D::Value>,
+        seen: Seen<D::Key>,
+        out: &mut Out<D>,
+    ) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.phase = Phase::Open;
         if transaction.reads.len() >= MAX_OPERATIONS {
             return self.finish(txn, Answer::Aborted(txn, Why::TooLarge), out);
         }
         transaction.reads.push(seen);
-        transaction.values.insert(key, value);
+        transaction.values.insert(key.clone(), value.clone());
         out.answers.push(Answer::Read(txn, key, value));
     }
 
-    fn note_scan(&mut self, txn: TxnId, rows: Vec<(Key, Value)>, seen: Vec<Seen>, out: &mut Out) {
+    fn note_scan(
+        &mut self,
+        txn: TxnId,
+        rows: Vec<(D::Key, D::Value)>,
+        seen: Vec<Seen<D::Key>>,
+        out: &mut Out<D>,
+    ) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.phase = Phase::Open;
         if transaction.reads.len() + seen.len() > MAX_OPERATIONS {
@@ -164,8 +176,8 @@ impl<R: Rules> Node<R> {
 
     /// A snapshot reads the epoch before the one in which it began: this node's epoch is the cluster's newest that
     /// can have committed plus one as long as the node is not prepared.
-    fn read_snapshot(&mut self, txn: TxnId, key: Key, out: &mut Out) -> Result<(), Refused> {
-        let partition = self.view.partition(key);
+    fn read_snapshot(&mut self, txn: TxnId, key: D::Key, out: &mut Out<D>) -> Result<(), Refused> {
+        let partition = self.view.partition::<D>(&key);
         let may_begin = matches!(self.stage, Stage::Open | Stage::Closing)
             || !self.rules.on(Rule::SnapshotBeforePrepared);
         let now = self.epoch;
@@ -180,7 +192,7 @@ impl<R: Rules> Node<R> {
         }
         // with the next epoch go the tombstones, and with its writes the versions, that the snapshot needs
         let current = transaction.epoch == now || !self.rules.on(Rule::SnapshotEndsWithEpoch);
-        match replica.at(key, Epoch(transaction.epoch.0.saturating_sub(1))) {
+        match replica.at(&key, Epoch(transaction.epoch.0.saturating_sub(1))) {
             Some(value) if current => out.answers.push(Answer::Read(txn, key, value)),
             _ => self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld), out),
         }
@@ -189,16 +201,16 @@ impl<R: Rules> Node<R> {
 }
 
 /// What a coordinator does.
-impl<R: Rules> Node<R> {
+impl<R: Rules, D: Data> Node<R, D> {
     pub(crate) fn read_done(
         &mut self,
         txn: TxnId,
-        key: Key,
-        value: Option<Value>,
-        seen: Seen,
-        out: &mut Out,
+        key: D::Key,
+        value: Option<D::Value>,
+        seen: Seen<D::Key>,
+        out: &mut Out<D>,
     ) {
-        let asked = Phase::Reading(Question::Key(key));
+        let asked = Phase::Reading(Question::Key(key.clone()));
         if self.transactions.get(&txn).is_some_and(|t| t.phase == asked) {
             self.note_read(txn, key, value, seen, out);
         }
@@ -207,19 +219,20 @@ impl<R: Rules> Node<R> {
     pub(crate) fn scan_done(
         &mut self,
         txn: TxnId,
-        (partition, low, high): (PartitionId, Key, Key),
-        rows: Vec<(Key, Value)>,
-        seen: Vec<Seen>,
-        out: &mut Out,
+        partition: PartitionId,
+        range: Range<D::Key>,
+        rows: Vec<(D::Key, D::Value)>,
+        seen: Vec<Seen<D::Key>>,
+        out: &mut Out<D>,
     ) {
-        let asked = Phase::Reading(Question::Range(partition, low, high));
+        let asked = Phase::Reading(Question::Range(partition, range));
         if self.transactions.get(&txn).is_some_and(|t| t.phase == asked) {
             self.note_scan(txn, rows, seen, out);
         }
     }
 
     /// Begins the commits that may begin: in an open epoch, and in the order of each session.
-    pub(crate) fn begin_commits(&mut self, out: &mut Out) {
+    pub(crate) fn begin_commits(&mut self, out: &mut Out<D>) {
         let may = match self.stage {
             Stage::Open => true,
             Stage::Closing | Stage::Prepared | Stage::Whole => !self.rules.on(Rule::NoCommitAtBarrier),
@@ -236,7 +249,7 @@ impl<R: Rules> Node<R> {
         }
     }
 
-    fn begin_commit(&mut self, txn: TxnId, out: &mut Out) {
+    fn begin_commit(&mut self, txn: TxnId, out: &mut Out<D>) {
         let epoch = self.epoch;
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         if transaction.kind == Kind::Snapshot {
@@ -250,15 +263,14 @@ impl<R: Rules> Node<R> {
             return self.abort(txn, Vec::new(), Why::Changed, out);
         }
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
-        let keys: Vec<Key> = transaction.writes.keys().copied().collect();
+        let expected = transaction.expected();
         transaction.phase = Phase::Locking {
-            awaited: keys.iter().copied().collect(),
+            awaited: transaction.writes.keys().cloned().collect(),
             granted: BTreeMap::new(),
             failed: false,
         };
-        let expected: Vec<Option<Time>> = keys.iter().map(|&key| transaction.expected(key)).collect();
-        for (key, wts) in keys.into_iter().zip(expected) {
-            self.to_primary(key, Body::Lock(txn, key, wts), out);
+        for (key, wts) in expected {
+            self.to_primary(&key, Body::Lock(txn, key.clone(), wts), out);
         }
         self.locked(txn, out);
     }
@@ -268,18 +280,26 @@ impl<R: Rules> Node<R> {
     fn rebased(&self, txn: TxnId) -> bool {
         let Some(transaction) = self.transactions.get(&txn) else { return true };
         transaction.reads.iter().filter(|seen| seen.epoch < transaction.epoch).all(|seen| {
-            let Some(replica) = self.replicas.get(&self.view.partition_of(seen.item)) else { return true };
-            replica.look(seen.item, seen.epoch).is_some_and(|now| now.wts == seen.wts)
+            let Some(replica) = self.replicas.get(&self.view.partition_of::<D>(&seen.item)) else {
+                return true;
+            };
+            replica.look(&seen.item).is_some_and(|(wts, _)| wts == seen.wts)
         })
     }
 
-    fn to_primary(&self, key: Key, body: Body, out: &mut Out) {
-        if let Some(place) = self.view.placement(self.view.partition(key)) {
+    fn to_primary(&self, key: &D::Key, body: Body<D>, out: &mut Out<D>) {
+        if let Some(place) = self.view.placement(self.view.partition::<D>(key)) {
             self.send(place.primary, body, out);
         }
     }
 
-    pub(crate) fn lock_done(&mut self, txn: TxnId, key: Key, answer: Option<Granted>, out: &mut Out) {
+    pub(crate) fn lock_done(
+        &mut self,
+        txn: TxnId,
+        key: D::Key,
+        answer: Option<Granted<D::Key>>,
+        out: &mut Out<D>,
+    ) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         let Phase::Locking { awaited, granted, failed } = &mut transaction.phase else { return };
         if !awaited.remove(&key) {
@@ -294,7 +314,7 @@ impl<R: Rules> Node<R> {
 
     /// All locks are answered: choose the time, and ask for the extensions that it needs. Before that a refusal ends
     /// nothing, or its unlocks could overtake its locks.
-    fn locked(&mut self, txn: TxnId, out: &mut Out) {
+    fn locked(&mut self, txn: TxnId, out: &mut Out<D>) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         let Phase::Locking { awaited, granted, failed } = &mut transaction.phase else { return };
         if !awaited.is_empty() {
@@ -320,9 +340,9 @@ impl<R: Rules> Node<R> {
         }
         transaction.cts = cts;
 
-        let mut extensions = BTreeMap::new();
+        let mut extensions = BTreeSet::new();
         for seen in &transaction.reads {
-            let own = matches!(seen.item, Item::Record(key) if transaction.writes.contains_key(&key));
+            let own = matches!(&seen.item, Item::Record(key) if transaction.writes.contains_key(key));
             if own && self.rules.on(Rule::OwnLockPasses) {
                 continue;
             }
@@ -332,19 +352,19 @@ impl<R: Rules> Node<R> {
             }
             let far = self.rules.on(Rule::Rebase)
                 && seen.epoch < transaction.epoch
-                && !self.replicas.contains_key(&self.view.partition_of(seen.item));
+                && !self.replicas.contains_key(&self.view.partition_of::<D>(&seen.item));
             if seen.rts < cts || far {
-                extensions.insert((seen.item, seen.wts), ());
+                extensions.insert((seen.item.clone(), seen.wts));
             }
         }
-        let awaited: BTreeSet<Item> = extensions.keys().map(|&(item, _)| item).collect();
+        let awaited: BTreeMap<Item<D::Key>, Time> = extensions.iter().cloned().collect();
         // two versions of one item cannot both be valid
         let failed = awaited.len() < extensions.len();
         transaction.phase =
-            Phase::Validating { awaited: if failed { BTreeSet::new() } else { awaited }, failed };
+            Phase::Validating { awaited: if failed { BTreeMap::new() } else { awaited }, failed };
         if !failed {
-            for &(item, wts) in extensions.keys() {
-                if let Some(place) = self.view.placement(self.view.partition_of(item)) {
+            for (item, wts) in extensions {
+                if let Some(place) = self.view.placement(self.view.partition_of::<D>(&item)) {
                     self.send(place.primary, Body::Extend(txn, item, wts, cts), out);
                 }
             }
@@ -352,39 +372,38 @@ impl<R: Rules> Node<R> {
         self.validated(txn, out);
     }
 
-    pub(crate) fn extend_done(&mut self, txn: TxnId, item: Item, valid: bool, out: &mut Out) {
+    pub(crate) fn extend_done(&mut self, txn: TxnId, item: Item<D::Key>, valid: bool, out: &mut Out<D>) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         let Phase::Validating { awaited, failed } = &mut transaction.phase else { return };
-        if awaited.remove(&item) {
+        if let Some(wts) = awaited.remove(&item) {
             *failed |= !valid;
-            let seen = transaction.reads.iter().find(|seen| seen.item == item).copied();
             let cts = transaction.cts;
-            if let Some(seen) = seen.filter(|_| valid) {
-                self.tell_promise(item, seen.wts, cts, out);
+            if valid {
+                self.tell_promise(item, wts, cts, out);
             }
             self.validated(txn, out);
         }
     }
 
     /// Time synchronization: what the primary has promised is told to the backups, that may then answer for longer.
-    fn tell_promise(&self, item: Item, wts: Time, cts: Time, out: &mut Out) {
+    fn tell_promise(&self, item: Item<D::Key>, wts: Time, cts: Time, out: &mut Out<D>) {
         if !self.rules.on(Rule::TellExtensions) {
             return;
         }
-        if let Some(place) = self.view.placement(self.view.partition_of(item)) {
+        if let Some(place) = self.view.placement(self.view.partition_of::<D>(&item)) {
             for node in place.backups.iter() {
-                self.send(node, Body::Promised(item, wts, cts), out);
+                self.send(node, Body::Promised(item.clone(), wts, cts), out);
             }
         }
     }
 
-    fn validated(&mut self, txn: TxnId, out: &mut Out) {
+    fn validated(&mut self, txn: TxnId, out: &mut Out<D>) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         let Phase::Validating { awaited, failed } = &transaction.phase else { return };
         if !awaited.is_empty() {
             return;
         }
-        let (cts, keys) = (transaction.cts, transaction.writes.keys().copied().collect());
+        let (cts, keys) = (transaction.cts, transaction.writes.keys().cloned().collect());
         if *failed {
             return self.abort(txn, keys, Why::Changed, out);
         }
@@ -392,17 +411,17 @@ impl<R: Rules> Node<R> {
     }
 
     /// The transaction has its place: its writes leave, and nobody waits for them but the epoch.
-    fn decided(&mut self, txn: TxnId, cts: Time, out: &mut Out) {
+    fn decided(&mut self, txn: TxnId, cts: Time, out: &mut Out<D>) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.cts = cts;
         let (epoch, session) = (transaction.epoch, transaction.session);
-        let writes: Vec<(Key, Option<Value>)> = transaction.writes.iter().map(|(&k, &v)| (k, v)).collect();
+        let writes: Vec<(D::Key, Option<D::Value>)> = transaction.writes.clone().into_iter().collect();
         let mut awaited = BTreeSet::new();
-        for &(key, value) in &writes {
-            let Some(place) = self.view.placement(self.view.partition(key)) else { continue };
+        for (key, value) in &writes {
+            let Some(place) = self.view.placement(self.view.partition::<D>(key)) else { continue };
             for node in place.replicas().iter() {
-                awaited.insert((node, key));
-                self.send(node, Body::Write(txn, key, value, cts), out);
+                awaited.insert((node, key.clone()));
+                self.send(node, Body::Write(txn, key.clone(), value.clone(), cts), out);
             }
         }
         if !self.rules.on(Rule::WaitForWrites) {
@@ -434,9 +453,9 @@ impl<R: Rules> Node<R> {
     }
 
     /// Gives the locks back. Nobody waits for that: what is not given back ends with the epoch.
-    pub(crate) fn abort(&mut self, txn: TxnId, locked: Vec<Key>, why: Why, out: &mut Out) {
-        for &key in &locked {
-            self.to_primary(key, Body::Unlock(txn, key), out);
+    pub(crate) fn abort(&mut self, txn: TxnId, locked: Vec<D::Key>, why: Why, out: &mut Out<D>) {
+        for key in locked {
+            self.to_primary(&key, Body::Unlock(txn, key.clone()), out);
         }
         out.answers.push(Answer::Aborted(txn, why));
         self.transactions.remove(&txn);
@@ -444,7 +463,7 @@ impl<R: Rules> Node<R> {
     }
 
     /// A transaction has its place, or none: its session's next may begin, the epoch may end.
-    fn left(&mut self, txn: TxnId, out: &mut Out) {
+    fn left(&mut self, txn: TxnId, out: &mut Out<D>) {
         for session in self.sessions.values_mut() {
             session.queue.retain(|&other| other != txn);
         }
@@ -452,7 +471,7 @@ impl<R: Rules> Node<R> {
         self.try_prepare(out);
     }
 
-    pub(crate) fn write_done(&mut self, from: NodeId, txn: TxnId, key: Key, out: &mut Out) {
+    pub(crate) fn write_done(&mut self, from: NodeId, txn: TxnId, key: D::Key, out: &mut Out<D>) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         let Phase::Writing { awaited } = &mut transaction.phase else { return };
         awaited.remove(&(from, key));
@@ -464,15 +483,15 @@ impl<R: Rules> Node<R> {
 }
 
 /// What a replica does.
-impl<R: Rules> Node<R> {
+impl<R: Rules, D: Data> Node<R, D> {
     fn is_primary(&self, partition: PartitionId) -> bool {
         self.view.placement(partition).is_some_and(|place| place.primary == self.id)
     }
 
-    pub(crate) fn serve_read(&mut self, from: NodeId, txn: TxnId, key: Key, out: &mut Out) {
-        let partition = self.view.partition(key);
+    pub(crate) fn serve_read(&mut self, from: NodeId, txn: TxnId, key: D::Key, out: &mut Out<D>) {
+        let partition = self.view.partition::<D>(&key);
         if let Some(replica) = self.replicas.get(&partition) {
-            let (value, seen) = replica.read(partition, key, self.epoch);
+            let (value, seen) = replica.read(partition, &key, self.epoch);
             self.send(from, Body::ReadReply(txn, key, value, seen), out);
         }
     }
@@ -482,13 +501,12 @@ impl<R: Rules> Node<R> {
         from: NodeId,
         txn: TxnId,
         partition: PartitionId,
-        low: Key,
-        high: Key,
-        out: &mut Out,
+        range: Range<D::Key>,
+        out: &mut Out<D>,
     ) {
         if let Some(replica) = self.replicas.get(&partition) {
-            let (rows, seen) = replica.scan(partition, low, high, self.epoch);
-            self.send(from, Body::ScanReply(txn, (partition, low, high), rows, seen), out);
+            let (rows, seen) = replica.scan(partition, &range, self.epoch);
+            self.send(from, Body::ScanReply(txn, partition, range, rows, seen), out);
         }
     }
 
@@ -496,17 +514,17 @@ impl<R: Rules> Node<R> {
         &mut self,
         from: NodeId,
         txn: TxnId,
-        key: Key,
+        key: D::Key,
         wts: Option<Time>,
-        out: &mut Out,
+        out: &mut Out<D>,
     ) {
-        let partition = self.view.partition(key);
+        let partition = self.view.partition::<D>(&key);
         let rules = self.rules;
         if !self.is_primary(partition) {
             return;
         }
         if let Some(replica) = self.replicas.get_mut(&partition) {
-            let granted = replica.lock(rules, txn, key, wts);
+            let granted = replica.lock(rules, txn, &key, wts);
             self.send(from, Body::LockReply(txn, key, granted), out);
         }
     }
@@ -515,25 +533,25 @@ impl<R: Rules> Node<R> {
         &mut self,
         from: NodeId,
         txn: TxnId,
-        item: Item,
+        item: Item<D::Key>,
         wts: Time,
         cts: Time,
-        out: &mut Out,
+        out: &mut Out<D>,
     ) {
-        let partition = self.view.partition_of(item);
+        let partition = self.view.partition_of::<D>(&item);
         let rules = self.rules;
         if !self.is_primary(partition) {
             return;
         }
         if let Some(replica) = self.replicas.get_mut(&partition) {
-            let valid = replica.extend(rules, txn, item, wts, cts);
+            let valid = replica.extend(rules, txn, &item, wts, cts);
             self.send(from, Body::ExtendReply(txn, item, valid), out);
         }
     }
 
-    pub(crate) fn know_promise(&mut self, item: Item, wts: Time, rts: Time) {
-        if let Some(replica) = self.replicas.get_mut(&self.view.partition_of(item)) {
-            replica.promised(item, wts, rts);
+    pub(crate) fn know_promise(&mut self, item: Item<D::Key>, wts: Time, rts: Time) {
+        if let Some(replica) = self.replicas.get_mut(&self.view.partition_of::<D>(&item)) {
+            replica.promised(&item, wts, rts);
         }
     }
 
@@ -541,22 +559,22 @@ impl<R: Rules> Node<R> {
         &mut self,
         from: NodeId,
         txn: TxnId,
-        key: Key,
-        value: Option<Value>,
+        key: D::Key,
+        value: Option<D::Value>,
         cts: Time,
-        out: &mut Out,
+        out: &mut Out<D>,
     ) {
-        let partition = self.view.partition(key);
+        let partition = self.view.partition::<D>(&key);
         let (rules, primary, epoch) = (self.rules, self.is_primary(partition), self.epoch);
         if let Some(replica) = self.replicas.get_mut(&partition) {
-            replica.write(rules, primary, Write { txn, key, value, cts, epoch });
+            replica.write(rules, primary, Write { txn, key: key.clone(), value, cts, epoch });
             self.send(from, Body::WriteAck(txn, key), out);
         }
     }
 
-    pub(crate) fn serve_unlock(&mut self, txn: TxnId, key: Key) {
-        if let Some(replica) = self.replicas.get_mut(&self.view.partition(key)) {
-            replica.unlock(txn, key);
+    pub(crate) fn serve_unlock(&mut self, txn: TxnId, key: D::Key) {
+        if let Some(replica) = self.replicas.get_mut(&self.view.partition::<D>(&key)) {
+            replica.unlock(txn, &key);
         }
     }
 }

@@ -9,6 +9,7 @@
 //!   f + 1 know: Committed ──────► results leave, the next epoch begins
 //! ```
 
+use super::data::Data;
 use super::ids::{Epoch, NodeId, NodeSet, Time, TxnId};
 use super::message::{Answer, Body, Out};
 use super::node::{Node, Stage};
@@ -27,35 +28,35 @@ pub(crate) struct Leading {
     pub(crate) installed: NodeSet,
 }
 
-impl<R: Rules> Node<R> {
+impl<R: Rules, D: Data> Node<R, D> {
     /// Whether the node leads its view.
     pub fn leads(&self) -> bool {
         self.view.leader == self.id
     }
 
     /// At the leader, from time to time: the epoch shall end.
-    pub fn tick(&mut self, out: &mut Out) {
+    pub fn tick(&mut self, out: &mut Out<D>) {
         if self.leads() && self.stage == Stage::Open {
             self.send_all(&Body::Close, out);
             self.settle(out);
         }
     }
 
-    pub(crate) fn close(&mut self, from: NodeId, epoch: Epoch, out: &mut Out) {
+    pub(crate) fn close(&mut self, from: NodeId, epoch: Epoch, out: &mut Out<D>) {
         if from == self.view.leader && epoch == self.epoch && self.stage == Stage::Open {
             self.stage = Stage::Closing;
             self.try_prepare(out);
         }
     }
 
-    pub(crate) fn try_prepare(&mut self, out: &mut Out) {
+    pub(crate) fn try_prepare(&mut self, out: &mut Out<D>) {
         if self.stage == Stage::Closing && !self.transactions.values().any(|t| t.in_flight()) {
             self.stage = Stage::Prepared;
             self.send(self.view.leader, Body::Prepared(self.largest), out);
         }
     }
 
-    pub(crate) fn member_prepared(&mut self, from: NodeId, epoch: Epoch, largest: Time, out: &mut Out) {
+    pub(crate) fn member_prepared(&mut self, from: NodeId, epoch: Epoch, largest: Time, out: &mut Out<D>) {
         if !self.leads() || epoch != self.epoch || self.leading.prepared.has(from) {
             return;
         }
@@ -72,7 +73,7 @@ impl<R: Rules> Node<R> {
         }
     }
 
-    pub(crate) fn know_whole(&mut self, from: NodeId, epoch: Epoch, floor: Time, out: &mut Out) {
+    pub(crate) fn know_whole(&mut self, from: NodeId, epoch: Epoch, floor: Time, out: &mut Out<D>) {
         if from == self.view.leader && epoch == self.epoch && self.stage == Stage::Prepared {
             self.stage = Stage::Whole;
             self.whole = epoch;
@@ -81,7 +82,7 @@ impl<R: Rules> Node<R> {
         }
     }
 
-    pub(crate) fn member_knows(&mut self, from: NodeId, epoch: Epoch, out: &mut Out) {
+    pub(crate) fn member_knows(&mut self, from: NodeId, epoch: Epoch, out: &mut Out<D>) {
         if !self.leads() || epoch != self.epoch || !self.leading.prepared.covers(self.view.members) {
             return;
         }
@@ -92,7 +93,7 @@ impl<R: Rules> Node<R> {
         }
     }
 
-    pub(crate) fn know_committed(&mut self, from: NodeId, epoch: Epoch, out: &mut Out) {
+    pub(crate) fn know_committed(&mut self, from: NodeId, epoch: Epoch, out: &mut Out<D>) {
         let can_be = matches!(self.stage, Stage::Prepared | Stage::Whole);
         if from == self.view.leader && epoch == self.epoch && can_be {
             self.commit_epoch(out);
@@ -100,7 +101,7 @@ impl<R: Rules> Node<R> {
     }
 
     /// The epoch has committed: its results leave, its tombstones go, the next one begins.
-    pub(crate) fn commit_epoch(&mut self, out: &mut Out) {
+    pub(crate) fn commit_epoch(&mut self, out: &mut Out<D>) {
         self.committed = self.epoch;
         self.whole = self.whole.max(self.committed);
         self.epoch = self.epoch.next();

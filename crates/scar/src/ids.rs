@@ -29,14 +29,6 @@ number!(
     SessionId, u32, "s"
 );
 number!(
-    /// A key. Keys of a partition are in order.
-    Key, u64, "k"
-);
-number!(
-    /// A value.
-    Value, u64, "v"
-);
-number!(
     /// Logical time: of what was written, promised, committed.
     Time, u64, "@"
 );

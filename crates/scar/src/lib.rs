@@ -9,22 +9,26 @@
 //! A [`Node`] keeps replicas of partitions, coordinates the transactions of its clients, and takes part in epochs and
 //! in changes of view. Whatever a peer sends is checked or ignored; nothing of it leads to a panic.
 //! `docs/internals/scar-model.md` has the rules with their formulas; each is a [`Rule`] that an explorer can switch
-//! off. Keys and values are opaque numbers as yet.
+//! off. What keys and values are, [`Data`] says.
 
 mod coordinator;
+mod data;
 mod epochs;
 mod ids;
 mod message;
 mod node;
+mod range;
 mod replica;
 mod rules;
 mod transaction;
 mod view;
 mod views;
 
-pub use ids::{Epoch, Key, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, Value, ViewNumber};
+pub use data::Data;
+pub use ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, ViewNumber};
 pub use message::{Answer, Body, Ends, Granted, Message, Out, Why};
 pub use node::{MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Refused, Stage};
+pub use range::Range;
 pub use replica::{Item, Seen};
 pub use rules::{Ours, Rule, Rules, Switched};
 pub use transaction::Kind;

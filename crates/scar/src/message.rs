@@ -1,6 +1,8 @@
 //! What nodes send each other, and what they answer their clients.
 
-use super::ids::{Epoch, Key, NodeId, PartitionId, Time, TxnId, Value, ViewNumber};
+use super::data::Data;
+use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId, ViewNumber};
+use super::range::Range;
 use super::replica::{Item, Seen};
 use super::view::View;
 use std::collections::VecDeque;
@@ -8,43 +10,43 @@ use std::sync::Arc;
 
 /// A message: every one names the view and the epoch of its sender.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Message {
+pub struct Message<D: Data> {
     /// The sender's view.
     pub view: ViewNumber,
     /// The sender's epoch.
     pub epoch: Epoch,
     /// What it says.
-    pub body: Body,
+    pub body: Body<D>,
 }
 
 /// What a message says. Requests of a transaction carry its id, and are answered with what they asked for, so that an
 /// answer that comes twice does no harm.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Body {
+pub enum Body<D: Data> {
     /// Coordinator to primary: what is under the key?
-    Read(TxnId, Key),
+    Read(TxnId, D::Key),
     /// The answer.
-    ReadReply(TxnId, Key, Option<Value>, Seen),
-    /// Coordinator to primary: what is in the range (both ends belong to it)?
-    Scan(TxnId, PartitionId, Key, Key),
+    ReadReply(TxnId, D::Key, Option<D::Value>, Seen<D::Key>),
+    /// Coordinator to primary: what is in the range?
+    Scan(TxnId, PartitionId, Range<D::Key>),
     /// The answer: what was asked, rows, and all that they depend on.
-    ScanReply(TxnId, (PartitionId, Key, Key), Vec<(Key, Value)>, Vec<Seen>),
+    ScanReply(TxnId, PartitionId, Range<D::Key>, Vec<(D::Key, D::Value)>, Vec<Seen<D::Key>>),
     /// Coordinator to primary: lock the key, if it still has the wts.
-    Lock(TxnId, Key, Option<Time>),
+    Lock(TxnId, D::Key, Option<Time>),
     /// The answer: none if another has the lock, or the record has changed.
-    LockReply(TxnId, Key, Option<Granted>),
+    LockReply(TxnId, D::Key, Option<Granted<D::Key>>),
     /// Coordinator to primary: what was read with this wts, is it valid at the second time?
-    Extend(TxnId, Item, Time, Time),
+    Extend(TxnId, Item<D::Key>, Time, Time),
     /// The answer.
-    ExtendReply(TxnId, Item, bool),
+    ExtendReply(TxnId, Item<D::Key>, bool),
     /// Coordinator to backup: what was read with this wts is promised until the second time.
-    Promised(Item, Time, Time),
+    Promised(Item<D::Key>, Time, Time),
     /// Coordinator to replica: the key's new value, none if it is deleted.
-    Write(TxnId, Key, Option<Value>, Time),
+    Write(TxnId, D::Key, Option<D::Value>, Time),
     /// The answer.
-    WriteAck(TxnId, Key),
+    WriteAck(TxnId, D::Key),
     /// Coordinator to primary: the transaction has aborted.
-    Unlock(TxnId, Key),
+    Unlock(TxnId, D::Key),
 
     /// Leader to members: the barrier of the epoch.
     Close,
@@ -71,23 +73,23 @@ pub enum Body {
 
 /// A lock that was given.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Granted {
+pub struct Granted<K> {
     /// What the record's readers were promised.
     pub rts: Time,
     /// The ends of the gap that the new key has split; none if the key had a record.
-    pub split: Option<Ends>,
+    pub split: Option<Ends<K>>,
 }
 
 /// The keys on both sides of a gap: none is the partition's beginning, or its end.
-pub type Ends = (Option<Key>, Option<Key>);
+pub type Ends<K> = (Option<K>, Option<K>);
 
 /// What a node tells its clients.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Answer {
+pub enum Answer<D: Data> {
     /// The answer of a read.
-    Read(TxnId, Key, Option<Value>),
+    Read(TxnId, D::Key, Option<D::Value>),
     /// The answer of a scan.
-    Scan(TxnId, Vec<(Key, Value)>),
+    Scan(TxnId, Vec<(D::Key, D::Value)>),
     /// The transaction has its place in the order, if its epoch commits. Not for clients: a history is made of it.
     Decided(TxnId, Epoch, Time),
     /// It has committed.
@@ -114,12 +116,18 @@ pub enum Why {
 }
 
 /// What a node wants to be sent and answered.
-#[derive(Default, Debug)]
-pub struct Out {
+#[derive(Debug)]
+pub struct Out<D: Data> {
     /// Messages to peers.
-    pub messages: Vec<(NodeId, Message)>,
+    pub messages: Vec<(NodeId, Message<D>)>,
     /// Answers to clients.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<Answer<D>>,
     /// What a node says to itself: handled before the call returns.
-    pub(crate) local: VecDeque<Message>,
+    pub(crate) local: VecDeque<Message<D>>,
+}
+
+impl<D: Data> Default for Out<D> {
+    fn default() -> Self {
+        Self { messages: Vec::new(), answers: Vec::new(), local: VecDeque::new() }
+    }
 }

@@ -1,7 +1,8 @@
 //! A node: what it knows, and who handles what.
 
+use super::data::Data;
 use super::epochs::Leading;
-use super::ids::{Epoch, Key, NodeId, PartitionId, SessionId, Time, TxnId, Value};
+use super::ids::{Epoch, NodeId, PartitionId, SessionId, Time, TxnId};
 use super::message::{Answer, Body, Message, Out};
 use super::replica::Replica;
 use super::rules::{Rule, Rules};
@@ -61,7 +62,7 @@ pub(crate) struct Session {
 
 /// A node of the cluster.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Node<R> {
+pub struct Node<R, D: Data> {
     pub(crate) rules: R,
     pub(crate) id: NodeId,
     pub(crate) view: Arc<View>,
@@ -76,8 +77,8 @@ pub struct Node<R> {
     pub(crate) floor: Time,
     /// The largest time that this node has used.
     pub(crate) largest: Time,
-    pub(crate) replicas: BTreeMap<PartitionId, Replica>,
-    pub(crate) transactions: BTreeMap<TxnId, Transaction>,
+    pub(crate) replicas: BTreeMap<PartitionId, Replica<D>>,
+    pub(crate) transactions: BTreeMap<TxnId, Transaction<D>>,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     pub(crate) next: u64,
     /// Commits that wait may be able to begin.
@@ -87,7 +88,7 @@ pub struct Node<R> {
     pub(crate) leading: Leading,
 }
 
-impl<R: Rules> Node<R> {
+impl<R: Rules, D: Data> Node<R, D> {
     /// A node of a first view, without rows.
     pub fn new(rules: R, id: NodeId, view: Arc<View>) -> Self {
         let partitions = (0..view.partitions.len()).map(|i| PartitionId(i as u16));
@@ -113,8 +114,8 @@ impl<R: Rules> Node<R> {
     }
 
     /// A row that is there before the first transaction; ignored where it is not kept.
-    pub fn load(&mut self, key: Key, value: Value) {
-        if let Some(replica) = self.replicas.get_mut(&self.view.partition(key)) {
+    pub fn load(&mut self, key: D::Key, value: D::Value) {
+        if let Some(replica) = self.replicas.get_mut(&self.view.partition::<D>(&key)) {
             replica.load(key, value);
         }
     }
@@ -145,7 +146,7 @@ impl<R: Rules> Node<R> {
     }
 
     /// The rows that it keeps of a partition.
-    pub fn rows(&self, partition: PartitionId) -> Option<Vec<(Key, Value)>> {
+    pub fn rows(&self, partition: PartitionId) -> Option<Vec<(D::Key, D::Value)>> {
         Some(self.replicas.get(&partition)?.rows().collect())
     }
 
@@ -189,13 +190,13 @@ impl<R: Rules> Node<R> {
     }
 
     /// Handles a message of a peer. One that makes no sense is ignored.
-    pub fn receive(&mut self, from: NodeId, message: Message, out: &mut Out) {
+    pub fn receive(&mut self, from: NodeId, message: Message<D>, out: &mut Out<D>) {
         self.handle(from, message, out);
         self.settle(out);
     }
 
     /// What the node has said to itself, and what it can do now.
-    pub(crate) fn settle(&mut self, out: &mut Out) {
+    pub(crate) fn settle(&mut self, out: &mut Out<D>) {
         loop {
             while let Some(message) = out.local.pop_front() {
                 self.handle(self.id, message, out);
@@ -208,7 +209,7 @@ impl<R: Rules> Node<R> {
     }
 
     /// Sends a message of this view and epoch.
-    pub(crate) fn send(&self, to: NodeId, body: Body, out: &mut Out) {
+    pub(crate) fn send(&self, to: NodeId, body: Body<D>, out: &mut Out<D>) {
         let message = Message { view: self.view.number, epoch: self.epoch, body };
         if to == self.id {
             out.local.push_back(message);
@@ -217,13 +218,13 @@ impl<R: Rules> Node<R> {
         }
     }
 
-    pub(crate) fn send_all(&self, body: &Body, out: &mut Out) {
+    pub(crate) fn send_all(&self, body: &Body<D>, out: &mut Out<D>) {
         for node in self.view.members.iter() {
             self.send(node, body.clone(), out);
         }
     }
 
-    fn handle(&mut self, from: NodeId, message: Message, out: &mut Out) {
+    fn handle(&mut self, from: NodeId, message: Message<D>, out: &mut Out<D>) {
         let Message { view, epoch, body } = message;
         let body = match body {
             Body::Fence(view) => return self.fenced(from, view, out),
@@ -257,13 +258,15 @@ impl<R: Rules> Node<R> {
         self.handle_of_epoch(from, epoch, body, out);
     }
 
-    fn handle_of_epoch(&mut self, from: NodeId, epoch: Epoch, body: Body, out: &mut Out) {
+    fn handle_of_epoch(&mut self, from: NodeId, epoch: Epoch, body: Body<D>, out: &mut Out<D>) {
         let late = epoch < self.epoch && self.rules.on(Rule::DropOldViews);
         match body {
             Body::Read(txn, key) => self.serve_read(from, txn, key, out),
-            Body::Scan(txn, partition, low, high) => self.serve_scan(from, txn, partition, low, high, out),
+            Body::Scan(txn, partition, range) => self.serve_scan(from, txn, partition, range, out),
             Body::ReadReply(txn, key, value, seen) => self.read_done(txn, key, value, seen, out),
-            Body::ScanReply(txn, range, rows, seen) => self.scan_done(txn, range, rows, seen, out),
+            Body::ScanReply(txn, partition, range, rows, seen) => {
+                self.scan_done(txn, partition, range, rows, seen, out);
+            }
             // of what is below, all that matters is acknowledged before its epoch ends
             _ if late => {}
             Body::Lock(txn, key, wts) => self.serve_lock(from, txn, key, wts, out),
@@ -284,7 +287,7 @@ impl<R: Rules> Node<R> {
     }
 
     /// Takes a transaction out and tells its client.
-    pub(crate) fn finish(&mut self, txn: TxnId, answer: Answer, out: &mut Out) {
+    pub(crate) fn finish(&mut self, txn: TxnId, answer: Answer<D>, out: &mut Out<D>) {
         self.transactions.remove(&txn);
         out.answers.push(answer);
     }

@@ -9,26 +9,29 @@
 //! A key that comes *splits* its gap, and both halves keep their times: each is still empty at those. So a split says
 //! nothing new, and it does no harm that backups see keys come in another order than the primary.
 
-use super::ids::{Epoch, Key, PartitionId, Time, TxnId, Value};
+use super::data::Data;
+use super::ids::{Epoch, PartitionId, Time, TxnId};
 use super::message::{Ends, Granted};
+use super::node::MAX_OPERATIONS;
+use super::range::Range;
 use super::rules::{Rule, Rules};
 use std::collections::BTreeMap;
-use std::ops::Bound::{Excluded, Unbounded};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// What a transaction may depend on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Item {
+pub enum Item<K> {
     /// The record under a key, a tombstone as well.
-    Record(Key),
+    Record(K),
     /// No key lies between two: from none, the partition's beginning; to none, its end.
-    Gap(PartitionId, Option<Key>, Option<Key>),
+    Gap(PartitionId, Option<K>, Option<K>),
 }
 
 /// What was read of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Seen {
+pub struct Seen<K> {
     /// What.
-    pub item: Item,
+    pub item: Item<K>,
     /// It is so since.
     pub wts: Time,
     /// It is so until, at least; below wts, if that is not known.
@@ -37,84 +40,95 @@ pub struct Seen {
     pub epoch: Epoch,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-struct Gap {
-    lower: Option<Key>,
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Gap<K> {
+    lower: Option<K>,
     wts: Time,
     rts: Time,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Kept {
-    value: Option<Value>,
+struct Kept<V> {
+    value: Option<V>,
     wts: Time,
     epoch: Epoch,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Record {
+struct Record<D: Data> {
     /// None is a tombstone, or a key that a transaction has locked and not yet written.
-    value: Option<Value>,
+    value: Option<D::Value>,
     wts: Time,
     rts: Time,
     /// The epoch of its last write.
     epoch: Epoch,
-    kept: Option<Kept>,
+    kept: Option<Kept<D::Value>>,
     lock: Option<TxnId>,
     /// The gap below it.
-    gap: Gap,
+    gap: Gap<D::Key>,
 }
 
+/// Rows, and what they depend on.
+pub(crate) type Scanned<D> = (Vec<(<D as Data>::Key, <D as Data>::Value)>, Vec<Seen<<D as Data>::Key>>);
+
 /// A write of a transaction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Write {
+#[derive(Clone, Debug)]
+pub(crate) struct Write<D: Data> {
     pub(crate) txn: TxnId,
-    pub(crate) key: Key,
-    pub(crate) value: Option<Value>,
+    pub(crate) key: D::Key,
+    pub(crate) value: Option<D::Value>,
     pub(crate) cts: Time,
     pub(crate) epoch: Epoch,
 }
 
 /// A replica.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(crate) struct Replica {
-    records: BTreeMap<Key, Record>,
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Replica<D: Data> {
+    records: BTreeMap<D::Key, Record<D>>,
     /// The gap above the last record.
-    end: Gap,
+    end: Gap<D::Key>,
     /// A lower bound of every rts: what the view's change has promised.
     floor: Time,
     /// The primary is another than before this change of view.
     pub(crate) promoted: bool,
 }
 
-impl Replica {
+impl<D: Data> Default for Replica<D> {
+    fn default() -> Self {
+        let end = Gap { lower: None, wts: Time(0), rts: Time(0) };
+        Self { records: BTreeMap::new(), end, floor: Time(0), promoted: false }
+    }
+}
+
+impl<D: Data> Replica<D> {
     /// A row that is there before the first transaction.
-    pub(crate) fn load(&mut self, key: Key, value: Value) {
-        let record = self.split(key).0;
+    pub(crate) fn load(&mut self, key: D::Key, value: D::Value) {
+        let record = self.split(&key).0;
         record.value = Some(value);
     }
 
-    fn gap_mut(&mut self, upper: Option<Key>) -> Option<&mut Gap> {
+    fn gap_mut(&mut self, upper: Option<&D::Key>) -> Option<&mut Gap<D::Key>> {
         match upper {
             None => Some(&mut self.end),
-            Some(key) => self.records.get_mut(&key).map(|record| &mut record.gap),
+            Some(key) => self.records.get_mut(key).map(|record| &mut record.gap),
         }
     }
 
-    fn above(&self, key: Key) -> Option<Key> {
-        self.records.range((Excluded(key), Unbounded)).next().map(|(&key, _)| key)
+    fn above(&self, key: &D::Key) -> Option<&D::Key> {
+        self.records.range((Excluded(key), Unbounded)).next().map(|(key, _)| key)
     }
 
     /// The record of a key; one that comes splits its gap, whose ends are returned.
-    fn split(&mut self, key: Key) -> (&mut Record, Option<Ends>) {
-        let comes = !self.records.contains_key(&key);
-        let upper = if comes { self.above(key) } else { None };
-        let mut below = Gap::default();
-        if comes && let Some(gap) = self.gap_mut(upper) {
-            below = *gap;
-            gap.lower = Some(key);
+    fn split(&mut self, key: &D::Key) -> (&mut Record<D>, Option<Ends<D::Key>>) {
+        let comes = !self.records.contains_key(key);
+        let upper = if comes { self.above(key).cloned() } else { None };
+        let mut below = Gap { lower: None, wts: Time(0), rts: Time(0) };
+        if comes && let Some(gap) = self.gap_mut(upper.as_ref()) {
+            below = gap.clone();
+            gap.lower = Some(key.clone());
         }
-        let record = self.records.entry(key).or_insert_with(|| Record {
+        let ends = comes.then(|| (below.lower.clone(), upper));
+        let record = self.records.entry(key.clone()).or_insert_with(|| Record {
             value: None,
             wts: below.wts,
             rts: below.rts,
@@ -123,72 +137,107 @@ impl Replica {
             lock: None,
             gap: below,
         });
-        (record, comes.then_some((below.lower, upper)))
+        (record, ends)
     }
 
-    fn seen_gap(&self, partition: PartitionId, upper: Option<Key>, epoch: Epoch) -> Seen {
+    fn seen_gap(&self, partition: PartitionId, upper: Option<&D::Key>, epoch: Epoch) -> Seen<D::Key> {
         let gap = match upper {
             None => &self.end,
-            Some(key) => self.records.get(&key).map_or(&self.end, |record| &record.gap),
+            Some(key) => self.records.get(key).map_or(&self.end, |record| &record.gap),
         };
-        let item = Item::Gap(partition, gap.lower, upper);
+        let item = Item::Gap(partition, gap.lower.clone(), upper.cloned());
         Seen { item, wts: gap.wts, rts: gap.rts.max(self.floor), epoch }
     }
 
-    fn seen_record(&self, key: Key, record: &Record, epoch: Epoch) -> Seen {
-        Seen { item: Item::Record(key), wts: record.wts, rts: record.rts.max(self.floor), epoch }
+    fn seen_record(&self, key: &D::Key, record: &Record<D>, epoch: Epoch) -> Seen<D::Key> {
+        let item = Item::Record(key.clone());
+        Seen { item, wts: record.wts, rts: record.rts.max(self.floor), epoch }
     }
 
     /// Reads a key.
-    pub(crate) fn read(&self, partition: PartitionId, key: Key, epoch: Epoch) -> (Option<Value>, Seen) {
-        match self.records.get(&key) {
-            Some(record) => (record.value, self.seen_record(key, record, epoch)),
+    pub(crate) fn read(
+        &self,
+        partition: PartitionId,
+        key: &D::Key,
+        epoch: Epoch,
+    ) -> (Option<D::Value>, Seen<D::Key>) {
+        match self.records.get(key) {
+            Some(record) => (record.value.clone(), self.seen_record(key, record, epoch)),
             None => (None, self.seen_gap(partition, self.above(key), epoch)),
         }
     }
 
-    /// Reads a range, both ends included: rows, and what they depend on.
-    pub(crate) fn scan(
-        &self,
-        partition: PartitionId,
-        low: Key,
-        high: Key,
-        epoch: Epoch,
-    ) -> (Vec<(Key, Value)>, Vec<Seen>) {
+    /// Reads a range: rows, and what they depend on: all from the end at which the scan begins to the last row that
+    /// is handed out, or to the range's other end if there are fewer than the limit.
+    pub(crate) fn scan(&self, partition: PartitionId, range: &Range<D::Key>, epoch: Epoch) -> Scanned<D> {
         let (mut rows, mut seen) = (Vec::new(), Vec::new());
-        let mut next = None;
-        if low <= high {
-            for (&key, record) in self.records.range(low..=high) {
-                if key > low {
+        if range.is_empty() {
+            return (rows, seen);
+        }
+        let limit = range.limit as usize;
+        let is_low = |key: &D::Key| matches!(&range.low, Included(low) if low == key);
+        let is_high = |key: &D::Key| matches!(&range.high, Included(high) if high == key);
+        let mut records = self.records.range((range.low.as_ref(), range.high.as_ref()));
+        // the gap that reaches over the range's upper end; there is none if the end itself is a record of the range
+        let tail = |last: Option<&D::Key>| {
+            let upper = match &range.high {
+                Unbounded => None,
+                Included(high) => self.above(high),
+                Excluded(high) => self.records.range(high..).next().map(|(key, _)| key),
+            };
+            (!last.is_some_and(is_high)).then(|| self.seen_gap(partition, upper, epoch))
+        };
+        // one more than fits a transaction ends it
+        let full = |rows: &Vec<_>, seen: &Vec<_>| rows.len() >= limit || seen.len() > MAX_OPERATIONS;
+        if range.backward {
+            seen.extend(tail(records.clone().next_back().map(|(key, _)| key)));
+            while let Some((key, record)) = records.next_back() {
+                seen.push(self.seen_record(key, record, epoch));
+                rows.extend(record.value.clone().map(|value| (key.clone(), value)));
+                if full(&rows, &seen) {
+                    return (rows, seen);
+                }
+                if !is_low(key) {
+                    seen.push(self.seen_gap(partition, Some(key), epoch));
+                }
+            }
+        } else {
+            let mut last = None;
+            for (key, record) in records {
+                if !is_low(key) {
                     seen.push(self.seen_gap(partition, Some(key), epoch));
                 }
                 seen.push(self.seen_record(key, record, epoch));
-                rows.extend(record.value.map(|value| (key, value)));
-                next = Some(key);
+                rows.extend(record.value.clone().map(|value| (key.clone(), value)));
+                if full(&rows, &seen) {
+                    return (rows, seen);
+                }
+                last = Some(key);
             }
-            if next != Some(high) {
-                seen.push(self.seen_gap(partition, self.above(high), epoch));
-            }
+            seen.extend(tail(last));
         }
         (rows, seen)
     }
 
     /// The value at the end of an epoch; none inside if it is no longer kept.
-    pub(crate) fn at(&self, key: Key, epoch: Epoch) -> Option<Option<Value>> {
-        let Some(record) = self.records.get(&key) else { return Some(None) };
+    pub(crate) fn at(&self, key: &D::Key, epoch: Epoch) -> Option<Option<D::Value>> {
+        let Some(record) = self.records.get(key) else { return Some(None) };
         if record.epoch <= epoch {
-            return Some(record.value);
+            return Some(record.value.clone());
         }
-        record.kept.filter(|kept| kept.epoch <= epoch).map(|kept| kept.value)
+        record.kept.as_ref().filter(|kept| kept.epoch <= epoch).map(|kept| kept.value.clone())
     }
 
-    /// What an item looks like now; none if it is no longer there.
-    pub(crate) fn look(&self, item: Item, epoch: Epoch) -> Option<Seen> {
+    /// The times [wts, rts] of an item now; none if it is no longer there.
+    pub(crate) fn look(&self, item: &Item<D::Key>) -> Option<(Time, Time)> {
         match item {
-            Item::Record(key) => self.records.get(&key).map(|record| self.seen_record(key, record, epoch)),
-            Item::Gap(partition, _, upper) => {
-                let there = upper.is_none_or(|upper| self.records.contains_key(&upper));
-                there.then(|| self.seen_gap(partition, upper, epoch)).filter(|seen| seen.item == item)
+            Item::Record(key) => self.records.get(key).map(|record| (record.wts, record.rts.max(self.floor))),
+            Item::Gap(_, lower, upper) => {
+                let gap = match upper {
+                    None => &self.end,
+                    Some(upper) => &self.records.get(upper)?.gap,
+                };
+                (gap.lower == *lower).then(|| (gap.wts, gap.rts.max(self.floor)))
             }
         }
     }
@@ -198,11 +247,11 @@ impl Replica {
         &mut self,
         rules: impl Rules,
         txn: TxnId,
-        key: Key,
+        key: &D::Key,
         wts: Option<Time>,
-    ) -> Option<Granted> {
+    ) -> Option<Granted<D::Key>> {
         let floor = self.floor;
-        let known = self.records.get(&key);
+        let known = self.records.get(key);
         let free = known.is_none_or(|record| record.lock.is_none_or(|owner| owner == txn));
         let same = wts.is_none_or(|wts| known.is_some_and(|record| record.wts == wts));
         if !free || (!same && rules.on(Rule::LockChecks)) {
@@ -214,17 +263,24 @@ impl Replica {
     }
 
     /// At the primary: is what was read at `wts` still so at `cts`? Then it is promised.
-    pub(crate) fn extend(&mut self, rules: impl Rules, txn: TxnId, item: Item, wts: Time, cts: Time) -> bool {
+    pub(crate) fn extend(
+        &mut self,
+        rules: impl Rules,
+        txn: TxnId,
+        item: &Item<D::Key>,
+        wts: Time,
+        cts: Time,
+    ) -> bool {
         let promises = rules.on(Rule::ExtensionPromises);
-        let Some(seen) = self.look(item, Epoch(0)).filter(|seen| seen.wts == wts) else { return false };
+        let Some((_, rts)) = self.look(item).filter(|&(now, _)| now == wts) else { return false };
         match item {
             Item::Record(key) => {
-                let Some(record) = self.records.get_mut(&key) else { return false };
+                let Some(record) = self.records.get_mut(key) else { return false };
                 let other = match record.lock {
                     None => false,
                     Some(owner) => owner != txn || !rules.on(Rule::OwnLockPasses),
                 };
-                if other && seen.rts < cts && rules.on(Rule::LockStopsExtension) {
+                if other && rts < cts && rules.on(Rule::LockStopsExtension) {
                     return false;
                 }
                 if promises {
@@ -232,7 +288,7 @@ impl Replica {
                 }
             }
             Item::Gap(_, _, upper) => {
-                if promises && let Some(gap) = self.gap_mut(upper) {
+                if promises && let Some(gap) = self.gap_mut(upper.as_ref()) {
                     gap.rts = gap.rts.max(cts);
                 }
             }
@@ -241,18 +297,18 @@ impl Replica {
     }
 
     /// At a backup: the primary has extended what was written at `wts`.
-    pub(crate) fn promised(&mut self, item: Item, wts: Time, rts: Time) {
-        if self.look(item, Epoch(0)).is_none_or(|seen| seen.wts != wts) {
+    pub(crate) fn promised(&mut self, item: &Item<D::Key>, wts: Time, rts: Time) {
+        if self.look(item).is_none_or(|(now, _)| now != wts) {
             return;
         }
         match item {
             Item::Record(key) => {
-                if let Some(record) = self.records.get_mut(&key) {
+                if let Some(record) = self.records.get_mut(key) {
                     record.rts = record.rts.max(rts);
                 }
             }
             Item::Gap(_, _, upper) => {
-                if let Some(gap) = self.gap_mut(upper) {
+                if let Some(gap) = self.gap_mut(upper.as_ref()) {
                     gap.rts = gap.rts.max(rts);
                 }
             }
@@ -264,9 +320,10 @@ impl Replica {
         &mut self,
         rules: impl Rules,
         primary: bool,
-        Write { txn, key, value, cts, epoch }: Write,
+        Write { txn, key, value, cts, epoch }: Write<D>,
     ) {
-        let (record, split) = self.split(key);
+        let deleted = value.is_none();
+        let (record, split) = self.split(&key);
         let upper = split.map(|(_, upper)| upper);
         let locked = record.lock == Some(txn);
         if locked {
@@ -274,26 +331,26 @@ impl Replica {
         }
         if locked || record.wts < cts || !rules.on(Rule::Thomas) {
             if record.epoch < epoch {
-                record.kept = Some(Kept { value: record.value, wts: record.wts, epoch: record.epoch });
+                record.kept = Some(Kept { value: record.value.take(), wts: record.wts, epoch: record.epoch });
             }
             (record.value, record.wts, record.rts, record.epoch) = (value, cts, cts, epoch);
         }
         if !rules.on(Rule::SplitKeepsTimes) {
             // a primary has split the gap when it gave the lock; the times are set here in both cases
-            record.gap = Gap { lower: record.gap.lower, wts: cts, rts: cts };
-            let upper = upper.unwrap_or_else(|| self.above(key));
-            if let Some(gap) = self.gap_mut(upper) {
-                *gap = Gap { lower: gap.lower, wts: cts, rts: cts };
+            (record.gap.wts, record.gap.rts) = (cts, cts);
+            let upper = upper.unwrap_or_else(|| self.above(&key).cloned());
+            if let Some(gap) = self.gap_mut(upper.as_ref()) {
+                (gap.wts, gap.rts) = (cts, cts);
             }
         }
-        if value.is_none() && !rules.on(Rule::KeepTombstones) {
-            self.remove(rules, primary, key);
+        if deleted && !rules.on(Rule::KeepTombstones) {
+            self.remove(rules, primary, &key);
         }
     }
 
     /// At the primary: frees a lock of an aborted transaction.
-    pub(crate) fn unlock(&mut self, txn: TxnId, key: Key) {
-        if let Some(record) = self.records.get_mut(&key)
+    pub(crate) fn unlock(&mut self, txn: TxnId, key: &D::Key) {
+        if let Some(record) = self.records.get_mut(key)
             && record.lock == Some(txn)
         {
             record.lock = None;
@@ -302,11 +359,11 @@ impl Replica {
 
     /// Removes a tombstone: the gaps on both sides become one. What is known of it is known of all three parts; the
     /// primary, which makes the promises, keeps the furthest.
-    fn remove(&mut self, rules: impl Rules, primary: bool, key: Key) {
-        let upper = self.above(key);
-        let Some(record) = self.records.remove(&key) else { return };
+    fn remove(&mut self, rules: impl Rules, primary: bool, key: &D::Key) {
+        let upper = self.above(key).cloned();
+        let Some(record) = self.records.remove(key) else { return };
         let promises = primary && rules.on(Rule::RemovalKeepsPromises);
-        if let Some(gap) = self.gap_mut(upper) {
+        if let Some(gap) = self.gap_mut(upper.as_ref()) {
             let times = [gap.rts, record.rts, record.gap.rts];
             let rts = if promises { times.into_iter().max() } else { times.into_iter().min() };
             let wts = gap.wts.max(record.wts).max(record.gap.wts);
@@ -317,11 +374,11 @@ impl Replica {
     /// Removes the tombstones of committed epochs.
     pub(crate) fn clean(&mut self, rules: impl Rules, primary: bool, committed: Epoch) {
         let dead =
-            |record: &Record| record.value.is_none() && record.lock.is_none() && record.epoch <= committed;
-        let dead: Vec<Key> =
-            self.records.iter().filter(|(_, record)| dead(record)).map(|(&key, _)| key).collect();
+            |record: &Record<D>| record.value.is_none() && record.lock.is_none() && record.epoch <= committed;
+        let dead: Vec<D::Key> =
+            self.records.iter().filter(|(_, record)| dead(record)).map(|(key, _)| key.clone()).collect();
         for key in dead {
-            self.remove(rules, primary, key);
+            self.remove(rules, primary, &key);
         }
     }
 
@@ -348,8 +405,8 @@ impl Replica {
     }
 
     /// The rows.
-    pub(crate) fn rows(&self) -> impl Iterator<Item = (Key, Value)> {
-        self.records.iter().filter_map(|(&key, record)| Some((key, record.value?)))
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (D::Key, D::Value)> {
+        self.records.iter().filter_map(|(key, record)| Some((key.clone(), record.value.clone()?)))
     }
 
     /// Whether any record is locked.

@@ -1,7 +1,9 @@
 //! A transaction, as its coordinator knows it.
 
-use super::ids::{Epoch, Key, NodeId, PartitionId, SessionId, Time, Value};
+use super::data::Data;
+use super::ids::{Epoch, NodeId, PartitionId, SessionId, Time};
 use super::message::Granted;
+use super::range::Range;
 use super::replica::{Item, Seen};
 use super::view::View;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,47 +18,47 @@ pub enum Kind {
 }
 
 /// What a primary is asked: one thing at a time. The answer of an earlier question, that comes twice, is none.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Question {
-    Key(Key),
-    Range(PartitionId, Key, Key),
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Question<K> {
+    Key(K),
+    Range(PartitionId, Range<K>),
 }
 
 /// Where it stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Phase {
+pub(crate) enum Phase<K> {
     /// The client's turn.
     Open,
     /// A primary's turn: what it was asked.
-    Reading(Question),
+    Reading(Question<K>),
     /// Its commit waits for the next epoch, or for the session's transaction before it.
     Waiting,
     /// Locks are asked for.
-    Locking { awaited: BTreeSet<Key>, granted: BTreeMap<Key, Granted>, failed: bool },
-    /// Extensions are asked for.
-    Validating { awaited: BTreeSet<Item>, failed: bool },
+    Locking { awaited: BTreeSet<K>, granted: BTreeMap<K, Granted<K>>, failed: bool },
+    /// Extensions are asked for, of what was read with these wts.
+    Validating { awaited: BTreeMap<Item<K>, Time>, failed: bool },
     /// Writes are being applied.
-    Writing { awaited: BTreeSet<(NodeId, Key)> },
+    Writing { awaited: BTreeSet<(NodeId, K)> },
     /// It waits for its epoch to commit.
     Decided,
 }
 
 /// A transaction.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Transaction {
+pub(crate) struct Transaction<D: Data> {
     pub(crate) kind: Kind,
     pub(crate) session: SessionId,
-    pub(crate) phase: Phase,
+    pub(crate) phase: Phase<D::Key>,
     /// The epoch of its commit; of a snapshot, that in which it began to read.
     pub(crate) epoch: Epoch,
     pub(crate) cts: Time,
-    pub(crate) reads: Vec<Seen>,
+    pub(crate) reads: Vec<Seen<D::Key>>,
     /// The first answer for each key.
-    pub(crate) values: BTreeMap<Key, Option<Value>>,
-    pub(crate) writes: BTreeMap<Key, Option<Value>>,
+    pub(crate) values: BTreeMap<D::Key, Option<D::Value>>,
+    pub(crate) writes: BTreeMap<D::Key, Option<D::Value>>,
 }
 
-impl Transaction {
+impl<D: Data> Transaction<D> {
     pub(crate) fn new(kind: Kind, session: SessionId) -> Self {
         Self {
             kind,
@@ -75,34 +77,55 @@ impl Transaction {
         !matches!(self.phase, Phase::Open | Phase::Reading(_) | Phase::Waiting | Phase::Decided)
     }
 
-    /// The wts that a lock of the key must meet.
-    pub(crate) fn expected(&self, key: Key) -> Option<Time> {
-        self.reads.iter().find(|seen| seen.item == Item::Record(key)).map(|seen| seen.wts)
+    /// The written keys, with the wts that the lock of each must meet.
+    pub(crate) fn expected(&self) -> Vec<(D::Key, Option<Time>)> {
+        let mut expected: BTreeMap<&D::Key, Option<Time>> =
+            self.writes.keys().map(|key| (key, None)).collect();
+        for seen in &self.reads {
+            if let Item::Record(key) = &seen.item
+                && let Some(wts) = expected.get_mut(key)
+            {
+                // of two versions the first; the second is noticed by the validation
+                wts.get_or_insert(seen.wts);
+            }
+        }
+        expected.into_iter().map(|(key, wts)| (key.clone(), wts)).collect()
     }
 
     /// Own new keys have split gaps that were read: the reads now depend on the halves.
-    pub(crate) fn split_reads(&mut self, view: &View, granted: &BTreeMap<Key, Granted>) {
-        let mut splits: Vec<_> = granted.iter().filter_map(|(&key, lock)| Some((key, lock.split?))).collect();
-        // a split may be of the half that another one has made: in whatever order the answers came
-        let mut progress = true;
-        while progress {
-            progress = false;
-            splits.retain(|&(key, (lower, upper))| {
-                let mut used = false;
-                let mut halves = Vec::new();
-                for seen in &mut self.reads {
-                    if let Item::Gap(partition, l, u) = seen.item
-                        && (partition, l, u) == (view.partition(key), lower, upper)
-                    {
-                        used = true;
-                        seen.item = Item::Gap(partition, l, Some(key));
-                        halves.push(Seen { item: Item::Gap(partition, Some(key), u), ..*seen });
+    pub(crate) fn split_reads(&mut self, view: &View, granted: &BTreeMap<D::Key, Granted<D::Key>>) {
+        let mut splits = BTreeMap::new();
+        for (key, lock) in granted {
+            // halves are smaller, whatever a peer says, or this would not end
+            if let Some((lower, upper)) = &lock.split
+                && lower.as_ref().is_none_or(|lower| lower < key)
+                && upper.as_ref().is_none_or(|upper| key < upper)
+            {
+                splits.insert((view.partition::<D>(key), lower, upper), key);
+            }
+        }
+        if splits.is_empty() {
+            return;
+        }
+        // a half may have been split by another key
+        let mut i = 0;
+        while i < self.reads.len() {
+            let mut half = None;
+            if let Item::Gap(partition, lower, upper) = &self.reads[i].item
+                && let Some(&key) = splits.get(&(*partition, lower, upper))
+            {
+                let above = Item::Gap(*partition, Some(key.clone()), upper.clone());
+                half = Some((key, Seen { item: above, ..self.reads[i].clone() }));
+            }
+            match half {
+                None => i += 1,
+                Some((key, above)) => {
+                    if let Item::Gap(_, _, upper) = &mut self.reads[i].item {
+                        *upper = Some(key.clone());
                     }
+                    self.reads.push(above);
                 }
-                self.reads.append(&mut halves);
-                progress |= used;
-                !used
-            });
+            }
         }
     }
 }

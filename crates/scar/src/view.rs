@@ -1,6 +1,7 @@
 //! Who is a member, who leads, and who keeps what.
 
-use super::ids::{Key, NodeId, NodeSet, PartitionId, ViewNumber};
+use super::data::Data;
+use super::ids::{NodeId, NodeSet, PartitionId, ViewNumber};
 use super::replica::Item;
 
 /// Where a partition's replicas are.
@@ -76,15 +77,15 @@ impl View {
     }
 
     /// The partition of a key.
-    pub fn partition(&self, key: Key) -> PartitionId {
-        PartitionId((key.0 % self.partitions.len().max(1) as u64) as u16)
+    pub fn partition<D: Data>(&self, key: &D::Key) -> PartitionId {
+        D::partition(key, self.partitions.len())
     }
 
     /// The partition of what was read.
-    pub(crate) fn partition_of(&self, item: Item) -> PartitionId {
+    pub(crate) fn partition_of<D: Data>(&self, item: &Item<D::Key>) -> PartitionId {
         match item {
-            Item::Record(key) => self.partition(key),
-            Item::Gap(partition, ..) => partition,
+            Item::Record(key) => self.partition::<D>(key),
+            Item::Gap(partition, ..) => *partition,
         }
     }
 

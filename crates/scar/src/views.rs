@@ -9,6 +9,7 @@
 //!   all have installed: Go ─────► results of the last epoch leave, the next one begins
 //! ```
 
+use super::data::Data;
 use super::epochs::Leading;
 use super::ids::{Epoch, NodeId, Time, TxnId};
 use super::message::{Answer, Body, Out, Why};
@@ -18,9 +19,9 @@ use super::transaction::Phase;
 use super::view::View;
 use std::sync::Arc;
 
-impl<R: Rules> Node<R> {
+impl<R: Rules, D: Data> Node<R, D> {
     /// At the leader of a new view: the metadata store has made it. Another node ignores it.
-    pub fn lead(&mut self, view: Arc<View>, out: &mut Out) {
+    pub fn lead(&mut self, view: Arc<View>, out: &mut Out<D>) {
         if view.leader == self.id && view.number > self.view.number {
             for node in view.members.iter() {
                 self.send(node, Body::Fence(view.clone()), out);
@@ -29,7 +30,7 @@ impl<R: Rules> Node<R> {
         }
     }
 
-    pub(crate) fn fenced(&mut self, from: NodeId, view: Arc<View>, out: &mut Out) {
+    pub(crate) fn fenced(&mut self, from: NodeId, view: Arc<View>, out: &mut Out<D>) {
         let sane = view.leader == from
             && view.number > self.view.number
             && view.members.has(self.id)
@@ -56,7 +57,7 @@ impl<R: Rules> Node<R> {
         self.send(self.view.leader, Body::Report(self.committed, self.whole, floor), out);
     }
 
-    fn end_open(&mut self, txn: TxnId, out: &mut Out) {
+    fn end_open(&mut self, txn: TxnId, out: &mut Out<D>) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         match transaction.phase {
             Phase::Writing { .. } | Phase::Decided => transaction.phase = Phase::Decided,
@@ -71,7 +72,7 @@ impl<R: Rules> Node<R> {
         committed: Epoch,
         whole: Epoch,
         floor: Time,
-        out: &mut Out,
+        out: &mut Out<D>,
     ) {
         if !self.leads() || self.stage != Stage::Fenced || !self.view.members.has(from) {
             return;
@@ -88,7 +89,7 @@ impl<R: Rules> Node<R> {
         self.send_all(&Body::Install(last, floor), out);
     }
 
-    pub(crate) fn install(&mut self, from: NodeId, last: Epoch, floor: Time, out: &mut Out) {
+    pub(crate) fn install(&mut self, from: NodeId, last: Epoch, floor: Time, out: &mut Out<D>) {
         if from != self.view.leader || self.stage != Stage::Fenced {
             return;
         }
@@ -120,13 +121,13 @@ impl<R: Rules> Node<R> {
         self.send(from, Body::Installed, out);
     }
 
-    fn release(&mut self, out: &mut Out) {
+    fn release(&mut self, out: &mut Out<D>) {
         for txn in std::mem::take(&mut self.held) {
             self.finish(txn, Answer::Committed(txn), out);
         }
     }
 
-    pub(crate) fn member_installed(&mut self, from: NodeId, out: &mut Out) {
+    pub(crate) fn member_installed(&mut self, from: NodeId, out: &mut Out<D>) {
         if !self.leads() || !matches!(self.stage, Stage::Fenced | Stage::Installed) {
             return;
         }
@@ -136,14 +137,14 @@ impl<R: Rules> Node<R> {
         }
     }
 
-    pub(crate) fn go(&mut self, from: NodeId, out: &mut Out) {
+    pub(crate) fn go(&mut self, from: NodeId, out: &mut Out<D>) {
         if from == self.view.leader && self.stage == Stage::Installed {
             self.open_view(out);
         }
     }
 
     /// All members have installed the view.
-    pub(crate) fn open_view(&mut self, out: &mut Out) {
+    pub(crate) fn open_view(&mut self, out: &mut Out<D>) {
         self.stage = Stage::Open;
         self.leading = Leading::default();
         self.release(out);

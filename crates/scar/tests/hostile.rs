@@ -3,10 +3,26 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::{
-    Body, Ends, Epoch, Granted, Item, Key, Kind, Message, Node, NodeId, Ours, Out, PartitionId, Seen,
-    SessionId, Time, TxnId, Value, View, ViewNumber,
+    Body, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId, Ours, Out, PartitionId, Range, Seen,
+    SessionId, Time, TxnId, View, ViewNumber,
 };
+use std::ops::Bound;
 use std::sync::Arc;
+
+type Key = u64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+struct Numbers;
+
+impl Data for Numbers {
+    type Key = Key;
+    type Value = u64;
+
+    fn partition(key: &Key, partitions: usize) -> PartitionId {
+        // a key may belong to a partition that is not there
+        PartitionId((key % (partitions as u64 + 1)) as u16)
+    }
+}
 
 fn number(random: &mut SmallRng) -> u64 {
     match random.random_range(0..20) {
@@ -18,13 +34,23 @@ fn number(random: &mut SmallRng) -> u64 {
 }
 
 fn key(random: &mut SmallRng) -> Key {
-    Key(random.random_range(0..6))
+    random.random_range(0..6)
 }
 
-fn item(random: &mut SmallRng) -> Item {
-    let ends: Ends =
+fn item(random: &mut SmallRng) -> Item<Key> {
+    let ends: Ends<Key> =
         (random.random::<bool>().then(|| key(random)), random.random::<bool>().then(|| key(random)));
     if random.random() { Item::Record(key(random)) } else { Item::Gap(partition(random), ends.0, ends.1) }
+}
+
+fn range(random: &mut SmallRng) -> Range<Key> {
+    let bound = |random: &mut SmallRng| match random.random_range(0..3) {
+        0 => Bound::Unbounded,
+        1 => Bound::Included(key(random)),
+        _ => Bound::Excluded(key(random)),
+    };
+    let (low, high) = (bound(random), bound(random));
+    Range { low, high, backward: random.random(), limit: random.random_range(0..4) }
 }
 
 fn partition(random: &mut SmallRng) -> PartitionId {
@@ -39,19 +65,19 @@ fn view(random: &mut SmallRng) -> View {
     view
 }
 
-fn body(random: &mut SmallRng) -> Body {
+fn body(random: &mut SmallRng) -> Body<Numbers> {
     let txn = TxnId { node: NodeId(random.random_range(0..4)), number: number(random) };
-    let value = random.random::<bool>().then_some(Value(1));
+    let value = random.random::<bool>().then_some(1);
     let (a, b) = (Time(number(random)), Time(number(random)));
     let epoch = Epoch(number(random));
-    let seen = Seen { item: item(random), wts: a, rts: b, epoch };
+    let seen: Seen<Key> = Seen { item: item(random), wts: a, rts: b, epoch };
     match random.random_range(0..23) {
         0 => Body::Read(txn, key(random)),
         1 => Body::ReadReply(txn, key(random), value, seen),
-        2 => Body::Scan(txn, partition(random), key(random), key(random)),
+        2 => Body::Scan(txn, partition(random), range(random)),
         3 => {
-            let range = (partition(random), key(random), key(random));
-            Body::ScanReply(txn, range, vec![(key(random), Value(2)); 3], vec![seen; 3])
+            let rows = vec![(key(random), 2); 3];
+            Body::ScanReply(txn, partition(random), range(random), rows, vec![seen; 3])
         }
         4 => Body::Lock(txn, key(random), random.random::<bool>().then_some(a)),
         5 => {
@@ -89,14 +115,14 @@ fn any_message_is_handled_or_ignored() {
         let random = &mut SmallRng::seed_from_u64(seed);
         let mut node = Node::new(Ours, NodeId(random.random_range(0..3)), Arc::new(View::first(3, 2, 1)));
         for _ in 0..500 {
-            let mut out = Out::default();
+            let mut out: Out<Numbers> = Out::default();
             if random.random_range(0..4) == 0 {
                 let kind = if random.random() { Kind::Serializable } else { Kind::Snapshot };
                 if let Ok(txn) = node.begin(SessionId(random.random_range(0..3)), kind) {
                     // whether the node is in a state for each call does not matter here
                     let _ = node.read(txn, key(random), &mut out);
-                    let _ = node.scan(txn, partition(random), key(random), key(random), &mut out);
-                    let _ = node.write(txn, key(random), Some(Value(3)));
+                    let _ = node.scan(txn, partition(random), range(random), &mut out);
+                    let _ = node.write(txn, key(random), Some(3));
                     let _ = node.commit(txn, &mut out);
                     node.tick(&mut out);
                 }
@@ -117,7 +143,7 @@ fn any_message_is_handled_or_ignored() {
 #[test]
 fn a_node_that_is_no_member_is_not_heard() {
     let mut node = Node::new(Ours, NodeId(0), Arc::new(View::first(3, 1, 1)));
-    let mut out = Out::default();
+    let mut out: Out<Numbers> = Out::default();
     node.tick(&mut out);
     for from in [NodeId(1), NodeId(7)] {
         let message = Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0)) };

@@ -1,6 +1,7 @@
 //! What transactions saw, and whether a serial execution explains it.
 
-use scaledb_scar::{Epoch, Key, Time, Value, ViewNumber};
+use super::data::{Key, Value};
+use scaledb_scar::{Epoch, Time, ViewNumber};
 use std::collections::BTreeMap;
 
 /// The rows of the whole cluster.

@@ -1,6 +1,7 @@
 //! The replicated protocol (`scaledb-scar`), explored: a few nodes, their network, clients, crashes, changes of view.
 //!
 //! ```text
+//!   data      keys and values: numbers
 //!   cases     programs of a few transactions, and what may go wrong meanwhile
 //!   world     the nodes as they are built, messages in flight, clients, a metadata store that makes views
 //!   random    programs made of a seed
@@ -11,6 +12,7 @@
 //! `docs/internals/scar-model.md` says what it has found; `tests/scar_model.rs` runs it.
 
 pub mod cases;
+pub mod data;
 pub mod history;
 pub mod random;
 pub mod search;

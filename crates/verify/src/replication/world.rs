@@ -1,11 +1,13 @@
 //! Nodes, messages in flight, clients and the metadata store; and every move that can be made.
 
+use super::data::{Key, Numbers, Value};
 use super::history::{Property, Record, Rows, Scanned, Truth, check};
 use crate::model::cached::hash_of;
 use scaledb_scar::{
-    Answer, Epoch, Key, Kind, Message, Node, NodeId, NodeSet, Out, PartitionId, Refused, Rule, SessionId,
-    Stage, Switched, TxnId, Value, View,
+    Answer, Epoch, Kind, Message, Node, NodeId, NodeSet, Out, PartitionId, Range, Refused, Rule, SessionId,
+    Stage, Switched, TxnId, View,
 };
+use std::ops::Bound::Included;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -100,14 +102,14 @@ struct Progress {
 struct Flight {
     from: NodeId,
     to: NodeId,
-    message: Rc<Message>,
+    message: Rc<Message<Numbers>>,
     hash: u64,
     held: bool,
 }
 
 #[derive(Clone)]
 struct Kept {
-    node: Rc<Node<Switched>>,
+    node: Rc<Node<Switched, Numbers>>,
     hash: u64,
 }
 
@@ -200,7 +202,7 @@ impl World {
         hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, self.view.number, budget))
     }
 
-    fn node(&self, id: NodeId) -> Option<&Node<Switched>> {
+    fn node(&self, id: NodeId) -> Option<&Node<Switched, Numbers>> {
         self.nodes.get(usize::from(id.0))?.as_ref().map(|kept| &*kept.node)
     }
 
@@ -353,9 +355,9 @@ impl World {
         lines
     }
 
-    fn with_node(&mut self, id: NodeId, act: impl FnOnce(&mut Node<Switched>, &mut Out)) {
+    fn with_node(&mut self, id: NodeId, act: impl FnOnce(&mut Node<Switched, Numbers>, &mut Out<Numbers>)) {
         let Some(kept) = self.nodes.get_mut(usize::from(id.0)).and_then(Option::as_mut) else { return };
-        let mut out = Out::default();
+        let mut out: Out<Numbers> = Out::default();
         let node = Rc::make_mut(&mut kept.node);
         act(node, &mut out);
         kept.hash = hash_of(node);
@@ -377,7 +379,7 @@ impl World {
         }
     }
 
-    fn answer(&mut self, node: NodeId, answer: Answer) {
+    fn answer(&mut self, node: NodeId, answer: Answer<Numbers>) {
         let view = self.node(node).map(|node| node.view().number).unwrap_or_default();
         let txn = match &answer {
             Answer::Read(txn, ..) | Answer::Scan(txn, ..) | Answer::Decided(txn, ..) => *txn,
@@ -467,8 +469,9 @@ impl World {
                 self.clients[client].turn = Turn::Next(at + 1);
             }
             Op::Scan(partition, low, high) => {
+                let range = Range::new(Included(Key(low)), Included(Key(high)));
                 self.with_node(home, |node, out| {
-                    shows(node.scan(txn, PartitionId(partition), Key(low), Key(high), out));
+                    shows(node.scan(txn, PartitionId(partition), range, out));
                 });
             }
             Op::Rollback => self.with_node(home, |node, out| shows(node.rollback(txn, out))),
@@ -576,7 +579,7 @@ impl World {
                 let Some(found) = node.rows(partition) else { continue };
                 let expected = rows.iter().map(|(&key, &value)| (key, value));
                 let expected: Vec<_> =
-                    expected.filter(|&(key, _)| self.view.partition(key) == partition).collect();
+                    expected.filter(|&(key, _)| self.view.partition::<Numbers>(&key) == partition).collect();
                 if found != expected {
                     let what = format!("{:?} has {found:?} in {partition:?}, not {expected:?}", node.id());
                     return Err((Property::Diverged, what));

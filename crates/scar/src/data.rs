@@ -1,0 +1,17 @@
+//! What keys and values are.
+
+use super::ids::PartitionId;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+/// What keys and values are, and where a key belongs. The protocol compares keys and copies both; whoever has large
+/// ones makes a copy cheap (behind an `Arc`).
+pub trait Data: Copy + Eq + Hash + Debug + Default + Send + Sync + 'static {
+    /// A key. Those of a partition are in order.
+    type Key: Clone + Ord + Hash + Debug + Send + Sync + 'static;
+    /// A value.
+    type Value: Clone + Eq + Hash + Debug + Send + Sync + 'static;
+
+    /// The partition of a key, among so many. One that is not below their number is of no partition.
+    fn partition(key: &Self::Key, partitions: usize) -> PartitionId;
+}
