@@ -15,6 +15,7 @@ mod coordinator;
 mod data;
 mod epochs;
 mod ids;
+pub mod link;
 mod message;
 mod node;
 mod range;
