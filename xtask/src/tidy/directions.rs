@@ -34,6 +34,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-storage", &["scaledb-sync", "scaledb-base", "scaledb-row", "scaledb-memory"], &["scaledb-keys"]),
     row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
     row("scaledb-scar", &[], &[]),
+    row("scaledb-cluster", &["scaledb-sync", "scaledb-base", "scaledb-scar"], &[]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-durability", &["scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log"], &[]),
     row("scaledb-kit", &[

@@ -1,0 +1,31 @@
+//! A running cluster: nodes that keep the rows, the network between them, and the metadata store that says who is a
+//! member.
+//!
+//! ```text
+//!   engine, SQL ──► Session ──► Member { Node of scaledb-scar } ◄── Network ──► other members
+//!                                  │
+//!                                  └── MetadataStore: views and leases, asked only when members change
+//! ```
+//!
+//! The protocol is `scaledb-scar`, a state machine without I/O; this crate runs it.
+
+mod beat;
+mod local;
+mod member;
+pub mod membership;
+mod network;
+mod numbers;
+mod rows;
+mod session;
+mod settings;
+mod store;
+mod watch;
+
+pub use local::{Channels, LocalCluster, first_view};
+pub use member::{Entrance, Lost, Member, StartError, may_retry};
+pub use network::{Network, Packet};
+pub use numbers::Numbers;
+pub use rows::{Key, Rows, Value};
+pub use session::{NoAnswer, Session};
+pub use settings::Settings;
+pub use store::{ClusterView, InMemory, MetadataStore, StoreError};

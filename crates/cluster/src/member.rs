@@ -1,0 +1,513 @@
+//! A member: a node of the protocol, and what it takes to run.
+//!
+//! ```text
+//!   sessions ── call ──┐                           ┌─► packets to other members (Network)
+//!   network ─ deliver ─┼─► lock { Node } ─► Out ───┼─► answers: into the mailboxes of their sessions
+//!   beat, watch ───────┘                           └─► the last epoch whose results may leave
+//! ```
+//!
+//! Whoever calls does the work: an answer that needs no other member is there when the call returns. Two threads
+//! belong to the member. `beat` ends epochs and says that the member is there; `watch` talks with the metadata store,
+//! which may be slow, and makes or follows views.
+
+use super::membership::Halt;
+use super::network::{Network, Packet};
+use super::numbers::{Counters, Numbers};
+use super::rows::Rows;
+use super::session::Session;
+use super::settings::Settings;
+use super::store::{ClusterView, MetadataStore, StoreError};
+use super::{beat, watch};
+use scaledb_scar::link::Incarnation;
+use scaledb_scar::{Answer, Epoch, Node, NodeId, Ours, Out, SessionId, Stage, TxnId, ViewNumber, Why};
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::lock::{Condvar, Mutex, MutexGuard};
+use scaledb_sync::thread::{JoinHandle, try_spawn};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+/// Why a member does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The metadata store does not answer.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no view yet.
+    #[error("the cluster has no view yet: nobody has founded it")]
+    NoView,
+    /// The view does not name this life of the node.
+    #[error("the cluster's view does not name this life of node {}", .0.0)]
+    NotNamed(NodeId),
+    /// The system gives no thread.
+    #[error("no thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// Why an answer does not come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Lost {
+    /// The epoch was undone as members failed: nothing of it has happened.
+    #[error("the members of the cluster have changed, and the transaction was undone")]
+    Undone,
+    /// The member is no longer one: its node was put out of the view, or ends. What has become of a commit, the others
+    /// know.
+    #[error("this node is no longer a member of its cluster")]
+    Left,
+    /// Nothing was heard for as long as the settings allow. What has become of a commit is not known.
+    #[error("the cluster has not answered in time")]
+    Silent,
+}
+
+/// A node of a running cluster.
+pub struct Member {
+    core: Arc<Core>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What the member's threads and sessions share.
+pub(crate) struct Core {
+    pub(crate) me: NodeId,
+    pub(crate) life: Incarnation,
+    pub(crate) settings: Settings,
+    pub(crate) store: Arc<dyn MetadataStore>,
+    pub(crate) network: Arc<dyn Network>,
+    pub(crate) counters: Counters,
+    state: Mutex<Protocol>,
+    /// The last epoch whose results may leave has grown, or the member has left.
+    epochs: Condvar,
+    /// There is something to commit, or to do with views.
+    pub(crate) wake_beat: Condvar,
+    pub(crate) wake_watch: Condvar,
+    pub(crate) views: Mutex<Views>,
+    pub(crate) stop: AtomicBool,
+}
+
+/// What the lock of the protocol guards.
+pub(crate) struct Protocol {
+    pub(crate) node: Node<Ours, Rows>,
+    out: Out<Rows>,
+    mailboxes: BTreeMap<SessionId, Mailbox>,
+    owners: BTreeMap<TxnId, SessionId>,
+    next_session: u32,
+    /// The last epoch whose results may leave. The node's own word for it may be ahead while a view is installed.
+    answered: Epoch,
+    /// Epochs between these, ends not included, were undone.
+    undone: Vec<(Epoch, Epoch)>,
+    /// When the epoch in which commits may begin began.
+    pub(crate) epoch_began: Instant,
+    /// There is something to commit in this epoch; the leader has been told.
+    pub(crate) busy: bool,
+    view: ViewNumber,
+    pub(crate) left: bool,
+}
+
+/// What waits for a session.
+struct Mailbox {
+    answers: VecDeque<Answer<Rows>>,
+    wake: Arc<Condvar>,
+}
+
+/// What is known of the views, and of who is alive. Never locked before [`Core::state`] by the same thread.
+pub(crate) struct Views {
+    /// The newest view that this member knows of; its node may not have installed it yet.
+    pub(crate) newest: ClusterView,
+    pub(crate) heard: BTreeMap<NodeId, Instant>,
+    /// Those that the network has given up.
+    pub(crate) failed: BTreeMap<NodeId, Incarnation>,
+    /// The store should be asked at once.
+    pub(crate) ask: bool,
+    /// Why there is no next view, though members are silent.
+    pub(crate) halt: Option<Halt>,
+}
+
+/// The transaction of an answer.
+fn transaction_of(answer: &Answer<Rows>) -> TxnId {
+    match answer {
+        Answer::Read(txn, ..)
+        | Answer::Scan(txn, ..)
+        | Answer::Decided(txn, ..)
+        | Answer::Committed(txn)
+        | Answer::Aborted(txn, _) => *txn,
+    }
+}
+
+impl Protocol {
+    fn new(node: Node<Ours, Rows>) -> Self {
+        Self {
+            out: Out::default(),
+            mailboxes: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            next_session: 1,
+            answered: node.committed(),
+            undone: Vec::new(),
+            epoch_began: Instant::now(),
+            busy: false,
+            view: node.view().number,
+            left: false,
+            node,
+        }
+    }
+
+    fn epoch_is_undone(&self, epoch: Epoch) -> bool {
+        self.undone.iter().any(|&(last, first)| last < epoch && epoch < first)
+    }
+}
+
+impl Core {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Protocol> {
+        self.state.lock()
+    }
+
+    /// Runs `f`, and does what it has put out.
+    pub(crate) fn run<T>(
+        &self,
+        state: &mut Protocol,
+        f: impl FnOnce(&mut Node<Ours, Rows>, &mut Out<Rows>) -> T,
+    ) -> T {
+        let epoch = state.node.epoch();
+        let result = f(&mut state.node, &mut state.out);
+        self.answers(state);
+        for (to, message) in state.out.messages.drain(..) {
+            self.counters.sent.fetch_add(1, Ordering::Relaxed); // a statistic
+            self.network.send(to, Packet::Message(message));
+        }
+        if state.node.epoch() != epoch {
+            self.epoch_changed(state, epoch);
+        }
+        self.release(state);
+        result
+    }
+
+    /// Hands answers to their sessions.
+    fn answers(&self, state: &mut Protocol) {
+        let mut decided = false;
+        for answer in state.out.answers.drain(..) {
+            let txn = transaction_of(&answer);
+            let done = self.counters.count(&answer);
+            decided |= matches!(answer, Answer::Decided(..));
+            let owner = if done { state.owners.remove(&txn) } else { state.owners.get(&txn).copied() };
+            if let Some(mailbox) = owner.and_then(|session| state.mailboxes.get_mut(&session)) {
+                mailbox.answers.push_back(answer);
+                mailbox.wake.notify_all();
+            }
+        }
+        if decided {
+            self.note_busy(state);
+        }
+    }
+
+    /// There is something to commit: whoever ends epochs should know.
+    pub(crate) fn note_busy(&self, state: &mut Protocol) {
+        if std::mem::replace(&mut state.busy, true) {
+            return;
+        }
+        if state.node.leads() {
+            self.wake_beat.notify_all();
+        } else {
+            self.network.send(state.node.view().leader, Packet::Busy);
+        }
+    }
+
+    fn epoch_changed(&self, state: &mut Protocol, before: Epoch) {
+        let (committed, now) = (state.node.committed(), state.node.epoch());
+        if state.node.view().number != state.view {
+            state.view = state.node.view().number;
+            self.counters.views.fetch_add(1, Ordering::Relaxed); // a statistic
+            if committed < now && Epoch(committed.0 + 1) < now {
+                state.undone.push((committed, now));
+            }
+        } else {
+            self.counters.epochs.fetch_add(now.0.saturating_sub(before.0), Ordering::Relaxed); // a statistic
+        }
+        state.busy = false;
+        state.epoch_began = Instant::now();
+    }
+
+    /// Lets results leave. What a change of view commits leaves when all members have installed the view.
+    fn release(&self, state: &mut Protocol) {
+        let changing = matches!(state.node.stage(), Stage::Fenced | Stage::Installed);
+        let committed = state.node.committed();
+        if !changing && committed > state.answered {
+            state.answered = committed;
+            self.epochs.notify_all();
+        }
+    }
+
+    /// Takes what came from another member.
+    pub(crate) fn deliver(&self, from: NodeId, packet: Packet) {
+        self.views.lock().heard.insert(from, Instant::now());
+        match packet {
+            Packet::Message(message) => {
+                self.counters.received.fetch_add(1, Ordering::Relaxed); // a statistic
+                let mut state = self.lock();
+                if !state.left {
+                    self.run(&mut state, |node, out| node.receive(from, message, out));
+                }
+            }
+            Packet::Heartbeat => {}
+            Packet::Busy => {
+                let mut state = self.lock();
+                if state.node.leads() {
+                    self.note_busy(&mut state);
+                }
+            }
+            Packet::NewView => self.ask_store(),
+        }
+    }
+
+    /// The store should be asked for the view at once.
+    pub(crate) fn ask_store(&self) {
+        self.views.lock().ask = true;
+        self.wake_watch.notify_all();
+    }
+
+    /// The node is no longer a member: all who wait are told.
+    pub(crate) fn leave(&self) {
+        let mut state = self.lock();
+        state.left = true;
+        for mailbox in state.mailboxes.values() {
+            mailbox.wake.notify_all();
+        }
+        self.epochs.notify_all();
+    }
+
+    pub(crate) fn stopping(&self) -> bool {
+        self.stop.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn open_session(&self) -> (SessionId, Arc<Condvar>) {
+        let mut state = self.lock();
+        let mut number = state.next_session;
+        while state.mailboxes.contains_key(&SessionId(number)) {
+            number = number.wrapping_add(1);
+        }
+        state.next_session = number.wrapping_add(1);
+        let wake = Arc::new(Condvar::new());
+        state.mailboxes.insert(SessionId(number), Mailbox { answers: VecDeque::new(), wake: wake.clone() });
+        (SessionId(number), wake)
+    }
+
+    pub(crate) fn close_session(&self, session: SessionId) {
+        let mut state = self.lock();
+        state.mailboxes.remove(&session);
+        let open: Vec<TxnId> =
+            state.owners.iter().filter(|(_, owner)| **owner == session).map(|(&txn, _)| txn).collect();
+        for txn in open {
+            state.owners.remove(&txn);
+            // one that commits goes on, and nobody hears of it
+            let _ = self.run(&mut state, |node, out| node.rollback(txn, out));
+        }
+        state.node.end_session(session);
+    }
+
+    pub(crate) fn own(&self, state: &mut Protocol, txn: TxnId, session: SessionId) {
+        state.owners.insert(txn, session);
+    }
+
+    pub(crate) fn disown(&self, txn: TxnId) {
+        self.lock().owners.remove(&txn);
+    }
+
+    /// Waits for the next answer of a session.
+    pub(crate) fn next_answer(
+        &self,
+        mut state: MutexGuard<'_, Protocol>,
+        session: SessionId,
+        wake: &Condvar,
+        patience: Duration,
+    ) -> Result<Answer<Rows>, Lost> {
+        let mut begin = None;
+        loop {
+            let Some(mailbox) = state.mailboxes.get_mut(&session) else { return Err(Lost::Left) };
+            if let Some(answer) = mailbox.answers.pop_front() {
+                return Ok(answer);
+            }
+            if state.left {
+                return Err(Lost::Left);
+            }
+            let waited = begin.get_or_insert_with(Instant::now).elapsed();
+            let Some(rest) = patience.checked_sub(waited).filter(|rest| !rest.is_zero()) else {
+                return Err(Lost::Silent);
+            };
+            state = wake.wait_timeout(state, rest);
+        }
+    }
+
+    /// Drops what waits for a session: answers of transactions that it has done with.
+    pub(crate) fn empty_mailbox(&self, state: &mut Protocol, session: SessionId) {
+        if let Some(mailbox) = state.mailboxes.get_mut(&session) {
+            mailbox.answers.clear();
+        }
+    }
+
+    pub(crate) fn wait_committed(&self, epoch: Epoch) -> Result<(), Lost> {
+        let mut state = self.lock();
+        let begin = Instant::now();
+        loop {
+            if state.epoch_is_undone(epoch) {
+                return Err(Lost::Undone);
+            }
+            if epoch <= state.answered {
+                return Ok(());
+            }
+            if state.left {
+                return Err(Lost::Left);
+            }
+            let waited = begin.elapsed();
+            let Some(rest) = self.settings.patience.checked_sub(waited).filter(|rest| !rest.is_zero()) else {
+                return Err(Lost::Silent);
+            };
+            state = self.epochs.wait_timeout(state, rest);
+        }
+    }
+}
+
+impl Member {
+    /// Starts a member: this life of the node, which the store's view names.
+    ///
+    /// # Errors
+    /// The view is not there or does not name it, the store does not answer, or there is no thread.
+    pub fn start(
+        settings: Settings,
+        me: NodeId,
+        life: Incarnation,
+        store: Arc<dyn MetadataStore>,
+        network: Arc<dyn Network>,
+    ) -> Result<Arc<Self>, StartError> {
+        let newest = store.view()?.ok_or(StartError::NoView)?;
+        if newest.lives.get(&me) != Some(&life) || !newest.view.members.has(me) {
+            return Err(StartError::NotNamed(me));
+        }
+        store.renew(me, life, settings.lease)?;
+        let node = Node::new(Ours, me, Arc::new(newest.view.clone()));
+        let now = Instant::now();
+        let heard = newest.view.members.iter().map(|node| (node, now)).collect();
+        let core = Arc::new(Core {
+            me,
+            life,
+            settings,
+            store,
+            network,
+            counters: Counters::default(),
+            state: Mutex::new(Protocol::new(node)),
+            epochs: Condvar::new(),
+            wake_beat: Condvar::new(),
+            wake_watch: Condvar::new(),
+            views: Mutex::new(Views { newest, heard, failed: BTreeMap::new(), ask: false, halt: None }),
+            stop: AtomicBool::new(false),
+        });
+        let member = Arc::new(Self { core, threads: Mutex::new(Vec::new()) });
+        member.core.network.attach(Entrance(member.core.clone()))?;
+        let (beats, watches) = (member.core.clone(), member.core.clone());
+        let beat = try_spawn("scaledb-beat", move || beat::run(&beats))?;
+        member.threads.lock().push(beat);
+        let watch = try_spawn("scaledb-watch", move || watch::run(&watches))?;
+        member.threads.lock().push(watch);
+        Ok(member)
+    }
+
+    /// Which node it is.
+    pub fn node(&self) -> NodeId {
+        self.core.me
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &Settings {
+        &self.core.settings
+    }
+
+    /// Runs `f` on the state machine, then sends what it put out and hands answers to their sessions.
+    pub fn call<T>(&self, f: impl FnOnce(&mut Node<Ours, Rows>, &mut Out<Rows>) -> T) -> T {
+        self.core.run(&mut self.core.lock(), f)
+    }
+
+    /// A new session.
+    pub fn session(&self) -> Session {
+        Session::open(self.core.clone())
+    }
+
+    /// The last epoch whose results may leave.
+    pub fn committed(&self) -> Epoch {
+        self.core.lock().answered
+    }
+
+    /// Waits until the results of an epoch may leave.
+    ///
+    /// # Errors
+    /// They never will, or it is not known.
+    pub fn wait_committed(&self, epoch: Epoch) -> Result<(), Lost> {
+        self.core.wait_committed(epoch)
+    }
+
+    /// The newest view that it knows of.
+    pub fn view(&self) -> ClusterView {
+        self.core.views.lock().newest.clone()
+    }
+
+    /// Why the cluster stands still, if it does as too many members are silent.
+    pub fn halt(&self) -> Option<Halt> {
+        self.core.views.lock().halt
+    }
+
+    /// Whether it is no member any more.
+    pub fn has_left(&self) -> bool {
+        self.core.lock().left
+    }
+
+    /// What it has counted.
+    pub fn numbers(&self) -> Numbers {
+        let state = self.core.lock();
+        self.core.counters.read(&state.node)
+    }
+
+    /// Ends it without a word to the others, as a crash would. Its sessions get [`Lost::Left`].
+    pub fn stop(&self) {
+        self.core.stop.store(true, Ordering::SeqCst);
+        self.core.network.close();
+        self.core.leave();
+        self.core.wake_beat.notify_all();
+        {
+            let _between_check_and_wait = self.core.views.lock();
+            self.core.wake_watch.notify_all();
+        }
+        for thread in std::mem::take(&mut *self.threads.lock()) {
+            // one that has panicked has said so
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Where a network delivers what arrives for a member.
+#[derive(Clone)]
+pub struct Entrance(Arc<Core>);
+
+impl Entrance {
+    /// A packet of another member, of the life that the newest view names. The network has made sure of both.
+    pub fn deliver(&self, from: NodeId, packet: Packet) {
+        self.0.deliver(from, packet);
+    }
+
+    /// A life of another member cannot be reached any more: it counts as dead.
+    pub fn failed(&self, node: NodeId, life: Incarnation) {
+        self.0.views.lock().failed.insert(node, life);
+        self.0.ask_store();
+    }
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl std::fmt::Debug for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "member {:?}", self.core.me)
+    }
+}
+
+/// Whether running the transaction again may help: which it may whenever nothing of it has happened.
+pub fn may_retry(why: Why) -> bool {
+    matches!(why, Why::Locked | Why::Changed | Why::View | Why::SnapshotTooOld)
+}

@@ -1,0 +1,105 @@
+//! Who may make the next view, and what it is.
+
+use super::store::ClusterView;
+use scaledb_scar::NodeSet;
+use std::fmt;
+
+/// Why there is no next view, though a member is silent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halt {
+    /// More members would be missing than may fail together: an epoch that was answered could be lost.
+    TooMany,
+    /// Those that this member hears are the smaller part, and the others are alive: they go on without it.
+    Minority,
+    /// A partition would be without a replica.
+    NoReplica,
+}
+
+impl fmt::Display for Halt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooMany => "more members are missing than may fail together",
+            Self::Minority => "this member hears only the smaller part of the others",
+            Self::NoReplica => "a partition would be without a replica",
+        })
+    }
+}
+
+/// The view without members that are silent. `leased` are those that the metadata store hears.
+///
+/// A member that is cut off must not put out those that go on without it. So it may put out members that have lost
+/// their lease as well, or else it must be of the larger part; of halves, that of the leader is the larger.
+///
+/// # Errors
+/// Why there is none.
+pub fn without(now: &ClusterView, silent: NodeSet, leased: NodeSet) -> Result<ClusterView, Halt> {
+    let members = now.view.members;
+    let gone: NodeSet = silent.iter().filter(|&node| members.has(node)).collect();
+    let left = gone.iter().fold(members, NodeSet::without);
+    let missing = now.settled.iter().filter(|&node| !left.has(node)).count();
+    if missing > now.view.failures {
+        return Err(Halt::TooMany);
+    }
+    let all_dead = gone.iter().all(|node| !leased.has(node));
+    let half = 2 * left.count() == members.count() && left.has(now.view.leader);
+    if !all_dead && 2 * left.count() <= members.count() && !half {
+        return Err(Halt::Minority);
+    }
+    let view = now.view.without(gone).ok_or(Halt::NoReplica)?;
+    let mut lives = now.lives.clone();
+    lives.retain(|&node, _| left.has(node));
+    Ok(ClusterView { view, lives, settled: now.settled })
+}
+
+/// The same view, with the note that all its members have installed it.
+pub fn settled(now: &ClusterView) -> ClusterView {
+    ClusterView { settled: now.view.members, ..now.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scaledb_scar::{NodeId, View};
+
+    fn set(nodes: &[u8]) -> NodeSet {
+        nodes.iter().copied().map(NodeId).collect()
+    }
+
+    fn cluster(nodes: u8, failures: usize) -> ClusterView {
+        let view = View::first(nodes, 8, failures);
+        let settled = view.members;
+        ClusterView { view, lives: Default::default(), settled }
+    }
+
+    #[test]
+    fn the_smaller_part_does_not_put_out_the_larger() {
+        let now = cluster(5, 2);
+        // both sides of a cut: everyone has a lease
+        let all = set(&[0, 1, 2, 3, 4]);
+        assert_eq!(without(&now, set(&[2, 3, 4]), all), Err(Halt::TooMany));
+        let next = without(&now, set(&[0, 1]), all).unwrap();
+        assert_eq!(next.view.members, set(&[2, 3, 4]));
+        assert_eq!(next.view.leader, NodeId(2));
+        assert!(!next.is_settled());
+
+        // of two, the leader stays; the other only if the leader is dead
+        let now = cluster(2, 1);
+        assert!(without(&now, set(&[1]), set(&[0, 1])).is_ok());
+        assert_eq!(without(&now, set(&[0]), set(&[0, 1])), Err(Halt::Minority));
+        assert!(without(&now, set(&[0]), set(&[1])).is_ok());
+    }
+
+    /// Before all have installed a view, the decision of what was the last epoch may be known only to those who have.
+    #[test]
+    fn failures_count_from_the_last_settled_view() {
+        let now = cluster(5, 1);
+        let all = set(&[0, 1, 2, 3, 4]);
+        let next = without(&now, set(&[4]), all).unwrap();
+        assert_eq!(without(&next, set(&[3]), all), Err(Halt::TooMany));
+        // a view that loses nobody more is fine: the store may be asked twice
+        let settled = settled(&next);
+        // partition 3 had its replicas at 3 and 4
+        assert_eq!(without(&settled, set(&[3]), all), Err(Halt::NoReplica));
+        assert!(without(&settled, set(&[1]), all).is_ok());
+    }
+}

@@ -1,0 +1,98 @@
+//! A client's session at a member: runs transactions, and waits for their answers.
+
+use super::member::{Core, Lost};
+use super::rows::Rows;
+use scaledb_scar::{Answer, Kind, Node, Ours, Out, Refused, SessionId, TxnId};
+use scaledb_sync::Arc;
+use scaledb_sync::lock::Condvar;
+
+/// Why a session gets no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// The node does not take the call.
+    #[error("the node does not take the call: {0:?}")]
+    Refused(Refused),
+    /// The call was taken.
+    #[error(transparent)]
+    Lost(#[from] Lost),
+}
+
+/// A session: one thread's at a time. Its open transactions are rolled back when it is dropped.
+pub struct Session {
+    core: Arc<Core>,
+    id: SessionId,
+    wake: Arc<Condvar>,
+}
+
+impl Session {
+    pub(crate) fn open(core: Arc<Core>) -> Self {
+        let (id, wake) = core.open_session();
+        Self { core, id, wake }
+    }
+
+    /// Its number at this member.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
+    /// Begins a transaction. Answers of earlier ones that nobody has asked for are dropped.
+    ///
+    /// # Errors
+    /// The node refuses it; [`Refused::View`] passes.
+    pub fn begin(&mut self, kind: Kind) -> Result<TxnId, Refused> {
+        let mut state = self.core.lock();
+        self.core.empty_mailbox(&mut state, self.id);
+        let session = self.id;
+        let txn = self.core.run(&mut state, |node, _| node.begin(session, kind))?;
+        self.core.own(&mut state, txn, session);
+        Ok(txn)
+    }
+
+    /// Makes a call that has one answer, and waits for it. It is there at once if no other member is needed.
+    ///
+    /// # Errors
+    /// The node refuses the call, or no answer comes.
+    pub fn ask(
+        &mut self,
+        call: impl FnOnce(&mut Node<Ours, Rows>, &mut Out<Rows>) -> Result<(), Refused>,
+    ) -> Result<Answer<Rows>, NoAnswer> {
+        let mut state = self.core.lock();
+        self.core.run(&mut state, call).map_err(NoAnswer::Refused)?;
+        Ok(self.core.next_answer(state, self.id, &self.wake, self.core.settings.patience)?)
+    }
+
+    /// Makes a call that needs no answer, as a write.
+    pub fn call<T>(&mut self, call: impl FnOnce(&mut Node<Ours, Rows>, &mut Out<Rows>) -> T) -> T {
+        self.core.run(&mut self.core.lock(), call)
+    }
+
+    /// Whether the member is none any more: no call has an answer.
+    pub fn has_left(&self) -> bool {
+        self.core.lock().left
+    }
+
+    /// Waits for the next answer: after [`Answer::Decided`], [`Answer::Committed`] or [`Answer::Aborted`].
+    ///
+    /// # Errors
+    /// None comes.
+    pub fn next_answer(&mut self) -> Result<Answer<Rows>, Lost> {
+        self.core.next_answer(self.core.lock(), self.id, &self.wake, self.core.settings.patience)
+    }
+
+    /// No more answers of the transaction are wanted. It goes on: one that is decided commits with its epoch.
+    pub fn forget(&mut self, txn: TxnId) {
+        self.core.disown(txn);
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.core.close_session(self.id);
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "session {:?} at {:?}", self.id, self.core.me)
+    }
+}

@@ -1,0 +1,36 @@
+//! Times of a member. All members of a cluster should have the same.
+
+use std::time::Duration;
+
+/// How often things happen, and how long is too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Settings {
+    /// How long an epoch lasts while there is something to commit.
+    pub epoch: Duration,
+    /// How long it lasts while there is nothing.
+    pub idle_epoch: Duration,
+    /// How often a member says that it is there.
+    pub heartbeat: Duration,
+    /// A member that has said nothing for so long counts as dead. Several heartbeats.
+    pub suspect_after: Duration,
+    /// How often a member asks the metadata store for a newer view; it also asks when another tells it to.
+    pub ask_store: Duration,
+    /// The lease of a member in the metadata store: renewed each third of it.
+    pub lease: Duration,
+    /// How long a client's call waits for the cluster before it fails.
+    pub patience: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            epoch: Duration::from_millis(10),
+            idle_epoch: Duration::from_millis(500),
+            heartbeat: Duration::from_millis(100),
+            suspect_after: Duration::from_secs(1),
+            ask_store: Duration::from_millis(250),
+            lease: Duration::from_secs(3),
+            patience: Duration::from_secs(30),
+        }
+    }
+}

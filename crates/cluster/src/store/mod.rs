@@ -1,0 +1,61 @@
+//! The metadata store: it keeps the newest view, and who is alive. It is asked on a change of view, not per epoch.
+
+mod memory;
+
+pub use memory::InMemory;
+
+use scaledb_scar::link::Incarnation;
+use scaledb_scar::{NodeId, NodeSet, View};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A view, and what else must survive with it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClusterView {
+    /// Who is a member, and who keeps what.
+    pub view: View,
+    /// Which life of each member is meant.
+    pub lives: BTreeMap<NodeId, Incarnation>,
+    /// The members of the last view that all its members had installed. Of these at most f may be missing, or an
+    /// epoch that was answered could be lost.
+    pub settled: NodeSet,
+}
+
+impl ClusterView {
+    /// Whether all members of the view are known to have installed it.
+    pub fn is_settled(&self) -> bool {
+        self.settled == self.view.members
+    }
+}
+
+/// The store did not do what it was asked for, or has not answered.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the metadata store: {0}")]
+pub struct StoreError(pub String);
+
+/// Keeps a [`ClusterView`], replaced only by who knows the last, and leases of members.
+pub trait MetadataStore: Send + Sync + 'static {
+    /// The newest view; none if there has been none.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    fn view(&self) -> Result<Option<ClusterView>, StoreError>;
+
+    /// Replaces the view if it still is `last`. Whether it was done.
+    ///
+    /// # Errors
+    /// The store does not answer; it may have been done.
+    fn replace(&self, last: Option<&ClusterView>, next: &ClusterView) -> Result<bool, StoreError>;
+
+    /// Says that a life of a node goes on, for so long.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    fn renew(&self, node: NodeId, life: Incarnation, lease: Duration) -> Result<(), StoreError>;
+
+    /// Those whose lease has not ended.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    fn alive(&self) -> Result<BTreeMap<NodeId, Incarnation>, StoreError>;
+}

@@ -1,0 +1,122 @@
+//! The thread that talks with the metadata store: renews the lease, follows views, and makes one when a member is
+//! silent.
+
+use super::member::Core;
+use super::membership::{self, Halt};
+use super::network::Packet;
+use super::store::{ClusterView, StoreError};
+use scaledb_scar::{NodeSet, Stage};
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+pub(crate) fn run(core: &Core) {
+    let mut renewed = Instant::now();
+    while !core.stopping() {
+        if renewed.elapsed() >= core.settings.lease / 3 {
+            // the lease matters only to others, who then ask whether this member is silent
+            if core.store.renew(core.me, core.life, core.settings.lease).is_err() {
+                core.counters.store_errors.fetch_add(1, Ordering::Relaxed); // a statistic
+            }
+            renewed = Instant::now();
+        }
+        match look(core) {
+            Ok(true) => {}
+            Ok(false) => return core.leave(),
+            Err(_) => {
+                core.counters.store_errors.fetch_add(1, Ordering::Relaxed); // a statistic
+            }
+        }
+        let views = core.views.lock();
+        let rest = core.settings.ask_store.min(core.settings.lease / 3);
+        let rest = if views.ask { rest.min(core.settings.heartbeat / 2) } else { rest };
+        if !core.stopping() {
+            drop(core.wake_watch.wait_timeout(views, rest.max(Duration::from_millis(1))));
+        }
+    }
+}
+
+/// Asks the store for the view, and makes the next one if there must be one. Whether this life of the node is a member.
+fn look(core: &Core) -> Result<bool, StoreError> {
+    core.views.lock().ask = false;
+    let Some(stored) = core.store.view()? else { return Ok(true) };
+    if !follow(core, stored) {
+        return Ok(false);
+    }
+    let newest = core.views.lock().newest.clone();
+    let silent: NodeSet = core.silent().into_iter().collect();
+    if silent.count() > 0 {
+        let leased: NodeSet = core
+            .store
+            .alive()?
+            .into_iter()
+            .filter(|(node, life)| newest.lives.get(node) == Some(life))
+            .map(|(node, _)| node)
+            .collect();
+        return Ok(match membership::without(&newest, silent, leased) {
+            Ok(next) => propose(core, &newest, next)?,
+            Err(halt) => {
+                note(core, Some(halt));
+                true
+            }
+        });
+    }
+    note(core, None);
+    if newest.view.leader == core.me && !newest.is_settled() {
+        let installed = {
+            let state = core.lock();
+            state.node.view().number == newest.view.number
+                && !matches!(state.node.stage(), Stage::Fenced | Stage::Installed)
+        };
+        if installed {
+            return propose(core, &newest, membership::settled(&newest));
+        }
+    }
+    Ok(true)
+}
+
+fn note(core: &Core, halt: Option<Halt>) {
+    core.views.lock().halt = halt;
+}
+
+/// Puts a view into the store, unless another was faster. Whether this life of the node is still a member.
+fn propose(core: &Core, last: &ClusterView, next: ClusterView) -> Result<bool, StoreError> {
+    if !core.store.replace(Some(last), &next)? {
+        core.ask_store();
+        return Ok(true);
+    }
+    let (leader, new) = (next.view.leader, next.view.number > last.view.number);
+    let stays = follow(core, next);
+    if new && leader != core.me {
+        core.network.send(leader, Packet::NewView);
+    }
+    Ok(stays)
+}
+
+/// Goes on to a view of the store. Whether this life of the node is a member of it.
+fn follow(core: &Core, stored: ClusterView) -> bool {
+    if !stored.view.members.has(core.me) || stored.lives.get(&core.me) != Some(&core.life) {
+        return false;
+    }
+    {
+        let mut views = core.views.lock();
+        if stored.view.number < views.newest.view.number {
+            return true;
+        }
+        if stored.view.number > views.newest.view.number {
+            let now = Instant::now();
+            // who is new has its time to be heard
+            let before = views.newest.view.members;
+            for node in stored.view.members.iter().filter(|&node| !before.has(node)) {
+                views.heard.insert(node, now);
+            }
+        }
+        views.newest = stored.clone();
+    }
+    let mut state = core.lock();
+    if stored.view.leader == core.me && state.node.view().number < stored.view.number {
+        let view = Arc::new(stored.view);
+        core.run(&mut state, |node, out| node.lead(view, out));
+    }
+    true
+}

@@ -1,0 +1,8 @@
+//! Members in one process: transfers, failures, and what must be there afterwards.
+
+#[path = "members/bank.rs"]
+mod bank;
+#[path = "members/client.rs"]
+mod client;
+#[path = "members/views.rs"]
+mod views;

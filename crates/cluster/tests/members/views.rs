@@ -1,0 +1,92 @@
+//! Who is a member: cut off, too few, not named.
+
+use super::bank::settings;
+use super::client::{Failed, Txn, key, number, value};
+use scaledb_cluster::membership::Halt;
+use scaledb_cluster::{LocalCluster, Lost, Member, MetadataStore, Session, StartError};
+use scaledb_scar::NodeId;
+use scaledb_scar::link::Incarnation;
+use scaledb_sync::{Arc, thread};
+use std::time::{Duration, Instant};
+
+fn put(session: &mut Session, n: u64) -> Result<(), Failed> {
+    let mut txn = Txn::begin(session)?;
+    txn.put(key(n, 3, 1, n.to_be_bytes()), value(n))?;
+    txn.commit()
+}
+
+fn get(session: &mut Session, n: u64) -> Option<u64> {
+    let mut txn = Txn::begin(session).unwrap();
+    let value = txn.get(&key(n, 3, 1, n.to_be_bytes())).unwrap();
+    txn.commit().unwrap();
+    value.as_ref().map(number)
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !done() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_member_that_is_cut_off_answers_nothing_and_the_others_go_on() {
+    let cluster = LocalCluster::start(settings(), 3, 3, 1).unwrap();
+    let members: Vec<Arc<Member>> = cluster.members().cloned().collect();
+    put(&mut members[0].session(), 1).unwrap();
+    for other in [1, 2] {
+        cluster.channels().cut(NodeId(0), NodeId(other));
+        cluster.channels().cut(NodeId(other), NodeId(0));
+    }
+    // the leader's own partition, so that only the epoch needs the others
+    let alone = put(&mut members[0].session(), 3);
+    assert_eq!(alone, Err(Failed::Unknown(Lost::Left)));
+    assert!(members[0].has_left() && members[0].halt().is_none_or(|halt| halt != Halt::NoReplica));
+    let mut session = members[2].session();
+    assert_eq!(members[1].view().view.leader, NodeId(1));
+    assert_eq!(get(&mut session, 1), Some(1));
+    assert_eq!(get(&mut session, 3), None);
+    put(&mut session, 3).unwrap();
+    assert_eq!(get(&mut members[1].session(), 3), Some(3));
+}
+
+#[test]
+fn more_failures_than_f_halt_the_cluster_and_do_not_lose_what_was_answered() {
+    let mut cluster = LocalCluster::start(settings(), 3, 3, 1).unwrap();
+    put(&mut cluster.member(NodeId(0)).unwrap().session(), 1).unwrap();
+    cluster.kill(NodeId(1));
+    cluster.kill(NodeId(2));
+    let left = cluster.member(NodeId(0)).unwrap().clone();
+    until("a halt", || left.halt() == Some(Halt::TooMany));
+    assert_eq!(left.view().view.members.count(), 3);
+}
+
+#[test]
+fn a_life_that_the_view_does_not_name_does_not_start() {
+    let cluster = LocalCluster::start(settings(), 2, 2, 1).unwrap();
+    for (node, life) in [(0, 2), (5, 1)] {
+        let end = cluster.channels().join(NodeId(9));
+        let started =
+            Member::start(settings(), NodeId(node), Incarnation(life), cluster.store().clone(), end);
+        assert!(matches!(started, Err(StartError::NotNamed(_))));
+    }
+}
+
+#[test]
+fn members_leave_no_threads_and_a_call_that_waits_ends() {
+    let cluster = LocalCluster::start(settings(), 2, 2, 1).unwrap();
+    let store = cluster.store().clone();
+    assert!(store.alive().unwrap().len() == 2);
+    let members: Vec<Arc<Member>> = cluster.members().cloned().collect();
+    cluster.channels().cut(NodeId(1), NodeId(0));
+    let waits = {
+        let mut session = members[0].session();
+        thread::spawn(move || put(&mut session, 1))
+    };
+    until("the commit waits", || members[0].numbers().transactions == 1);
+    members.iter().for_each(|member| member.stop());
+    assert_eq!(waits.join().unwrap(), Err(Failed::Unknown(Lost::Left)));
+    drop((members, cluster));
+    assert_eq!(Arc::strong_count(&store), 1);
+}
