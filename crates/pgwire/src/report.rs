@@ -26,6 +26,22 @@ pub enum Severity {
 }
 
 impl Severity {
+    const ALL: [Self; 8] = [
+        Self::Error,
+        Self::Fatal,
+        Self::Panic,
+        Self::Warning,
+        Self::Notice,
+        Self::Info,
+        Self::Debug,
+        Self::Log,
+    ];
+
+    /// The one of this word.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|severity| severity.as_str() == word)
+    }
+
     /// The word in the message.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -73,17 +73,19 @@ const CRATES: &[Crate] = &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine",
     ], CHECKERS),
     row("scaledb-pgwire", &["scaledb-base"], &["scaledb-sync"]),
+    row("scaledb-client", &["scaledb-sync", "scaledb-base", "scaledb-pgwire"], &[]),
     row("scaledb-server", &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-acc", "scaledb-cicada",
         "scaledb-engines", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb", "scaledb-pgwire",
     ], CHECKERS),
     row("scaledb-sqlbench", &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-types", "scaledb-sql", "scaledb-workloads",
+        "scaledb-client",
     ], &["scaledb-acc", "scaledb-pgwire", "scaledb-server"]),
     row("scaledb-cli", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
         "scaledb-acc", "scaledb-cicada", "scaledb-engines", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb",
-        "scaledb-verify", "scaledb-workloads", "scaledb-pgwire", "scaledb-server",
+        "scaledb-verify", "scaledb-workloads", "scaledb-pgwire", "scaledb-client", "scaledb-server",
         "scaledb-sqlbench",
     ], CHECKERS),
     row("scaledb-fuzzing", &[

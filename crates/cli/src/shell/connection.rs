@@ -1,5 +1,6 @@
 //! What a shell needs of a database, in process or behind a socket.
 
+pub(crate) use scaledb_pgwire::Report;
 use scaledb_sync::Arc;
 use std::io;
 
@@ -9,18 +10,6 @@ pub(crate) struct Column {
     pub(crate) name: String,
     /// The oid of its type.
     pub(crate) ty: u32,
-}
-
-/// An error or notice of the database, as the protocol tells it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Report {
-    pub(crate) severity: String,
-    pub(crate) code: String,
-    pub(crate) message: String,
-    pub(crate) detail: Option<String>,
-    pub(crate) hint: Option<String>,
-    /// A character of the statement, counted from 1.
-    pub(crate) position: Option<usize>,
 }
 
 /// Why a statement has no result.

@@ -4,6 +4,7 @@ use super::connection::{Canceller, Column, Connection, CopyData, Failure, Receiv
 use crate::Result;
 use scaledb_engines::{Acc, Durability, Open, Settings};
 use scaledb_log::disk::{RealDisk, Submission};
+use scaledb_pgwire as pgwire;
 use scaledb_sql::{CopyInfo, Database, RowSink, Session, Severity, Status, Step, Tag};
 use scaledb_sync::Arc;
 use scaledb_types::{Env, SqlError, SqlState, Type, Value};
@@ -66,10 +67,10 @@ impl Local {
     fn notices(&mut self, receiver: &mut dyn Receiver) {
         for notice in self.session.take_notices() {
             let severity = match notice.severity {
-                Severity::Warning => "WARNING",
-                Severity::Notice => "NOTICE",
+                Severity::Warning => pgwire::Severity::Warning,
+                Severity::Notice => pgwire::Severity::Notice,
             };
-            receiver.notice(&report(severity, &notice.fields));
+            receiver.notice(&report(severity, notice.fields));
         }
     }
 }
@@ -90,7 +91,7 @@ impl Connection for Local {
         if let Some(tag) = waiting {
             receiver.complete(&tag.to_string())?;
         }
-        step.map(|_| ()).map_err(|error| Failure::Report(Box::new(report("ERROR", &error))))
+        step.map(|_| ()).map_err(|error| Failure::Report(Box::new(report(pgwire::Severity::Error, error))))
     }
 
     fn transaction(&self) -> Transaction {
@@ -121,16 +122,8 @@ impl Connection for Local {
     }
 }
 
-fn report(severity: &str, error: &SqlError) -> Report {
-    let fields = error.fields();
-    Report {
-        severity: severity.to_owned(),
-        code: fields.code.as_str().to_owned(),
-        message: fields.message.to_string(),
-        detail: fields.detail.clone(),
-        hint: fields.hint.clone(),
-        position: fields.position.map(|position| position as usize),
-    }
+fn report(severity: pgwire::Severity, error: SqlError) -> Report {
+    Report { severity, fields: error.into_fields() }
 }
 
 /// Hands what a session says to a receiver, as text.

@@ -11,9 +11,9 @@ const SHOWN: usize = 60;
 pub(crate) fn text(report: &Report, statement: &str) -> String {
     let mut out = String::new();
     // writing to a string does not fail
-    let _ = writeln!(out, "{}:  {}: {}", report.severity, report.code, report.message);
+    let _ = writeln!(out, "{}:  {}: {}", report.severity.as_str(), report.code, report.message);
     if let Some(position) = report.position {
-        caret(&mut out, statement, position);
+        caret(&mut out, statement, position as usize);
     }
     for (name, field) in [("DETAIL", &report.detail), ("HINT", &report.hint)] {
         if let Some(field) = field {

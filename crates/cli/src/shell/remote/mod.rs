@@ -1,61 +1,49 @@
 //! A session of a server, over PostgreSQL's protocol.
-//!
-//! The messages are `postgres-protocol`'s. The drivers above it hide what a shell shows: the state of the
-//! transaction, the types of a simple query's columns, notices in their place.
 
 mod password;
-mod socket;
-mod startup;
-mod tls;
 
-use super::connection::{Canceller, Column, Connection, CopyData, Failure, Receiver, Report, Transaction};
+use super::connection::{Canceller, Column, Connection, CopyData, Failure, Receiver, Transaction};
 use crate::Result;
-use fallible_iterator::FallibleIterator;
-use postgres_protocol::message::backend::{ErrorFields, Message};
-use postgres_protocol::message::frontend;
+use scaledb_client::message::{self, report};
+use scaledb_client::{Encryption, Error, Login, Session, SslMode};
 use scaledb_sync::Arc;
-use socket::Socket;
 use std::io;
 use std::path::Path;
-use tokio_postgres::Config;
-use tokio_postgres::config::SslMode;
 
 /// Bytes of COPY that may wait to be sent.
 const MAX_WAITING: usize = 64 << 10;
 
 /// A session of a server.
 pub(crate) struct Remote {
-    socket: Socket,
-    place: startup::ServerAddress,
-    encryption: tls::Encryption,
-    database: String,
-    user: String,
+    session: Session,
     transaction: Transaction,
-    cancel: Option<(i32, i32)>,
 }
 
 impl Remote {
     /// Connects as `conninfo` says: a URL, or `host=... user=...`. Encrypted in any case if `tls` says so; with a
     /// file of certificates, the server must be one that they vouch for.
     pub(crate) fn open(conninfo: &str, tls: bool, authorities: Option<&Path>) -> Result<Self> {
-        let config: Config = conninfo.parse().map_err(|error: tokio_postgres::Error| {
-            let cause = std::error::Error::source(&error).map_or(String::new(), |cause| format!(": {cause}"));
-            format!("--connect: {error}{cause}")
-        })?;
+        let config = scaledb_client::parse(conninfo).map_err(|error| format!("--connect: {error}"))?;
         let mode = if tls { SslMode::Require } else { config.get_ssl_mode() };
-        startup::open(&config, tls::Encryption::new(mode, authorities)?)
-    }
-
-    /// Handles what may come at any time. The message, if it is something else.
-    fn aside(message: Message, receiver: &mut dyn Receiver) -> io::Result<Option<Message>> {
-        match message {
-            Message::NoticeResponse(body) => {
-                receiver.notice(&report(body.fields())?);
-                Ok(None)
+        let environment = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let mut password =
+            |user: &str| environment("PGPASSWORD").map(String::into_bytes).or_else(|| password::ask(user));
+        let login = Login {
+            user: environment("PGUSER").or_else(|| environment("USER")),
+            database: environment("PGDATABASE"),
+            password: &mut password,
+            cleartext: false,
+            application: "scaledb shell",
+        };
+        let encryption = Encryption::new(mode, authorities)?;
+        let session = scaledb_client::connect(&config, encryption, login).map_err(|error| match error {
+            Error::Parameters(what) => format!("--connect: {what}"),
+            Error::PasswordWanted => {
+                "the server asks for a password: set PGPASSWORD, or give one in --connect".to_owned()
             }
-            Message::ParameterStatus(_) | Message::NotificationResponse(_) => Ok(None),
-            other => Ok(Some(other)),
-        }
+            other => other.to_string(),
+        })?;
+        Ok(Self { session, transaction: Transaction::Idle })
     }
 
     /// Sends what COPY FROM STDIN asks for.
@@ -64,19 +52,20 @@ impl Remote {
         loop {
             data.clear();
             let more = receiver.copy_in(&mut data);
+            let socket = &mut self.session.socket;
             if !data.is_empty() {
-                frontend::CopyData::new(data.as_slice())?.write(&mut self.socket.outgoing);
+                message::write(&mut socket.out, b'd', |out| out.extend_from_slice(&data));
             }
             match more {
-                CopyData::More if self.socket.outgoing.len() < MAX_WAITING => {}
-                CopyData::More => self.socket.flush()?,
+                CopyData::More if socket.out.len() < MAX_WAITING => {}
+                CopyData::More => socket.send()?,
                 CopyData::End => {
-                    frontend::copy_done(&mut self.socket.outgoing);
-                    return self.socket.flush();
+                    message::write(&mut socket.out, b'c', |_| ());
+                    return socket.send();
                 }
                 CopyData::GiveUp(why) => {
-                    frontend::copy_fail(&why.replace('\0', ""), &mut self.socket.outgoing)?;
-                    return self.socket.flush();
+                    message::write(&mut socket.out, b'f', |out| message::text(out, &why.replace('\0', "")));
+                    return socket.send();
                 }
             }
         }
@@ -91,44 +80,33 @@ impl Remote {
             }
         };
         loop {
-            let Some(message) = Self::aside(self.socket.message()?, receiver)? else { continue };
-            match message {
-                Message::RowDescription(body) => {
-                    let column = |field: postgres_protocol::message::backend::Field<'_>| {
-                        Ok(Column { name: field.name().to_owned(), ty: field.type_oid() })
-                    };
-                    let columns = body.fields().map(column).collect()?;
+            let (tag, body) = self.session.socket.message()?;
+            match tag {
+                b'T' => {
+                    let columns = message::columns(body)?;
+                    let columns = columns.into_iter().map(|(name, ty)| Column { name, ty }).collect();
                     keep(receiver.columns(columns), &mut result);
                 }
                 // the rows of a result that cannot be written are skipped
-                Message::DataRow(_) if result.is_err() => {}
-                Message::DataRow(body) => {
-                    let mut ranges = body.ranges();
-                    while let Some(range) = ranges.next()? {
-                        receiver.value(range.and_then(|range| body.buffer().get(range)));
-                    }
+                b'D' if result.is_err() => {}
+                b'D' => {
+                    message::row(body, |_| (), |value| receiver.value(value))?;
                     keep(receiver.end_row(), &mut result);
                 }
-                Message::CommandComplete(body) => {
-                    if result.is_ok() {
-                        keep(receiver.complete(body.tag()?), &mut result);
-                    }
+                b'C' if result.is_ok() => {
+                    let tag = String::from_utf8_lossy(body.strip_suffix(&[0]).unwrap_or(body));
+                    keep(receiver.complete(&tag), &mut result);
                 }
-                Message::ErrorResponse(body) => {
-                    result = Err(Failure::Report(Box::new(report(body.fields())?)));
-                }
-                Message::CopyInResponse(_) => self.copy_in(receiver)?,
-                Message::CopyData(body) if result.is_ok() => {
-                    keep(receiver.copy_out(body.data()), &mut result)
-                }
-                Message::CopyOutResponse(_)
-                | Message::CopyData(_)
-                | Message::CopyDone
-                | Message::EmptyQueryResponse => {}
-                Message::ReadyForQuery(body) => {
-                    self.transaction = match body.status() {
-                        b'T' => Transaction::Open,
-                        b'E' => Transaction::Failed,
+                b'E' => result = Err(Failure::Report(report(body))),
+                b'N' => receiver.notice(&report(body)),
+                b'G' => self.copy_in(receiver)?,
+                b'd' if result.is_ok() => keep(receiver.copy_out(body), &mut result),
+                // COPY that begins or ends, a query without a statement, settings and notifications
+                b'C' | b'd' | b'H' | b'c' | b'I' | b'S' | b'A' => {}
+                b'Z' => {
+                    self.transaction = match body {
+                        [b'T'] => Transaction::Open,
+                        [b'E'] => Transaction::Failed,
                         _ => Transaction::Idle,
                     };
                     return Ok(result);
@@ -146,8 +124,8 @@ impl Remote {
         if sql.contains('\0') {
             return Ok(Err(Failure::Output(io::Error::other("a statement cannot hold a zero byte"))));
         }
-        frontend::query(sql, &mut self.socket.outgoing)?;
-        self.socket.flush()?;
+        message::query(&mut self.session.socket.out, sql);
+        self.session.socket.send()?;
         self.answers(receiver)
     }
 }
@@ -162,47 +140,30 @@ impl Connection for Remote {
     }
 
     fn canceller(&mut self) -> Canceller {
-        let (place, encryption, cancel) = (self.place.clone(), self.encryption.clone(), self.cancel);
+        let canceller = self.session.canceller.clone();
         Arc::new(move || {
             // a server that cannot be reached now does not get the request; the user may ask again
-            if let Some((process, key)) = cancel {
-                let _ = startup::cancel(&place, &encryption, process, key);
+            if let Some(canceller) = &canceller {
+                let _ = canceller.cancel();
             }
         })
     }
 
     fn database(&self) -> &str {
-        &self.database
+        &self.session.database
     }
 
     fn info(&self) -> String {
-        let Self { database, user, place, .. } = self;
-        format!("You are connected to database \"{database}\" as user \"{user}\" at {place}.")
+        let Session { database, user, address, .. } = &self.session;
+        format!("You are connected to database \"{database}\" as user \"{user}\" at {address}.")
     }
 }
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        frontend::terminate(&mut self.socket.outgoing);
+        let socket = &mut self.session.socket;
+        message::write(&mut socket.out, b'X', |_| ());
         // the server notices the end without it, too
-        let _ = self.socket.flush();
+        let _ = socket.send();
     }
-}
-
-/// The fields of an error or notice.
-fn report(mut fields: ErrorFields<'_>) -> io::Result<Report> {
-    let mut report = Report::default();
-    while let Some(field) = fields.next()? {
-        let value = String::from_utf8_lossy(field.value_bytes()).into_owned();
-        match field.type_() {
-            b'S' => report.severity = value,
-            b'C' => report.code = value,
-            b'M' => report.message = value,
-            b'D' => report.detail = Some(value),
-            b'H' => report.hint = Some(value),
-            b'P' => report.position = value.parse().ok(),
-            _ => {}
-        }
-    }
-    Ok(report)
 }

@@ -1,16 +1,12 @@
 //! A connection to a server.
 //!
-//! A driver of our own, of a few hundred lines: those of others allocate for each statement and row, or hand each
-//! message from thread to thread, and then a benchmark on one machine measures them. A batch is one write, and its
-//! answers are read as they come, most of them at once.
-
-mod socket;
-mod startup;
+//! A batch is one write, and its answers are read as they come, most of them at once.
 
 use crate::client::{Client, Failure};
 use crate::rows::Rows;
 use crate::values::Param;
-use socket::{Socket, lost};
+use scaledb_client::message::{self, affected};
+use scaledb_client::{Encryption, Error, Login, Socket};
 
 /// A connection to ScaleDB's server, to PostgreSQL, or to any other that speaks its protocol.
 pub struct Wire {
@@ -36,16 +32,26 @@ impl Wire {
     /// # Errors
     /// [`Failure::Connection`].
     pub fn connect(parameters: &str) -> Result<Self, Failure> {
-        Ok(Self { socket: startup::open(parameters)?, prepared: Vec::new() })
+        let config = scaledb_client::parse(parameters).map_err(failed)?;
+        let encryption = Encryption::new(config.get_ssl_mode(), None).map_err(failed)?;
+        let login = Login {
+            user: None,
+            database: None,
+            password: &mut |_| None,
+            cleartext: true,
+            application: "scaledb bench",
+        };
+        let session = scaledb_client::connect(&config, encryption, login).map_err(failed)?;
+        Ok(Self { socket: session.socket, prepared: Vec::new() })
     }
 
     /// Sends what is written, and reads answers up to the end of the batch.
     fn batch(&mut self, rows: &mut Rows) -> Result<(), Failure> {
         rows.clear();
-        self.socket.send()?;
+        self.socket.send().map_err(lost)?;
         let mut refused = None;
         loop {
-            let (tag, body) = self.socket.message()?;
+            let (tag, body) = self.socket.message().map_err(lost)?;
             match tag {
                 b'D' => row(body, rows)?,
                 b'C' => rows.complete(affected(body)),
@@ -64,22 +70,22 @@ impl Client for Wire {
         let out = &mut self.socket.out;
         for (sql, number) in statements.iter().zip(self.prepared.len()..) {
             let name = format!("s{number}\0");
-            message(out, b'P', |out| {
+            message::write(out, b'P', |out| {
                 out.extend_from_slice(name.as_bytes());
                 out.extend_from_slice(sql.as_bytes());
                 // no types are given
                 out.extend_from_slice(&[0; 3]);
             });
-            message(out, b'D', |out| {
+            message::write(out, b'D', |out| {
                 out.push(b'S');
                 out.extend_from_slice(name.as_bytes());
             });
         }
         out.extend_from_slice(&SYNC);
-        self.socket.send()?;
+        self.socket.send().map_err(lost)?;
         let mut refused = None;
         loop {
-            let (tag, body) = self.socket.message()?;
+            let (tag, body) = self.socket.message().map_err(lost)?;
             match tag {
                 b't' => {
                     let oids = body.get(2..).unwrap_or_default().chunks_exact(4);
@@ -97,7 +103,7 @@ impl Client for Wire {
     fn ask(&mut self, statement: usize, params: &[Param<'_>]) -> Result<(), Failure> {
         let Prepared { head, parameters } = &self.prepared[statement];
         let out = &mut self.socket.out;
-        let written = message(out, b'B', |out| {
+        let written = message::write(out, b'B', |out| {
             out.extend_from_slice(head);
             out.extend_from_slice(&(parameters.len() as u16).to_be_bytes());
             params.iter().zip(parameters).try_for_each(|(param, &oid)| {
@@ -123,12 +129,12 @@ impl Client for Wire {
 
     fn query(&mut self, sql: &str, rows: &mut Rows) -> Result<u64, Failure> {
         let out = &mut self.socket.out;
-        message(out, b'P', |out| {
+        message::write(out, b'P', |out| {
             out.push(0);
             out.extend_from_slice(sql.as_bytes());
             out.extend_from_slice(&[0; 3]);
         });
-        message(out, b'B', |out| {
+        message::write(out, b'B', |out| {
             out.extend_from_slice(&[0; 6]);
             out.extend_from_slice(&BINARY);
         });
@@ -144,11 +150,11 @@ impl Client for Wire {
 
     fn copy_in(&mut self, sql: &str, data: &[u8]) -> Result<(), Failure> {
         self.simple(sql);
-        self.socket.send()?;
+        self.socket.send().map_err(lost)?;
         // the server says that it waits for data, or why it does not
         let mut refused = None;
         loop {
-            let (tag, body) = self.socket.message()?;
+            let (tag, body) = self.socket.message().map_err(lost)?;
             match tag {
                 b'G' => break,
                 b'E' => refused = Some(refusal(body)),
@@ -157,18 +163,15 @@ impl Client for Wire {
             }
         }
         let out = &mut self.socket.out;
-        message(out, b'd', |out| out.extend_from_slice(data));
-        message(out, b'c', |_| ());
+        message::write(out, b'd', |out| out.extend_from_slice(data));
+        message::write(out, b'c', |_| ());
         self.batch(&mut Rows::default())
     }
 }
 
 impl Wire {
     fn simple(&mut self, sql: &str) {
-        message(&mut self.socket.out, b'Q', |out| {
-            out.extend_from_slice(sql.as_bytes());
-            out.push(0);
-        });
+        message::query(&mut self.socket.out, sql);
     }
 }
 
@@ -176,86 +179,44 @@ impl Drop for Wire {
     fn drop(&mut self) {
         // out of courtesy: a connection that ends says so
         self.socket.out.clear();
-        message(&mut self.socket.out, b'X', |_| ());
+        message::write(&mut self.socket.out, b'X', |_| ());
         let _ = self.socket.send();
     }
 }
 
-/// Appends a message; its length counts itself, not the tag.
-fn message<R>(out: &mut Vec<u8>, tag: u8, body: impl FnOnce(&mut Vec<u8>) -> R) -> R {
-    out.push(tag);
-    let start = out.len();
-    out.extend_from_slice(&[0; 4]);
-    let result = body(out);
-    let length = (out.len() - start) as u32;
-    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
-    result
+/// The connection does not work.
+#[cold]
+fn lost(why: impl ToString) -> Failure {
+    Failure::Connection(why.to_string())
 }
 
-/// A DataRow: a count, then each value behind its length, -1 for NULL.
-fn row(body: &[u8], rows: &mut Rows) -> Result<(), Failure> {
-    let cut = || lost("a row is cut off");
-    let (count, mut rest) = body.split_first_chunk().ok_or_else(cut)?;
-    let count = usize::from(u16::from_be_bytes(*count));
-    rows.begin(count);
-    for _ in 0..count {
-        let (length, values) = rest.split_first_chunk().ok_or_else(cut)?;
-        let length = usize::try_from(i32::from_be_bytes(*length)).ok();
-        let (value, values) = values.split_at_checked(length.unwrap_or(0)).ok_or_else(cut)?;
-        rows.push(length.map(|_| |out: &mut Vec<u8>| out.extend_from_slice(value)));
-        rest = values;
+/// There is no connection.
+#[cold]
+fn failed(error: Error) -> Failure {
+    match error {
+        Error::Refused(report) => Failure::Refused {
+            code: report.code.as_str().to_owned(),
+            message: report.fields.message.into_owned(),
+            detail: report.fields.detail,
+        },
+        other => lost(other),
     }
-    Ok(())
 }
 
-/// The number at the end of a CommandComplete's tag: `INSERT 0 1`, `SELECT 12`, `BEGIN`.
-fn affected(body: &[u8]) -> u64 {
-    let digits = body.iter().rev().skip(1).take_while(|byte| byte.is_ascii_digit());
-    digits.fold((0, 1), |(sum, place), digit| (sum + u64::from(digit - b'0') * place, place * 10)).0
+/// A DataRow.
+fn row(body: &[u8], rows: &mut Rows) -> Result<(), Failure> {
+    // both closures write to the rows, one after the other
+    let rows = std::cell::RefCell::new(rows);
+    message::row(
+        body,
+        |count| rows.borrow_mut().begin(count),
+        |value| rows.borrow_mut().push(value.map(|value| |out: &mut Vec<u8>| out.extend_from_slice(value))),
+    )
+    .map_err(lost)
 }
 
 /// What an ErrorResponse says.
+#[cold]
 fn refusal(body: &[u8]) -> Failure {
-    let field = |name: u8| {
-        let mut fields = body.split(|&byte| byte == 0);
-        let found = fields.find_map(|field| field.strip_prefix(&[name]))?;
-        Some(String::from_utf8_lossy(found).into_owned())
-    };
-    Failure::Refused {
-        code: field(b'C').unwrap_or_default(),
-        message: field(b'M').unwrap_or_default(),
-        detail: field(b'D'),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tags_end_in_the_number_of_rows() {
-        for (tag, rows) in
-            [("INSERT 0 1\0", 1), ("SELECT 120\0", 120), ("BEGIN\0", 0), ("UPDATE 0\0", 0), ("", 0)]
-        {
-            assert_eq!(affected(tag.as_bytes()), rows, "{tag}");
-        }
-    }
-
-    #[test]
-    fn a_row_that_is_cut_off_is_an_error() {
-        let body = [&[0, 2][..], &[0, 0, 0, 1, 7], &[0xFF; 4]].concat();
-        let mut rows = Rows::default();
-        row(&body, &mut rows).unwrap();
-        rows.complete(1);
-        assert_eq!((rows.answer(0).bytes(0, 0), rows.answer(0).bytes(0, 1)), (Some(&[7][..]), None));
-        for length in 0..body.len() {
-            assert!(row(&body[..length], &mut Rows::default()).is_err(), "{length}");
-        }
-    }
-
-    #[test]
-    fn errors_are_told_by_their_fields() {
-        let refused = refusal(b"SERROR\0C40001\0Mcould not serialize\0DIn table \"t\"\0\0");
-        assert_eq!(refused.to_string(), "could not serialize (40001); In table \"t\"");
-    }
+    failed(Error::Refused(message::report(body)))
 }

@@ -3,8 +3,8 @@
 //! As `psql` does, `prefer` and `require` encrypt for whoever answers: that keeps listeners out. With certificates to
 //! believe in, the server's must be one of theirs, for the name that was connected to: that keeps impostors out, too.
 
-use super::socket::Stream;
-use crate::Result;
+use crate::error::Error;
+use crate::socket::Stream;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::ring::default_provider;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
@@ -23,38 +23,42 @@ const REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 /// Whether and how connections are encrypted.
 #[derive(Clone, Debug)]
-pub(super) struct Encryption {
+pub struct Encryption {
     mode: SslMode,
     config: Arc<ClientConfig>,
 }
 
 impl Encryption {
     /// As the mode asks for it; always, and verified, if there is a file of certificates to believe in.
-    pub(super) fn new(mode: SslMode, authorities: Option<&Path>) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Parameters`]: the file cannot be read.
+    pub fn new(mode: SslMode, authorities: Option<&Path>) -> Result<Self, Error> {
         let provider = Arc::new(default_provider());
-        let builder =
-            ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+        let builder = ClientConfig::builder_with_provider(provider.clone())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| Error::Parameters(error.to_string()))?;
         let Some(path) = authorities else {
             let any = Arc::new(Anybody(provider));
             let config = builder.dangerous().with_custom_certificate_verifier(any).with_no_client_auth();
             return Ok(Self { mode, config: Arc::new(config) });
         };
-        let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let wrong = |error: &dyn std::fmt::Display| Error::Parameters(format!("{}: {error}", path.display()));
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_file_iter(path).map_err(|error| wrong(&error))? {
             roots.add(certificate.map_err(|error| wrong(&error))?).map_err(|error| wrong(&error))?;
         }
         if roots.is_empty() {
-            return Err(wrong(&"there is no certificate in it").into());
+            return Err(wrong(&"there is no certificate in it"));
         }
         let config = builder.with_root_certificates(roots).with_no_client_auth();
         Ok(Self { mode: SslMode::Require, config: Arc::new(config) })
     }
 
     /// The connection, encrypted if that is wanted and the server is able to.
-    pub(super) fn of(&self, mut stream: TcpStream, host: &str) -> io::Result<Box<dyn Stream>> {
+    pub(crate) fn of(&self, mut stream: TcpStream, host: &str) -> io::Result<Stream> {
         if self.mode == SslMode::Disable {
-            return Ok(Box::new(stream));
+            return Ok(Stream::Tcp(stream));
         }
         stream.write_all(&REQUEST)?;
         // one byte and no more: what comes in the clear behind it is not taken for what was encrypted
@@ -65,7 +69,7 @@ impl Encryption {
             b'N' if self.mode == SslMode::Require => {
                 return Err(io::Error::other("the server does not encrypt, and that is asked for"));
             }
-            b'N' => return Ok(Box::new(stream)),
+            b'N' => return Ok(Stream::Tcp(stream)),
             _ => return Err(io::Error::other("the server does not know what encryption is")),
         }
         let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
@@ -75,7 +79,7 @@ impl Encryption {
         while stream.conn.is_handshaking() {
             stream.conn.complete_io(&mut stream.sock)?;
         }
-        Ok(Box::new(stream))
+        Ok(Stream::Tls(Box::new(stream)))
     }
 }
 

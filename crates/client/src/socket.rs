@@ -1,60 +1,82 @@
 //! Bytes to and from a server, cut into messages.
 
-use crate::client::Failure;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustls::{ClientConnection, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 
 /// Bytes that are read at once.
 const CHUNK: usize = 64 << 10;
+/// The longest message that is believed, in bytes: a server's own limit of a value is a gigabyte.
+const MAX_MESSAGE: usize = 1 << 30;
 
 /// What bytes run over.
-pub(super) enum Stream {
+pub(crate) enum Stream {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
 /// Messages to and from a server.
-pub(super) struct Socket {
+pub struct Socket {
     stream: Stream,
     /// What is not sent yet.
-    pub(super) out: Vec<u8>,
+    pub out: Vec<u8>,
     /// What has arrived and is not used yet: `incoming[start..end]`.
     incoming: Vec<u8>,
     start: usize,
     end: usize,
 }
 
-/// The connection does not work.
-#[cold]
-pub(super) fn lost(why: impl ToString) -> Failure {
-    Failure::Connection(why.to_string())
+impl Stream {
+    pub(crate) fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.write_all(bytes),
+            Self::Unix(stream) => stream.write_all(bytes),
+            Self::Tls(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
+        }
+    }
+
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Tcp(stream) => stream.read(into),
+            // as libpq does; who sleeps in the read itself is woken in vain when the server takes what was sent
+            Self::Unix(stream) => {
+                let ready = poll(&mut [PollFd::new(stream, PollFlags::IN)], None);
+                ready.map_err(io::Error::from).and_then(|_| stream.read(into))
+            }
+            Self::Tls(stream) => stream.read(into),
+        }
+    }
 }
 
 impl Socket {
-    pub(super) fn new(stream: Stream) -> Self {
+    pub(crate) fn new(stream: Stream) -> Self {
         Self { stream, out: Vec::new(), incoming: vec![0; CHUNK], start: 0, end: 0 }
     }
 
     /// Sends what waits.
-    pub(super) fn send(&mut self) -> Result<(), Failure> {
-        let sent = match &mut self.stream {
-            Stream::Tcp(stream) => stream.write_all(&self.out),
-            Stream::Unix(stream) => stream.write_all(&self.out),
-        };
+    ///
+    /// # Errors
+    /// The connection's.
+    pub fn send(&mut self) -> io::Result<()> {
+        let sent = self.stream.write_all(&self.out);
         self.out.clear();
-        sent.map_err(lost)
+        sent
     }
 
     /// The next message: its tag and body.
-    pub(super) fn message(&mut self) -> Result<(u8, &[u8]), Failure> {
+    ///
+    /// # Errors
+    /// The connection's; the message is longer than a server's may be.
+    pub fn message(&mut self) -> io::Result<(u8, &[u8])> {
         self.fill(5)?;
         let head = &self.incoming[self.start..];
         let tag = head[0];
         let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]) as usize;
-        if length < 4 {
-            return Err(lost("a message has no length"));
+        if !(4..=MAX_MESSAGE).contains(&length) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a message has an impossible length"));
         }
         self.fill(1 + length)?;
         let body = self.start + 5;
@@ -63,7 +85,7 @@ impl Socket {
     }
 
     /// Reads until there are so many bytes.
-    fn fill(&mut self, need: usize) -> Result<(), Failure> {
+    fn fill(&mut self, need: usize) -> io::Result<()> {
         while self.end - self.start < need {
             if self.start == self.end {
                 (self.start, self.end) = (0, 0);
@@ -76,20 +98,14 @@ impl Socket {
                 // twice what has come, whatever a length announces
                 self.incoming.resize(2 * self.end, 0);
             }
-            let free = &mut self.incoming[self.end..];
-            let read = match &mut self.stream {
-                Stream::Tcp(stream) => stream.read(free),
-                // as libpq does; who sleeps in the read itself is woken in vain when the server takes what was sent
-                Stream::Unix(stream) => {
-                    let ready = poll(&mut [PollFd::new(stream, PollFlags::IN)], None);
-                    ready.map_err(io::Error::from).and_then(|_| stream.read(free))
+            match self.stream.read(&mut self.incoming[self.end..]) {
+                Ok(0) => {
+                    let what = "the server has closed the connection";
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
                 }
-            };
-            match read {
-                Ok(0) => return Err(lost("the server has closed it")),
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(lost(error)),
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -122,5 +138,21 @@ mod tests {
             }
             assert!(socket.message().is_err());
         });
+    }
+
+    #[test]
+    fn impossible_lengths_are_refused_and_reserve_nothing() {
+        for length in [0_u32, 3, MAX_MESSAGE as u32 + 1, u32::MAX] {
+            let (near, mut far) = UnixStream::pair().unwrap();
+            far.write_all(&[&b"D"[..], &length.to_be_bytes()].concat()).unwrap();
+            let mut socket = Socket::new(Stream::Unix(near));
+            assert_eq!(socket.message().unwrap_err().kind(), io::ErrorKind::InvalidData);
+        }
+        let (near, mut far) = UnixStream::pair().unwrap();
+        far.write_all(&[&b"D"[..], &(MAX_MESSAGE as u32).to_be_bytes()].concat()).unwrap();
+        drop(far);
+        let mut socket = Socket::new(Stream::Unix(near));
+        assert_eq!(socket.message().unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert!(socket.incoming.len() <= 2 * CHUNK);
     }
 }
