@@ -10,6 +10,7 @@
 //! The protocol is `scaledb-scar`, a state machine without I/O; this crate runs it.
 
 mod beat;
+pub mod codec;
 mod local;
 mod member;
 pub mod membership;

@@ -1,11 +1,12 @@
 //! Names and numbers of the protocol, one type each.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident, $inner:ty, $letter:literal) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
         pub struct $name(pub $inner);
 
         impl fmt::Debug for $name {
@@ -56,7 +57,7 @@ impl Epoch {
 }
 
 /// A transaction: where it is coordinated, and which of its node's it is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TxnId {
     /// The coordinator.
     pub node: NodeId,
@@ -71,7 +72,7 @@ impl fmt::Debug for TxnId {
 }
 
 /// A set of nodes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct NodeSet(u64);
 
 impl NodeSet {

@@ -13,11 +13,12 @@
 //!
 //! There is no I/O here and no clock: the owner carries frames and calls [`Link::tick`].
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 /// A life of a node, from its start to its end. A later one has a larger number.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Incarnation(pub u64);
 
 impl fmt::Debug for Incarnation {
@@ -27,7 +28,7 @@ impl fmt::Debug for Incarnation {
 }
 
 /// What goes over the transport.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Frame<M> {
     /// Who sends it.
     pub from: Incarnation,
@@ -40,7 +41,7 @@ pub struct Frame<M> {
 }
 
 /// What a frame carries.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Content<M> {
     /// Here I am; who are you, and what has arrived?
     Hello,

@@ -5,11 +5,16 @@ use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId, ViewNumber};
 use super::range::Range;
 use super::replica::{Item, Seen};
 use super::view::View;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A message: every one names the view and the epoch of its sender.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "D::Key: Serialize, D::Value: Serialize",
+    deserialize = "D::Key: Deserialize<'de>, D::Value: Deserialize<'de>"
+))]
 pub struct Message<D: Data> {
     /// The sender's view.
     pub view: ViewNumber,
@@ -21,7 +26,11 @@ pub struct Message<D: Data> {
 
 /// What a message says. Requests of a transaction carry its id, and are answered with what they asked for, so that an
 /// answer that comes twice does no harm.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(bound(
+    serialize = "D::Key: Serialize, D::Value: Serialize",
+    deserialize = "D::Key: Deserialize<'de>, D::Value: Deserialize<'de>"
+))]
 pub enum Body<D: Data> {
     /// Coordinator to primary: what is under the key?
     Read(TxnId, D::Key),
@@ -72,7 +81,7 @@ pub enum Body<D: Data> {
 }
 
 /// A lock that was given.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Granted<K> {
     /// What the record's readers were promised.
     pub rts: Time,

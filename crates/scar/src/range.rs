@@ -1,9 +1,10 @@
 //! What a scan asks for.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Bound::{self, Excluded, Included};
 
 /// A range of a partition's keys, in one direction, up to so many rows.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Range<K> {
     /// Its lower end.
     pub low: Bound<K>,

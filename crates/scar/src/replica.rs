@@ -15,11 +15,12 @@ use super::message::{Ends, Granted};
 use super::node::MAX_OPERATIONS;
 use super::range::Range;
 use super::rules::{Rule, Rules};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// What a transaction may depend on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Item<K> {
     /// The record under a key, a tombstone as well.
     Record(K),
@@ -28,7 +29,7 @@ pub enum Item<K> {
 }
 
 /// What was read of an item.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Seen<K> {
     /// What.
     pub item: Item<K>,

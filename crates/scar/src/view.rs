@@ -3,9 +3,10 @@
 use super::data::Data;
 use super::ids::{NodeId, NodeSet, PartitionId, ViewNumber};
 use super::replica::Item;
+use serde::{Deserialize, Serialize};
 
 /// Where a partition's replicas are.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Placement {
     /// Locks, promises and extensions are its.
     pub primary: NodeId,
@@ -21,7 +22,7 @@ impl Placement {
 }
 
 /// A view. The metadata store makes them; a node that is not a member of the newest one can commit nothing.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct View {
     /// Grows with each change.
     pub number: ViewNumber,

@@ -1,0 +1,115 @@
+//! Messages come back from their bytes; hostile bytes are refused, without a panic and without much memory.
+
+use proptest::prelude::*;
+use scaledb_cluster::codec::{self, Bytes, MAX_FRAME};
+use scaledb_cluster::{Key, Rows, Value};
+use scaledb_scar::link::{Content, Frame, Incarnation};
+use scaledb_scar::{
+    Body, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Seen, Time, TxnId, View, ViewNumber,
+};
+use scaledb_sync::Arc;
+use std::ops::Bound;
+
+fn key(n: u8) -> Key {
+    Key {
+        partition: PartitionId(u16::from(n)),
+        space: u32::MAX - u32::from(n),
+        bytes: vec![n; 3].as_slice().into(),
+    }
+}
+
+/// One of each kind.
+fn messages() -> Vec<Message<Rows>> {
+    let txn = TxnId { node: NodeId(63), number: u64::MAX };
+    let item = Item::Gap(PartitionId(7), None, Some(key(9)));
+    let seen = Seen { item: item.clone(), wts: Time(3), rts: Time(u64::MAX), epoch: Epoch(1) };
+    let range = Range { low: Bound::Unbounded, high: Bound::Excluded(key(200)), backward: true, limit: 1000 };
+    let value = Value(vec![0; 1000].as_slice().into());
+    let granted = Granted { rts: Time(9), split: Some((None, Some(key(1)))) };
+    let bodies = vec![
+        Body::Read(txn, key(0)),
+        Body::ReadReply(txn, key(1), Some(value.clone()), seen.clone()),
+        Body::Scan(txn, PartitionId(1), range.clone()),
+        Body::ScanReply(txn, PartitionId(1), range, vec![(key(2), value.clone()); 5], vec![seen; 7]),
+        Body::Lock(txn, key(3), None),
+        Body::LockReply(txn, key(4), Some(granted)),
+        Body::Extend(txn, item.clone(), Time(1), Time(2)),
+        Body::ExtendReply(txn, item.clone(), true),
+        Body::Promised(item, Time(1), Time(2)),
+        Body::Write(txn, key(5), Some(value), Time(7)),
+        Body::WriteAck(txn, key(6)),
+        Body::Unlock(txn, key(7)),
+        Body::Close,
+        Body::Whole(Time(300)),
+        Body::WholeAck,
+        Body::Committed,
+        Body::Fence(Arc::new(View::first(5, 100, 2))),
+        Body::Installed,
+        Body::Go,
+    ];
+    bodies.into_iter().map(|body| Message { view: ViewNumber(2), epoch: Epoch(3), body }).collect()
+}
+
+#[test]
+fn messages_come_back() {
+    for message in messages() {
+        let bytes = codec::encode(&message).unwrap();
+        assert_eq!(codec::decode::<Message<Rows>>(&bytes).unwrap(), message);
+        for len in 0..bytes.len() {
+            assert!(codec::decode::<Message<Rows>>(&bytes[..len]).is_err(), "{message:?} cut to {len}");
+        }
+        let longer: Vec<u8> = bytes.iter().copied().chain([0]).collect();
+        assert!(codec::decode::<Message<Rows>>(&longer).is_err());
+        let frame = Frame {
+            from: Incarnation(1),
+            to: None,
+            acknowledged: 7,
+            content: Content::Message(8, Bytes(bytes.as_slice().into())),
+        };
+        let frame_bytes = codec::encode(&frame).unwrap();
+        assert_eq!(codec::decode::<Frame<Bytes>>(&frame_bytes).unwrap(), frame);
+    }
+}
+
+/// A list says how long it is before it is there: that is not believed.
+#[test]
+fn a_length_is_not_allocated() {
+    let message = &messages()[3];
+    let bytes = codec::encode(message).unwrap();
+    for at in 0..bytes.len().min(60) {
+        let mut hostile = bytes[..at].to_vec();
+        hostile.extend([0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]);
+        let _ = codec::decode::<Message<Rows>>(&hostile);
+    }
+    let mut buffer = Vec::new();
+    let mut short: &[u8] = &[0xFF, 0xFF, 0xFF, 0x03, 1, 2, 3];
+    assert!(codec::read_frame(&mut short, MAX_FRAME, &mut buffer).is_err());
+    assert!(buffer.capacity() < 1 << 20);
+    let mut huge: &[u8] = &[0xFF; 100];
+    assert!(codec::read_frame(&mut huge, MAX_FRAME, &mut buffer).is_err());
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_a_message_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(message) = codec::decode::<Message<Rows>>(&bytes) {
+            // what is read can be written, and is the same again
+            let again = codec::encode(&message).unwrap();
+            prop_assert_eq!(codec::decode::<Message<Rows>>(&again).unwrap(), message);
+        }
+        let _ = codec::decode::<Frame<Bytes>>(&bytes);
+    }
+
+    #[test]
+    fn a_message_with_other_bytes_in_it_is_one_or_refused(
+        which in 0usize..19,
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+    ) {
+        let mut bytes = codec::encode(&messages()[which]).unwrap();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let _ = codec::decode::<Message<Rows>>(&bytes);
+    }
+}
