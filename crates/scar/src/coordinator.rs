@@ -2,12 +2,12 @@
 
 use super::data::Data;
 use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId};
-use super::message::{Answer, Body, Granted, Out, Why};
+use super::message::{Answer, Body, Conflict, Granted, Out, Why};
 use super::node::{MAX_OPERATIONS, Node, Refused, Stage};
 use super::range::Range;
 use super::replica::{Item, Seen, Write};
 use super::rules::{Rule, Rules};
-use super::transaction::{Kind, Phase, Question, Transaction};
+use super::transaction::{Kind, Mark, Phase, Question, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a client asks for.
@@ -22,7 +22,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         if transaction.kind == Kind::Snapshot {
             return self.read_snapshot(txn, key, out);
         }
-        if let Some(value) = transaction.writes.get(&key).or_else(|| transaction.values.get(&key)) {
+        let written = transaction.writes.get(&key);
+        if let Some(value) = written.or_else(|| transaction.values.get(&key).map(|(_, value)| value)) {
             let value = value.clone();
             out.answers.push(Answer::Read(txn, key, value));
             return Ok(());
@@ -76,6 +77,57 @@ impl<R: Rules, D: Data> Node<R, D> {
             return Err(Refused::TooMany);
         }
         transaction.writes.insert(key, value);
+        Ok(())
+    }
+
+    /// Takes a write back: the transaction has not written the key.
+    ///
+    /// # Errors
+    /// It is not the client's turn.
+    pub fn unwrite(&mut self, txn: TxnId, key: &D::Key) -> Result<(), Refused> {
+        self.client_turn(txn)?.writes.remove(key);
+        Ok(())
+    }
+
+    /// What the transaction has read by now, for [`Node::forget`].
+    ///
+    /// # Errors
+    /// It is not the client's turn.
+    pub fn mark(&mut self, txn: TxnId) -> Result<Mark, Refused> {
+        Ok(Mark(self.client_turn(txn)?.reads.len()))
+    }
+
+    /// Forgets what the transaction has read since the mark: it depends on that no more, and reads it anew.
+    ///
+    /// # Errors
+    /// It is not the client's turn.
+    pub fn forget(&mut self, txn: TxnId, mark: Mark) -> Result<(), Refused> {
+        let transaction = self.client_turn(txn)?;
+        transaction.reads.truncate(mark.0);
+        transaction.values.retain(|_, (before, _)| *before < mark.0);
+        Ok(())
+    }
+
+    /// Asks whether all that the transaction has read is of one state, as its commit would, but without its writes:
+    /// what it has seen is then no accident, even if it cannot commit in the end. The answer comes in `out`, at once
+    /// or later; between the barrier and the next epoch it waits.
+    ///
+    /// # Errors
+    /// It is not the client's turn.
+    pub fn check(&mut self, txn: TxnId, out: &mut Out<D>) -> Result<(), Refused> {
+        let (epoch, rules) = (self.epoch, self.rules);
+        let transaction = self.client_turn(txn)?;
+        let time = transaction.latest_read();
+        let known = |seen: &Seen<D::Key>| seen.epoch == epoch && seen.rts >= time;
+        let snapshot = transaction.kind == Kind::Snapshot;
+        if snapshot || transaction.reads.iter().all(known) || !rules.on(Rule::CheckValidates) {
+            out.answers.push(Answer::Checked(txn, true));
+            return Ok(());
+        }
+        transaction.phase = Phase::ToCheck;
+        self.checks.push(txn);
+        self.resume = true;
+        self.settle(out);
         Ok(())
     }
 
@@ -138,8 +190,9 @@ impl<R: Rules, D: Data> Node<R, D> {
         if transaction.reads.len() >= MAX_OPERATIONS {
             return self.finish(txn, Answer::Aborted(txn, Why::TooLarge), out);
         }
+        let before = transaction.reads.len();
         transaction.reads.push(seen);
-        transaction.values.insert(key.clone(), value.clone());
+        transaction.values.insert(key.clone(), (before, value.clone()));
         out.answers.push(Answer::Read(txn, key, value));
     }
 
@@ -241,12 +294,47 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !may {
             return;
         }
+        for txn in std::mem::take(&mut self.checks) {
+            if self.transactions.get(&txn).is_some_and(|t| t.phase == Phase::ToCheck) {
+                self.begin_check(txn, out);
+            }
+        }
         let heads: Vec<TxnId> = self.sessions.values().filter_map(|s| s.queue.front().copied()).collect();
         for txn in heads {
             if self.transactions.get(&txn).is_some_and(|t| t.phase == Phase::Waiting) {
                 self.begin_commit(txn, out);
             }
         }
+    }
+
+    fn begin_check(&mut self, txn: TxnId, out: &mut Out<D>) {
+        let epoch = self.epoch;
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        transaction.epoch = epoch;
+        transaction.cts = transaction.latest_read();
+        let unchanged = !self.rules.on(Rule::Rebase) || self.rebased(txn);
+        let awaited = if unchanged { self.to_extend(txn, |_| false) } else { Err(Conflict::Changed) };
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let failed = awaited.as_ref().err().copied();
+        let awaited = awaited.unwrap_or_default();
+        transaction.phase = Phase::Checking { awaited: awaited.clone(), failed };
+        self.ask_extensions(txn, awaited, out);
+        self.checked(txn, out);
+    }
+
+    fn checked(&mut self, txn: TxnId, out: &mut Out<D>) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let Phase::Checking { awaited, failed } = &transaction.phase else { return };
+        if !awaited.is_empty() {
+            return;
+        }
+        let valid = failed.is_none();
+        transaction.phase = Phase::Open;
+        if valid {
+            transaction.valid_at(transaction.epoch, transaction.cts);
+        }
+        out.answers.push(Answer::Checked(txn, valid));
+        self.try_prepare(out);
     }
 
     fn begin_commit(&mut self, txn: TxnId, out: &mut Out<D>) {
@@ -267,7 +355,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         transaction.phase = Phase::Locking {
             awaited: transaction.writes.keys().cloned().collect(),
             granted: BTreeMap::new(),
-            failed: false,
+            failed: None,
         };
         for (key, wts) in expected {
             self.to_primary(&key, Body::Lock(txn, key.clone(), wts), out);
@@ -297,7 +385,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         &mut self,
         txn: TxnId,
         key: D::Key,
-        answer: Option<Granted<D::Key>>,
+        answer: Result<Granted<D::Key>, Conflict>,
         out: &mut Out<D>,
     ) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
@@ -306,8 +394,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         match answer {
-            Some(lock) => drop(granted.insert(key, lock)),
-            None => *failed = true,
+            Ok(lock) => drop(granted.insert(key, lock)),
+            Err(conflict) => *failed = failed.or(Some(conflict)),
         }
         self.locked(txn, out);
     }
@@ -321,13 +409,13 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         let granted = std::mem::take(granted);
-        if *failed {
-            return self.abort(txn, granted.into_keys().collect(), Why::Locked, out);
+        if let Some(conflict) = *failed {
+            return self.abort(txn, granted.into_keys().collect(), conflict.into(), out);
         }
         transaction.split_reads(&self.view, &granted);
         let mut cts = Time(0);
         if self.rules.on(Rule::AtOrAfterReads) {
-            cts = transaction.reads.iter().map(|seen| seen.wts).max().unwrap_or_default();
+            cts = transaction.latest_read();
         }
         for lock in granted.values() {
             let promised = if self.rules.on(Rule::AbovePromises) { lock.rts.next() } else { lock.rts };
@@ -340,49 +428,82 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         transaction.cts = cts;
 
-        let mut extensions = BTreeSet::new();
+        let writes = std::mem::take(&mut transaction.writes);
+        let own_passes = self.rules.on(Rule::OwnLockPasses);
+        let own =
+            |item: &Item<D::Key>| own_passes && matches!(item, Item::Record(key) if writes.contains_key(key));
+        let awaited = self.to_extend(txn, own);
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        transaction.writes = writes;
+        let failed = awaited.as_ref().err().copied();
+        let awaited = awaited.unwrap_or_default();
+        transaction.phase = Phase::Validating { awaited: awaited.clone(), failed };
+        self.ask_extensions(txn, awaited, out);
+        self.validated(txn, out);
+    }
+
+    /// Which reads have to be extended so that they are valid at the transaction's time in its epoch, `passes`
+    /// excepted. Two versions of one item cannot both be valid.
+    fn to_extend(
+        &self,
+        txn: TxnId,
+        passes: impl Fn(&Item<D::Key>) -> bool,
+    ) -> Result<BTreeMap<Item<D::Key>, Time>, Conflict> {
+        let mut extensions = BTreeMap::new();
+        let Some(transaction) = self.transactions.get(&txn) else { return Ok(extensions) };
         for seen in &transaction.reads {
-            let own = matches!(&seen.item, Item::Record(key) if transaction.writes.contains_key(key));
-            if own && self.rules.on(Rule::OwnLockPasses) {
-                continue;
-            }
             let gap = matches!(seen.item, Item::Gap(..));
-            if !self.rules.on(if gap { Rule::ValidateAbsent } else { Rule::ValidateReads }) {
+            if passes(&seen.item)
+                || !self.rules.on(if gap { Rule::ValidateAbsent } else { Rule::ValidateReads })
+            {
                 continue;
             }
             let far = self.rules.on(Rule::Rebase)
                 && seen.epoch < transaction.epoch
                 && !self.replicas.contains_key(&self.view.partition_of::<D>(&seen.item));
-            if seen.rts < cts || far {
-                extensions.insert((seen.item.clone(), seen.wts));
+            if (seen.rts < transaction.cts || far)
+                && extensions.insert(seen.item.clone(), seen.wts).is_some_and(|wts| wts != seen.wts)
+            {
+                return Err(Conflict::Changed);
             }
         }
-        let awaited: BTreeMap<Item<D::Key>, Time> = extensions.iter().cloned().collect();
-        // two versions of one item cannot both be valid
-        let failed = awaited.len() < extensions.len();
-        transaction.phase =
-            Phase::Validating { awaited: if failed { BTreeMap::new() } else { awaited }, failed };
-        if !failed {
-            for (item, wts) in extensions {
-                if let Some(place) = self.view.placement(self.view.partition_of::<D>(&item)) {
-                    self.send(place.primary, Body::Extend(txn, item, wts, cts), out);
-                }
-            }
-        }
-        self.validated(txn, out);
+        Ok(extensions)
     }
 
-    pub(crate) fn extend_done(&mut self, txn: TxnId, item: Item<D::Key>, valid: bool, out: &mut Out<D>) {
-        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
-        let Phase::Validating { awaited, failed } = &mut transaction.phase else { return };
-        if let Some(wts) = awaited.remove(&item) {
-            *failed |= !valid;
-            let cts = transaction.cts;
-            if valid {
-                self.tell_promise(item, wts, cts, out);
+    fn ask_extensions(&mut self, txn: TxnId, items: BTreeMap<Item<D::Key>, Time>, out: &mut Out<D>) {
+        let Some(transaction) = self.transactions.get(&txn) else { return };
+        for (item, wts) in items {
+            if let Some(place) = self.view.placement(self.view.partition_of::<D>(&item)) {
+                self.send(place.primary, Body::Extend(txn, item, wts, transaction.cts), out);
             }
-            self.validated(txn, out);
         }
+    }
+
+    pub(crate) fn extend_done(
+        &mut self,
+        txn: TxnId,
+        item: Item<D::Key>,
+        (wts, cts): (Time, Time),
+        answer: Result<(), Conflict>,
+        out: &mut Out<D>,
+    ) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let (Phase::Validating { awaited, failed } | Phase::Checking { awaited, failed }) =
+            &mut transaction.phase
+        else {
+            return;
+        };
+        // the answer of a check must not be taken for that of the commit
+        if transaction.cts != cts || awaited.get(&item) != Some(&wts) {
+            return;
+        }
+        awaited.remove(&item);
+        *failed = failed.or(answer.err());
+        if answer.is_ok() {
+            self.tell_promise(item, wts, cts, out);
+        }
+        self.validated(txn, out);
+        self.checked(txn, out);
     }
 
     /// Time synchronization: what the primary has promised is told to the backups, that may then answer for longer.
@@ -404,8 +525,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         let (cts, keys) = (transaction.cts, transaction.writes.keys().cloned().collect());
-        if *failed {
-            return self.abort(txn, keys, Why::Changed, out);
+        if let Some(conflict) = *failed {
+            return self.abort(txn, keys, conflict.into(), out);
         }
         self.decided(txn, cts, out);
     }
@@ -435,7 +556,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         session.last = session.last.max(cts);
         session.epoch = epoch;
         out.answers.push(Answer::Decided(txn, epoch, cts));
-        let answers_now = epoch <= self.committed
+        let answers_now = epoch <= self.base
             || !self.rules.on(Rule::AnswerAtEpoch)
             || (cts == Time(0)
                 && !self.rules.on(Rule::SnapshotWaits)
@@ -545,7 +666,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         if let Some(replica) = self.replicas.get_mut(&partition) {
             let valid = replica.extend(rules, txn, &item, wts, cts);
-            self.send(from, Body::ExtendReply(txn, item, valid), out);
+            self.send(from, Body::ExtendReply(txn, item, wts, cts, valid), out);
         }
     }
 

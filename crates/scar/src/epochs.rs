@@ -23,8 +23,8 @@ pub(crate) struct Leading {
     pub(crate) prepared: NodeSet,
     pub(crate) largest: Time,
     pub(crate) know: NodeSet,
-    /// Last committed, last whole, largest time.
-    pub(crate) reports: BTreeMap<NodeId, (Epoch, Epoch, Time)>,
+    /// Last committed, last whole, own epoch, largest time.
+    pub(crate) reports: BTreeMap<NodeId, (Epoch, Epoch, Epoch, Time)>,
     pub(crate) installed: NodeSet,
 }
 
@@ -102,8 +102,9 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     /// The epoch has committed: its results leave, its tombstones go, the next one begins.
     pub(crate) fn commit_epoch(&mut self, out: &mut Out<D>) {
-        self.committed = self.epoch;
-        self.whole = self.whole.max(self.committed);
+        self.base = self.epoch;
+        self.committed = self.base;
+        self.whole = self.whole.max(self.base);
         self.epoch = self.epoch.next();
         self.stage = Stage::Open;
         self.leading = Leading::default();
@@ -113,7 +114,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             }
         }
         self.clean();
-        for txn in self.decided_until(self.committed) {
+        for txn in self.decided_until(self.base) {
             self.finish(txn, Answer::Committed(txn), out);
         }
         // before the barrier of the new epoch can come, or a commit could wait for ever
@@ -123,7 +124,7 @@ impl<R: Rules, D: Data> Node<R, D> {
     pub(crate) fn clean(&mut self) {
         for (&partition, replica) in &mut self.replicas {
             let primary = self.view.placement(partition).is_some_and(|place| place.primary == self.id);
-            replica.clean(self.rules, primary, self.committed);
+            replica.clean(self.rules, primary, self.base);
         }
     }
 

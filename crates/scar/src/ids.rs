@@ -34,7 +34,7 @@ number!(
     Time, u64, "@"
 );
 number!(
-    /// The number of an epoch. Epochs of an undone end come again in the next view.
+    /// The number of an epoch. None comes again, in whatever view: (epoch, time) is a transaction's place for ever.
     Epoch, u64, "e"
 );
 number!(

@@ -27,10 +27,10 @@ mod views;
 
 pub use data::Data;
 pub use ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, ViewNumber};
-pub use message::{Answer, Body, Ends, Granted, Message, Out, Why};
-pub use node::{MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Refused, Stage};
+pub use message::{Answer, Body, Conflict, Ends, Granted, Message, Out, Why};
+pub use node::{MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Outcome, Refused, Stage};
 pub use range::Range;
 pub use replica::{Item, Seen};
 pub use rules::{Ours, Rule, Rules, Switched};
-pub use transaction::Kind;
+pub use transaction::{Kind, Mark};
 pub use view::{Placement, View};

@@ -42,12 +42,12 @@ pub enum Body<D: Data> {
     ScanReply(TxnId, PartitionId, Range<D::Key>, Vec<(D::Key, D::Value)>, Vec<Seen<D::Key>>),
     /// Coordinator to primary: lock the key, if it still has the wts.
     Lock(TxnId, D::Key, Option<Time>),
-    /// The answer: none if another has the lock, or the record has changed.
-    LockReply(TxnId, D::Key, Option<Granted<D::Key>>),
+    /// The answer.
+    LockReply(TxnId, D::Key, Result<Granted<D::Key>, Conflict>),
     /// Coordinator to primary: what was read with this wts, is it valid at the second time?
     Extend(TxnId, Item<D::Key>, Time, Time),
-    /// The answer.
-    ExtendReply(TxnId, Item<D::Key>, bool),
+    /// The answer, with what was asked.
+    ExtendReply(TxnId, Item<D::Key>, Time, Time, Result<(), Conflict>),
     /// Coordinator to backup: what was read with this wts is promised until the second time.
     Promised(Item<D::Key>, Time, Time),
     /// Coordinator to replica: the key's new value, none if it is deleted.
@@ -70,10 +70,11 @@ pub enum Body<D: Data> {
 
     /// Leader of a new view to its members: the old one is over.
     Fence(Arc<View>),
-    /// Member to leader: the last epoch that has committed, the last that is whole, the largest time known.
-    Report(Epoch, Epoch, Time),
-    /// Leader to members: this epoch is the last; promise up to this time.
-    Install(Epoch, Time),
+    /// Member to leader: the last epoch that has committed, the last that is whole, the member's own, the largest time
+    /// known.
+    Report(Epoch, Epoch, Epoch, Time),
+    /// Leader to members: this epoch is the last, that one the next; promise up to this time.
+    Install(Epoch, Epoch, Time),
     /// Member to leader: done.
     Installed,
     /// Leader to members: all have installed it.
@@ -89,6 +90,15 @@ pub struct Granted<K> {
     pub split: Option<Ends<K>>,
 }
 
+/// Why a primary gives no lock, or no extension.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Conflict {
+    /// This one has the lock.
+    Locked(TxnId),
+    /// What was read has changed.
+    Changed,
+}
+
 /// The keys on both sides of a gap: none is the partition's beginning, or its end.
 pub type Ends<K> = (Option<K>, Option<K>);
 
@@ -99,7 +109,10 @@ pub enum Answer<D: Data> {
     Read(TxnId, D::Key, Option<D::Value>),
     /// The answer of a scan.
     Scan(TxnId, Vec<(D::Key, D::Value)>),
-    /// The transaction has its place in the order, if its epoch commits. Not for clients: a history is made of it.
+    /// Whether all that the transaction has read by now is of one state of the running epoch. It goes on in both cases.
+    Checked(TxnId, bool),
+    /// The transaction has its place in the order, if its epoch commits; no other ever gets the same one and writes.
+    /// That it has committed a client may only be told when the epoch has: see [`Answer::Committed`].
     Decided(TxnId, Epoch, Time),
     /// It has committed.
     Committed(TxnId),
@@ -110,8 +123,8 @@ pub enum Answer<D: Data> {
 /// Why a transaction was aborted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Why {
-    /// Another has the lock.
-    Locked,
+    /// This one has the lock.
+    Locked(TxnId),
     /// What was read is no longer valid.
     Changed,
     /// The members have changed.
@@ -122,6 +135,15 @@ pub enum Why {
     TooLarge,
     /// The client has rolled it back.
     RolledBack,
+}
+
+impl From<Conflict> for Why {
+    fn from(conflict: Conflict) -> Self {
+        match conflict {
+            Conflict::Locked(other) => Self::Locked(other),
+            Conflict::Changed => Self::Changed,
+        }
+    }
 }
 
 /// What a node wants to be sent and answered.

@@ -49,6 +49,17 @@ pub enum Refused {
     NoPartition,
 }
 
+/// What has become of an epoch.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Outcome {
+    /// The node does not know yet.
+    Open,
+    /// It has committed, and stays.
+    Committed,
+    /// A change of view has undone it.
+    Undone,
+}
+
 /// What a session has done.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Session {
@@ -69,9 +80,11 @@ pub struct Node<R, D: Data> {
     pub(crate) stage: Stage,
     /// The epoch that commits belong to: the one after the last that is known to have committed.
     pub(crate) epoch: Epoch,
-    /// The last that is known to have committed.
+    /// The last that is known to have committed, or that a change of view goes back to.
+    pub(crate) base: Epoch,
+    /// The last whose results have left: not ahead of what all members have installed.
     pub(crate) committed: Epoch,
-    /// The last that is known to be whole; it is `committed` or the one after.
+    /// The last that is known to be whole; it is `base` or the one after.
     pub(crate) whole: Epoch,
     /// No transaction of a whole epoch has used a larger time.
     pub(crate) floor: Time,
@@ -83,6 +96,10 @@ pub struct Node<R, D: Data> {
     pub(crate) next: u64,
     /// Commits that wait may be able to begin.
     pub(crate) resume: bool,
+    /// Checks that wait for an open epoch.
+    pub(crate) checks: Vec<TxnId>,
+    /// Epochs that changes of view have undone or left out: those between the two.
+    pub(crate) undone: Vec<(Epoch, Epoch)>,
     /// Committed by a change of view, to be answered when all have installed it.
     pub(crate) held: Vec<TxnId>,
     pub(crate) leading: Leading,
@@ -98,6 +115,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             id,
             stage: Stage::Open,
             epoch: Epoch(1),
+            base: Epoch(0),
             committed: Epoch(0),
             whole: Epoch(0),
             floor: Time(0),
@@ -107,6 +125,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             sessions: BTreeMap::new(),
             next: 1,
             resume: false,
+            checks: Vec::new(),
+            undone: Vec::new(),
             held: Vec::new(),
             leading: Leading::default(),
             view,
@@ -135,9 +155,26 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.epoch
     }
 
-    /// The last epoch that it knows to have committed.
+    /// The last epoch that it knows to have committed, for ever.
     pub fn committed(&self) -> Epoch {
         self.committed
+    }
+
+    /// The epoch that it went back to, in a change of view that not all may have installed.
+    pub fn installed(&self) -> Epoch {
+        self.base
+    }
+
+    /// What has become of an epoch, as far as this node knows. Epochs of before it came are taken as committed.
+    pub fn outcome(&self, epoch: Epoch) -> Outcome {
+        let after = self.undone.partition_point(|&(last, _)| last < epoch);
+        match after.checked_sub(1).and_then(|i| self.undone.get(i)) {
+            // what one member has installed is decided when all have
+            Some(&(_, next)) if next == self.epoch && self.stage == Stage::Installed => Outcome::Open,
+            Some(&(_, next)) if epoch < next => Outcome::Undone,
+            _ if epoch <= self.committed => Outcome::Committed,
+            _ => Outcome::Open,
+        }
     }
 
     /// Where it stands in its epoch.
@@ -235,10 +272,10 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         let body = match body {
-            Body::Report(committed, whole, floor) => {
-                return self.reported(from, committed, whole, floor, out);
+            Body::Report(committed, whole, epoch, floor) => {
+                return self.reported(from, (committed, whole, epoch, floor), out);
             }
-            Body::Install(last, floor) => return self.install(from, last, floor, out),
+            Body::Install(last, next, floor) => return self.install(from, last, next, floor, out),
             Body::Installed => return self.member_installed(from, out),
             Body::Go => return self.go(from, out),
             body => body,
@@ -270,9 +307,11 @@ impl<R: Rules, D: Data> Node<R, D> {
             // of what is below, all that matters is acknowledged before its epoch ends
             _ if late => {}
             Body::Lock(txn, key, wts) => self.serve_lock(from, txn, key, wts, out),
-            Body::LockReply(txn, key, granted) => self.lock_done(txn, key, granted, out),
+            Body::LockReply(txn, key, answer) => self.lock_done(txn, key, answer, out),
             Body::Extend(txn, item, wts, cts) => self.serve_extend(from, txn, item, wts, cts, out),
-            Body::ExtendReply(txn, item, valid) => self.extend_done(txn, item, valid, out),
+            Body::ExtendReply(txn, item, wts, cts, answer) => {
+                self.extend_done(txn, item, (wts, cts), answer, out);
+            }
             Body::Promised(item, wts, rts) => self.know_promise(item, wts, rts),
             Body::Write(txn, key, value, cts) => self.serve_write(from, txn, key, value, cts, out),
             Body::WriteAck(txn, key) => self.write_done(from, txn, key, out),

@@ -11,7 +11,7 @@
 
 use super::data::Data;
 use super::ids::{Epoch, PartitionId, Time, TxnId};
-use super::message::{Ends, Granted};
+use super::message::{Conflict, Ends, Granted};
 use super::node::MAX_OPERATIONS;
 use super::range::Range;
 use super::rules::{Rule, Rules};
@@ -250,17 +250,19 @@ impl<D: Data> Replica<D> {
         txn: TxnId,
         key: &D::Key,
         wts: Option<Time>,
-    ) -> Option<Granted<D::Key>> {
+    ) -> Result<Granted<D::Key>, Conflict> {
         let floor = self.floor;
         let known = self.records.get(key);
-        let free = known.is_none_or(|record| record.lock.is_none_or(|owner| owner == txn));
+        if let Some(owner) = known.and_then(|record| record.lock).filter(|&owner| owner != txn) {
+            return Err(Conflict::Locked(owner));
+        }
         let same = wts.is_none_or(|wts| known.is_some_and(|record| record.wts == wts));
-        if !free || (!same && rules.on(Rule::LockChecks)) {
-            return None;
+        if !same && rules.on(Rule::LockChecks) {
+            return Err(Conflict::Changed);
         }
         let (record, split) = self.split(key);
         record.lock = Some(txn);
-        Some(Granted { rts: record.rts.max(floor), split })
+        Ok(Granted { rts: record.rts.max(floor), split })
     }
 
     /// At the primary: is what was read at `wts` still so at `cts`? Then it is promised.
@@ -271,18 +273,19 @@ impl<D: Data> Replica<D> {
         item: &Item<D::Key>,
         wts: Time,
         cts: Time,
-    ) -> bool {
+    ) -> Result<(), Conflict> {
         let promises = rules.on(Rule::ExtensionPromises);
-        let Some((_, rts)) = self.look(item).filter(|&(now, _)| now == wts) else { return false };
+        let same = self.look(item).filter(|&(now, _)| now == wts);
+        let Some((_, rts)) = same else { return Err(Conflict::Changed) };
         match item {
             Item::Record(key) => {
-                let Some(record) = self.records.get_mut(key) else { return false };
-                let other = match record.lock {
-                    None => false,
-                    Some(owner) => owner != txn || !rules.on(Rule::OwnLockPasses),
-                };
-                if other && rts < cts && rules.on(Rule::LockStopsExtension) {
-                    return false;
+                let Some(record) = self.records.get_mut(key) else { return Err(Conflict::Changed) };
+                let other = record.lock.filter(|&owner| owner != txn || !rules.on(Rule::OwnLockPasses));
+                if let Some(owner) = other
+                    && rts < cts
+                    && rules.on(Rule::LockStopsExtension)
+                {
+                    return Err(Conflict::Locked(owner));
                 }
                 if promises {
                     record.rts = record.rts.max(cts);
@@ -294,7 +297,7 @@ impl<D: Data> Replica<D> {
                 }
             }
         }
-        true
+        Ok(())
     }
 
     /// At a backup: the primary has extended what was written at `wts`.

@@ -42,6 +42,8 @@ pub enum Rule {
     TellWhole,
     /// f + 1 of them have acknowledged it (b, k).
     Quorum,
+    /// After a change of view no epoch gets a number that one had before.
+    EpochsAreNew,
     /// Survivors commit an epoch that one of them knows to be whole (b).
     CommitWhole,
     /// What a change of view commits is answered when all members have installed it, not before.
@@ -72,11 +74,13 @@ pub enum Rule {
     SnapshotBeforePrepared,
     /// A snapshot reads nothing after its epoch.
     SnapshotEndsWithEpoch,
+    /// A check asks the primaries for what its replicas do not know to be valid.
+    CheckValidates,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 36] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -96,6 +100,7 @@ impl Rule {
         Self::FloorEverywhere,
         Self::TellWhole,
         Self::Quorum,
+        Self::EpochsAreNew,
         Self::CommitWhole,
         Self::AnswerAtGo,
         Self::AnswerAtEpoch,
@@ -111,10 +116,11 @@ impl Rule {
         Self::SnapshotWaits,
         Self::SnapshotBeforePrepared,
         Self::SnapshotEndsWithEpoch,
+        Self::CheckValidates,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 20] = [
+    pub const NOT_PUBLISHED: [Self; 22] = [
         Self::LocksEndWithEpoch,
         Self::ClearLocks,
         Self::DropOldViews,
@@ -122,6 +128,7 @@ impl Rule {
         Self::FloorEverywhere,
         Self::TellWhole,
         Self::Quorum,
+        Self::EpochsAreNew,
         Self::CommitWhole,
         Self::AnswerAtGo,
         Self::KeepTombstones,
@@ -135,6 +142,7 @@ impl Rule {
         Self::SnapshotWaits,
         Self::SnapshotBeforePrepared,
         Self::SnapshotEndsWithEpoch,
+        Self::CheckValidates,
     ];
 }
 

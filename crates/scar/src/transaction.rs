@@ -2,7 +2,7 @@
 
 use super::data::Data;
 use super::ids::{Epoch, NodeId, PartitionId, SessionId, Time};
-use super::message::Granted;
+use super::message::{Conflict, Granted};
 use super::range::Range;
 use super::replica::{Item, Seen};
 use super::view::View;
@@ -16,6 +16,10 @@ pub enum Kind {
     /// Reads the last committed epoch at this node's replicas, and never conflicts.
     Snapshot,
 }
+
+/// What a transaction had read at some moment: see [`Node::forget`](crate::Node::forget).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark(pub(crate) usize);
 
 /// What a primary is asked: one thing at a time. The answer of an earlier question, that comes twice, is none.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -34,9 +38,13 @@ pub(crate) enum Phase<K> {
     /// Its commit waits for the next epoch, or for the session's transaction before it.
     Waiting,
     /// Locks are asked for.
-    Locking { awaited: BTreeSet<K>, granted: BTreeMap<K, Granted<K>>, failed: bool },
+    Locking { awaited: BTreeSet<K>, granted: BTreeMap<K, Granted<K>>, failed: Option<Conflict> },
     /// Extensions are asked for, of what was read with these wts.
-    Validating { awaited: BTreeMap<Item<K>, Time>, failed: bool },
+    Validating { awaited: BTreeMap<Item<K>, Time>, failed: Option<Conflict> },
+    /// A check of its reads waits for the next epoch.
+    ToCheck,
+    /// Extensions are asked for, for no more than a check.
+    Checking { awaited: BTreeMap<Item<K>, Time>, failed: Option<Conflict> },
     /// Writes are being applied.
     Writing { awaited: BTreeSet<(NodeId, K)> },
     /// It waits for its epoch to commit.
@@ -53,8 +61,8 @@ pub(crate) struct Transaction<D: Data> {
     pub(crate) epoch: Epoch,
     pub(crate) cts: Time,
     pub(crate) reads: Vec<Seen<D::Key>>,
-    /// The first answer for each key.
-    pub(crate) values: BTreeMap<D::Key, Option<D::Value>>,
+    /// The first answer for each key, and how many reads there were before.
+    pub(crate) values: BTreeMap<D::Key, (usize, Option<D::Value>)>,
     pub(crate) writes: BTreeMap<D::Key, Option<D::Value>>,
 }
 
@@ -74,7 +82,25 @@ impl<D: Data> Transaction<D> {
 
     /// Whether the barrier waits for it.
     pub(crate) fn in_flight(&self) -> bool {
-        !matches!(self.phase, Phase::Open | Phase::Reading(_) | Phase::Waiting | Phase::Decided)
+        match self.phase {
+            Phase::Open | Phase::Reading(_) | Phase::ToCheck | Phase::Waiting | Phase::Decided => false,
+            Phase::Checking { .. }
+            | Phase::Locking { .. }
+            | Phase::Validating { .. }
+            | Phase::Writing { .. } => true,
+        }
+    }
+
+    /// The time at which all reads may be valid.
+    pub(crate) fn latest_read(&self) -> Time {
+        self.reads.iter().map(|seen| seen.wts).max().unwrap_or_default()
+    }
+
+    /// All reads are valid in this epoch, at this time.
+    pub(crate) fn valid_at(&mut self, epoch: Epoch, time: Time) {
+        for seen in &mut self.reads {
+            (seen.epoch, seen.rts) = (epoch, seen.rts.max(time));
+        }
     }
 
     /// The written keys, with the wts that the lock of each must meet.

@@ -53,6 +53,15 @@ impl View {
         }
     }
 
+    /// The view with a replica of the partition at every member.
+    #[must_use]
+    pub fn everywhere(mut self, partition: PartitionId) -> Self {
+        if let Some(place) = self.partitions.get_mut(usize::from(partition.0)) {
+            place.backups = self.members.without(place.primary);
+        }
+        self
+    }
+
     /// The next view, without some members: the first backup that is left becomes primary, the first member leader.
     /// None if a partition would have no replica, or nobody is left.
     pub fn without(&self, gone: NodeSet) -> Option<Self> {

@@ -50,11 +50,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         for txn in ends {
             self.end_open(txn, out);
         }
+        self.checks.clear();
         for session in self.sessions.values_mut() {
             session.queue.retain(|txn| self.transactions.get(txn).is_some_and(|t| t.phase == Phase::Waiting));
         }
         let floor = self.floor.max(self.largest);
-        self.send(self.view.leader, Body::Report(self.committed, self.whole, floor), out);
+        self.send(self.view.leader, Body::Report(self.base, self.whole, self.epoch, floor), out);
     }
 
     fn end_open(&mut self, txn: TxnId, out: &mut Out<D>) {
@@ -66,35 +67,37 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    pub(crate) fn reported(
-        &mut self,
-        from: NodeId,
-        committed: Epoch,
-        whole: Epoch,
-        floor: Time,
-        out: &mut Out<D>,
-    ) {
+    pub(crate) fn reported(&mut self, from: NodeId, report: (Epoch, Epoch, Epoch, Time), out: &mut Out<D>) {
         if !self.leads() || self.stage != Stage::Fenced || !self.view.members.has(from) {
             return;
         }
-        self.leading.reports.insert(from, (committed, whole, floor));
+        self.leading.reports.insert(from, report);
         if self.leading.reports.len() < self.view.members.count() {
             return;
         }
         let reports = self.leading.reports.values();
         let committed = reports.clone().map(|report| report.0).max().unwrap_or_default();
         let whole = reports.clone().map(|report| report.1).max().unwrap_or_default();
-        let floor = reports.map(|report| report.2).max().unwrap_or_default();
+        let latest = reports.clone().map(|report| report.2).max().unwrap_or_default();
+        let floor = reports.map(|report| report.3).max().unwrap_or_default();
         let last = if self.rules.on(Rule::CommitWhole) { committed.max(whole) } else { committed };
-        self.send_all(&Body::Install(last, floor), out);
+        // who is lost may have been in the epoch behind the latest of those that are left, and no further: that one
+        // ends only when all have taken part in it
+        let new = if self.rules.on(Rule::EpochsAreNew) { latest.next().next() } else { last.next() };
+        self.send_all(&Body::Install(last, new, floor), out);
     }
 
-    pub(crate) fn install(&mut self, from: NodeId, last: Epoch, floor: Time, out: &mut Out<D>) {
+    pub(crate) fn install(&mut self, from: NodeId, last: Epoch, next: Epoch, floor: Time, out: &mut Out<D>) {
         if from != self.view.leader || self.stage != Stage::Fenced {
             return;
         }
         self.stage = Stage::Installed;
-        (self.committed, self.whole, self.epoch) = (last, last, last.next());
+        let next = next.max(last.next());
+        (self.base, self.whole, self.epoch) = (last, last, next);
+        if self.undone.last().is_some_and(|&(before, _)| before >= last) {
+            self.undone.pop();
+        }
+        self.undone.push((last, next));
         self.floor = self.floor.max(floor);
         for replica in self.replicas.values_mut() {
             if self.rules.on(Rule::Undo) {
@@ -122,6 +125,7 @@ impl<R: Rules, D: Data> Node<R, D> {
     }
 
     fn release(&mut self, out: &mut Out<D>) {
+        self.committed = self.base;
         for txn in std::mem::take(&mut self.held) {
             self.finish(txn, Answer::Committed(txn), out);
         }

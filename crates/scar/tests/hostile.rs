@@ -3,8 +3,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::{
-    Body, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId, Ours, Out, PartitionId, Range, Seen,
-    SessionId, Time, TxnId, View, ViewNumber,
+    Body, Conflict, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId, Ours, Out, PartitionId,
+    Range, Seen, SessionId, Time, TxnId, View, ViewNumber,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -82,11 +82,14 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
         4 => Body::Lock(txn, key(random), random.random::<bool>().then_some(a)),
         5 => {
             let split = random.random::<bool>().then(|| (Some(key(random)), None));
-            Body::LockReply(txn, key(random), Some(Granted { rts: a, split }))
+            Body::LockReply(txn, key(random), Ok(Granted { rts: a, split }))
         }
-        6 => Body::LockReply(txn, key(random), None),
+        6 => Body::LockReply(txn, key(random), Err(Conflict::Locked(txn))),
         7 => Body::Extend(txn, item(random), a, b),
-        8 => Body::ExtendReply(txn, item(random), random.random()),
+        8 => {
+            let answer = if random.random() { Ok(()) } else { Err(Conflict::Changed) };
+            Body::ExtendReply(txn, item(random), a, b, answer)
+        }
         9 => Body::Promised(item(random), a, b),
         10 | 11 => Body::Write(txn, key(random), value, a),
         12 => Body::WriteAck(txn, key(random)),
@@ -97,8 +100,8 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
         17 => Body::WholeAck,
         18 => Body::Committed,
         19 => Body::Fence(Arc::new(view(random))),
-        20 => Body::Report(epoch, Epoch(number(random)), a),
-        21 => Body::Install(epoch, a),
+        20 => Body::Report(epoch, Epoch(number(random)), epoch, a),
+        21 => Body::Install(epoch, Epoch(number(random)), a),
         _ => {
             if random.random() {
                 Body::Installed
@@ -122,6 +125,7 @@ fn any_message_is_handled_or_ignored() {
                     // whether the node is in a state for each call does not matter here
                     let _ = node.read(txn, key(random), &mut out);
                     let _ = node.scan(txn, partition(random), range(random), &mut out);
+                    let _ = node.check(txn, &mut out);
                     let _ = node.write(txn, key(random), Some(3));
                     let _ = node.commit(txn, &mut out);
                     node.tick(&mut out);

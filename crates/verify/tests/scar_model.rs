@@ -33,6 +33,7 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (FloorEverywhere, "floor-undone", 3),
     (TellWhole, "cut", 1),
     (Quorum, "cut", 1),
+    (EpochsAreNew, "crash-then-write", 1),
     (CommitWhole, "cut", 1),
     (AnswerAtGo, "crash-answered", 4),
     (AnswerAtEpoch, "crash", 1),
@@ -40,7 +41,7 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (ValidateAbsent, "absent-skew", 1),
     (SplitKeepsTimes, "inserts-out-of-order", 2),
     (RemovalKeepsPromises, "delete-scan", 1),
-    (EndOpen, "read-undone", 2),
+    (EndOpen, "read-undone", 3),
     (WaitForView, "crash", 2),
     (SessionOrder, "session", 1),
     (GoOnFirst, "go-on", 2),
@@ -48,6 +49,7 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (SnapshotWaits, "snapshot-cut", 1),
     (SnapshotBeforePrepared, "snapshot", 1),
     (SnapshotEndsWithEpoch, "snapshot-delete", 1),
+    (CheckValidates, "check", 1),
 ];
 
 /// Nothing is wrong without them: one is an optimization, and locks of an old view would end with the next epoch.
@@ -76,7 +78,7 @@ const HOLES: &[Hole] = &[
     ('f', "absent keys have no times", &[ValidateAbsent], "absent-skew", 1, Property::AnyOrder),
     ('f', "ranges have no times", &[ValidateAbsent], "scan-skew", 1, Property::AnyOrder),
     ('g', "a node that is cut off answers", &[AnswerAtEpoch], "cut", 2, Property::Lost),
-    ('h', "a read of an undone epoch passes", &[EndOpen], "read-undone", 2, Property::AnyOrder),
+    ('h', "a read of an undone epoch passes", &[EndOpen], "read-undone", 3, Property::AnyOrder),
     ('i', "a session does not see its last write", &[SessionOrder], "session", 1, Property::StrictOrder),
     ('j', "writes of the next epoch are not undone", &[GoOnFirst], "go-on", 2, Property::Diverged),
     ('k', "a slow leader declares an epoch", &[TellWhole, Quorum, CommitWhole], "cut", 2, Property::Lost),

@@ -5,7 +5,7 @@
 //! and 2.
 
 use super::world::{Client, Op, Setup};
-use Op::{Add, Delete, Insert, NextEpoch, Pause, Put, Read, Rollback, Scan};
+use Op::{Add, Check, Delete, Insert, Last, Next, NextEpoch, Pause, Put, Read, Rollback, Scan};
 use scaledb_scar::Kind;
 
 fn client(node: u8, ops: &[Op]) -> Client {
@@ -173,7 +173,11 @@ fn failures() -> Vec<Setup> {
             "read-undone",
             1,
             &[0],
-            vec![client(0, &[Put(0)]), client(1, &[Read(0), Pause, Put(1)]), client(1, &[Put(0)])],
+            vec![
+                client(0, &[Put(0)]),
+                client(1, &[Read(0), Pause, Pause, Put(1)]),
+                client(1, &[Pause, Put(0)]),
+            ],
         )
         .crashes(1),
     ]
@@ -194,6 +198,18 @@ fn keys() -> Vec<Setup> {
             1,
             &[6],
             vec![client(0, &[Scan(0, 0, 8), Put(2)]), client(1, &[Scan(0, 0, 8), Put(4)])],
+        ),
+        Setup::new(
+            "next-skew",
+            1,
+            &[0, 6],
+            vec![client(0, &[Next(0, 0, 1), Put(2)]), client(1, &[Next(0, 0, 1), Put(4)])],
+        ),
+        Setup::new(
+            "last-skew",
+            1,
+            &[0],
+            vec![client(0, &[Last(0, 8, 1), Put(6)]), client(1, &[Last(0, 8, 2), Put(4)])],
         ),
         Setup::new(
             "inserts-out-of-order",
@@ -240,6 +256,20 @@ fn long() -> Vec<Setup> {
             vec![client(2, &[Read(0), NextEpoch, Put(1)]), client(0, &[Put(0)])],
         )
         .ticks(1),
+        Setup::new(
+            "check",
+            1,
+            &[0, 1],
+            vec![client(0, &[Put(0), Put(1)]), client(2, &[Read(0), Pause, Read(1), Check, Pause, Check])],
+        )
+        .ticks(1),
+        Setup::new(
+            "check-crash",
+            1,
+            &[0, 1],
+            vec![client(0, &[Put(0), Put(1)]), client(2, &[Read(0), Pause, Read(1), Check])],
+        )
+        .crashes(1),
         Setup::new("rollback", 1, &[0], vec![client(1, &[Add(0), Pause, Rollback]), client(2, &[Add(0)])]),
     ]
 }

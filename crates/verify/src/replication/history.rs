@@ -1,8 +1,9 @@
 //! What transactions saw, and whether a serial execution explains it.
 
 use super::data::{Key, Value};
-use scaledb_scar::{Epoch, Time, ViewNumber};
+use scaledb_scar::{Epoch, Range, Time, ViewNumber};
 use std::collections::BTreeMap;
+use std::ops::RangeBounds;
 
 /// The rows of the whole cluster.
 pub type Rows = BTreeMap<Key, Value>;
@@ -22,6 +23,8 @@ pub enum Property {
     Diverged,
     /// In the end every client at a member has its answer.
     Stuck,
+    /// No epoch has a number that one had in another view, and no node is wrong about what became of one.
+    Reused,
     /// Two nodes never go back to different epochs.
     Split,
 }
@@ -31,9 +34,9 @@ pub enum Property {
 pub struct Scanned {
     /// Keys with this remainder by the number of partitions: partition, number.
     pub partition: (u16, u16),
-    /// Its ends; both belong to it.
-    pub range: (Key, Key),
-    /// What was in it.
+    /// What was asked for.
+    pub range: Range<Key>,
+    /// What was handed out.
     pub rows: Vec<(Key, Value)>,
 }
 
@@ -41,8 +44,14 @@ impl Scanned {
     fn fits(&self, rows: &Rows) -> bool {
         let (partition, partitions) = self.partition;
         let inside = |key: Key| key.0 % u64::from(partitions) == u64::from(partition);
-        let now = rows.range(self.range.0..=self.range.1).map(|(&key, &value)| (key, value));
-        now.filter(|&(key, _)| inside(key)).eq(self.rows.iter().copied())
+        let Range { low, high, backward, limit } = &self.range;
+        let all = rows.iter().map(|(&key, &value)| (key, value));
+        let mut now: Vec<_> = all.filter(|&(key, _)| inside(key) && (*low, *high).contains(&key)).collect();
+        if *backward {
+            now.reverse();
+        }
+        now.truncate(*limit as usize);
+        now == self.rows
     }
 }
 
@@ -61,6 +70,8 @@ pub struct Record {
     pub answered: bool,
     /// Its client knows that it has not.
     pub aborted: bool,
+    /// It is a check: at any time of its epoch what it has read was so.
+    pub check: bool,
     /// Whose answers had left before it began: a set of clients.
     pub after: u32,
     /// Whose commits its session had called before: a set of clients.
@@ -117,13 +128,17 @@ impl Serial<'_> {
         if left.is_empty() {
             return Some(rows.clone());
         }
-        let rank = |i: usize| self.records[i].place.map(|(_, epoch, cts)| (epoch, cts));
+        let rank = |i: usize| {
+            let (_, epoch, cts) = self.records[i].place.unwrap_or_default();
+            (epoch, if self.records[i].check { Time(u64::MAX) } else { cts })
+        };
         let first = left.iter().map(|&i| rank(i)).min()?;
+        let in_turn = |i: usize| rank(i) == first || (self.records[i].check && rank(i).0 == first.0);
         left.iter().copied().find_map(|i| {
             let record = &self.records[i];
             let before = record.after | record.session;
             let waits = self.order != Order::Any && left.iter().any(|&other| before & (1 << other) != 0);
-            if waits || (self.order == Order::Place && rank(i) != first) || !record.fits(rows) {
+            if waits || (self.order == Order::Place && !in_turn(i)) || !record.fits(rows) {
                 return None;
             }
             let mut rows = rows.clone();
@@ -137,6 +152,18 @@ impl Serial<'_> {
 fn chosen(records: &[Record], truth: &Truth, until: Epoch) -> Vec<usize> {
     let counts = |record: &Record| record.place.is_some_and(|p| p.1 <= until && !truth.undone(p));
     (0..records.len()).filter(|&i| counts(&records[i])).collect()
+}
+
+/// Whether each epoch is of one view.
+///
+/// # Errors
+/// One is of two.
+pub fn check_epochs(records: &[Record]) -> Result<(), (Property, String)> {
+    let places = || records.iter().filter_map(|record| record.place);
+    match places().find(|place| places().any(|other| other.1 == place.1 && other.0 != place.0)) {
+        Some((_, epoch, _)) => Err((Property::Reused, format!("{epoch:?} is of two views"))),
+        None => Ok(()),
+    }
 }
 
 /// What the transactions leave, run in the order of their places.

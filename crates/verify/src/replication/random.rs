@@ -12,14 +12,17 @@ fn op(random: &mut SmallRng, partitions: u16, snapshot: bool) -> Op {
     if snapshot {
         return if random.random_range(0..3) == 0 { Op::Pause } else { Op::Read(key) };
     }
-    match random.random_range(0..16) {
+    match random.random_range(0..20) {
         0..=2 => Op::Read(key),
         3 | 4 => Op::Put(key),
         5..=7 => Op::Add(key),
         8 => Op::Insert(key),
         9 | 10 => Op::Delete(key),
         11 | 12 => Op::Scan(random.random_range(0..partitions), key, random.random_range(key..=KEYS)),
-        13 | 14 => Op::Pause,
+        13 => Op::Next(random.random_range(0..partitions), key, random.random_range(1..3)),
+        14 => Op::Last(random.random_range(0..partitions), key, random.random_range(1..3)),
+        15 | 16 => Op::Check,
+        17 | 18 => Op::Pause,
         _ => Op::NextEpoch,
     }
 }

@@ -1,13 +1,14 @@
 //! Nodes, messages in flight, clients and the metadata store; and every move that can be made.
 
 use super::data::{Key, Numbers, Value};
-use super::history::{Property, Record, Rows, Scanned, Truth, check};
+use super::history::{Property, Record, Rows, Scanned, Truth, check, check_epochs};
 use crate::model::cached::hash_of;
 use scaledb_scar::{
-    Answer, Epoch, Kind, Message, Node, NodeId, NodeSet, Out, PartitionId, Range, Refused, Rule, SessionId,
-    Stage, Switched, TxnId, View,
+    Answer, Epoch, Kind, Message, Node, NodeId, NodeSet, Out, Outcome, PartitionId, Range, Refused, Rule,
+    SessionId, Stage, Switched, Time, TxnId, View,
 };
-use std::ops::Bound::Included;
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Included, Unbounded};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -24,14 +25,39 @@ pub enum Op {
     Insert(u64),
     /// Reads a key, and deletes it if it is there.
     Delete(u64),
-    /// Reads a range of a partition.
+    /// Reads a range of a partition, both ends included.
     Scan(u16, u64, u64),
+    /// Reads up to so many rows behind a key.
+    Next(u16, u64, u32),
+    /// Reads up to so many rows before a key, downwards.
+    Last(u16, u64, u32),
+    /// Asks whether what it has read is of one state.
+    Check,
     /// Rolls back, if not done by itself.
     Rollback,
     /// Thinks, while nothing else happens.
     Pause,
     /// Thinks until its node's epoch is another.
     NextEpoch,
+}
+
+impl Op {
+    /// The partition and the range of a scan.
+    fn scan(self) -> Option<(u16, Range<Key>)> {
+        match self {
+            Self::Scan(partition, low, high) => {
+                Some((partition, Range::new(Included(Key(low)), Included(Key(high)))))
+            }
+            Self::Next(partition, low, limit) => {
+                Some((partition, Range { limit, ..Range::new(Excluded(Key(low)), Unbounded) }))
+            }
+            Self::Last(partition, high, limit) => {
+                let range = Range::new(Unbounded, Excluded(Key(high)));
+                Some((partition, Range { limit, backward: true, ..range }))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A client: one transaction.
@@ -154,7 +180,7 @@ pub struct World {
 /// A call that is refused leaves its client without an answer, and that shows in the end.
 fn shows(_: Result<(), Refused>) {}
 
-const LAST_EPOCH: u64 = 14;
+const LAST_EPOCH: u64 = 20;
 
 impl World {
     /// The state before the first move.
@@ -363,7 +389,7 @@ impl World {
         kept.hash = hash_of(node);
         let view = node.view().number;
         if node.stage() == Stage::Installed || (node.stage() == Stage::Open && view.0 > 1) {
-            let install = (view, node.committed());
+            let install = (view, node.installed());
             if !self.truth.installs.iter().any(|&(known, _)| known == view) {
                 self.truth.installs.push(install);
             }
@@ -380,9 +406,10 @@ impl World {
     }
 
     fn answer(&mut self, node: NodeId, answer: Answer<Numbers>) {
-        let view = self.node(node).map(|node| node.view().number).unwrap_or_default();
+        let (view, epoch) = self.node(node).map(|n| (n.view().number, n.epoch())).unwrap_or_default();
         let txn = match &answer {
-            Answer::Read(txn, ..) | Answer::Scan(txn, ..) | Answer::Decided(txn, ..) => *txn,
+            Answer::Read(txn, ..) | Answer::Scan(txn, ..) | Answer::Checked(txn, _) => *txn,
+            Answer::Decided(txn, ..) => *txn,
             Answer::Committed(txn) | Answer::Aborted(txn, ..) => *txn,
         };
         let Some(client) = self.clients.iter().position(|progress| progress.txn == Some(txn)) else { return };
@@ -412,9 +439,25 @@ impl World {
                 }
             }
             Answer::Scan(_, rows) => {
-                let Some((at, Op::Scan(partition, low, high))) = op else { return };
+                let Some((at, (partition, range))) = op.and_then(|(at, op)| Some((at, op.scan()?))) else {
+                    return;
+                };
                 let partition = (partition, self.setup.partitions);
-                record.scans.push(Scanned { partition, range: (Key(low), Key(high)), rows });
+                record.scans.push(Scanned { partition, range, rows });
+                self.clients[client].turn = Turn::Next(at + 1);
+            }
+            Answer::Checked(_, valid) => {
+                let Some((at, Op::Check)) = op else { return };
+                let check = Record {
+                    place: Some((view, epoch, Time(0))),
+                    check: true,
+                    writes: BTreeMap::new(),
+                    session: 0,
+                    ..record.clone()
+                };
+                if valid {
+                    Rc::make_mut(&mut self.records).push(check);
+                }
                 self.clients[client].turn = Turn::Next(at + 1);
             }
             Answer::Decided(_, epoch, cts) => record.place = Some((view, epoch, cts)),
@@ -468,12 +511,13 @@ impl World {
                 self.with_node(home, |node, _| shows(node.write(txn, Key(key), value)));
                 self.clients[client].turn = Turn::Next(at + 1);
             }
-            Op::Scan(partition, low, high) => {
-                let range = Range::new(Included(Key(low)), Included(Key(high)));
+            Op::Scan(..) | Op::Next(..) | Op::Last(..) => {
+                let Some((partition, range)) = op.scan() else { return };
                 self.with_node(home, |node, out| {
                     shows(node.scan(txn, PartitionId(partition), range, out));
                 });
             }
+            Op::Check => self.with_node(home, |node, out| shows(node.check(txn, out))),
             Op::Rollback => self.with_node(home, |node, out| shows(node.rollback(txn, out))),
             Op::Pause | Op::NextEpoch => self.clients[client].turn = Turn::Next(at + 1),
         }
@@ -531,7 +575,7 @@ impl World {
             let other = self.truth.installs.iter().find(|&&(known, _)| known == view);
             if let Some(&(_, last)) = other
                 && stage == Stage::Installed
-                && kept.node.committed() != last
+                && kept.node.installed() != last
             {
                 return Err((Property::Split, format!("{view:?} goes back to {last:?} and to another")));
             }
@@ -586,6 +630,16 @@ impl World {
                 }
             }
         }
-        Ok(())
+        for node in self.nodes.iter().flatten().map(|kept| &kept.node) {
+            for place in self.records.iter().filter_map(|record| record.place) {
+                let outcome = node.outcome(place.1);
+                let undone = self.truth.undone(place);
+                if (outcome == Outcome::Committed && undone) || (outcome == Outcome::Undone && !undone) {
+                    let what = format!("{:?} takes {:?} for {outcome:?}", node.id(), place.1);
+                    return Err((Property::Reused, what));
+                }
+            }
+        }
+        check_epochs(&self.records)
     }
 }
