@@ -19,7 +19,9 @@ use super::settings::Settings;
 use super::store::{ClusterView, MetadataStore, StoreError};
 use super::{beat, watch};
 use scaledb_scar::link::Incarnation;
-use scaledb_scar::{Answer, Epoch, Node, NodeId, Ours, Out, SessionId, Stage, TxnId, ViewNumber, Why};
+use scaledb_scar::{
+    Answer, Epoch, Node, NodeId, Ours, Out, Outcome, SessionId, Stage, TxnId, ViewNumber, Why,
+};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::lock::{Condvar, Mutex, MutexGuard};
@@ -92,8 +94,6 @@ pub(crate) struct Protocol {
     next_session: u32,
     /// The last epoch whose results may leave. The node's own word for it may be ahead while a view is installed.
     answered: Epoch,
-    /// Epochs between these, ends not included, were undone.
-    undone: Vec<(Epoch, Epoch)>,
     /// When the epoch in which commits may begin began.
     pub(crate) epoch_began: Instant,
     /// There is something to commit in this epoch; the leader has been told.
@@ -126,6 +126,7 @@ fn transaction_of(answer: &Answer<Rows>) -> TxnId {
     match answer {
         Answer::Read(txn, ..)
         | Answer::Scan(txn, ..)
+        | Answer::Checked(txn, _)
         | Answer::Decided(txn, ..)
         | Answer::Committed(txn)
         | Answer::Aborted(txn, _) => *txn,
@@ -140,7 +141,6 @@ impl Protocol {
             owners: BTreeMap::new(),
             next_session: 1,
             answered: node.committed(),
-            undone: Vec::new(),
             epoch_began: Instant::now(),
             busy: false,
             view: node.view().number,
@@ -150,7 +150,7 @@ impl Protocol {
     }
 
     fn epoch_is_undone(&self, epoch: Epoch) -> bool {
-        self.undone.iter().any(|&(last, first)| last < epoch && epoch < first)
+        self.node.outcome(epoch) == Outcome::Undone
     }
 }
 
@@ -210,13 +210,10 @@ impl Core {
     }
 
     fn epoch_changed(&self, state: &mut Protocol, before: Epoch) {
-        let (committed, now) = (state.node.committed(), state.node.epoch());
+        let now = state.node.epoch();
         if state.node.view().number != state.view {
             state.view = state.node.view().number;
             self.counters.views.fetch_add(1, Ordering::Relaxed); // a statistic
-            if committed < now && Epoch(committed.0 + 1) < now {
-                state.undone.push((committed, now));
-            }
         } else {
             self.counters.epochs.fetch_add(now.0.saturating_sub(before.0), Ordering::Relaxed); // a statistic
         }
@@ -509,5 +506,5 @@ impl std::fmt::Debug for Member {
 
 /// Whether running the transaction again may help: which it may whenever nothing of it has happened.
 pub fn may_retry(why: Why) -> bool {
-    matches!(why, Why::Locked | Why::Changed | Why::View | Why::SnapshotTooOld)
+    matches!(why, Why::Locked(_) | Why::Changed | Why::View | Why::SnapshotTooOld)
 }

@@ -59,10 +59,10 @@ impl Counters {
     /// Counts an answer. Whether it is the last of its transaction.
     pub(crate) fn count(&self, answer: &Answer<Rows>) -> bool {
         let (counter, last) = match answer {
-            Answer::Read(..) | Answer::Scan(..) => return false,
+            Answer::Read(..) | Answer::Scan(..) | Answer::Checked(..) => return false,
             Answer::Decided(..) => (&self.decided, false),
             Answer::Committed(_) => (&self.committed, true),
-            Answer::Aborted(_, Why::Locked) => (&self.locked, true),
+            Answer::Aborted(_, Why::Locked(_)) => (&self.locked, true),
             Answer::Aborted(_, Why::Changed) => (&self.changed, true),
             Answer::Aborted(_, Why::View) => (&self.undone, true),
             Answer::Aborted(..) => (&self.other, true),

@@ -5,7 +5,8 @@ use scaledb_cluster::codec::{self, Bytes, MAX_FRAME};
 use scaledb_cluster::{Key, Rows, Value};
 use scaledb_scar::link::{Content, Frame, Incarnation};
 use scaledb_scar::{
-    Body, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Seen, Time, TxnId, View, ViewNumber,
+    Body, Conflict, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Seen, Time, TxnId, View,
+    ViewNumber,
 };
 use scaledb_sync::Arc;
 use std::ops::Bound;
@@ -32,9 +33,11 @@ fn messages() -> Vec<Message<Rows>> {
         Body::Scan(txn, PartitionId(1), range.clone()),
         Body::ScanReply(txn, PartitionId(1), range, vec![(key(2), value.clone()); 5], vec![seen; 7]),
         Body::Lock(txn, key(3), None),
-        Body::LockReply(txn, key(4), Some(granted)),
+        Body::LockReply(txn, key(4), Ok(granted)),
         Body::Extend(txn, item.clone(), Time(1), Time(2)),
-        Body::ExtendReply(txn, item.clone(), true),
+        Body::ExtendReply(txn, item.clone(), Time(1), Time(2), Err(Conflict::Locked(txn))),
+        Body::Report(Epoch(1), Epoch(2), Epoch(3), Time(4)),
+        Body::Install(Epoch(2), Epoch(5), Time(4)),
         Body::Promised(item, Time(1), Time(2)),
         Body::Write(txn, key(5), Some(value), Time(7)),
         Body::WriteAck(txn, key(6)),

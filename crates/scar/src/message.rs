@@ -91,7 +91,7 @@ pub struct Granted<K> {
 }
 
 /// Why a primary gives no lock, or no extension.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Conflict {
     /// This one has the lock.
     Locked(TxnId),

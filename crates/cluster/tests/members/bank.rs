@@ -72,7 +72,7 @@ fn worker(member: &Member, worker: u64, stop: &AtomicBool, done: &AtomicU64) -> 
                 Known::Committed
             }
             Err(Failed::Aborted(why)) => {
-                assert!(matches!(why, Why::Locked | Why::Changed | Why::View), "{why:?}");
+                assert!(matches!(why, Why::Locked(_) | Why::Changed | Why::View), "{why:?}");
                 Known::Undone
             }
             Err(Failed::Unknown(_)) => {
