@@ -52,7 +52,7 @@ impl Core {
         let dead = |node: &NodeId| {
             let heard = views.heard.get(node).is_some_and(|&at| now - at < self.settings.suspect_after);
             let failed = views.failed.get(node);
-            !heard || failed.is_some_and(|life| views.newest.lives.get(node).is_none_or(|now| now <= life))
+            !heard || failed.is_some_and(|&life| views.newest.names(*node, life))
         };
         views.newest.view.members.without(self.me).iter().filter(dead).collect()
     }

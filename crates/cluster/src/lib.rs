@@ -20,6 +20,7 @@ mod rows;
 mod session;
 mod settings;
 mod store;
+pub mod tcp;
 mod watch;
 
 pub use local::{Channels, LocalCluster, first_view};
@@ -29,4 +30,4 @@ pub use numbers::Numbers;
 pub use rows::{Key, Rows, Value};
 pub use session::{NoAnswer, Session};
 pub use settings::Settings;
-pub use store::{ClusterView, InMemory, MetadataStore, StoreError};
+pub use store::{ClusterView, InMemory, Life, MetadataStore, StoreError};

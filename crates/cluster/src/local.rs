@@ -3,7 +3,7 @@
 use super::member::{Entrance, Member, StartError};
 use super::network::{Network, Packet};
 use super::settings::Settings;
-use super::store::{ClusterView, InMemory, MetadataStore};
+use super::store::{ClusterView, InMemory, Life, MetadataStore};
 use scaledb_scar::link::Incarnation;
 use scaledb_scar::{NodeId, NodeSet, Placement, View};
 use scaledb_sync::Arc;
@@ -102,6 +102,8 @@ impl Network for End {
         Ok(())
     }
 
+    fn follow(&self, _: &ClusterView) {}
+
     fn send(&self, to: NodeId, packet: Packet) {
         if self.channels.cuts.lock().contains(&(self.me, to)) {
             return;
@@ -136,6 +138,10 @@ pub fn first_view(nodes: u8, partitions: u16, failures: usize) -> View {
     view
 }
 
+fn local_life(node: NodeId) -> Life {
+    Life { incarnation: Incarnation(1), name: format!("node-{}", node.0), address: String::new() }
+}
+
 /// A cluster in this process.
 pub struct LocalCluster {
     settings: Settings,
@@ -157,7 +163,7 @@ impl LocalCluster {
     ) -> Result<Self, StartError> {
         let view = first_view(nodes, partitions, failures);
         let (channels, store) = (Channels::new(), Arc::new(InMemory::new()));
-        let lives = view.members.iter().map(|node| (node, Incarnation(1))).collect();
+        let lives = view.members.iter().map(|node| (node, local_life(node))).collect();
         let all: NodeSet = view.members;
         store.replace(None, &ClusterView { settled: all, lives, view })?;
         let mut cluster = Self { settings, channels, store, members: BTreeMap::new() };

@@ -92,13 +92,14 @@ pub(crate) struct Protocol {
     mailboxes: BTreeMap<SessionId, Mailbox>,
     owners: BTreeMap<TxnId, SessionId>,
     next_session: u32,
-    /// The last epoch whose results may leave. The node's own word for it may be ahead while a view is installed.
+    /// The last epoch whose results have left: who waits for it has been woken.
     answered: Epoch,
     /// When the epoch in which commits may begin began.
     pub(crate) epoch_began: Instant,
     /// There is something to commit in this epoch; the leader has been told.
     pub(crate) busy: bool,
     view: ViewNumber,
+    stage: Stage,
     pub(crate) left: bool,
 }
 
@@ -144,13 +145,10 @@ impl Protocol {
             epoch_began: Instant::now(),
             busy: false,
             view: node.view().number,
+            stage: node.stage(),
             left: false,
             node,
         }
-    }
-
-    fn epoch_is_undone(&self, epoch: Epoch) -> bool {
-        self.node.outcome(epoch) == Outcome::Undone
     }
 }
 
@@ -221,11 +219,11 @@ impl Core {
         state.epoch_began = Instant::now();
     }
 
-    /// Lets results leave. What a change of view commits leaves when all members have installed the view.
+    /// Wakes those who wait for an epoch.
     fn release(&self, state: &mut Protocol) {
-        let changing = matches!(state.node.stage(), Stage::Fenced | Stage::Installed);
         let committed = state.node.committed();
-        if !changing && committed > state.answered {
+        let opened = std::mem::replace(&mut state.stage, state.node.stage()) == Stage::Installed;
+        if committed > state.answered || (opened && state.stage != Stage::Installed) {
             state.answered = committed;
             self.epochs.notify_all();
         }
@@ -342,11 +340,10 @@ impl Core {
         let mut state = self.lock();
         let begin = Instant::now();
         loop {
-            if state.epoch_is_undone(epoch) {
-                return Err(Lost::Undone);
-            }
-            if epoch <= state.answered {
-                return Ok(());
+            match state.node.outcome(epoch) {
+                Outcome::Committed => return Ok(()),
+                Outcome::Undone => return Err(Lost::Undone),
+                Outcome::Open => {}
             }
             if state.left {
                 return Err(Lost::Left);
@@ -373,7 +370,8 @@ impl Member {
         network: Arc<dyn Network>,
     ) -> Result<Arc<Self>, StartError> {
         let newest = store.view()?.ok_or(StartError::NoView)?;
-        if newest.lives.get(&me) != Some(&life) || !newest.view.members.has(me) {
+        let first = newest.clone();
+        if !newest.names(me, life) {
             return Err(StartError::NotNamed(me));
         }
         store.renew(me, life, settings.lease)?;
@@ -396,6 +394,7 @@ impl Member {
         });
         let member = Arc::new(Self { core, threads: Mutex::new(Vec::new()) });
         member.core.network.attach(Entrance(member.core.clone()))?;
+        member.core.network.follow(&first);
         let (beats, watches) = (member.core.clone(), member.core.clone());
         let beat = try_spawn("scaledb-beat", move || beat::run(&beats))?;
         member.threads.lock().push(beat);
@@ -426,7 +425,7 @@ impl Member {
 
     /// The last epoch whose results may leave.
     pub fn committed(&self) -> Epoch {
-        self.core.lock().answered
+        self.core.lock().node.committed()
     }
 
     /// Waits until the results of an epoch may leave.

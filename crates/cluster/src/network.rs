@@ -1,8 +1,9 @@
 //! What goes between members, and how.
 
 use super::member::Entrance;
-use super::rows::Rows;
-use scaledb_scar::{Message, NodeId};
+use super::rows::{Rows, Value};
+use super::store::ClusterView;
+use scaledb_scar::{Body, Message, NodeId};
 
 /// What a member sends to another.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -17,6 +18,27 @@ pub enum Packet {
     NewView,
 }
 
+impl Packet {
+    /// About how many bytes it takes while it waits.
+    pub(crate) fn weight(&self) -> usize {
+        const SMALL: usize = 128;
+        let Self::Message(message) = self else { return SMALL };
+        let value = |value: &Option<Value>| value.as_ref().map_or(0, |value| value.0.len());
+        SMALL
+            + match &message.body {
+                Body::ReadReply(_, key, found, _) | Body::Write(_, key, found, _) => {
+                    key.bytes.len() + value(found)
+                }
+                Body::ScanReply(_, _, _, rows, seen) => {
+                    let rows = rows.iter().map(|(key, value)| SMALL + key.bytes.len() + value.0.len());
+                    rows.sum::<usize>() + seen.len() * SMALL
+                }
+                Body::Read(_, key) | Body::Lock(_, key, _) | Body::LockReply(_, key, _) => key.bytes.len(),
+                _ => SMALL,
+            }
+    }
+}
+
 /// Carries packets to other members: each arrives, and once, or the member counts as dead.
 pub trait Network: Send + Sync + 'static {
     /// Begins to deliver what arrives, until it is closed.
@@ -24,6 +46,9 @@ pub trait Network: Send + Sync + 'static {
     /// # Errors
     /// The system gives no thread.
     fn attach(&self, entrance: Entrance) -> std::io::Result<()>;
+
+    /// There is a newer view: its members are those to speak with.
+    fn follow(&self, view: &ClusterView);
 
     /// Sends a packet without waiting; called with the member locked.
     fn send(&self, to: NodeId, packet: Packet);

@@ -17,6 +17,12 @@ pub struct Settings {
     pub ask_store: Duration,
     /// The lease of a member in the metadata store: renewed each third of it.
     pub lease: Duration,
+    /// How long a connection may take to be made, and to say who it is.
+    pub handshake: Duration,
+    /// How long a member waits before it tries again to connect.
+    pub reconnect: Duration,
+    /// A connection that is silent for so long is closed, and made again.
+    pub connection_silence: Duration,
     /// How long a client's call waits for the cluster before it fails.
     pub patience: Duration,
 }
@@ -30,6 +36,9 @@ impl Default for Settings {
             suspect_after: Duration::from_secs(1),
             ask_store: Duration::from_millis(250),
             lease: Duration::from_secs(3),
+            handshake: Duration::from_secs(5),
+            reconnect: Duration::from_millis(100),
+            connection_silence: Duration::from_secs(30),
             patience: Duration::from_secs(30),
         }
     }

@@ -50,7 +50,7 @@ fn look(core: &Core) -> Result<bool, StoreError> {
             .store
             .alive()?
             .into_iter()
-            .filter(|(node, life)| newest.lives.get(node) == Some(life))
+            .filter(|&(node, life)| newest.names(node, life))
             .map(|(node, _)| node)
             .collect();
         return Ok(match membership::without(&newest, silent, leased) {
@@ -95,7 +95,7 @@ fn propose(core: &Core, last: &ClusterView, next: ClusterView) -> Result<bool, S
 
 /// Goes on to a view of the store. Whether this life of the node is a member of it.
 fn follow(core: &Core, stored: ClusterView) -> bool {
-    if !stored.view.members.has(core.me) || stored.lives.get(&core.me) != Some(&core.life) {
+    if !stored.names(core.me, core.life) {
         return false;
     }
     {
@@ -113,6 +113,7 @@ fn follow(core: &Core, stored: ClusterView) -> bool {
         }
         views.newest = stored.clone();
     }
+    core.network.follow(&stored);
     let mut state = core.lock();
     if stored.view.leader == core.me && state.node.view().number < stored.view.number {
         let view = Arc::new(stored.view);

@@ -105,7 +105,7 @@ proptest! {
 
     #[test]
     fn a_message_with_other_bytes_in_it_is_one_or_refused(
-        which in 0usize..19,
+        which in 0usize..21,
         changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
     ) {
         let mut bytes = codec::encode(&messages()[which]).unwrap();

@@ -4,5 +4,7 @@
 mod bank;
 #[path = "members/client.rs"]
 mod client;
+#[path = "members/tcp.rs"]
+mod tcp;
 #[path = "members/views.rs"]
 mod views;

@@ -6,22 +6,39 @@ pub use memory::InMemory;
 
 use scaledb_scar::link::Incarnation;
 use scaledb_scar::{NodeId, NodeSet, View};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// A life of a node.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Life {
+    /// Which one.
+    pub incarnation: Incarnation,
+    /// The node's name: its certificate is for it.
+    pub name: String,
+    /// Where it listens to others: `host:port`.
+    pub address: String,
+}
+
 /// A view, and what else must survive with it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ClusterView {
     /// Who is a member, and who keeps what.
     pub view: View,
     /// Which life of each member is meant.
-    pub lives: BTreeMap<NodeId, Incarnation>,
+    pub lives: BTreeMap<NodeId, Life>,
     /// The members of the last view that all its members had installed. Of these at most f may be missing, or an
     /// epoch that was answered could be lost.
     pub settled: NodeSet,
 }
 
 impl ClusterView {
+    /// Whether this life of a node is a member.
+    pub fn names(&self, node: NodeId, life: Incarnation) -> bool {
+        self.view.members.has(node) && self.lives.get(&node).is_some_and(|named| named.incarnation == life)
+    }
+
     /// Whether all members of the view are known to have installed it.
     pub fn is_settled(&self) -> bool {
         self.settled == self.view.members

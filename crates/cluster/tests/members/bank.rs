@@ -8,7 +8,7 @@ use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::{Arc, thread};
 use std::time::{Duration, Instant};
 
-const PARTITIONS: u64 = 6;
+pub(crate) const PARTITIONS: u64 = 6;
 const ACCOUNTS: u64 = 12;
 const INITIAL: u64 = 1_000;
 
@@ -166,14 +166,30 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-fn transfers_survive(killed: NodeId) {
-    let mut cluster = LocalCluster::start(settings(), 3, PARTITIONS as u16, 1).unwrap();
-    for member in cluster.members() {
+/// Members that run, however they are joined.
+pub(crate) trait Running {
+    fn running(&self) -> Vec<Arc<Member>>;
+    fn kill(&mut self, node: NodeId);
+}
+
+impl Running for LocalCluster {
+    fn running(&self) -> Vec<Arc<Member>> {
+        self.members().cloned().collect()
+    }
+
+    fn kill(&mut self, node: NodeId) {
+        self.kill(node);
+    }
+}
+
+/// Three nodes with this many partitions, of which one may fail.
+pub(crate) fn transfers_survive(cluster: &mut impl Running, killed: NodeId) {
+    for member in cluster.running() {
         member.call(|node, _| (0..ACCOUNTS).for_each(|i| node.load(account(i), value(INITIAL))));
     }
     let (stop, mut threads, mut watchers) = (Arc::new(AtomicBool::new(false)), Vec::new(), Vec::new());
     let (at_killed, elsewhere) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-    for (i, member) in cluster.members().enumerate() {
+    for (i, member) in cluster.running().iter().enumerate() {
         for j in 0..2 {
             let (member, stop, id) = (member.clone(), stop.clone(), 10 * i as u64 + j);
             let done = if member.node() == killed { at_killed.clone() } else { elsewhere.clone() };
@@ -185,7 +201,7 @@ fn transfers_survive(killed: NodeId) {
     let count = |counter: &AtomicU64| counter.load(Ordering::SeqCst);
     until("transfers at all nodes", || count(&elsewhere) >= 60 && count(&at_killed) >= 20);
     cluster.kill(killed);
-    let left: Vec<Arc<Member>> = cluster.members().cloned().collect();
+    let left = cluster.running();
     until("a new view", || left.iter().all(|member| !member.view().view.members.has(killed)));
     let before = count(&elsewhere);
     until("transfers in the new view", || count(&elsewhere) >= before + 60);
@@ -209,10 +225,12 @@ fn transfers_survive(killed: NodeId) {
 
 #[test]
 fn transfers_survive_a_member() {
-    transfers_survive(NodeId(1));
+    let mut cluster = LocalCluster::start(settings(), 3, PARTITIONS as u16, 1).unwrap();
+    transfers_survive(&mut cluster, NodeId(1));
 }
 
 #[test]
 fn transfers_survive_the_leader() {
-    transfers_survive(NodeId(0));
+    let mut cluster = LocalCluster::start(settings(), 3, PARTITIONS as u16, 1).unwrap();
+    transfers_survive(&mut cluster, NodeId(0));
 }

@@ -4,8 +4,8 @@ use super::bank::settings;
 use super::client::{Failed, Txn, key, number, value};
 use scaledb_cluster::membership::Halt;
 use scaledb_cluster::{LocalCluster, Lost, Member, MetadataStore, Session, StartError};
-use scaledb_scar::NodeId;
 use scaledb_scar::link::Incarnation;
+use scaledb_scar::{Answer, Kind, NodeId};
 use scaledb_sync::{Arc, thread};
 use std::time::{Duration, Instant};
 
@@ -89,4 +89,28 @@ fn members_leave_no_threads_and_a_call_that_waits_ends() {
     assert_eq!(waits.join().unwrap(), Err(Failed::Unknown(Lost::Left)));
     drop((members, cluster));
     assert_eq!(Arc::strong_count(&store), 1);
+}
+
+/// The leader is gone between a transaction's place and its epoch's commit.
+#[test]
+fn who_waits_for_an_epoch_that_is_undone_is_told() {
+    let mut cluster = LocalCluster::start(settings(), 3, 3, 1).unwrap();
+    let member = cluster.member(NodeId(1)).unwrap().clone();
+    let mut session = member.session();
+    put(&mut session, 1).unwrap();
+    let answered = member.committed();
+    cluster.kill(NodeId(0));
+    let txn = session.begin(Kind::Serializable).unwrap();
+    // the partition's replicas are at those that are left
+    session.call(|node, _| node.write(txn, key(1, 3, 1, "undone"), Some(value(7)))).unwrap();
+    let Ok(Answer::Decided(_, epoch, _)) = session.ask(|node, out| node.commit(txn, out)) else {
+        panic!("no place");
+    };
+    session.forget(txn);
+    assert_eq!(member.wait_committed(epoch), Err(Lost::Undone));
+    assert_eq!(member.wait_committed(answered), Ok(()));
+    assert_eq!(get(&mut session, 1), Some(1));
+    put(&mut session, 4).unwrap();
+    assert!(member.committed() > epoch);
+    assert_eq!(member.wait_committed(epoch), Err(Lost::Undone));
 }
