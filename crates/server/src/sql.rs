@@ -291,7 +291,7 @@ impl<E: Engine> SqlSession<E> {
     }
 
     fn timeout(&self, name: &str) -> Duration {
-        self.session.setting(name).as_deref().and_then(duration).unwrap_or(Duration::ZERO)
+        self.session.setting_duration(name).unwrap_or(Duration::ZERO)
     }
 }
 
@@ -490,22 +490,6 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A number of milliseconds, or of another unit.
-fn duration(text: &str) -> Option<Duration> {
-    let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().ok()?;
-    let factor = match text[digits..].trim() {
-        "" | "ms" => 1,
-        "s" => 1_000,
-        "min" => 60_000,
-        "h" => 3_600_000,
-        "d" => 86_400_000,
-        _ => return None,
-    };
-    Some(Duration::from_millis(number.checked_mul(factor)?))
-}
-
 /// An error of SQL, as the protocol tells it.
 #[cold]
 fn report(error: SqlError) -> Box<Report> {
@@ -642,21 +626,5 @@ impl RowSink for Sink<'_, '_> {
         self.waiting = None;
         self.head.clear();
         self.reply.rewind()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_have_units() {
-        let millis = |text| duration(text).map(|time| time.as_millis());
-        assert_eq!(millis("0"), Some(0));
-        assert_eq!(millis("250"), Some(250));
-        assert_eq!(millis("2min"), Some(120_000));
-        assert_eq!(millis("1 s"), Some(1_000));
-        assert_eq!(millis("1 fortnight"), None);
-        assert_eq!(millis("99999999999999999999"), None);
     }
 }

@@ -37,6 +37,7 @@ mod library;
 mod memory;
 mod optimize;
 mod parse;
+mod patience;
 mod pins;
 mod plan;
 mod presets;

@@ -5,6 +5,7 @@
 //! costs an uncontended lock. Who finds none waits, and is handed the next one that is given back. Workers are boxed:
 //! they move several times in each transaction.
 
+use crate::patience::WORKER_WAIT;
 use scaledb_base::Error;
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_engine::{Engine, Worker};
@@ -17,9 +18,6 @@ use std::time::{Duration, Instant};
 /// Where a session leaves its worker between transactions.
 #[derive(Debug)]
 pub(crate) struct WorkerSlot<W>(Mutex<Option<Box<W>>>);
-
-/// The longest wait for a worker of another session.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sessions leave so many workers to what else needs them: checkpoints, new tables, sequences, the engine's
 /// background. Without that, a database full of sessions would never write a checkpoint.
@@ -118,7 +116,7 @@ impl<W: Worker> Workers<W> {
 
     /// Waits for a worker that another session gives back.
     fn wait(&self) -> Option<Box<W>> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + WORKER_WAIT;
         loop {
             if let Some(worker) = self.steal() {
                 return Some(worker);

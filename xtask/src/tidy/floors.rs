@@ -20,7 +20,7 @@ const HOUSES: &[House] = &[House {
     krate: "sql",
     modules: &[
         // what all of it stands on
-        "trace", "api", "presets", "supervisor", "cancel", "temporary", "memory", "error", "gate", "workers",
+        "trace", "api", "patience", "presets", "supervisor", "cancel", "temporary", "memory", "error", "gate", "workers",
         "activity", "reclamation", "sequence", "pins", "adopted",
         // text, to a syntax tree
         "parse",

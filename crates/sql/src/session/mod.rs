@@ -235,6 +235,11 @@ impl<E: Engine> Session<E> {
         self.state.settings.borrow().get(name).ok().map(str::to_owned)
     }
 
+    /// The value of a setting that is a duration; none if there is no such setting, or it says so.
+    pub fn setting_duration(&self, name: &str) -> Option<Duration> {
+        self.state.settings.borrow().duration(name)
+    }
+
     /// Notices since the last call.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut *self.state.notices.borrow_mut())

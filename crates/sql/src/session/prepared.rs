@@ -7,6 +7,7 @@ use crate::api::{Column, Description, Executed, RowSink, Step, Tag};
 use crate::bind::Binder;
 use crate::memory::{Reservation, weight};
 use crate::parse::{self, normalize, utility};
+use crate::patience::{CHANGE_ATTEMPTS, runs_again};
 use crate::plan::Kind;
 use crate::plan::cache::{Action, Compiled, Held, Key};
 use crate::plan::kind::StatementKind;
@@ -329,7 +330,6 @@ impl<E: Engine> Session<E> {
         alone: bool,
         mut f: impl FnMut(&mut Self) -> Result<Tag>,
     ) -> Result<Executed> {
-        const ATTEMPTS: u32 = 20;
         let mut attempt = 0;
         loop {
             let result = match f(self) {
@@ -341,7 +341,7 @@ impl<E: Engine> Session<E> {
                 Err(error) if alone => {
                     self.rollback();
                     attempt += 1;
-                    if error.code() != SqlState::SERIALIZATION_FAILURE || attempt >= ATTEMPTS {
+                    if !runs_again(&error, attempt, CHANGE_ATTEMPTS) {
                         return Err(error);
                     }
                 }

@@ -480,6 +480,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn amounts_have_units() {
+        for (text, milliseconds) in
+            [("0", 0), ("250", 250), ("2min", 120_000), ("1 s", 1_000), (" 1H ", 3_600_000)]
+        {
+            assert_eq!(amount(text, false), Some(milliseconds), "{text}");
+        }
+        for text in ["", "1 fortnight", "99999999999999999999", "99999999999999d", "-1", "1kB"] {
+            assert_eq!(amount(text, false), None, "{text}");
+        }
+        assert_eq!((amount("1MB", true), amount("1s", true)), (Some(1 << 10), None));
+    }
+
+    #[test]
     fn set_local_ends_with_the_transaction_and_set_does_not() {
         let mut settings = Settings::default();
         settings.set("application_name", Some("a"), false).unwrap();

@@ -7,14 +7,12 @@
 use super::Session;
 use crate::bind::Lookup;
 use crate::bind::names::{is_temporary, temporary_schema};
+use crate::patience::{CHANGE_ATTEMPTS, runs_again};
 use crate::sequence::store_error;
 use scaledb_catalog::{Catalog, Relation, Store};
 use scaledb_engine::{Engine, TxnKind, Worker};
-use scaledb_types::{Result, SqlError, SqlState};
+use scaledb_types::{Result, SqlError};
 use sqlparser::ast::OnCommit;
-
-/// How often the end of a session tries to remove its relations while others change the catalog.
-const TRIES: u32 = 20;
 
 /// What becomes of a temporary table at each commit.
 pub(super) struct AtCommit {
@@ -87,7 +85,7 @@ impl<E: Engine> Session<E> {
             match dropped {
                 Err(error) if alone => {
                     self.rollback();
-                    if error.code() != SqlState::SERIALIZATION_FAILURE || tries == TRIES {
+                    if !runs_again(&error, tries, CHANGE_ATTEMPTS) {
                         return Err(error);
                     }
                 }

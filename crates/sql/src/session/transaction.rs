@@ -7,6 +7,7 @@ use crate::exec::context::ConstraintModes;
 use crate::exec::late::Check;
 use crate::exec::{Exec, Scratch};
 use crate::parse::utility::{Isolation, Modes};
+use crate::patience::{CHANGE_WAIT, COURTESY_WAIT};
 use crate::pins::same;
 use crate::sequence::store_error;
 use crate::trace::Number;
@@ -36,13 +37,6 @@ pub(super) struct Created {
     /// Rows were committed to it beside the transaction: it is emptied if that rolls back.
     pub(super) filled: bool,
 }
-
-/// The longest wait for a change of a table, unless `lock_timeout` says otherwise.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The longest wait of a change that puts up no bars for one that has: if the two conflict, the longer one should get
-/// through.
-const COURTESY: Duration = Duration::from_secs(5);
 
 /// A savepoint.
 struct Mark {
@@ -301,7 +295,7 @@ impl<E: Engine> Session<E> {
                 break begun.map_err(crate::error::plain);
             }
             worker.rollback();
-            if let Err(error) = shared.gate.wait(self.state.id, |_| false, self.patience(PATIENCE)) {
+            if let Err(error) = shared.gate.wait(self.state.id, |_| false, self.patience(CHANGE_WAIT)) {
                 break Err(error);
             }
         };
@@ -429,7 +423,7 @@ impl<E: Engine> Session<E> {
             if let Some(raised) = shared.gate.raise(self.state.id, &self.flag, writes) {
                 break raised;
             }
-            shared.gate.wait(self.state.id, writes, self.patience(PATIENCE))?;
+            shared.gate.wait(self.state.id, writes, self.patience(CHANGE_WAIT))?;
         };
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         // a snapshot has the catalog of its begin, and comes before all changes since
@@ -462,7 +456,7 @@ impl<E: Engine> Session<E> {
         let shared = &self.state.shared;
         if !self.transaction.barred {
             // whatever becomes of the wait, this change may go on
-            let _ = shared.gate.wait_for_others(self.state.id, self.patience(COURTESY));
+            let _ = shared.gate.wait_for_others(self.state.id, self.patience(COURTESY_WAIT));
         }
         let Some(worker) = self.worker.as_deref_mut() else { return Err(SqlError::internal("no worker")) };
         let closed = shared.gate.close();
@@ -529,7 +523,7 @@ impl<E: Engine> Session<E> {
         let writes = |table| tables.iter().any(|(oid, _)| *oid == table);
         let gate = &self.state.shared.gate;
         if !self.transaction.has_begun() && gate.is_barred(self.state.id, writes) {
-            gate.wait(self.state.id, writes, self.patience(PATIENCE))?;
+            gate.wait(self.state.id, writes, self.patience(CHANGE_WAIT))?;
         }
         Ok(())
     }
@@ -542,7 +536,7 @@ impl<E: Engine> Session<E> {
     pub(super) fn bar(&mut self, tables: &[u32]) -> Result<()> {
         let shared = self.state.shared.clone();
         // before the wait: what it has waited for is taken away again
-        shared.gate.bar(self.state.id, tables, self.patience(PATIENCE))?;
+        shared.gate.bar(self.state.id, tables, self.patience(CHANGE_WAIT))?;
         self.transaction.barred = true;
         self.begin_behind()
     }

@@ -9,6 +9,7 @@ use super::run::Target;
 use crate::api::Tag as Done;
 use crate::bind::names::find_relation;
 use crate::exec::lock::GivenUp;
+use crate::patience::{ADVISORY_WAITS, DEADLOCK_ATTEMPTS, STATEMENT_ATTEMPTS};
 use crate::plan::{Modify, Node, Plan};
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, ReadMark, Worker};
@@ -16,16 +17,6 @@ use scaledb_locks::{Mode, Tag};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
 use std::time::Instant;
-
-/// How often a statement is run again after conflicts before the client hears of it.
-const ATTEMPTS: u32 = 100;
-
-/// How often it is run again after deadlocks, which those who wait for each other in a transaction of their own would
-/// only repeat.
-const DEADLOCKS: u32 = 10;
-
-/// How often a statement is run again to wait for advisory locks: one that takes thousands waits in place then.
-const WAITS: u32 = 20;
 
 /// What was done so far to get a statement through.
 pub(super) struct Effort {
@@ -65,7 +56,7 @@ impl Effort {
 
     /// Whether the next run may be given up for an advisory lock.
     pub(super) fn gives_up(&self) -> bool {
-        self.whole && self.waits < WAITS
+        self.whole && self.waits < ADVISORY_WAITS
     }
 }
 
@@ -94,7 +85,7 @@ impl<E: Engine> Session<E> {
         let waits = matches!(given_up, Some(GivenUp::Waits(..) | GivenUp::Keeps(..)));
         effort.attempts += u32::from(!waits);
         effort.waits += u32::from(waits);
-        if given_up.is_none() && !conflict || effort.attempts >= ATTEMPTS {
+        if given_up.is_none() && !conflict || effort.attempts >= STATEMENT_ATTEMPTS {
             return Err(error);
         }
         // in the middle of a transaction too: what the run has handed out comes again
@@ -131,7 +122,7 @@ impl<E: Engine> Session<E> {
             let gives_way = effort.alone
                 && !keeps
                 && error.code() == SqlState::DEADLOCK_DETECTED
-                && effort.deadlocks < DEADLOCKS;
+                && effort.deadlocks < DEADLOCK_ATTEMPTS;
             if !gives_way {
                 return Err(error);
             }

@@ -3,6 +3,7 @@
 use super::super::Session;
 use crate::bind::Binder;
 use crate::exec::{Exec, Scratch, codec};
+use crate::patience::{COPY_ATTEMPTS, runs_again};
 use crate::plan::Table;
 use crate::plan::expr::Expr;
 use crate::session::state::engine_def;
@@ -70,7 +71,6 @@ impl<E: Engine> Session<E> {
     /// Copies the rows in transactions beside the one at hand: one of a million rows would remember, lock and validate
     /// all of them. Nobody else knows the new table, and a bar keeps others from the old one.
     fn copy_beside(&mut self, old: &Arc<Table>, new: &Arc<Table>, values: &[Expr]) -> Result<()> {
-        const ATTEMPTS: u32 = 100;
         if let Some(created) = self.transaction.created.last_mut() {
             created.filled = true;
         }
@@ -104,7 +104,7 @@ impl<E: Engine> Session<E> {
                 Ok(Some(next)) => start = next,
                 Ok(None) => return Ok(()),
                 // merges and clean-up may be in the way
-                Err(error) if error.code() == SqlState::SERIALIZATION_FAILURE && attempt < ATTEMPTS => {
+                Err(error) if runs_again(&error, attempt, COPY_ATTEMPTS) => {
                     attempt += 1;
                     worker.back_off(attempt);
                 }

@@ -1,0 +1,37 @@
+//! How often SQL tries again after a conflict, and how long it waits: the limits that no setting changes, in one
+//! place. `statement_timeout`, `lock_timeout` and `idle_in_transaction_session_timeout` are settings
+//! (`session/settings.rs`), in milliseconds; they end what is here earlier.
+
+use scaledb_types::{SqlError, SqlState};
+use std::time::Duration;
+
+/// How often a statement is run after conflicts before the client hears of it.
+pub(crate) const STATEMENT_ATTEMPTS: u32 = 100;
+
+/// How often a statement is run again after deadlocks, which those who wait for each other in a transaction of their
+/// own would only repeat.
+pub(crate) const DEADLOCK_ATTEMPTS: u32 = 10;
+
+/// How often a statement is run again to wait for advisory locks: one that takes thousands waits in place then.
+pub(crate) const ADVISORY_WAITS: u32 = 20;
+
+/// How often a change of the catalog is run that is a transaction by itself, or ends a session.
+pub(crate) const CHANGE_ATTEMPTS: u32 = 20;
+
+/// How often a batch of rows is copied to a new table: merges and clean-up may be in the way.
+pub(crate) const COPY_ATTEMPTS: u32 = 100;
+
+/// The longest wait for a change of a table, unless `lock_timeout` says otherwise.
+pub(crate) const CHANGE_WAIT: Duration = Duration::from_secs(60);
+
+/// The longest wait of a change that puts up no bars for one that has: if the two conflict, the longer one should get
+/// through.
+pub(crate) const COURTESY_WAIT: Duration = Duration::from_secs(5);
+
+/// The longest wait for a worker of another session.
+pub(crate) const WORKER_WAIT: Duration = Duration::from_secs(10);
+
+/// Whether who fails with this error is run again, after so many attempts of at most `most`.
+pub(crate) fn runs_again(error: &SqlError, attempts: u32, most: u32) -> bool {
+    error.code() == SqlState::SERIALIZATION_FAILURE && attempts < most
+}
