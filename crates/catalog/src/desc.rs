@@ -72,6 +72,9 @@ pub struct IndexDesc {
     /// How the constraint is checked, if it is deferrable.
     #[serde(default)]
     pub deferrable: Option<Initially>,
+    /// The name of the engine's index. Empty if an earlier version wrote this: then it is the one at the same place.
+    #[serde(default)]
+    pub engine: String,
 }
 
 impl IndexDesc {
@@ -181,7 +184,7 @@ pub struct TableDesc {
     pub engine: String,
     /// The primary key.
     pub primary_key: Option<PrimaryKeyDesc>,
-    /// The secondary indexes; the engine's table has them in the same order.
+    /// The secondary indexes. The engine's table may have others beside them, for a while.
     pub indexes: Vec<IndexDesc>,
     /// The CHECK constraints.
     pub checks: Vec<CheckDesc>,

@@ -176,13 +176,7 @@ impl TableBuilder {
     }
 
     fn parts(&self, key: &[KeyColumn]) -> Result<Vec<KeyPart>> {
-        let part = |key: &KeyColumn| {
-            let column = self.columns.iter().position(|column| column.name == key.name);
-            let column = column
-                .ok_or_else(|| Error::BadDefinition(format!("key column {} does not exist", key.name)))?;
-            Ok(KeyPart { column, direction: key.direction, nulls: key.nulls })
-        };
-        key.iter().map(part).collect()
+        key_parts(&self.columns, key)
     }
 
     /// The finished description.
@@ -209,6 +203,20 @@ impl TableBuilder {
         let schema = Schema::new(self.columns, &primary_key)?;
         Ok(TableDef { name: self.name, schema, indexes, options: self.options })
     }
+}
+
+/// The columns of a key, by their numbers.
+///
+/// # Errors
+/// [`Error::BadDefinition`]: there is no column of a name.
+pub(crate) fn key_parts(columns: &[Column], key: &[KeyColumn]) -> Result<Vec<KeyPart>> {
+    let part = |key: &KeyColumn| {
+        let column = columns.iter().position(|column| column.name == key.name);
+        let column =
+            column.ok_or_else(|| Error::BadDefinition(format!("key column {} does not exist", key.name)))?;
+        Ok(KeyPart { column, direction: key.direction, nulls: key.nulls })
+    };
+    key.iter().map(part).collect()
 }
 
 /// A description of a table: a [`TableBuilder`], or a [`TableDef`] made by hand.

@@ -1,6 +1,6 @@
 //! The database.
 
-use crate::builder::Definition;
+use crate::builder::{Definition, KeyColumn, key_parts};
 use crate::options::{CommitMode, ForSql, FromOptions, Options};
 use crate::pool::Pool;
 use crate::session::{Core, Session};
@@ -8,7 +8,8 @@ use crate::table::{Table, Token};
 use crate::transaction::Transaction;
 use scaledb_acc::Acc;
 use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{Engine, Stats, TableDef, TableInfo, TxnKind};
+use scaledb_engine::{Engine, IndexDef, IndexInfo, Stats, TableDef, TableInfo, TxnKind};
+use scaledb_row::KeyPart;
 use scaledb_sync::Arc;
 use scaledb_sync::lock::Mutex;
 use std::collections::HashMap;
@@ -182,6 +183,94 @@ impl<E: Engine> Database<E> {
         Ok(self.inner.remember(created?))
     }
 
+    /// Adds an index to a table that has rows; returns the table with it. Not part of a transaction. Others read the
+    /// table meanwhile, and who writes to it waits: transactions that wrote to it before run again. Handles from before
+    /// go on to work, without the index.
+    ///
+    /// ```
+    /// use scaledb::{Database, Table, Type};
+    /// let db = Database::in_memory();
+    /// let t = db.create_table(Table::build("t").column("id", Type::Int8).column("n", Type::Int8).primary_key(["id"]))?;
+    /// db.run(|txn| (0..100).try_for_each(|id| txn.insert(&t, (id, id % 10)).map(|_| ())))?;
+    /// let t = db.add_index(&t, "by_n", ["n"])?;
+    /// let by_n = t.index("by_n")?;
+    /// assert_eq!(db.run(|txn| Ok(txn.scan(&by_n).prefix(7).collect()?.len()))?, 10);
+    /// assert!(db.drop_index(&t, "by_n")?.index("by_n").is_err());
+    /// # Ok::<(), scaledb::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Everything is as it was: [`Error::BadDefinition`], [`Error::TableExists`], [`Error::TooManyTables`],
+    /// [`Error::TooManyWorkers`], [`Error::OutOfMemory`], [`Error::KeyTooLarge`], [`Error::LogFailed`];
+    /// [`Error::NotShared`] for a table that SQL has made.
+    pub fn add_index<K: Into<KeyColumn>>(
+        &self,
+        table: &Table,
+        name: &str,
+        columns: impl IntoIterator<Item = K>,
+    ) -> Result<Table> {
+        self.add_any_index(table, IndexDef::new(name, parts(table, columns)?))
+    }
+
+    /// [`Database::add_index`] of one in which no two rows share a key, unless there is a NULL in it.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`] if two do.
+    pub fn add_unique_index<K: Into<KeyColumn>>(
+        &self,
+        table: &Table,
+        name: &str,
+        columns: impl IntoIterator<Item = K>,
+    ) -> Result<Table> {
+        self.add_any_index(table, IndexDef::unique(name, parts(table, columns)?))
+    }
+
+    fn add_any_index(&self, table: &Table, def: IndexDef) -> Result<Table> {
+        if def.name.starts_with(OF_SQL) || def.name.is_empty() {
+            return Err(Error::BadDefinition(format!("an index cannot be called {:?}", def.name)));
+        }
+        self.own(table)?;
+        loop {
+            match self.inner.add_index(table.id(), &def) {
+                Err(Error::TooManyWorkers { .. }) if self.inner.pool.take_any().is_some() => {}
+                added => return Ok(self.inner.replace(added?)),
+            }
+        }
+    }
+
+    /// Drops an index; returns the table without it. Transactions that use it run again, and find that it is gone:
+    /// [`Error::NoSuchTable`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTable`] if there is no such index; [`Error::TooManyWorkers`], [`Error::LogFailed`];
+    /// [`Error::NotShared`] for a table that SQL has made, or whose foreign key needs it.
+    pub fn drop_index(&self, table: &Table, name: &str) -> Result<Table> {
+        self.own(table)?;
+        let now = self.inner.engine.table(table.name());
+        let now = now.ok_or_else(|| Error::NoSuchTable(table.name().to_owned()))?;
+        let index = now.index(name).ok_or_else(|| Error::NoSuchTable(name.to_owned()))?;
+        loop {
+            match self.inner.drop_index(&now, index) {
+                Err(Error::TooManyWorkers { .. }) if self.inner.pool.take_any().is_some() => {}
+                dropped => return Ok(self.inner.replace(dropped?)),
+            }
+        }
+    }
+
+    /// Refuses to change a table of SQL, or of another database.
+    fn own(&self, table: &Table) -> Result<()> {
+        if !table.belongs_to(&self.inner.token) {
+            return Err(Error::NoSuchTable(table.name().to_owned()));
+        }
+        if self.inner.engine.table(table.name()).is_some_and(|info| info.id == table.id()) {
+            #[cfg(feature = "sql")]
+            self.know_names(table.name())?;
+            return Ok(());
+        }
+        let why = "was made by SQL: CREATE INDEX and DROP INDEX change its indexes".to_owned();
+        Err(Error::NotShared { table: table.name().to_owned(), why })
+    }
+
     /// The table called `name`: one that was made by [`create_table`](Self::create_table), or by SQL. Keep the
     /// handle: looking it up takes a lock.
     ///
@@ -321,6 +410,12 @@ impl<E: Engine> Database<E> {
     }
 }
 
+/// The columns of a key.
+fn parts<K: Into<KeyColumn>>(table: &Table, columns: impl IntoIterator<Item = K>) -> Result<Vec<KeyPart>> {
+    let columns: Vec<KeyColumn> = columns.into_iter().map(Into::into).collect();
+    key_parts(table.schema().columns(), &columns)
+}
+
 impl<E: Engine> Inner<E> {
     /// Creates a table; SQL, if it is open, is told.
     fn create_table(&self, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
@@ -335,6 +430,43 @@ impl<E: Engine> Inner<E> {
         }
         #[cfg(not(feature = "sql"))]
         self.engine.create_table(def)
+    }
+
+    /// Adds an index; SQL, if it is open, is told.
+    fn add_index(&self, table: TableId, def: &IndexDef) -> Result<std::sync::Arc<TableInfo>> {
+        #[cfg(feature = "sql")]
+        let _unopened = {
+            // who opens it meanwhile waits, and finds the index
+            let sql = self.sql.lock();
+            if let Some(opened) = sql.clone() {
+                drop(sql);
+                return opened.add_index(table, def);
+            }
+            sql
+        };
+        self.engine.add_index(table, def.clone())
+    }
+
+    /// Drops an index; SQL, if it is open, is told.
+    fn drop_index(&self, table: &TableInfo, index: &IndexInfo) -> Result<std::sync::Arc<TableInfo>> {
+        #[cfg(feature = "sql")]
+        let _unopened = {
+            let sql = self.sql.lock();
+            if let Some(opened) = sql.clone() {
+                drop(sql);
+                return opened.drop_index(table, index);
+            }
+            sql
+        };
+        let _ = table;
+        self.engine.drop_index(index.id)
+    }
+
+    /// A table has other indexes.
+    fn replace(&self, info: std::sync::Arc<TableInfo>) -> Table {
+        let table = Table::new(info, self.token.clone());
+        self.tables.lock().insert(table.name().to_owned(), table.clone());
+        table
     }
 
     /// What SQL shares, if it is open.

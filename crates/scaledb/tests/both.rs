@@ -18,6 +18,8 @@ on_every_engine! {
     both_ways_change_the_same_rows
     values_that_sql_has_no_words_for_do_no_harm
     a_directory_has_one_catalog
+    a_column_that_has_become_not_null_takes_no_null
+    indexes_made_without_sql_are_known_to_it
 }
 
 fn open<E: FromOptions>() -> Database<E> {
@@ -535,4 +537,60 @@ fn a_directory_has_one_catalog<E: FromOptions>() {
     assert_eq!(oids.0, oids.1);
     sql.execute("create table last (id int primary key)", ()).unwrap();
     assert!(db.table("last").is_ok());
+}
+
+fn a_column_that_has_become_not_null_takes_no_null<E: FromOptions>() {
+    let db = open::<E>();
+    let sql = db.sql().unwrap();
+    sql.batch("create table t (id int primary key, n int); insert into t values (1, 1)").unwrap();
+    sql.execute("alter table t alter n set not null", ()).unwrap();
+    let t = db.table("t").unwrap();
+    assert_eq!(db.run(|txn| txn.get(&t, 1)).unwrap().unwrap().get::<i32>("n").unwrap(), 1);
+    let error = db.run(|txn| txn.insert(&t, (2, None::<i32>))).unwrap_err();
+    assert!(error.to_string().contains("its column \"n\" has become NOT NULL"), "{error}");
+    drop(t);
+    sql.execute("alter table t alter n type int", ()).unwrap();
+    let t = db.table("t").unwrap();
+    db.run(|txn| txn.insert(&t, (3, 3))).unwrap();
+    assert!(matches!(db.run(|txn| txn.insert(&t, (2, None::<i32>))), Err(Error::NullValue(_))));
+    assert_eq!(sql.query_one::<i64>("select count(*) from t where n is not null", ()).unwrap(), 2);
+}
+
+fn indexes_made_without_sql_are_known_to_it<E: FromOptions>() {
+    let directory = Directory::new(&format!("indexes-{}", std::any::type_name::<E>().replace(':', "")));
+    let names = "select string_agg(indexname, ' ' order by indexname) from pg_indexes where tablename = 't'";
+    {
+        let db = directory.open::<E>();
+        let build = Table::build("t").column("id", Type::Int8).column("n", Type::Int8).primary_key(["id"]);
+        let t = db.create_table(build).unwrap();
+        db.run(|txn| (0..100).try_for_each(|id| txn.insert(&t, (id, id)).map(|_| ()))).unwrap();
+        let sql = db.sql().unwrap();
+        let t = db.add_index(&t, "one_n", ["n"]).unwrap();
+        db.add_unique_index(&t, "two_n", ["n"]).unwrap();
+        assert_eq!(sql.query_one::<String>(names, ()).unwrap(), "one_n t_pkey two_n");
+        sql.batch("create table three_n (id int)").unwrap();
+        // as a program does that has no SQL in it, or that is killed before SQL hears of it
+        let engine = db.engine();
+        let n = scaledb::engine::IndexDef::unique(
+            "three_n",
+            t.info().index("one_n").unwrap().key.parts().to_vec(),
+        );
+        engine.add_index(t.id(), n).unwrap();
+        engine.drop_index(t.info().index("one_n").unwrap().id).unwrap();
+    }
+    for _ in 0..2 {
+        let db = directory.open::<E>();
+        let sql = db.sql().unwrap();
+        assert_eq!(sql.query_one::<String>(names, ()).unwrap(), "t_pkey three_n1 two_n");
+        assert_eq!(sql.execute("insert into t values (1000, 7)", ()).unwrap_err().sqlstate(), "23505");
+        assert_eq!(sql.query_one::<i64>("select id from t where n = 7", ()).unwrap(), 7);
+        let t = db.table("t").unwrap();
+        assert!(t.index("three_n").is_ok() && t.index("one_n").is_err());
+    }
+    let db = directory.open::<E>();
+    let t = db.drop_index(&db.table("t").unwrap(), "three_n").unwrap();
+    db.drop_index(&t, "two_n").unwrap();
+    let sql = db.sql().unwrap();
+    assert_eq!(sql.query_one::<String>(names, ()).unwrap(), "t_pkey");
+    sql.execute("insert into t values (1000, 7)", ()).unwrap();
 }

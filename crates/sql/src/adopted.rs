@@ -1,4 +1,5 @@
-//! Tables that the library has made, as SQL has them, and those of SQL as the library has them.
+//! Tables that the library has made, as SQL has them, and those of SQL as the library has them; and which of the
+//! engine's indexes a descriptor means.
 
 use scaledb_base::{Error, Result, TableId};
 use scaledb_catalog::{
@@ -93,31 +94,15 @@ pub(crate) fn describe<W: Worker>(
     if let Some(taken) = names.find(|name| catalog.is_taken(SCHEMA, name)) {
         return Ok(Some(format!("something else is called \"{taken}\"")));
     }
-    let key = |parts: &[KeyPart]| -> Vec<KeyColumn> {
-        let part = |part: &KeyPart| KeyColumn {
-            attnum: attnum(part.column),
-            descending: part.direction == Direction::Descending,
-            nulls_first: part.nulls == Nulls::First,
-        };
-        parts.iter().map(part).collect()
-    };
     let oid = new_oid();
     let primary_key = (!primary.is_empty()).then(|| PrimaryKeyDesc {
         oid: new_oid(),
         name: free_name(catalog, info),
-        columns: key(primary),
+        columns: key_columns(primary),
     });
     let mut indexes = Vec::new();
     for index in &info.indexes {
-        indexes.push(IndexDesc {
-            oid: new_oid(),
-            name: index.name.clone(),
-            columns: key(index.key.parts()),
-            unique: index.unique,
-            constraint: false,
-            primary: false,
-            deferrable: None,
-        });
+        indexes.push(describe_index(index, new_oid()));
     }
     let columns = columns.iter().enumerate().map(|(number, column)| ColumnDesc {
         name: column.name.clone(),
@@ -144,6 +129,115 @@ pub(crate) fn describe<W: Worker>(
         foreign_keys: Vec::new(),
     })));
     Ok(None)
+}
+
+/// The descriptor of an index of a table of the library.
+pub(crate) fn describe_index(index: &IndexInfo, oid: u32) -> IndexDesc {
+    IndexDesc {
+        oid,
+        name: index.name.clone(),
+        columns: key_columns(index.key.parts()),
+        unique: index.unique,
+        constraint: false,
+        primary: false,
+        deferrable: None,
+        engine: index.name.clone(),
+    }
+}
+
+fn key_columns(parts: &[KeyPart]) -> Vec<KeyColumn> {
+    let part = |part: &KeyPart| KeyColumn {
+        attnum: attnum(part.column),
+        descending: part.direction == Direction::Descending,
+        nulls_first: part.nulls == Nulls::First,
+    };
+    parts.iter().map(part).collect()
+}
+
+/// Says in descriptors of earlier versions which of the engine's indexes they mean: those of their names in a table of
+/// the library, else those at the same places, for no index has come or gone without its table.
+pub(crate) fn name_indexes<E: Engine>(engine: &E, catalog: &mut Catalog) {
+    let unnamed = |desc: &&Arc<TableDesc>| desc.indexes.iter().any(|index| index.engine.is_empty());
+    let tables: Vec<Arc<TableDesc>> = catalog.tables().filter(unnamed).cloned().collect();
+    for desc in tables {
+        let Some(info) = engine.table(&desc.engine) else { continue };
+        let mut desc = (*desc).clone();
+        let of_library = !desc.engine.starts_with(PREFIX);
+        for (index, made) in desc.indexes.iter_mut().zip(&info.indexes) {
+            index.engine.clone_from(if of_library { &index.name } else { &made.name });
+        }
+        catalog.put(Relation::Table(Arc::new(desc)));
+    }
+}
+
+/// Takes over what the library has done to the indexes of its tables while there was no SQL, or what SQL did not
+/// hear of before the database was killed.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn adopt_indexes<E: Engine>(
+    engine: &E,
+    store: &Store,
+    worker: &mut E::Worker,
+    catalog: &mut Catalog,
+    next_oid: &mut u32,
+) -> Result<()> {
+    let before = catalog.clone();
+    for old in before.tables().filter(|desc| !desc.engine.starts_with(PREFIX)) {
+        let Some(info) = engine.table(&old.engine) else { continue };
+        let mut desc = (**old).clone();
+        desc.indexes.retain(|index| info.index(&index.engine).is_some());
+        for index in &info.indexes {
+            if desc.indexes.iter().any(|known| known.engine == index.name) {
+                continue;
+            }
+            let mut made = describe_index(index, *next_oid);
+            *next_oid += 1;
+            let own = |name: &str| desc.indexes.iter().any(|known| known.name == name);
+            let taken = |name: &str| own(name) || catalog.is_taken(SCHEMA, name);
+            let others = (1..).map(|number| format!("{}{number}", index.name));
+            let mut names = std::iter::once(index.name.clone()).chain(others);
+            made.name = names.find(|name| !taken(name)).unwrap_or_default();
+            desc.indexes.push(made);
+        }
+        if desc.indexes != old.indexes {
+            catalog.put(Relation::Table(Arc::new(desc)));
+            catalog.version = before.version + 1;
+        }
+    }
+    if catalog.version > before.version { write(store, worker, &before, catalog) } else { Ok(()) }
+}
+
+/// Drops indexes of the engine that no descriptor names: those of changes that did not commit before the database was
+/// closed or killed, and those that the last commits have left.
+///
+/// # Errors
+/// The engine's.
+pub(crate) fn drop_left_over<E: Engine>(engine: &E, catalog: &Catalog) -> Result<()> {
+    for desc in catalog.tables().filter(|desc| desc.engine.starts_with(PREFIX)) {
+        let Some(info) = engine.table(&desc.engine) else { continue };
+        let named = |index: &&IndexInfo| desc.indexes.iter().any(|own| own.engine == index.name);
+        for index in info.indexes.iter().filter(|index| !named(index)) {
+            engine.drop_index(index.id)?;
+        }
+    }
+    Ok(())
+}
+
+/// The engine's index that one of a descriptor stands for.
+pub(crate) fn index_of<'a>(desc: &TableDesc, info: &'a TableInfo, number: usize) -> Option<&'a IndexInfo> {
+    info.index(&desc.indexes.get(number)?.engine)
+}
+
+/// A table of the engine with the indexes of its descriptor, in their order; `None` if one is missing.
+pub(crate) fn in_order(desc: &TableDesc, info: Arc<TableInfo>) -> Option<Arc<TableInfo>> {
+    let own = (0..desc.indexes.len()).map(|number| index_of(desc, &info, number));
+    let own = own.collect::<Option<Vec<_>>>()?;
+    if own.len() == info.indexes.len() && own.iter().zip(&info.indexes).all(|(a, b)| a.id == b.id) {
+        return Some(info);
+    }
+    let indexes = own.into_iter().cloned().collect();
+    Some(Arc::new(TableInfo { indexes, ..(*info).clone() }))
 }
 
 /// The number of the column at a position: there are at most 1,600.
@@ -228,7 +322,7 @@ pub(crate) fn shown(desc: &TableDesc, info: &TableInfo) -> std::result::Result<T
     }
     if desc.placement.is_some() {
         return Err(
-            "has had columns added or dropped since its rows were written, which CREATE INDEX writes anew"
+            "has had columns added or dropped since its rows were written, which ALTER COLUMN .. TYPE writes anew"
                 .to_owned(),
         );
     }
@@ -253,8 +347,14 @@ pub(crate) fn shown(desc: &TableDesc, info: &TableInfo) -> std::result::Result<T
     Ok(TableInfo { id: info.id, name: desc.name.clone(), schema, indexes })
 }
 
-/// Why nothing but SQL may write to a table, if that is so.
-pub(crate) fn read_only(catalog: &Catalog, desc: &TableDesc) -> Option<String> {
+/// Why nothing but SQL may write to a table, if that is so. `info` is what the library has of it.
+pub(crate) fn read_only(catalog: &Catalog, desc: &TableDesc, info: &TableInfo) -> Option<String> {
+    let mut columns = desc.columns.iter().zip(info.schema.columns());
+    if let Some((column, _)) = columns.find(|(column, own)| column.not_null && own.nullable) {
+        let why =
+            "has become NOT NULL, which rows do not know until ALTER COLUMN .. TYPE has written them anew";
+        return Some(format!("its column \"{}\" {why}", column.name));
+    }
     if let Some(check) = desc.checks.first() {
         return Some(format!("it has the CHECK constraint \"{}\"", check.name));
     }

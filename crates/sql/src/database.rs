@@ -1,6 +1,6 @@
 //! A database with SQL, as programs open it.
 
-use crate::adopted::adopt;
+use crate::adopted::{adopt, adopt_indexes, drop_left_over, name_indexes};
 use crate::counts::{Latency, TableNumbers};
 use crate::error::plain;
 use crate::reclamation::Reclamation;
@@ -41,6 +41,9 @@ impl<E: Engine> Database<E> {
         let mut next_oid = catalog.max_oid().max(used) + 1;
         let absent = adopt(&engine, &store, &mut worker, &mut catalog, &mut next_oid);
         let absent = absent.map_err(plain)?;
+        name_indexes(&engine, &mut catalog);
+        adopt_indexes(&engine, &store, &mut worker, &mut catalog, &mut next_oid).map_err(plain)?;
+        drop_left_over(&engine, &catalog).map_err(plain)?;
         let shared = Shared::new(engine, store, worker, catalog, next_oid, absent)?;
         Ok(Self { shared: Arc::new(shared) })
     }

@@ -9,13 +9,13 @@
 //! The library knows no catalog, and its commits do not pass the gate. So the definition of a table that it uses stays
 //! as it is: its own tables are not changed by SQL, and those of SQL not while there is a [`Pin`].
 
-use crate::adopted::{PREFIX, SCHEMA, describe, read_only, shown, write};
+use crate::adopted::{PREFIX, SCHEMA, describe, describe_index, in_order, read_only, shown, write};
 use crate::database::Database;
 use crate::pins::{Pin, in_use};
 use crate::shared::Shared;
 use scaledb_base::{Error, Result, TableId};
 use scaledb_catalog::{Catalog, Relation, TableDesc};
-use scaledb_engine::{Engine, TableDef, TableInfo, Worker};
+use scaledb_engine::{Engine, IndexDef, IndexInfo, TableDef, TableInfo, Worker};
 use scaledb_types::SqlError;
 use std::sync::Arc;
 
@@ -58,6 +58,55 @@ impl<E: Engine> Database<E> {
         Ok(info)
     }
 
+    /// Adds an index to a table of the library. SQL has it, too, if it has the table.
+    ///
+    /// # Errors
+    /// As [`Engine::add_index`]; [`Error::TableExists`], too, if SQL has something of its name. Everything is
+    /// as it was.
+    pub fn add_index(&self, table: TableId, def: &IndexDef) -> Result<Arc<TableInfo>> {
+        let shared = &self.shared;
+        let taken = || Error::TableExists(def.name.clone());
+        if shared.catalog().is_taken(SCHEMA, &def.name) {
+            return Err(taken());
+        }
+        let info = shared.add_index(table, def)?;
+        shared.settle(table);
+        let Some(index) = info.index(&def.name).cloned() else { return Ok(info) };
+        let told = shared.change(&info.name, |catalog, desc| {
+            if catalog.is_taken(SCHEMA, &def.name) {
+                return Err(taken());
+            }
+            desc.indexes.push(describe_index(&index, shared.new_oid()));
+            Ok(())
+        });
+        if told.is_err() {
+            shared.drop_index(index.id);
+        }
+        told.map(|()| info)
+    }
+
+    /// Drops an index of a table of the library, for SQL, too.
+    ///
+    /// # Errors
+    /// As [`Engine::drop_index`]; [`Error::NotShared`]: a foreign key of SQL needs it.
+    pub fn drop_index(&self, table: &TableInfo, index: &IndexInfo) -> Result<Arc<TableInfo>> {
+        self.shared.change(&table.name, |catalog, desc| {
+            let references = if index.unique { catalog.references_to(desc.oid) } else { Vec::new() };
+            if let Some(reference) = references.first() {
+                let why = format!("is referred to by the foreign key \"{}\"", reference.constraint().name);
+                return Err(Error::NotShared { table: desc.name.clone(), why });
+            }
+            desc.indexes.retain(|known| known.engine != index.name);
+            Ok(())
+        })?;
+        loop {
+            match self.shared.engine.drop_index(index.id) {
+                Err(Error::TooManyWorkers { .. }) if self.shared.workers.discard_one() => {}
+                dropped => return dropped,
+            }
+        }
+    }
+
     /// Why SQL does not have a table of the library, if it does not.
     pub fn absent(&self, table: &str) -> Option<String> {
         self.shared.absent.lock().get(table).cloned()
@@ -76,14 +125,15 @@ impl<E: Engine> Database<E> {
             Relation::Table(desc) => desc,
             other => return Some(Err(format!("is a {} of SQL, not a table", other.kind()))),
         };
-        let info = match shared.engine.table(&desc.engine).map(|info| shown(desc, &info)) {
+        let info = shared.engine.table(&desc.engine).and_then(|info| in_order(desc, info));
+        let info = match info.map(|info| shown(desc, &info)) {
             Some(Ok(info)) => info,
             Some(Err(why)) => return Some(Err(why)),
             None => return Some(Err("has no rows in the engine".to_owned())),
         };
         *pins.entry(desc.oid).or_insert(0) += 1;
         drop(pins);
-        let read_only = read_only(&catalog, desc);
+        let read_only = read_only(&catalog, desc, &info);
         Some(Ok(Pin { oid: desc.oid, pins: shared.pins.clone(), info, read_only }))
     }
 
@@ -92,7 +142,7 @@ impl<E: Engine> Database<E> {
         let catalog = self.shared.catalog();
         let mut tables = catalog.tables();
         tables.find_map(|desc| {
-            let info = self.shared.engine.table(&desc.engine)?;
+            let info = in_order(desc, self.shared.engine.table(&desc.engine)?)?;
             let is = info.id == id || info.indexes.iter().any(|index| index.id == id);
             if is { shown(desc, &info).ok() } else { None }
         })
@@ -100,6 +150,31 @@ impl<E: Engine> Database<E> {
 }
 
 impl<E: Engine> Shared<E> {
+    /// Changes the descriptor of a table of the library, if there is one, and puts it in force.
+    ///
+    /// # Errors
+    /// The engine's, and what `f` says: the catalog is as it was.
+    fn change(&self, table: &str, f: impl FnOnce(&Catalog, &mut TableDesc) -> Result<()>) -> Result<()> {
+        // nobody else changes the catalog meanwhile
+        let _closed = self.gate.close();
+        let before = self.catalog();
+        let Some(desc) = before.tables().find(|desc| desc.engine == table) else { return Ok(()) };
+        let mut desc = (**desc).clone();
+        f(&before, &mut desc)?;
+        let mut worker = loop {
+            match self.engine.worker() {
+                Err(Error::TooManyWorkers { .. }) if self.workers.discard_one() => {}
+                worker => break worker?,
+            }
+        };
+        let mut catalog = (*before).clone();
+        catalog.put(Relation::Table(Arc::new(desc)));
+        catalog.version += 1;
+        write(&self.store, &mut worker, &before, &catalog)?;
+        self.publish(Arc::new(catalog), worker.depends_on());
+        Ok(())
+    }
+
     /// Puts a new table of the library into the catalog; or says why SQL cannot have it.
     ///
     /// # Errors

@@ -56,13 +56,13 @@
 //! | `create_table` | queries and changes rows; refuses to change its definition (0A000) | everything |
 //! | SQL | everything; does not change its definition while the library has a handle of it (55006) | reads rows; writes them, unless a constraint says what only SQL knows |
 //!
-//! The library does not have columns of numeric, interval, jsonb, `char(n)` and array types, and refuses tables with
-//! them ([`Error::NotShared`](crate::Error::NotShared)), and a table that has had columns added or dropped until
-//! something, such as CREATE INDEX, has written its rows anew; it does not write to a table with a CHECK, a foreign
-//! key, or a length (`varchar(20)`). Defaults and identities are SQL's: a row that the library inserts has all its
-//! values. SQL does not have tables with a `Fixed` column, without an order (`Access::HashOnly`), or with NULLs in the
-//! primary key, and 42P01 says so. The locks of `FOR UPDATE` and `LOCK TABLE` do not hold the library up: who holds
-//! them may meet a conflict.
+//! The library does not have columns of numeric, interval, jsonb, `char(n)` and array types, and refuses tables
+//! with them ([`Error::NotShared`](crate::Error::NotShared)), and a table that has had columns added or dropped
+//! until something, such as ALTER COLUMN .. TYPE, has written its rows anew; it does not write to a table with a
+//! CHECK, a foreign key, or a length (`varchar(20)`). Defaults and identities are SQL's: a row that the library
+//! inserts has all its values. SQL does not have tables with a `Fixed` column, without an order
+//! (`Access::HashOnly`), or with NULLs in the primary key, and 42P01 says so. The locks of `FOR UPDATE` and `LOCK
+//! TABLE` do not hold the library up: who holds them may meet a conflict.
 //!
 //! # One statement, and several
 //!
@@ -105,7 +105,7 @@ use crate::Database;
 use crate::options::{CommitMode, ForSql};
 use scaledb_acc::Acc;
 use scaledb_base::TableId;
-use scaledb_engine::{Engine, TableDef, TableInfo};
+use scaledb_engine::{Engine, IndexDef, IndexInfo, TableDef, TableInfo};
 use scaledb_log::disk::{RealDisk, Submission};
 use scaledb_sync::lock::Mutex;
 use scaledb_types::{SqlError, SqlState};
@@ -168,6 +168,14 @@ impl<E: Engine> Inner<E> {
 
     pub(crate) fn create_table(&self, def: TableDef) -> crate::Result<Arc<TableInfo>> {
         self.database.create_table(def)
+    }
+
+    pub(crate) fn add_index(&self, table: TableId, def: &IndexDef) -> crate::Result<Arc<TableInfo>> {
+        self.database.add_index(table, def)
+    }
+
+    pub(crate) fn drop_index(&self, table: &TableInfo, index: &IndexInfo) -> crate::Result<Arc<TableInfo>> {
+        self.database.drop_index(table, index)
     }
 
     pub(crate) fn pin(&self, name: &str) -> Option<Result<scaledb_sql::Pin, String>> {

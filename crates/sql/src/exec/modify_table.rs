@@ -157,7 +157,8 @@ impl<'a, W: Worker> Exec<'a, W> {
                     IndexRef::Primary
                 } else {
                     let number = table.info.indexes.iter().position(|index| index.id == id);
-                    IndexRef::Secondary(number.unwrap_or_default())
+                    // one that is there since the statement was planned
+                    IndexRef::Secondary(number.ok_or_else(crate::error::changed_definition)?)
                 };
                 match &insert.conflict {
                     Some(conflict) if conflict.index.is_none_or(|wanted| wanted == index) => {
@@ -687,8 +688,11 @@ impl<'a, W: Worker> Exec<'a, W> {
                 self.duplicate_of(table, IndexRef::Primary, new)
             }
             Error::DuplicateKey { table: id, .. } => {
-                let number = table.info.indexes.iter().position(|index| index.id == id);
-                self.duplicate_of(table, IndexRef::Secondary(number.unwrap_or_default()), new)
+                match table.info.indexes.iter().position(|index| index.id == id) {
+                    Some(number) => self.duplicate_of(table, IndexRef::Secondary(number), new),
+                    // one that is there since the statement was planned
+                    None => crate::error::changed_definition(),
+                }
             }
             other => self.context.engine_error(other),
         }

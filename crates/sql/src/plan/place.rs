@@ -52,6 +52,14 @@ impl Places {
 }
 
 impl Table {
+    /// Whether rows can have NULL in a column, whatever the descriptor says.
+    pub(crate) fn takes_null(&self, position: usize) -> bool {
+        match self.places.columns[position] {
+            Place::Column(column) => self.info.schema.columns()[column].nullable,
+            Place::Tail(_) => true,
+        }
+    }
+
     /// The engine's column that a column is in.
     pub(crate) fn engine_column(&self, position: usize) -> Option<usize> {
         match self.places.columns[position] {

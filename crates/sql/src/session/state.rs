@@ -2,6 +2,7 @@
 
 use super::settings::Settings;
 use crate::activity::Known;
+use crate::adopted::in_order;
 use crate::api::{Notice, Severity};
 use crate::bind::names::{is_temporary, temporary_schema};
 use crate::bind::{Keys, Lookup, SystemTable};
@@ -21,7 +22,7 @@ use crate::system::{self, Facts};
 use crate::trace::Number;
 use scaledb_base::ConflictKind;
 use scaledb_catalog::{Catalog, KeyColumn, Relation, TableDesc};
-use scaledb_engine::Engine;
+use scaledb_engine::{Engine, TableInfo};
 use scaledb_locks::{Locks, Mode, Owner, Tag};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{DateOrder, Env, IntervalStyle, KeyForm, Result, SqlError, SqlState, Type, Value, Zone};
@@ -266,6 +267,19 @@ impl<E: Engine> State<E> {
         let info = self.shared.engine.table(&desc.engine).ok_or_else(|| {
             SqlError::new(SqlState::DATA_CORRUPTED, format!("table {} has no rows in the engine", desc.name))
         })?;
+        if let Some(info) = in_order(desc, info.clone()) {
+            return self.table_with(desc, info);
+        }
+        // a snapshot does without an index that is gone since; what others write by an old descriptor does not commit
+        let mut left = (**desc).clone();
+        left.indexes.retain(|index| info.index(&index.engine).is_some());
+        let info =
+            in_order(&left, info).ok_or_else(|| SqlError::internal("an index that is there and is not"))?;
+        self.table_with(&Arc::new(left), info)
+    }
+
+    /// The table behind a descriptor, with what the engine has of it.
+    pub(crate) fn table_with(&self, desc: &Arc<TableDesc>, info: Arc<TableInfo>) -> Result<Arc<Table>> {
         let types: Vec<Type> = desc.columns.iter().map(column_type).collect::<Result<_>>()?;
         let places = Places::new(places(desc, &types)?, &info.schema);
         // behind those that the table was made with

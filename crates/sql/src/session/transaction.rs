@@ -12,7 +12,7 @@ use crate::pins::same;
 use crate::sequence::store_error;
 use crate::trace::Number;
 use scaledb_base::{TableId, Timestamp};
-use scaledb_catalog::{Catalog, SequenceDesc};
+use scaledb_catalog::{Catalog, SequenceDesc, TableDesc};
 use scaledb_engine::{Engine, Savepoint, SerializationPoint, TableInfo, TxnKind, Worker};
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -38,6 +38,13 @@ pub(super) struct Created {
     pub(super) filled: bool,
 }
 
+/// An index that a transaction has added to a table of the engine.
+pub(super) struct Added {
+    pub(super) table: TableId,
+    pub(super) index: TableId,
+    pub(super) name: String,
+}
+
 /// A savepoint.
 struct Mark {
     name: String,
@@ -48,6 +55,8 @@ struct Mark {
     deferred: usize,
     created: usize,
     dropped: usize,
+    added: usize,
+    gone: usize,
     restarted: usize,
     changed: bool,
     /// Whether the transaction was to be read only.
@@ -88,6 +97,10 @@ pub(super) struct Transaction {
     abandoned: Vec<Created>,
     /// Tables of the engine that nothing names after its commit.
     pub(super) dropped: Vec<Arc<TableInfo>>,
+    /// Indexes that it has added to tables of the engine.
+    pub(super) added: Vec<Added>,
+    /// Indexes of the engine that nothing names after its commit.
+    pub(super) gone: Vec<TableId>,
     /// Sequences that it has begun anew, with the last value of each before and whether that was given.
     pub(super) restarted: Vec<(Arc<SequenceDesc>, i64, bool)>,
     /// It has changed the catalog.
@@ -360,6 +373,7 @@ impl<E: Engine> Session<E> {
                 self.transaction.block = Block::Failed;
                 // without a way back there is nothing to wait for
                 if self.transaction.savepoints.is_empty() && std::mem::take(&mut self.transaction.barred) {
+                    self.drop_indexes(false);
                     self.state.shared.gate.unbar(self.state.id);
                 }
                 // others need not wait for what cannot commit
@@ -385,6 +399,8 @@ impl<E: Engine> Session<E> {
         };
         // of this transaction: SET LOCAL ends with it
         let synchronous = self.synchronous;
+        // while nobody writes to their tables
+        self.drop_indexes(true);
         self.state.settings.borrow_mut().commit();
         self.hold_portals();
         // the worker is given back before the wait: others can have it meanwhile
@@ -394,6 +410,28 @@ impl<E: Engine> Session<E> {
             self.empty_dropped();
         }
         durable.map_err(crate::error::not_durable)
+    }
+
+    /// Drops indexes of the engine that nothing names behind a commit, or behind a rollback.
+    fn drop_indexes(&mut self, committed: bool) {
+        if self.transaction.added.is_empty() && self.transaction.gone.is_empty() {
+            return;
+        }
+        let gone = std::mem::take(&mut self.transaction.gone);
+        for added in std::mem::take(&mut self.transaction.added) {
+            // a statement that was run again has made others
+            let named = |table: &Arc<TableDesc>| table.indexes.iter().any(|index| index.engine == added.name);
+            let stays = committed && self.state.catalog.tables().any(named);
+            self.settle_index(&added, stays);
+        }
+        gone.into_iter().filter(|_| committed).for_each(|index| self.state.shared.drop_index(index));
+    }
+
+    fn settle_index(&self, added: &Added, stays: bool) {
+        if !stays {
+            self.state.shared.drop_index(added.index);
+        }
+        self.state.shared.settle(added.table);
     }
 
     /// Empties tables of the engine that nothing names after a commit.
@@ -680,6 +718,7 @@ impl<E: Engine> Session<E> {
             self.state.use_catalog(catalog);
             self.cache.clear();
         }
+        self.drop_indexes(false);
         let mut created = std::mem::take(&mut self.transaction.created);
         created.append(&mut self.transaction.abandoned);
         self.transaction.dropped.clear();
@@ -770,6 +809,8 @@ impl<E: Engine> Session<E> {
             deferred: self.transaction.deferred.len(),
             created: self.transaction.created.len(),
             dropped: self.transaction.dropped.len(),
+            added: self.transaction.added.len(),
+            gone: self.transaction.gone.len(),
             restarted: self.transaction.restarted.len(),
             changed: self.transaction.changed,
             read_only: self.transaction.modes.read_only,
@@ -803,7 +844,7 @@ impl<E: Engine> Session<E> {
         let number = self.find_savepoint(name)?;
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
-        let restarted = mark.restarted;
+        let (restarted, added, gone) = (mark.restarted, mark.added, mark.gone);
         let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
         let (locks, constraints) = (mark.locks, mark.constraints.clone());
         let (read_only, portal) = (mark.read_only, mark.portal);
@@ -836,6 +877,11 @@ impl<E: Engine> Session<E> {
             self.transaction.abandoned.push(table);
         }
         self.transaction.dropped.truncate(dropped);
+        // before others write again, whom it would hold up
+        for added in self.transaction.added.split_off(added) {
+            self.settle_index(&added, false);
+        }
+        self.transaction.gone.truncate(gone);
         self.transaction.changed = changed;
         // the change that others would wait for is gone
         if !changed && std::mem::take(&mut self.transaction.barred) {

@@ -23,7 +23,9 @@ use crate::trace::Trace;
 use crate::workers::Workers;
 use scaledb_base::{TableId, Timestamp};
 use scaledb_catalog::{Catalog, SequenceDesc, Store};
-use scaledb_engine::{Engine, Order, Range, SerializationPoint, TableDef, TableInfo, TxnKind, Worker};
+use scaledb_engine::{
+    Engine, IndexDef, Order, Range, SerializationPoint, TableDef, TableInfo, TxnKind, Worker,
+};
 use scaledb_locks::Locks;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -75,6 +77,10 @@ pub(crate) struct Shared<E: Engine> {
     pub(crate) opened: i64,
     /// Empty tables of the engine that no descriptor names.
     spare: Mutex<Vec<Arc<TableInfo>>>,
+    /// Tables of the engine that have been given indexes which may go again: no spare ones.
+    reindexed: Mutex<Vec<TableId>>,
+    /// The largest id that the engine has given to an index since the database was opened.
+    last_index: AtomicU32,
     /// Tables of SQL that the library uses.
     pub(crate) pins: Arc<Pins>,
     /// Why SQL does not have some tables of the library, by name.
@@ -123,6 +129,8 @@ impl<E: Engine> Shared<E> {
             opened: scaledb_types::zone::clock(),
             current: Mutex::new(Arc::new(catalog)),
             spare: Mutex::new(spare),
+            reindexed: Mutex::default(),
+            last_index: AtomicU32::new(0),
             pins: Arc::default(),
             absent: Mutex::new(absent),
             engine,
@@ -207,9 +215,15 @@ impl<E: Engine> Shared<E> {
     /// The engine's.
     pub(crate) fn engine_table(&self, mut def: TableDef) -> Result<Arc<TableInfo>> {
         let spare = {
-            let mut spare = self.spare.lock();
-            let found = spare.iter().position(|info| same_shape(info, &def));
-            found.map(|at| spare.swap_remove(at))
+            let (mut spare, reindexed) = (self.spare.lock(), self.reindexed.lock());
+            // with the indexes that they have now
+            let fits = |info: &TableInfo| same_shape(info, &def) && !reindexed.contains(&info.id);
+            let fits = |known: &Arc<TableInfo>| self.engine.table(&known.name).filter(|info| fits(info));
+            let found = spare.iter().enumerate().find_map(|(at, known)| Some((at, fits(known)?)));
+            found.map(|(at, info)| {
+                spare.swap_remove(at);
+                info
+            })
         };
         if let Some(info) = spare {
             self.statistics.forget(info.id);
@@ -233,6 +247,51 @@ impl<E: Engine> Shared<E> {
                     def.name = name;
                 }
                 Err(error) => return Err(plain(error)),
+            }
+        }
+    }
+
+    /// Adds an index to a table of the engine. The caller says when the index stays, or is gone again:
+    /// [`settle`](Self::settle).
+    ///
+    /// # Errors
+    /// The engine's.
+    pub(crate) fn add_index(&self, table: TableId, def: &IndexDef) -> scaledb_base::Result<Arc<TableInfo>> {
+        self.reindexed.lock().push(table);
+        let added = loop {
+            match self.engine.add_index(table, def.clone()) {
+                Err(scaledb_base::Error::TooManyWorkers { .. }) if self.workers.discard_one() => {}
+                added => break added,
+            }
+        };
+        match &added {
+            Ok(info) => {
+                let id = info.index(&def.name).map_or(0, |index| index.id.0);
+                self.last_index.fetch_max(id, Ordering::Relaxed); // a measure of what is left
+            }
+            Err(_) => self.settle(table),
+        }
+        added
+    }
+
+    /// The last id that an index was given, as far as is known.
+    pub(crate) fn last_index(&self) -> TableId {
+        TableId(self.last_index.load(Ordering::Relaxed)) // a measure of what is left
+    }
+
+    /// An index that was added to a table stays, or is gone again.
+    pub(crate) fn settle(&self, table: TableId) {
+        let mut reindexed = self.reindexed.lock();
+        if let Some(at) = reindexed.iter().position(|known| *known == table) {
+            reindexed.swap_remove(at);
+        }
+    }
+
+    /// Drops an index of the engine that nothing names. If that fails, the next opening does it.
+    pub(crate) fn drop_index(&self, index: TableId) {
+        while let Err(scaledb_base::Error::TooManyWorkers { .. }) = self.engine.drop_index(index) {
+            if !self.workers.discard_one() {
+                return;
             }
         }
     }

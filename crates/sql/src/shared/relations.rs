@@ -1,6 +1,7 @@
 //! Tables and indexes, with what was done with them and what the engine counts.
 
 use super::{Shared, sizes};
+use crate::adopted::index_of;
 use crate::counts::{IndexNumbers, TableNumbers, Used};
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, TableStats};
@@ -28,7 +29,7 @@ impl<E: Engine> Shared<E> {
             });
             let mut indexes: Vec<IndexNumbers> = primary.collect();
             for (number, index) in table.indexes.iter().enumerate() {
-                let id = info.as_ref().and_then(|info| info.indexes.get(number)).map(|index| index.id);
+                let id = info.as_ref().and_then(|info| index_of(table, info, number)).map(|index| index.id);
                 let engine = id.and_then(|id| stats.remove(&id)).unwrap_or_default();
                 indexes.push(IndexNumbers {
                     oid: index.oid,

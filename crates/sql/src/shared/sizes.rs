@@ -6,6 +6,7 @@
 //! ```
 
 use super::Shared;
+use crate::adopted::index_of;
 use crate::counts::RelationSize;
 use scaledb_catalog::{Catalog, TableDesc};
 use scaledb_engine::{Engine, TableStats};
@@ -38,7 +39,7 @@ impl<E: Engine> Shared<E> {
         let own = match table.indexes.iter().position(|index| index.oid == oid) {
             None => of_tree(&self.engine.table_stats(info.id)?),
             Some(number) => {
-                let stats = self.engine.table_stats(info.indexes.get(number)?.id)?;
+                let stats = self.engine.table_stats(index_of(table, &info, number)?.id)?;
                 of_tree(&stats) + stats.record_bytes
             }
         };

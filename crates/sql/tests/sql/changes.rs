@@ -448,7 +448,142 @@ fn changes_beside_changes_get_through<E: Engine>(db: Database<E>) {
     assert_eq!(text(s, "select count(*), sum(n), count(c_3_4), sum(c_3_4) from t"), "320|45150|320|1280");
 }
 
+/// A change of indexes alone makes no copy: the engine's table stays what it is, and no transaction writes rows.
+fn indexes_come_and_go_without_a_copy<E: Engine>(db: Database<E>) {
+    const ROWS: i64 = 3_000;
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, a int, b text, c int, n numeric)");
+    ok(s, &format!("insert into t select i, i % 100, 'b' || i, i, i from generate_series(1, {ROWS}) i"));
+    let tables = || {
+        let stats = db.engine().stats().tables;
+        stats
+            .into_iter()
+            .filter(|t| t.name.bytes().skip(1).all(|b| b.is_ascii_digit()))
+            .map(|t| t.id)
+            .collect::<Vec<_>>()
+    };
+    let commits = || db.engine().stats().commits;
+    let before = tables();
+    let changes = [
+        "create index t_a on t (a desc nulls last, c)",
+        "create unique index concurrently t_c on t (c)",
+        "alter table t add constraint t_b unique (b)",
+        "alter table t add column x int default 4",
+        "create index t_ab on t (a, b)",
+        "alter table t drop constraint t_b",
+        "drop index t_c",
+        "drop index t_ab",
+        "alter table t alter c set not null",
+        "alter table t alter c drop not null",
+        "create unique index t_c on t (c)",
+        "begin; create index t_1 on t (a); create index t_2 on t (b); drop index t_1; insert into t values (0, 0, 'b0', 0, 0); commit",
+        "begin; create index t_5 on t (a); drop index t_a; insert into t values (-2, 0, 'b', -2, 0); rollback",
+    ];
+    for change in changes {
+        let committed = commits();
+        ok(s, change);
+        // emptying what was dropped takes a few, a copy of the rows as many again
+        assert!(commits() - committed < 40, "{change}: {}", commits() - committed);
+        assert_eq!(tables(), before, "{change}");
+        let by_index = "select count(*), sum(id), sum(c) from t where a >= 0 and b >= '' and c > -100";
+        assert_eq!(text(s, by_index), text(s, "select count(*), sum(id), sum(c) from t"), "{change}");
+    }
+    assert_eq!(
+        text(s, "select indexname from pg_indexes where tablename = 't' order by 1"),
+        "t_2 t_a t_c t_pkey"
+    );
+    assert_eq!(text(s, "select count(*), sum(x) from t"), format!("{}|{}", ROWS + 1, 4 * (ROWS + 1)));
+    // what a new index does not take
+    let refused = run(s, "create unique index on t (b, a)").err();
+    assert!(refused.is_none());
+    let error = run(s, "create unique index again on t (a)").unwrap_err();
+    assert_eq!(error.code().as_str(), "23505");
+    assert!(
+        format!("{error:?}").contains("Key (a)=(") && format!("{error:?}").contains("is duplicated."),
+        "{error:?}"
+    );
+    assert_eq!(code(s, "insert into t values (5000, 1, 'x', 1, 1)"), "23505");
+    ok(s, "update t set a = null where id = 1");
+    assert_eq!(code(s, "alter table t alter a set not null"), "23502");
+    ok(s, "insert into t values (5001, null, 'y', 5001, 1); delete from t where id = 5001");
+    assert_eq!(tables(), before);
+    // behind a savepoint, where Cicada copies: its transaction may not see what was committed since its begin
+    let behind = "begin; create index t_3 on t (a); savepoint s; create index t_4 on t (a); rollback to s";
+    ok(s, &format!("{behind}; insert into t values (-1, 0, 'b', -1, 0); commit"));
+    assert_eq!(text(s, "select count(*), count(c), min(id) from t where a = 0"), "32|32|-1");
+    // a key that is kept beside its column: the rows are written anew, and all is as it should be
+    ok(s, "create index t_n on t (n); create index t_nc on t (n, c); drop index t_n");
+    assert_eq!(text(s, "select id from t where n = 17 order by n, c"), "17");
+    ok(s, "drop index t_nc; update t set n = 18 where id = 17; create index t_n on t (n desc)");
+    assert_eq!(text(s, "select id from t where n = 18 order by id"), "17 18");
+    // a table that is gone lends its indexes to none that has others
+    ok(s, "drop table t; create table t (id int primary key, a int, b text, c int, n numeric)");
+    ok(s, "insert into t select i, 1, '1', 1, 1 from generate_series(1, 100) i");
+    assert_eq!(text(s, "select count(*) from t"), "100");
+}
+
+/// What a transaction has written before an index came or went goes with it, or not at all; a snapshot goes on.
+fn transactions_beside_a_change_of_indexes<E: Engine>(db: Database<E>) {
+    let (a, b, c) = (&mut session(&db), &mut session(&db), &mut session(&db));
+    ok(
+        a,
+        "create table t (id int primary key, a int); insert into t select i, i from generate_series(1, 3000) i",
+    );
+    ok(a, "create table u (id int primary key); create index t_old on t (a)");
+    for (change, index) in
+        [("create index t_a on t (a)", "a"), ("drop index t_a", "a"), ("drop index t_old", "a")]
+    {
+        // before anybody else is in a transaction, so that it reads a snapshot
+        ok(c, "begin read only");
+        let before = text(c, "select count(*) from u");
+        ok(b, "begin; update t set a = -a where id = 7");
+        ok(a, change);
+        let heard =
+            run(b, "commit").map_or_else(|error| error.code().as_str().to_owned(), |_| "ok".to_owned());
+        assert_eq!(heard, "40001", "{change}");
+        ok(b, "rollback; update t set a = -a where id = 7");
+        assert_eq!(
+            text(c, &format!("select count(*), max(id) from t where {index} > 0")),
+            "3000|3000",
+            "{change}"
+        );
+        assert_eq!(text(c, "select count(*) from u"), before);
+        ok(c, "commit");
+        assert_eq!(text(b, "select id from t where a < 0"), "7");
+        ok(b, "update t set a = -a where id = 7");
+        // beside one that is not committed yet others read, and write when it is gone
+        ok(a, "begin; create index t_x on t (a, id)");
+        assert_eq!(text(c, "select count(*) from t where a > 0"), "3000");
+        ok(a, "rollback");
+        ok(c, "delete from t where id = 8; insert into t values (8, 8)");
+    }
+    agrees_on(a);
+    // a unique index that a transaction does not know yet; and one that is taken back holds nobody up
+    ok(b, "begin; select count(*) from t");
+    ok(a, "create unique index t_one on t (a)");
+    assert_eq!(code(b, "insert into t values (9000, 5)"), "40001");
+    ok(b, "rollback");
+    assert_eq!(code(b, "insert into t values (9000, 5)"), "23505");
+    ok(a, "drop index t_one");
+    ok(a, "begin; savepoint s; create unique index t_one on t (a); rollback to s");
+    ok(b, "insert into t values (9000, 5); delete from t where id = 9000");
+    ok(a, "commit; begin; create unique index t_one on t (a)");
+    assert_eq!(code(a, "select 1 / 0"), "22012");
+    ok(b, "insert into t values (9000, 5); delete from t where id = 9000");
+    ok(a, "rollback");
+    agrees_on(a);
+}
+
+fn agrees_on<E: Engine>(s: &mut scaledb_sql::Session<E>) {
+    assert_eq!(
+        text(s, "select count(*), sum(a) from t where a > 0"),
+        text(s, "select count(*), sum(a) from t")
+    );
+}
+
 on_each_engine!(
+    indexes_come_and_go_without_a_copy,
+    transactions_beside_a_change_of_indexes,
     what_statements_are_compiled_from_is_validated,
     read_only_transactions_do_not_starve,
     a_read_only_transaction_is_not_ended_by_changes,

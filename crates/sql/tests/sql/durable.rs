@@ -438,3 +438,22 @@ fn a_failed_disk_refuses_writes_and_lets_reads_go_on() {
     assert_eq!(text(s, "select count(*) from t"), "2");
     ok(s, "insert into t values (3, 0)");
 }
+
+/// A table that is gone keeps the indexes that it was given, and their names, for the next run.
+#[test]
+fn an_index_gets_a_name_whatever_an_earlier_run_has_left() {
+    let disk = SimDisk::new(3);
+    let rows = "insert into t select i, i from generate_series(1, 100) i";
+    for _ in 0..3 {
+        let db = open(disk.clone());
+        let s = &mut session(&db);
+        ok(s, &format!("create table t (id int primary key, a int); {rows}"));
+        ok(s, "create index t_a on t (a); create unique index t_ia on t (id, a)");
+        assert_eq!(text(s, "select id from t where a = 17"), "17");
+        // the first has a table of its own, and the next one takes over none with other indexes
+        ok(s, "drop table t; create table t (id bigint primary key, a int)");
+        ok(s, &format!("{rows}; create index t_a on t (a)"));
+        assert_eq!(text(s, "select id from t where a = 17"), "17");
+        ok(s, "drop table t");
+    }
+}

@@ -554,7 +554,7 @@ impl<E: Engine> Session<E> {
             }
             AlterColumnOperation::SetNotNull => {
                 desc.columns[at].not_null = true;
-                self.rebuild(table, desc, Self::identity(table))
+                self.set_not_null(table, desc, at)
             }
             AlterColumnOperation::DropNotNull => {
                 let attnum = desc.columns[at].attnum;
@@ -565,6 +565,9 @@ impl<E: Engine> Session<E> {
                     return Err(SqlError::new(SqlState::INVALID_TABLE_DEFINITION, what));
                 }
                 desc.columns[at].not_null = false;
+                if table.takes_null(at) {
+                    return self.replace(table, desc);
+                }
                 self.rebuild(table, desc, Self::identity(table))
             }
             AlterColumnOperation::SetDataType { data_type: to, using, .. } => {
@@ -626,6 +629,24 @@ impl<E: Engine> Session<E> {
                 self.put(Relation::Table(Arc::new(desc)))
             }
         }
+    }
+
+    /// SET NOT NULL: what the engine has takes NULL still, and statements see to it that there is none.
+    fn set_not_null(&mut self, table: &Arc<Table>, desc: TableDesc, at: usize) -> Result<()> {
+        self.begin_change()?;
+        self.bar(&[desc.oid])?;
+        let name = desc.columns[at].name.clone();
+        self.for_each_row(table, |_, row| {
+            if !row[at].is_null() {
+                return Ok(());
+            }
+            let what = format!("column \"{name}\" of relation \"{}\" contains null values", table.desc.name);
+            Err(SqlError::new(SqlState::NOT_NULL_VIOLATION, what)
+                .table(table.desc.schema.as_str(), table.desc.name.as_str())
+                .column(name.as_str()))
+        })?;
+        self.begin_behind()?;
+        self.replace(table, desc)
     }
 
     pub(super) fn alter_index(&mut self, name: &ObjectName, operation: &AlterIndexOperation) -> Result<Tag> {

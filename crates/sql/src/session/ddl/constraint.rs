@@ -118,6 +118,7 @@ impl<E: Engine> Session<E> {
                 constraint: true,
                 primary: true,
                 deferrable,
+                engine: String::new(),
             });
         } else {
             desc.primary_key = Some(PrimaryKeyDesc { oid, name, columns });
@@ -147,6 +148,7 @@ impl<E: Engine> Session<E> {
             constraint: true,
             primary: false,
             deferrable,
+            engine: String::new(),
         });
         Ok(())
     }

@@ -398,6 +398,7 @@ impl<E: Engine> Session<E> {
             constraint: false,
             primary: false,
             deferrable: None,
+            engine: String::new(),
         });
         self.rebuild(&table, desc, Self::identity(&table))?;
         Ok(Tag::plain("CREATE INDEX"))

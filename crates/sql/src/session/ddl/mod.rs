@@ -1,7 +1,7 @@
 //! Changes of the catalog.
 //!
 //! The session works with a catalog of its own until the commit writes what has changed in it, and puts it in force for
-//! all. The engine cannot change tables: a change of indexes, and most changes of columns, make a new one and copy the
+//! all. The engine adds indexes to a table and drops them; most changes of columns make a new table and copy the
 //! rows.
 
 mod alter;
@@ -10,6 +10,7 @@ mod constraint;
 mod create;
 mod drop;
 mod rebuild;
+mod reindex;
 
 use super::Session;
 use crate::api::{Severity, Tag};

@@ -43,6 +43,9 @@ impl<E: Engine> Session<E> {
         desc.placement = None;
         let info = self.state.shared.engine_table(engine_def(desc)?)?;
         desc.engine.clone_from(&info.name);
+        for (index, made) in desc.indexes.iter_mut().zip(&info.indexes) {
+            index.engine.clone_from(&made.name);
+        }
         self.transaction.created.push(Created { info, filled: false });
         Ok(())
     }
@@ -53,6 +56,9 @@ impl<E: Engine> Session<E> {
         self.may_change(old.desc.oid)?;
         self.begin_change()?;
         self.bar(&[old.desc.oid])?;
+        if self.reindex(old, &desc, &values)? {
+            return Ok(());
+        }
         self.make_table(&mut desc)?;
         let desc = Arc::new(desc);
         let new = self.state.table_of(&desc)?;
