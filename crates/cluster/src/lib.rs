@@ -30,4 +30,4 @@ pub use numbers::Numbers;
 pub use rows::{Key, Rows, Value};
 pub use session::{NoAnswer, Session};
 pub use settings::Settings;
-pub use store::{ClusterView, InMemory, Life, MetadataStore, StoreError};
+pub use store::{ClusterView, Etcd, InMemory, Life, MetadataStore, StoreError};

@@ -4,6 +4,8 @@
 mod bank;
 #[path = "members/client.rs"]
 mod client;
+#[path = "members/etcd.rs"]
+mod etcd;
 #[path = "members/tcp.rs"]
 mod tcp;
 #[path = "members/views.rs"]

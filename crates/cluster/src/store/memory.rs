@@ -1,8 +1,8 @@
 //! The metadata store of a cluster within one process.
 
-use super::{ClusterView, MetadataStore, StoreError};
-use scaledb_scar::NodeId;
+use super::{ClusterView, Life, MetadataStore, StoreError};
 use scaledb_scar::link::Incarnation;
+use scaledb_scar::{NodeId, NodeSet};
 use scaledb_sync::lock::Mutex;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -13,6 +13,8 @@ pub struct InMemory(Mutex<Contents>);
 
 #[derive(Debug, Default)]
 struct Contents {
+    incarnations: u64,
+    nodes: BTreeMap<NodeId, Life>,
     view: Option<ClusterView>,
     leases: BTreeMap<NodeId, (Incarnation, Instant)>,
 }
@@ -25,6 +27,22 @@ impl InMemory {
 }
 
 impl MetadataStore for InMemory {
+    fn register(&self, name: &str, address: &str) -> Result<(NodeId, Incarnation), StoreError> {
+        let mut contents = self.0.lock();
+        let known = contents.nodes.iter().find(|(_, life)| life.name == name).map(|(&node, _)| node);
+        let free = || (0..NodeSet::LIMIT).map(NodeId).find(|node| !contents.nodes.contains_key(node));
+        let node = known.or_else(free).ok_or_else(|| StoreError("there are too many nodes".to_owned()))?;
+        contents.incarnations += 1;
+        let incarnation = Incarnation(contents.incarnations);
+        let life = Life { incarnation, name: name.to_owned(), address: address.to_owned() };
+        contents.nodes.insert(node, life);
+        Ok((node, incarnation))
+    }
+
+    fn nodes(&self) -> Result<BTreeMap<NodeId, Life>, StoreError> {
+        Ok(self.0.lock().nodes.clone())
+    }
+
     fn view(&self) -> Result<Option<ClusterView>, StoreError> {
         Ok(self.0.lock().view.clone())
     }

@@ -1,7 +1,9 @@
 //! The metadata store: it keeps the newest view, and who is alive. It is asked on a change of view, not per epoch.
 
+mod etcd;
 mod memory;
 
+pub use etcd::Etcd;
 pub use memory::InMemory;
 
 use scaledb_scar::link::Incarnation;
@@ -20,6 +22,9 @@ pub struct Life {
     /// Where it listens to others: `host:port`.
     pub address: String,
 }
+
+/// The longest name or address, in bytes.
+pub(crate) const MAX_NAME: usize = 253;
 
 /// A view, and what else must survive with it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -43,6 +48,23 @@ impl ClusterView {
     pub fn is_settled(&self) -> bool {
         self.settled == self.view.members
     }
+
+    /// Whether it is one that members can follow: the store is not of this crate, and may hold anything.
+    pub fn is_sane(&self) -> bool {
+        let View { members, leader, partitions, .. } = &self.view;
+        let life = |node| self.lives.get(&node).is_some_and(Life::is_sane);
+        members.has(*leader)
+            && members.iter().all(life)
+            && self.lives.len() == members.count()
+            && (1..=usize::from(u16::MAX)).contains(&partitions.len())
+            && partitions.iter().all(|place| members.has(place.primary) && members.covers(place.backups))
+    }
+}
+
+impl Life {
+    fn is_sane(&self) -> bool {
+        !self.name.is_empty() && self.name.len() <= MAX_NAME && self.address.len() <= MAX_NAME
+    }
 }
 
 /// The store did not do what it was asked for, or has not answered.
@@ -50,8 +72,20 @@ impl ClusterView {
 #[error("the metadata store: {0}")]
 pub struct StoreError(pub String);
 
-/// Keeps a [`ClusterView`], replaced only by who knows the last, and leases of members.
+/// Keeps a [`ClusterView`], replaced only by who knows the last, the nodes, and leases of their lives.
 pub trait MetadataStore: Send + Sync + 'static {
+    /// Begins a life of the node of this name: its number, the same for each life, and an incarnation above all before.
+    ///
+    /// # Errors
+    /// The store does not answer, or has no number left.
+    fn register(&self, name: &str, address: &str) -> Result<(NodeId, Incarnation), StoreError>;
+
+    /// The last life of each node.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    fn nodes(&self) -> Result<BTreeMap<NodeId, Life>, StoreError>;
+
     /// The newest view; none if there has been none.
     ///
     /// # Errors

@@ -50,7 +50,7 @@ fn name(node: NodeId) -> String {
 const LIFE: Incarnation = Incarnation(7);
 
 /// A cluster whose members are joined by TCP; only the metadata store is of this process.
-struct TcpCluster {
+pub(crate) struct TcpCluster {
     authority: Authority,
     members: BTreeMap<NodeId, Arc<Member>>,
     networks: BTreeMap<NodeId, Arc<Tcp>>,
@@ -58,6 +58,12 @@ struct TcpCluster {
 
 impl TcpCluster {
     fn start(nodes: u8) -> Self {
+        let store = Arc::new(InMemory::new());
+        Self::start_with(nodes, |_| store.clone())
+    }
+
+    /// Each member with its own way to the store.
+    pub(crate) fn start_with<S: MetadataStore>(nodes: u8, store: impl Fn(NodeId) -> Arc<S>) -> Self {
         let authority = Authority::new();
         let view = first_view(nodes, PARTITIONS as u16, 1);
         let networks: BTreeMap<NodeId, Arc<Tcp>> = view
@@ -79,10 +85,10 @@ impl TcpCluster {
             (node, Life { incarnation: LIFE, name: name(node), address: tcp.address().to_string() })
         };
         let lives = networks.iter().map(life).collect();
-        let store = Arc::new(InMemory::new());
-        store.replace(None, &ClusterView { settled: view.members, lives, view }).unwrap();
+        let first = ClusterView { settled: view.members, lives, view };
+        assert!(store(NodeId(0)).replace(None, &first).unwrap());
         let start = |(&node, tcp): (&NodeId, &Arc<Tcp>)| {
-            (node, Member::start(settings(), node, LIFE, store.clone(), tcp.clone()).unwrap())
+            (node, Member::start(settings(), node, LIFE, store(node), tcp.clone()).unwrap())
         };
         let members = networks.iter().map(start).collect();
         Self { authority, members, networks }
@@ -92,8 +98,17 @@ impl TcpCluster {
         self.networks[&NodeId(0)].address()
     }
 
+    /// The first of those that were not killed.
+    pub(crate) fn first(&self) -> &Arc<Member> {
+        self.members.values().next().unwrap()
+    }
+
+    pub(crate) fn end(&mut self, node: NodeId) {
+        self.kill(node);
+    }
+
     /// Whether the nodes still work together.
-    fn works(&self) {
+    pub(crate) fn works(&self) {
         for (i, member) in self.members.values().enumerate() {
             let i = i as u64;
             let mut session = member.session();
