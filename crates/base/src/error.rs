@@ -152,6 +152,10 @@ pub enum Error {
     /// The log can no longer be written. What was acknowledged is safe; nothing more can be.
     #[error("the log has failed and the database is read-only until it is opened again: {0}")]
     LogFailed(String),
+    /// A cluster that does not answer, or that this node is no member of any more. What has become of a commit is not
+    /// known here: the other members know.
+    #[error("{0}")]
+    Unresolved(String),
     /// A row name of another transaction or table.
     #[error("the row belongs to another transaction or table: look it up again")]
     StaleRow,
@@ -204,11 +208,13 @@ pub enum ConflictKind {
     ReadLocked,
     /// The indexes of a table changed while the transaction wrote to it, or used one of them.
     DefinitionChanged,
+    /// The members of a cluster changed, and with them went all that was under way.
+    MembersChanged,
 }
 
 impl ConflictKind {
     /// All kinds, in the order of their indexes.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::ReadChanged,
         Self::WriteLocked,
         Self::WriteChanged,
@@ -216,6 +222,7 @@ impl ConflictKind {
         Self::RangePhantom,
         Self::ReadLocked,
         Self::DefinitionChanged,
+        Self::MembersChanged,
     ];
 
     /// A short name, for reports.
@@ -228,6 +235,7 @@ impl ConflictKind {
             Self::RangePhantom => "range phantom",
             Self::ReadLocked => "read locked",
             Self::DefinitionChanged => "definition changed",
+            Self::MembersChanged => "members changed",
         }
     }
 }

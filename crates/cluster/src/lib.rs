@@ -11,6 +11,7 @@
 
 mod beat;
 pub mod codec;
+pub mod engine;
 mod local;
 mod member;
 pub mod membership;

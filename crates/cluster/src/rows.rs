@@ -1,27 +1,34 @@
-//! What a cluster's keys and values are: bytes, in the spaces of tables and indexes.
+//! What keys and values are in a cluster: bytes, in spaces.
+//!
+//! ```text
+//!   partition │ space │ bytes          a space is a table or an index; 0 is the cluster's own catalog
+//!   0           0       definitions    partition 0 is kept by all nodes
+//!   0           7       ...            a table that is replicated everywhere
+//!   1 ..        8       ...            rows of a table, in the partitions that their keys hash to
+//! ```
 
 use super::codec::shared;
 use scaledb_scar::{Data, PartitionId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Rows of tables and entries of indexes.
+/// Keys and values of a cluster's database.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Rows;
 
-/// A key: ordered by partition, then space, then bytes.
+/// A key: keys of a partition are ordered by space, and by bytes within it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Key {
-    /// Where it is kept. Whoever makes the key computes it from the definition of the table.
+    /// Where it is kept. Whoever makes the key computes it from the definition of the table: `engine/spread.rs`.
     pub partition: PartitionId,
-    /// The table or index; 0 is the cluster's own catalog.
+    /// The table or index, or the catalog.
     pub space: u32,
-    /// The encoded columns.
+    /// Its encoded columns.
     #[serde(with = "shared")]
     pub bytes: Arc<[u8]>,
 }
 
-/// The bytes of a row.
+/// A value: a row as `scaledb-row` encodes it, the primary key that an index entry stands for, or a definition.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Value(#[serde(with = "shared")] pub Arc<[u8]>);
 
@@ -31,5 +38,15 @@ impl Data for Rows {
 
     fn partition(key: &Key, _: usize) -> PartitionId {
         key.partition
+    }
+}
+
+impl Key {
+    /// The catalog's space.
+    pub const CATALOG: u32 = 0;
+
+    /// A key.
+    pub fn new(partition: PartitionId, space: u32, bytes: &[u8]) -> Self {
+        Self { partition, space, bytes: bytes.into() }
     }
 }

@@ -4,6 +4,7 @@ use super::data::Data;
 use super::epochs::Leading;
 use super::ids::{Epoch, NodeId, PartitionId, SessionId, Time, TxnId};
 use super::message::{Answer, Body, Message, Out};
+use super::range::Range;
 use super::replica::Replica;
 use super::rules::{Rule, Rules};
 use super::transaction::{Kind, Transaction};
@@ -185,6 +186,11 @@ impl<R: Rules, D: Data> Node<R, D> {
     /// The rows that it keeps of a partition.
     pub fn rows(&self, partition: PartitionId) -> Option<Vec<(D::Key, D::Value)>> {
         Some(self.replicas.get(&partition)?.rows().collect())
+    }
+
+    /// How many rows of a range it keeps; none if it does not keep the partition.
+    pub fn count(&self, partition: PartitionId, range: &Range<D::Key>) -> Option<u64> {
+        Some(self.replicas.get(&partition)?.count(range))
     }
 
     /// Whether a record is locked.

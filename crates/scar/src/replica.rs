@@ -413,6 +413,15 @@ impl<D: Data> Replica<D> {
         self.records.iter().filter_map(|(key, record)| Some((key.clone(), record.value.clone()?)))
     }
 
+    /// How many rows a range has.
+    pub(crate) fn count(&self, range: &Range<D::Key>) -> u64 {
+        if range.is_empty() {
+            return 0;
+        }
+        let records = self.records.range((range.low.as_ref(), range.high.as_ref()));
+        records.filter(|(_, record)| record.value.is_some()).count() as u64
+    }
+
     /// Whether any record is locked.
     pub(crate) fn has_locks(&self) -> bool {
         self.records.values().any(|record| record.lock.is_some())

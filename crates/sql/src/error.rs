@@ -31,6 +31,7 @@ pub(crate) fn plain(error: Error) -> SqlError {
         Error::WrongType { got, .. } if got.ends_with(" bytes") => SqlState::STRING_DATA_RIGHT_TRUNCATION,
         Error::OutOfRange(_) => SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
         Error::NoSuchTable(_) => SqlState::UNDEFINED_TABLE,
+        Error::Unresolved(_) => SqlState::STATEMENT_COMPLETION_UNKNOWN,
         Error::LogFailed(why) => {
             return SqlError::new(SqlState::IO_ERROR, format!("the log cannot be written: {why}"))
                 .detail("Nothing of this transaction is kept.")
@@ -86,6 +87,7 @@ pub(crate) fn conflict_error(
             "a row could not be read, because another transaction's commit took too long"
         }
         ConflictKind::DefinitionChanged => "another transaction changed the indexes of a table",
+        ConflictKind::MembersChanged => "the members of the cluster changed while it ran",
     };
     let (table, key) = place.unwrap_or_else(|| (format!("table or index {}", conflict.table), String::new()));
     let range = conflict.kind == ConflictKind::RangePhantom;

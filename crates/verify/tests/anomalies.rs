@@ -9,4 +9,4 @@ mod basics {
     engines_and_reference!(basics);
 }
 
-engines!(anomalies);
+engines_and_cluster!(anomalies);

@@ -34,7 +34,9 @@ const CRATES: &[Crate] = &[
     row("scaledb-storage", &["scaledb-sync", "scaledb-base", "scaledb-row", "scaledb-memory"], &["scaledb-keys"]),
     row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
     row("scaledb-scar", &[], &[]),
-    row("scaledb-cluster", &["scaledb-sync", "scaledb-base", "scaledb-scar"], &[]),
+    row("scaledb-cluster", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-scar",
+    ], &[]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-durability", &["scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log"], &[]),
     row("scaledb-kit", &[
@@ -68,7 +70,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-verify", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log", "scaledb-scar",
         "scaledb-acc", "scaledb-cicada",
-    ], &["scaledb-acc", "scaledb-verify", "scaledb-workloads", "scaledb-memory"]),
+    ], &["scaledb-acc", "scaledb-verify", "scaledb-workloads", "scaledb-memory", "scaledb-cluster"]),
     row("scaledb-workloads", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine",
     ], CHECKERS),

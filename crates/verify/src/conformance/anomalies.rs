@@ -201,7 +201,10 @@ pub fn inserts_beside_the_range_do_not_conflict<S: Subject>() {
         assert_eq!(db.scan(&mut a, 1, 1, 2), [10]);
         db.insert(&mut a, 1000, 55, None).unwrap();
         db.alone(|db, w| db.insert(w, 25, 7, Some(25)).unwrap());
-        a.commit().unwrap();
+        match a.commit() {
+            Err(error) if S::DIFFERENCES.refuses_more && error.is_conflict() => {}
+            done => _ = done.unwrap(),
+        }
     });
 }
 
@@ -346,6 +349,9 @@ pub fn unique_keys_are_unique<S: Subject>() {
 
 /// A snapshot reads on while everything that it reads is changed.
 pub fn snapshots_neither_wait_nor_conflict<S: Subject>() {
+    if !S::DIFFERENCES.keeps_snapshots {
+        return;
+    }
     for_each_kind::<S>(|db| {
         let mut s = db.worker();
         s.begin(TxnKind::Deferrable).unwrap();
@@ -402,7 +408,7 @@ pub fn what_a_rolled_back_write_has_seen_stays_read<S: Subject>() {
 /// A key whose record is kept by a snapshot is inserted, deleted, and rolled back.
 pub fn insert_and_delete_where_a_deleted_row_awaits_its_clean_up<S: Subject>() {
     for_each_kind::<S>(|db| {
-        // the snapshot keeps the record of row 10
+        // a snapshot keeps the record of row 10
         let mut s = db.worker();
         s.begin(TxnKind::Deferrable).unwrap();
         db.alone(|db, w| assert!(db.delete(w, 10)));
@@ -421,7 +427,9 @@ pub fn insert_and_delete_where_a_deleted_row_awaits_its_clean_up<S: Subject>() {
         if S::DIFFERENCES.merges {
             merge_all::<S>(&db);
         }
-        assert_eq!(db.get(&mut s, 10), Some(0));
+        if S::DIFFERENCES.keeps_snapshots {
+            assert_eq!(db.get(&mut s, 10), Some(0));
+        }
         db.alone(|db, w| assert_eq!(db.scan(w, 0, 0, 25), [0, 10, 20]));
     });
 }
@@ -488,7 +496,9 @@ pub fn a_conflict_ends_the_transaction_and_names_the_key<S: Subject>() {
     reader.insert(t.id, &row(&t, 2, "a", 1)).unwrap();
     set(&mut writer, 5);
     let Err(Error::Conflict(conflict)) = reader.commit() else { panic!("stale read committed") };
-    assert_eq!((conflict.table, &conflict.key[..]), (t.id, &key(1)[..]));
+    if S::DIFFERENCES.names_what_changed {
+        assert_eq!((conflict.table, &conflict.key[..]), (t.id, &key(1)[..]));
+    }
     assert!(!reader.in_transaction());
     if S::DIFFERENCES.groups_of_columns {
         reader.begin(TxnKind::ReadWrite).unwrap();
@@ -502,6 +512,10 @@ pub fn a_conflict_ends_the_transaction_and_names_the_key<S: Subject>() {
 
 /// What is held back by a transaction that does nothing is counted, and who holds it back is named.
 pub fn a_transaction_that_idles_is_seen_to_hold_rows_back<S: Subject>() {
+    // what no version is kept for is held back by nobody
+    if !S::DIFFERENCES.keeps_snapshots {
+        return;
+    }
     for &kind in S::DIFFERENCES.tables_of_steps {
         let (db, t) = table::<S>(kind);
         let (mut idle, mut writer) = (db.worker().unwrap(), db.worker().unwrap());

@@ -170,7 +170,7 @@ pub fn savepoints_undo_writes_of_every_kind<S: Subject>() {
 
 /// A table of the subject's engine on which steps are played.
 pub(super) fn stage<S: Subject>(kind: Kind) -> Stage<S::Engine> {
-    Stage::new(S::open(Purpose::Steps).unwrap(), kind)
+    Stage::with_patience(S::open(Purpose::Steps).unwrap(), kind, S::DIFFERENCES.refuses_more)
 }
 
 pub(super) fn for_each_kind<S: Subject>(f: impl Fn(Stage<S::Engine>)) {

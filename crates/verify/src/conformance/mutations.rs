@@ -23,6 +23,7 @@ pub fn hunt<S: Hunted>() {
             rows: hunt.keys,
             tables: hunt.tables,
             mix: hunt.mix,
+            unique_timestamps: true,
         };
         (engine, plan)
     });

@@ -39,7 +39,16 @@ fn schedules<S: Subject>(number_of: u64, without: Option<String>, program: &'sta
 fn small(seed: u64, tables: &[Kind], keys: i32, mix: Mix) -> Plan {
     let threads = 2 + seed as usize % 2;
     let tables = vec![tables[seed as usize % tables.len()]];
-    Plan { seed, threads, transactions: 3, tables, keys: Keys::Uniform(keys), rows: keys, mix }
+    Plan {
+        seed,
+        threads,
+        transactions: 3,
+        tables,
+        keys: Keys::Uniform(keys),
+        rows: keys,
+        mix,
+        unique_timestamps: true,
+    }
 }
 
 /// The program of a name and a number.

@@ -99,6 +99,16 @@ pub struct Differences {
     pub merges: bool,
     /// Whether a transaction depends only on the conflict groups of columns that it read, and not on the whole row.
     pub groups_of_columns: bool,
+    /// Whether snapshots read versions: else transactions of these kinds read the present, and are validated as others
+    /// are.
+    pub keeps_snapshots: bool,
+    /// Whether no two transactions that write have one timestamp: else two that do not touch each other may.
+    pub unique_timestamps: bool,
+    /// Whether it may refuse what it need not: a transaction that has read where a row was being removed, or a scan of
+    /// which a neighbour is inserted.
+    pub refuses_more: bool,
+    /// Whether a conflict names the key that has changed.
+    pub names_what_changed: bool,
     /// The tables of anomalies.
     pub tables_of_steps: &'static [Kind],
     /// Every way to keep a table.
@@ -111,6 +121,8 @@ pub struct Differences {
     pub configurations: u64,
     /// Seconds that each test of histories takes.
     pub seconds: f64,
+    /// Transactions of each thread of a history.
+    pub transactions: u64,
     /// Programs under random schedules.
     pub programs: Programs,
     /// Crash points at least.

@@ -78,11 +78,15 @@ impl fmt::Display for Violation {
 }
 
 /// Replays the transactions in the order of their timestamps on `model` and compares that order with real
-/// time. `model` is then the final state.
+/// time. `model` is then the final state. `unique`: no two that write may have one timestamp.
 ///
 /// # Errors
 /// The first violation.
-pub fn check(transactions: &mut [Transaction], model: &mut Model) -> Result<(), Box<Violation>> {
+pub fn check(
+    transactions: &mut [Transaction],
+    model: &mut Model,
+    unique: bool,
+) -> Result<(), Box<Violation>> {
     // a snapshot comes before the commits of its boundary; a read that needed no timestamp of its own
     // comes behind the writer whose timestamp it has
     transactions.sort_by_key(|t| (t.ts, !t.is_snapshot(), t.commit));
@@ -99,7 +103,8 @@ pub fn check(transactions: &mut [Transaction], model: &mut Model) -> Result<(), 
             }));
         }
         if model.touched().next().is_some() {
-            if let Some(last) = last_writer
+            if unique
+                && let Some(last) = last_writer
                 && transactions[last].ts == transaction.ts
                 && writes(&transactions[last])
                 && writes(transaction)

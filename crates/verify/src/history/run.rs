@@ -27,6 +27,8 @@ pub struct Plan {
     pub rows: i32,
     /// Operations.
     pub mix: Mix,
+    /// Whether no two transactions that write may have one timestamp.
+    pub unique_timestamps: bool,
 }
 
 /// What a history was like.
@@ -97,6 +99,6 @@ where
     transactions.extend(first.committed);
     report.committed = transactions.len() as u64;
     let mut model = Model::new(tables.iter().map(|t| t.kind.indexes));
-    check(&mut transactions, &mut model)?;
+    check(&mut transactions, &mut model, plan.unique_timestamps)?;
     Ok(report)
 }

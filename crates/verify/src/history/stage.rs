@@ -13,13 +13,20 @@ pub struct Stage<E> {
     pub engine: E,
     /// The table.
     pub t: Table,
+    /// Whether who is alone may be refused all the same, and tries again.
+    patient: bool,
 }
 
 impl<E: Engine> Stage<E> {
     /// A table with rows 0, 10 .. 90; `a` is the number divided by ten, `u` the number, and the value 0.
     pub fn new(engine: E, kind: Kind) -> Self {
+        Self::with_patience(engine, kind, false)
+    }
+
+    /// The same for an engine that may refuse what it need not.
+    pub fn with_patience(engine: E, kind: Kind, patient: bool) -> Self {
         let t = Table::create(&engine, "t", kind).unwrap();
-        let stage = Self { engine, t };
+        let stage = Self { engine, t, patient };
         stage.alone(|stage, w| {
             for id in (0..100).step_by(10) {
                 stage.insert(w, id, id / 10, Some(id)).unwrap();
@@ -97,9 +104,17 @@ impl<E: Engine> Stage<E> {
     /// A transaction of its own.
     pub fn alone(&self, f: impl Fn(&Self, &mut E::Worker)) {
         let mut w = self.worker();
-        w.begin(TxnKind::ReadWrite).unwrap();
-        f(self, &mut w);
-        w.commit().unwrap();
+        loop {
+            w.begin(TxnKind::ReadWrite).unwrap();
+            f(self, &mut w);
+            match w.commit() {
+                Err(error) if self.patient && error.is_conflict() => {}
+                done => {
+                    done.unwrap();
+                    return;
+                }
+            }
+        }
     }
 }
 

@@ -38,6 +38,10 @@ impl Subject for OnAcc {
     const DIFFERENCES: Differences = Differences {
         merges: true,
         groups_of_columns: true,
+        keeps_snapshots: true,
+        unique_timestamps: true,
+        refuses_more: false,
+        names_what_changed: true,
         tables_of_steps: &[
             HASHED,
             ORDERED,
@@ -60,6 +64,7 @@ impl Subject for OnAcc {
         // no divisor in common with the kinds of tables and the numbers of threads
         configurations: 9,
         seconds: 12.0,
+        transactions: 3000,
         programs: Programs {
             schedules: 20_000,
             inserts: &[ORDERED_2, ORDERED],

@@ -30,12 +30,17 @@ impl Subject for OnCicada {
     const DIFFERENCES: Differences = Differences {
         merges: false,
         groups_of_columns: false,
+        keeps_snapshots: true,
+        unique_timestamps: true,
+        refuses_more: false,
+        names_what_changed: true,
         tables_of_steps: &[HASHED, ORDERED],
         tables: &[HASHED, ORDERED, HASH_ONLY],
         tables_that_split: &[HASHED, ORDERED],
         queues: &[HASHED, ORDERED],
         configurations: 6,
         seconds: 8.0,
+        transactions: 3000,
         programs: Programs {
             schedules: 10_000,
             inserts: &SCANNED,

@@ -3,6 +3,8 @@
 pub(crate) mod acc;
 pub(crate) mod cicada;
 #[allow(dead_code, reason = "not all test programs run on it")]
+pub(crate) mod cluster;
+#[allow(dead_code, reason = "not all test programs run on it")]
 pub(crate) mod reference;
 
 use scaledb_acc::Durability;
@@ -35,11 +37,20 @@ macro_rules! engines {
     };
 }
 
-/// These, and the reference engine, where one transaction at a time and no files are enough.
+/// These, and the replicated engine, where no files are asked for.
+#[allow(unused_macros, reason = "not all test programs run on the replicated engine")]
+macro_rules! engines_and_cluster {
+    ($suite:ident) => {
+        engines!($suite);
+        scaledb_verify::conformance!($suite, cluster, crate::engines::cluster::OnCluster);
+    };
+}
+
+/// And the reference engine, where one transaction at a time is enough.
 #[allow(unused_macros, reason = "not all test programs run on the reference engine")]
 macro_rules! engines_and_reference {
     ($suite:ident) => {
-        engines!($suite);
+        engines_and_cluster!($suite);
         scaledb_verify::conformance!($suite, reference, crate::engines::reference::OnReference);
     };
 }

@@ -20,6 +20,10 @@ impl Subject for OnReference {
     const DIFFERENCES: Differences = Differences {
         merges: false,
         groups_of_columns: true,
+        keeps_snapshots: true,
+        unique_timestamps: true,
+        refuses_more: false,
+        names_what_changed: true,
         tables_of_steps: &[ORDERED],
         tables: &[ORDERED, HASH_ONLY],
         tables_that_split: &[ORDERED],
@@ -27,6 +31,7 @@ impl Subject for OnReference {
         configurations: 1,
         // it shows that the suite asks for what an engine can do, and finds nothing by itself
         seconds: 0.5,
+        transactions: 3000,
         programs: Programs {
             schedules: 0,
             inserts: &[ORDERED],

@@ -1,0 +1,342 @@
+//! The engine interface over a member of a cluster: tables, indexes, transactions.
+//!
+//! ```text
+//!   Worker ── own writes, savepoints (own.rs) ─────────┐ commit: all at once
+//!     │ get, scan: batches, merged (stream.rs)         ▼
+//!     └──────────── talk.rs ──── Member: a Node ──── locks, validation, writes ──── other members
+//!
+//!   a table     a space of each partition, whose keys hash there (spread.rs), or of partition 0
+//!   an index    a space of its own; its value is the primary key of the row
+//!   a name      a row of the catalog, in space 0 of partition 0 (definitions.rs)
+//! ```
+
+mod definitions;
+mod horizon;
+mod own;
+mod spread;
+mod stream;
+mod talk;
+mod worker;
+
+pub use worker::ClusterWorker;
+
+use crate::member::{Lost, Member};
+use crate::rows::Key;
+use definitions::{Entry, Stored};
+use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};
+use scaledb_engine::{Engine, IndexDef, OptionSpec, Stats, TableDef, TableInfo, TableStats, TxnKind, Worker};
+use scaledb_scar::PartitionId;
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::lock::Mutex;
+use std::ops::Bound;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The engine's name.
+const NAME: &str = "scar";
+
+/// Rows of a dropped index that are removed at a time.
+const SWEEP: usize = 1000;
+
+/// How often definitions are read before they count as unreadable.
+const ATTEMPTS: u32 = 100;
+
+/// When a commit returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Answers {
+    /// When its epoch has committed: it is on all replicas, and whoever begins afterwards, at any node, is behind it.
+    #[default]
+    WithTheEpoch,
+    /// When its place is decided. Whoever answers a client waits until what it depends on is durable, as for the log of
+    /// an engine with files; until then other nodes may not see it, and a change of members can undo it.
+    WhenDecided,
+}
+
+/// A database over a member of a cluster.
+pub struct Cluster {
+    shared: Arc<Shared>,
+    /// Changes definitions.
+    administrator: Mutex<ClusterWorker>,
+}
+
+/// What the workers of a node share.
+struct Shared {
+    member: Arc<Member>,
+    partitions: usize,
+    waits: bool,
+    /// Which worker numbers are taken: bits.
+    taken: Mutex<u128>,
+    /// Transactions that have begun.
+    serial: AtomicU64,
+    /// The next number of a row without a key.
+    rows: AtomicU64,
+    commits: AtomicU64,
+    rollbacks: AtomicU64,
+    conflicts: [AtomicU64; ConflictKind::ALL.len()],
+}
+
+impl Shared {
+    fn count(&self, kind: ConflictKind) {
+        let at = ConflictKind::ALL.iter().position(|&other| other == kind);
+        if let Some(counter) = at.and_then(|at| self.conflicts.get(at)) {
+            counter.fetch_add(1, Ordering::Relaxed); // a statistic
+        }
+    }
+
+    fn next_row(&self) -> u64 {
+        self.rows.fetch_add(1, Ordering::Relaxed) // only uniqueness matters
+    }
+
+    fn wait_durable(&self, ts: Timestamp) -> Result<()> {
+        self.member.wait_committed(horizon::epoch(ts)).map_err(lost)
+    }
+
+    fn free(&self, id: WorkerId) {
+        if id.index() < limits::MAX_WORKERS {
+            *self.taken.lock() &= !(1 << id.0);
+        }
+    }
+}
+
+/// Why nothing is known of a transaction, or that it was undone.
+#[cold]
+fn lost(lost: Lost) -> Error {
+    match lost {
+        Lost::Undone => talk::conflict(ConflictKind::MembersChanged, TableId(0), &[]).into(),
+        Lost::Left | Lost::Silent => Error::Unresolved(lost.to_string()),
+    }
+}
+
+impl Cluster {
+    /// A database over a member, with what the cluster has.
+    pub fn new(member: Arc<Member>, answers: Answers) -> Self {
+        let (node, partitions) = member.call(|node, _| (node.id(), node.view().partitions.len()));
+        // Numbers of rows without a key: the node's, from the time on, so that those before it came back do not come
+        // again. An insert looks, and takes the next one if that is taken.
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64;
+        let rows = u64::from(node.0) << 56 | (since & ((1 << 56) - 1));
+        let shared = Arc::new(Shared {
+            member,
+            partitions,
+            waits: answers == Answers::WithTheEpoch,
+            taken: Mutex::new(0),
+            serial: AtomicU64::new(1),
+            rows: AtomicU64::new(rows),
+            commits: AtomicU64::new(0),
+            rollbacks: AtomicU64::new(0),
+            conflicts: Default::default(),
+        });
+        let administrator = Mutex::new(ClusterWorker::new(shared.clone(), WorkerId(u8::MAX)));
+        Self { shared, administrator }
+    }
+
+    /// The member.
+    pub fn member(&self) -> &Arc<Member> {
+        &self.shared.member
+    }
+
+    /// Changes definitions; every node has the change when this returns.
+    fn change<R>(&self, mut f: impl FnMut(&mut ClusterWorker) -> Result<R>) -> Result<R> {
+        let mut worker = self.administrator.lock();
+        loop {
+            let result = worker.run(TxnKind::ReadWrite, &mut f)?;
+            let durable = worker.wait_durable();
+            match durable {
+                // undone with its epoch
+                Err(error) if error.is_conflict() => {}
+                durable => return durable.map(|()| result),
+            }
+        }
+    }
+
+    /// Reads definitions.
+    fn look<R>(&self, mut f: impl FnMut(&mut ClusterWorker) -> Result<R>) -> Option<R> {
+        let mut worker = self.administrator.lock();
+        // while the members change, nothing can be read
+        for attempt in 1..ATTEMPTS {
+            let result = worker.begin(TxnKind::ReadOnly).and_then(|()| f(&mut worker));
+            worker.rollback();
+            match result {
+                Ok(result) => return Some(result),
+                Err(error) if error.is_conflict() => worker.back_off(attempt),
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
+    /// Counts what this node keeps of a table or an index, and says how many there may be in all.
+    fn count_rows(&self, id: TableId, name: String) -> TableStats {
+        let space = id.0.saturating_add(1);
+        let count = |partition: PartitionId| {
+            let low = Bound::Included(Key::new(partition, space, &[]));
+            let high = Bound::Excluded(Key::new(partition, space.saturating_add(1), &[]));
+            self.shared.member.call(|node, _| node.count(partition, &scaledb_scar::Range::new(low, high)))
+        };
+        let everywhere = count(definitions::EVERYWHERE).unwrap_or_default();
+        let others = (1..self.shared.partitions).filter_map(|partition| count(PartitionId(partition as u16)));
+        let (kept, sum) = others.fold((0, 0), |(kept, sum), rows| (kept + 1, sum + rows));
+        let others = sum * (self.shared.partitions as u64 - 1) / u64::max(kept, 1);
+        let entries = everywhere + others;
+        TableStats { id: Some(id), name, entries, tree_entries: entries, ..TableStats::default() }
+    }
+
+    fn stored(worker: &mut ClusterWorker, id: TableId) -> Result<Stored> {
+        let none = || Error::NoSuchTable(id.to_string());
+        match Entry::from_value(&worker.read(&definitions::entry(id))?.ok_or_else(none)?)? {
+            Entry::Table(stored) => Ok(*stored),
+            Entry::IndexOf(_) => Err(none()),
+        }
+    }
+
+    fn next_id(worker: &mut ClusterWorker, ids: usize) -> Result<u32> {
+        let next = worker.read(&definitions::counter())?;
+        let next = next.as_ref().map_or(Ok(0), definitions::id_of)?;
+        definitions::room_for(next, ids)?;
+        worker.put(definitions::counter(), Some(definitions::id_to_value(next + ids as u32)))?;
+        Ok(next)
+    }
+}
+
+impl Engine for Cluster {
+    type Worker = ClusterWorker;
+
+    fn create_table(&self, def: TableDef) -> Result<Arc<TableInfo>> {
+        def.check_options(NAME, definitions::OPTIONS)?;
+        check_name(&def.name)?;
+        self.change(|worker| {
+            if worker.read(&definitions::name(&def.name))?.is_some() {
+                worker.check_so_far()?;
+                return Err(Error::TableExists(def.name.clone()));
+            }
+            let first = Self::next_id(worker, 1 + def.indexes.len())?;
+            let stored = Stored::new(first, def.clone());
+            let info = stored.table()?.info;
+            for &index in &stored.indexes {
+                worker.put(definitions::entry(index), Some(Entry::IndexOf(info.id).to_value()?))?;
+            }
+            worker.put(definitions::name(&def.name), Some(definitions::id_to_value(first)))?;
+            worker.put(definitions::entry(info.id), Some(Entry::Table(Box::new(stored)).to_value()?))?;
+            Ok(info)
+        })
+    }
+
+    fn table(&self, name: &str) -> Option<Arc<TableInfo>> {
+        self.look(|worker| {
+            let Some(id) = worker.read(&definitions::name(name))? else { return Ok(None) };
+            let stored = Self::stored(worker, TableId(definitions::id_of(&id)?))?;
+            Ok(Some(stored.table()?.info))
+        })?
+    }
+
+    fn tables(&self) -> Vec<Arc<TableInfo>> {
+        let tables = self.look(|worker| {
+            let mut infos = Vec::new();
+            for value in worker.definitions()? {
+                if let Entry::Table(stored) = Entry::from_value(&value)? {
+                    infos.push(stored.table()?.info);
+                }
+            }
+            Ok(infos)
+        });
+        tables.unwrap_or_default()
+    }
+
+    fn add_index(&self, table: TableId, def: IndexDef) -> Result<Arc<TableInfo>> {
+        def.options.engine.check(NAME, definitions::OPTIONS)?;
+        self.change(|worker| {
+            let stored = Self::stored(worker, table)?;
+            let taken = stored.def.indexes.iter().any(|index| index.name == def.name);
+            if taken || worker.read(&definitions::name(&def.name))?.is_some() {
+                return Err(Error::TableExists(def.name.clone()));
+            }
+            if stored.indexes.len() >= limits::MAX_INDEXES {
+                return Err(Error::BadDefinition(format!(
+                    "a table has at most {} indexes",
+                    limits::MAX_INDEXES
+                )));
+            }
+            let id = TableId(Self::next_id(worker, 1)?);
+            let stored = stored.with_index(id, def.clone());
+            let with = Arc::new(stored.table()?);
+            worker.fill(&with, with.indexes.len() - 1)?;
+            worker.put(definitions::entry(id), Some(Entry::IndexOf(table).to_value()?))?;
+            worker.put(definitions::entry(table), Some(Entry::Table(Box::new(stored)).to_value()?))?;
+            Ok(with.info.clone())
+        })
+    }
+
+    fn drop_index(&self, index: TableId) -> Result<Arc<TableInfo>> {
+        let none = || Error::NoSuchTable(index.to_string());
+        let (info, dropped) = self.change(|worker| {
+            let entry = worker.read(&definitions::entry(index))?.ok_or_else(none)?;
+            let Entry::IndexOf(table) = Entry::from_value(&entry)? else { return Err(none()) };
+            let stored = Self::stored(worker, table)?;
+            let before = stored.table()?;
+            let without = stored.without_index(index).ok_or_else(none)?;
+            let info = without.table()?.info;
+            worker.put(definitions::entry(index), None)?;
+            worker.put(definitions::entry(table), Some(Entry::Table(Box::new(without)).to_value()?))?;
+            Ok((info, before))
+        })?;
+        // nobody finds the rows any more, and none comes: whoever used the definition from before does not commit
+        if let Some(space) = dropped.indexes.iter().find(|space| space.id == index) {
+            while self.change(|worker| worker.sweep(space, SWEEP))? == SWEEP {}
+        }
+        Ok(info)
+    }
+
+    fn worker(&self) -> Result<ClusterWorker> {
+        let mut taken = self.shared.taken.lock();
+        let free = taken.trailing_ones();
+        if free as usize >= limits::MAX_WORKERS {
+            return Err(Error::TooManyWorkers { limit: limits::MAX_WORKERS });
+        }
+        *taken |= 1 << free;
+        Ok(ClusterWorker::new(self.shared.clone(), WorkerId(free as u8)))
+    }
+
+    fn stats(&self) -> Stats {
+        let shared = &self.shared;
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed); // a statistic
+        let ids = self.tables().into_iter().flat_map(|info| {
+            let indexes = info.indexes.iter().map(|index| (index.id, index.name.clone()));
+            std::iter::once((info.id, info.name.clone())).chain(indexes).collect::<Vec<_>>()
+        });
+        Stats {
+            commits: count(&shared.commits),
+            conflicts: std::array::from_fn(|kind| count(&shared.conflicts[kind])),
+            rollbacks: count(&shared.rollbacks),
+            tables: ids.map(|(id, name)| self.count_rows(id, name)).collect(),
+            ..Stats::default()
+        }
+    }
+
+    fn table_stats(&self, id: TableId) -> Option<TableStats> {
+        let name = self.look(|worker| worker.name_of(id)).flatten()?;
+        Some(self.count_rows(id, name))
+    }
+
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn table_options(&self) -> &'static [OptionSpec] {
+        definitions::OPTIONS
+    }
+
+    fn durable(&self) -> Timestamp {
+        horizon::behind(self.shared.member.committed())
+    }
+
+    fn wait_durable(&self, ts: Timestamp) -> Result<()> {
+        self.shared.wait_durable(ts)
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    match name.len() > limits::MAX_KEY_BYTES - 1 {
+        true => Err(Error::KeyTooLarge { got: name.len(), limit: limits::MAX_KEY_BYTES - 1 }),
+        false => Ok(()),
+    }
+}

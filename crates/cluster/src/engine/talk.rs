@@ -1,0 +1,146 @@
+//! A worker's talk with its node: a question at a time, and the wait for the answer. What the node keeps is answered at
+//! once, without a message and without another thread.
+
+use crate::member::{Lost, Member};
+use crate::rows::{Key, Rows, Value};
+use crate::session::{NoAnswer, Session};
+use scaledb_base::{Conflict, ConflictKind, TableId};
+use scaledb_engine::Order;
+use scaledb_scar::{
+    Answer, Epoch, Kind, Mark, Node, Ours, Out, PartitionId, Range, Refused, Time, TxnId, Why,
+};
+use scaledb_sync::thread;
+use std::ops::Bound;
+use std::time::{Duration, Instant};
+
+/// How long a transaction waits for the members to have changed before it may begin, and how often it looks.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The end of a transaction that did not commit, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// Nothing of it has happened.
+    Aborted(Why),
+    /// Nothing is known.
+    Lost(Lost),
+}
+
+/// A session with the node.
+pub(super) struct Talk {
+    session: Session,
+}
+
+impl Talk {
+    pub(super) fn new(member: &Member) -> Self {
+        Self { session: member.session() }
+    }
+
+    /// Begins a transaction; waits while the members change.
+    pub(super) fn begin(&mut self) -> Result<TxnId, Ended> {
+        let since = Instant::now();
+        loop {
+            match self.session.begin(Kind::Serializable) {
+                Ok(txn) => return Ok(txn),
+                Err(_) if self.session.has_left() => return Err(Ended::Lost(Lost::Left)),
+                Err(Refused::View) if since.elapsed() < PATIENCE => thread::sleep(LOOK),
+                Err(Refused::View) => return Err(Ended::Aborted(Why::View)),
+                Err(_) => return Err(Ended::Aborted(Why::TooLarge)),
+            }
+        }
+    }
+
+    /// Reads a key.
+    pub(super) fn read(&mut self, txn: TxnId, key: &Key) -> Result<Option<Value>, Ended> {
+        let answer = self.ask(|node, out| node.read(txn, key.clone(), out))?;
+        match answer {
+            Answer::Read(_, _, value) => Ok(value),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Reads at most `limit` rows of a partition.
+    pub(super) fn scan(
+        &mut self,
+        txn: TxnId,
+        partition: PartitionId,
+        (low, high): (Bound<Key>, Bound<Key>),
+        order: Order,
+        limit: u32,
+    ) -> Result<Vec<(Key, Value)>, Ended> {
+        let range = Range { low, high, backward: order == Order::Backward, limit };
+        match self.ask(|node, out| node.scan(txn, partition, range, out))? {
+            Answer::Scan(_, rows) => Ok(rows),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Whether what was read so far is of one state.
+    pub(super) fn check(&mut self, txn: TxnId) -> Result<bool, Ended> {
+        match self.ask(|node, out| node.check(txn, out))? {
+            Answer::Checked(_, holds) => Ok(holds),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// What was read by now. None if the transaction has ended by itself.
+    pub(super) fn mark(&mut self, txn: TxnId) -> Option<Mark> {
+        self.session.call(|node, _| node.mark(txn)).ok()
+    }
+
+    /// Forgets what was read since.
+    pub(super) fn forget(&mut self, txn: TxnId, mark: Mark) {
+        // one that has ended by itself says so at the next call
+        let _ = self.session.call(|node, _| node.forget(txn, mark));
+    }
+
+    /// Hands over the writes and commits. The place in the order, if its epoch commits.
+    pub(super) fn commit(
+        &mut self,
+        txn: TxnId,
+        writes: impl IntoIterator<Item = (Key, Option<Value>)>,
+    ) -> Result<(Epoch, Time), Ended> {
+        let answer = self.ask(|node, out| {
+            writes.into_iter().try_for_each(|(key, value)| node.write(txn, key, value))?;
+            node.commit(txn, out)
+        })?;
+        match answer {
+            Answer::Decided(_, epoch, cts) => {
+                self.session.forget(txn);
+                Ok((epoch, cts))
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Gives a transaction up.
+    pub(super) fn rollback(&mut self, txn: TxnId) {
+        // one that has ended by itself needs no end
+        let _ = self.session.call(|node, out| node.rollback(txn, out));
+    }
+
+    fn ask(
+        &mut self,
+        call: impl FnOnce(&mut Node<Ours, Rows>, &mut Out<Rows>) -> Result<(), Refused>,
+    ) -> Result<Answer<Rows>, Ended> {
+        match self.session.ask(call) {
+            Ok(Answer::Aborted(_, why)) => Err(Ended::Aborted(why)),
+            Ok(answer) => Ok(answer),
+            Err(NoAnswer::Refused(Refused::TooMany)) => Err(Ended::Aborted(Why::TooLarge)),
+            // a transaction that is not there was ended by a change of the members
+            Err(NoAnswer::Refused(_)) => Err(Ended::Aborted(Why::View)),
+            Err(NoAnswer::Lost(lost)) => Err(Ended::Lost(lost)),
+        }
+    }
+}
+
+/// A session has one question at a time, and its answer is the next one.
+fn unexpected(answer: &Answer<Rows>) -> Ended {
+    debug_assert!(false, "an answer to no question: {answer:?}");
+    Ended::Aborted(Why::View)
+}
+
+/// A conflict, without another transaction that would be known.
+pub(super) fn conflict(kind: ConflictKind, table: TableId, key: &[u8]) -> Conflict {
+    Conflict { kind, table, key: key.into(), with: None }
+}
