@@ -1,11 +1,12 @@
 //! A whole cluster in one process: members joined by queues.
 
 use super::member::{Entrance, Member, StartError};
+use super::membership::first_view;
 use super::network::{Network, Packet};
 use super::settings::Settings;
 use super::store::{ClusterView, InMemory, Life, MetadataStore};
 use scaledb_scar::link::Incarnation;
-use scaledb_scar::{NodeId, NodeSet, Placement, View};
+use scaledb_scar::{NodeId, NodeSet};
 use scaledb_sync::Arc;
 use scaledb_sync::lock::{Condvar, Mutex};
 use scaledb_sync::thread::{JoinHandle, try_spawn};
@@ -128,14 +129,6 @@ impl Network for End {
             let _ = thread.join();
         }
     }
-}
-
-/// A first view: partition 0 is kept by all nodes, each other one by f + 1 of them.
-pub fn first_view(nodes: u8, partitions: u16, failures: usize) -> View {
-    let mut view = View::first(nodes, partitions.max(1), failures);
-    let primary = NodeId(0);
-    view.partitions[0] = Placement { primary, backups: view.members.without(primary) };
-    view
 }
 
 fn local_life(node: NodeId) -> Life {

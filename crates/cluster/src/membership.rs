@@ -1,7 +1,7 @@
 //! Who may make the next view, and what it is.
 
 use super::store::ClusterView;
-use scaledb_scar::NodeSet;
+use scaledb_scar::{NodeId, NodeSet, PartitionId, View};
 use std::fmt;
 
 /// Why there is no next view, though a member is silent.
@@ -23,6 +23,25 @@ impl fmt::Display for Halt {
             Self::NoReplica => "a partition would be without a replica",
         })
     }
+}
+
+/// A first view: partition 0 is kept by all nodes, each other one by f + 1 of them. At least one node and partition.
+pub fn first_view(nodes: u8, partitions: u16, failures: usize) -> View {
+    View::first(nodes.max(1), partitions.max(1), failures).everywhere(PartitionId(0))
+}
+
+/// The same for nodes of any numbers. None if there is none.
+pub fn first_view_of(nodes: NodeSet, partitions: u16, failures: usize) -> Option<View> {
+    let numbers: Vec<NodeId> = nodes.iter().collect();
+    let mut view = first_view(u8::try_from(numbers.len()).ok()?, partitions, failures);
+    let number = |node: NodeId| numbers.get(usize::from(node.0)).copied();
+    view.leader = number(view.leader)?;
+    view.members = nodes;
+    for place in &mut view.partitions {
+        place.primary = number(place.primary)?;
+        place.backups = place.backups.iter().map(number).collect::<Option<_>>()?;
+    }
+    Some(view)
 }
 
 /// The view without members that are silent. `leased` are those that the metadata store hears.
@@ -59,7 +78,6 @@ pub fn settled(now: &ClusterView) -> ClusterView {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scaledb_scar::{NodeId, View};
 
     fn set(nodes: &[u8]) -> NodeSet {
         nodes.iter().copied().map(NodeId).collect()
@@ -69,6 +87,18 @@ mod tests {
         let view = View::first(nodes, 8, failures);
         let settled = view.members;
         ClusterView { view, lives: Default::default(), settled }
+    }
+
+    #[test]
+    fn a_first_view_is_of_any_nodes() {
+        let view = first_view_of(set(&[3, 10, 63]), 7, 1).unwrap();
+        assert_eq!((view.members, view.leader), (set(&[3, 10, 63]), NodeId(3)));
+        assert_eq!(view.partitions[0].replicas(), view.members);
+        for (i, place) in view.partitions.iter().enumerate().skip(1) {
+            assert!(view.members.covers(place.replicas()) && place.replicas().count() == 2, "{i}");
+        }
+        assert_eq!(first_view_of(set(&[0, 1, 2]), 9, 2), Some(first_view(3, 9, 2)));
+        assert_eq!(first_view_of(set(&[]), 9, 2), None);
     }
 
     #[test]

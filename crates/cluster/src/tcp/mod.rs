@@ -46,8 +46,6 @@ pub struct TcpConfig {
     pub me: NodeId,
     /// And which life of it.
     pub life: Incarnation,
-    /// Where others connect to.
-    pub listen: SocketAddr,
     /// The certificates.
     pub tls: PeerTls,
     /// The times.
@@ -106,12 +104,11 @@ struct Out {
 }
 
 impl Tcp {
-    /// Listens. Nobody is let in before a member is attached.
+    /// Others will be let in where the listener listens; nobody before a member is attached.
     ///
     /// # Errors
-    /// The address cannot be listened at.
-    pub fn bind(config: TcpConfig) -> io::Result<Arc<Self>> {
-        let listener = TcpListener::bind(config.listen)?;
+    /// The listener has no address.
+    pub fn new(config: TcpConfig, listener: TcpListener) -> io::Result<Arc<Self>> {
         let address = listener.local_addr()?;
         let shared = Arc::new(Shared {
             config,

@@ -2,7 +2,8 @@
 
 use super::bank::settings;
 use super::tcp::TcpCluster;
-use scaledb_cluster::{ClusterView, Etcd, InMemory, Life, MetadataStore, StoreError, first_view};
+use scaledb_cluster::membership::first_view;
+use scaledb_cluster::{ClusterView, Etcd, InMemory, Life, MetadataStore, StoreError};
 use scaledb_scar::link::Incarnation;
 use scaledb_scar::{NodeId, ViewNumber};
 use scaledb_sync::{Arc, thread};

@@ -6,14 +6,17 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use scaledb_cluster::codec::{self, FORMAT};
+use scaledb_cluster::membership::first_view;
 use scaledb_cluster::tcp::{PeerTls, Tcp, TcpConfig};
-use scaledb_cluster::{ClusterView, InMemory, Life, Member, MetadataStore, first_view};
+use scaledb_cluster::{
+    ClusterView, Founding, InMemory, Life, Member, MetadataStore, NodeConfig, StartError, open,
+};
 use scaledb_scar::NodeId;
 use scaledb_scar::link::Incarnation;
 use scaledb_sync::{Arc, thread};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 /// An authority that makes certificates of nodes.
@@ -74,11 +77,10 @@ impl TcpCluster {
                     cluster: "tests".to_owned(),
                     me,
                     life: LIFE,
-                    listen: "127.0.0.1:0".parse().unwrap(),
                     tls: authority.tls(&name(me)),
                     settings: settings(),
                 };
-                (me, Tcp::bind(config).unwrap())
+                (me, Tcp::new(config, TcpListener::bind("127.0.0.1:0").unwrap()).unwrap())
             })
             .collect();
         let life = |(&node, tcp): (&NodeId, &Arc<Tcp>)| {
@@ -294,4 +296,44 @@ fn a_member_that_sends_garbage_is_given_up() {
         }
         cluster.works();
     }
+}
+
+/// Nodes that know only the store and their certificates come together, whichever comes first.
+#[test]
+fn nodes_found_a_cluster() {
+    let authority = Authority::new();
+    let store = Arc::new(InMemory::new());
+    let founding = Founding { nodes: 3, failures: 1, partitions: PARTITIONS as u16 };
+    // one that is not there any more must not be waited for, nor counted
+    store.register("gone", "localhost:1").unwrap();
+    let config = |name: &str, founding| {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        NodeConfig {
+            cluster: "tests".to_owned(),
+            name: name.to_owned(),
+            advertise: listener.local_addr().unwrap().to_string(),
+            listener,
+            tls: authority.tls(name),
+            store: store.clone(),
+            founding,
+            settings: settings(),
+        }
+    };
+    let wrong = Founding { failures: 3, ..founding };
+    assert!(matches!(open(config("a", Some(wrong)), || true), Err(StartError::Store(_))));
+    // alone it waits
+    assert!(matches!(open(config("a", Some(founding)), || false), Err(StartError::NotNamed(_))));
+    let opened: Vec<_> = thread::scope(|scope| {
+        let threads = ["a", "b", "c"].map(|name| {
+            let config = config(name, (name != "c").then_some(founding));
+            scope.spawn(move || open(config, || true).unwrap())
+        });
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let (members, networks) = opened.into_iter().map(|(member, tcp)| ((member.node(), member), tcp)).unzip();
+    let members: BTreeMap<NodeId, Arc<Member>> = members;
+    let networks: Vec<Arc<Tcp>> = networks;
+    assert!(!members.contains_key(&NodeId(0)));
+    let networks = members.keys().copied().zip(networks).collect();
+    TcpCluster { authority, members, networks }.works();
 }
