@@ -601,6 +601,11 @@ impl AggregateFn {
         self.aggregate.is_ordered_set()
     }
 
+    /// Whether what has accumulated of parts of the rows merges to what accumulates of all of them.
+    pub(crate) fn merges(&self) -> bool {
+        self.aggregate.merges()
+    }
+
     /// An ordered-set aggregate of so many values.
     ///
     /// # Errors
@@ -638,6 +643,14 @@ impl Accumulator {
         )?;
         let keeps = function.aggregate.name().ends_with("_agg");
         Ok(if keeps { args.iter().map(crate::memory::weight).sum() } else { 0 })
+    }
+
+    /// Takes in what has accumulated of rows behind those of this one, of a function that merges.
+    ///
+    /// # Errors
+    /// 22003.
+    pub(crate) fn merge(&mut self, behind: &Self) -> Result<()> {
+        self.inner.merge(&behind.inner)
     }
 
     /// The result.

@@ -89,6 +89,31 @@ impl Aggregate {
         )
     }
 
+    /// Whether what has accumulated of two parts of the rows, [merged](Accumulator::merge), is exactly what
+    /// accumulates of all of them. Sums of floats depend on where one begins; what keeps its values gains nothing.
+    pub fn merges(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::CountRows
+                | Kind::Count
+                | Kind::SumSmall
+                | Kind::SumInt
+                | Kind::SumNumeric
+                | Kind::SumInterval
+                | Kind::AvgInt
+                | Kind::AvgNumeric
+                | Kind::AvgInterval
+                | Kind::Min
+                | Kind::Max
+                | Kind::And
+                | Kind::Or
+                | Kind::BitAnd
+                | Kind::BitOr
+                | Kind::BitXor
+                | Kind::Spread { .. }
+        )
+    }
+
     /// Whether MIN or MAX: the first or last value of an index answers it. True for MAX.
     pub fn extreme(&self) -> Option<bool> {
         match self.kind {
@@ -375,16 +400,7 @@ impl Accumulator {
                 (state, Value::Interval(v)) => *state = Accumulated::Interval(*v),
                 _ => {}
             },
-            Kind::Min | Kind::Max => match &mut self.state {
-                // of equal values the last one stays
-                Accumulated::Value(best) => {
-                    let better = if self.kind == Kind::Max { value >= best } else { value <= best };
-                    if better {
-                        *best = value.clone();
-                    }
-                }
-                state => *state = Accumulated::Value(value.clone()),
-            },
+            Kind::Min | Kind::Max => self.choose(value),
             Kind::And | Kind::Or | Kind::BitAnd | Kind::BitOr | Kind::BitXor => self.combine(value),
             Kind::Spread { .. } => {
                 let v = numeric(value);
@@ -418,6 +434,45 @@ impl Accumulator {
             }
         }
         Ok(())
+    }
+
+    /// Takes in what has accumulated of rows that come behind those of this one, of an aggregate that
+    /// [merges](Aggregate::merges).
+    ///
+    /// # Errors
+    ///
+    /// 22003 if a sum overflows.
+    pub fn merge(&mut self, behind: &Self) -> Result<()> {
+        self.count += behind.count;
+        match (&mut self.state, &behind.state) {
+            (_, Accumulated::Empty) => {}
+            (state @ Accumulated::Empty, other) => *state = other.clone(),
+            (Accumulated::Int(sum), Accumulated::Int(v)) => *sum += v,
+            (Accumulated::Numeric(sum), Accumulated::Numeric(v)) => *sum = sum.add(v)?,
+            (Accumulated::Interval(sum), Accumulated::Interval(v)) => *sum = sum.plus(*v)?,
+            (Accumulated::Squares(sum, squares), Accumulated::Squares(v, square)) => {
+                (*sum, *squares) = (sum.add(v)?, squares.add(square)?);
+            }
+            (Accumulated::Value(_), Accumulated::Value(value)) => match self.kind {
+                Kind::Min | Kind::Max => self.choose(value),
+                _ => self.combine(value),
+            },
+            _ => return Err(SqlError::internal("an aggregate whose parts do not merge")),
+        }
+        Ok(())
+    }
+
+    /// The least or greatest value. Of equal ones the last stays.
+    fn choose(&mut self, value: &Value) {
+        match &mut self.state {
+            Accumulated::Value(best) => {
+                let better = if self.kind == Kind::Max { value >= best } else { value <= best };
+                if better {
+                    *best = value.clone();
+                }
+            }
+            state => *state = Accumulated::Value(value.clone()),
+        }
     }
 
     fn combine(&mut self, value: &Value) {

@@ -6,13 +6,14 @@ use super::{Binder, Typed, unsupported};
 use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetFn};
 use crate::plan::SetCall;
 use crate::plan::expr::{Ask, Expr};
-use crate::plan::{Aggregate, SetItem, SortKey, Window, WindowFn};
+use crate::plan::window::OwnFn;
+use crate::plan::{Aggregate, SetItem, SortKey};
 use scaledb_types::cast::Context;
 use scaledb_types::func::{resolve_function, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{
     DuplicateTreatment, Expr as Ast, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
-    FunctionArguments, OrderByExpr, WindowSpec, WindowType,
+    FunctionArguments, OrderByExpr,
 };
 
 /// An argument that is an expression.
@@ -34,7 +35,7 @@ enum Order<'o> {
 }
 
 #[cold]
-fn over_ordered_set(name: &str) -> SqlError {
+pub(super) fn over_ordered_set(name: &str) -> SqlError {
     SqlError::unsupported(format!("OVER is not supported for ordered-set aggregate {name}"))
 }
 
@@ -80,25 +81,22 @@ impl Binder<'_> {
             return Err(over_ordered_set(&name));
         }
         if let Some(over) = &function.over {
+            if function.null_treatment.is_some() {
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, "syntax error at or near \"NULLS\""));
+            }
             let refused = match (functions::is_aggregate(&name), distinct, clauses.is_empty()) {
-                (_, true, _) => Some("DISTINCT"),
-                (_, _, false) => Some("an aggregate's ORDER BY"),
-                (false, ..) if function.filter.is_some() => Some("FILTER of what is no aggregate"),
+                (_, true, _) => Some("DISTINCT is not implemented for window functions"),
+                (_, _, false) => Some("aggregate ORDER BY is not implemented for window functions"),
+                (false, ..) if function.filter.is_some() => {
+                    Some("FILTER is not implemented for non-aggregate window functions")
+                }
                 _ => None,
             };
             if let Some(refused) = refused {
-                return Err(unsupported(format!("{refused} in the call of a window function")));
+                return Err(SqlError::unsupported(refused));
             }
-            let args = match star {
-                true => Vec::new(),
-                false => {
-                    let windows = self.scope().windows.take();
-                    let args = self.sets_barred("OVER", |binder| binder.args(list));
-                    self.scope().windows = windows;
-                    args?
-                }
-            };
-            return self.window(&name, args, function.filter.as_deref(), over);
+            let list = if star { &empty } else { list };
+            return self.window(&name, list, function.filter.as_deref(), over);
         }
         if functions::is_aggregate(&name) {
             let mut order = Vec::new();
@@ -133,6 +131,9 @@ impl Binder<'_> {
         }
         if functions::returns_set(&name) {
             return self.set_in_list(&name, args);
+        }
+        if let Some(own) = OwnFn::named(&name) {
+            return Err(super::window::without_over(own));
         }
         self.call_typed(&name, args)
     }
@@ -192,7 +193,7 @@ impl Binder<'_> {
         bound
     }
 
-    fn args(&mut self, list: &[FunctionArg]) -> Result<Vec<Typed>> {
+    pub(super) fn args(&mut self, list: &[FunctionArg]) -> Result<Vec<Typed>> {
         list.iter().map(|arg| plain_arg(arg).and_then(|ast| self.expr(ast))).collect()
     }
 
@@ -408,72 +409,6 @@ impl Binder<'_> {
         let order = values.into_iter().zip(within).map(|(expr, item)| sort_key(expr, item)).collect();
         let filter = filter.map(|filter| self.condition(filter, "FILTER")).transpose()?;
         Ok(Parts { function, args: Vec::new(), direct: exprs, order, filter })
-    }
-
-    fn window(
-        &mut self,
-        name: &str,
-        args: Vec<Typed>,
-        filter: Option<&Ast>,
-        over: &WindowType,
-    ) -> Result<Typed> {
-        let WindowType::WindowSpec(spec) = over else { return Err(unsupported("a named window")) };
-        if spec.window_frame.is_some() || spec.window_name.is_some() {
-            return Err(unsupported("a window frame"));
-        }
-        let nested = || {
-            let what = "window functions are not allowed in this clause";
-            SqlError::new(SqlState::WINDOWING_ERROR, what)
-        };
-        // the definition of a window holds no other
-        let windows = self.scope().windows.take().ok_or_else(nested)?;
-        let bound = self.window_parts(name, args, filter, spec);
-        self.scope().windows = Some(windows);
-        let (window, ty) = bound?;
-        let slot = window.slot;
-        self.scope().windows.get_or_insert_default().push(window);
-        Ok(Typed::new(Expr::Slot(slot), ty))
-    }
-
-    /// A call of a window function, and the type of its result.
-    fn window_parts(
-        &mut self,
-        name: &str,
-        args: Vec<Typed>,
-        filter: Option<&Ast>,
-        spec: &WindowSpec,
-    ) -> Result<(Window, Type)> {
-        let (function, ty) = match (name, args.len()) {
-            ("row_number", 0) => (WindowFn::RowNumber, Type::INT8),
-            ("rank", 0) => (WindowFn::Rank, Type::INT8),
-            ("dense_rank", 0) => (WindowFn::DenseRank, Type::INT8),
-            _ if functions::is_aggregate(name) => {
-                let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
-                let (function, params) = AggregateFn::resolve(name, &types)?;
-                if function.is_ordered_set() {
-                    return Err(over_ordered_set(name));
-                }
-                let mut exprs = Vec::with_capacity(args.len());
-                for (arg, param) in args.into_iter().zip(params) {
-                    exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);
-                }
-                let ty = function.result();
-                let filter = filter.map(|filter| self.condition(filter, "FILTER")).transpose()?;
-                (WindowFn::Aggregate(function, exprs, filter), ty)
-            }
-            _ => return Err(unsupported(format!("the window function {name}"))),
-        };
-        let mut partition = Vec::new();
-        for ast in &spec.partition_by {
-            partition.push(self.expr_decided(ast)?.expr);
-        }
-        let mut order = Vec::new();
-        for item in &spec.order_by {
-            order.push(sort_key(self.expr_decided(&item.expr)?.expr, item));
-        }
-        let slot = self.slot();
-        self.used[slot] = true;
-        Ok((Window { function, partition, order, slot }, ty))
     }
 
     /// A function in FROM: the call, and the names and types of its columns. An empty name is the function's.

@@ -12,6 +12,7 @@ pub(crate) mod names;
 pub(crate) mod query;
 pub(crate) mod scope;
 mod subquery;
+pub(crate) mod window;
 mod with;
 
 use crate::optimize::Statement;

@@ -410,6 +410,7 @@ impl Binder<'_> {
         let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(list, _) if list.is_empty());
         self.scope().subqueries = grouped.then(Vec::new);
         self.scope().windows = Some(Vec::new());
+        self.window_clause(&select.named_window)?;
         self.scope().sets = Some(Vec::new());
         let mut output = self.projection(&select.projection, decided)?;
         check_width(output.len())?;
@@ -425,6 +426,7 @@ impl Binder<'_> {
             Some(Distinct::On(list)) => Some(self.distinct_on(list, &output)?),
             _ => None,
         };
+        self.unused_windows()?;
         let mut sets = self.scope().sets.take().unwrap_or_default();
         let Groups { keys: groups, sets: grouping_sets } = self.group_by(&select.group_by, &output)?;
         let made = |slot: Slot| sets.iter().any(|set| set.row == Some(slot) || set.slots.contains(&slot));
@@ -500,12 +502,8 @@ impl Binder<'_> {
             }
             for window in &mut windows {
                 let order = window.order.iter_mut().map(|key| &mut key.expr);
-                window
-                    .partition
-                    .iter_mut()
-                    .chain(order)
-                    .chain(window.function.exprs_mut())
-                    .try_for_each(|expr| keys.rewrite_in(expr))?;
+                let partition = window.partition.iter_mut().chain(order);
+                partition.chain(window.function.exprs_mut()).try_for_each(|expr| keys.rewrite_in(expr))?;
             }
             let mut direct = Vec::new();
             for aggregate in &aggregates {

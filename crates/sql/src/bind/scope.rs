@@ -91,6 +91,10 @@ pub(crate) struct Scope {
     pub(crate) grouping: Option<Grouping>,
     /// Where window functions go.
     pub(crate) windows: Option<Vec<crate::plan::Window>>,
+    /// Why calls of window functions must not be in what is being bound.
+    pub(crate) without_windows: Option<&'static str>,
+    /// The windows of its WINDOW clause.
+    pub(crate) named_windows: Vec<super::window::Definition>,
     /// Where calls of set-returning functions go; `None` where they must not be.
     pub(crate) sets: Option<Vec<crate::plan::SetItem>>,
     /// What is being bound, if calls of set-returning functions must not be in it.

@@ -24,6 +24,7 @@ mod nested_loop;
 pub(crate) mod project_set;
 mod references;
 pub(crate) mod scan;
+mod sliding;
 pub(crate) mod sort;
 pub(crate) mod spill;
 mod spilled_join;
@@ -31,6 +32,8 @@ mod spilled_window;
 pub(crate) mod subquery;
 pub(crate) mod tail;
 pub(crate) mod window_agg;
+mod window_frame;
+mod window_value;
 
 use crate::memory::{Memory, row_weight, weight};
 use crate::plan::expr::Expr;

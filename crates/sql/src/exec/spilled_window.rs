@@ -1,19 +1,23 @@
 //! Window functions over rows that do not fit their memory.
 //!
-//! The rows are sorted for one window function after another, with what each looks at, and pass by: only the rows that
-//! are waiting for the value of an aggregate, which is that of their last peer, are kept meanwhile. Rows that a window
-//! does not tell apart come in the order in which they were found, as they do in memory.
+//! The rows are sorted for one window function after another, with what each looks at, and pass by: only the rows
+//! that are waiting for the value of an aggregate, which is that of their last peer, are kept meanwhile. A function
+//! that looks at other rows keeps those of a partition, and apart from them what it looks at, to be read by the
+//! numbers of the rows. Rows that a window does not tell apart come in the order in which they were found, as they do
+//! in memory.
 //!
 //! ```text
 //! row    carried | number | for each window: partition, order, whether it counts, arguments | a result for each
 //! ```
 
 use super::sort::{Sorting, order};
-use super::spill::Stash;
+use super::spill::{Numbered, Numbering, Stash};
 use super::window_agg::Keys;
+use super::window_frame::{Offsets, Rows};
 use super::{Exec, Flow, Next};
 use crate::functions::Accumulator;
 use crate::plan::expr::Expr;
+use crate::plan::window::OwnFn;
 use crate::plan::{Slot, SortKey, Window, WindowFn};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
@@ -48,10 +52,7 @@ impl Layout {
         let ascending = || SortKey { expr: Expr::Const(Value::Null), descending: false, nulls_first: false };
         let mut places = Vec::with_capacity(windows.len());
         for window in windows {
-            let args = match &window.function {
-                WindowFn::Aggregate(_, args, _) => args.len(),
-                _ => 0,
-            };
+            let args = window.function.args().len();
             let keys = window.partition.iter().map(|_| ascending()).chain(window.order.iter().cloned());
             places.push(Place {
                 keys: keys.chain([ascending()]).collect(),
@@ -129,8 +130,33 @@ struct Partition<'a> {
     accumulator: Option<Accumulator>,
     /// Bytes that it takes.
     weight: usize,
-    /// Rows that wait for the value of the accumulator.
+    /// Rows that wait for the value of the accumulator, or for the end of the partition.
     waiting: Stash<'a>,
+    /// What a function sees of these that looks at other rows: [`Seen`].
+    seen: Option<Numbering<'a>>,
+}
+
+/// A partition whose rows were kept: the number of the peers, the first key of the order, whether the row counts, and
+/// the arguments.
+struct Seen<'a>(Numbered<'a>);
+
+impl Rows for Seen<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn group(&mut self, at: usize) -> Result<i64> {
+        Ok(self.0.get(at)?[0].as_i64().unwrap_or_default())
+    }
+
+    fn key(&mut self, at: usize) -> Result<&Value> {
+        Ok(&self.0.get(at)?[1])
+    }
+
+    fn args(&mut self, at: usize) -> Result<Option<&[Value]>> {
+        let row = self.0.get(at)?;
+        Ok(row[2].is_true().then_some(&row[3..]))
+    }
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -138,22 +164,23 @@ impl<'a, W: Worker> Exec<'a, W> {
     pub(super) fn window_passes(
         &mut self,
         passes: Passes<'_, 'a>,
-        windows: &[Window],
+        (windows, offsets): (&[Window], &[Offsets]),
         carry: &[Slot],
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
         let Passes { layout, mut sorting, .. } = passes;
-        for (number, window) in windows.iter().enumerate() {
+        for (number, (window, offsets)) in windows.iter().zip(offsets).enumerate() {
             if let Some(place) = layout.places.get(number + 1) {
                 let mut sorted = Sorting::new(&place.keys, layout.width, usize::MAX);
-                let _ = self.window_pass(layout, number, window, sorting, &mut |exec, row| {
-                    sorted.push(exec, layout.key(number + 1, &row), row)?;
-                    Ok(Flow::Continue(()))
-                })?;
+                let _ =
+                    self.window_pass((layout, number), (window, offsets), sorting, &mut |exec, row| {
+                        sorted.push(exec, layout.key(number + 1, &row), row)?;
+                        Ok(Flow::Continue(()))
+                    })?;
                 sorting = sorted;
                 continue;
             }
-            return self.window_pass(layout, number, window, sorting, &mut |exec, row| {
+            return self.window_pass((layout, number), (window, offsets), sorting, &mut |exec, row| {
                 let row = row.into_vec();
                 for (window, place) in windows.iter().zip(&layout.places) {
                     exec.frame[window.slot] = row[place.result].clone();
@@ -169,9 +196,8 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     fn window_pass(
         &mut self,
-        layout: &Layout,
-        number: usize,
-        window: &Window,
+        (layout, number): (&Layout, usize),
+        (window, offsets): (&Window, &Offsets),
         sorting: Sorting<'_, 'a>,
         take: Take<'_, 'a, W>,
     ) -> Result<Flow> {
@@ -184,7 +210,10 @@ impl<'a, W: Worker> Exec<'a, W> {
             accumulator: None,
             weight: 0,
             waiting: Stash::new(layout.width),
+            seen: None,
         };
+        // what is kept of a row for a function that looks at other rows
+        let looked_at = (!window.passes()).then(|| 3 + place.args.len());
         let flow = sorting.finish(self, |exec, row| {
             let mut row: Box<[Value]> = row.iter_mut().map(std::mem::take).collect();
             let (partition, key) = (&row[place.partition.clone()], &row[place.order.clone()]);
@@ -196,13 +225,19 @@ impl<'a, W: Worker> Exec<'a, W> {
             if apart && exec.hand_out_peers(&mut at, place, layout.width, take)?.is_break() {
                 return Ok(Flow::Break(()));
             }
+            if other
+                && exec.hand_out_partition(&mut at, place, layout.width, (window, offsets), take)?.is_break()
+            {
+                return Ok(Flow::Break(()));
+            }
             if other {
                 exec.memory.give(std::mem::take(&mut at.weight));
                 (at.rows, at.peers) = (0, 0);
                 at.accumulator = match &window.function {
-                    WindowFn::Aggregate(function, ..) => Some(function.start()),
+                    WindowFn::Aggregate(function, ..) if window.passes() => Some(function.start()),
                     _ => None,
                 };
+                at.seen = looked_at.map(Numbering::new);
             }
             at.rows += 1;
             if apart {
@@ -210,10 +245,18 @@ impl<'a, W: Worker> Exec<'a, W> {
                 at.peers += 1;
                 at.last = Some((partition.into(), key.into()));
             }
+            if let Some(seen) = &mut at.seen {
+                let key = row[place.order.clone()].first().cloned().unwrap_or_default();
+                let mut looked_at = vec![Value::Int8(at.peers - 1), key, row[place.counts].clone()];
+                looked_at.extend_from_slice(&row[place.args.clone()]);
+                seen.push(exec.context, &mut exec.memory, looked_at.into())?;
+                at.waiting.push(exec.context, &mut exec.memory, row)?;
+                return Ok(Flow::Continue(()));
+            }
             row[place.result] = match window.function {
-                WindowFn::RowNumber => Value::Int8(at.rows),
-                WindowFn::Rank => Value::Int8(at.first_peer),
-                WindowFn::DenseRank => Value::Int8(at.peers),
+                WindowFn::Own(OwnFn::Rank, _) => Value::Int8(at.first_peer),
+                WindowFn::Own(OwnFn::DenseRank, _) => Value::Int8(at.peers),
+                WindowFn::Own(..) => Value::Int8(at.rows),
                 WindowFn::Aggregate(..) => {
                     if let Some(accumulator) = &mut at.accumulator
                         && row[place.counts].is_true()
@@ -230,6 +273,12 @@ impl<'a, W: Worker> Exec<'a, W> {
         })?;
         let flow = match flow {
             Flow::Continue(()) => self.hand_out_peers(&mut at, place, layout.width, take)?,
+            Flow::Break(()) => flow,
+        };
+        let flow = match flow {
+            Flow::Continue(()) => {
+                self.hand_out_partition(&mut at, place, layout.width, (window, offsets), take)?
+            }
             Flow::Break(()) => flow,
         };
         self.memory.give(at.weight);
@@ -260,6 +309,29 @@ impl<'a, W: Worker> Exec<'a, W> {
             row[place.result] = value.clone();
             flow = take(self, row)?;
         }
+        self.memory.give_rows(weight);
+        Ok(flow)
+    }
+
+    /// Hands out the rows of a partition that was kept.
+    fn hand_out_partition(
+        &mut self,
+        at: &mut Partition<'a>,
+        place: &Place,
+        width: usize,
+        (window, offsets): (&Window, &Offsets),
+        take: Take<'_, 'a, W>,
+    ) -> Result<Flow> {
+        let Some(seen) = at.seen.take() else { return Ok(Flow::Continue(())) };
+        let mut seen = Seen(seen.finish(&mut self.memory)?);
+        let rows = std::mem::replace(&mut at.waiting, Stash::new(width)).finish()?;
+        let weight = rows.weight + seen.0.weight;
+        let mut rows = rows.drain();
+        let flow = self.window_values(window, offsets, &mut seen, &mut |exec, value| {
+            let Some(mut row) = rows.next()? else { return Ok(Flow::Break(())) };
+            row[place.result] = value;
+            take(exec, row)
+        })?;
         self.memory.give_rows(weight);
         Ok(flow)
     }

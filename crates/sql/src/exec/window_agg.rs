@@ -2,11 +2,11 @@
 
 use super::sort::order;
 use super::spilled_window::{Layout, Passes};
+use super::window_frame::{Offsets, Rows};
 use super::{Exec, Flow, Next, row_weight};
 use crate::plan::{Node, Slot, Window, WindowFn};
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
-use std::cmp::Ordering;
 
 /// The keys of a row for one window.
 pub(super) struct Keys {
@@ -17,10 +17,10 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Bytes, those of the result and of three numbers per row included.
+    /// Bytes, those of the result and of four numbers per row included.
     fn weight(&self) -> usize {
         let values = [&self.partition, &self.order].into_iter().chain(&self.args);
-        values.map(|values| row_weight(values)).sum::<usize>() + size_of::<Value>() + 3 * size_of::<usize>()
+        values.map(|values| row_weight(values)).sum::<usize>() + size_of::<Value>() + 4 * size_of::<usize>()
     }
 }
 
@@ -33,6 +33,8 @@ impl<'a, W: Worker> Exec<'a, W> {
         carry: &[Slot],
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
+        let offsets: Vec<Offsets> =
+            windows.iter().map(|window| self.offsets(&window.frame)).collect::<Result<_>>()?;
         let mut rows: Vec<Box<[Value]>> = Vec::new();
         let mut keys: Vec<Vec<Keys>> = windows.iter().map(|_| Vec::new()).collect();
         let mut weight = 0;
@@ -66,21 +68,23 @@ impl<'a, W: Worker> Exec<'a, W> {
             Ok(Flow::Continue(()))
         })?;
         if let Some(passes) = aside {
-            return self.window_passes(passes, windows, carry, next);
+            return self.window_passes(passes, (windows, &offsets), carry, next);
         }
         self.note_memory(weight);
         let mut results: Vec<Vec<Value>> = Vec::new();
         let mut last_order: Vec<usize> = (0..rows.len()).collect();
-        for (window, keys) in windows.iter().zip(&keys) {
-            let mut numbers: Vec<usize> = (0..rows.len()).collect();
-            numbers.sort_by(|&a, &b| {
-                keys[a]
-                    .partition
-                    .cmp(&keys[b].partition)
-                    .then_with(|| order(&window.order, &keys[a].order, &keys[b].order))
-            });
-            results.push(self.compute(window, keys, &numbers)?);
-            last_order = numbers;
+        for (number, (window, keys)) in windows.iter().zip(&keys).enumerate() {
+            // calls over one window stand side by side, as a rule
+            if number == 0 || !window.sorts_as(&windows[number - 1]) {
+                last_order = (0..rows.len()).collect();
+                last_order.sort_by(|&a, &b| {
+                    keys[a]
+                        .partition
+                        .cmp(&keys[b].partition)
+                        .then_with(|| order(&window.order, &keys[a].order, &keys[b].order))
+                });
+            }
+            results.push(self.compute(window, &offsets[number], keys, &last_order)?);
         }
         let mut flow = Flow::Continue(());
         for number in last_order {
@@ -103,63 +107,70 @@ impl<'a, W: Worker> Exec<'a, W> {
         let partition = window.partition.iter().map(|e| self.eval(e)).collect::<Result<_>>()?;
         let order = window.order.iter().map(|k| self.eval(&k.expr)).collect::<Result<_>>()?;
         let args = match &window.function {
-            WindowFn::Aggregate(_, args, filter) => match filter {
-                Some(filter) if self.eval(filter)? != Value::Bool(true) => None,
-                _ => Some(args.iter().map(|e| self.eval(e)).collect::<Result<_>>()?),
-            },
-            _ => None,
+            WindowFn::Aggregate(.., Some(filter)) if !self.holds(filter)? => None,
+            function => Some(function.args().iter().map(|e| self.eval(e)).collect::<Result<_>>()?),
         };
         Ok(Keys { partition, order, args })
     }
 
-    /// The results of one window function, by row.
-    fn compute(&self, window: &Window, keys: &[Keys], numbers: &[usize]) -> Result<Vec<Value>> {
+    /// The results of one window function, by row, the rows in the order of the window.
+    fn compute(
+        &mut self,
+        window: &Window,
+        offsets: &Offsets,
+        keys: &[Keys],
+        numbers: &[usize],
+    ) -> Result<Vec<Value>> {
         let mut results = vec![Value::Null; numbers.len()];
+        let mut groups = Vec::new();
         let mut from = 0;
         while from < numbers.len() {
             let same = |to: usize| keys[numbers[to]].partition == keys[numbers[from]].partition;
             let to = (from..numbers.len()).find(|&to| !same(to)).unwrap_or(numbers.len());
             let part = &numbers[from..to];
-            let is_peer =
-                |a: usize, b: usize| order(&window.order, &keys[a].order, &keys[b].order) == Ordering::Equal;
-            let mut dense = 0;
-            let mut first_peer = 0;
-            let mut accumulator = match &window.function {
-                WindowFn::Aggregate(function, ..) => Some(function.start()),
-                _ => None,
-            };
-            let mut at = 0;
-            while at < part.len() {
-                let mut end = at + 1;
-                while end < part.len() && is_peer(part[at], part[end]) {
-                    end += 1;
-                }
-                if at == 0 || !is_peer(part[first_peer], part[at]) {
-                    first_peer = at;
-                    dense += 1;
-                }
-                if let Some(accumulator) = &mut accumulator {
-                    for &number in &part[at..end] {
-                        if let Some(args) = &keys[number].args {
-                            accumulator.add(self.context.env, args)?;
-                        }
-                    }
-                }
-                for (offset, &number) in part[at..end].iter().enumerate() {
-                    results[number] = match (&window.function, &accumulator) {
-                        (WindowFn::RowNumber, _) => Value::Int8((at + offset) as i64 + 1),
-                        (WindowFn::Rank, _) => Value::Int8(first_peer as i64 + 1),
-                        (WindowFn::DenseRank, _) => Value::Int8(dense),
-                        (WindowFn::Aggregate(..), Some(accumulator)) => {
-                            accumulator.clone().finish(self.context.env)?
-                        }
-                        (WindowFn::Aggregate(..), None) => Value::Null,
-                    };
-                }
-                at = end;
+            let mut group = 0;
+            groups.clear();
+            for (at, &number) in part.iter().enumerate() {
+                let before = &keys[part[at.saturating_sub(1)]].order;
+                group += i64::from(order(&window.order, before, &keys[number].order).is_ne());
+                groups.push(group);
             }
+            let mut part_rows = InMemory { keys, part, groups: &groups };
+            let mut given = part.iter();
+            let _ = self.window_values(window, offsets, &mut part_rows, &mut |_, value| {
+                if let Some(&number) = given.next() {
+                    results[number] = value;
+                }
+                Ok(Flow::Continue(()))
+            })?;
             from = to;
         }
         Ok(results)
+    }
+}
+
+/// A partition in memory.
+struct InMemory<'k> {
+    keys: &'k [Keys],
+    /// The numbers of its rows, in their order, and of their peers.
+    part: &'k [usize],
+    groups: &'k [i64],
+}
+
+impl Rows for InMemory<'_> {
+    fn len(&self) -> usize {
+        self.part.len()
+    }
+
+    fn group(&mut self, at: usize) -> Result<i64> {
+        Ok(self.groups[at])
+    }
+
+    fn key(&mut self, at: usize) -> Result<&Value> {
+        Ok(self.keys[self.part[at]].order.first().unwrap_or(&Value::Null))
+    }
+
+    fn args(&mut self, at: usize) -> Result<Option<&[Value]>> {
+        Ok(self.keys[self.part[at]].args.as_deref())
     }
 }

@@ -254,15 +254,19 @@ impl<'p> Describer<'p> {
     }
 
     fn window(&mut self, window: &'p Window, own: Own) -> String {
-        let call = match &window.function {
-            WindowFn::RowNumber => "row_number()".to_owned(),
-            WindowFn::Rank => "rank()".to_owned(),
-            WindowFn::DenseRank => "dense_rank()".to_owned(),
-            WindowFn::Aggregate(function, args, _) => {
-                let args = if args.is_empty() { "*".to_owned() } else { self.list(args, own, ", ") };
-                format!("{}({args})", function.name())
-            }
+        let (name, args) = match &window.function {
+            WindowFn::Own(function, args) => (function.name(), args),
+            WindowFn::Aggregate(function, args, _) => (function.name(), args),
         };
+        let args = match &window.function {
+            WindowFn::Aggregate(..) if args.is_empty() => "*".to_owned(),
+            _ => self.list(args, own, ", "),
+        };
+        let filter = match &window.function {
+            WindowFn::Aggregate(.., Some(filter)) => format!(" FILTER (WHERE {})", self.part(filter, own)),
+            _ => String::new(),
+        };
+        let call = format!("{name}({args}){filter}");
         format!("{call} OVER (?)")
     }
 

@@ -260,7 +260,7 @@ impl<'p> Names<'p> {
             Node::WindowAgg { input, windows, .. } => {
                 self.node(input);
                 for window in windows {
-                    self.exprs(window.partition.iter().chain(window.function.exprs()));
+                    self.exprs(window.partition.iter().chain(window.exprs()));
                     self.exprs(window.order.iter().map(|key| &key.expr));
                     self.mean(window.slot, Meaning::Window(window));
                 }

@@ -341,7 +341,7 @@ impl<'p> Describer<'p> {
             }
             Node::WindowAgg { input, windows, .. } => {
                 for window in windows {
-                    window.partition.iter().chain(window.function.exprs()).for_each(|expr| self.place(expr));
+                    window.partition.iter().chain(window.exprs()).for_each(|expr| self.place(expr));
                     window.order.iter().for_each(|key| self.place(&key.expr));
                 }
                 self.finish(Shown::new("WindowAgg"), &[("Outer", input)])

@@ -106,7 +106,7 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             let own = windows.iter().any(|window| {
                 window.partition.iter().any(Expr::needs_worker)
                     || window.order.iter().any(key_reads)
-                    || window.function.exprs().any(Expr::needs_worker)
+                    || window.exprs().any(Expr::needs_worker)
             });
             prepare(input, used, own);
         }

@@ -3,6 +3,7 @@
 pub(crate) mod comment;
 mod dialect;
 pub(crate) mod explain;
+pub(crate) mod frames;
 pub mod lex;
 pub(crate) mod locking;
 mod nesting;
@@ -91,7 +92,7 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    Ok(parser.with_tokens_with_locations(locking::rewrite(using::rewrite(tokens))))
+    Ok(parser.with_tokens_with_locations(frames::rewrite(locking::rewrite(using::rewrite(tokens)))))
 }
 
 fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {

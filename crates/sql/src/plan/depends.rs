@@ -178,7 +178,7 @@ impl Depends {
                 for window in windows {
                     window.partition.iter().for_each(|expr| self.read(expr, &filled));
                     self.keys(&window.order, &filled);
-                    window.function.exprs().for_each(|expr| self.read(expr, &filled));
+                    window.exprs().for_each(|expr| self.read(expr, &filled));
                 }
                 carry.iter().for_each(|&slot| self.slot(slot, &filled));
                 carry.iter().copied().chain(windows.iter().map(|window| window.slot)).collect()

@@ -16,6 +16,7 @@ pub(crate) mod place;
 pub(crate) mod point;
 mod set_call;
 pub(crate) mod statistics;
+pub(crate) mod window;
 
 use expr::Expr;
 use place::{Loads, Places};
@@ -30,6 +31,7 @@ use std::sync::Arc;
 
 pub(crate) use computed::Computed;
 pub(crate) use set_call::SetCall;
+pub(crate) use window::{Window, WindowFn};
 
 /// A place in the frame.
 pub(crate) type Slot = usize;
@@ -457,46 +459,6 @@ pub(crate) struct SetItem {
     pub(crate) types: Vec<Type>,
     /// The slot of the row as one value, if it has several columns.
     pub(crate) row: Option<Slot>,
-}
-
-/// `row_number()` and its like over a partition.
-#[derive(Clone, Debug)]
-pub(crate) struct Window {
-    pub(crate) function: WindowFn,
-    pub(crate) partition: Vec<Expr>,
-    pub(crate) order: Vec<SortKey>,
-    pub(crate) slot: Slot,
-}
-
-/// The window functions that are known.
-#[derive(Debug, Clone)]
-pub(crate) enum WindowFn {
-    RowNumber,
-    Rank,
-    DenseRank,
-    /// An aggregate over the whole partition, or up to the current row and its peers if there is an order; of the rows
-    /// that fit its FILTER.
-    Aggregate(crate::functions::AggregateFn, Vec<Expr>, Option<Expr>),
-}
-
-impl WindowFn {
-    /// What it computes for each row.
-    pub(crate) fn exprs(&self) -> impl Iterator<Item = &Expr> {
-        let (args, filter) = match self {
-            Self::Aggregate(_, args, filter) => (args.as_slice(), filter.as_ref()),
-            Self::RowNumber | Self::Rank | Self::DenseRank => (&[][..], None),
-        };
-        args.iter().chain(filter)
-    }
-
-    /// The same, to be changed.
-    pub(crate) fn exprs_mut(&mut self) -> impl Iterator<Item = &mut Expr> {
-        let (args, filter) = match self {
-            Self::Aggregate(_, args, filter) => (args.as_mut_slice(), filter.as_mut()),
-            Self::RowNumber | Self::Rank | Self::DenseRank => (&mut [][..], None),
-        };
-        args.iter_mut().chain(filter)
-    }
 }
 
 /// Whether PostgreSQL takes a WITH query as if it stood where it is read.

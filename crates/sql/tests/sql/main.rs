@@ -21,3 +21,4 @@ mod slt;
 mod spill;
 mod statistics;
 mod temporary;
+mod windows;

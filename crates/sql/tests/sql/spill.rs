@@ -337,6 +337,18 @@ fn windows_are_as_in_memory<E: Engine>(db: Database<E>) {
             "select id, b, rank() over (order by k) r from t order by r, id limit 2000",
             "select sum(r) from (select row_number() over (order by e desc) r, t.* from t limit 2100) x where exists
                (select count(*) over (partition by b) c, u.* from t u where u.id = r limit 1)",
+            // those that look at other rows
+            "select id, lag(h, 3, h) over w, lead(id, a % 700) over w, first_value(b) over w, ntile(7) over w, percent_rank() over w,
+               cume_dist() over (partition by j order by a) from t window w as (partition by j order by b, id) order by id",
+            "select id, sum(id) over w, min(b) over w, max(k::text) over w, count(g) filter (where j) over w, nth_value(h, 300) over w, sum(d) over w
+               from t window w as (order by a, id rows between 600 preceding and 5 preceding)",
+            "select id, sum(c) over w, avg(id) over w, max(b) over w, last_value(b) over w from t
+               window w as (partition by a % 3 order by id % 50 groups between 2 preceding and 2 following exclude group) order by id",
+            "select id, count(*) over w, min(k::text) over w, sum(id) over w from t
+               window w as (order by a range between 100 preceding and 300 following exclude current row) order by id",
+            "select id, max(id) over w, sum(a) over w from t
+               window w as (order by id desc rows between 1000 preceding and unbounded following exclude ties) limit 1500",
+            "select count(*), sum(l) from (select array_length(array_agg(b) over (order by id rows 20 preceding), 1) l from t) x",
         ],
     );
 }
@@ -487,6 +499,7 @@ fn failures_are_clean<E: Engine>(db: Database<E>) {
         "select id, count(b), count(distinct c), sum(d) from t group by id",
         "select x.id, y.* from t x full join t y on x.a = y.a",
         "select t.*, sum(id) over (partition by j), rank() over (order by b) from t",
+        "select t.*, sum(id) over (order by a rows 300 preceding), lead(k, 1000) over (partition by j order by b) from t",
         "with x as materialized (select * from t) select count(*) from x a, (select id from x limit 2) b",
         "select count(distinct k || b || id), percentile_disc(0.5) within group (order by id) from t",
         "update t set b = b where id > 0 returning *",

@@ -9,11 +9,13 @@
 //! [`BUFFER`] bytes; what is read is not trusted.
 
 mod merge;
+mod numbered;
 mod partition;
 mod rows;
 mod stash;
 
 pub(crate) use merge::{Merged, Sortable, Sorter};
+pub(crate) use numbered::{Numbered, Numbering};
 pub(crate) use partition::{Division, Partitions, Rows};
 use rows::{Reader, Writer, put_row};
 pub(crate) use stash::{Stash, Stashed};

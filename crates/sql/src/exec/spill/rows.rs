@@ -54,6 +54,11 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Where the next row begins.
+    pub(crate) fn position(&self) -> u64 {
+        self.file.len() + self.buffer.len() as u64
+    }
+
     fn flush(&mut self) -> Result<()> {
         self.file.append(&self.buffer)?;
         self.buffer.clear();
