@@ -16,4 +16,5 @@ pub mod data;
 pub mod history;
 pub mod random;
 pub mod search;
+pub mod simulated;
 pub mod world;

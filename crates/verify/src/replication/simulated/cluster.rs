@@ -1,0 +1,440 @@
+//! The cluster and its loop.
+
+use super::super::data::{Key, Numbers, Value};
+use super::super::history::Truth;
+use super::history::{Broken, Check, History, Rows};
+use super::host::Host;
+use super::metadata::{Entry, Metadata, Request};
+use super::network::Network;
+use super::plan::Plan;
+use super::queue::{Micros, Queue};
+use super::troubles::Mend;
+use super::workload::{Session, Turn};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use scaledb_scar::link::{Frame, Incarnation};
+use scaledb_scar::{
+    Answer, Epoch, Message, Node, NodeId, NodeSet, Out, Outcome, PartitionId, Rule, Stage, Switched, View,
+    ViewNumber,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::AddAssign;
+use std::sync::Arc;
+
+/// What goes from host to host.
+#[derive(Clone, Debug)]
+pub(super) enum Packet {
+    Frame(Frame<Message<Numbers>>),
+    /// It lives.
+    Beat(Incarnation),
+}
+
+/// What happens.
+#[derive(Clone, Debug)]
+pub(super) enum Event {
+    Packet { from: u8, to: u8, packet: Packet },
+    Tick { host: u8, life: Incarnation },
+    Epoch { host: u8, life: Incarnation },
+    Session { session: u32, generation: u32 },
+    Ask { from: u8, request: Request },
+    Told { to: u8, life: Incarnation, entry: Entry },
+    Trouble,
+    Mend(Mend),
+    Wake(u8),
+    Rest,
+}
+
+/// What a run was like.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Transactions that have begun.
+    pub begun: u64,
+    /// Those that were answered as committed.
+    pub commits: u64,
+    /// Those that were answered as aborted.
+    pub aborts: u64,
+    /// Transactions of the replay.
+    pub replayed: u64,
+    /// Transactions whose client has no answer.
+    pub unknown: u64,
+    /// Things that happened.
+    pub steps: u64,
+    /// Virtual time, in microseconds.
+    pub time: u64,
+    /// Changes of view.
+    pub changes: u64,
+    /// Nodes that crashed.
+    pub crashes: u64,
+    /// Clusters that lost more than a view may lose, and rightly stand still.
+    pub blocked: u64,
+}
+
+impl AddAssign for Report {
+    fn add_assign(&mut self, other: Self) {
+        self.begun += other.begun;
+        self.commits += other.commits;
+        self.aborts += other.aborts;
+        self.replayed += other.replayed;
+        self.unknown += other.unknown;
+        self.steps += other.steps;
+        self.time += other.time;
+        self.changes += other.changes;
+        self.crashes += other.crashes;
+        self.blocked += other.blocked;
+    }
+}
+
+/// A cluster.
+pub struct Cluster {
+    pub(super) plan: Plan,
+    pub(super) random: SmallRng,
+    pub(super) queue: Queue<Event>,
+    pub(super) hosts: Vec<Host>,
+    pub(super) network: Network,
+    pub(super) metadata: Metadata,
+    pub(super) sessions: Vec<Session>,
+    pub(super) history: History,
+    /// The session of each record.
+    pub(super) owners: Vec<u32>,
+    start: Vec<Option<Value>>,
+    split: Option<String>,
+    /// The last epoch of which an answer has left.
+    pub(super) answered: Epoch,
+    pub(super) answers: VecDeque<(usize, Answer<Numbers>)>,
+    out: Out<Numbers>,
+    pub(super) frames: Vec<Frame<Message<Numbers>>>,
+    pub(super) lines: u32,
+    pub(super) calls: u64,
+    pub(super) values: u64,
+    pub(super) commits: u64,
+    pub(super) aborts: u64,
+    pub(super) last_commit: Micros,
+    pub(super) draining: bool,
+    pub(super) drained_at: Micros,
+    pub(super) report: Report,
+}
+
+/// Without a commit for so long, what was planned is given up, and all come to rest.
+const DROUGHT: Micros = 1_000_000;
+
+/// All have come to rest after so long, or never will.
+const PATIENCE: Micros = 4_000_000;
+
+/// From one look at whether all rest to the next.
+const REST: Micros = 5_000;
+
+impl Cluster {
+    /// A cluster at its beginning.
+    pub fn new(plan: Plan, rules: Switched) -> Self {
+        let mut random = SmallRng::seed_from_u64(plan.seed ^ 0x5ca1_ab1e);
+        let rules = if plan.sync { rules } else { rules.without(Rule::TellExtensions) };
+        let view = Arc::new(View::first(plan.nodes, plan.partitions, plan.failures));
+        let metadata = Metadata::new(view.clone(), 2 * plan.silence, plan.nodes);
+        let start: Vec<_> = (0..plan.keys).map(|key| (key % 2 == 0).then_some(Value(key))).collect();
+        let hosts = (0..plan.nodes).map(|i| {
+            let mut node = Node::new(rules, NodeId(i), view.clone());
+            for (key, value) in (0..).map(Key).zip(&start) {
+                if let Some(value) = value {
+                    node.load(key, *value);
+                }
+            }
+            let rate = random.random_range(plan.clocks.0..=plan.clocks.1);
+            Host::new(node, &plan, rate, metadata.entry().clone())
+        });
+        let hosts = hosts.collect();
+        let mut cluster = Self {
+            network: Network::new(&plan),
+            queue: Queue::new(),
+            hosts,
+            metadata,
+            sessions: Vec::new(),
+            history: History {
+                records: Vec::new(),
+                checks: Vec::new(),
+                truth: Truth::default(),
+                committed: Epoch(0),
+            },
+            owners: Vec::new(),
+            split: None,
+            answered: Epoch(0),
+            answers: VecDeque::new(),
+            out: Out::default(),
+            frames: Vec::new(),
+            lines: 0,
+            calls: 0,
+            // above the values of the start
+            values: 1_000_000,
+            commits: 0,
+            aborts: 0,
+            last_commit: 0,
+            draining: false,
+            drained_at: 0,
+            report: Report::default(),
+            random,
+            start,
+            plan,
+        };
+        for host in 0..cluster.hosts.len() {
+            cluster.start_timers(host);
+        }
+        for session in 0..cluster.plan.sessions {
+            cluster.new_session(session as usize % cluster.hosts.len());
+        }
+        cluster.next_trouble();
+        cluster.queue.after(REST, Event::Rest);
+        cluster
+    }
+
+    fn start_timers(&mut self, host: usize) {
+        let life = self.hosts[host].life;
+        let (tick, epoch) = (self.plan.tick, self.plan.epoch);
+        let tick = self.random.random_range(1..=tick);
+        let epoch = self.random.random_range(1..=epoch);
+        self.queue.after(tick, Event::Tick { host: host as u8, life });
+        self.queue.after(epoch, Event::Epoch { host: host as u8, life });
+    }
+
+    /// Calls a node, then sends what it puts out. Its answers reach their clients later.
+    pub(super) fn call<T>(
+        &mut self,
+        at: usize,
+        act: impl FnOnce(&mut Node<Switched, Numbers>, &mut Out<Numbers>) -> T,
+    ) -> Option<T> {
+        let mut out = std::mem::take(&mut self.out);
+        let host = &mut self.hosts[at];
+        let result = host.node.as_mut().map(|node| act(node, &mut out));
+        if let Some(node) = &host.node {
+            let view = node.view().number;
+            let history = &mut self.history;
+            history.committed = history.committed.max(node.committed());
+            if view > host.installed && node.stage() != Stage::Fenced {
+                host.installed = view;
+                let installs = &mut history.truth.installs;
+                match installs.iter().find(|install| install.0 == view) {
+                    None => installs.push((view, node.installed())),
+                    Some(&(_, last)) if node.stage() == Stage::Installed && last != node.installed() => {
+                        self.split =
+                            Some(format!("{view:?} goes back to {last:?} and {:?}", node.installed()));
+                    }
+                    Some(_) => {}
+                }
+            }
+            let epoch = node.epoch();
+            for answer in out.answers.drain(..) {
+                // the place and what is known of it are of this moment, whenever the client hears of it
+                let (Answer::Decided(txn, ..) | Answer::Checked(txn, _)) = answer else {
+                    self.answers.push_back((at, answer));
+                    continue;
+                };
+                let index = host.records.get(txn.number as usize).copied().unwrap_or(u32::MAX);
+                let Some(record) = history.records.get_mut(index as usize) else { continue };
+                match answer {
+                    Answer::Decided(_, epoch, cts) => record.place = Some((view, epoch, cts)),
+                    Answer::Checked(_, true) => {
+                        history.checks.push(Check { at: (view, epoch), record: record.clone() });
+                        self.answers.push_back((at, answer));
+                    }
+                    answer => self.answers.push_back((at, answer)),
+                }
+            }
+        }
+        for (to, message) in out.messages.drain(..) {
+            self.post(at, to, message);
+        }
+        self.out = out;
+        result
+    }
+
+    /// Asks the metadata store.
+    pub(super) fn ask(&mut self, from: usize, request: Request) {
+        let delay = self.random.random_range(200..2_000);
+        self.queue.after(delay, Event::Ask { from: from as u8, request });
+    }
+
+    fn asked(&mut self, from: usize, request: Request) {
+        let now = self.queue.now();
+        if self.metadata.away_until > now {
+            return;
+        }
+        let (entry, changed) = self.metadata.ask(now, NodeId(from as u8), request);
+        for to in 0..self.hosts.len() {
+            if changed || to == from {
+                let (life, entry) = (self.hosts[to].life, entry.clone());
+                let delay = self.random.random_range(200..2_000);
+                self.queue.after(delay, Event::Told { to: to as u8, life, entry });
+            }
+        }
+    }
+
+    /// Whose turn it is; it waits while its host is paused.
+    fn host_of(&self, event: &Event) -> Option<usize> {
+        match *event {
+            Event::Packet { to, .. } | Event::Told { to, .. } => Some(to.into()),
+            Event::Tick { host, .. } | Event::Epoch { host, .. } => Some(host.into()),
+            Event::Session { session, .. } => Some(self.sessions[session as usize].host),
+            _ => None,
+        }
+    }
+
+    fn happen(&mut self, event: Event) {
+        match event {
+            Event::Packet { from, to, packet } => self.packet(from.into(), to.into(), packet),
+            Event::Tick { host, life } => {
+                let at = usize::from(host);
+                if self.hosts[at].life == life && self.hosts[at].node.is_some() {
+                    self.host_tick(at);
+                    let next = self.hosts[at].by_own_clock(self.plan.tick);
+                    self.queue.after(next, Event::Tick { host, life });
+                }
+            }
+            Event::Epoch { host, life } => {
+                let at = usize::from(host);
+                if self.hosts[at].life == life && self.hosts[at].node.is_some() {
+                    self.call(at, |node, out| node.tick(out));
+                    let next = self.hosts[at].by_own_clock(self.plan.epoch);
+                    self.queue.after(next, Event::Epoch { host, life });
+                }
+            }
+            Event::Session { session, generation } => self.wakes(session as usize, generation),
+            Event::Ask { from, request } => self.asked(from.into(), request),
+            Event::Told { to, life, entry } => {
+                if self.hosts[usize::from(to)].life == life {
+                    self.told(to.into(), entry);
+                }
+            }
+            Event::Trouble => self.trouble(),
+            Event::Mend(mend) => self.mend(mend),
+            Event::Wake(host) => self.wake(host.into()),
+            Event::Rest => self.queue.after(REST, Event::Rest),
+        }
+        while let Some((host, answer)) = self.answers.pop_front() {
+            self.answered(host, answer);
+        }
+    }
+
+    /// Runs the cluster until all rest.
+    ///
+    /// # Errors
+    /// What is broken, in words.
+    pub fn run(mut self) -> Result<Report, (Broken, String)> {
+        while let Some(event) = self.queue.pop() {
+            let now = self.queue.now();
+            if let Some(host) = self.host_of(&event)
+                && self.hosts[host].paused_until > now
+            {
+                let rest = self.hosts[host].paused_until - now;
+                self.queue.after(rest, event);
+                continue;
+            }
+            let looks = matches!(event, Event::Rest);
+            self.happen(event);
+            if let Some(split) = self.split.take() {
+                return Err((Broken::Split, split));
+            }
+            if !looks {
+                continue;
+            }
+            let dry = now > self.last_commit + DROUGHT;
+            if !self.draining && (self.history.records.len() >= self.plan.transactions as usize || dry) {
+                self.drain();
+            }
+            if self.draining && (self.rests() || now > self.drained_at + PATIENCE) {
+                break;
+            }
+        }
+        self.finish()
+    }
+
+    fn live_members(&self) -> impl Iterator<Item = &Node<Switched, Numbers>> {
+        let members = self.metadata.entry().view.members;
+        let hosts = members.iter().filter_map(|id| self.hosts.get(usize::from(id.0)));
+        hosts.filter_map(|host| host.node.as_ref())
+    }
+
+    /// Whether nothing is left to do.
+    fn rests(&self) -> bool {
+        let entry = self.metadata.entry();
+        let clients = self.sessions.iter().filter(|session| self.hosts[session.host].node.is_some());
+        entry.base.number == entry.view.number
+            && self.live_members().count() == entry.view.members.count()
+            && self.live_members().all(|node| {
+                node.view().number == entry.view.number
+                    && node.transactions() == 0
+                    && !node.has_locks()
+                    && !matches!(node.stage(), Stage::Fenced | Stage::Installed)
+            })
+            && clients.clone().all(|session| matches!(session.turn, Turn::Idle) && session.outstanding == 0)
+    }
+
+    fn show(&self) -> String {
+        let mut lines = vec![format!("{:?}", self.metadata.entry())];
+        for host in &self.hosts {
+            if let Some(node) = &host.node {
+                lines.push(format!(
+                    "{:?} {:?} {:?} {:?} transactions {} locks {} failed {:?}",
+                    node.id(),
+                    node.view().number,
+                    node.epoch(),
+                    node.stage(),
+                    node.transactions(),
+                    node.has_locks(),
+                    host.failed
+                ));
+            }
+        }
+        lines.extend(self.sessions.iter().map(|session| format!("{session:?}")));
+        lines.join("\n")
+    }
+
+    /// Nodes know what became of the epochs in which they took part.
+    fn check_outcomes(&self, epochs: &BTreeMap<Epoch, (ViewNumber, bool)>) -> Result<(), (Broken, String)> {
+        for node in self.live_members() {
+            for (&epoch, &(_, counts)) in epochs {
+                let expected = if counts { Outcome::Committed } else { Outcome::Undone };
+                // the news may still be on its way
+                let open = counts && epoch == node.epoch();
+                if node.outcome(epoch) != expected && !open {
+                    let what = format!("{:?}: {epoch:?} is {:?}", node.id(), node.outcome(epoch));
+                    return Err((Broken::Epochs, what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Report, (Broken, String)> {
+        let rested = self.rests();
+        let entry = self.metadata.entry();
+        let dead: NodeSet =
+            entry.view.members.iter().filter(|id| self.hosts[usize::from(id.0)].node.is_none()).collect();
+        let blocked = dead.count() > 0 && entry.without(dead).is_none();
+        if !rested && !blocked {
+            return Err((Broken::Stuck, self.show()));
+        }
+        let mut rows = Rows::new(self.start.clone(), self.plan.partitions);
+        let replayed = self.history.replay(&mut rows)?;
+        let epochs = self.history.epochs()?;
+        if rested {
+            self.check_outcomes(&epochs)?;
+            for node in self.live_members() {
+                for partition in 0..self.plan.partitions {
+                    let Some(found) = node.rows(PartitionId(partition)) else { continue };
+                    let expected: Vec<_> = rows.of(partition).collect();
+                    if found != expected {
+                        let what = format!("{:?} has {found:?} in p{partition}, not {expected:?}", node.id());
+                        return Err((Broken::Diverged, what));
+                    }
+                }
+            }
+        }
+        let report = &mut self.report;
+        report.blocked = u64::from(blocked);
+        (report.commits, report.aborts, report.begun) =
+            (self.commits, self.aborts, self.history.records.len() as u64);
+        report.unknown = report.begun - report.commits - report.aborts;
+        (report.steps, report.time) = (self.queue.count(), self.queue.now());
+        report.replayed = replayed as u64;
+        report.changes = self.metadata.entry().view.number.0 - 1;
+        Ok(self.report)
+    }
+}

@@ -1,0 +1,88 @@
+//! The metadata store: the newest view, by compare-and-set, and who has a lease. Hosts reach it over a way of its own.
+
+use super::queue::Micros;
+use scaledb_scar::{NodeId, NodeSet, View, ViewNumber};
+use std::sync::Arc;
+
+/// What the store keeps of views.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// The newest view.
+    pub view: Arc<View>,
+    /// The last view that all of its members have installed; it may be the newest.
+    pub base: Arc<View>,
+    /// Members of the newest view whose lease has run out.
+    pub silent: NodeSet,
+}
+
+impl Entry {
+    /// A view without some members, if there may be one. An epoch has committed when a quorum of the last installed
+    /// view knows that it is whole: so fewer than a quorum may be gone since then, or nobody that is left might know.
+    pub(super) fn without(&self, gone: NodeSet) -> Option<View> {
+        let view = self.view.without(gone)?;
+        let lost = self.base.members.iter().filter(|&node| !view.members.has(node)).count();
+        (view.members != self.view.members && lost < self.base.quorum()).then_some(view)
+    }
+}
+
+/// What a host asks for.
+#[derive(Clone, Debug)]
+pub(super) enum Request {
+    /// Renews its lease. Every answer is the entry.
+    Renew,
+    /// This view, if it is the successor of the newest.
+    Change(Arc<View>),
+    /// All members of the view have installed it.
+    Installed(ViewNumber),
+}
+
+/// The store.
+pub(super) struct Metadata {
+    entry: Entry,
+    leases: Vec<Micros>,
+    lease: Micros,
+    /// It answers nothing before this time.
+    pub away_until: Micros,
+}
+
+impl Metadata {
+    pub(super) fn new(view: Arc<View>, lease: Micros, nodes: u8) -> Self {
+        Self {
+            entry: Entry { base: view.clone(), view, silent: NodeSet::default() },
+            leases: vec![lease; usize::from(nodes)],
+            lease,
+            away_until: 0,
+        }
+    }
+
+    pub(super) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// Answers a request; whether the view has changed.
+    pub(super) fn ask(&mut self, now: Micros, from: NodeId, request: Request) -> (Entry, bool) {
+        let mut changed = false;
+        if let Some(lease) = self.leases.get_mut(usize::from(from.0)) {
+            *lease = now + self.lease;
+        }
+        match request {
+            Request::Renew => {}
+            Request::Change(view) => {
+                let follows = view.number.0 == self.entry.view.number.0 + 1;
+                if follows && self.entry.view.members.has(from) {
+                    self.entry.view = view;
+                    changed = true;
+                }
+            }
+            Request::Installed(number) => {
+                if number == self.entry.view.number {
+                    self.entry.base = self.entry.view.clone();
+                }
+            }
+        }
+        let leases = &self.leases;
+        let members = self.entry.view.members.iter();
+        self.entry.silent = members.filter(|&node| leases[usize::from(node.0)] < now).collect();
+        (self.entry.clone(), changed)
+    }
+}

@@ -1,0 +1,94 @@
+//! What kind of cluster a seed gives.
+
+use super::queue::Micros;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+/// A kind of cluster, what runs on it, and what goes wrong. Times are in microseconds.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The seed of all that follows.
+    pub seed: u64,
+    /// Nodes at the start.
+    pub nodes: u8,
+    /// f.
+    pub failures: usize,
+    /// Partitions: key modulo their number.
+    pub partitions: u16,
+    /// Keys are below this; every other one is there at the start.
+    pub keys: u64,
+    /// One operation in so many is on one of two keys.
+    pub hot: u32,
+    /// Sessions, each at a node.
+    pub sessions: u32,
+    /// Transactions that begin before all come to rest.
+    pub transactions: u32,
+    /// Operations of a transaction, at most.
+    pub operations: u32,
+    /// Commits that a session calls before it waits for an answer, at most.
+    pub pipeline: u32,
+    /// One operation in so many is followed by thinking, for so long at most.
+    pub thinks: (u32, Micros),
+    /// One transaction in so many is a read-only snapshot; 0: none.
+    pub snapshots: u32,
+    /// Backups are told of extensions.
+    pub sync: bool,
+    /// How long a packet takes: at least, and how much longer at most.
+    pub delay: (Micros, Micros),
+    /// Packets in a thousand that take twenty times as long; that are lost; that come twice.
+    pub bad: (u32, u32, u32),
+    /// From an epoch's beginning to its barrier.
+    pub epoch: Micros,
+    /// From one tick of a link to the next.
+    pub tick: Micros,
+    /// Who has not been heard for so long is taken for dead.
+    pub silence: Micros,
+    /// Clocks go at so many percent, each at its own rate between the two.
+    pub clocks: (u64, u64),
+    /// From one trouble to the next, on average; 0: none comes.
+    pub troubles: Micros,
+    /// Nodes that may crash.
+    pub crashes: u64,
+}
+
+fn one_of<T: Copy>(random: &mut SmallRng, of: &[T]) -> T {
+    of[random.random_range(0..of.len())]
+}
+
+impl Plan {
+    /// The plan of a seed.
+    pub fn of(seed: u64) -> Self {
+        let random = &mut SmallRng::seed_from_u64(seed);
+        let nodes = one_of(random, &[3, 3, 3, 4, 5]);
+        let failures = if nodes == 3 { one_of(random, &[1, 1, 2]) } else { one_of(random, &[1, 2]) };
+        let calm = random.random_range(0..4) == 0;
+        let transactions = one_of(random, &[1_000, 2_000, 4_000]);
+        Self {
+            seed,
+            nodes,
+            failures,
+            partitions: random.random_range(1..=6),
+            keys: one_of(random, &[6, 12, 24, 48, 48]),
+            hot: one_of(random, &[2, 4, 1_000_000]),
+            sessions: u32::from(nodes) * one_of(random, &[2, 4, 8]),
+            transactions,
+            operations: one_of(random, &[2, 4, 6]),
+            pipeline: one_of(random, &[1, 2, 4, 8]),
+            thinks: (one_of(random, &[20, 200, 1_000_000]), one_of(random, &[200, 4_000, 30_000])),
+            snapshots: one_of(random, &[0, 4, 10]),
+            sync: random.random(),
+            delay: (one_of(random, &[20, 100, 400]), one_of(random, &[10, 300, 1_000])),
+            bad: if calm {
+                (0, 0, 0)
+            } else {
+                (one_of(random, &[0, 5, 30]), one_of(random, &[0, 5, 50]), one_of(random, &[0, 5, 50]))
+            },
+            epoch: one_of(random, &[2_000, 5_000, 10_000]),
+            tick: one_of(random, &[500, 1_000, 2_000]),
+            silence: one_of(random, &[15_000, 30_000]),
+            clocks: one_of(random, &[(100, 100), (80, 125), (50, 200)]),
+            troubles: if calm { 0 } else { one_of(random, &[5_000, 20_000, 60_000]) },
+            crashes: random.random_range(0..=failures as u64),
+        }
+    }
+}
