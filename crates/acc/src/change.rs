@@ -33,6 +33,10 @@ const LOOK: Duration = Duration::from_millis(1);
 /// Entries of a dropped index that are deleted at a time.
 const AT_ONCE: usize = if scaledb_sync::MODEL { 2 } else { 1 << 14 };
 
+/// Rows that are looked at, and entries that are loaded, before the caller is asked whether to go on.
+const ASK: usize = if cfg!(debug_assertions) { 16 } else { 1 << 12 };
+const LOAD: usize = if cfg!(debug_assertions) { 64 } else { 1 << 16 };
+
 /// A table that nobody writes to. It opens when this is dropped.
 struct Closed<'a> {
     shared: &'a AccShared,
@@ -77,15 +81,16 @@ impl AccShared {
         local: &mut Local,
         table: TableId,
         def: IndexDef,
+        go_on: &dyn Fn() -> bool,
     ) -> Result<(std::sync::Arc<TableInfo>, Timestamp)> {
-        let _turn = self.changes.turn.lock();
+        let _turn = self.changes.wait_for_turn(go_on)?;
         let base = self.tables.get(table)?;
         let (info, mut index_info) = describe(&self.catalog.lock(), table, &def)?;
         let mut index = self.make_index(local, &info, &index_info, &def.options)?;
         let mut closed = Closed::new(self, base);
         local.enter();
         let mut made = Made { entries: Vec::new(), room: Private::new(self.domain.clone()) };
-        let built = build(self, local, base, &index, &mut made);
+        let built = build(self, local, base, &index, &mut made, go_on);
         let mut catalog = self.catalog.lock();
         let logged = built.and_then(|()| self.log_added(local, &catalog, table, def));
         let (id, entry, ts) = match logged {
@@ -267,13 +272,18 @@ fn build(
     base: &AccTable,
     index: &AccTable,
     made: &mut Made,
+    go_on: &dyn Fn() -> bool,
 ) -> Result<()> {
+    let ask = || if go_on() { Ok(()) } else { Err(Error::Stopped) };
     let rows = rows(local, base)?;
     made.room.raise_to(rows.len() * (size_of::<u64>() + size_of::<Headed>()), false)?;
     made.entries.reserve_exact(rows.len());
     let layout = base.schema.layout();
     let (mut words, mut seen, mut entry_key) = (Vec::new(), [Word(0); MAX_GROUPS], KeyBuf::new());
-    for raw in rows {
+    for (number, raw) in rows.into_iter().enumerate() {
+        if number.is_multiple_of(ASK) {
+            ask()?;
+        }
         // SAFETY: the table holds it, or held it in this activity.
         let record = unsafe { Record::from_raw(raw) };
         // clean-up holds locks for moments
@@ -298,7 +308,11 @@ fn build(
     if let Some(twice) = made.entries.windows(2).find(|pair| key(pair[0].1) == key(pair[1].1)) {
         return Err(Error::DuplicateKey { table: base.id, key: key(twice[0].1).into() });
     }
-    load_index(shared, local, index, &made.entries).map(|_| ())
+    for entries in made.entries.chunks(LOAD) {
+        ask()?;
+        load_index(shared, local, index, entries)?;
+    }
+    Ok(())
 }
 
 /// The records of a table, each once. None comes meanwhile.

@@ -112,8 +112,9 @@ impl Protocol for AccShared {
         mut local: Local,
         table: TableId,
         def: IndexDef,
+        go_on: &dyn Fn() -> bool,
     ) -> Result<std::sync::Arc<TableInfo>> {
-        let (info, ts) = self.make_and_add_index(&mut local, table, def)?;
+        let (info, ts) = self.make_and_add_index(&mut local, table, def, go_on)?;
         drop(local);
         self.wait_durable(ts)?;
         Ok(info)

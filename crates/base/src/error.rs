@@ -26,6 +26,9 @@ pub enum Error {
     /// The application ended the transaction.
     #[error("the transaction was rolled back by its caller")]
     RolledBack,
+    /// The caller has stopped what it had begun.
+    #[error("it was stopped by its caller")]
+    Stopped,
     /// The transaction ended earlier: it committed, rolled back, or failed with an error that ended it.
     #[error("the transaction has ended; begin a new one")]
     TransactionEnded,

@@ -114,8 +114,9 @@ impl Protocol for CicadaShared {
         mut local: Local,
         table: TableId,
         def: IndexDef,
+        go_on: &dyn Fn() -> bool,
     ) -> Result<std::sync::Arc<TableInfo>> {
-        self.make_and_add_index(&mut local, table, def)
+        self.make_and_add_index(&mut local, table, def, go_on)
     }
 
     fn drop_index(self: &Arc<Self>, local: Local, index: TableId) -> Result<std::sync::Arc<TableInfo>> {

@@ -27,6 +27,15 @@ impl<E: Engine> Engine for Arc<E> {
         (**self).add_index(table, def)
     }
 
+    fn add_index_while(
+        &self,
+        table: TableId,
+        def: IndexDef,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Arc<TableInfo>> {
+        (**self).add_index_while(table, def, go_on)
+    }
+
     fn drop_index(&self, index: TableId) -> Result<Arc<TableInfo>> {
         (**self).drop_index(index)
     }

@@ -158,6 +158,21 @@ pub trait Engine: Send + Sync + 'static {
     /// [`Error::KeyTooLarge`], [`Error::OutOfMemory`], [`Error::LogFailed`].
     fn add_index(&self, table: TableId, def: IndexDef) -> Result<Arc<TableInfo>>;
 
+    /// As [`Engine::add_index`], as long as `go_on`, which is asked now and then, says so. An engine that makes an
+    /// index in a moment need not ask.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], too: everything is as it was.
+    fn add_index_while(
+        &self,
+        table: TableId,
+        def: IndexDef,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<Arc<TableInfo>> {
+        let _ = go_on;
+        self.add_index(table, def)
+    }
+
     /// Drops a secondary index; returns its table as it is then. Not part of a transaction. A transaction that used the
     /// index, or wrote to the table before, does not commit (a conflict). Its memory is free soon after.
     ///

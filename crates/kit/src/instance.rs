@@ -131,8 +131,17 @@ impl<P: Protocol> Engine for Instance<P> {
     }
 
     fn add_index(&self, table: TableId, def: IndexDef) -> Result<std::sync::Arc<TableInfo>> {
+        self.add_index_while(table, def, &|| true)
+    }
+
+    fn add_index_while(
+        &self,
+        table: TableId,
+        def: IndexDef,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<std::sync::Arc<TableInfo>> {
         def.options.engine.check(P::NAME, P::TABLE_OPTIONS)?;
-        self.shared.add_index(self.shared.core().domain.register()?, table, def)
+        self.shared.add_index(self.shared.core().domain.register()?, table, def, go_on)
     }
 
     fn drop_index(&self, index: TableId) -> Result<std::sync::Arc<TableInfo>> {

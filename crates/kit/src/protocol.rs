@@ -51,12 +51,13 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     /// Adds an index to a table, durably.
     ///
     /// # Errors
-    /// As [`Engine::add_index`](scaledb_engine::Engine::add_index).
+    /// As [`Engine::add_index_while`](scaledb_engine::Engine::add_index_while).
     fn add_index(
         self: &Arc<Self>,
         local: Local,
         table: TableId,
         def: IndexDef,
+        go_on: &dyn Fn() -> bool,
     ) -> Result<std::sync::Arc<TableInfo>>;
 
     /// Drops an index, durably.

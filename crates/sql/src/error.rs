@@ -24,6 +24,7 @@ pub(crate) fn plain(error: Error) -> SqlError {
             SqlState::PROGRAM_LIMIT_EXCEEDED
         }
         Error::TooManyTables { .. } => SqlState::CONFIGURATION_LIMIT_EXCEEDED,
+        Error::Stopped => SqlState::QUERY_CANCELED,
         Error::TooManyWorkers { .. } => SqlState::TOO_MANY_CONNECTIONS,
         Error::OutOfMemory { .. } => SqlState::OUT_OF_MEMORY,
         Error::NullValue(_) => SqlState::NOT_NULL_VIOLATION,

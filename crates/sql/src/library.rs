@@ -69,7 +69,7 @@ impl<E: Engine> Database<E> {
         if shared.catalog().is_taken(SCHEMA, &def.name) {
             return Err(taken());
         }
-        let info = shared.add_index(table, def)?;
+        let info = shared.add_index(table, def, &|| true)?;
         shared.settle(table);
         let Some(index) = info.index(&def.name).cloned() else { return Ok(info) };
         let told = shared.change(&info.name, |catalog, desc| {

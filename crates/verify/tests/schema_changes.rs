@@ -17,6 +17,7 @@ use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::thread;
 use scaledb_verify::disk::SimDisk;
 use scaledb_verify::reference::Reference;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 
 /// An engine that the tests try.
@@ -396,6 +397,36 @@ fn beside_writers<E: Tried>() {
     }
 }
 
+/// Whenever the caller has enough: the table is as it was, nothing is left behind, and the next attempt goes well.
+fn stops_when_told<E: Tried>() {
+    for index in [by_a(), unique()] {
+        let db = E::start(false);
+        let table = filled(&db, Access::Hashed);
+        let (mut stopped, mut used) = (0, None);
+        loop {
+            let asked = Cell::new(0);
+            let go_on = || asked.replace(asked.get() + 1) < stopped;
+            match db.add_index_while(table.id, index.clone(), &go_on) {
+                Ok(_) => break,
+                Err(Error::Stopped) => stopped += 1,
+                Err(other) => panic!("{other}"),
+            }
+            assert!(db.table("t").unwrap().indexes.is_empty());
+            let mut w = db.worker().unwrap();
+            w.run(TxnKind::ReadWrite, |w| set(w, &table, 1, -stopped - 10).map(|_| ())).unwrap();
+            if stopped == 10 {
+                used = db.domain().map(Domain::used);
+            }
+        }
+        if let (Some(domain), Some(used)) = (db.domain(), used) {
+            assert!(stopped > 20, "{stopped}");
+            assert!(domain.used() < used + (6 << 20), "{} of {used}", domain.used());
+        }
+        let table = db.table("t").unwrap();
+        compare(&db, &table, table.indexes[0].id, TxnKind::ReadOnly);
+    }
+}
+
 /// Whichever allocation fails: the table is as it was, nothing is left behind, and the next attempt goes well.
 fn out_of_memory<E: Tried>() {
     for index in [by_a(), unique()] {
@@ -537,6 +568,7 @@ engine!(
         snapshots,
         beside_writers,
         out_of_memory,
+        stops_when_told,
         costs_what_it_should,
         crashes
     ]
@@ -551,6 +583,7 @@ engine!(
         snapshots,
         beside_writers,
         out_of_memory,
+        stops_when_told,
         costs_what_it_should,
         crashes
     ]

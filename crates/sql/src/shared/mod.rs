@@ -251,15 +251,20 @@ impl<E: Engine> Shared<E> {
         }
     }
 
-    /// Adds an index to a table of the engine. The caller says when the index stays, or is gone again:
-    /// [`settle`](Self::settle).
+    /// Adds an index to a table of the engine, as long as `go_on` says so. The caller says when the index stays, or is
+    /// gone again: [`settle`](Self::settle).
     ///
     /// # Errors
     /// The engine's.
-    pub(crate) fn add_index(&self, table: TableId, def: &IndexDef) -> scaledb_base::Result<Arc<TableInfo>> {
+    pub(crate) fn add_index(
+        &self,
+        table: TableId,
+        def: &IndexDef,
+        go_on: &dyn Fn() -> bool,
+    ) -> scaledb_base::Result<Arc<TableInfo>> {
         self.reindexed.lock().push(table);
         let added = loop {
-            match self.engine.add_index(table, def.clone()) {
+            match self.engine.add_index_while(table, def.clone(), go_on) {
                 Err(scaledb_base::Error::TooManyWorkers { .. }) if self.workers.discard_one() => {}
                 added => break added,
             }

@@ -574,6 +574,24 @@ fn transactions_beside_a_change_of_indexes<E: Engine>(db: Database<E>) {
     agrees_on(a);
 }
 
+/// An index that is being made stops at a timeout, and is made by the next who asks.
+fn the_making_of_an_index_is_cancelled<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, a int)");
+    ok(s, "insert into t select i, i % 100 from generate_series(1, 30000) i");
+    for _ in 0..5 {
+        ok(s, "set statement_timeout = 2");
+        let error = run(s, "create index t_a on t (a)").unwrap_err();
+        assert_eq!(error.code().as_str(), "57014");
+        assert!(format!("{error:?}").contains("statement timeout"), "{error:?}");
+        ok(s, "set statement_timeout = 0");
+        ok(s, "insert into t values (0, 0); delete from t where id = 0");
+        assert_eq!(text(s, "select count(*) from pg_indexes where tablename = 't'"), "1");
+    }
+    ok(s, "create index t_a on t (a)");
+    assert_eq!(text(s, "select count(*) from t where a = 7"), "300");
+}
+
 fn agrees_on<E: Engine>(s: &mut scaledb_sql::Session<E>) {
     assert_eq!(
         text(s, "select count(*), sum(a) from t where a > 0"),
@@ -584,6 +602,7 @@ fn agrees_on<E: Engine>(s: &mut scaledb_sql::Session<E>) {
 on_each_engine!(
     indexes_come_and_go_without_a_copy,
     transactions_beside_a_change_of_indexes,
+    the_making_of_an_index_is_cancelled,
     what_statements_are_compiled_from_is_validated,
     read_only_transactions_do_not_starve,
     a_read_only_transaction_is_not_ended_by_changes,

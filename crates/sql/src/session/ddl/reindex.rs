@@ -13,6 +13,7 @@ use scaledb_engine::{Engine, IndexDef, IndexInfo, Order, Range, TableInfo, Worke
 use scaledb_keys::{Direction, Nulls};
 use scaledb_row::{KeyPart, Projection};
 use scaledb_types::{Result, SqlError, SqlState};
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -63,8 +64,18 @@ impl<E: Engine> Session<E> {
         }
         let before = self.transaction.added.len();
         for (mut def, &number) in defs.into_iter().zip(&added) {
+            let stopped = RefCell::new(None);
             let made = loop {
-                match self.state.shared.add_index(old.info.id, &def) {
+                let context = self.context();
+                // a cancellation is heard of once
+                let go_on = || match context.check_cancel() {
+                    Ok(()) => true,
+                    Err(error) => {
+                        stopped.replace(Some(error));
+                        false
+                    }
+                };
+                match self.state.shared.add_index(old.info.id, &def, &go_on) {
                     // a table that is kept for another one has had an index of this number in an earlier run
                     Err(scaledb_base::Error::TableExists(_)) => {
                         def.name = index_name(self.state.shared.new_oid());
@@ -93,7 +104,7 @@ impl<E: Engine> Session<E> {
                 scaledb_base::Error::DuplicateKey { key, .. } => {
                     Err(self.not_unique(old, &desc, number, &key))
                 }
-                error => Err(crate::error::plain(error)),
+                error => Err(stopped.take().unwrap_or_else(|| crate::error::plain(error))),
             };
         }
         self.begin_behind()?;
