@@ -86,6 +86,43 @@ impl Store {
         Ok((store, catalog))
     }
 
+    /// The catalog as it is now, in a transaction of its own.
+    ///
+    /// # Errors
+    /// The engine's; [`Error::Malformed`].
+    pub fn read<W: Worker>(&self, worker: &mut W) -> Result<Catalog> {
+        let mut attempt = 0;
+        loop {
+            worker.begin(TxnKind::ReadOnly)?;
+            let read =
+                self.load(worker).and_then(|catalog| worker.commit().map(|_| catalog).map_err(Error::from));
+            match read {
+                Err(Error::Engine(error)) if error.is_conflict() => {
+                    attempt += 1;
+                    worker.back_off(attempt);
+                }
+                Err(error) => {
+                    worker.rollback();
+                    return Err(error);
+                }
+                Ok(catalog) => return Ok(catalog),
+            }
+        }
+    }
+
+    /// The version of the catalog. The running transaction depends on it: it does not commit if a change of the catalog
+    /// does before.
+    ///
+    /// # Errors
+    /// The engine's; [`Error::Malformed`].
+    pub fn version<W: Worker>(&self, worker: &mut W) -> Result<u64> {
+        let all = Projection::all(&self.descriptors.schema);
+        let key = KeyBuf::new().i64(VERSION);
+        let body = worker.get(self.descriptors.id, &key, &all, |_, row| row.text(1).to_owned())?;
+        let malformed = |source| Error::Malformed { oid: VERSION, source };
+        body.map_or(Ok(0), |body| serde_json::from_str(&body).map_err(malformed))
+    }
+
     fn load<W: Worker>(&self, worker: &mut W) -> Result<Catalog> {
         let mut rows: Vec<(i64, String)> = Vec::new();
         let all = Projection::all(&self.descriptors.schema);
@@ -165,10 +202,34 @@ impl Store {
     /// # Errors
     /// The engine's.
     pub fn sequence<W: Worker>(&self, worker: &mut W, oid: u32) -> Result<Option<SequenceValue>> {
+        Ok(worker.run(TxnKind::ReadOnly, |w| self.sequence_in(w, oid))?)
+    }
+
+    fn sequence_in<W: Worker>(
+        &self,
+        worker: &mut W,
+        oid: u32,
+    ) -> scaledb_base::Result<Option<SequenceValue>> {
         let all = Projection::all(&self.sequences.schema);
         let key = KeyBuf::new().i64(i64::from(oid));
         let read = |_, row: RowRef<'_>| SequenceValue { last: row.i64(1), called: row.bool(2) };
-        Ok(worker.run(TxnKind::ReadOnly, |w| w.get(self.sequences.id, &key, &all, read))?)
+        worker.get(self.sequences.id, &key, &all, read)
+    }
+
+    /// Notes how far a sequence goes, in a transaction of its own: `next` gets how far it got, and says it.
+    ///
+    /// # Errors
+    /// The engine's. Within: what `next` returns; nothing is noted then.
+    pub fn advance_sequence<W: Worker, F>(
+        &self,
+        worker: &mut W,
+        oid: u32,
+        mut next: impl FnMut(Option<SequenceValue>) -> std::result::Result<SequenceValue, F>,
+    ) -> Result<std::result::Result<(), F>> {
+        Ok(worker.run(TxnKind::ReadWrite, |w| match next(self.sequence_in(w, oid)?) {
+            Ok(value) => self.set_sequence_in(w, oid, value).map(Ok),
+            Err(error) => Ok(Err(error)),
+        })?)
     }
 
     /// Notes how far a sequence got, in a transaction of its own.
@@ -176,22 +237,27 @@ impl Store {
     /// # Errors
     /// The engine's.
     pub fn set_sequence<W: Worker>(&self, worker: &mut W, oid: u32, value: SequenceValue) -> Result<()> {
+        Ok(worker.run(TxnKind::ReadWrite, |w| self.set_sequence_in(w, oid, value))?)
+    }
+
+    fn set_sequence_in<W: Worker>(
+        &self,
+        worker: &mut W,
+        oid: u32,
+        value: SequenceValue,
+    ) -> scaledb_base::Result<()> {
         let schema = &self.sequences.schema;
         let all = Projection::all(schema);
         let oid = i64::from(oid);
-        let key = KeyBuf::new().i64(oid);
-        let values = [Datum::Int8(oid), Datum::Int8(value.last), Datum::Bool(value.called)];
-        worker.run(TxnKind::ReadWrite, |w| {
-            let done = w.update(self.sequences.id, &key, &all, |row| {
-                row.set_i64(1, value.last);
-                row.set_bool(2, value.called);
-                Ok(())
-            })?;
-            if done.is_none() {
-                w.insert(self.sequences.id, &RowBuf::from_values(schema, &values)?)?;
-            }
+        let done = worker.update(self.sequences.id, &KeyBuf::new().i64(oid), &all, |row| {
+            row.set_i64(1, value.last);
+            row.set_bool(2, value.called);
             Ok(())
         })?;
+        if done.is_none() {
+            let values = [Datum::Int8(oid), Datum::Int8(value.last), Datum::Bool(value.called)];
+            worker.insert(self.sequences.id, &RowBuf::from_values(schema, &values)?)?;
+        }
         Ok(())
     }
 }
@@ -203,5 +269,16 @@ fn open_table<E: Engine>(engine: &E, name: &str, columns: Vec<Column>) -> Result
         return Ok(table);
     }
     let schema = Schema::new(columns, &[KeyPart::asc(0)])?;
-    Ok(engine.create_table(TableDef::new(name, schema))?)
+    let mut def = TableDef::new(name, schema);
+    // every node reads it for each transaction
+    if engine.table_options().iter().any(|option| option.name == "replicate") {
+        def.options = def.options.with("replicate", "everywhere");
+    }
+    match engine.create_table(def) {
+        // by another node, at the same time
+        Err(scaledb_base::Error::TableExists(_)) if engine.is_shared() => {
+            engine.table(name).ok_or_else(|| scaledb_base::Error::NoSuchTable(name.to_owned()).into())
+        }
+        created => Ok(created?),
+    }
 }

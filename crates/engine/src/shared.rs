@@ -68,6 +68,10 @@ impl<E: Engine> Engine for Arc<E> {
         (**self).serialization_point()
     }
 
+    fn is_shared(&self) -> bool {
+        (**self).is_shared()
+    }
+
     fn table_options(&self) -> &'static [OptionSpec] {
         (**self).table_options()
     }

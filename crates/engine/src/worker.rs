@@ -212,6 +212,12 @@ pub trait Engine: Send + Sync + 'static {
         SerializationPoint::Commit
     }
 
+    /// Whether other processes work on the same database, as those of other nodes do: what this one remembers of its
+    /// rows may be old.
+    fn is_shared(&self) -> bool {
+        false
+    }
+
     /// The options that it has for tables and indexes, beside [`Access`](crate::Access).
     fn table_options(&self) -> &'static [OptionSpec] {
         &[]

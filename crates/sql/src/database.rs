@@ -15,6 +15,7 @@ use scaledb_engine::Engine;
 use scaledb_log::disk::Disk;
 use scaledb_sync::atomic::Ordering;
 use scaledb_types::Result;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A database with SQL: an engine, its catalog, and the plans of statements. A handle: clones share it.
@@ -37,13 +38,18 @@ impl<E: Engine> Database<E> {
         let (store, catalog) = Store::open(&engine).map_err(store_error)?;
         let mut worker = engine.worker().map_err(plain)?;
         let used = store.max_sequence_oid(&mut worker).map_err(store_error)?;
-        let mut catalog = remove_left_over(&store, &mut worker, catalog)?;
         let mut next_oid = catalog.max_oid().max(used) + 1;
-        let absent = adopt(&engine, &store, &mut worker, &mut catalog, &mut next_oid);
-        let absent = absent.map_err(plain)?;
-        name_indexes(&engine, &mut catalog);
-        adopt_indexes(&engine, &store, &mut worker, &mut catalog, &mut next_oid).map_err(plain)?;
-        drop_left_over(&engine, &catalog).map_err(plain)?;
+        let mut absent = HashMap::new();
+        let mut catalog = catalog;
+        // what seems to be left over may be what another node is about to use
+        if !engine.is_shared() {
+            catalog = remove_left_over(&store, &mut worker, catalog)?;
+            let adopted = adopt(&engine, &store, &mut worker, &mut catalog, &mut next_oid);
+            absent = adopted.map_err(plain)?;
+            name_indexes(&engine, &mut catalog);
+            adopt_indexes(&engine, &store, &mut worker, &mut catalog, &mut next_oid).map_err(plain)?;
+            drop_left_over(&engine, &catalog).map_err(plain)?;
+        }
         let shared = Shared::new(engine, store, worker, catalog, next_oid, absent)?;
         Ok(Self { shared: Arc::new(shared) })
     }

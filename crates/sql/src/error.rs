@@ -128,3 +128,11 @@ pub(crate) fn changed_definition() -> SqlError {
     )
     .hint("The transaction might succeed if retried.")
 }
+
+/// Locks that sessions of other nodes would not see.
+#[cold]
+pub(crate) fn no_locks(what: &'static str) -> SqlError {
+    SqlError::unsupported(format!("{what} is not supported in a cluster"))
+        .detail("Sessions at other nodes would not wait for it.")
+        .hint("Transactions are serializable without it: one that loses fails with 40001, and is to be run again.")
+}

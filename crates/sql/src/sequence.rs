@@ -4,6 +4,9 @@
 //! is given before its note is durable, whatever becomes of the transaction that asked: a client may have used the
 //! value elsewhere. So a value costs a lock, and after a crash some are skipped. A sequence from which many are taken
 //! notes further ahead, so that loading rows does not wait for the disk at every 32nd.
+//!
+//! Nodes of a cluster share the notes: each takes values behind those that any has taken, and gives them from its own
+//! memory, as sessions of PostgreSQL do with CACHE. A `setval` is for what is taken from then on.
 
 use scaledb_catalog::{SequenceDesc, SequenceValue, Store};
 use scaledb_engine::{Engine, Worker};
@@ -84,6 +87,34 @@ impl<W: Worker> Sequences<W> {
         engine.wait_durable(depends_on).map_err(crate::error::not_durable)
     }
 
+    /// Takes values behind those that any node has taken: the first, and how many.
+    fn take<E: Engine<Worker = W>>(
+        &self,
+        store: &Store,
+        engine: &E,
+        desc: &SequenceDesc,
+        ahead: i64,
+    ) -> Result<(i64, i64)> {
+        let mut taken = (0, 0);
+        let depends_on = {
+            let mut worker = self.worker.lock();
+            let noted = store.advance_sequence(&mut *worker, desc.oid, |noted| {
+                let first = match noted {
+                    Some(SequenceValue { last, called: true }) => step(desc, last)?,
+                    Some(SequenceValue { last, called: false }) => last,
+                    None => desc.start,
+                };
+                let (far, count) = ahead_of(desc, first, ahead);
+                taken = (first, count);
+                Ok(SequenceValue { last: far, called: true })
+            });
+            noted.map_err(store_error)??;
+            worker.depends_on()
+        };
+        engine.wait_durable(depends_on).map_err(crate::error::not_durable)?;
+        Ok(taken)
+    }
+
     /// The next value.
     ///
     /// # Errors
@@ -96,18 +127,16 @@ impl<W: Worker> Sequences<W> {
     ) -> Result<i64> {
         let state = self.state(store, desc)?;
         let mut state = state.lock();
+        if state.left == 0 && engine.is_shared() {
+            let ahead = state.ahead();
+            let (first, count) = self.take(store, engine, desc, ahead)?;
+            let noted = Some((ahead, Instant::now()));
+            *state = SequenceState { last: first, called: false, left: count, noted };
+        }
         let next = if state.called { step(desc, state.last)? } else { state.last };
         if state.left == 0 {
-            // as far as the values ahead go
-            let mut far = next;
-            let (mut count, ahead) = (1, state.ahead());
-            while count < ahead
-                && let Some(further) = far.checked_add(desc.increment)
-                && (desc.min..=desc.max).contains(&further)
-            {
-                far = further;
-                count += 1;
-            }
+            let ahead = state.ahead();
+            let (far, count) = ahead_of(desc, next, ahead);
             self.note(store, engine, desc.oid, SequenceValue { last: far, called: true })?;
             state.left = count;
             state.noted = Some((ahead, Instant::now()));
@@ -153,6 +182,19 @@ impl<W: Worker> Sequences<W> {
         let state = state.lock();
         Ok((state.last, state.called))
     }
+}
+
+/// How far the values from `next` on go, if there are to be `ahead` of them; and how many there are.
+fn ahead_of(desc: &SequenceDesc, next: i64, ahead: i64) -> (i64, i64) {
+    let (mut far, mut count) = (next, 1);
+    while count < ahead
+        && let Some(further) = far.checked_add(desc.increment)
+        && (desc.min..=desc.max).contains(&further)
+    {
+        far = further;
+        count += 1;
+    }
+    (far, count)
 }
 
 fn step(desc: &SequenceDesc, last: i64) -> Result<i64> {

@@ -36,7 +36,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-scar", &[], &[]),
     row("scaledb-cluster", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-scar",
-    ], &[]),
+    ], &["scaledb-sql", "scaledb-types"]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-durability", &["scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log"], &[]),
     row("scaledb-kit", &[

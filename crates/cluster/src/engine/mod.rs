@@ -321,6 +321,10 @@ impl Engine for Cluster {
         NAME
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn table_options(&self) -> &'static [OptionSpec] {
         definitions::OPTIONS
     }

@@ -93,6 +93,9 @@ impl<E: Engine> Session<E> {
         if self.transaction.has_begun() {
             return;
         }
+        if self.state.shared.is_shared {
+            self.state.shared.look_for_changes();
+        }
         let version = self.state.shared.version();
         if self.state.catalog.version != version {
             let catalog = self.state.shared.catalog();

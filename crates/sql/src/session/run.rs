@@ -192,6 +192,11 @@ impl<E: Engine> Session<E> {
                 format!("cannot execute {statement} in a read-only transaction"),
             ));
         }
+        if let Some(statement) = plan.locks
+            && self.state.shared.is_shared
+        {
+            return Err(crate::error::no_locks(statement));
+        }
         if !effort.whole && (self.state.waited.get() || plan.writes && self.is_overtaken()) {
             self.go_on_in_present(None)?;
         }

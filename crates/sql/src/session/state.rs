@@ -188,6 +188,14 @@ impl<E: Engine> State<E> {
         Ok(())
     }
 
+    /// Refuses what sessions of other nodes would not see.
+    fn may_lock(&self, tag: Tag) -> Result<()> {
+        match tag {
+            Tag::Advisory { .. } if self.shared.is_shared => Err(crate::error::no_locks("an advisory lock")),
+            _ => Ok(()),
+        }
+    }
+
     /// Works with another catalog from here on.
     pub(crate) fn use_catalog(&mut self, catalog: Arc<Catalog>) {
         self.catalog = catalog;
@@ -649,12 +657,14 @@ impl<E: Engine> Host for State<E> {
     }
 
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
+        self.may_lock(tag)?;
         let mut owner = self.owner.borrow_mut();
         self.need_room(&self.locks_memory, owner.count())?;
         Ok(owner.try_take(tag, mode))
     }
 
     fn keep_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
+        self.may_lock(tag)?;
         let mut owner = self.owner.borrow_mut();
         self.need_room(&self.kept_memory, owner.kept())?;
         Ok(owner.try_keep(tag, mode))

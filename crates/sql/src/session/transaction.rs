@@ -297,6 +297,22 @@ impl<E: Engine> Session<E> {
             // first: a commit between the two is counted
             self.transaction.commits = shared.commits();
             let begun = worker.begin(kind);
+            if shared.is_shared && begun.is_ok() {
+                match shared.is_newest(&mut worker) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        worker.rollback();
+                        match shared.read_again(&mut worker) {
+                            Ok(()) => continue,
+                            Err(error) => break Err(error),
+                        }
+                    }
+                    Err(error) => {
+                        worker.rollback();
+                        break Err(error);
+                    }
+                }
+            }
             if matches!(begun, Err(scaledb_base::Error::SnapshotNotReady)) {
                 // somebody leaves a transaction open: what is read is validated at the commit, as others' reads are
                 kind = TxnKind::ReadOnly;
@@ -592,6 +608,9 @@ impl<E: Engine> Session<E> {
             worker.rollback();
             self.transaction.commits = shared.commits();
             worker.begin(TxnKind::ReadWrite).map_err(crate::error::plain)?;
+            if !shared.is_newest(worker)? {
+                return Err(crate::error::changed_definition());
+            }
         } else {
             // behind a savepoint, too: what was committed since its begin may not be seen
             self.transaction.ran = true;
@@ -606,6 +625,10 @@ impl<E: Engine> Session<E> {
     /// Whether rows may be copied beside the transaction: it has written none that would be missing, and will see those
     /// that are written.
     pub(super) fn can_copy_beside(&self) -> bool {
+        // no bar keeps other nodes from the table: what they write the transaction has to have read
+        if self.state.shared.is_shared {
+            return false;
+        }
         let sees = self.transaction.is_clean()
             || self.state.shared.engine.serialization_point() == SerializationPoint::Commit;
         sees && !self.transaction.writes

@@ -211,6 +211,9 @@ impl<E: Engine> Session<E> {
     ) -> Result<Done> {
         use crate::exec::context::Host;
         self.need_block("LOCK TABLE")?;
+        if self.state.shared.is_shared {
+            return Err(crate::error::no_locks("LOCK TABLE"));
+        }
         if mode > Mode::RowExclusive && self.transaction.is_read_only() {
             let what = "cannot execute LOCK TABLE in a read-only transaction";
             return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));

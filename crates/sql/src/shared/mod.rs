@@ -15,7 +15,7 @@ use crate::plan::cache::Plans;
 use crate::plan::statistics::{TableStatistics, differs};
 use crate::plan::{Plan, Table};
 use crate::presets::Presets;
-use crate::sequence::Sequences;
+use crate::sequence::{Sequences, store_error};
 use crate::statistics::{Source, Statistics};
 use crate::supervisor::Supervisor;
 use crate::temporary::Temporary;
@@ -54,6 +54,8 @@ pub(crate) struct Shared<E: Engine> {
     /// When the database was opened.
     pub(crate) opened_at: i64,
     pub(crate) store: Store,
+    /// Whether other nodes change the catalog, too: then each transaction reads its version, and depends on it.
+    pub(crate) is_shared: bool,
     pub(crate) gate: Gate,
     pub(crate) locks: Arc<Locks>,
     /// What statements use, and what sessions keep of them.
@@ -102,7 +104,9 @@ impl<E: Engine> Shared<E> {
         next_oid: u32,
         absent: HashMap<String, String>,
     ) -> Result<Self> {
-        let spare = left_over(&engine, &mut worker, &catalog)?;
+        let is_shared = engine.is_shared();
+        // what seems to be left over may be what another node is about to use
+        let spare = if is_shared { Vec::new() } else { left_over(&engine, &mut worker, &catalog)? };
         Ok(Self {
             workers: Workers::new(),
             sequences: Sequences::new(worker),
@@ -114,6 +118,7 @@ impl<E: Engine> Shared<E> {
             waiters: AtomicUsize::new(0),
             opened_at: scaledb_types::zone::clock(),
             store,
+            is_shared,
             gate: Gate::default(),
             locks: Arc::default(),
             memory: Arc::default(),
@@ -202,6 +207,44 @@ impl<E: Engine> Shared<E> {
         self.changed_at.store(changed_at.raw(), Ordering::Release);
         self.version.store(version, Ordering::SeqCst);
         self.plans.clear();
+    }
+
+    /// Whether the catalog in force is that of the running transaction, which depends on it from here on.
+    ///
+    /// # Errors
+    /// The engine's; the transaction may have ended.
+    pub(crate) fn is_newest(&self, worker: &mut E::Worker) -> Result<bool> {
+        Ok(!self.is_shared || self.store.version(worker).map_err(store_error)? == self.version())
+    }
+
+    /// Puts the catalog in force that another node has made.
+    ///
+    /// # Errors
+    /// The engine's.
+    #[cold]
+    pub(crate) fn read_again(&self, worker: &mut E::Worker) -> Result<()> {
+        let catalog = self.store.read(worker).map_err(store_error)?;
+        let used = self.store.max_sequence_oid(worker).map_err(store_error)?;
+        let _closed = self.gate.close();
+        if catalog.version > self.version() {
+            self.next_oid.fetch_max(catalog.max_oid().max(used) + 1, Ordering::Relaxed); // only uniqueness matters
+            self.publish(Arc::new(catalog), Timestamp::ZERO);
+        }
+        Ok(())
+    }
+
+    /// Looks whether another node has changed the catalog, outside of any transaction. If that cannot be found out now,
+    /// the next transaction will.
+    #[cold]
+    pub(crate) fn look_for_changes(&self) {
+        let Some(mut worker) = self.workers.spare(&self.engine) else { return };
+        let newest = worker.begin(TxnKind::ReadOnly).is_err() || self.is_newest(&mut worker).unwrap_or(true);
+        worker.rollback();
+        if !newest {
+            // the next transaction tells of the error
+            let _ = self.read_again(&mut worker);
+        }
+        self.workers.give_spare(worker);
     }
 
     /// An oid that nothing has.
