@@ -531,7 +531,10 @@ impl Binder<'_> {
             read.extend(order.iter().map(|key| &key.expr));
             read.extend(sets.iter().flat_map(|set| set.call.args()));
             read.extend(computed.iter().map(|(expr, _)| expr).chain(distinct_on.iter().flatten()));
-            node = self.window_node(node, windows, &read);
+            // what is computed of the rows that come out does not come in
+            let sets = sets.iter().flat_map(|set| set.slots.iter().chain(&set.row));
+            let above: Vec<Slot> = sets.chain(computed.iter().map(|(_, slot)| slot)).copied().collect();
+            node = self.window_node(node, windows, &read, &above);
             sorted = false;
         }
         // rows that DISTINCT ON drops call no functions, unless they are dropped by what these return
@@ -619,11 +622,11 @@ impl Binder<'_> {
         (keys.collect(), computed)
     }
 
-    fn window_node(&mut self, input: Node, windows: Vec<Window>, read: &[&Expr]) -> Node {
+    fn window_node(&mut self, input: Node, windows: Vec<Window>, read: &[&Expr], above: &[Slot]) -> Node {
         let mut carry: Vec<Slot> = Vec::new();
         let own: Vec<Slot> = windows.iter().map(|window| window.slot).collect();
         let mut add = |slot: Slot| {
-            if !own.contains(&slot) {
+            if !own.contains(&slot) && !above.contains(&slot) {
                 self.carry(slot, &mut carry);
             }
         };

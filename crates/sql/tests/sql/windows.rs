@@ -68,4 +68,32 @@ fn a_view_keeps_its_frames<E: Engine>(db: Database<E>) {
     assert_eq!(rows, [["1", "2", "1"], ["2", "1", "1"], ["3", "-", "1"]]);
 }
 
-on_each_engine!(a_long_frame_is_not_read_again_for_each_row, frames_take_parameters, a_view_keeps_its_frames,);
+fn what_is_computed_above_a_window_is_not_read_below_it<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key)");
+    ok(s, "insert into t values (1), (2), (3)");
+    for (computed, wanted) in [
+        ("distinct (select max(x.id) from t x where x.id < y.id), max(y.id) over ()", "3"),
+        ("generate_series(1, 2), max(y.id) over ()", "6"),
+        ("distinct random(), max(y.id) over ()", "3"),
+    ] {
+        let sql = format!("select id, (select count(*) from (select {computed} from t y) q) from t");
+        // the subquery depends on nothing, and is run once
+        let plan = ok(s, &format!("explain {sql}")).rows;
+        let lines = plan.iter().filter_map(|row| row[0].as_deref());
+        assert!(lines.clone().any(|line| line.contains("InitPlan")), "{plan:?}");
+        let answer = text(s, &format!("{sql} order by id limit 1"));
+        assert_eq!(answer, format!("1|{wanted}"), "{sql}");
+    }
+    let sql = "select t.id, q.* from t, lateral (select distinct (select max(x.id) from t x where x.id < t.id) m,
+        max(y.id) over (order by y.id) n from t y where y.id <= t.id) q where exists (select from (select distinct
+        (select max(x.id) from t x where x.id < t.id), max(y.id) over () from t y) r) order by 1, 3";
+    assert_eq!(ok(s, sql).rows.len(), 6);
+}
+
+on_each_engine!(
+    a_long_frame_is_not_read_again_for_each_row,
+    frames_take_parameters,
+    a_view_keeps_its_frames,
+    what_is_computed_above_a_window_is_not_read_below_it,
+);
