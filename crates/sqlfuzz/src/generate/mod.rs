@@ -4,6 +4,7 @@ mod partition;
 mod query;
 mod schema;
 mod value;
+mod window;
 mod write;
 
 use crate::tree::{Node, Ty};
@@ -49,6 +50,8 @@ struct Generator {
     common: Vec<(String, Vec<Column>)>,
     /// Columns of the queries around the one at hand.
     outer: Vec<Column>,
+    /// Windows that the query at hand names.
+    windows: Vec<Node>,
     /// Names given so far.
     names: u32,
     /// The columns of the next query go by the names that they have of themselves.
@@ -82,6 +85,7 @@ impl Generator {
             views: Vec::new(),
             common: Vec::new(),
             outer: Vec::new(),
+            windows: Vec::new(),
             names: 0,
             unnamed: false,
         }

@@ -246,12 +246,15 @@ impl Generator {
         let (from, scope) = self.from(depth);
         let windows = self.one_in(8);
         let sets = !windows && self.one_in(8);
+        // subqueries have windows of their own
+        let named = std::mem::take(&mut self.windows);
         let values = types.iter().map(|&ty| match ty {
             _ if windows && self.one_in(2) => self.window(ty, &scope),
             Ty::Int4 if sets && self.one_in(2) => self.set_of_rows(&scope),
             _ => self.value(ty, &scope, depth.min(2)),
         });
-        let values = values.collect();
+        let values: Vec<Node> = values.collect();
+        let own = std::mem::replace(&mut self.windows, named);
         let (list, columns) = self.list(values, types, unnamed);
         let mut parts = vec![t("select")];
         if self.one_in(6) {
@@ -260,6 +263,9 @@ impl Generator {
         parts.extend([list, t("from"), from]);
         if !self.one_in(3) {
             parts.push(Node::maybe(vec![t("where"), self.condition(&scope, depth.min(2))]));
+        }
+        if !own.is_empty() {
+            parts.extend([t("window"), Node::list(1, own)]);
         }
         (query(types, parts), columns)
     }
@@ -323,7 +329,7 @@ impl Generator {
 
     /// An aggregate of a type. One whose columns are all of an outer query would belong to that query: it names one of
     /// its own, or none at all.
-    fn aggregate(&mut self, ty: Ty, scope: &[Column], depth: usize) -> Node {
+    pub(super) fn aggregate(&mut self, ty: Ty, scope: &[Column], depth: usize) -> Node {
         if self.one_in(3) {
             let made = self.any_aggregate(ty, scope, depth);
             let sql = made.sql();
@@ -394,80 +400,7 @@ impl Generator {
         Node::value(ty, parts)
     }
 
-    /// A window function whose value does not depend on the order of equal rows.
-    fn window(&mut self, ty: Ty, scope: &[Column]) -> Node {
-        let sortable: Vec<Column> = scope.iter().filter(|c| c.ty != Ty::Json).cloned().collect();
-        let mut over = Vec::new();
-        if self.one_in(2) && !sortable.is_empty() {
-            let by = self.pick(&sortable).name;
-            over.push(Node::maybe(vec![Node::text(format!("partition by {by}"))]));
-        }
-        let mut whole = false;
-        if !self.one_in(3) && !sortable.is_empty() {
-            if self.one_in(2) {
-                let names: Vec<String> = sortable.iter().map(|c| c.name.clone()).collect();
-                over.push(Node::text(format!("order by {}", names.join(", "))));
-                whole = sortable.len() == scope.len();
-            } else {
-                let by = self.pick(&sortable).name;
-                let descending = self.pick(&["", "desc", "nulls first"]);
-                over.push(Node::maybe(vec![Node::text(format!("order by {by} {descending}"))]));
-            }
-        }
-        let mut parts = match ty {
-            Ty::Int8 if whole && self.one_in(2) => vec![t("row_number()")],
-            Ty::Int4 if whole && self.one_in(3) => vec![t("ntile(3)")],
-            Ty::Int8 => {
-                let function = self.pick(&["rank()", "dense_rank()", "count(*)"]);
-                vec![t(function)]
-            }
-            Ty::Json | Ty::Ints => return self.leaf_of(ty, scope),
-            Ty::Float8 if self.one_in(2) => {
-                let function = self.pick(&["percent_rank()", "cume_dist()"]);
-                vec![t(function)]
-            }
-            // the row before, behind, and at a place: with all columns in the order it is determined
-            _ if whole && self.one_in(2) => {
-                let function = self.pick(&["lag(", "lead(", "first_value(", "last_value(", "nth_value("]);
-                let value = self.value(ty, scope, 1);
-                let mut call = vec![t(function), value];
-                match function {
-                    "lag(" | "lead(" if self.one_in(2) => {
-                        call.extend([t(", 2,"), self.value(ty, scope, 0)]);
-                    }
-                    "nth_value(" => call.push(t(", 2")),
-                    _ => {}
-                }
-                call.push(t(")"));
-                if matches!(function, "first_value(" | "last_value(" | "nth_value(") {
-                    let frame = self.pick(&[
-                        "rows between 1 preceding and 1 following",
-                        "rows between unbounded preceding and current row",
-                        "rows between current row and unbounded following",
-                        "groups between 1 preceding and current row",
-                        "rows between 2 preceding and 1 preceding",
-                    ]);
-                    over.push(Node::maybe(vec![t(frame)]));
-                }
-                call
-            }
-            _ => {
-                let inner = self.aggregate(ty, scope, 0);
-                // a window knows neither DISTINCT nor ORDER BY in the call
-                let text = inner.sql();
-                if text.contains("distinct") || text.contains("order by") {
-                    return self.leaf_of(ty, scope);
-                }
-                vec![inner]
-            }
-        };
-        parts.push(t("over ("));
-        parts.extend(over);
-        parts.push(t(")"));
-        Node::value(ty, parts)
-    }
-
-    fn leaf_of(&mut self, ty: Ty, scope: &[Column]) -> Node {
+    pub(super) fn leaf_of(&mut self, ty: Ty, scope: &[Column]) -> Node {
         self.value(ty, scope, 0)
     }
 
