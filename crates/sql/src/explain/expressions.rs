@@ -37,11 +37,14 @@ impl<'p> Describer<'p> {
 
     /// A key of a sort: what is computed below is in parentheses.
     pub(super) fn sort_key(&mut self, key: &'p SortKey) -> String {
-        let mut text = self.expr(&key.expr, None);
-        if self.is_computed(&key.expr) {
-            text = format!("({text})");
-        }
+        let text = self.unsorted_key(&key.expr);
         format!("{text}{}", direction(key))
+    }
+
+    /// A key without its direction.
+    pub(super) fn unsorted_key(&mut self, expr: &'p Expr) -> String {
+        let text = self.expr(expr, None);
+        if self.is_computed(expr) { format!("({text})") } else { text }
     }
 
     /// Whether an expression is not the name of something, which has its own parentheses if it needs them.

@@ -11,7 +11,7 @@ use crate::exec::measure::Measures;
 use crate::plan::expr::{Ask, Compare, Expr, Subquery};
 use crate::plan::{
     Access, Cte, HashJoin, IndexRef, Insert, JoinKind, KeyValue, Modify, NestedLoop, Node, Plan, Scan,
-    SetKind,
+    SetKind, Window,
 };
 use crate::system::functions::quoted;
 use scaledb_engine::Order;
@@ -339,14 +339,60 @@ impl<'p> Describer<'p> {
                 sets.iter().flat_map(|set| set.call.args()).for_each(|arg| self.place(arg));
                 self.finish(Shown::new("ProjectSet"), &[("Outer", input)])
             }
-            Node::WindowAgg { input, windows, .. } => {
-                for window in windows {
-                    window.partition.iter().chain(window.exprs()).for_each(|expr| self.place(expr));
-                    window.order.iter().for_each(|key| self.place(&key.expr));
-                }
-                self.finish(Shown::new("WindowAgg"), &[("Outer", input)])
+            Node::WindowAgg { input, windows, .. } => self.windows(input, windows),
+        }
+    }
+
+    /// An operator for each window that is another than that before it, over the sort that it does, if it does one.
+    fn windows(&mut self, input: &'p Node, windows: &'p [Window]) -> Shown {
+        let mut sorts: Vec<Vec<String>> = Vec::new();
+        for (number, window) in windows.iter().enumerate() {
+            window.partition.iter().chain(window.exprs()).for_each(|expr| self.place(expr));
+            window.order.iter().for_each(|key| self.place(&key.expr));
+            let before = number.checked_sub(1).map(|before| &windows[before]);
+            match before.filter(|before| window.sorts_as(before)) {
+                None => sorts.push(self.window_keys(window)),
+                Some(before) if !window.frame.same(&before.frame) => sorts.push(Vec::new()),
+                Some(_) => {}
             }
         }
+        let mut shown = self.finish(Shown::new("WindowAgg"), &[("Outer", input)]);
+        let Some(at) = shown.children.iter().position(|child| child.relationship == "Outer") else {
+            return shown;
+        };
+        let mut below = shown.children.remove(at).node;
+        for (number, keys) in sorts.into_iter().enumerate() {
+            if number > 0 {
+                below = Shown::new("WindowAgg").over("Outer", below);
+                together(&mut below);
+            }
+            if !keys.is_empty() {
+                below = Shown::new("Sort").over("Outer", below);
+                below.details.push(Detail::list("Sort Key", keys));
+                together(&mut below);
+            }
+        }
+        shown.children.insert(at, Child { relationship: "Outer", label: None, node: below });
+        shown
+    }
+
+    /// What the rows of a window are sorted by.
+    fn window_keys(&mut self, window: &'p Window) -> Vec<String> {
+        let mut keys: Vec<String> = Vec::new();
+        let partition = window.partition.iter().filter(|expr| !matches!(expr, Expr::Const(_)));
+        let partition: Vec<&'p Expr> = partition.collect();
+        for (number, expr) in partition.iter().enumerate() {
+            if !partition[..number].iter().any(|known| known.same(expr)) {
+                keys.push(self.unsorted_key(expr));
+            }
+        }
+        for key in &window.order {
+            let known = partition.iter().any(|expr| expr.same(&key.expr));
+            if !known && !matches!(key.expr, Expr::Const(_)) {
+                keys.push(self.sort_key(key));
+            }
+        }
+        keys
     }
 
     /// A condition is a property of the operator below, if that can have one.

@@ -96,7 +96,8 @@ impl Frame {
         )
     }
 
-    fn same(&self, other: &Self) -> bool {
+    /// Whether it is the same frame.
+    pub(crate) fn same(&self, other: &Self) -> bool {
         use std::mem::discriminant as kind;
         kind(&self.units) == kind(&other.units)
             && self.exclude == other.exclude

@@ -26,6 +26,21 @@ fn shape<E: Engine>(s: &mut Session<E>, sql: &str) -> String {
 
 /// Statements, and what PostgreSQL 15 prints for them.
 const SAME: &[(&str, &str)] = &[
+    (
+        "select lag(n) over (partition by name order by d desc, id),
+           sum(n) over (partition by name order by d desc, id rows 1 preceding) from a",
+        "WindowAgg\n  ->  WindowAgg\n        ->  Sort\n              Sort Key: name, d DESC, id\n              ->  Seq Scan on a",
+    ),
+    (
+        "select sum(n) over w, lead(n) over w from a window w as (partition by n + 1, d order by n + 1, f nulls first)",
+        "WindowAgg\n  ->  Sort\n        Sort Key: ((n + 1)), d, f NULLS FIRST\n        ->  Seq Scan on a",
+    ),
+    ("select count(*) over (order by 1) from a", "WindowAgg\n  ->  Seq Scan on a"),
+    (
+        "select n from a order by lag(n) over (order by id + 1 desc)",
+        "Sort\n  Sort Key: (lag(n) OVER (?))\n  ->  WindowAgg\n        ->  Sort\n              \
+         Sort Key: ((id + 1)) DESC\n              ->  Seq Scan on a",
+    ),
     ("select * from a where id = 5", "Index Scan using a_pkey on a\n  Index Cond: (id = 5)"),
     (
         "select * from a where n = 5 and name = 'x'",
@@ -273,7 +288,8 @@ const DONE: &[(&str, &str)] = &[
     (
         "select rank() over (order by n), unnest(array[1, 2]) from a where id < 4",
         "ProjectSet (actual rows=6 loops=1)\n  ->  WindowAgg (actual rows=3 loops=1)\n        \
-         ->  Index Scan using a_pkey on a (actual rows=3 loops=1)\n              Index Cond: (id < 4)",
+         ->  Sort (actual rows=3 loops=1)\n              Sort Key: n\n              \
+         ->  Index Scan using a_pkey on a (actual rows=3 loops=1)\n                    Index Cond: (id < 4)",
     ),
 ];
 
