@@ -63,6 +63,10 @@ build: setup ## The release build
 demo: build ## TPC-C in SQL, a row that all update, the same on PostgreSQL if it is there, a kill -9
 	"$$CARGO_TARGET_DIR/release/scaledb" demo
 
+.PHONY: cluster-demo
+cluster-demo: build ## Three nodes in one process; one ends without a warning, and nothing that was answered is lost
+	"$$CARGO_TARGET_DIR/release/scaledb" cluster demo
+
 .PHONY: bench
 bench: build ## TPC-C and YCSB-A, ten seconds each; see docs/benchmarks.md
 	"$$CARGO_TARGET_DIR/release/scaledb" bench tpcc

@@ -50,6 +50,90 @@ pub(crate) enum Command {
     Restore(BackupArgs),
     /// Look at the redo log.
     Log(LogArgs),
+    /// Look at a cluster of nodes, or see one at work.
+    Cluster(ClusterArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ClusterArgs {
+    #[command(subcommand)]
+    pub(crate) command: ClusterCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClusterCommand {
+    /// Print the nodes of a cluster, who is a member, who leads, and who keeps what
+    Status(StatusArgs),
+    /// Run three nodes in this process, transfer money at all of them, and end one without a warning
+    Demo(ClusterDemoArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Where the cluster's metadata are.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct StoreArgs {
+    /// Where the cluster's metadata are kept: etcd, several of its addresses with commas between
+    #[arg(long, value_name = "etcd://HOST:PORT")]
+    pub(crate) cluster: String,
+    /// The name of the cluster
+    #[arg(long, default_value = "scaledb", value_name = "NAME")]
+    pub(crate) cluster_name: String,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ClusterDemoArgs {
+    /// How long the nodes work before one is ended, and after it, each
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) seconds: u64,
+    /// Clients of each node
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) clients: u16,
+}
+
+/// A server that is a node of a cluster.
+#[derive(Debug, Clone, ClapArgs)]
+pub(crate) struct NodeArgs {
+    /// Be a node of the cluster whose metadata are kept there: etcd, several of its addresses with commas between
+    #[arg(long, value_name = "etcd://HOST:PORT", requires_all = ["node", "peer_listen", "peer_ca", "peer_certificate", "peer_key"])]
+    pub(crate) cluster: Option<String>,
+    /// The name of the cluster
+    #[arg(long, default_value = "scaledb", value_name = "NAME", requires = "cluster")]
+    pub(crate) cluster_name: String,
+    /// The name of this node, which its certificate is for
+    #[arg(long, value_name = "NAME", requires = "cluster")]
+    pub(crate) node: Option<String>,
+    /// Where to listen to other nodes
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "cluster")]
+    pub(crate) peer_listen: Option<SocketAddr>,
+    /// Where other nodes find this one [default: the node's name, and the port of --peer-listen]
+    #[arg(long, value_name = "HOST:PORT", requires = "cluster")]
+    pub(crate) peer_advertise: Option<String>,
+    /// The authority that all nodes' certificates are of: a PEM file
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    pub(crate) peer_ca: Option<PathBuf>,
+    /// The certificate of this node: a PEM file
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    pub(crate) peer_certificate: Option<PathBuf>,
+    /// Its key: a PEM file
+    #[arg(long, value_name = "FILE", requires = "cluster")]
+    pub(crate) peer_key: Option<PathBuf>,
+    /// A node that says nothing for so many milliseconds is put out; the same at all nodes
+    #[arg(long, default_value_t = 1000, value_name = "MS", requires = "cluster", value_parser = clap::value_parser!(u64).range(100..=600_000))]
+    pub(crate) cluster_silence: u64,
+    /// A new cluster begins when so many nodes are there
+    #[arg(long, default_value_t = 3, value_name = "N", requires = "cluster", value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub(crate) cluster_nodes: u8,
+    /// How many nodes of a new cluster may fail together
+    #[arg(long, default_value_t = 1, value_name = "N", requires = "cluster")]
+    pub(crate) cluster_failures: u8,
+    /// Into how many partitions the keys of a new cluster are divided, for ever
+    #[arg(long, default_value_t = 64, value_name = "N", requires = "cluster", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) cluster_partitions: u16,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -138,6 +222,8 @@ pub(crate) struct ServeArgs {
     /// How the lines of the log are written
     #[arg(long, value_enum, default_value_t = LogFormat::Text, value_name = "FORMAT")]
     pub(crate) log_format: LogFormat,
+    #[command(flatten)]
+    pub(crate) node: NodeArgs,
 }
 
 /// How the lines of the log are written.

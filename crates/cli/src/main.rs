@@ -5,6 +5,7 @@
 
 mod args;
 mod bench;
+mod cluster;
 mod demo;
 mod directory;
 mod format;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Backup(args) => directory::backup(&args),
         Command::Restore(args) => directory::restore(&args),
         Command::Log(args) => directory::log(&args),
+        Command::Cluster(args) => cluster::run(&args),
     };
     let done = done.and_then(|passed| match output::error() {
         Some(error) => Err(format!("standard output: {error}").into()),

@@ -2,7 +2,9 @@
 
 use crate::Result;
 use crate::args::{LogFormat, ServeArgs};
+use crate::cluster;
 use crate::output::say;
+use scaledb_cluster::engine::{Answers, Cluster};
 use scaledb_engine::Engine;
 use scaledb_engines::{Durability, Open, Recovered, Settings, WithEngine};
 use scaledb_log::disk::{RealDisk, Submission};
@@ -28,6 +30,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result {
         .memory
         .map_or_else(scaledb_log::machine::default_budget, |mebibytes| mebibytes.saturating_mul(1 << 20));
     let durability = config.data.as_deref().map(durability).transpose()?;
+    if let Some(cluster) = &args.node.cluster {
+        return serve_node(config, args, cluster);
+    }
     let settings = Settings { memory_budget: Some(memory), durability, ..Settings::default() };
     scaledb_engines::open(config.engine, settings, Serve { config, args })?
 }
@@ -45,6 +50,29 @@ impl WithEngine for Serve<'_> {
         tell(&self.config, engine.recovered());
         serve(self.config, self.args, Database::open(engine)?)
     }
+}
+
+/// The server, on a node of a cluster.
+fn serve_node(config: Config, args: &ServeArgs, cluster: &str) -> Result {
+    if config.data.is_some() {
+        return Err("a node of a cluster keeps no files yet: leave out the data directory".into());
+    }
+    if args.engine.is_some() {
+        return Err("a node of a cluster has the engine of the cluster: leave out --engine".into());
+    }
+    let (member, peers) = cluster::node::open(&args.node, cluster)?;
+    let engine = Cluster::new(member.clone(), Answers::WhenDecided);
+    let watch = cluster::node::Watch::begin(&member);
+    let served =
+        Database::open(engine).map_err(Into::into).and_then(|database| serve(config, args, database));
+    watch.end();
+    let left = member.has_left();
+    member.stop();
+    if left {
+        let why = peers.last_error().unwrap_or_else(|| "the others went on without it".to_owned());
+        return Err(format!("this node was put out of its cluster: {why}").into());
+    }
+    served
 }
 
 fn durability(directory: &Path) -> Result<Durability> {
@@ -130,7 +158,7 @@ impl Supervisor for Supervision {
 }
 
 /// Says what an operator should know before anybody relies on the server.
-fn introduce(config: &Config, server: &Server) {
+fn introduce(config: &Config, server: &Server, is_node: bool) {
     for address in server.addresses() {
         say!("listening at {address}");
     }
@@ -142,6 +170,9 @@ fn introduce(config: &Config, server: &Server) {
     }
     match &config.data {
         Some(directory) => say!("data are kept in {}, and survive a crash", directory.display()),
+        None if is_node => {
+            say!("data are in the memory of the cluster's nodes: they survive as long as enough of those do")
+        }
         None => say!("data are in memory only: they are gone when this process ends (--data DIR keeps them)"),
     }
     if config.rules.is_empty() {
@@ -167,7 +198,7 @@ where
     let server = Server::start(config.clone(), Sql::new(database.clone()).of_server(&config))?;
     let supervision = Arc::new(Supervision { handle: server.handle(), args: args.clone() });
     database.supervise(supervision.clone());
-    introduce(&config, &server);
+    introduce(&config, &server, args.node.cluster.is_some());
     for signal in signals.forever() {
         if signal != SIGHUP {
             tracing::info!(signal, "ending: statements that run may finish");

@@ -88,7 +88,7 @@ const CRATES: &[Crate] = &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
         "scaledb-acc", "scaledb-cicada", "scaledb-engines", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb",
         "scaledb-verify", "scaledb-workloads", "scaledb-pgwire", "scaledb-client", "scaledb-server",
-        "scaledb-sqlbench",
+        "scaledb-cluster", "scaledb-scar", "scaledb-sqlbench",
     ], CHECKERS),
     row("scaledb-fuzzing", &[
         "scaledb-sync", "scaledb-base", "scaledb-types", "scaledb-log", "scaledb-acc", "scaledb-sql", "scaledb-pgwire",

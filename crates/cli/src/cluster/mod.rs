@@ -1,0 +1,29 @@
+//! `scaledb cluster`: a cluster of nodes, looked at, and shown at work.
+
+mod bank;
+mod demo;
+pub(crate) mod node;
+mod status;
+
+use crate::Result;
+use crate::args::{ClusterArgs, ClusterCommand};
+use scaledb_cluster::Etcd;
+use std::time::Duration;
+
+/// How long etcd may take to answer.
+const STORE_PATIENCE: Duration = Duration::from_secs(2);
+
+pub(crate) fn run(args: &ClusterArgs) -> Result {
+    match &args.command {
+        ClusterCommand::Status(args) => status::run(&args.store),
+        ClusterCommand::Demo(args) => demo::run(args),
+    }
+}
+
+/// The metadata store that a URL names.
+fn store(url: &str, cluster: &str) -> Result<Etcd> {
+    let addresses = url.strip_prefix("etcd://").ok_or_else(|| {
+        format!("`{url}` is no metadata store: etcd://HOST:PORT is, several HOST:PORT with commas between")
+    })?;
+    Ok(Etcd::new(addresses, cluster, STORE_PATIENCE)?)
+}

@@ -1,0 +1,85 @@
+//! A node of a cluster, for `scaledb serve --cluster`.
+
+use super::store;
+use crate::Result;
+use crate::args::NodeArgs;
+use scaledb_cluster::tcp::{PeerTls, Tcp};
+use scaledb_cluster::{Founding, Member, NodeConfig, Settings};
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::thread::{JoinHandle, sleep, spawn};
+use signal_hook::consts::SIGTERM;
+use signal_hook::low_level::raise;
+use std::net::TcpListener;
+use std::time::Duration;
+
+/// How often it is looked whether the node still is a member.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Joins the cluster, or founds it with others; waits for that.
+pub(crate) fn open(args: &NodeArgs, cluster: &str) -> Result<(Arc<Member>, Arc<Tcp>)> {
+    let needed = |option: &str| format!("a node of a cluster needs {option}");
+    let name = args.node.clone().ok_or_else(|| needed("--node"))?;
+    let listen = args.peer_listen.ok_or_else(|| needed("--peer-listen"))?;
+    let authority = args.peer_ca.as_deref().ok_or_else(|| needed("--peer-ca"))?;
+    let certificate = args.peer_certificate.as_deref().ok_or_else(|| needed("--peer-certificate"))?;
+    let key = args.peer_key.as_deref().ok_or_else(|| needed("--peer-key"))?;
+    let listener = TcpListener::bind(listen).map_err(|error| format!("{listen}: {error}"))?;
+    let port = listener.local_addr()?.port();
+    let advertise = args.peer_advertise.clone().unwrap_or_else(|| format!("{name}:{port}"));
+    let founding = Founding {
+        nodes: args.cluster_nodes,
+        failures: usize::from(args.cluster_failures),
+        partitions: args.cluster_partitions,
+    };
+    let silence = Duration::from_millis(args.cluster_silence);
+    let config = NodeConfig {
+        cluster: args.cluster_name.clone(),
+        name: name.clone(),
+        listener,
+        advertise: advertise.clone(),
+        tls: PeerTls::load(authority, certificate, key)?,
+        store: Arc::new(store(cluster, &args.cluster_name)?),
+        founding: Some(founding),
+        settings: Settings { suspect_after: silence, heartbeat: silence / 10, ..Settings::default() },
+    };
+    tracing::info!(node = name, address = advertise, "waiting until the cluster's view names this node");
+    let opened = scaledb_cluster::open(config, || true)?;
+    let view = opened.0.view();
+    let members: Vec<&str> = view.lives.values().map(|life| life.name.as_str()).collect();
+    tracing::info!(view = view.view.number.0, members = members.join(", "), "is a member of the cluster");
+    Ok(opened)
+}
+
+/// Ends the server when its node is no member any more.
+pub(crate) struct Watch {
+    ended: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Watch {
+    /// Begins to look.
+    pub(crate) fn begin(member: &Arc<Member>) -> Self {
+        let ended = Arc::new(AtomicBool::new(false));
+        let (member, end) = (member.clone(), ended.clone());
+        let thread = spawn(move || {
+            while !end.load(Ordering::SeqCst) {
+                if member.has_left() {
+                    tracing::error!("this node is no member of its cluster any more");
+                    // as the system would end it; before there is a handler it ends the process
+                    let _ = raise(SIGTERM);
+                    return;
+                }
+                sleep(LOOK);
+            }
+        });
+        Self { ended, thread }
+    }
+
+    /// The server has ended.
+    pub(crate) fn end(self) {
+        self.ended.store(true, Ordering::SeqCst);
+        // one that has panicked has said so
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,68 @@
+//! `scaledb cluster status`: what the metadata store knows.
+
+use super::store;
+use crate::Result;
+use crate::args::StoreArgs;
+use crate::format::{plural, table};
+use crate::output::{say, show};
+use scaledb_cluster::MetadataStore;
+
+/// Prints it. Whether all is well: there is a view, all its members have installed it and are there, and no partition
+/// has less replicas than it should.
+pub(crate) fn run(args: &StoreArgs) -> Result {
+    let store = store(&args.cluster, &args.cluster_name)?;
+    let (nodes, alive, current) = (store.nodes()?, store.alive()?, store.view()?);
+    let Some(current) = current else {
+        say!(
+            "the cluster {} has no view yet: {} registered",
+            args.cluster_name,
+            plural(nodes.len() as u64, "node")
+        );
+        return Ok(false);
+    };
+    let view = &current.view;
+    let wanted = (view.failures + 1).min(nodes.len());
+    let thin = view.partitions.iter().filter(|place| place.replicas().count() < wanted).count();
+    say!(
+        "cluster {}, view {}: {} of {}, {}, of which {} may fail together",
+        args.cluster_name,
+        view.number.0,
+        view.members.count(),
+        plural(nodes.len() as u64, "node"),
+        plural(view.partitions.len() as u64, "partition"),
+        view.failures,
+    );
+    let mut well = thin == 0;
+    let mut rows = Vec::new();
+    for (&node, life) in &nodes {
+        let is_alive = alive.get(&node) == Some(&life.incarnation);
+        let member = current.names(node, life.incarnation);
+        well &= is_alive && member;
+        let role = match (member, view.leader == node) {
+            (true, true) => "leader",
+            (true, false) => "member",
+            (false, _) if view.members.has(node) => "restarted",
+            (false, _) => "out",
+        };
+        let primaries = view.partitions.iter().filter(|place| place.primary == node).count();
+        let backups = view.partitions.iter().filter(|place| place.backups.has(node)).count();
+        rows.push(vec![
+            life.name.clone(),
+            node.0.to_string(),
+            life.address.clone(),
+            role.to_owned(),
+            if is_alive { "yes" } else { "no" }.to_owned(),
+            primaries.to_string(),
+            backups.to_string(),
+        ]);
+    }
+    show!("{}", table(&["node", "number", "address", "role", "lease", "primary of", "backup of"], &rows));
+    if !current.is_settled() {
+        say!("the view is new: not all of its members have installed it");
+        well = false;
+    }
+    if thin > 0 {
+        say!("{} with less than {wanted} replicas", plural(thin as u64, "partition"));
+    }
+    Ok(well)
+}

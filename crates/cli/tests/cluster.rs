@@ -1,0 +1,245 @@
+//! `scaledb cluster`, and a cluster of real processes: etcd, three nodes, SQL at each; one is killed.
+
+use postgres::error::SqlState;
+use postgres::{Client, NoTls};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Machines that run tests are slow.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn scaledb() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_scaledb"))
+}
+
+/// A process that ends with the test.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !done() {
+        assert!(begin.elapsed() < PATIENCE, "{what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// An authority's certificate, and one for each node.
+fn certificates(directory: &Path) {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+    std::fs::write(directory.join("ca.crt"), authority.pem()).unwrap();
+    for name in ["a", "b", "c"] {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &authority).unwrap();
+        std::fs::write(directory.join(format!("{name}.crt")), certificate.pem()).unwrap();
+        std::fs::write(directory.join(format!("{name}.key")), key.serialize_pem()).unwrap();
+    }
+}
+
+struct Cluster {
+    directory: tempfile::TempDir,
+    _etcd: Process,
+    url: String,
+}
+
+impl Cluster {
+    /// None, with a message, if there is no etcd to test with.
+    fn new() -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        certificates(directory.path());
+        let (client, peer) = (free_port(), free_port());
+        let (at, peers) = (format!("http://127.0.0.1:{client}"), format!("http://127.0.0.1:{peer}"));
+        let etcd = Command::new("etcd")
+            .args(["--name", "test", "--data-dir"])
+            .arg(directory.path().join("etcd"))
+            .args(["--listen-client-urls", &at, "--advertise-client-urls", &at])
+            .args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers])
+            .args(["--initial-cluster", &format!("test={peers}")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let Ok(etcd) = etcd else {
+            eprintln!("etcd is not installed: a cluster of processes is not tested");
+            return None;
+        };
+        let cluster = Self { directory, _etcd: Process(etcd), url: format!("etcd://127.0.0.1:{client}") };
+        until("etcd", || cluster.status().status.code() == Some(1));
+        Some(cluster)
+    }
+
+    fn status(&self) -> Output {
+        scaledb().args(["cluster", "status", "--cluster", &self.url]).output().unwrap()
+    }
+
+    fn is_well(&self) -> bool {
+        self.status().status.success()
+    }
+
+    /// Starts a node; it says where it listens to clients when it is a member.
+    fn node(&self, name: &str) -> Process {
+        let file = |kind: &str| self.directory.path().join(format!("{name}.{kind}"));
+        let peers = format!("127.0.0.1:{}", free_port());
+        let mut command = scaledb();
+        command
+            .args(["serve", "--port", "0", "--log", "error", "--cluster", &self.url, "--node", name])
+            .args(["--peer-listen", &peers, "--peer-advertise", &peers, "--cluster-silence", "4000"])
+            .args(["--cluster-partitions", "6", "--peer-ca"])
+            .arg(self.directory.path().join("ca.crt"))
+            .arg("--peer-certificate")
+            .arg(file("crt"))
+            .arg("--peer-key")
+            .arg(file("key"));
+        Process(command.stdout(Stdio::piped()).spawn().unwrap())
+    }
+}
+
+/// Waits until the node serves clients: its port.
+fn port(node: &mut Process) -> u16 {
+    let mut line = String::new();
+    BufReader::new(node.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
+    port.unwrap_or_else(|| panic!("a node does not serve: {line:?}"))
+}
+
+fn connect(port: u16) -> Client {
+    Client::connect(&format!("host=127.0.0.1 port={port} user=scaledb"), NoTls).unwrap()
+}
+
+/// Runs it again as long as it conflicts with others, or the members change.
+fn run(client: &mut Client, sql: &str) -> Result<(), postgres::Error> {
+    loop {
+        match client.batch_execute(sql) {
+            Err(error) if error.code() == Some(&SqlState::T_R_SERIALIZATION_FAILURE) => {}
+            done => return done,
+        }
+    }
+}
+
+fn count(client: &mut Client, table: &str) -> i64 {
+    loop {
+        match client.query_one(&format!("SELECT count(*) FROM {table}"), &[]) {
+            Ok(row) => return row.get(0),
+            Err(error) => assert_eq!(error.code(), Some(&SqlState::T_R_SERIALIZATION_FAILURE), "{error:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_node_is_killed_and_nothing_that_was_answered_is_lost() {
+    let Some(cluster) = Cluster::new() else { return };
+    let mut nodes: Vec<Process> = ["a", "b", "c"].iter().map(|name| cluster.node(name)).collect();
+    let ports: Vec<u16> = nodes.iter_mut().map(port).collect();
+    until("three members", || cluster.is_well());
+    let mut clients: Vec<Client> = ports.iter().map(|&port| connect(port)).collect();
+    run(&mut clients[0], "CREATE TABLE moves (id int8 PRIMARY KEY, account int4, change int4)").unwrap();
+    run(&mut clients[1], "CREATE TABLE accounts (id int4 PRIMARY KEY, balance int4)").unwrap();
+    run(&mut clients[2], "INSERT INTO accounts SELECT i, 100 FROM generate_series(0, 9) i").unwrap();
+
+    // transfers at each node, each with a record of it
+    let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let workers: Vec<_> = (0..)
+        .zip(clients)
+        .map(|(node, mut client)| {
+            let (stop, done) = (stop.clone(), done.clone());
+            thread::spawn(move || {
+                let mut answered = Vec::new();
+                for n in 0.. {
+                    let id = node * 1_000_000 + 2 * n;
+                    let (from, to) = ((node + n) % 10, (node + 3 * n + 1) % 10);
+                    let sql = format!(
+                        "BEGIN; UPDATE accounts SET balance = balance - 1 WHERE id = {from}; \
+                         UPDATE accounts SET balance = balance + 1 WHERE id = {to}; \
+                         INSERT INTO moves VALUES ({id}, {from}, -1), ({}, {to}, 1); COMMIT",
+                        id + 1
+                    );
+                    match client.batch_execute(&sql) {
+                        Ok(()) => {
+                            answered.push(id);
+                            done.fetch_add(1, Ordering::SeqCst);
+                        }
+                        Err(error) if error.code() == Some(&SqlState::T_R_SERIALIZATION_FAILURE) => {
+                            // the transaction block has failed, too
+                            if client.batch_execute("ROLLBACK").is_err() {
+                                assert_eq!(node, 0);
+                                return answered;
+                            }
+                        }
+                        Err(error) => {
+                            // the node that is killed
+                            assert!(node == 0 && error.as_db_error().is_none(), "{error:?}");
+                            return answered;
+                        }
+                    }
+                    if stop.load(Ordering::SeqCst) {
+                        break;
+                    }
+                }
+                answered
+            })
+        })
+        .collect();
+    let progress = |more: u64| {
+        let before = done.load(Ordering::SeqCst);
+        until("transfers", || done.load(Ordering::SeqCst) >= before + more);
+    };
+    progress(30);
+    nodes[0].0.kill().unwrap();
+    nodes[0].0.wait().unwrap();
+    until("it is put out", || String::from_utf8_lossy(&cluster.status().stdout).contains("2 of 3 nodes"));
+    progress(30);
+    stop.store(true, Ordering::SeqCst);
+    let answered: Vec<i64> = workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
+
+    let mut client = connect(ports[2]);
+    let sum: i64 = client.query_one("SELECT sum(balance) FROM accounts", &[]).unwrap().get(0);
+    assert_eq!(sum, 1000);
+    for id in &answered {
+        let found = count(&mut client, &format!("moves WHERE id IN ({id}, {id} + 1)"));
+        assert_eq!(found, 2, "transfer {id} was answered");
+    }
+    let wrong = "SELECT a.id FROM accounts a WHERE balance <> 100 + \
+                 (SELECT coalesce(sum(change), 0) FROM moves m WHERE m.account = a.id)";
+    assert!(client.query(wrong, &[]).unwrap().is_empty());
+    // at most the transfer whose answer was lost with the node
+    let moves = count(&mut client, "moves");
+    assert!((0..=2).contains(&(moves - 2 * answered.len() as i64)), "{moves} {}", answered.len());
+    run(&mut client, "CREATE TABLE later (id int4 PRIMARY KEY)").unwrap();
+    run(&mut client, "INSERT INTO later VALUES (1)").unwrap();
+    assert_eq!(count(&mut connect(ports[1]), "later"), 1);
+}
+
+#[test]
+fn what_is_no_store_is_refused() {
+    for (arguments, words) in [
+        (&["cluster", "status", "--cluster", "zk://a:1"][..], "etcd://HOST:PORT"),
+        (&["cluster", "status", "--cluster", "etcd://a"], "HOST:PORT"),
+        (&["cluster", "status", "--cluster", "etcd://127.0.0.1:1"], "metadata store"),
+        (&["serve", "--cluster", "etcd://127.0.0.1:1"], "--node"),
+        (&["serve", "--node", "a"], "--cluster"),
+    ] {
+        let output = scaledb().args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains(words), "{arguments:?}: {error}");
+    }
+}
