@@ -38,7 +38,7 @@ const NAME: &str = "scar";
 /// Rows of a dropped index that are removed at a time.
 const SWEEP: usize = 1000;
 
-/// How often definitions are read before they count as unreadable.
+/// How often definitions are read or changed before it is given up.
 const ATTEMPTS: u32 = 100;
 
 /// When a commit returns.
@@ -136,17 +136,25 @@ impl Cluster {
     }
 
     /// Changes definitions; every node has the change when this returns.
+    ///
+    /// # Errors
+    /// What `f` returns; a conflict, if others are in the way again and again.
     fn change<R>(&self, mut f: impl FnMut(&mut ClusterWorker) -> Result<R>) -> Result<R> {
         let mut worker = self.administrator.lock();
-        loop {
-            let result = worker.run(TxnKind::ReadWrite, &mut f)?;
-            let durable = worker.wait_durable();
-            match durable {
-                // undone with its epoch
-                Err(error) if error.is_conflict() => {}
-                durable => return durable.map(|()| result),
+        for attempt in 1.. {
+            let changed = worker.begin(TxnKind::ReadWrite).and_then(|()| {
+                let result = f(&mut worker)?;
+                worker.commit()?;
+                worker.wait_durable().map(|()| result)
+            });
+            worker.rollback();
+            match changed {
+                // or it was undone with its epoch
+                Err(error) if error.is_conflict() && attempt < ATTEMPTS => worker.back_off(attempt),
+                done => return done,
             }
         }
+        Err(Error::TransactionEnded)
     }
 
     /// Reads definitions.
@@ -242,6 +250,8 @@ impl Engine for Cluster {
         tables.unwrap_or_default()
     }
 
+    /// One transaction reads all rows and writes all entries: nothing keeps others from writing to the table meanwhile,
+    /// so that it fails with a conflict where they go on and on.
     fn add_index(&self, table: TableId, def: IndexDef) -> Result<Arc<TableInfo>> {
         def.options.engine.check(NAME, definitions::OPTIONS)?;
         self.change(|worker| {
