@@ -215,6 +215,8 @@ impl Clock {
             // the first one counts; readers need nothing else
             let _ = self.shared.replaced.compare_exchange(0, at, Ordering::SeqCst, Ordering::SeqCst);
         }
+        #[cfg(any(loom, shuttle))]
+        let _ = seen;
     }
 
     /// Whether the counters of the processors were given up at run time.
