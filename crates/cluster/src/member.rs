@@ -343,6 +343,8 @@ impl Core {
             match state.node.outcome(epoch) {
                 Outcome::Committed => return Ok(()),
                 Outcome::Undone => return Err(Lost::Undone),
+                // of a former life of this node
+                Outcome::Unknown => return Err(Lost::Left),
                 Outcome::Open => {}
             }
             if state.left {

@@ -39,6 +39,11 @@ impl Data for Rows {
     fn partition(key: &Key, _: usize) -> PartitionId {
         key.partition
     }
+
+    fn bytes(key: &Key, value: Option<&Value>) -> usize {
+        // with lengths, times and epochs
+        64 + key.bytes.len() + value.map_or(0, |value| value.0.len())
+    }
 }
 
 impl Key {

@@ -5,8 +5,8 @@ use scaledb_cluster::codec::{self, Bytes, MAX_FRAME};
 use scaledb_cluster::{Key, Rows, Value};
 use scaledb_scar::link::{Content, Frame, Incarnation};
 use scaledb_scar::{
-    Body, Conflict, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Seen, Time, TxnId, View,
-    ViewNumber,
+    Body, Conflict, Copied, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Seen, Time, TxnId,
+    Version, View, ViewNumber,
 };
 use scaledb_sync::Arc;
 use std::ops::Bound;
@@ -27,6 +27,9 @@ fn messages() -> Vec<Message<Rows>> {
     let range = Range { low: Bound::Unbounded, high: Bound::Excluded(key(200)), backward: true, limit: 1000 };
     let value = Value(vec![0; 1000].as_slice().into());
     let granted = Granted { rts: Time(9), split: Some((None, Some(key(1)))) };
+    let now = Version { value: Some(value.clone()), wts: Time(4), epoch: Epoch(2) };
+    let before = Some(Version { value: None, ..now.clone() });
+    let copied = Copied { key: key(8), now, rts: Time(5), before, gap: (Time(1), Time(2)) };
     let bodies = vec![
         Body::Read(txn, key(0)),
         Body::ReadReply(txn, key(1), Some(value.clone()), seen.clone()),
@@ -42,6 +45,8 @@ fn messages() -> Vec<Message<Rows>> {
         Body::Write(txn, key(5), Some(value), Time(7)),
         Body::WriteAck(txn, key(6)),
         Body::Unlock(txn, key(7)),
+        Body::Copy(PartitionId(3), Some(key(8))),
+        Body::Chunk(PartitionId(3), None, vec![copied; 3], Some((Time(1), Time(2)))),
         Body::Close,
         Body::Whole(Time(300)),
         Body::WholeAck,

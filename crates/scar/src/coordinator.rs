@@ -30,7 +30,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         let partition = self.view.partition::<D>(&key);
         let epoch = self.epoch;
-        if let Some(replica) = self.replicas.get(&partition) {
+        if let Some(replica) = self.readable(partition) {
             let (value, seen) = replica.read(partition, &key, epoch);
             self.note_read(txn, key, value, seen, out);
             return Ok(());
@@ -55,7 +55,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             return Err(Refused::Snapshot);
         }
         let epoch = self.epoch;
-        if let Some(replica) = self.replicas.get(&partition) {
+        if let Some(replica) = self.readable(partition) {
             let (rows, seen) = replica.scan(partition, &range, epoch);
             self.note_scan(txn, rows, seen, out);
             return Ok(());
@@ -234,7 +234,9 @@ impl<R: Rules, D: Data> Node<R, D> {
         let may_begin = matches!(self.stage, Stage::Open | Stage::Closing)
             || !self.rules.on(Rule::SnapshotBeforePrepared);
         let now = self.epoch;
-        let Some(replica) = self.replicas.get(&partition) else { return Err(Refused::Snapshot) };
+        let Some(replica) = self.replicas.get(&partition).filter(|replica| replica.copying.is_none()) else {
+            return Err(Refused::Snapshot);
+        };
         let Some(transaction) = self.transactions.get_mut(&txn) else { return Ok(()) };
         if transaction.epoch == Epoch(0) {
             if !may_begin {
@@ -368,9 +370,7 @@ impl<R: Rules, D: Data> Node<R, D> {
     fn rebased(&self, txn: TxnId) -> bool {
         let Some(transaction) = self.transactions.get(&txn) else { return true };
         transaction.reads.iter().filter(|seen| seen.epoch < transaction.epoch).all(|seen| {
-            let Some(replica) = self.replicas.get(&self.view.partition_of::<D>(&seen.item)) else {
-                return true;
-            };
+            let Some(replica) = self.readable(self.view.partition_of::<D>(&seen.item)) else { return true };
             replica.look(&seen.item).is_some_and(|(wts, _)| wts == seen.wts)
         })
     }
@@ -460,7 +460,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             }
             let far = self.rules.on(Rule::Rebase)
                 && seen.epoch < transaction.epoch
-                && !self.replicas.contains_key(&self.view.partition_of::<D>(&seen.item));
+                && self.readable(self.view.partition_of::<D>(&seen.item)).is_none();
             if (seen.rts < transaction.cts || far)
                 && extensions.insert(seen.item.clone(), seen.wts).is_some_and(|wts| wts != seen.wts)
             {
@@ -540,7 +540,9 @@ impl<R: Rules, D: Data> Node<R, D> {
         let mut awaited = BTreeSet::new();
         for (key, value) in &writes {
             let Some(place) = self.view.placement(self.view.partition::<D>(key)) else { continue };
-            for node in place.replicas().iter() {
+            let learn = self.rules.on(Rule::LearnersGetWrites);
+            let to = if learn { place.writers() } else { place.replicas() };
+            for node in to.iter() {
                 awaited.insert((node, key.clone()));
                 self.send(node, Body::Write(txn, key.clone(), value.clone(), cts), out);
             }
@@ -611,7 +613,7 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     pub(crate) fn serve_read(&mut self, from: NodeId, txn: TxnId, key: D::Key, out: &mut Out<D>) {
         let partition = self.view.partition::<D>(&key);
-        if let Some(replica) = self.replicas.get(&partition) {
+        if let Some(replica) = self.readable(partition) {
             let (value, seen) = replica.read(partition, &key, self.epoch);
             self.send(from, Body::ReadReply(txn, key, value, seen), out);
         }
@@ -625,7 +627,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         range: Range<D::Key>,
         out: &mut Out<D>,
     ) {
-        if let Some(replica) = self.replicas.get(&partition) {
+        if let Some(replica) = self.readable(partition) {
             let (rows, seen) = replica.scan(partition, &range, self.epoch);
             self.send(from, Body::ScanReply(txn, partition, range, rows, seen), out);
         }

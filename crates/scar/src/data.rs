@@ -14,4 +14,10 @@ pub trait Data: Copy + Eq + Hash + Debug + Default + Send + Sync + 'static {
 
     /// The partition of a key, among so many. One that is not below their number is of no partition.
     fn partition(key: &Self::Key, partitions: usize) -> PartitionId;
+
+    /// About how many bytes a record takes in a message, so that what is copied comes in chunks of a size.
+    fn bytes(key: &Self::Key, value: Option<&Self::Value>) -> usize {
+        let _ = (key, value);
+        64
+    }
 }

@@ -12,6 +12,7 @@
 //! off. What keys and values are, [`Data`] says.
 
 mod coordinator;
+mod copy;
 mod data;
 mod epochs;
 mod ids;
@@ -25,12 +26,13 @@ mod transaction;
 mod view;
 mod views;
 
+pub use copy::Copied;
 pub use data::Data;
 pub use ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, ViewNumber};
 pub use message::{Answer, Body, Conflict, Ends, Granted, Message, Out, Why};
 pub use node::{MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Outcome, Refused, Stage};
 pub use range::Range;
-pub use replica::{Item, Seen};
+pub use replica::{Item, Seen, Version};
 pub use rules::{Ours, Rule, Rules, Switched};
 pub use transaction::{Kind, Mark};
 pub use view::{Placement, View};

@@ -1,5 +1,6 @@
 //! What nodes send each other, and what they answer their clients.
 
+use super::copy::Copied;
 use super::data::Data;
 use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId, ViewNumber};
 use super::range::Range;
@@ -56,6 +57,11 @@ pub enum Body<D: Data> {
     WriteAck(TxnId, D::Key),
     /// Coordinator to primary: the transaction has aborted.
     Unlock(TxnId, D::Key),
+
+    /// Learner to primary: what comes behind this key?
+    Copy(PartitionId, Option<D::Key>),
+    /// The answer: what was asked, records in order, and, if they are the last, the times of the gap behind them.
+    Chunk(PartitionId, Option<D::Key>, Vec<Copied<D::Key, D::Value>>, Option<(Time, Time)>),
 
     /// Leader to members: the barrier of the epoch.
     Close,

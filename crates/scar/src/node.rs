@@ -1,8 +1,9 @@
 //! A node: what it knows, and who handles what.
 
+use super::copy::CHUNK;
 use super::data::Data;
 use super::epochs::Leading;
-use super::ids::{Epoch, NodeId, PartitionId, SessionId, Time, TxnId};
+use super::ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, ViewNumber};
 use super::message::{Answer, Body, Message, Out};
 use super::range::Range;
 use super::replica::Replica;
@@ -14,6 +15,9 @@ use std::sync::Arc;
 
 /// Transactions that a node coordinates at once, those included whose epoch has not committed.
 pub const MAX_TRANSACTIONS: usize = 1 << 16;
+
+/// The first number of a transaction of a node that has joined is its view's number times this.
+const NUMBERS_OF_VIEW: u64 = 1 << 40;
 
 /// What a transaction may read and write, each.
 pub const MAX_OPERATIONS: usize = 1 << 20;
@@ -59,6 +63,8 @@ pub enum Outcome {
     Committed,
     /// A change of view has undone it.
     Undone,
+    /// It was before this node joined.
+    Unknown,
 }
 
 /// What a session has done.
@@ -85,6 +91,8 @@ pub struct Node<R, D: Data> {
     pub(crate) base: Epoch,
     /// The last whose results have left: not ahead of what all members have installed.
     pub(crate) committed: Epoch,
+    /// The last of before it joined; none as long as it has not.
+    pub(crate) since: Option<Epoch>,
     /// The last that is known to be whole; it is `base` or the one after.
     pub(crate) whole: Epoch,
     /// No transaction of a whole epoch has used a larger time.
@@ -103,6 +111,8 @@ pub struct Node<R, D: Data> {
     pub(crate) undone: Vec<(Epoch, Epoch)>,
     /// Committed by a change of view, to be answered when all have installed it.
     pub(crate) held: Vec<TxnId>,
+    /// The most records of a chunk.
+    pub(crate) chunk: usize,
     pub(crate) leading: Leading,
 }
 
@@ -117,6 +127,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             stage: Stage::Open,
             epoch: Epoch(1),
             base: Epoch(0),
+            since: Some(Epoch(0)),
             committed: Epoch(0),
             whole: Epoch(0),
             floor: Time(0),
@@ -129,8 +140,27 @@ impl<R: Rules, D: Data> Node<R, D> {
             checks: Vec::new(),
             undone: Vec::new(),
             held: Vec::new(),
+            chunk: CHUNK,
             leading: Leading::default(),
             view,
+        }
+    }
+
+    /// A node that is new, or comes back with nothing, and is to be a member of `view`: see [`View::joining`]. It does
+    /// nothing until the leader of that view, or of a later one, has told it so. The numbers of its transactions are of
+    /// the view, so that they are others than those of its former lives.
+    pub fn joining(rules: R, id: NodeId, view: &View) -> Self {
+        let nobody = View {
+            number: ViewNumber(view.number.0.saturating_sub(1)),
+            members: NodeSet::default(),
+            ..view.clone()
+        };
+        Self {
+            stage: Stage::Fenced,
+            since: None,
+            replicas: BTreeMap::new(),
+            next: view.number.0.saturating_mul(NUMBERS_OF_VIEW).saturating_add(1),
+            ..Self::new(rules, id, Arc::new(nobody))
         }
     }
 
@@ -166,8 +196,14 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.base
     }
 
-    /// What has become of an epoch, as far as this node knows. Epochs of before it came are taken as committed.
+    /// What has become of an epoch, as far as this node knows. Epoch 0 is the beginning.
     pub fn outcome(&self, epoch: Epoch) -> Outcome {
+        if epoch == Epoch(0) {
+            return Outcome::Committed;
+        }
+        if self.since.is_none_or(|since| since >= epoch) {
+            return Outcome::Unknown;
+        }
         let after = self.undone.partition_point(|&(last, _)| last < epoch);
         match after.checked_sub(1).and_then(|i| self.undone.get(i)) {
             // what one member has installed is decided when all have
@@ -183,14 +219,14 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.stage
     }
 
-    /// The rows that it keeps of a partition.
+    /// The rows that it keeps of a partition; none of what it learns.
     pub fn rows(&self, partition: PartitionId) -> Option<Vec<(D::Key, D::Value)>> {
-        Some(self.replicas.get(&partition)?.rows().collect())
+        Some(self.readable(partition)?.rows().collect())
     }
 
     /// How many rows of a range it keeps; none if it does not keep the partition.
     pub fn count(&self, partition: PartitionId, range: &Range<D::Key>) -> Option<u64> {
-        Some(self.replicas.get(&partition)?.count(range))
+        Some(self.readable(partition)?.count(range))
     }
 
     /// Whether a record is locked.
@@ -306,6 +342,10 @@ impl<R: Rules, D: Data> Node<R, D> {
         match body {
             Body::Read(txn, key) => self.serve_read(from, txn, key, out),
             Body::Scan(txn, partition, range) => self.serve_scan(from, txn, partition, range, out),
+            Body::Copy(partition, after) => self.serve_copy(from, partition, after, out),
+            Body::Chunk(partition, after, records, end) => {
+                self.take_chunk(from, partition, after, records, end, out);
+            }
             Body::ReadReply(txn, key, value, seen) => self.read_done(txn, key, value, seen, out),
             Body::ScanReply(txn, partition, range, rows, seen) => {
                 self.scan_done(txn, partition, range, rows, seen, out);

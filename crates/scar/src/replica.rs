@@ -9,6 +9,7 @@
 //! A key that comes *splits* its gap, and both halves keep their times: each is still empty at those. So a split says
 //! nothing new, and it does no harm that backups see keys come in another order than the primary.
 
+use super::copy::Copying;
 use super::data::Data;
 use super::ids::{Epoch, PartitionId, Time, TxnId};
 use super::message::{Conflict, Ends, Granted};
@@ -42,31 +43,32 @@ pub struct Seen<K> {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Gap<K> {
-    lower: Option<K>,
-    wts: Time,
-    rts: Time,
+pub(super) struct Gap<K> {
+    pub(super) lower: Option<K>,
+    pub(super) wts: Time,
+    pub(super) rts: Time,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Kept<V> {
-    value: Option<V>,
-    wts: Time,
-    epoch: Epoch,
+/// A version of a record.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Version<V> {
+    /// Its value; none is a tombstone, or a key that a transaction has locked and not yet written.
+    pub value: Option<V>,
+    /// When it was written.
+    pub wts: Time,
+    /// The epoch of that.
+    pub epoch: Epoch,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Record<D: Data> {
-    /// None is a tombstone, or a key that a transaction has locked and not yet written.
-    value: Option<D::Value>,
-    wts: Time,
-    rts: Time,
-    /// The epoch of its last write.
-    epoch: Epoch,
-    kept: Option<Kept<D::Value>>,
+pub(super) struct Record<D: Data> {
+    pub(super) now: Version<D::Value>,
+    pub(super) rts: Time,
+    /// The last version of before its epoch.
+    pub(super) before: Option<Version<D::Value>>,
     lock: Option<TxnId>,
     /// The gap below it.
-    gap: Gap<D::Key>,
+    pub(super) gap: Gap<D::Key>,
 }
 
 /// Rows, and what they depend on.
@@ -85,19 +87,21 @@ pub(crate) struct Write<D: Data> {
 /// A replica.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Replica<D: Data> {
-    records: BTreeMap<D::Key, Record<D>>,
+    pub(super) records: BTreeMap<D::Key, Record<D>>,
     /// The gap above the last record.
-    end: Gap<D::Key>,
+    pub(super) end: Gap<D::Key>,
     /// A lower bound of every rts: what the view's change has promised.
-    floor: Time,
+    pub(super) floor: Time,
     /// The primary is another than before this change of view.
     pub(crate) promoted: bool,
+    /// How far it has been copied; none if it is whole.
+    pub(crate) copying: Option<Copying<D::Key>>,
 }
 
 impl<D: Data> Default for Replica<D> {
     fn default() -> Self {
         let end = Gap { lower: None, wts: Time(0), rts: Time(0) };
-        Self { records: BTreeMap::new(), end, floor: Time(0), promoted: false }
+        Self { records: BTreeMap::new(), end, floor: Time(0), promoted: false, copying: None }
     }
 }
 
@@ -105,7 +109,7 @@ impl<D: Data> Replica<D> {
     /// A row that is there before the first transaction.
     pub(crate) fn load(&mut self, key: D::Key, value: D::Value) {
         let record = self.split(&key).0;
-        record.value = Some(value);
+        record.now.value = Some(value);
     }
 
     fn gap_mut(&mut self, upper: Option<&D::Key>) -> Option<&mut Gap<D::Key>> {
@@ -120,7 +124,7 @@ impl<D: Data> Replica<D> {
     }
 
     /// The record of a key; one that comes splits its gap, whose ends are returned.
-    fn split(&mut self, key: &D::Key) -> (&mut Record<D>, Option<Ends<D::Key>>) {
+    pub(super) fn split(&mut self, key: &D::Key) -> (&mut Record<D>, Option<Ends<D::Key>>) {
         let comes = !self.records.contains_key(key);
         let upper = if comes { self.above(key).cloned() } else { None };
         let mut below = Gap { lower: None, wts: Time(0), rts: Time(0) };
@@ -130,11 +134,9 @@ impl<D: Data> Replica<D> {
         }
         let ends = comes.then(|| (below.lower.clone(), upper));
         let record = self.records.entry(key.clone()).or_insert_with(|| Record {
-            value: None,
-            wts: below.wts,
+            now: Version { value: None, wts: below.wts, epoch: Epoch(0) },
             rts: below.rts,
-            epoch: Epoch(0),
-            kept: None,
+            before: None,
             lock: None,
             gap: below,
         });
@@ -152,7 +154,7 @@ impl<D: Data> Replica<D> {
 
     fn seen_record(&self, key: &D::Key, record: &Record<D>, epoch: Epoch) -> Seen<D::Key> {
         let item = Item::Record(key.clone());
-        Seen { item, wts: record.wts, rts: record.rts.max(self.floor), epoch }
+        Seen { item, wts: record.now.wts, rts: record.rts.max(self.floor), epoch }
     }
 
     /// Reads a key.
@@ -163,7 +165,7 @@ impl<D: Data> Replica<D> {
         epoch: Epoch,
     ) -> (Option<D::Value>, Seen<D::Key>) {
         match self.records.get(key) {
-            Some(record) => (record.value.clone(), self.seen_record(key, record, epoch)),
+            Some(record) => (record.now.value.clone(), self.seen_record(key, record, epoch)),
             None => (None, self.seen_gap(partition, self.above(key), epoch)),
         }
     }
@@ -194,7 +196,7 @@ impl<D: Data> Replica<D> {
             seen.extend(tail(records.clone().next_back().map(|(key, _)| key)));
             while let Some((key, record)) = records.next_back() {
                 seen.push(self.seen_record(key, record, epoch));
-                rows.extend(record.value.clone().map(|value| (key.clone(), value)));
+                rows.extend(record.now.value.clone().map(|value| (key.clone(), value)));
                 if full(&rows, &seen) {
                     return (rows, seen);
                 }
@@ -209,7 +211,7 @@ impl<D: Data> Replica<D> {
                     seen.push(self.seen_gap(partition, Some(key), epoch));
                 }
                 seen.push(self.seen_record(key, record, epoch));
-                rows.extend(record.value.clone().map(|value| (key.clone(), value)));
+                rows.extend(record.now.value.clone().map(|value| (key.clone(), value)));
                 if full(&rows, &seen) {
                     return (rows, seen);
                 }
@@ -223,16 +225,18 @@ impl<D: Data> Replica<D> {
     /// The value at the end of an epoch; none inside if it is no longer kept.
     pub(crate) fn at(&self, key: &D::Key, epoch: Epoch) -> Option<Option<D::Value>> {
         let Some(record) = self.records.get(key) else { return Some(None) };
-        if record.epoch <= epoch {
-            return Some(record.value.clone());
+        if record.now.epoch <= epoch {
+            return Some(record.now.value.clone());
         }
-        record.kept.as_ref().filter(|kept| kept.epoch <= epoch).map(|kept| kept.value.clone())
+        record.before.as_ref().filter(|before| before.epoch <= epoch).map(|before| before.value.clone())
     }
 
     /// The times [wts, rts] of an item now; none if it is no longer there.
     pub(crate) fn look(&self, item: &Item<D::Key>) -> Option<(Time, Time)> {
         match item {
-            Item::Record(key) => self.records.get(key).map(|record| (record.wts, record.rts.max(self.floor))),
+            Item::Record(key) => {
+                self.records.get(key).map(|record| (record.now.wts, record.rts.max(self.floor)))
+            }
             Item::Gap(_, lower, upper) => {
                 let gap = match upper {
                     None => &self.end,
@@ -256,7 +260,7 @@ impl<D: Data> Replica<D> {
         if let Some(owner) = known.and_then(|record| record.lock).filter(|&owner| owner != txn) {
             return Err(Conflict::Locked(owner));
         }
-        let same = wts.is_none_or(|wts| known.is_some_and(|record| record.wts == wts));
+        let same = wts.is_none_or(|wts| known.is_some_and(|record| record.now.wts == wts));
         if !same && rules.on(Rule::LockChecks) {
             return Err(Conflict::Changed);
         }
@@ -333,11 +337,12 @@ impl<D: Data> Replica<D> {
         if locked {
             record.lock = None;
         }
-        if locked || record.wts < cts || !rules.on(Rule::Thomas) {
-            if record.epoch < epoch {
-                record.kept = Some(Kept { value: record.value.take(), wts: record.wts, epoch: record.epoch });
+        if locked || record.now.wts < cts || !rules.on(Rule::Thomas) {
+            let old = std::mem::replace(&mut record.now, Version { value, wts: cts, epoch });
+            record.rts = cts;
+            if old.epoch < epoch {
+                record.before = Some(old);
             }
-            (record.value, record.wts, record.rts, record.epoch) = (value, cts, cts, epoch);
         }
         if !rules.on(Rule::SplitKeepsTimes) {
             // a primary has split the gap when it gave the lock; the times are set here in both cases
@@ -370,15 +375,19 @@ impl<D: Data> Replica<D> {
         if let Some(gap) = self.gap_mut(upper.as_ref()) {
             let times = [gap.rts, record.rts, record.gap.rts];
             let rts = if promises { times.into_iter().max() } else { times.into_iter().min() };
-            let wts = gap.wts.max(record.wts).max(record.gap.wts);
+            let wts = gap.wts.max(record.now.wts).max(record.gap.wts);
             *gap = Gap { lower: record.gap.lower, wts, rts: rts.unwrap_or_default() };
         }
     }
 
     /// Removes the tombstones of committed epochs.
     pub(crate) fn clean(&mut self, rules: impl Rules, primary: bool, committed: Epoch) {
-        let dead =
-            |record: &Record<D>| record.value.is_none() && record.lock.is_none() && record.epoch <= committed;
+        if self.copying.is_some() && rules.on(Rule::LearnersKeepTombstones) {
+            return;
+        }
+        let dead = |record: &Record<D>| {
+            record.now.value.is_none() && record.lock.is_none() && record.now.epoch <= committed
+        };
         let dead: Vec<D::Key> =
             self.records.iter().filter(|(_, record)| dead(record)).map(|(key, _)| key.clone()).collect();
         for key in dead {
@@ -388,11 +397,10 @@ impl<D: Data> Replica<D> {
 
     /// Goes back to the end of an epoch. What was promised of the versions that come back is gone: see `raise`.
     pub(crate) fn undo(&mut self, epoch: Epoch) {
-        for record in self.records.values_mut().filter(|record| record.epoch > epoch) {
-            let none = Kept { value: None, wts: Time(0), epoch: Epoch(0) };
-            let kept = record.kept.take().unwrap_or(none);
-            (record.value, record.wts, record.rts, record.epoch) =
-                (kept.value, kept.wts, kept.wts, kept.epoch);
+        for record in self.records.values_mut().filter(|record| record.now.epoch > epoch) {
+            let none = Version { value: None, wts: Time(0), epoch: Epoch(0) };
+            record.now = record.before.take().unwrap_or(none);
+            record.rts = record.now.wts;
         }
     }
 
@@ -408,9 +416,14 @@ impl<D: Data> Replica<D> {
         self.floor = self.floor.max(floor);
     }
 
+    /// One that is to be copied.
+    pub(crate) fn of_learner() -> Self {
+        Self { copying: Some(Copying::Behind(None)), ..Self::default() }
+    }
+
     /// The rows.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (D::Key, D::Value)> {
-        self.records.iter().filter_map(|(key, record)| Some((key.clone(), record.value.clone()?)))
+        self.records.iter().filter_map(|(key, record)| Some((key.clone(), record.now.value.clone()?)))
     }
 
     /// How many rows a range has.
@@ -419,7 +432,7 @@ impl<D: Data> Replica<D> {
             return 0;
         }
         let records = self.records.range((range.low.as_ref(), range.high.as_ref()));
-        records.filter(|(_, record)| record.value.is_some()).count() as u64
+        records.filter(|(_, record)| record.now.value.is_some()).count() as u64
     }
 
     /// Whether any record is locked.

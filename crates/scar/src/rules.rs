@@ -76,11 +76,23 @@ pub enum Rule {
     SnapshotEndsWithEpoch,
     /// A check asks the primaries for what its replicas do not know to be valid.
     CheckValidates,
+    /// Learners get the writes of their view, and the epoch waits for them.
+    LearnersGetWrites,
+    /// A learner answers no reads, its own coordinator's neither.
+    LearnersAnswerNothing,
+    /// A learner keeps tombstones: a chunk may be older than they are.
+    LearnersKeepTombstones,
+    /// What is copied does not replace what is newer.
+    CopyKeepsNewer,
+    /// The version of before its epoch is copied, too.
+    CopyKeepsVersions,
+    /// Who is promoted has copied all.
+    CopyBeforePromotion,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 42] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -117,6 +129,12 @@ impl Rule {
         Self::SnapshotBeforePrepared,
         Self::SnapshotEndsWithEpoch,
         Self::CheckValidates,
+        Self::LearnersGetWrites,
+        Self::LearnersAnswerNothing,
+        Self::LearnersKeepTombstones,
+        Self::CopyKeepsNewer,
+        Self::CopyKeepsVersions,
+        Self::CopyBeforePromotion,
     ];
 
     /// Those that the published protocol does not have.

@@ -12,12 +12,21 @@ pub struct Placement {
     pub primary: NodeId,
     /// The others that keep a replica.
     pub backups: NodeSet,
+    /// Who is making one: they get all writes, copy the rest, and answer nothing.
+    pub learners: NodeSet,
+    /// All members keep it, those that join later included.
+    pub everywhere: bool,
 }
 
 impl Placement {
     /// Primary and backups.
     pub fn replicas(self) -> NodeSet {
         self.backups.with(self.primary)
+    }
+
+    /// Who gets the writes: replicas and learners.
+    pub fn writers(self) -> NodeSet {
+        self.learners.iter().fold(self.replicas(), NodeSet::with)
     }
 }
 
@@ -42,7 +51,8 @@ impl View {
         let node = |i: usize| NodeId((i % usize::from(nodes)) as u8);
         let place = |p: u16| {
             let p = usize::from(p);
-            Placement { primary: node(p), backups: (1..=failures).map(|i| node(p + i)).collect() }
+            let backups = (1..=failures).map(|i| node(p + i)).collect();
+            Placement { primary: node(p), backups, learners: NodeSet::default(), everywhere: false }
         };
         Self {
             number: ViewNumber(1),
@@ -58,6 +68,7 @@ impl View {
     pub fn everywhere(mut self, partition: PartitionId) -> Self {
         if let Some(place) = self.partitions.get_mut(usize::from(partition.0)) {
             place.backups = self.members.without(place.primary);
+            place.everywhere = true;
         }
         self
     }
@@ -70,7 +81,8 @@ impl View {
             let replicas: NodeSet = old.replicas().iter().filter(|&node| left.has(node)).collect();
             let stays = left.has(old.primary).then_some(old.primary);
             let primary = stays.or_else(|| replicas.iter().next())?;
-            Some(Placement { primary, backups: replicas.without(primary) })
+            let learners = old.learners.iter().filter(|&node| left.has(node)).collect();
+            Some(Placement { primary, backups: replicas.without(primary), learners, ..*old })
         };
         Some(Self {
             number: ViewNumber(self.number.0.saturating_add(1)),
@@ -79,6 +91,52 @@ impl View {
             failures: self.failures,
             partitions: self.partitions.iter().map(place).collect::<Option<_>>()?,
         })
+    }
+
+    /// The next view, with one more member: a node that is new, or comes back without what it had. It learns the
+    /// partitions that have less than f + 1 replicas, and those that are kept everywhere. Only from a view that all its
+    /// members have installed, or those that were lost since the last such view could be more than f.
+    pub fn joining(&self, node: NodeId) -> Self {
+        let mut view = self.clone();
+        view.number = ViewNumber(self.number.0.saturating_add(1));
+        view.members = self.members.with(node);
+        for place in &mut view.partitions {
+            let wanted = place.everywhere || place.writers().count() <= self.failures;
+            if wanted && !place.replicas().has(node) {
+                place.learners = place.learners.with(node);
+            }
+        }
+        view
+    }
+
+    /// The next view, in which a learner keeps what it has learned. Only from a view in which it has copied all
+    /// ([`Node::has_copied`](crate::Node::has_copied)); no other view may come between.
+    pub fn promoted(&self, node: NodeId) -> Self {
+        let mut view = self.clone();
+        view.number = ViewNumber(self.number.0.saturating_add(1));
+        for place in view.partitions.iter_mut().filter(|place| place.learners.has(node)) {
+            place.learners = place.learners.without(node);
+            place.backups = place.backups.with(node);
+        }
+        view
+    }
+
+    /// The next view, with another primary of a partition: one of its backups. None if it is not.
+    pub fn handed_over(&self, partition: PartitionId, node: NodeId) -> Option<Self> {
+        let mut view = self.clone();
+        view.number = ViewNumber(self.number.0.saturating_add(1));
+        let place = view.partitions.get_mut(usize::from(partition.0))?;
+        if !place.backups.has(node) {
+            return None;
+        }
+        place.backups = place.backups.without(node).with(place.primary);
+        place.primary = node;
+        Some(view)
+    }
+
+    /// Whether the node is learning a partition.
+    pub fn is_learner(&self, node: NodeId) -> bool {
+        self.partitions.iter().any(|place| place.learners.has(node))
     }
 
     /// How many must know that an epoch is whole before it is committed: f + 1, or all if there are fewer.

@@ -34,7 +34,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         let sane = view.leader == from
             && view.number > self.view.number
             && view.members.has(self.id)
-            && view.partitions.len() == self.view.partitions.len();
+            && view.partitions.len() == self.view.partitions.len()
+            && self.can_keep(&view);
         if !sane {
             return;
         }
@@ -46,6 +47,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             let now = self.view.placement(partition).map(|place| place.primary);
             replica.promoted |= before != now;
         }
+        self.keep_as_view_says();
         let ends: Vec<TxnId> = self.transactions.keys().copied().collect();
         for txn in ends {
             self.end_open(txn, out);
@@ -93,6 +95,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         self.stage = Stage::Installed;
         let next = next.max(last.next());
+        self.since.get_or_insert(Epoch(next.0.saturating_sub(1)));
         (self.base, self.whole, self.epoch) = (last, last, next);
         if self.undone.last().is_some_and(|&(before, _)| before >= last) {
             self.undone.pop();
@@ -152,6 +155,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.stage = Stage::Open;
         self.leading = Leading::default();
         self.release(out);
+        self.go_on_copying(out);
         self.resume = true;
     }
 }

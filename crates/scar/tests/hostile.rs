@@ -3,8 +3,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::{
-    Body, Conflict, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId, Ours, Out, PartitionId,
-    Range, Seen, SessionId, Time, TxnId, View, ViewNumber,
+    Body, Conflict, Copied, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId, Ours, Out,
+    PartitionId, Range, Seen, SessionId, Time, TxnId, Version, View, ViewNumber,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -60,6 +60,9 @@ fn partition(random: &mut SmallRng) -> PartitionId {
 fn view(random: &mut SmallRng) -> View {
     let mut view =
         View::first(random.random_range(1..5), random.random_range(0..4), random.random_range(0..3));
+    if random.random() {
+        view = view.joining(NodeId(random.random_range(0..4)));
+    }
     view.number = ViewNumber(number(random));
     view.leader = NodeId(random.random_range(0..70));
     view
@@ -71,7 +74,7 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
     let (a, b) = (Time(number(random)), Time(number(random)));
     let epoch = Epoch(number(random));
     let seen: Seen<Key> = Seen { item: item(random), wts: a, rts: b, epoch };
-    match random.random_range(0..23) {
+    match random.random_range(0..25) {
         0 => Body::Read(txn, key(random)),
         1 => Body::ReadReply(txn, key(random), value, seen),
         2 => Body::Scan(txn, partition(random), range(random)),
@@ -94,6 +97,15 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
         10 | 11 => Body::Write(txn, key(random), value, a),
         12 => Body::WriteAck(txn, key(random)),
         13 => Body::Unlock(txn, key(random)),
+        23 => Body::Copy(partition(random), random.random::<bool>().then(|| key(random))),
+        24 => {
+            let after = random.random::<bool>().then(|| key(random));
+            let now = Version { value, wts: a, epoch };
+            let before = random.random::<bool>().then(|| now.clone());
+            let copied = Copied { key: key(random), now, rts: b, before, gap: (a, b) };
+            let end = random.random::<bool>().then_some((a, b));
+            Body::Chunk(partition(random), after, vec![copied; random.random_range(0..2)], end)
+        }
         14 => Body::Close,
         15 => Body::Prepared(a),
         16 => Body::Whole(a),
@@ -116,7 +128,12 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
 fn any_message_is_handled_or_ignored() {
     for seed in 0..400 {
         let random = &mut SmallRng::seed_from_u64(seed);
-        let mut node = Node::new(Ours, NodeId(random.random_range(0..3)), Arc::new(View::first(3, 2, 1)));
+        let id = NodeId(random.random_range(0..3));
+        let first = View::first(3, 2, 1);
+        let mut node = match random.random() {
+            true => Node::new(Ours, id, Arc::new(first)),
+            false => Node::joining(Ours, id, &first),
+        };
         for _ in 0..500 {
             let mut out: Out<Numbers> = Out::default();
             if random.random_range(0..4) == 0 {

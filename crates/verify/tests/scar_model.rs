@@ -50,6 +50,12 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (SnapshotBeforePrepared, "snapshot", 1),
     (SnapshotEndsWithEpoch, "snapshot-delete", 1),
     (CheckValidates, "check", 1),
+    (LearnersGetWrites, "join", 1),
+    (LearnersAnswerNothing, "join-undo", 1),
+    (LearnersKeepTombstones, "join-delete", 2),
+    (CopyKeepsNewer, "join", 1),
+    (CopyKeepsVersions, "join-undo", 2),
+    (CopyBeforePromotion, "join", 1),
 ];
 
 /// Nothing is wrong without them: one is an optimization, and locks of an old view would end with the next epoch.

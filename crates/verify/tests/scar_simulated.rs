@@ -32,6 +32,13 @@ const NOT_SHOWN: &[Rule] = &[
     Rule::Floor,
     Rule::FloorEverywhere,
     Rule::AnswerAtGo,
+    // nobody joins these clusters
+    Rule::LearnersGetWrites,
+    Rule::LearnersAnswerNothing,
+    Rule::LearnersKeepTombstones,
+    Rule::CopyKeepsNewer,
+    Rule::CopyKeepsVersions,
+    Rule::CopyBeforePromotion,
 ];
 
 fn variable(name: &str) -> Option<String> {

@@ -10,7 +10,15 @@ use scaledb_scar::Kind;
 
 fn client(node: u8, ops: &[Op]) -> Client {
     // every client has a session of its own, unless it says otherwise
-    Client { node, session: 0, kind: Kind::Serializable, after: None, piped: None, ops: ops.to_vec() }
+    Client {
+        node,
+        session: 0,
+        kind: Kind::Serializable,
+        since: 0,
+        after: None,
+        piped: None,
+        ops: ops.to_vec(),
+    }
 }
 
 impl Client {
@@ -20,6 +28,10 @@ impl Client {
 
     fn piped(self, other: usize) -> Self {
         Self { piped: Some(other), ..self }
+    }
+
+    fn since(self, view: u64) -> Self {
+        Self { since: view, ..self }
     }
 
     fn snapshot(self) -> Self {
@@ -42,6 +54,9 @@ impl Setup {
             clients,
             crashes: 0,
             cuts: 0,
+            spare: None,
+            joins: 0,
+            hand_overs: 0,
             ticks: 0,
             repeats: 0,
             sync: false,
@@ -60,6 +75,18 @@ impl Setup {
         Self { cuts, ..self }
     }
 
+    fn spare(self, node: u8) -> Self {
+        Self { spare: Some(node), joins: 1, ..self }
+    }
+
+    fn joins(self, joins: u8) -> Self {
+        Self { joins, ..self }
+    }
+
+    fn hand_overs(self, hand_overs: u8) -> Self {
+        Self { hand_overs, ..self }
+    }
+
     fn ticks(self, ticks: u8) -> Self {
         Self { ticks, ..self }
     }
@@ -75,7 +102,7 @@ impl Setup {
 
 /// All cases.
 pub fn cases() -> Vec<Setup> {
-    [plain(), failures(), keys(), long(), snapshots()].concat()
+    [plain(), failures(), keys(), long(), snapshots(), joins()].concat()
 }
 
 /// Without failures: locks, times, replicas.
@@ -305,5 +332,63 @@ fn snapshots() -> Vec<Setup> {
             vec![client(0, &[Put(0)]), client(1, &[Read(0)]).after(0).snapshot()],
         )
         .cuts(1),
+    ]
+}
+
+/// Nodes that join, and learn what the others keep. The second view is that in which a spare node learns, the third
+/// that in which it is a backup.
+fn joins() -> Vec<Setup> {
+    vec![
+        Setup::new(
+            "join",
+            1,
+            &[0, 2],
+            vec![
+                client(0, &[Put(2)]).since(2),
+                client(1, &[Add(0)]).since(2),
+                client(1, &[Read(2)]).since(3),
+            ],
+        )
+        .partitions(1)
+        .spare(1),
+        Setup::new(
+            "join-delete",
+            1,
+            &[0, 2],
+            vec![
+                client(0, &[Delete(2)]).since(2),
+                client(0, &[Insert(1)]).since(2),
+                client(1, &[Scan(0, 0, 8)]),
+            ],
+        )
+        .partitions(1)
+        .spare(1)
+        .ticks(1),
+        Setup::new(
+            "join-crash",
+            1,
+            &[0, 2],
+            vec![client(2, &[Put(2), Put(0)]).since(2), client(1, &[Read(2), Add(0)]).since(3)],
+        )
+        .partitions(1)
+        .spare(1)
+        .crashes(1),
+        Setup::new("join-undo", 2, &[0], vec![client(2, &[Put(0)]).since(2), client(1, &[Read(0)]).since(2)])
+            .partitions(1)
+            .spare(1)
+            .crashes(1),
+        Setup::new(
+            "rejoin",
+            1,
+            &[0, 1],
+            vec![client(1, &[Add(0), Put(1)]), client(0, &[Add(1)]), client(2, &[Add(0), Add(1)]).since(3)],
+        )
+        .crashes(2)
+        .joins(2),
+        Setup::new("rejoin-cut", 1, &[0, 1], vec![client(0, &[Add(0), Put(1)]), client(1, &[Add(1)])])
+            .cuts(1)
+            .joins(1),
+        Setup::new("hand-over", 1, &[0, 1], vec![client(0, &[Add(0), Put(1)]), client(2, &[Add(0)])])
+            .hand_overs(1),
     ]
 }

@@ -43,11 +43,17 @@ pub fn random_case(seed: u64) -> Setup {
         let before = piped.map(|other| (clients[other].node, clients[other].session));
         let (node, session) = before.unwrap_or((random.random_range(0..3), i as u32));
         let ops = (0..random.random_range(1..=4)).map(|_| op(random, partitions, kind == Kind::Snapshot));
-        clients.push(Client { node, session, kind, after, piped, ops: ops.collect() });
+        let ops = ops.collect();
+        let since = if random.random_range(0..4) == 0 { random.random_range(2..5) } else { 0 };
+        // who waits for a view that may not come is no client of another
+        let since = if after.is_some() || piped.is_some() { 0 } else { since };
+        clients.push(Client { node, session, kind, since, after, piped, ops });
     }
     // no more than f nodes are lost
     let lost = random.random_range(0..=failures as u8);
     let cuts = random.random_range(0..=lost.min(1));
+    let spare = (random.random_range(0..3) == 0).then(|| random.random_range(0..3));
+    let joins = random.random_range(0..=2);
     Setup {
         name: "random",
         nodes: 3,
@@ -57,6 +63,9 @@ pub fn random_case(seed: u64) -> Setup {
         clients,
         crashes: lost - cuts,
         cuts,
+        spare,
+        joins,
+        hand_overs: u8::from(random.random_range(0..4) == 0),
         ticks: random.random_range(0..=3),
         repeats: random.random_range(0..=2),
         sync: random.random_range(0..2) == 0,

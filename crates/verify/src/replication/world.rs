@@ -5,7 +5,7 @@ use super::history::{Property, Record, Rows, Scanned, Truth, check, check_epochs
 use crate::model::cached::hash_of;
 use scaledb_scar::{
     Answer, Epoch, Kind, Message, Node, NodeId, NodeSet, Out, Outcome, PartitionId, Range, Refused, Rule,
-    SessionId, Stage, Switched, Time, TxnId, View,
+    SessionId, Stage, Switched, Time, TxnId, View, ViewNumber,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -69,6 +69,8 @@ pub struct Client {
     pub session: u32,
     /// What kind of transaction.
     pub kind: Kind,
+    /// Begins in the view of this number, or a later one.
+    pub since: u64,
     /// Begins when this client has its answer.
     pub after: Option<usize>,
     /// Begins when this client, of the same session, has called for its commit.
@@ -96,10 +98,16 @@ pub struct Setup {
     pub crashes: u8,
     /// Live nodes that the metadata store may take for dead.
     pub cuts: u8,
+    /// A node that is no member at first.
+    pub spare: Option<u8>,
+    /// Nodes that join: the spare one, those that have crashed or were taken for dead.
+    pub joins: u8,
     /// Epochs that may end at any time, besides those that end when all wait for it.
     pub ticks: u8,
     /// Messages that may arrive twice.
     pub repeats: u8,
+    /// Partitions whose primary may become another, though nobody is lost.
+    pub hand_overs: u8,
     /// Extensions are told to the backups.
     pub sync: bool,
 }
@@ -158,6 +166,12 @@ pub enum Move {
     Cut(u8),
     /// The metadata store makes a view without the dead.
     NewView,
+    /// It makes a view with one more, which has nothing.
+    Join(u8),
+    /// It makes a view in which one that has copied all is a backup.
+    Promote(u8),
+    /// It makes a view with the last of a partition's backups as primary.
+    HandOver(u16),
 }
 
 /// A state of everything.
@@ -170,9 +184,14 @@ pub struct World {
     records: Rc<Vec<Record>>,
     truth: Truth,
     view: Arc<View>,
+    rules: Switched,
     suspected: NodeSet,
+    /// The last view that all its members have installed, and who of them was lost since.
+    settled: (ViewNumber, NodeSet),
     crashes: u8,
     cuts: u8,
+    joins: u8,
+    hand_overs: u8,
     ticks: u8,
     repeats: u8,
 }
@@ -180,15 +199,25 @@ pub struct World {
 /// A call that is refused leaves its client without an answer, and that shows in the end.
 fn shows(_: Result<(), Refused>) {}
 
-const LAST_EPOCH: u64 = 20;
+const LAST_EPOCH: u64 = 40;
 
 impl World {
     /// The state before the first move.
     pub fn new(setup: Setup, rules: Switched) -> Self {
-        let view = Arc::new(View::first(setup.nodes, setup.partitions, setup.failures));
+        let mut view = View::first(setup.nodes, setup.partitions, setup.failures);
+        if let Some(spare) = setup.spare.map(NodeId) {
+            let number = view.number;
+            let left = view.without(NodeSet::default().with(spare));
+            view = View { number, ..left.unwrap_or_else(|| view.clone()) };
+        }
+        let view = Arc::new(view);
         let rules = if setup.sync { rules } else { rules.without(Rule::TellExtensions) };
         let node = |i: u8| {
+            if setup.spare == Some(i) {
+                return None;
+            }
             let mut node = Node::new(rules, NodeId(i), view.clone());
+            node.set_chunk(1);
             for &key in &setup.rows {
                 node.load(Key(key), Value(key));
             }
@@ -202,6 +231,10 @@ impl World {
             records: Rc::new(vec![Record::default(); setup.clients.len()]),
             truth: Truth::default(),
             suspected: NodeSet::default(),
+            settled: (view.number, NodeSet::default()),
+            joins: setup.joins,
+            hand_overs: setup.hand_overs,
+            rules,
             crashes: setup.crashes,
             cuts: setup.cuts,
             ticks: setup.ticks,
@@ -224,8 +257,9 @@ impl World {
         } else {
             vec![self.flights.iter().fold(0, |sum, f| sum.wrapping_add(f.hash))]
         };
-        let budget = (self.crashes, self.cuts, self.ticks, self.repeats, self.suspected);
-        hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, self.view.number, budget))
+        let budget = (self.crashes, self.cuts, self.ticks, self.repeats, self.joins, self.hand_overs);
+        let store = (&*self.view, self.suspected, self.settled);
+        hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, store, budget))
     }
 
     fn node(&self, id: NodeId) -> Option<&Node<Switched, Numbers>> {
@@ -253,7 +287,7 @@ impl World {
             let called = plan
                 .piped
                 .is_none_or(|other| matches!(self.clients[other].turn, Turn::Committing | Turn::Done));
-            if !answered || !called || !node.may_begin() {
+            if !answered || !called || !node.may_begin() || node.view().number.0 < plan.since {
                 return false;
             }
         }
@@ -293,6 +327,8 @@ impl World {
             .map(Move::Client)
             .or_else(|| self.flights.iter().position(|f| !f.held).map(Move::Deliver))
             .or_else(|| (self.dead_members().count() > 0).then_some(Move::NewView))
+            .or_else(|| self.promotions().next())
+            .or_else(|| self.joins().next())
             .or_else(|| clients.clone().find(|&c| self.client_can_move(c, true)).map(Move::Client))
             .or_else(|| {
                 (self.can_tick() && clients.clone().any(|c| self.waits_for_epoch(c))).then_some(Move::Tick)
@@ -326,15 +362,48 @@ impl World {
         }
         let live: Vec<NodeId> = self.view.members.iter().filter(|&n| self.node(n).is_some()).collect();
         if self.crashes > 0 && live.len() > 1 {
-            moves.extend(live.iter().map(|n| Move::Crash(n.0)));
+            moves.extend(live.iter().filter(|&&n| self.survives(n)).map(|n| Move::Crash(n.0)));
         }
         if self.cuts > 0 && live.len() > 1 {
-            moves.extend(live.iter().map(|n| Move::Cut(n.0)));
+            moves.extend(live.iter().filter(|&&n| self.survives(n)).map(|n| Move::Cut(n.0)));
         }
         if self.dead_members().count() > 0 {
             moves.push(Move::NewView);
         }
+        moves.extend(self.promotions());
+        moves.extend(self.joins());
+        if self.hand_overs > 0 && self.is_settled() {
+            moves.extend((0..self.setup.partitions).map(Move::HandOver));
+        }
         moves
+    }
+
+    /// Whether all members have installed the newest view, and none is lost.
+    fn is_settled(&self) -> bool {
+        self.settled.0 == self.view.number && self.dead_members().count() == 0
+    }
+
+    /// Who can join: one at a time.
+    fn joins(&self) -> impl Iterator<Item = Move> {
+        let can = self.joins > 0 && self.is_settled();
+        let outside = (0..self.setup.nodes).filter(move |&i| can && !self.view.members.has(NodeId(i)));
+        outside.map(Move::Join)
+    }
+
+    /// Who has copied all, and can be a backup.
+    fn promotions(&self) -> impl Iterator<Item = Move> {
+        let learners = self.view.members.iter().filter(|&id| self.is_settled() && self.view.is_learner(id));
+        let done = learners.filter(|&id| {
+            self.node(id).is_some_and(|n| n.has_copied() && n.view().number == self.view.number)
+        });
+        done.map(|id| Move::Promote(id.0))
+    }
+
+    /// Whether one more may be lost: not more than f of those that had installed a view together, and no partition's
+    /// last replica.
+    fn survives(&self, node: NodeId) -> bool {
+        let lost = self.settled.1.iter().chain(self.dead_members().iter()).collect::<NodeSet>().with(node);
+        lost.count() <= self.setup.failures && self.view.without(self.dead_members().with(node)).is_some()
     }
 
     /// A line about a move that can be made.
@@ -393,6 +462,11 @@ impl World {
             if !self.truth.installs.iter().any(|&(known, _)| known == view) {
                 self.truth.installs.push(install);
             }
+        }
+        let opened = !matches!(node.stage(), Stage::Fenced | Stage::Installed);
+        if opened && view == self.view.number && self.settled.0 < view {
+            let dead = self.view.members.iter().filter(|&n| self.nodes[usize::from(n.0)].is_none());
+            self.settled = (view, dead.collect());
         }
         for (to, message) in out.messages {
             if self.nodes[usize::from(to.0)].is_some() {
@@ -561,14 +635,42 @@ impl World {
             Move::Crash(node) => {
                 self.crashes -= 1;
                 self.nodes[usize::from(node)] = None;
+                self.settled.1 = self.settled.1.with(NodeId(node));
                 self.flights.retain(|flight| flight.to != NodeId(node));
             }
             Move::Cut(node) => {
                 self.cuts -= 1;
                 self.suspected = self.suspected.with(NodeId(node));
-                self.new_view();
+                self.settled.1 = self.settled.1.with(NodeId(node));
+                self.remove_dead();
             }
-            Move::NewView => self.new_view(),
+            Move::NewView => self.remove_dead(),
+            Move::Join(node) => {
+                self.joins -= 1;
+                let id = NodeId(node);
+                let view = self.view.joining(id);
+                let mut state = Node::joining(self.rules, id, &view);
+                state.set_chunk(1);
+                self.suspected = self.suspected.without(id);
+                // whoever was a client of its former life has lost it, and may never know
+                for (client, plan) in self.clients.iter_mut().zip(&self.setup.clients) {
+                    if plan.node == node && client.txn.is_some() {
+                        client.turn = Turn::Done;
+                    }
+                }
+                self.nodes[usize::from(node)] = Some(Kept { hash: hash_of(&state), node: Rc::new(state) });
+                self.new_view(view);
+            }
+            Move::Promote(node) => self.new_view(self.view.promoted(NodeId(node))),
+            Move::HandOver(partition) => {
+                self.hand_overs -= 1;
+                let place = self.view.placement(PartitionId(partition));
+                let backup = place.and_then(|place| place.backups.iter().last());
+                let view = backup.and_then(|node| self.view.handed_over(PartitionId(partition), node));
+                if let Some(view) = view {
+                    self.new_view(view);
+                }
+            }
         }
         for kept in self.nodes.iter().flatten() {
             let (view, stage) = (kept.node.view().number, kept.node.stage());
@@ -588,8 +690,13 @@ impl World {
         Ok(())
     }
 
-    fn new_view(&mut self) {
-        let Some(view) = self.view.without(self.dead_members()) else { return };
+    fn remove_dead(&mut self) {
+        if let Some(view) = self.view.without(self.dead_members()) {
+            self.new_view(view);
+        }
+    }
+
+    fn new_view(&mut self, view: View) {
         self.view = Arc::new(view);
         let view = self.view.clone();
         self.with_node(view.leader, |node, out| node.lead(view.clone(), out));
@@ -613,6 +720,9 @@ impl World {
             if waits_forever && self.is_member(NodeId(self.setup.clients[client].node)) {
                 return Err((Property::Stuck, format!("client {client} waits for ever")));
             }
+        }
+        if let Some(learner) = self.view.members.iter().find(|&id| self.view.is_learner(id)) {
+            return Err((Property::Stuck, format!("{learner:?} learns for ever")));
         }
         let rows = check(&self.records, &self.truth, &self.start(), Epoch(u64::MAX))?;
         for node in self.view.members.iter().filter_map(|id| self.node(id)) {

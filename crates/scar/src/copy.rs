@@ -1,0 +1,237 @@
+//! Learners: how a node that is new, or comes back with nothing, gets a replica while writes go on.
+//!
+//! ```text
+//!   learner                          primary
+//!   Copy (behind this key) ────────► the next records, with the versions of before their epoch, and the gaps' times
+//!        ◄───────────────── Chunk
+//!   ... to the end; then the metadata store may make it a backup in the next view
+//! ```
+//!
+//! A learner gets every write of its view, so it need not matter how old a chunk is: of two versions of a record that
+//! with the larger wts is the newer, as in Thomas' rule. For that it keeps tombstones, and it answers no reads. A
+//! change of view ends no copy: what is undone is undone in what has been copied, too.
+
+use super::data::Data;
+use super::ids::{NodeId, PartitionId, Time};
+use super::message::{Body, Out};
+use super::node::{Node, Stage};
+use super::replica::{Replica, Version};
+use super::rules::{Rule, Rules};
+use super::view::View;
+use serde::{Deserialize, Serialize};
+use std::ops::Bound::{Excluded, Included, Unbounded};
+
+/// The most records of a chunk.
+pub(crate) const CHUNK: usize = 512;
+
+/// A chunk ends behind so many bytes.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A record of a chunk.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Copied<K, V> {
+    /// Its key.
+    pub key: K,
+    /// What is under it; a tombstone as well.
+    pub now: Version<V>,
+    /// Until when it is so, at least.
+    pub rts: Time,
+    /// The version of before its epoch.
+    pub before: Option<Version<V>>,
+    /// The times of the gap below it.
+    pub gap: (Time, Time),
+}
+
+type Records<D> = Vec<Copied<<D as Data>::Key, <D as Data>::Value>>;
+
+/// How far a learner has come.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Copying<K> {
+    /// It has all up to this key; none is the beginning.
+    Behind(Option<K>),
+    /// It has all.
+    Done,
+}
+
+impl<D: Data> Replica<D> {
+    /// The records behind a key, and the times of the gap behind the last one if there are no more.
+    fn chunk(&self, after: Option<&D::Key>, most: usize) -> (Records<D>, Option<(Time, Time)>) {
+        let mut copied = Vec::new();
+        let mut bytes = 0;
+        let from = after.map_or(Unbounded, Excluded);
+        for (key, record) in self.records.range((from, Unbounded)) {
+            if copied.len() >= most || bytes >= CHUNK_BYTES {
+                return (copied, None);
+            }
+            bytes += D::bytes(key, record.now.value.as_ref());
+            bytes += record.before.as_ref().map_or(0, |before| D::bytes(key, before.value.as_ref()));
+            copied.push(Copied {
+                key: key.clone(),
+                now: record.now.clone(),
+                rts: record.rts.max(self.floor),
+                before: record.before.clone(),
+                gap: (record.gap.wts, record.gap.rts.max(self.floor)),
+            });
+        }
+        (copied, Some((self.end.wts, self.end.rts.max(self.floor))))
+    }
+
+    /// Takes over a record: of each version the newer, and of those of before the newer one's epoch the newest.
+    fn absorb(&mut self, rules: impl Rules, last: Option<&D::Key>, copied: Copied<D::Key, D::Value>) {
+        let Copied { key, now, rts, before, gap } = copied;
+        let comes = !self.records.contains_key(&key);
+        let record = self.split(&key).0;
+        let newer = comes || now.wts >= record.now.wts || !rules.on(Rule::CopyKeepsNewer);
+        let (taken, other) = if newer {
+            record.rts = if comes || now.wts != record.now.wts { rts } else { record.rts.max(rts) };
+            let old = std::mem::replace(&mut record.now, now);
+            // a record that has come by a split says nothing
+            (record.now.epoch, (!comes).then_some(old))
+        } else {
+            (record.now.epoch, Some(now))
+        };
+        let mine = record.before.take();
+        let before = if rules.on(Rule::CopyKeepsVersions) { before } else { None };
+        let other = other.filter(|_| rules.on(Rule::CopyKeepsVersions));
+        // of equal ones the copied: what a write has taken for the version before it may not have been known here
+        let versions = mine.into_iter().chain(other).chain(before);
+        record.before = versions.filter(|version| version.epoch < taken).max_by_key(|version| version.wts);
+        self.set_gaps(last, Some(&key), gap);
+    }
+
+    /// Sets the times of all gaps between two keys, the first of which is there.
+    fn set_gaps(&mut self, from: Option<&D::Key>, to: Option<&D::Key>, (wts, rts): (Time, Time)) {
+        let (low, high) = (from.map_or(Unbounded, Excluded), to.map_or(Unbounded, Included));
+        for (_, record) in self.records.range_mut((low, high)) {
+            (record.gap.wts, record.gap.rts) = (wts, rts);
+        }
+        if to.is_none() {
+            (self.end.wts, self.end.rts) = (wts, rts);
+        }
+    }
+}
+
+impl<R: Rules, D: Data> Node<R, D> {
+    /// Whether the node has copied all that its view lets it learn: it can be promoted in the next one.
+    pub fn has_copied(&self) -> bool {
+        let changing = matches!(self.stage, Stage::Fenced | Stage::Installed);
+        let copied = |partition: PartitionId| {
+            let Some(replica) = self.replicas.get(&partition) else { return false };
+            !matches!(replica.copying, Some(Copying::Behind(_))) || !self.rules.on(Rule::CopyBeforePromotion)
+        };
+        !changing && self.view.is_learner(self.id) && self.learns().all(copied)
+    }
+
+    /// How many records a chunk may have; for tests. It is several hundred.
+    pub fn set_chunk(&mut self, records: usize) {
+        self.chunk = records.max(1);
+    }
+
+    /// The partitions that it learns.
+    fn learns(&self) -> impl Iterator<Item = PartitionId> {
+        let places = self.view.partitions.iter().enumerate();
+        places.filter(|(_, place)| place.learners.has(self.id)).map(|(i, _)| PartitionId(i as u16))
+    }
+
+    /// Asks for the next chunk; one at a time.
+    pub(crate) fn go_on_copying(&self, out: &mut Out<D>) {
+        for partition in self.learns() {
+            if let Some(replica) = self.replicas.get(&partition)
+                && let Some(Copying::Behind(after)) = &replica.copying
+                && let Some(place) = self.view.placement(partition)
+            {
+                return self.send(place.primary, Body::Copy(partition, after.clone()), out);
+            }
+        }
+    }
+
+    pub(crate) fn serve_copy(
+        &self,
+        from: NodeId,
+        partition: PartitionId,
+        after: Option<D::Key>,
+        out: &mut Out<D>,
+    ) {
+        let asks = self.view.placement(partition).is_some_and(|place| place.learners.has(from));
+        if asks && let Some(replica) = self.readable(partition) {
+            let (records, end) = replica.chunk(after.as_ref(), self.chunk);
+            self.send(from, Body::Chunk(partition, after, records, end), out);
+        }
+    }
+
+    pub(crate) fn take_chunk(
+        &mut self,
+        from: NodeId,
+        partition: PartitionId,
+        after: Option<D::Key>,
+        records: Records<D>,
+        end: Option<(Time, Time)>,
+        out: &mut Out<D>,
+    ) {
+        let rules = self.rules;
+        let source = self.view.placement(partition).is_some_and(|place| place.primary == from);
+        let Some(replica) = self.replicas.get_mut(&partition).filter(|_| source) else { return };
+        // an answer that comes twice is of a question that is no more
+        if replica.copying != Some(Copying::Behind(after.clone())) {
+            return;
+        }
+        let keys = || records.iter().map(|copied| &copied.key);
+        let ordered = after.iter().chain(keys()).zip(keys().skip(usize::from(after.is_none())));
+        let sane = ordered.into_iter().all(|(low, high)| low < high)
+            && keys().all(|key| self.view.partition::<D>(key) == partition)
+            && (end.is_some() || !records.is_empty());
+        if !sane {
+            return;
+        }
+        let mut last = after;
+        for copied in records {
+            let key = copied.key.clone();
+            replica.absorb(rules, last.as_ref(), copied);
+            last = Some(key);
+        }
+        replica.copying = Some(match end {
+            None => Copying::Behind(last),
+            Some(times) => {
+                replica.set_gaps(last.as_ref(), None, times);
+                Copying::Done
+            }
+        });
+        self.go_on_copying(out);
+    }
+
+    /// Whether the node has all that a view wants it to keep.
+    pub(crate) fn can_keep(&self, view: &View) -> bool {
+        let mut places =
+            view.partitions.iter().enumerate().filter(|(_, place)| place.replicas().has(self.id));
+        places.all(|(i, _)| {
+            self.replicas.get(&PartitionId(i as u16)).is_some_and(|replica| {
+                !matches!(replica.copying, Some(Copying::Behind(_)))
+                    || !self.rules.on(Rule::CopyBeforePromotion)
+            })
+        })
+    }
+
+    /// The view is another: what has been learned is kept, what is to be learned begins, what is another's goes.
+    pub(crate) fn keep_as_view_says(&mut self) {
+        let (view, id) = (self.view.clone(), self.id);
+        for (i, place) in view.partitions.iter().enumerate() {
+            let partition = PartitionId(i as u16);
+            if place.replicas().has(id) {
+                if let Some(replica) = self.replicas.get_mut(&partition) {
+                    replica.copying = None;
+                }
+            } else if place.learners.has(id) {
+                self.replicas.entry(partition).or_insert_with(Replica::of_learner);
+            } else {
+                self.replicas.remove(&partition);
+            }
+        }
+    }
+
+    /// The replica of a partition, if it may be read.
+    pub(crate) fn readable(&self, partition: PartitionId) -> Option<&Replica<D>> {
+        let whole =
+            |replica: &&Replica<D>| replica.copying.is_none() || !self.rules.on(Rule::LearnersAnswerNothing);
+        self.replicas.get(&partition).filter(whole)
+    }
+}
