@@ -218,8 +218,8 @@ impl<M: Clone> Link<M> {
             out.push(self.frame(Content::Hello));
             return;
         }
-        if let Some(patience) = self.limits.patience {
-            let late = self.ticks.saturating_sub(u64::from(patience));
+        let late = self.limits.patience.and_then(|patience| self.ticks.checked_sub(patience.into()));
+        if let Some(late) = late {
             self.repeat(late, BURST, out);
         }
         if self.owed > 0 {

@@ -416,6 +416,15 @@ impl<D: Data> Replica<D> {
         self.floor = self.floor.max(floor);
     }
 
+    /// Drops what was promised beyond a time: to nobody that has committed, and another replica may not know of it.
+    pub(crate) fn forget_promises(&mut self, floor: Time) {
+        for record in self.records.values_mut() {
+            record.rts = record.rts.min(floor.max(record.now.wts));
+            record.gap.rts = record.gap.rts.min(floor.max(record.gap.wts));
+        }
+        self.end.rts = self.end.rts.min(floor.max(self.end.wts));
+    }
+
     /// One that is to be copied.
     pub(crate) fn of_learner() -> Self {
         Self { copying: Some(Copying::Behind(None)), ..Self::default() }

@@ -38,6 +38,8 @@ pub enum Rule {
     Floor,
     /// Also where the primary stays: undo gives back the value, and with it the promises of before (a).
     FloorEverywhere,
+    /// A change of view drops what was promised beyond that: not all replicas know of it, the next primary perhaps (a).
+    PromisesEnd,
     /// Members learn that the epoch is whole before it is committed (b).
     TellWhole,
     /// f + 1 of them have acknowledged it (b, k).
@@ -92,7 +94,7 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 43] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -110,6 +112,7 @@ impl Rule {
         Self::DropOldViews,
         Self::Floor,
         Self::FloorEverywhere,
+        Self::PromisesEnd,
         Self::TellWhole,
         Self::Quorum,
         Self::EpochsAreNew,
@@ -138,12 +141,13 @@ impl Rule {
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 22] = [
+    pub const NOT_PUBLISHED: [Self; 23] = [
         Self::LocksEndWithEpoch,
         Self::ClearLocks,
         Self::DropOldViews,
         Self::Floor,
         Self::FloorEverywhere,
+        Self::PromisesEnd,
         Self::TellWhole,
         Self::Quorum,
         Self::EpochsAreNew,

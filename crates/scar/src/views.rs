@@ -113,6 +113,9 @@ impl<R: Rules, D: Data> Node<R, D> {
             if self.rules.on(Rule::Floor) && (promoted || self.rules.on(Rule::FloorEverywhere)) {
                 replica.raise(floor);
             }
+            if self.rules.on(Rule::PromisesEnd) {
+                replica.forget_promises(floor);
+            }
         }
         self.clean();
         self.held = self.decided_until(last);

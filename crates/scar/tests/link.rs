@@ -102,6 +102,21 @@ fn a_new_connection_repeats_only_what_has_not_arrived() {
 }
 
 #[test]
+fn a_message_goes_again_when_patience_is_over_and_not_before() {
+    let mut links = greeted(LIMITS);
+    let mut lost = Vec::new();
+    links[0].send(1, 1, &mut lost).unwrap();
+    for round in 0..3 {
+        let mut out = Vec::new();
+        links[0].tick(&mut out);
+        links[0].tick(&mut out);
+        assert!(out.is_empty(), "round {round}: {out:?}");
+        links[0].tick(&mut out);
+        assert_eq!(out.len(), 1, "round {round}");
+    }
+}
+
+#[test]
 fn a_peer_that_is_silent_has_failed_when_the_bound_is_reached() {
     let by_count = Limits { messages: 7, ..LIMITS };
     let by_size = Limits { bytes: 70, ..LIMITS };

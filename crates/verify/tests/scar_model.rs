@@ -31,6 +31,7 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (DropOldViews, "crash-two", 2),
     (Floor, "floor", 3),
     (FloorEverywhere, "floor-undone", 3),
+    (PromisesEnd, "hand-over-promise", 3),
     (TellWhole, "cut", 1),
     (Quorum, "cut", 1),
     (EpochsAreNew, "crash-then-write", 1),

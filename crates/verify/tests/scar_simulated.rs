@@ -12,8 +12,8 @@ use scaledb_sync::thread;
 use scaledb_verify::replication::simulated::{Broken, Cluster, Plan, Report};
 use std::time::Instant;
 
-/// Clusters of the usual run: ten million transactions commit in them.
-const CLUSTERS: u64 = 9_000;
+/// Clusters of the usual run: more than ten million transactions commit in them.
+const CLUSTERS: u64 = 12_000;
 
 /// Rules that a hundred clusters do not miss, or not all of them; with `SCALEDB_RULE` more are run.
 const RARE: &[Rule] = &[
@@ -22,24 +22,14 @@ const RARE: &[Rule] = &[
     Rule::SnapshotBeforePrepared,
     Rule::TellWhole,
     Rule::SnapshotEndsWithEpoch,
+    Rule::Floor,
+    Rule::CopyKeepsNewer,
+    Rule::PromisesEnd,
 ];
 
 /// Rules that no cluster here misses; `scar_model.rs` says which case does, or why none can.
-const NOT_SHOWN: &[Rule] = &[
-    Rule::TellExtensions,
-    Rule::OwnLockPasses,
-    Rule::ClearLocks,
-    Rule::Floor,
-    Rule::FloorEverywhere,
-    Rule::AnswerAtGo,
-    // nobody joins these clusters
-    Rule::LearnersGetWrites,
-    Rule::LearnersAnswerNothing,
-    Rule::LearnersKeepTombstones,
-    Rule::CopyKeepsNewer,
-    Rule::CopyKeepsVersions,
-    Rule::CopyBeforePromotion,
-];
+const NOT_SHOWN: &[Rule] =
+    &[Rule::TellExtensions, Rule::OwnLockPasses, Rule::ClearLocks, Rule::FloorEverywhere, Rule::AnswerAtGo];
 
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
@@ -104,7 +94,7 @@ fn what_clients_are_told_is_strictly_serializable_and_stays() {
     );
     if clusters.is_none() {
         assert!(report.commits >= 10_000_000, "{report:?}");
-        assert!(report.blocked * 20 < CLUSTERS, "{report:?}");
+        assert!(report.blocked * 8 < CLUSTERS, "{report:?}");
     }
 }
 
@@ -121,11 +111,11 @@ fn a_rule_that_is_off_shows() {
     let only = variable("SCALEDB_RULE");
     for rule in Rule::ALL {
         let rare = RARE.contains(&rule);
-        if NOT_SHOWN.contains(&rule) || only.as_ref().map_or(rare, |only| *only != format!("{rule:?}")) {
+        if only.as_ref().map_or(rare || NOT_SHOWN.contains(&rule), |only| *only != format!("{rule:?}")) {
             continue;
         }
         let started = Instant::now();
-        let most = if rare { 2_000 } else { 100 };
+        let most = if only.is_some() { 5_000 } else { 100 };
         let off = Switched::ours().without(rule);
         let found = (0..most).find_map(|seed| Some((seed, run(seed, off).err()?)));
         let Some((seed, (broken, what))) = found else { panic!("{rule:?}: nothing in {most} clusters") };

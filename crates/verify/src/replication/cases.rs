@@ -390,5 +390,17 @@ fn joins() -> Vec<Setup> {
             .joins(1),
         Setup::new("hand-over", 1, &[0, 1], vec![client(0, &[Add(0), Put(1)]), client(2, &[Add(0)])])
             .hand_overs(1),
+        // the extension for the first is known to the old primary alone
+        Setup::new(
+            "hand-over-promise",
+            1,
+            &[0, 1, 2],
+            vec![
+                client(2, &[Read(0), Put(1)]),
+                client(1, &[Put(0), Put(2)]).after(0),
+                client(0, &[Pause, Read(2), Read(0)]).after(0),
+            ],
+        )
+        .hand_overs(1),
     ]
 }

@@ -14,8 +14,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::link::{Frame, Incarnation};
 use scaledb_scar::{
-    Answer, Epoch, Message, Node, NodeId, NodeSet, Out, Outcome, PartitionId, Rule, Stage, Switched, View,
-    ViewNumber,
+    Answer, Epoch, Message, Node, NodeId, Out, Outcome, PartitionId, Rule, Stage, Switched, View, ViewNumber,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::AddAssign;
@@ -41,6 +40,8 @@ pub(super) enum Event {
     Trouble,
     Mend(Mend),
     Wake(u8),
+    Return(u8),
+    CrashLeader,
     Rest,
 }
 
@@ -65,6 +66,8 @@ pub struct Report {
     pub changes: u64,
     /// Nodes that crashed.
     pub crashes: u64,
+    /// Nodes that came back, as another life.
+    pub joins: u64,
     /// Clusters that lost more than a view may lose, and rightly stand still.
     pub blocked: u64,
 }
@@ -80,6 +83,7 @@ impl AddAssign for Report {
         self.time += other.time;
         self.changes += other.changes;
         self.crashes += other.crashes;
+        self.joins += other.joins;
         self.blocked += other.blocked;
     }
 }
@@ -87,6 +91,7 @@ impl AddAssign for Report {
 /// A cluster.
 pub struct Cluster {
     pub(super) plan: Plan,
+    pub(super) rules: Switched,
     pub(super) random: SmallRng,
     pub(super) queue: Queue<Event>,
     pub(super) hosts: Vec<Host>,
@@ -173,6 +178,7 @@ impl Cluster {
             random,
             start,
             plan,
+            rules,
         };
         for host in 0..cluster.hosts.len() {
             cluster.start_timers(host);
@@ -185,7 +191,7 @@ impl Cluster {
         cluster
     }
 
-    fn start_timers(&mut self, host: usize) {
+    pub(super) fn start_timers(&mut self, host: usize) {
         let life = self.hosts[host].life;
         let (tick, epoch) = (self.plan.tick, self.plan.epoch);
         let tick = self.random.random_range(1..=tick);
@@ -226,8 +232,7 @@ impl Cluster {
                     self.answers.push_back((at, answer));
                     continue;
                 };
-                let index = host.records.get(txn.number as usize).copied().unwrap_or(u32::MAX);
-                let Some(record) = history.records.get_mut(index as usize) else { continue };
+                let Some(record) = history.records.get_mut(host.record_of(txn)) else { continue };
                 match answer {
                     Answer::Decided(_, epoch, cts) => record.place = Some((view, epoch, cts)),
                     Answer::Checked(_, true) => {
@@ -281,7 +286,7 @@ impl Cluster {
             Event::Packet { from, to, packet } => self.packet(from.into(), to.into(), packet),
             Event::Tick { host, life } => {
                 let at = usize::from(host);
-                if self.hosts[at].life == life && self.hosts[at].node.is_some() {
+                if self.hosts[at].life == life && self.hosts[at].up {
                     self.host_tick(at);
                     let next = self.hosts[at].by_own_clock(self.plan.tick);
                     self.queue.after(next, Event::Tick { host, life });
@@ -289,7 +294,7 @@ impl Cluster {
             }
             Event::Epoch { host, life } => {
                 let at = usize::from(host);
-                if self.hosts[at].life == life && self.hosts[at].node.is_some() {
+                if self.hosts[at].life == life && self.hosts[at].up {
                     self.call(at, |node, out| node.tick(out));
                     let next = self.hosts[at].by_own_clock(self.plan.epoch);
                     self.queue.after(next, Event::Epoch { host, life });
@@ -305,6 +310,8 @@ impl Cluster {
             Event::Trouble => self.trouble(),
             Event::Mend(mend) => self.mend(mend),
             Event::Wake(host) => self.wake(host.into()),
+            Event::CrashLeader => self.crash(self.metadata.entry().view.leader.0.into()),
+            Event::Return(host) => self.come_back(host.into()),
             Event::Rest => self.queue.after(REST, Event::Rest),
         }
         while let Some((host, answer)) = self.answers.pop_front() {
@@ -355,7 +362,12 @@ impl Cluster {
     fn rests(&self) -> bool {
         let entry = self.metadata.entry();
         let clients = self.sessions.iter().filter(|session| self.hosts[session.host].node.is_some());
-        entry.base.number == entry.view.number
+        let nodes = self.hosts.iter().filter(|host| host.node.is_some()).count();
+        let all = self.plan.returns == 0 || nodes == self.hosts.len();
+        let learns = entry.view.members.iter().any(|id| entry.view.is_learner(id));
+        entry.is_settled()
+            && all
+            && !learns
             && self.live_members().count() == entry.view.members.count()
             && self.live_members().all(|node| {
                 node.view().number == entry.view.number
@@ -393,7 +405,10 @@ impl Cluster {
                 let expected = if counts { Outcome::Committed } else { Outcome::Undone };
                 // the news may still be on its way
                 let open = counts && epoch == node.epoch();
-                if node.outcome(epoch) != expected && !open {
+                // it was not there then
+                let joined = self.hosts[usize::from(node.id().0)].life > Incarnation(1);
+                let unknown = joined && node.outcome(epoch) == Outcome::Unknown;
+                if node.outcome(epoch) != expected && !open && !unknown {
                     let what = format!("{:?}: {epoch:?} is {:?}", node.id(), node.outcome(epoch));
                     return Err((Broken::Epochs, what));
                 }
@@ -405,8 +420,7 @@ impl Cluster {
     fn finish(mut self) -> Result<Report, (Broken, String)> {
         let rested = self.rests();
         let entry = self.metadata.entry();
-        let dead: NodeSet =
-            entry.view.members.iter().filter(|id| self.hosts[usize::from(id.0)].node.is_none()).collect();
+        let dead = self.gone(entry);
         let blocked = dead.count() > 0 && entry.without(dead).is_none();
         if !rested && !blocked {
             return Err((Broken::Stuck, self.show()));

@@ -227,6 +227,34 @@ impl History {
         Ok(epochs)
     }
 
+    /// What a transaction has read otherwise than it is, and who wrote that and this.
+    fn differs(&self, record: &Record, rows: &Rows) -> String {
+        let mut lines = vec![format!("{record:?}")];
+        let wrote = |key, value: Option<Value>| {
+            let writes = |other: &&Record| other.writes.contains(&(key, value));
+            value.and_then(|_| self.records.iter().find(writes))
+        };
+        let mut compare = |key: Key, read: Option<Value>| {
+            let now = rows.get(key);
+            if read != now {
+                lines.push(format!("  {key:?} was {read:?}, of {:?}", wrote(key, read)));
+                lines.push(format!("  {key:?} is {now:?}, of {:?}", wrote(key, now)));
+            }
+        };
+        for &(key, value) in &record.reads {
+            compare(key, value);
+        }
+        for scan in record.scans.iter().filter(|scan| !rows.has(scan)) {
+            for (key, _) in rows.of(scan.partition) {
+                compare(key, scan.rows.iter().find(|row| row.0 == key).map(|row| row.1));
+            }
+            for &(key, value) in &scan.rows {
+                compare(key, Some(value));
+            }
+        }
+        lines.join("\n")
+    }
+
     /// Replays the transactions that count: those with a place in a committed epoch that was not undone. They leave
     /// `rows`.
     ///
@@ -249,9 +277,9 @@ impl History {
                 let next =
                     (0..left.len()).find(|&at| first_of_session(at) && rows.explain(&records[left[at]]));
                 let Some(next) = next else {
-                    let about: Vec<&Record> = left.iter().map(|&i| &records[i]).collect();
-                    let what = format!("at {:?}: {about:?}", (group[0].0, group[0].1));
-                    return Err((Broken::Results, what));
+                    let place = (group[0].0, group[0].1);
+                    let about: Vec<String> = left.iter().map(|&i| self.differs(&records[i], rows)).collect();
+                    return Err((Broken::Results, format!("at {place:?}:\n{}", about.join("\n"))));
                 };
                 let record = &records[left.remove(next)];
                 if record.after >= group[0].0 {

@@ -3,19 +3,20 @@
 use super::super::data::Numbers;
 use super::cluster::{Cluster, Event, Packet};
 use super::metadata::{Entry, Request};
-use super::plan::Plan;
+use super::plan::{BEAT, Plan};
 use super::queue::Micros;
 use scaledb_scar::link::{Incarnation, Limits, Link};
-use scaledb_scar::{Message, Node, NodeId, NodeSet, Stage, Switched, ViewNumber};
-
-/// Ticks from one look at the others to the next.
-const LOOK: u64 = 4;
+use scaledb_scar::{Message, Node, NodeId, NodeSet, Stage, Switched, TxnId, ViewNumber};
 
 const LIMITS: Limits = Limits { messages: 1 << 14, bytes: usize::MAX, patience: Some(2) };
 
 pub(super) struct Host {
-    /// None: it is gone.
+    /// None: it is gone, or has not joined.
     pub node: Option<Node<Switched, Numbers>>,
+    /// It runs, with a node or not.
+    pub up: bool,
+    /// What it had sent before it was lost does not arrive.
+    pub muted: bool,
     pub life: Incarnation,
     /// To each host, itself too.
     pub links: Vec<Link<Message<Numbers>>>,
@@ -31,17 +32,22 @@ pub(super) struct Host {
     ticks: u64,
     /// The last view that it has installed.
     pub installed: ViewNumber,
-    /// The record of each transaction, by its number.
-    pub records: Vec<u32>,
+    /// Messages of a view of which it does not know yet which lives it means.
+    held: Vec<(NodeId, Message<Numbers>)>,
+    /// The record of each transaction, by its number, from the first of this life.
+    records: Vec<u32>,
+    first: u64,
 }
 
 impl Host {
     pub(super) fn new(node: Node<Switched, Numbers>, plan: &Plan, rate: u64, known: Entry) -> Self {
         let life = Incarnation(1);
-        let links = (0..plan.nodes).map(|_| Link::new(life, None, LIMITS)).collect();
+        let links = (0..plan.nodes).map(|_| Link::new(life, Some(life), LIMITS)).collect();
         Self {
             installed: node.view().number,
             node: Some(node),
+            up: true,
+            muted: false,
             life,
             links,
             heard: vec![0; usize::from(plan.nodes)],
@@ -50,8 +56,39 @@ impl Host {
             paused_until: 0,
             known,
             ticks: 0,
+            held: Vec::new(),
             records: Vec::new(),
+            first: 1,
         }
+    }
+
+    /// It runs again, and has forgotten all.
+    pub(super) fn returns(&mut self, known: Entry) {
+        (self.up, self.muted) = (true, false);
+        self.life = Incarnation(self.life.0 + 1);
+        let links = known.lives.iter().map(|&life| Link::new(self.life, Some(life), LIMITS));
+        self.links = links.collect();
+        self.failed = NodeSet::default();
+        self.known = known;
+        self.installed = ViewNumber(0);
+        self.held = Vec::new();
+        (self.records, self.first) = (Vec::new(), 0);
+    }
+
+    /// A transaction begins.
+    pub(super) fn note_transaction(&mut self, txn: TxnId, record: u32) {
+        if self.first == 0 {
+            self.first = txn.number;
+        }
+        let index = txn.number.saturating_sub(self.first) as usize;
+        self.records.resize(index + 1, u32::MAX);
+        self.records[index] = record;
+    }
+
+    /// The record of a transaction of this life; one that is not there, if there is none.
+    pub(super) fn record_of(&self, txn: TxnId) -> usize {
+        let index = txn.number.checked_sub(self.first).unwrap_or(u64::MAX);
+        self.records.get(index as usize).map_or(usize::MAX, |&record| record as usize)
     }
 
     /// What its clock makes of a time.
@@ -63,8 +100,12 @@ impl Host {
 impl Cluster {
     /// Sends a message over the link to a host.
     pub(super) fn post(&mut self, from: usize, to: NodeId, message: Message<Numbers>) {
-        let to = usize::from(to.0);
         let host = &mut self.hosts[from];
+        if message.view > host.known.view.number {
+            host.held.push((to, message));
+            return self.ask(from, Request::Renew);
+        }
+        let to = usize::from(to.0);
         let Some(link) = host.links.get_mut(to) else { return };
         if link.send(message, 1, &mut self.frames).is_err() {
             host.failed = host.failed.with(NodeId(to as u8));
@@ -93,20 +134,22 @@ impl Cluster {
 
     pub(super) fn packet(&mut self, from: usize, to: usize, packet: Packet) {
         let now = self.queue.now();
-        let host = &mut self.hosts[to];
-        if host.node.is_none() {
+        if self.hosts[from].muted {
             return;
         }
+        let host = &mut self.hosts[to];
         let frame = match packet {
             Packet::Beat(life) => {
-                let peer = host.links[from].peer();
-                if peer.is_none_or(|peer| peer == life) {
+                let known = host.known.lives[from];
+                if known == life {
                     host.heard[from] = now;
-                } else if peer.is_some_and(|peer| peer < life) {
+                } else if known < life {
                     host.failed = host.failed.with(NodeId(from as u8));
                 }
                 return;
             }
+            // what would come is not lost: it is not acknowledged
+            Packet::Frame(_) if host.node.is_none() => return,
             Packet::Frame(frame) => frame,
         };
         let taken = host.links[from].receive(frame, &mut self.frames);
@@ -129,13 +172,17 @@ impl Cluster {
         }
         let host = &mut self.hosts[at];
         host.ticks += 1;
-        if host.ticks.is_multiple_of(LOOK) {
+        if host.ticks.is_multiple_of(BEAT) {
             let life = host.life;
             for &peer in &peers {
                 self.transmit(at, peer, Packet::Beat(life));
             }
-            self.ask(at, Request::Renew);
-            self.look(at);
+            if self.hosts[at].node.is_some() {
+                self.ask(at, Request::Renew);
+                self.look(at);
+            } else {
+                self.ask(at, Request::Join(life));
+            }
         }
     }
 
@@ -146,10 +193,15 @@ impl Cluster {
         let Some(node) = &host.node else { return };
         let (id, view) = (node.id(), &host.known.view);
         let opened = !matches!(node.stage(), Stage::Fenced | Stage::Installed);
-        if opened && node.view().number == view.number && host.known.base.number != view.number {
+        if opened && node.view().number == view.number {
             let number = view.number;
-            self.ask(at, Request::Installed(number));
-            return;
+            if !host.known.is_settled() {
+                return self.ask(at, Request::Installed(number));
+            }
+            if node.has_copied() {
+                let promoted = view.promoted(id);
+                return self.ask(at, Request::Change(promoted.into()));
+            }
         }
         let patience = host.by_own_clock(self.plan.silence);
         let silent = |peer: NodeId| now - host.heard[usize::from(peer.0)] > patience;
@@ -175,18 +227,40 @@ impl Cluster {
 
     /// The metadata store has answered, or says that the view has changed.
     pub(super) fn told(&mut self, at: usize, entry: Entry) {
+        let (id, now) = (NodeId(at as u8), self.queue.now());
         let host = &mut self.hosts[at];
-        let Some(node) = &host.node else { return };
         let newness = |entry: &Entry| (entry.view.number, entry.base.number);
-        if newness(&entry) < newness(&host.known) {
+        if !host.up || newness(&entry) < newness(&host.known) {
             return;
         }
-        let (id, number) = (node.id(), node.view().number);
+        for (peer, &life) in entry.lives.iter().enumerate() {
+            if host.known.lives[peer] < life {
+                // another life: nothing is left of what was said to the one before
+                host.links[peer] = Link::new(host.life, Some(life), LIMITS);
+                host.failed = host.failed.without(NodeId(peer as u8));
+                host.heard[peer] = now;
+            }
+        }
         host.known = entry.clone();
-        if !entry.view.members.has(id) {
+        let named = entry.names(id, host.life);
+        match &host.node {
+            None if named => {
+                let mut node = Node::joining(self.rules, id, &entry.view);
+                node.set_chunk(self.plan.chunk);
+                host.node = Some(node);
+                host.heard.fill(now);
+                self.report.joins += 1;
+            }
+            None => return,
             // the others go on without it
-            self.lose(at);
-        } else if entry.view.leader == id && entry.view.number > number {
+            Some(_) if !named => return self.lose(at),
+            Some(_) => {}
+        }
+        for (to, message) in std::mem::take(&mut self.hosts[at].held) {
+            self.post(at, to, message);
+        }
+        let number = self.hosts[at].node.as_ref().map(|node| node.view().number);
+        if entry.view.leader == id && number.is_some_and(|number| entry.view.number > number) {
             self.call(at, |node, out| node.lead(entry.view, out));
         }
     }

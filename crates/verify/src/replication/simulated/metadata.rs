@@ -1,6 +1,7 @@
 //! The metadata store: the newest view, by compare-and-set, and who has a lease. Hosts reach it over a way of its own.
 
 use super::queue::Micros;
+use scaledb_scar::link::Incarnation;
 use scaledb_scar::{NodeId, NodeSet, View, ViewNumber};
 use std::sync::Arc;
 
@@ -11,11 +12,23 @@ pub(super) struct Entry {
     pub view: Arc<View>,
     /// The last view that all of its members have installed; it may be the newest.
     pub base: Arc<View>,
+    /// Which life of each node the newest view means, if it is a member.
+    pub lives: Arc<[Incarnation]>,
     /// Members of the newest view whose lease has run out.
     pub silent: NodeSet,
 }
 
 impl Entry {
+    /// Whether all members of the newest view have installed it.
+    pub(super) fn is_settled(&self) -> bool {
+        self.base.number == self.view.number
+    }
+
+    /// Whether the newest view means this life of a node.
+    pub(super) fn names(&self, node: NodeId, life: Incarnation) -> bool {
+        self.view.members.has(node) && self.lives[usize::from(node.0)] == life
+    }
+
     /// A view without some members, if there may be one. An epoch has committed when a quorum of the last installed
     /// view knows that it is whole: so fewer than a quorum may be gone since then, or nobody that is left might know.
     pub(super) fn without(&self, gone: NodeSet) -> Option<View> {
@@ -34,6 +47,8 @@ pub(super) enum Request {
     Change(Arc<View>),
     /// All members of the view have installed it.
     Installed(ViewNumber),
+    /// To be a member.
+    Join(Incarnation),
 }
 
 /// The store.
@@ -47,8 +62,9 @@ pub(super) struct Metadata {
 
 impl Metadata {
     pub(super) fn new(view: Arc<View>, lease: Micros, nodes: u8) -> Self {
+        let lives = vec![Incarnation(1); usize::from(nodes)].into();
         Self {
-            entry: Entry { base: view.clone(), view, silent: NodeSet::default() },
+            entry: Entry { base: view.clone(), view, lives, silent: NodeSet::default() },
             leases: vec![lease; usize::from(nodes)],
             lease,
             away_until: 0,
@@ -77,6 +93,15 @@ impl Metadata {
             Request::Installed(number) => {
                 if number == self.entry.view.number {
                     self.entry.base = self.entry.view.clone();
+                }
+            }
+            Request::Join(life) => {
+                if self.entry.is_settled() && !self.entry.view.members.has(from) {
+                    self.entry.view = Arc::new(self.entry.view.joining(from));
+                    let mut lives = self.entry.lives.to_vec();
+                    lives[usize::from(from.0)] = life;
+                    self.entry.lives = lives.into();
+                    changed = true;
                 }
             }
         }

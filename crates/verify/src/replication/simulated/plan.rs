@@ -4,6 +4,9 @@ use super::queue::Micros;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
+/// Ticks from one heartbeat to the next.
+pub(super) const BEAT: u64 = 4;
+
 /// A kind of cluster, what runs on it, and what goes wrong. Times are in microseconds.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -47,8 +50,12 @@ pub struct Plan {
     pub clocks: (u64, u64),
     /// From one trouble to the next, on average; 0: none comes.
     pub troubles: Micros,
-    /// Nodes that may crash.
+    /// Crashes, at most.
     pub crashes: u64,
+    /// A node comes back after so long at most, as another life that has nothing; 0: it stays away.
+    pub returns: Micros,
+    /// Records of a chunk that a learner copies.
+    pub chunk: usize,
 }
 
 fn one_of<T: Copy>(random: &mut SmallRng, of: &[T]) -> T {
@@ -62,6 +69,9 @@ impl Plan {
         let nodes = one_of(random, &[3, 3, 3, 4, 5]);
         let failures = if nodes == 3 { one_of(random, &[1, 1, 2]) } else { one_of(random, &[1, 2]) };
         let calm = random.random_range(0..4) == 0;
+        let tick = one_of(random, &[500, 1_000, 2_000]);
+        let clocks = one_of(random, &[(100, 100), (80, 125), (50, 200)]);
+        let returns = one_of(random, &[0, 5_000, 30_000]);
         let transactions = one_of(random, &[1_000, 2_000, 4_000]);
         Self {
             seed,
@@ -84,11 +94,14 @@ impl Plan {
                 (one_of(random, &[0, 5, 30]), one_of(random, &[0, 5, 50]), one_of(random, &[0, 5, 50]))
             },
             epoch: one_of(random, &[2_000, 5_000, 10_000]),
-            tick: one_of(random, &[500, 1_000, 2_000]),
-            silence: one_of(random, &[15_000, 30_000]),
-            clocks: one_of(random, &[(100, 100), (80, 125), (50, 200)]),
+            tick,
+            // the fastest clock must not run out between three beats by the slowest, or nobody would ever rest
+            silence: one_of(random, &[15_000, 30_000]).max(3 * BEAT * tick * clocks.1 / clocks.0),
+            clocks,
             troubles: if calm { 0 } else { one_of(random, &[5_000, 20_000, 60_000]) },
-            crashes: random.random_range(0..=failures as u64),
+            crashes: if returns == 0 { random.random_range(0..=failures as u64) } else { 20 },
+            returns,
+            chunk: one_of(random, &[1, 3, 100]),
         }
     }
 }

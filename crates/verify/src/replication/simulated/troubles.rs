@@ -1,8 +1,9 @@
 //! What goes wrong, and its end.
 
 use super::cluster::{Cluster, Event};
+use super::metadata::{Entry, Request};
 use rand::Rng;
-use scaledb_scar::NodeId;
+use scaledb_scar::{NodeId, NodeSet, PartitionId};
 
 /// The end of a trouble.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +44,7 @@ impl Cluster {
         // a moment, or long enough to be taken for dead
         let most = if self.random.random() { 5_000 } else { 4 * self.plan.silence };
         let lasts = self.random.random_range(1..=most);
-        match self.random.random_range(0..12) {
+        match self.random.random_range(0..13) {
             0 | 1 => {
                 self.network.set(host, peer, true);
                 self.queue.after(lasts, Event::Mend(Mend::Way(host as u8, peer as u8)));
@@ -64,13 +65,21 @@ impl Cluster {
                 let until = self.queue.now() + lasts;
                 self.metadata.away_until = self.metadata.away_until.max(until);
             }
-            9 => self.hosts[host].rate = self.random.random_range(self.plan.clocks.0..=self.plan.clocks.1),
-            _ => {
-                if self.report.crashes < self.plan.crashes && self.may_lose(host) {
-                    self.report.crashes += 1;
-                    self.lose(host);
-                }
-            }
+            9 => self.hand_over(),
+            10 => self.hosts[host].rate = self.random.random_range(self.plan.clocks.0..=self.plan.clocks.1),
+            _ => self.crash(host),
+        }
+    }
+
+    /// Another replica of a partition shall be its primary.
+    fn hand_over(&mut self) {
+        let entry = self.metadata.entry();
+        let partition = PartitionId(self.random.random_range(0..self.plan.partitions));
+        let backup = entry.view.placement(partition).and_then(|place| place.backups.iter().next());
+        if let Some(to) = backup.filter(|_| entry.is_settled())
+            && let Some(view) = entry.view.handed_over(partition, to)
+        {
+            self.ask(to.0.into(), Request::Change(view.into()));
         }
     }
 
@@ -81,21 +90,54 @@ impl Cluster {
         self.queue.after(lasts, Event::Wake(host as u8));
     }
 
-    /// Whether the others could go on without a host: it is the injector's promise to lose no more than f at once.
+    /// A host crashes, if it may. What it has just sent may be lost with it, and whoever leads then may be the next.
+    pub(super) fn crash(&mut self, host: usize) {
+        if self.draining || self.report.crashes >= self.plan.crashes || !self.may_lose(host) {
+            return;
+        }
+        self.report.crashes += 1;
+        self.lose(host);
+        self.hosts[host].muted = self.random.random();
+        if self.random.random_range(0..3) == 0 {
+            let soon = self.random.random_range(1..=2 * self.plan.silence);
+            self.queue.after(soon, Event::CrashLeader);
+        }
+    }
+
+    /// Whether the others could go on without a host, and without those that are gone already: it is the injector's
+    /// promise to lose no more than f of what a view has.
     fn may_lose(&self, host: usize) -> bool {
-        let id = NodeId(host as u8);
         let entry = self.metadata.entry();
-        self.hosts[host].node.is_some()
-            && entry.base.number == entry.view.number
-            && entry.view.members.has(id)
-            && entry.view.members.iter().all(|other| self.hosts[usize::from(other.0)].node.is_some())
-            && entry.without([id].into_iter().collect()).is_some()
+        let gone = self.gone(entry).with(NodeId(host as u8));
+        self.hosts[host].node.is_some() && entry.without(gone).is_some()
+    }
+
+    /// Members of the newest view that are no more.
+    pub(super) fn gone(&self, entry: &Entry) -> NodeSet {
+        let there = |id: NodeId| {
+            let host = &self.hosts[usize::from(id.0)];
+            host.up && entry.names(id, host.life)
+        };
+        entry.view.members.iter().filter(|&id| !there(id)).collect()
     }
 
     /// A host is gone, with all that it knew.
     pub(super) fn lose(&mut self, host: usize) {
-        self.hosts[host].node = None;
+        let lost = &mut self.hosts[host];
+        (lost.node, lost.up, lost.muted) = (None, false, false);
         self.scatter(host);
+        if self.plan.returns > 0 {
+            let delay = self.random.random_range(1..=self.plan.returns);
+            self.queue.after(delay, Event::Return(host as u8));
+        }
+    }
+
+    /// A host is there again, as another life.
+    pub(super) fn come_back(&mut self, host: usize) {
+        let known = self.metadata.entry().clone();
+        self.hosts[host].returns(known);
+        self.wake(host);
+        self.start_timers(host);
     }
 
     pub(super) fn mend(&mut self, mend: Mend) {

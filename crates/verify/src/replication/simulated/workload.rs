@@ -158,8 +158,7 @@ impl Cluster {
         };
         let left = self.random.random_range(1..=self.plan.operations);
         let record = self.history.records.len();
-        self.hosts[host].records.resize(txn.number as usize + 1, u32::MAX);
-        self.hosts[host].records[txn.number as usize] = record as u32;
+        self.hosts[host].note_transaction(txn, record as u32);
         let session = &mut self.sessions[number];
         self.history.records.push(Record::new(session.line, self.answered));
         self.owners.push(number as u32);
@@ -276,12 +275,12 @@ impl Cluster {
             Answer::Decided(txn, ..) => *txn,
             Answer::Committed(txn) | Answer::Aborted(txn, ..) => *txn,
         };
-        let index = self.hosts[host].records.get(txn.number as usize).copied().unwrap_or(u32::MAX);
-        let Some(record) = self.history.records.get_mut(index as usize) else { return };
-        let number = self.owners[index as usize] as usize;
+        let index = self.hosts[host].record_of(txn);
+        let Some(record) = self.history.records.get_mut(index) else { return };
+        let number = self.owners[index] as usize;
         let session = &mut self.sessions[number];
         let same_line = session.line == record.line;
-        let current = same_line && session.record == index as usize && session.txn == txn;
+        let current = same_line && session.record == index && session.txn == txn;
         match answer {
             Answer::Read(_, key, value) => {
                 let Turn::Read(then) = session.turn else { return };
