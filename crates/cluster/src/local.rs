@@ -3,10 +3,10 @@
 use super::member::{Entrance, Member, StartError};
 use super::membership::first_view;
 use super::network::{Network, Packet};
+use super::open::wait_until_named;
 use super::settings::Settings;
-use super::store::{ClusterView, InMemory, Life, MetadataStore};
-use scaledb_scar::link::Incarnation;
-use scaledb_scar::{NodeId, NodeSet};
+use super::store::{ClusterView, InMemory, MetadataStore};
+use scaledb_scar::NodeId;
 use scaledb_sync::Arc;
 use scaledb_sync::lock::{Condvar, Mutex};
 use scaledb_sync::thread::{JoinHandle, try_spawn};
@@ -131,8 +131,8 @@ impl Network for End {
     }
 }
 
-fn local_life(node: NodeId) -> Life {
-    Life { incarnation: Incarnation(1), name: format!("node-{}", node.0), address: String::new() }
+fn name(node: NodeId) -> String {
+    format!("node-{}", node.0)
 }
 
 /// A cluster in this process.
@@ -154,19 +154,35 @@ impl LocalCluster {
         partitions: u16,
         failures: usize,
     ) -> Result<Self, StartError> {
-        let view = first_view(nodes, partitions, failures);
         let (channels, store) = (Channels::new(), Arc::new(InMemory::new()));
-        let lives = view.members.iter().map(|node| (node, local_life(node))).collect();
-        let all: NodeSet = view.members;
-        store.replace(None, &ClusterView { settled: all, lives, view })?;
         let mut cluster = Self { settings, channels, store, members: BTreeMap::new() };
         // all ends first: a member speaks as soon as it is there
-        let ends: Vec<_> = all.iter().map(|node| (node, cluster.channels.join(node))).collect();
-        for (node, end) in ends {
-            let member = Member::start(settings, node, Incarnation(1), cluster.store.clone(), end)?;
+        let mut ends = Vec::new();
+        for number in 0..nodes {
+            let (node, life) = cluster.store.register(&name(NodeId(number)), "")?;
+            ends.push((node, life, cluster.channels.join(node)));
+        }
+        let view = first_view(nodes, partitions, failures);
+        cluster.store.replace(None, &ClusterView::first(view, cluster.store.nodes()?))?;
+        for (node, life, end) in ends {
+            let member = Member::start(settings, node, life, cluster.store.clone(), end)?;
             cluster.members.insert(node, member);
         }
         Ok(cluster)
+    }
+
+    /// Starts a node that was killed, or one more: a new life, which has nothing and learns from the others. Returns when
+    /// it is a member; it keeps no replicas then until it has learned them.
+    ///
+    /// # Errors
+    /// The others do not let it join while `goes_on`, or the system gives no thread.
+    pub fn restart(&mut self, node: NodeId, goes_on: impl Fn() -> bool) -> Result<(), StartError> {
+        let (me, life) = self.store.register(&name(node), "")?;
+        let end = self.channels.join(me);
+        wait_until_named(&self.settings, &*self.store, me, life, None, goes_on)?;
+        let member = Member::start(self.settings, me, life, self.store.clone(), end)?;
+        self.members.insert(me, member);
+        Ok(())
     }
 
     /// A member that has not been killed.

@@ -29,6 +29,9 @@ use scaledb_sync::thread::{JoinHandle, try_spawn};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 
+/// The number of a first view.
+const FIRST: ViewNumber = ViewNumber(1);
+
 /// Why a member does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -377,7 +380,16 @@ impl Member {
             return Err(StartError::NotNamed(me));
         }
         store.renew(me, life, settings.lease)?;
-        let node = Node::new(Ours, me, Arc::new(newest.view.clone()));
+        // whoever is of the first view begins with nothing, as all do; later ones have to learn
+        let founder = newest.view.number == FIRST;
+        if !founder && newest.view.partitions.iter().any(|place| place.replicas().has(me)) {
+            return Err(StartError::NotNamed(me));
+        }
+        let node = if founder {
+            Node::new(Ours, me, Arc::new(newest.view.clone()))
+        } else {
+            Node::joining(Ours, me, &newest.view)
+        };
         let now = Instant::now();
         let heard = newest.view.members.iter().map(|node| (node, now)).collect();
         let core = Arc::new(Core {

@@ -1,6 +1,6 @@
 //! Who may make the next view, and what it is.
 
-use super::store::ClusterView;
+use super::store::{ClusterView, Life};
 use scaledb_scar::{NodeId, NodeSet, PartitionId, View};
 use std::fmt;
 
@@ -65,28 +65,72 @@ pub fn without(now: &ClusterView, silent: NodeSet, leased: NodeSet) -> Result<Cl
         return Err(Halt::Minority);
     }
     let view = now.view.without(gone).ok_or(Halt::NoReplica)?;
-    let mut lives = now.lives.clone();
-    lives.retain(|&node, _| left.has(node));
-    Ok(ClusterView { view, lives, settled: now.settled })
+    let mut next = ClusterView { view, ..now.clone() };
+    for node in gone.iter() {
+        if let Some(life) = next.lives.remove(&node) {
+            next.gone.insert(node, life.incarnation);
+        }
+    }
+    Ok(next)
 }
 
 /// The same view, with the note that all its members have installed it.
 pub fn settled(now: &ClusterView) -> ClusterView {
-    ClusterView { settled: now.view.members, ..now.clone() }
+    ClusterView { installed: now.view.number, settled: now.view.members, ..now.clone() }
+}
+
+/// The view with one more life, which learns what it is to keep. None unless all members have installed the view, no
+/// life of the node is a member, and this one has not been put out.
+pub fn joining(now: &ClusterView, node: NodeId, life: &Life) -> Option<ClusterView> {
+    if !now.is_settled() || now.view.members.has(node) || now.is_gone(node, life.incarnation) {
+        return None;
+    }
+    let mut next = ClusterView { view: now.view.joining(node), ..now.clone() };
+    next.lives.insert(node, life.clone());
+    Some(next)
+}
+
+/// The view in which a member keeps what it has learned.
+pub fn promoted(now: &ClusterView, node: NodeId) -> ClusterView {
+    ClusterView { view: now.view.promoted(node), ..now.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scaledb_scar::link::Incarnation;
 
     fn set(nodes: &[u8]) -> NodeSet {
         nodes.iter().copied().map(NodeId).collect()
     }
 
+    fn life(number: u64) -> Life {
+        Life { incarnation: Incarnation(number), name: "a".to_owned(), address: String::new() }
+    }
+
     fn cluster(nodes: u8, failures: usize) -> ClusterView {
         let view = View::first(nodes, 8, failures);
-        let settled = view.members;
-        ClusterView { view, lives: Default::default(), settled }
+        let lives = view.members.iter().map(|node| (node, life(1))).collect();
+        ClusterView::first(view, lives)
+    }
+
+    #[test]
+    fn a_life_that_was_put_out_does_not_come_back_and_a_later_one_does() {
+        let now = cluster(3, 1);
+        let (all, node) = (set(&[0, 1, 2]), NodeId(1));
+        assert_eq!(joining(&now, node, &life(2)), None, "its former life is a member");
+        let now = without(&now, set(&[1]), all).unwrap();
+        assert_eq!(joining(&now, node, &life(2)), None, "the view is not installed");
+        let now = settled(&now);
+        assert_eq!(joining(&now, node, &life(1)), None);
+        let next = joining(&now, node, &life(2)).unwrap();
+        assert!(next.names(node, Incarnation(2)) && next.view.is_learner(node) && !next.is_settled());
+        assert!(next.is_sane() && next.view.number > now.view.number);
+        // of those that had the last epochs, none may be missing but one
+        assert_eq!(without(&next, set(&[0, 2]), all), Err(Halt::TooMany));
+        let next = promoted(&settled(&next), node);
+        assert!(!next.is_settled() && !next.view.is_learner(node));
+        assert!(next.view.partitions.iter().all(|place| place.replicas().count() == 2));
     }
 
     #[test]

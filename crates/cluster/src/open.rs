@@ -72,15 +72,28 @@ pub fn open(config: NodeConfig, goes_on: impl Fn() -> bool) -> Result<(Arc<Membe
         founding.check().map_err(|what| StartError::Store(StoreError(what)))?;
     }
     let (me, life) = store.register(&name, &advertise)?;
-    while !is_named(&settings, &*store, me, life, founding)? {
-        if !goes_on() {
+    wait_until_named(&settings, &*store, me, life, founding, goes_on)?;
+    let tcp = Tcp::new(TcpConfig { cluster, me, life, tls, settings }, listener)?;
+    let member = Member::start(settings, me, life, store, tcp.clone())?;
+    Ok((member, tcp))
+}
+
+/// Waits until the view names this life of the node.
+pub(crate) fn wait_until_named(
+    settings: &Settings,
+    store: &dyn MetadataStore,
+    me: NodeId,
+    life: Incarnation,
+    founding: Option<Founding>,
+    goes_on: impl Fn() -> bool,
+) -> Result<(), StartError> {
+    while !is_named(settings, store, me, life, founding)? {
+        if !goes_on() || store.view()?.is_some_and(|view| view.is_gone(me, life)) {
             return Err(StartError::NotNamed(me));
         }
         thread::sleep(settings.heartbeat);
     }
-    let tcp = Tcp::new(TcpConfig { cluster, me, life, tls, settings }, listener)?;
-    let member = Member::start(settings, me, life, store, tcp.clone())?;
-    Ok((member, tcp))
+    Ok(())
 }
 
 /// Whether the view names this life of the node; founds the cluster if there is no view and enough nodes are there.
@@ -105,7 +118,7 @@ fn is_named(
     let nodes = lives.keys().copied().collect();
     let first = membership::first_view_of(nodes, founding.partitions, founding.failures);
     let Some(view) = first else { return Ok(false) };
-    let first = ClusterView { settled: view.members, lives, view };
+    let first = ClusterView::first(view, lives);
     // another may be faster: then its view counts
     store.replace(None, &first)?;
     Ok(store.view()?.is_some_and(|view| view.names(me, life)))

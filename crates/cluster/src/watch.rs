@@ -72,7 +72,32 @@ fn look(core: &Core) -> Result<bool, StoreError> {
             return propose(core, &newest, membership::settled(&newest));
         }
     }
+    if newest.view.leader == core.me
+        && newest.is_settled()
+        && let Some(next) = joiner(core, &newest)?
+    {
+        return propose(core, &newest, next);
+    }
+    let copied = {
+        let state = core.lock();
+        state.node.view().number == newest.view.number && state.node.has_copied()
+    };
+    if copied {
+        return propose(core, &newest, membership::promoted(&newest, core.me));
+    }
     Ok(true)
+}
+
+/// The view with a node that waits to be a member, if there is one.
+fn joiner(core: &Core, now: &ClusterView) -> Result<Option<ClusterView>, StoreError> {
+    let mut alive = core.store.alive()?;
+    alive.retain(|&node, &mut life| !now.view.members.has(node) && !now.is_gone(node, life));
+    if alive.is_empty() {
+        return Ok(None);
+    }
+    let mut nodes = core.store.nodes()?;
+    nodes.retain(|node, life| alive.get(node) == Some(&life.incarnation));
+    Ok(nodes.iter().find_map(|(&node, life)| membership::joining(now, node, life)))
 }
 
 fn note(core: &Core, halt: Option<Halt>) {

@@ -7,7 +7,7 @@ pub use etcd::Etcd;
 pub use memory::InMemory;
 
 use scaledb_scar::link::Incarnation;
-use scaledb_scar::{NodeId, NodeSet, View};
+use scaledb_scar::{NodeId, NodeSet, View, ViewNumber};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -33,12 +33,26 @@ pub struct ClusterView {
     pub view: View,
     /// Which life of each member is meant.
     pub lives: BTreeMap<NodeId, Life>,
-    /// The members of the last view that all its members had installed. Of these at most f may be missing, or an
-    /// epoch that was answered could be lost.
+    /// The last view that all its members are known to have installed.
+    pub installed: ViewNumber,
+    /// Its members. Of these at most f may be missing, or an epoch that was answered could be lost.
     pub settled: NodeSet,
+    /// The last life of each node that was put out: it does not come back, only a later one.
+    pub gone: BTreeMap<NodeId, Incarnation>,
 }
 
 impl ClusterView {
+    /// A first view: it needs no installing.
+    pub fn first(view: View, lives: BTreeMap<NodeId, Life>) -> Self {
+        let (installed, settled) = (view.number, view.members);
+        Self { view, lives, installed, settled, gone: BTreeMap::new() }
+    }
+
+    /// Whether this life of a node was put out.
+    pub fn is_gone(&self, node: NodeId, life: Incarnation) -> bool {
+        self.gone.get(&node).is_some_and(|&gone| life <= gone)
+    }
+
     /// Whether this life of a node is a member.
     pub fn names(&self, node: NodeId, life: Incarnation) -> bool {
         self.view.members.has(node) && self.lives.get(&node).is_some_and(|named| named.incarnation == life)
@@ -46,7 +60,7 @@ impl ClusterView {
 
     /// Whether all members of the view are known to have installed it.
     pub fn is_settled(&self) -> bool {
-        self.settled == self.view.members
+        self.installed == self.view.number
     }
 
     /// Whether it is one that members can follow: the store is not of this crate, and may hold anything.
@@ -57,7 +71,9 @@ impl ClusterView {
             && members.iter().all(life)
             && self.lives.len() == members.count()
             && (1..=usize::from(u16::MAX)).contains(&partitions.len())
-            && partitions.iter().all(|place| members.has(place.primary) && members.covers(place.backups))
+            && partitions.iter().all(|place| {
+                members.has(place.primary) && members.covers(place.backups) && members.covers(place.learners)
+            })
     }
 }
 

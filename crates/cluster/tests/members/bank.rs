@@ -170,6 +170,11 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
 pub(crate) trait Running {
     fn running(&self) -> Vec<Arc<Member>>;
     fn kill(&mut self, node: NodeId);
+
+    /// A new life of a node, if the cluster can.
+    fn restart(&mut self, _: NodeId) -> Option<Arc<Member>> {
+        None
+    }
 }
 
 impl Running for LocalCluster {
@@ -179,6 +184,11 @@ impl Running for LocalCluster {
 
     fn kill(&mut self, node: NodeId) {
         self.kill(node);
+    }
+
+    fn restart(&mut self, node: NodeId) -> Option<Arc<Member>> {
+        self.restart(node, || true).unwrap();
+        self.member(node).cloned()
     }
 }
 
@@ -206,14 +216,29 @@ pub(crate) fn transfers_survive(cluster: &mut impl Running, killed: NodeId) {
     let before = count(&elsewhere);
     until("transfers in the new view", || count(&elsewhere) >= before + 60);
     until("the view is settled", || left.iter().all(|member| member.view().is_settled()));
+    let back = cluster.restart(killed);
+    if let Some(back) = &back {
+        let place =
+            |member: &Arc<Member>| member.view().view.partitions.iter().all(|p| p.replicas().count() > 1);
+        until("it has learned", || left.iter().all(|member| place(member) && member.view().is_settled()));
+        let before = count(&elsewhere);
+        let (back, stop, done) = (back.clone(), stop.clone(), at_killed.clone());
+        let at = count(&done);
+        threads.push(thread::spawn(move || (77, worker(&back, 77, &stop, &done))));
+        until("transfers in the third view", || {
+            count(&elsewhere) >= before + 60 && count(&at_killed) >= at + 20
+        });
+    }
     stop.store(true, Ordering::SeqCst);
     let workers: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
     assert!(watchers.into_iter().map(|thread| thread.join().unwrap()).sum::<u64>() > 0);
     for member in &left {
         check(member, &workers);
         let numbers = member.numbers();
-        assert!(numbers.committed > 0 && numbers.epochs > 0 && numbers.views == 1, "{numbers:?}");
+        assert!(numbers.committed > 0 && numbers.epochs > 0 && numbers.views > 0, "{numbers:?}");
     }
+    let left: Vec<Arc<Member>> = left.into_iter().chain(back).collect();
+    check(left.last().unwrap(), &workers);
     // replicas are equal once nothing is in flight
     for partition in 0..PARTITIONS as u16 {
         let partition = scaledb_scar::PartitionId(partition);

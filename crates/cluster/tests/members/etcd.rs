@@ -96,7 +96,7 @@ fn cluster_view(nodes: u8) -> ClusterView {
         address: "[::1]:7000".to_owned(),
     };
     let lives = view.members.iter().map(|node| (node, life(node))).collect();
-    ClusterView { settled: view.members, lives, view }
+    ClusterView::first(view, lives)
 }
 
 /// What every store does.

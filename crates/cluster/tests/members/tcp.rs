@@ -87,7 +87,7 @@ impl TcpCluster {
             (node, Life { incarnation: LIFE, name: name(node), address: tcp.address().to_string() })
         };
         let lives = networks.iter().map(life).collect();
-        let first = ClusterView { settled: view.members, lives, view };
+        let first = ClusterView::first(view, lives);
         assert!(store(NodeId(0)).replace(None, &first).unwrap());
         let start = |(&node, tcp): (&NodeId, &Arc<Tcp>)| {
             (node, Member::start(settings(), node, LIFE, store(node), tcp.clone()).unwrap())
