@@ -1,4 +1,4 @@
-//! `scaledb cluster`, and a cluster of real processes: etcd, three nodes, SQL at each; one is killed.
+//! `scaledb cluster`, and a cluster of real processes: etcd, three nodes, SQL at each; one is killed and comes back.
 
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
@@ -145,7 +145,7 @@ fn count(client: &mut Client, table: &str) -> i64 {
 }
 
 #[test]
-fn a_node_is_killed_and_nothing_that_was_answered_is_lost() {
+fn a_node_is_killed_and_comes_back_and_nothing_that_was_answered_is_lost() {
     let Some(cluster) = Cluster::new() else { return };
     let mut nodes: Vec<Process> = ["a", "b", "c"].iter().map(|name| cluster.node(name)).collect();
     let ports: Vec<u16> = nodes.iter_mut().map(port).collect();
@@ -207,6 +207,11 @@ fn a_node_is_killed_and_nothing_that_was_answered_is_lost() {
     nodes[0].0.wait().unwrap();
     until("it is put out", || String::from_utf8_lossy(&cluster.status().stdout).contains("2 of 3 nodes"));
     progress(30);
+    // it comes back with nothing, and learns from the others while they go on
+    nodes[0] = cluster.node("a");
+    let back = port(&mut nodes[0]);
+    until("three members again", || cluster.is_well());
+    progress(30);
     stop.store(true, Ordering::SeqCst);
     let answered: Vec<i64> = workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
 
@@ -226,6 +231,11 @@ fn a_node_is_killed_and_nothing_that_was_answered_is_lost() {
     run(&mut client, "CREATE TABLE later (id int4 PRIMARY KEY)").unwrap();
     run(&mut client, "INSERT INTO later VALUES (1)").unwrap();
     assert_eq!(count(&mut connect(ports[1]), "later"), 1);
+    let mut client = connect(back);
+    assert_eq!(count(&mut client, "later"), 1);
+    assert_eq!(count(&mut client, "moves"), moves);
+    run(&mut client, "INSERT INTO later VALUES (2)").unwrap();
+    assert_eq!(count(&mut connect(ports[1]), "later"), 2);
 }
 
 #[test]

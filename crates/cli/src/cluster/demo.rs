@@ -1,4 +1,4 @@
-//! `scaledb cluster demo`: three nodes in this process, one of which ends without a warning.
+//! `scaledb cluster demo`: three nodes in this process, one of which ends without a warning, and comes back.
 
 use super::bank::{self, Client, PARTITIONS, Tally};
 use crate::Result;
@@ -47,10 +47,27 @@ pub(crate) fn run(args: &ClusterDemoArgs) -> Result {
     say!("node {} leads; it ends now, without a word to the others", ENDS.0);
     let ended = tally.elapsed();
     cluster.kill(ENDS);
-    wait(|| cluster.members().all(|member| !member.view().view.members.has(ENDS)))?;
+    wait("the others have made no new view", || {
+        cluster.members().all(|member| !member.view().view.members.has(ENDS))
+    })?;
     let noticed = tally.elapsed() - ended;
     watch(&cluster, &tally, args.seconds);
     let gap = tally.longest_gap();
+    say!("node {} comes back with nothing, and learns what the others have", ENDS.0);
+    let begun = tally.elapsed();
+    cluster.restart(ENDS, || tally.elapsed() - begun < PATIENCE)?;
+    wait("the node has not learned what the others have", || {
+        cluster.members().all(|member| {
+            let view = member.view();
+            view.is_settled() && view.view.partitions.iter().all(|place| place.replicas().count() > 1)
+        })
+    })?;
+    let learned = tally.elapsed() - begun;
+    if let Some(member) = cluster.member(ENDS) {
+        clients.extend(start(member, args.clients, &tally));
+    }
+    watch(&cluster, &tally, args.seconds);
+    let all = tally.longest_gap();
     tally.stop();
     let mut known = Vec::new();
     for client in clients {
@@ -60,7 +77,10 @@ pub(crate) fn run(args: &ClusterDemoArgs) -> Result {
         "the others had a new view after {noticed:.1?}; a member is given up when it is silent for {:?}",
         settings.suspect_after
     );
-    say!("longest time without an answer: {usual:.1?} before, {gap:.1?} with the failure");
+    say!("it came back, and had learned all, within {learned:.1?}");
+    say!(
+        "longest time without an answer: {usual:.1?} before, {gap:.1?} with the failure, {all:.1?} to the end"
+    );
     let mut passed = true;
     for member in cluster.members() {
         match bank::wrong_at(member, &known) {
@@ -78,7 +98,8 @@ pub(crate) fn run(args: &ClusterDemoArgs) -> Result {
 }
 
 fn start(member: &Arc<Member>, clients: u16, tally: &Arc<Tally>) -> Vec<JoinHandle<Client>> {
-    let first = u64::from(member.node().0) << 32;
+    // clients of a node that comes back are others than before: their transfers have other numbers
+    let first = u64::from(member.node().0) << 32 | member.view().view.number.0 << 16;
     let client = |i: u16| {
         let (member, tally) = (member.clone(), tally.clone());
         spawn(move || bank::transfers(&member, first + u64::from(i), &tally))
@@ -103,11 +124,11 @@ fn watch(cluster: &LocalCluster, tally: &Tally, seconds: u64) {
     }
 }
 
-fn wait(done: impl Fn() -> bool) -> Result<()> {
+fn wait(otherwise: &str, done: impl Fn() -> bool) -> Result<()> {
     let begin = std::time::Instant::now();
     while !done() {
         if begin.elapsed() > PATIENCE {
-            return Err("the others have made no new view".into());
+            return Err(otherwise.into());
         }
         sleep(Duration::from_millis(1));
     }
