@@ -171,8 +171,8 @@ impl LocalCluster {
         Ok(cluster)
     }
 
-    /// Starts a node that was killed, or one more: a new life, which has nothing and learns from the others. Returns when
-    /// it is a member; it keeps no replicas then until it has learned them.
+    /// Starts a node that was killed, or one more: a new life, which has nothing and learns from the others. Returns
+    /// when it is a member; it keeps no replicas then until it has learned them.
     ///
     /// # Errors
     /// The others do not let it join while `goes_on`, or the system gives no thread.
