@@ -85,7 +85,7 @@ tidy: setup ## The rules of style and architecture
 	$(CARGO) xtask tidy
 
 .PHONY: test-unit
-test-unit: setup postgresql ## Unit, integration and documentation tests
+test-unit: setup postgresql etcd ## Unit, integration and documentation tests
 	$(CARGO) test --workspace --locked
 
 .PHONY: postgresql
@@ -93,6 +93,15 @@ postgresql: # random statements are compared with its answers; without it, with 
 	@if ! [ -x /usr/lib/postgresql/15/bin/initdb ] && [ -z "$${SCALEDB_POSTGRES_BIN:-}" ]; then
 		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
 			get="apt-get install -y -q --no-install-recommends postgresql-15"
+			$$get > /dev/null 2>&1 || { apt-get update && $$get; } > /dev/null 2>&1 || true
+		fi
+	fi
+
+.PHONY: etcd
+etcd: # clusters of processes keep their views in it; without it, they are not tested
+	@if ! command -v etcd > /dev/null; then
+		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+			get="apt-get install -y -q --no-install-recommends etcd-server"
 			$$get > /dev/null 2>&1 || { apt-get update && $$get; } > /dev/null 2>&1 || true
 		fi
 	fi
