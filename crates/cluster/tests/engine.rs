@@ -233,7 +233,7 @@ fn rows_and_indexes_agree_when_a_node_dies() {
                                             100 + number as i32,
                                             answered,
                                             0,
-                                            1000 * (1 + number as i32) + answered,
+                                            1_000_000 * (1 + number as i32) + answered,
                                         ],
                                     ),
                                 )?;
