@@ -258,6 +258,7 @@ impl Engine for Cluster {
             let stored = Self::stored(worker, table)?;
             let taken = stored.def.indexes.iter().any(|index| index.name == def.name);
             if taken || worker.read(&definitions::name(&def.name))?.is_some() {
+                worker.check_so_far()?;
                 return Err(Error::TableExists(def.name.clone()));
             }
             if stored.indexes.len() >= limits::MAX_INDEXES {
