@@ -34,6 +34,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-storage", &["scaledb-sync", "scaledb-base", "scaledb-row", "scaledb-memory"], &["scaledb-keys"]),
     row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
     row("scaledb-scar", &[], &[]),
+    row("scaledb-occult", &[], &[]),
     row("scaledb-cluster", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-scar",
     ], &["scaledb-sql", "scaledb-types"]),

@@ -1,0 +1,145 @@
+//! Switches for single rules of the protocol, so that models and tests can show that each is needed.
+
+/// A rule. The letters are the holes of the published protocol that the rule closes; docs/occult/protocol.md
+/// explains them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Rule {
+    /// A read at a master is checked as one at a replica is: a prepared shard may be behind what the client knows
+    /// (a).
+    MasterReadsAreChecked,
+    /// A lock knows its transaction, which may prepare more at the same shard (b).
+    LockKnowsTransaction,
+    /// A commit sets the shard's stamp to the one that it was prepared with, not to the greatest of its timestamp
+    /// (c).
+    CommitTakesItsStamp,
+    /// The decision is one write, at the transaction's first shard; who meets a lock of a silent client asks there
+    /// (d).
+    DecisionAtHome,
+    /// The home is prepared before the others: what it does not know there, it has aborted (d).
+    HomeFirst,
+    /// A commit that its home has aborted is refused (d).
+    LateCommitRefused,
+    /// A lock is freed only by its home's word, not because its lease is over (d).
+    LeaseAsksHome,
+    /// Stamps carry the shard's incarnation, and who has seen a write that a failover lost is told (e).
+    IncarnationsTell,
+    /// The state of a slot that has moved is not trusted before its new master has adopted it (f).
+    MovedSlotsWait,
+    /// After an abort a session keeps what its single operations have shown (g).
+    AbortKeepsSession,
+    /// Stamps are from a clock that what the client knows pulls forward.
+    StampAboveDeps,
+    /// Stamps too far before a server's clock are refused.
+    SanityBound,
+    /// A read that is behind what the client knows is not accepted.
+    StaleReadsAreRetried,
+    /// A read adds what its value depends on to what the client knows.
+    ReadsMergeDeps,
+    /// A write carries what its client knows.
+    WritesCarryDeps,
+    /// What an erased key depended on stays with its shard.
+    ErasedLeavesDeps,
+    /// What overwrites a version depends on what the version depended on (h).
+    OverwriteInherits,
+    /// What a transaction read is checked against itself.
+    ValidateReads,
+    /// What a transaction read is checked against what it overwrites.
+    ValidateOverwrites,
+    /// All that a transaction writes depends on all else that it writes.
+    WritesDependOnEachOther,
+    /// A shard under a lock accepts no other write.
+    LocksExclude,
+    /// A beat does not speak for a shard beyond its lock.
+    BeatStopsAtLock,
+    /// A master gives no stamp at or below its last beat.
+    StampAboveBeat,
+    /// A session's next transaction knows what its last one did.
+    SessionOrder,
+}
+
+impl Rule {
+    /// All of them.
+    pub const ALL: [Self; 24] = [
+        Self::MasterReadsAreChecked,
+        Self::LockKnowsTransaction,
+        Self::CommitTakesItsStamp,
+        Self::DecisionAtHome,
+        Self::HomeFirst,
+        Self::LateCommitRefused,
+        Self::LeaseAsksHome,
+        Self::IncarnationsTell,
+        Self::MovedSlotsWait,
+        Self::AbortKeepsSession,
+        Self::StampAboveDeps,
+        Self::SanityBound,
+        Self::StaleReadsAreRetried,
+        Self::ReadsMergeDeps,
+        Self::WritesCarryDeps,
+        Self::ErasedLeavesDeps,
+        Self::OverwriteInherits,
+        Self::ValidateReads,
+        Self::ValidateOverwrites,
+        Self::WritesDependOnEachOther,
+        Self::LocksExclude,
+        Self::BeatStopsAtLock,
+        Self::StampAboveBeat,
+        Self::SessionOrder,
+    ];
+
+    /// Those that the published protocol does not have.
+    pub const NOT_PUBLISHED: [Self; 12] = [
+        Self::MasterReadsAreChecked,
+        Self::LockKnowsTransaction,
+        Self::CommitTakesItsStamp,
+        Self::DecisionAtHome,
+        Self::HomeFirst,
+        Self::LateCommitRefused,
+        Self::LeaseAsksHome,
+        Self::IncarnationsTell,
+        Self::MovedSlotsWait,
+        Self::AbortKeepsSession,
+        Self::ErasedLeavesDeps,
+        Self::OverwriteInherits,
+    ];
+}
+
+/// The rules in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Rules(u32);
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self::ours()
+    }
+}
+
+impl Rules {
+    /// All of them, as in every server and client that is not a test.
+    pub const fn ours() -> Self {
+        Self(u32::MAX)
+    }
+
+    /// What the paper says.
+    pub fn published() -> Self {
+        Rule::NOT_PUBLISHED.into_iter().fold(Self::ours(), Self::without)
+    }
+
+    /// One less.
+    #[must_use]
+    pub const fn without(self, rule: Rule) -> Self {
+        Self(self.0 & !(1 << rule as u8))
+    }
+
+    /// One more.
+    #[must_use]
+    pub const fn with(self, rule: Rule) -> Self {
+        Self(self.0 | 1 << rule as u8)
+    }
+
+    /// Whether a rule is in force.
+    #[inline]
+    pub const fn on(self, rule: Rule) -> bool {
+        self.0 & (1 << rule as u8) != 0
+    }
+}

@@ -1,0 +1,86 @@
+//! What the shards of one server process share.
+
+use crate::limits::DEFAULT_MAX_AHEAD;
+use crate::{Datacenter, Incarnation, Micros, Rules, Shape, Stamp};
+
+/// Which copy of its shards a server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// It accepts writes.
+    Master,
+    /// It applies what its master sends.
+    Replica,
+}
+
+/// A server process: its place, its life and its beat.
+///
+/// A *beat* is a stamp that a master sends in its stream every few milliseconds. It promises that all stamps that the
+/// master gives afterwards, for any of its shards, are greater. So a replica that has applied the beat has all writes
+/// up to it, also of shards that nobody writes to; without beats those would look stale for ever.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Server {
+    /// Where it is.
+    pub datacenter: Datacenter,
+    /// Master or replica.
+    pub role: Role,
+    /// The life of this master: another one after each start and each promotion.
+    pub incarnation: Incarnation,
+    /// The last beat that it has sent or applied. It carries the incarnation of its master.
+    pub beat: Stamp,
+    /// How far before the own clock stamps are accepted.
+    pub max_ahead: Micros,
+    /// How timestamps are compressed.
+    pub shape: Shape,
+    /// The rules in force: all but in tests.
+    pub rules: Rules,
+}
+
+impl Server {
+    /// A master that begins. `random` is any random number.
+    pub fn master(datacenter: Datacenter, random: u64) -> Self {
+        Self {
+            datacenter,
+            role: Role::Master,
+            incarnation: Incarnation::from_random(random),
+            beat: Stamp::ZERO,
+            max_ahead: DEFAULT_MAX_AHEAD,
+            shape: Shape::default(),
+            rules: Rules::ours(),
+        }
+    }
+
+    /// A replica that has applied nothing yet.
+    pub fn replica(datacenter: Datacenter) -> Self {
+        Self { role: Role::Replica, incarnation: Incarnation::NONE, ..Self::master(datacenter, 0) }
+    }
+
+    /// Becomes a master: after a promotion, or after a start from files. `random` is any random number.
+    pub fn promote(&mut self, random: u64) {
+        self.role = Role::Master;
+        let before = self.incarnation;
+        self.incarnation = Incarnation::from_random(random);
+        if self.incarnation == before || self.incarnation == self.beat.incarnation() {
+            self.incarnation = Incarnation::from_random(random.wrapping_add(1));
+        }
+    }
+
+    /// Becomes a replica of another master. What it had may be replaced.
+    pub fn demote(&mut self) {
+        self.role = Role::Replica;
+        self.incarnation = Incarnation::NONE;
+        self.beat = Stamp::ZERO;
+    }
+
+    /// The next beat of a master: to be sent in the stream, and applied here by [`apply_beat`](Self::apply_beat).
+    pub fn plan_beat(&self, now: Micros) -> Stamp {
+        Stamp::new(now.max(self.beat.next_time()), self.incarnation)
+    }
+
+    /// Notes a beat, the own or the master's.
+    pub fn apply_beat(&mut self, beat: Stamp) {
+        // another master's clock may be behind: what counts is whose stream this is
+        if beat.incarnation() != self.beat.incarnation() || beat > self.beat {
+            self.beat = beat;
+        }
+    }
+}

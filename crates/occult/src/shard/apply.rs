@@ -1,0 +1,73 @@
+//! The change of a shard by an effect, at its master and at its replicas.
+
+use super::{Life, Record, Shard};
+use crate::limits::MAX_INCARNATIONS;
+use crate::{Action, Effect, Entry, Slot, Store, Timestamp};
+
+impl Shard {
+    /// Applies an effect. A master gives its effects to its replicas in the order in which it applies them.
+    pub fn apply(&mut self, slot: Slot, effect: &Effect, store: &mut impl Store) {
+        let datacenter = *self.datacenter.get_or_insert(effect.datacenter);
+        self.arrived = false;
+        if self.incarnation() != effect.incarnation {
+            let begin = self.ceiling();
+            if self.lives.len() == MAX_INCARNATIONS {
+                self.lives.remove(0);
+            }
+            self.lives.push(Life { incarnation: effect.incarnation, begin });
+        }
+        match &effect.action {
+            Action::Put { key, entry } => {
+                self.lock = None;
+                self.stamp = self.stamp.max(entry.stamp);
+                store.put(key, entry.clone());
+            }
+            Action::Erase { key, stamp, deps } => {
+                self.lock = None;
+                self.stamp = self.stamp.max(*stamp);
+                self.note_erased(deps);
+                store.remove(key);
+            }
+            Action::Lock(lock) => self.lock = Some(Box::new(lock.clone())),
+            Action::Commit { txn, stamp, deps, at, forget_before } => {
+                self.records.retain(|record| record.at >= *forget_before);
+                let Some(lock) = self.lock.take_if(|lock| lock.txn == *txn) else { return };
+                let mut deps = deps.clone();
+                deps.update(datacenter, slot, *stamp);
+                for write in &lock.writes {
+                    match &write.value {
+                        Some(value) => {
+                            let entry = Entry { stamp: *stamp, deps: deps.clone(), value: value.clone() };
+                            store.put(&write.key, entry);
+                        }
+                        None => {
+                            self.note_erased(&deps);
+                            store.remove(&write.key);
+                        }
+                    }
+                }
+                self.stamp = self.stamp.max(*stamp);
+                if lock.home == slot {
+                    self.records.push(Record { txn: *txn, deps, at: *at });
+                }
+            }
+            Action::Abort { txn } => {
+                let Some(lock) = self.lock.take_if(|lock| lock.txn == *txn) else { return };
+                // the life that was to end with the lock's stamp has ended before
+                for life in &mut self.lives {
+                    if life.begin == lock.stamp {
+                        life.begin = self.stamp;
+                    }
+                }
+            }
+            Action::Advance(stamp) => self.stamp = self.stamp.max(*stamp),
+        }
+    }
+
+    fn note_erased(&mut self, deps: &Timestamp) {
+        match &mut self.erased {
+            Some(erased) => erased.merge(deps),
+            None => self.erased = Some(Box::new(deps.clone())),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Effects: what a command of a master changes. The master applies them, and its replicas in the same order.
+
+use crate::codec::{self, Malformed, Reader};
+use crate::limits::{MAX_KEY, MAX_VALUE};
+use crate::{Datacenter, Entry, Incarnation, Lock, Micros, Stamp, Timestamp, TxnId, Value};
+
+/// A change of a shard, with the life of the master that made it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Effect {
+    /// The life of the master. If it is another one than the shard's, the shard begins it.
+    pub incarnation: Incarnation,
+    /// Where the master is: the datacenter of a shard that has none yet.
+    pub datacenter: Datacenter,
+    /// What changes.
+    pub action: Action,
+}
+
+/// What an effect does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A key gets a version, whose stamp is the shard's.
+    Put {
+        /// The key.
+        key: Value,
+        /// The version.
+        entry: Entry,
+    },
+    /// A key loses its version.
+    Erase {
+        /// The key.
+        key: Value,
+        /// The stamp of the deletion.
+        stamp: Stamp,
+        /// What the deletion depends on.
+        deps: Timestamp,
+    },
+    /// A transaction locks the shard, or adds to its lock.
+    Lock(Lock),
+    /// The transaction that has the lock commits: its writes become versions.
+    Commit {
+        /// Which one.
+        txn: TxnId,
+        /// The stamp of its writes at this shard.
+        stamp: Stamp,
+        /// What they depend on.
+        deps: Timestamp,
+        /// When; the home remembers the transaction from then on.
+        at: Micros,
+        /// Records of before are forgotten.
+        forget_before: Micros,
+    },
+    /// The transaction that has the lock aborts.
+    Abort {
+        /// Which one.
+        txn: TxnId,
+    },
+    /// There is no write up to this stamp that the shard does not have.
+    Advance(Stamp),
+}
+
+impl Effect {
+    /// Its bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(64);
+        codec::put_incarnation(&mut out, self.incarnation);
+        out.push(self.datacenter.0);
+        match &self.action {
+            Action::Put { key, entry } => {
+                out.push(0);
+                codec::put_bytes(&mut out, key);
+                out.extend(entry.to_bytes());
+            }
+            Action::Erase { key, stamp, deps } => {
+                out.push(1);
+                codec::put_bytes(&mut out, key);
+                codec::put_stamp(&mut out, *stamp);
+                deps.encode(&mut out);
+            }
+            Action::Lock(lock) => {
+                out.push(2);
+                lock.encode(&mut out);
+            }
+            Action::Commit { txn, stamp, deps, at, forget_before } => {
+                out.push(3);
+                out.extend(txn.0);
+                codec::put_stamp(&mut out, *stamp);
+                deps.encode(&mut out);
+                codec::put_number(&mut out, at.0);
+                codec::put_number(&mut out, forget_before.0);
+            }
+            Action::Abort { txn } => {
+                out.push(4);
+                out.extend(txn.0);
+            }
+            Action::Advance(stamp) => {
+                out.push(5);
+                codec::put_stamp(&mut out, *stamp);
+            }
+        }
+        out
+    }
+
+    /// Reads what [`to_bytes`](Self::to_bytes) has written.
+    ///
+    /// # Errors
+    ///
+    /// If the bytes are none of an effect.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
+        let mut reader = Reader::new(bytes);
+        let incarnation = reader.incarnation()?;
+        let datacenter = reader.datacenter()?;
+        let action = match reader.byte()? {
+            0 => {
+                let key = reader.bytes(MAX_KEY)?.into();
+                let entry = Entry::from_bytes(reader.rest())?;
+                return Ok(Self { incarnation, datacenter, action: Action::Put { key, entry } });
+            }
+            1 => Action::Erase {
+                key: reader.bytes(MAX_KEY)?.into(),
+                stamp: reader.stamp()?,
+                deps: Timestamp::decode(&mut reader)?,
+            },
+            2 => Action::Lock(Lock::decode(&mut reader)?),
+            3 => Action::Commit {
+                txn: reader.txn()?,
+                stamp: reader.stamp()?,
+                deps: Timestamp::decode(&mut reader)?,
+                at: reader.micros()?,
+                forget_before: reader.micros()?,
+            },
+            4 => Action::Abort { txn: reader.txn()? },
+            5 => Action::Advance(reader.stamp()?),
+            _ => return Err(Malformed("no such effect")),
+        };
+        reader.end()?;
+        Ok(Self { incarnation, datacenter, action })
+    }
+}
+
+/// The content that a transaction has prepared for a key: nothing, if it deletes the key.
+pub(crate) fn put_content(out: &mut Vec<u8>, content: Option<&[u8]>) {
+    match content {
+        Some(value) => {
+            out.push(1);
+            codec::put_bytes(out, value);
+        }
+        None => out.push(0),
+    }
+}
+
+pub(crate) fn content(reader: &mut Reader<'_>) -> Result<Option<Value>, Malformed> {
+    Ok(if reader.flag()? { Some(reader.bytes(MAX_VALUE)?.into()) } else { None })
+}

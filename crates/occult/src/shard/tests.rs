@@ -1,0 +1,371 @@
+//! A shard by hand: each command, and each way in which it is refused.
+
+use std::collections::HashMap;
+
+use super::Shard;
+use crate::wire::{Call, Known, Outcome, Prepare, ReadReply, Refused};
+use crate::{
+    Datacenter, Effect, Entry, Micros, Rule, Rules, Server, Shape, Slot, Stamp, Timestamp, TxnId, Value,
+    Write, slot_of,
+};
+
+const START: Micros = Micros(1_700_000_000_000_000);
+
+/// A server with one shard, and what it has sent to its replica.
+struct Host {
+    server: Server,
+    shard: Shard,
+    keys: HashMap<Value, Entry>,
+    stream: Vec<Effect>,
+    now: Micros,
+    settled: bool,
+}
+
+fn key(name: &str) -> Value {
+    format!("{{tag}}{name}").into_bytes().into()
+}
+
+fn slot() -> Slot {
+    slot_of(b"tag")
+}
+
+fn txn(n: u8) -> TxnId {
+    TxnId([n; 16])
+}
+
+fn value(text: &str) -> Value {
+    text.as_bytes().into()
+}
+
+impl Host {
+    fn new(server: Server) -> Self {
+        let (shard, keys, stream) = (Shard::default(), HashMap::new(), Vec::new());
+        Self { server, shard, keys, stream, now: START, settled: true }
+    }
+
+    fn master(random: u64) -> Self {
+        Self::new(Server::master(Datacenter(0), random))
+    }
+
+    fn call(&self) -> Call<'_> {
+        Call { server: &self.server, slot: slot(), now: self.now, settled: self.settled }
+    }
+
+    fn apply(&mut self, effect: Option<Effect>) {
+        if let Some(effect) = effect {
+            let effect = Effect::from_bytes(&effect.to_bytes()).unwrap();
+            self.shard.apply(slot(), &effect, &mut self.keys);
+            assert_eq!(Shard::from_bytes(&self.shard.to_bytes()), Ok(self.shard.clone()));
+            self.stream.push(effect);
+        }
+    }
+
+    fn write(&mut self, name: &str, text: &str, known: &Known) -> Result<Stamp, Refused> {
+        let planned = self.shard.plan_write(self.call(), &self.keys, known, &key(name), &value(text))?;
+        self.apply(planned.effect);
+        Ok(planned.reply.stamp)
+    }
+
+    fn delete(&mut self, name: &str, known: &Known) -> Result<bool, Refused> {
+        let planned = self.shard.plan_delete(self.call(), &self.keys, known, &key(name))?;
+        self.apply(planned.effect);
+        Ok(planned.reply.existed)
+    }
+
+    fn read(&self, name: &str) -> ReadReply {
+        self.shard.plan_read(self.call(), &self.keys, &[key(name)]).unwrap()
+    }
+
+    fn text(&self, name: &str) -> Option<String> {
+        let value = self.read(name).items.remove(0).value?;
+        Some(String::from_utf8(value.to_vec()).unwrap())
+    }
+
+    fn read_master(&mut self, name: &str, known: &Known) -> Result<ReadReply, Refused> {
+        let planned = self.shard.plan_read_master(self.call(), &self.keys, known, &[key(name)])?;
+        self.apply(planned.effect);
+        assert!(planned.reply.shardstamp <= self.shard.shardstamp(&self.server));
+        Ok(planned.reply)
+    }
+
+    fn prepare(&mut self, n: u8, name: &str, text: Option<&str>) -> Result<(Stamp, Timestamp), Refused> {
+        let write = Write { key: key(name), value: text.map(value) };
+        let prepare = Prepare { txn: txn(n), home: slot(), lease: Micros(1_000), writes: vec![write] };
+        let planned = self.shard.plan_prepare(self.call(), &self.keys, &Known::default(), &prepare)?;
+        self.apply(planned.effect);
+        Ok((planned.reply.stamp, planned.reply.deps))
+    }
+
+    fn commit(&mut self, n: u8, deps: &Timestamp) -> Result<(), Refused> {
+        let planned = self.shard.plan_commit(self.call(), txn(n), slot(), deps)?;
+        self.apply(planned.effect);
+        Ok(())
+    }
+
+    fn status(&mut self, n: u8) -> Outcome {
+        let planned = self.shard.plan_status(self.call(), txn(n)).unwrap();
+        self.apply(planned.effect);
+        planned.reply
+    }
+
+    /// A replica that has applied the first `count` effects.
+    fn replica(&self, count: usize) -> Self {
+        let mut replica = Self::new(Server::replica(Datacenter(1)));
+        for effect in &self.stream[..count] {
+            replica.apply(Some(effect.clone()));
+        }
+        replica
+    }
+}
+
+fn knows(stamp: Stamp) -> Known {
+    let mut deps = Timestamp::new(Shape::default());
+    deps.update(Datacenter(0), slot(), stamp);
+    Known { deps, seen: None }
+}
+
+#[test]
+fn a_write_is_stamped_above_all_that_it_depends_on() {
+    let mut host = Host::master(1);
+    let first = host.write("a", "1", &Known::default()).unwrap();
+    host.now = Micros(START.0 - 500);
+    let second = host.write("a", "2", &Known::default()).unwrap();
+    assert!(second > first);
+    let ahead = Stamp::new(START.plus(Micros(1_000_000)), host.server.incarnation);
+    let third = host.write("a", "3", &knows(ahead)).unwrap();
+    assert!(third > ahead);
+    let item = &host.read("a").items[0];
+    assert_eq!((item.stamp, item.deps.exact(Datacenter(0), slot())), (third, Some(third)));
+}
+
+#[test]
+fn the_clock_of_another_datacenter_pulls_nothing() {
+    let mut host = Host::master(1);
+    let mut known = Known::default();
+    let ahead = Stamp::new(START.plus(Micros(1_000_000)), host.server.incarnation);
+    known.deps.update(Datacenter(1), slot(), ahead);
+    assert!(host.write("a", "1", &known).unwrap() < ahead);
+}
+
+#[test]
+fn a_stamp_from_the_far_future_is_refused() {
+    let mut host = Host::master(1);
+    let ahead = Stamp::new(START.plus(host.server.max_ahead).plus(Micros(1)), host.server.incarnation);
+    assert!(matches!(host.write("a", "1", &knows(ahead)), Err(Refused::Future { .. })));
+    assert!(matches!(host.read_master("a", &knows(ahead)), Err(Refused::Future { .. })));
+    host.prepare(1, "a", Some("1")).unwrap();
+    assert!(matches!(host.commit(1, &knows(ahead).deps), Err(Refused::Future { .. })));
+}
+
+#[test]
+fn a_replica_ends_as_its_master() {
+    let mut host = Host::master(1);
+    host.write("a", "1", &Known::default()).unwrap();
+    host.write("b", "1", &Known::default()).unwrap();
+    assert_eq!(host.delete("a", &Known::default()), Ok(true));
+    assert_eq!(host.delete("a", &Known::default()), Ok(false));
+    host.prepare(1, "b", Some("2")).unwrap();
+    host.commit(1, &Timestamp::default()).unwrap();
+    host.prepare(2, "b", None).unwrap();
+    host.commit(2, &Timestamp::default()).unwrap();
+    let replica = host.replica(host.stream.len());
+    assert_eq!((&replica.shard, &replica.keys), (&host.shard, &host.keys));
+    assert_eq!(replica.text("b"), None);
+}
+
+#[test]
+fn what_a_deletion_depended_on_is_not_forgotten() {
+    let mut host = Host::master(1);
+    host.write("a", "1", &Known::default()).unwrap();
+    let other = Slot::new(7).unwrap();
+    let stamp = Stamp::new(START, host.server.incarnation);
+    let mut known = Known::default();
+    known.deps.update(Datacenter(1), other, stamp);
+    host.delete("a", &known).unwrap();
+    assert_eq!(host.read("a").items[0].deps.get(Datacenter(1), other), stamp);
+}
+
+#[test]
+fn a_prepared_shard_excludes_others_and_knows_its_own() {
+    let mut host = Host::master(1);
+    let (stamp, _) = host.prepare(1, "a", Some("1")).unwrap();
+    assert!(matches!(host.write("b", "1", &Known::default()), Err(Refused::Locked(_))));
+    assert!(matches!(host.prepare(2, "b", Some("1")), Err(Refused::Locked(_))));
+    // (b) a second key of the same transaction
+    assert_eq!(host.prepare(1, "b", Some("2")).unwrap().0, stamp);
+    assert_eq!(host.text("a"), None);
+    host.commit(1, &Timestamp::default()).unwrap();
+    assert_eq!((host.text("a").unwrap().as_str(), host.text("b").unwrap().as_str()), ("1", "2"));
+    host.server.rules = Rules::ours().without(Rule::LockKnowsTransaction);
+    host.prepare(3, "a", Some("3")).unwrap();
+    assert!(matches!(host.prepare(3, "b", Some("3")), Err(Refused::Locked(_))));
+}
+
+#[test]
+fn a_master_does_not_hide_that_it_is_behind() {
+    let mut host = Host::master(1);
+    host.write("a", "old", &Known::default()).unwrap();
+    let (stamp, _) = host.prepare(1, "a", Some("new")).unwrap();
+    assert!(host.read("a").shardstamp < stamp);
+    // (a) who knows the transaction's stamp has seen another part of it
+    assert!(matches!(host.read_master("a", &knows(stamp)), Err(Refused::Locked(_))));
+    // who knows less may read what is there
+    let less = Stamp::new(Micros(stamp.time().0 - 1), host.server.incarnation);
+    let reply = host.read_master("a", &knows(less)).unwrap();
+    assert!(reply.shardstamp >= less && reply.shardstamp < stamp);
+    host.commit(1, &Timestamp::default()).unwrap();
+    assert!(host.read_master("a", &knows(stamp)).unwrap().shardstamp >= stamp);
+    assert_eq!(host.text("a").as_deref(), Some("new"));
+}
+
+#[test]
+fn an_idle_master_speaks_for_the_time_that_is_known() {
+    let mut host = Host::master(1);
+    host.write("a", "1", &Known::default()).unwrap();
+    let later = Stamp::new(START.plus(Micros(5_000)), host.server.incarnation);
+    assert!(host.read("a").shardstamp < later);
+    assert!(host.read_master("a", &knows(later)).unwrap().shardstamp >= later);
+    assert!(host.write("a", "2", &Known::default()).unwrap() > later);
+    // and its replica does then, too
+    assert!(host.replica(2).read("a").shardstamp >= later);
+}
+
+#[test]
+fn a_beat_speaks_for_idle_shards_and_stops_at_a_lock() {
+    let mut host = Host::master(1);
+    host.write("a", "1", &Known::default()).unwrap();
+    let mut replica = host.replica(1);
+    let beat = host.server.plan_beat(START.plus(Micros(9_000)));
+    host.server.apply_beat(beat);
+    replica.server.apply_beat(beat);
+    assert_eq!((host.read("a").shardstamp, replica.read("a").shardstamp), (beat, beat));
+    let (stamp, _) = host.prepare(1, "a", Some("2")).unwrap();
+    assert!(stamp > beat);
+    replica.apply(host.stream.last().cloned());
+    let next = host.server.plan_beat(START.plus(Micros(99_000)));
+    replica.server.apply_beat(next);
+    assert!(next > stamp && replica.read("a").shardstamp < stamp);
+    host.commit(1, &Timestamp::default()).unwrap();
+    replica.apply(host.stream.last().cloned());
+    assert_eq!(replica.read("a").shardstamp, next);
+    // the beat of another life says nothing about this shard
+    let mut other = Server::master(Datacenter(0), 2);
+    other.apply_beat(other.plan_beat(START.plus(Micros(999_000))));
+    replica.server.apply_beat(other.beat);
+    assert_eq!(replica.read("a").shardstamp, stamp);
+}
+
+#[test]
+fn the_home_decides_once() {
+    let mut host = Host::master(1);
+    host.prepare(1, "a", Some("1")).unwrap();
+    assert_eq!(host.status(1), Outcome::Pending { lease_left: Micros(1_000) });
+    let deps = knows(Stamp::new(START, host.server.incarnation)).deps;
+    host.commit(1, &deps).unwrap();
+    host.commit(1, &deps).unwrap();
+    assert!(matches!(host.status(1), Outcome::Committed(_)));
+    host.prepare(2, "a", Some("2")).unwrap();
+    host.now = START.plus(Micros(1_000));
+    assert_eq!(host.status(2), Outcome::Aborted);
+    // (d) the decision of a client that has slept too long
+    assert_eq!(host.commit(2, &deps), Err(Refused::NotPrepared));
+    assert_eq!(host.status(2), Outcome::Aborted);
+    assert_eq!(host.text("a").as_deref(), Some("1"));
+    // a lease that is over is no reason to refuse while nobody has asked
+    host.prepare(3, "a", Some("3")).unwrap();
+    host.now = host.now.plus(Micros(5_000));
+    host.commit(3, &deps).unwrap();
+    assert_eq!(host.text("a").as_deref(), Some("3"));
+    // records are forgotten after their time
+    host.now = host.now.plus(crate::limits::RECORD_RETENTION).plus(Micros(1));
+    host.prepare(4, "a", Some("4")).unwrap();
+    host.commit(4, &deps).unwrap();
+    assert_eq!(host.shard.records().len(), 1);
+}
+
+#[test]
+fn a_commit_takes_the_stamp_that_it_was_prepared_with() {
+    let mut host = Host::master(1);
+    let (stamp, _) = host.prepare(1, "a", Some("1")).unwrap();
+    let mut deps = Timestamp::default();
+    let ahead = Stamp::new(START.plus(Micros(3_000_000)), host.server.incarnation);
+    deps.update(Datacenter(1), Slot::new(3).unwrap(), ahead);
+    host.commit(1, &deps).unwrap();
+    assert_eq!(host.read("a").shardstamp, stamp);
+    assert_eq!(host.read("a").items[0].deps.get(Datacenter(0), slot()), stamp);
+}
+
+#[test]
+fn who_has_seen_a_lost_write_is_told() {
+    let mut host = Host::master(1);
+    let kept = host.write("a", "kept", &Known::default()).unwrap();
+    let lost = host.write("a", "lost", &Known::default()).unwrap();
+    let mut promoted = host.replica(1);
+    promoted.server.promote(2);
+    let seen = |stamp| Known { seen: Some(stamp), ..Known::default() };
+    assert!(promoted.read_master("a", &seen(kept)).is_ok());
+    assert!(matches!(promoted.read_master("a", &seen(lost)), Err(Refused::Lost { .. })));
+    // also when the stamps of the new life have passed the lost one
+    promoted.now = START.plus(Micros(1_000_000));
+    let new = promoted.write("a", "new", &Known::default()).unwrap();
+    assert!(new > lost);
+    assert!(promoted.read_master("a", &seen(kept)).is_ok());
+    assert!(promoted.read_master("a", &seen(new)).is_ok());
+    assert!(matches!(promoted.write("a", "2", &seen(lost)), Err(Refused::Lost { .. })));
+    // and after the next failover
+    let mut third = promoted.replica(promoted.stream.len());
+    third.server.promote(3);
+    assert!(third.read_master("a", &seen(new)).is_ok());
+    assert!(matches!(third.read_master("a", &seen(lost)), Err(Refused::Lost { .. })));
+}
+
+#[test]
+fn the_stamp_of_a_lock_outlives_a_failover() {
+    for commits in [true, false] {
+        let mut host = Host::master(1);
+        host.write("a", "old", &Known::default()).unwrap();
+        let (stamp, _) = host.prepare(1, "a", Some("new")).unwrap();
+        let mut promoted = host.replica(2);
+        promoted.server.promote(2);
+        promoted.now = START.plus(Micros(2_000));
+        let seen = Known { seen: Some(stamp), ..Known::default() };
+        if commits {
+            promoted.commit(1, &Timestamp::default()).unwrap();
+            assert!(promoted.read_master("a", &seen).is_ok());
+        } else {
+            assert_eq!(promoted.status(1), Outcome::Aborted);
+            assert!(matches!(promoted.read_master("a", &seen), Err(Refused::Lost { .. })));
+        }
+    }
+}
+
+#[test]
+fn a_slot_that_moves_is_not_trusted_before_all_of_it_is_there() {
+    let mut host = Host::master(1);
+    let stamp = host.write("a", "1", &Known::default()).unwrap();
+    host.write("b", "1", &Known::default()).unwrap();
+    let mut target = Host::master(2);
+    target.shard = host.shard.clone();
+    target.shard.arrive();
+    target.settled = false;
+    assert_eq!(target.read("a").shardstamp, Stamp::ZERO);
+    assert_eq!(target.write("a", "2", &Known::default()), Err(Refused::Moving));
+    assert_eq!(target.read_master("a", &Known::default()), Err(Refused::Moving));
+    target.keys = host.keys.clone();
+    target.settled = true;
+    let seen = Known { seen: Some(stamp), ..knows(stamp) };
+    assert!(target.read_master("a", &seen).unwrap().shardstamp >= stamp);
+    assert!(!target.shard.has_arrived());
+    assert!(target.read("b").shardstamp >= stamp);
+}
+
+#[test]
+fn a_replica_changes_nothing() {
+    let mut host = Host::master(1);
+    host.write("a", "1", &Known::default()).unwrap();
+    let mut replica = host.replica(1);
+    assert_eq!(replica.write("a", "2", &Known::default()), Err(Refused::NotMaster));
+    assert_eq!(replica.read_master("a", &Known::default()), Err(Refused::NotMaster));
+    assert_eq!(replica.prepare(1, "a", None), Err(Refused::NotMaster));
+    assert_eq!(replica.commit(1, &Timestamp::default()), Err(Refused::NotMaster));
+}

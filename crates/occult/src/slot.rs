@@ -1,0 +1,102 @@
+//! Slots of Redis Cluster: a shard is a slot.
+
+use std::sync::LazyLock;
+
+/// One of the 16,384 slots.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(u16);
+
+impl Slot {
+    /// How many there are.
+    pub const COUNT: u16 = 16_384;
+
+    /// The slot of a number; none if there is no such slot.
+    pub fn new(number: u16) -> Option<Self> {
+        (number < Self::COUNT).then_some(Self(number))
+    }
+
+    /// Its number.
+    pub fn get(self) -> u16 {
+        self.0
+    }
+}
+
+/// The slot of a key, as Redis Cluster computes it: a CRC16 of what is between the first `{` and the next `}`, if
+/// that is not empty, or of the whole key.
+pub fn slot_of(key: &[u8]) -> Slot {
+    let tag = key.iter().position(|&byte| byte == b'{').and_then(|open| {
+        let rest = &key[open + 1..];
+        let close = rest.iter().position(|&byte| byte == b'}')?;
+        (close > 0).then(|| &rest[..close])
+    });
+    Slot(crc16(tag.unwrap_or(key)) % Slot::COUNT)
+}
+
+/// The name of the key under which the state of a slot is stored. It is in that slot, so it moves with it, and it
+/// is the first key of each command.
+pub fn slot_key(slot: Slot) -> &'static str {
+    &NAMES[usize::from(slot.0)]
+}
+
+/// For each slot a name with the smallest number that hashes to it.
+static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut names = vec![String::new(); usize::from(Slot::COUNT)];
+    let mut missing = names.len();
+    for number in 0_u32.. {
+        let slot = slot_of(number.to_string().as_bytes());
+        let name = &mut names[usize::from(slot.0)];
+        if name.is_empty() {
+            *name = format!("occult:{{{number}}}");
+            missing -= 1;
+            if missing == 0 {
+                break;
+            }
+        }
+    }
+    names
+});
+
+/// CRC-16/XMODEM, a table of one entry per byte.
+fn crc16(bytes: &[u8]) -> u16 {
+    const TABLE: [u16; 256] = {
+        let mut table = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let mut crc = (byte as u16) << 8;
+            let mut bit = 0;
+            while bit < 8 {
+                crc = if crc & 0x8000 != 0 { crc << 1 ^ 0x1021 } else { crc << 1 };
+                bit += 1;
+            }
+            table[byte] = crc;
+            byte += 1;
+        }
+        table
+    };
+    bytes.iter().fold(0, |crc, &byte| crc << 8 ^ TABLE[usize::from((crc >> 8) as u8 ^ byte)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_hash_as_redis_says() {
+        assert_eq!(crc16(b"123456789"), 0x31c3);
+        // what CLUSTER KEYSLOT answers
+        assert_eq!(slot_of(b"foo").get(), 12_182);
+        assert_eq!(slot_of(b"somekey").get(), 11_058);
+        assert_eq!(slot_of(b"{user1000}.following"), slot_of(b"user1000"));
+        assert_eq!(slot_of(b"foo{}{bar}"), Slot(crc16(b"foo{}{bar}") % Slot::COUNT));
+        assert_eq!(slot_of(b"foo{{bar}}zap"), slot_of(b"{bar"));
+        assert_eq!(slot_of(b"foo{bar}{zap}"), slot_of(b"bar"));
+    }
+
+    #[test]
+    fn each_slot_has_a_key_of_its_own_in_it() {
+        for slot in (0..Slot::COUNT).map(Slot) {
+            assert_eq!(slot_of(slot_key(slot).as_bytes()), slot);
+            assert!(slot_key(slot).len() <= 16);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Refusals: commands that have changed nothing.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::{Incarnation, Malformed, Micros, Slot, Stamp, TxnId};
+
+/// The lock that a command has met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LockInfo {
+    /// Whose it is.
+    pub txn: TxnId,
+    /// Where its outcome is decided: whom to ask with STATUS.
+    pub home: Slot,
+    /// How long its client still has before others may abort it.
+    pub lease_left: Micros,
+}
+
+/// Why a shard has done nothing. As text it is a Redis error: `Display` writes it, `FromStr` reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// A transaction has prepared at the shard. Try again; when its lease is over, ask its home.
+    Locked(LockInfo),
+    /// The client knows a write of the shard that is not there any more: a failover has lost it.
+    Lost {
+        /// The shard.
+        slot: Slot,
+        /// The write.
+        seen: Stamp,
+        /// The life of the shard that does not have it.
+        incarnation: Incarnation,
+    },
+    /// The client claims to know stamps far in the future.
+    Future {
+        /// How far.
+        ahead: Micros,
+        /// What is accepted.
+        limit: Micros,
+    },
+    /// The transaction is not prepared at its home: it has been aborted.
+    NotPrepared,
+    /// The slot is moving to another master: try again.
+    Moving,
+    /// This server is a replica of the shard.
+    NotMaster,
+    /// The shard remembers as many committed transactions as it can.
+    Full,
+    /// A limit is exceeded.
+    TooLarge {
+        /// Of what.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+    /// The arguments are none of the command.
+    Malformed(Malformed),
+}
+
+impl std::error::Error for Refused {}
+
+impl From<Malformed> for Refused {
+    fn from(error: Malformed) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+impl Refused {
+    /// The first word of each, but for the arguments of a wrong program, which are Redis' `ERR`.
+    pub const PREFIXES: [&str; 8] =
+        ["LOCKED", "LOST", "FUTURE", "NOTPREPARED", "TRYAGAIN", "NOTMASTER", "RECORDSFULL", "TOOLARGE"];
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Locked(lock) => write!(
+                f,
+                "LOCKED {} {} {} a transaction has prepared here; its home is that slot, its lease has that many \
+                 microseconds left",
+                lock.txn,
+                lock.home.get(),
+                lock.lease_left.0,
+            ),
+            Self::Lost { slot, seen, incarnation } => write!(
+                f,
+                "LOST {} {} {} a failover of this slot has lost a write that you know, and what depends on it may be \
+                 there",
+                slot.get(),
+                seen.to_bits(),
+                incarnation.get(),
+            ),
+            Self::Future { ahead, limit } => write!(
+                f,
+                "FUTURE {} {} the timestamp is that many microseconds before the clock of this server, and so many are \
+                 accepted",
+                ahead.0, limit.0,
+            ),
+            Self::NotPrepared => {
+                f.write_str("NOTPREPARED the transaction is not prepared at its home: it has been aborted")
+            }
+            Self::Moving => f.write_str("TRYAGAIN the slot is moving to another master"),
+            Self::NotMaster => f.write_str("NOTMASTER this server is a replica of the slot"),
+            Self::Full => f.write_str(
+                "RECORDSFULL the slot remembers as many committed transactions as it can; try later",
+            ),
+            Self::TooLarge { what, limit } => write!(f, "TOOLARGE {limit} are allowed: {what}"),
+            Self::Malformed(error) => write!(f, "ERR {error}"),
+        }
+    }
+}
+
+impl FromStr for Refused {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let mut words = text.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        let mut number = || -> Result<u64, Malformed> {
+            let word = words.next().ok_or(Malformed("a refusal that is cut short"))?;
+            word.parse().map_err(|_| Malformed("not a number in a refusal"))
+        };
+        let slot = |number: u64| {
+            let number = u16::try_from(number).ok();
+            number.and_then(Slot::new).ok_or(Malformed("no such slot"))
+        };
+        Ok(match first {
+            "LOCKED" => {
+                let txn = words.next().unwrap_or_default().parse()?;
+                let mut rest =
+                    words.map(|word| word.parse().map_err(|_| Malformed("not a number in a refusal")));
+                let mut next = || rest.next().unwrap_or(Err(Malformed("a refusal that is cut short")));
+                Self::Locked(LockInfo { txn, home: slot(next()?)?, lease_left: Micros(next()?) })
+            }
+            "LOST" => Self::Lost {
+                slot: slot(number()?)?,
+                seen: Stamp::from_bits(number()?),
+                incarnation: Incarnation::new(number()? as u16),
+            },
+            "FUTURE" => Self::Future { ahead: Micros(number()?), limit: Micros(number()?) },
+            "NOTPREPARED" => Self::NotPrepared,
+            "TRYAGAIN" => Self::Moving,
+            "NOTMASTER" => Self::NotMaster,
+            "RECORDSFULL" => Self::Full,
+            "TOOLARGE" => Self::TooLarge { what: "see the server's message", limit: number()? as usize },
+            _ => return Err(Malformed("not a refusal of a shard")),
+        })
+    }
+}
