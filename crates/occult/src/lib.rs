@@ -16,6 +16,7 @@
 //! Nothing in here does I/O, reads a clock or starts a thread, so that a module of a real server, a real client and a
 //! simulation run the same code.
 
+pub mod client;
 pub mod codec;
 pub mod limits;
 mod rules;
@@ -32,7 +33,7 @@ pub use rules::{Rule, Rules};
 pub use server::{Role, Server};
 pub use shard::effect::{Action, Effect};
 pub use shard::entry::{Entry, Store, Value};
-pub use shard::{Lock, Planned, Record, Shard, Write};
+pub use shard::{Lock, Planned, Shard, Write};
 pub use slot::{Slot, slot_key, slot_of};
 pub use stamp::{Datacenter, Incarnation, Micros, Stamp, TxnId};
 pub use timestamp::{Shape, Timestamp};

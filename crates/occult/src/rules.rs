@@ -20,6 +20,10 @@ pub enum Rule {
     HomeFirst,
     /// A commit that its home has aborted is refused (d).
     LateCommitRefused,
+    /// The decision is about the lock that the client got, not about one of a PREPARE that came late (d).
+    CommitNamesItsLock,
+    /// A shard remembers what has ended there, and does not prepare it again (d).
+    EndedIsRemembered,
     /// A lock is freed only by its home's word, not because its lease is over (d).
     LeaseAsksHome,
     /// Stamps carry the shard's incarnation, and who has seen a write that a failover lost is told (e).
@@ -60,13 +64,15 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
         Self::DecisionAtHome,
         Self::HomeFirst,
         Self::LateCommitRefused,
+        Self::CommitNamesItsLock,
+        Self::EndedIsRemembered,
         Self::LeaseAsksHome,
         Self::IncarnationsTell,
         Self::MovedSlotsWait,
@@ -88,13 +94,15 @@ impl Rule {
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 12] = [
+    pub const NOT_PUBLISHED: [Self; 14] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
         Self::DecisionAtHome,
         Self::HomeFirst,
         Self::LateCommitRefused,
+        Self::CommitNamesItsLock,
+        Self::EndedIsRemembered,
         Self::LeaseAsksHome,
         Self::IncarnationsTell,
         Self::MovedSlotsWait,

@@ -1,6 +1,6 @@
 //! The change of a shard by an effect, at its master and at its replicas.
 
-use super::{Life, Record, Shard};
+use super::{Life, Shard};
 use crate::limits::MAX_INCARNATIONS;
 use crate::{Action, Effect, Entry, Slot, Store, Timestamp};
 
@@ -30,7 +30,7 @@ impl Shard {
             }
             Action::Lock(lock) => self.lock = Some(Box::new(lock.clone())),
             Action::Commit { txn, stamp, deps, at, forget_before } => {
-                self.records.retain(|record| record.at >= *forget_before);
+                self.records.forget(*forget_before);
                 let Some(lock) = self.lock.take_if(|lock| lock.txn == *txn) else { return };
                 let mut deps = deps.clone();
                 deps.update(datacenter, slot, *stamp);
@@ -47,9 +47,7 @@ impl Shard {
                     }
                 }
                 self.stamp = self.stamp.max(*stamp);
-                if lock.home == slot {
-                    self.records.push(Record { txn: *txn, deps, at: *at });
-                }
+                self.records.add(*txn, *at, deps);
             }
             Action::Abort { txn } => {
                 let Some(lock) = self.lock.take_if(|lock| lock.txn == *txn) else { return };
@@ -59,6 +57,8 @@ impl Shard {
                         life.begin = self.stamp;
                     }
                 }
+                // the stamp is not given again: a commit that comes late must not find it
+                self.stamp = self.stamp.max(lock.stamp);
             }
             Action::Advance(stamp) => self.stamp = self.stamp.max(*stamp),
         }

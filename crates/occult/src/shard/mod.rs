@@ -4,13 +4,15 @@ mod apply;
 pub(crate) mod effect;
 pub(crate) mod entry;
 mod plan;
+mod records;
 #[cfg(test)]
 mod tests;
 
+use records::Records;
 use smallvec::SmallVec;
 
 use crate::codec::{self, Malformed, Reader};
-use crate::limits::{MAX_INCARNATIONS, MAX_KEY, MAX_RECORDS, MAX_WRITES};
+use crate::limits::{MAX_INCARNATIONS, MAX_KEY, MAX_WRITES};
 use crate::{Datacenter, Effect, Incarnation, Micros, Server, Slot, Stamp, Timestamp, TxnId, Value};
 
 /// What a transaction does with a key at its commit.
@@ -37,17 +39,6 @@ pub struct Lock {
     pub lease_until: Micros,
     /// The writes.
     pub writes: Vec<Write>,
-}
-
-/// A committed transaction, at its home.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Which one.
-    pub txn: TxnId,
-    /// What its writes depend on: all of each other.
-    pub deps: Timestamp,
-    /// When it was decided.
-    pub at: Micros,
 }
 
 /// A life of the shard. Its stamps `s` are those with `begin < s <= begin of the next life`.
@@ -83,8 +74,8 @@ pub struct Shard {
     /// What the deletions of keys of this shard depended on, together.
     erased: Option<Box<Timestamp>>,
     lock: Option<Box<Lock>>,
-    /// Committed transactions whose home this is, by their time.
-    records: Vec<Record>,
+    /// Transactions that have committed here.
+    records: Records,
     /// It has come from another master, key by key. Until the new one adopts it some keys may be missing.
     arrived: bool,
 }
@@ -111,9 +102,9 @@ impl Shard {
         self.lock.as_deref()
     }
 
-    /// The transactions that it remembers.
-    pub fn records(&self) -> &[Record] {
-        &self.records
+    /// How many committed transactions it remembers.
+    pub fn records(&self) -> usize {
+        self.records.len()
     }
 
     /// The datacenter of its stamps; none before the first write.
@@ -177,12 +168,7 @@ impl Shard {
         if let Some(lock) = &self.lock {
             lock.encode(&mut out);
         }
-        codec::put_number(&mut out, self.records.len() as u64);
-        for record in &self.records {
-            out.extend(record.txn.0);
-            record.deps.encode(&mut out);
-            codec::put_number(&mut out, record.at.0);
-        }
+        self.records.encode(&mut out);
         out
     }
 
@@ -214,11 +200,7 @@ impl Shard {
         }
         let erased = if flag(1) { Some(Box::new(Timestamp::decode(&mut reader)?)) } else { None };
         let lock = if flag(2) { Some(Box::new(Lock::decode(&mut reader)?)) } else { None };
-        let mut records = Vec::new();
-        for _ in 0..reader.count(MAX_RECORDS)? {
-            let (txn, deps) = (reader.txn()?, Timestamp::decode(&mut reader)?);
-            records.push(Record { txn, deps, at: reader.micros()? });
-        }
+        let records = Records::decode(&mut reader)?;
         reader.end()?;
         Ok(Self { datacenter, stamp, lives, erased, lock, records, arrived: flag(3) })
     }

@@ -2,8 +2,7 @@
 
 use super::{Lock, Planned, Shard};
 use crate::limits::{
-    MAX_KEY, MAX_LEASE, MAX_PREPARED_BYTES, MAX_READ_KEYS, MAX_RECORDS, MAX_VALUE, MAX_WRITES,
-    RECORD_RETENTION,
+    MAX_KEY, MAX_LEASE, MAX_PREPARED_BYTES, MAX_READ_KEYS, MAX_VALUE, MAX_WRITES, RECORD_RETENTION,
 };
 use crate::wire::{
     Call, Erased, Item, Known, LockInfo, Outcome, Prepare, Prepared, ReadReply, Refused, Written,
@@ -156,9 +155,10 @@ impl Shard {
         if own.is_none() {
             self.unlocked(call)?;
         }
-        let forgotten = call.now.since(RECORD_RETENTION);
-        let kept = self.records.iter().filter(|record| record.at >= forgotten).count();
-        if prepare.home == call.slot && kept >= MAX_RECORDS {
+        if self.records.get(prepare.txn).is_some() && call.server.rules.on(Rule::EndedIsRemembered) {
+            return Err(Refused::Ended);
+        }
+        if self.records.is_full(forgotten(call.now)) {
             return Err(Refused::Full);
         }
         let stamp = own.map_or_else(|| self.issue(call, datacenter, &known.deps), |lock| lock.stamp);
@@ -187,7 +187,8 @@ impl Shard {
         Ok(Planned { reply: Prepared { stamp, datacenter, deps }, effect: Some(effect) })
     }
 
-    /// COMMIT: the prepared writes become versions. At the home this is the decision; elsewhere it follows from it.
+    /// COMMIT: the prepared writes become versions. At the home this is the decision, about the lock with this stamp;
+    /// elsewhere it follows from it, and who helps knows no stamp.
     ///
     /// # Errors
     ///
@@ -197,12 +198,17 @@ impl Shard {
         call: Call<'_>,
         txn: TxnId,
         home: crate::Slot,
+        stamp: Option<Stamp>,
         deps: &Timestamp,
     ) -> Result<Planned<()>, Refused> {
         self.settled(call)?;
         sane(call, deps)?;
-        let Some(lock) = self.lock.as_ref().filter(|lock| lock.txn == txn) else {
-            let remembered = self.records.iter().any(|record| record.txn == txn);
+        let named = |lock: &Lock| {
+            let any = stamp.is_none() && home != call.slot || !call.server.rules.on(Rule::CommitNamesItsLock);
+            lock.txn == txn && (any || stamp == Some(lock.stamp))
+        };
+        let Some(lock) = self.lock.as_ref().filter(|lock| named(lock)) else {
+            let remembered = self.records.get(txn).is_some();
             if home == call.slot && !remembered && call.server.rules.on(Rule::LateCommitRefused) {
                 return Err(Refused::NotPrepared);
             }
@@ -214,7 +220,7 @@ impl Shard {
             stamp: if own { lock.stamp } else { deps.max() },
             deps: deps.clone(),
             at: call.now,
-            forget_before: call.now.since(RECORD_RETENTION),
+            forget_before: forgotten(call.now),
         };
         Ok(Planned { reply: (), effect: Some(self.effect(call, action)) })
     }
@@ -237,8 +243,10 @@ impl Shard {
     /// If this is no place to ask now.
     pub fn plan_status(&self, call: Call<'_>, txn: TxnId) -> Result<Planned<Outcome>, Refused> {
         self.settled(call)?;
-        if let Some(record) = self.records.iter().find(|record| record.txn == txn) {
-            return Ok(Planned { reply: Outcome::Committed(record.deps.clone()), effect: None });
+        if let Some((at, deps)) = self.records.get(txn)
+            && call.now.since(*at) <= RECORD_RETENTION
+        {
+            return Ok(Planned { reply: Outcome::Committed(deps.clone()), effect: None });
         }
         match &self.lock {
             Some(lock) if lock.txn == txn && call.now < lock.lease_until => {
@@ -323,6 +331,11 @@ impl Shard {
         let datacenter = self.datacenter.unwrap_or(call.server.datacenter);
         Effect { incarnation: call.server.incarnation, datacenter, action }
     }
+}
+
+/// What has ended before is forgotten. Homes do not speak of it for half of that time, see [`RECORD_RETENTION`].
+fn forgotten(now: Micros) -> Micros {
+    now.since(Micros(2 * RECORD_RETENTION.0))
 }
 
 /// A client that knows the future is wrong: what it writes would make others wait for it.

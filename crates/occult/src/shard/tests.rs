@@ -97,7 +97,12 @@ impl Host {
     }
 
     fn commit(&mut self, n: u8, deps: &Timestamp) -> Result<(), Refused> {
-        let planned = self.shard.plan_commit(self.call(), txn(n), slot(), deps)?;
+        let stamp = self.shard.lock().map(|lock| lock.stamp);
+        self.commit_as(n, stamp, deps)
+    }
+
+    fn commit_as(&mut self, n: u8, stamp: Option<Stamp>, deps: &Timestamp) -> Result<(), Refused> {
+        let planned = self.shard.plan_commit(self.call(), txn(n), slot(), stamp, deps)?;
         self.apply(planned.effect);
         Ok(())
     }
@@ -277,10 +282,29 @@ fn the_home_decides_once() {
     host.commit(3, &deps).unwrap();
     assert_eq!(host.text("a").as_deref(), Some("3"));
     // records are forgotten after their time
-    host.now = host.now.plus(crate::limits::RECORD_RETENTION).plus(Micros(1));
+    host.now = host.now.plus(Micros(2 * crate::limits::RECORD_RETENTION.0 + 1));
     host.prepare(4, "a", Some("4")).unwrap();
     host.commit(4, &deps).unwrap();
-    assert_eq!(host.shard.records().len(), 1);
+    assert_eq!(host.shard.records(), 1);
+}
+
+#[test]
+fn a_prepare_that_comes_late_is_not_decided_upon() {
+    let mut host = Host::master(1);
+    let (stamp, _) = host.prepare(1, "a", Some("1")).unwrap();
+    host.now = START.plus(Micros(1_000));
+    assert_eq!(host.status(1), Outcome::Aborted);
+    // the same PREPARE again, from a connection that has broken; then the commit of the first
+    host.now = START;
+    assert!(host.prepare(1, "a", Some("1")).unwrap().0 > stamp);
+    assert_eq!(host.commit_as(1, Some(stamp), &Timestamp::default()), Err(Refused::NotPrepared));
+    assert_eq!(host.commit_as(1, None, &Timestamp::default()), Err(Refused::NotPrepared));
+    host.commit(1, &Timestamp::default()).unwrap();
+    assert_eq!(host.prepare(1, "a", Some("1")), Err(Refused::Ended));
+    // the home speaks of it for a while, and remembers it longer
+    host.now = START.plus(crate::limits::RECORD_RETENTION).plus(Micros(1));
+    assert_eq!(host.status(1), Outcome::Aborted);
+    assert_eq!(host.prepare(1, "a", Some("1")), Err(Refused::Ended));
 }
 
 #[test]

@@ -4,7 +4,9 @@ use super::{Call, Known, Prepare, Refused, Reply};
 use crate::codec::Malformed;
 use crate::limits::{MAX_KEY, MAX_READ_KEYS, MAX_VALUE, MAX_WRITES};
 use crate::shard::effect;
-use crate::{Micros, Planned, Server, Shard, Slot, Store, Timestamp, TxnId, Value, Write, slot_key, slot_of};
+use crate::{
+    Micros, Planned, Server, Shard, Slot, Stamp, Store, Timestamp, TxnId, Value, Write, slot_key, slot_of,
+};
 
 /// A command as a server registers it. Positions of keys are as in Redis: the name is at 0, negative ones count
 /// from the end.
@@ -73,10 +75,10 @@ pub const COMMANDS: [Spec; 10] = [
     ),
     spec(
         "OCCULT.COMMIT",
-        5,
+        6,
         true,
         (1, 1, 1),
-        "slotkey txn home deps",
+        "slotkey txn home stamp deps",
         "Makes what is prepared visible; at the home it decides.",
     ),
     spec("OCCULT.ABORT", 3, true, (1, 1, 1), "slotkey txn", "Frees what is prepared."),
@@ -138,6 +140,8 @@ pub enum Command {
         txn: TxnId,
         /// Its home.
         home: Slot,
+        /// The stamp of the lock, if its own client asks; others do not know it.
+        stamp: Option<Stamp>,
         /// What its writes depend on.
         deps: Timestamp,
     },
@@ -209,8 +213,16 @@ impl Command {
                 }
                 args
             }
-            Self::Commit { txn, home, deps, .. } => {
-                vec![named("COMMIT"), slot, txn.0.to_vec(), decimal(home.get().into()), deps.to_bytes()]
+            Self::Commit { txn, home, stamp, deps, .. } => {
+                let stamp = decimal(stamp.unwrap_or_default().to_bits());
+                vec![
+                    named("COMMIT"),
+                    slot,
+                    txn.0.to_vec(),
+                    decimal(home.get().into()),
+                    stamp,
+                    deps.to_bytes(),
+                ]
             }
             Self::Abort { txn, .. } => vec![named("ABORT"), slot, txn.0.to_vec()],
             Self::Status { txn, .. } => vec![named("STATUS"), slot, txn.0.to_vec()],
@@ -256,15 +268,16 @@ impl Command {
                 let prepare = Prepare {
                     txn: txn_of(txn)?,
                     home: slot_numbered(home)?,
-                    lease: Micros(decimal(lease)?),
+                    lease: Micros(decimal_of(lease)?),
                     writes,
                 };
                 Self::Prepare { prepare, known: Known::from_bytes(known)? }
             }
-            [slot, txn, home, deps] if is("COMMIT") => Self::Commit {
+            [slot, txn, home, stamp, deps] if is("COMMIT") => Self::Commit {
                 slot: slot_named(slot)?,
                 txn: txn_of(txn)?,
                 home: slot_numbered(home)?,
+                stamp: Some(Stamp::from_bits(decimal_of(stamp)?)).filter(|stamp| *stamp != Stamp::ZERO),
                 deps: Timestamp::from_bytes(deps)?,
             },
             [slot, txn] if is("ABORT") => Self::Abort { slot: slot_named(slot)?, txn: txn_of(txn)? },
@@ -305,8 +318,8 @@ impl Command {
             Self::Prepare { prepare, known } => {
                 wrap(shard.plan_prepare(call, store, known, prepare)?, Reply::Prepared)
             }
-            Self::Commit { txn, home, deps, .. } => {
-                wrap(shard.plan_commit(call, *txn, *home, deps)?, |()| Reply::Done)
+            Self::Commit { txn, home, stamp, deps, .. } => {
+                wrap(shard.plan_commit(call, *txn, *home, *stamp, deps)?, |()| Reply::Done)
             }
             Self::Abort { txn, .. } => wrap(shard.plan_abort(call, *txn)?, |()| Reply::Done),
             Self::Status { txn, .. } => wrap(shard.plan_status(call, *txn)?, Reply::Outcome),
@@ -324,7 +337,7 @@ fn slot_named(name: &[u8]) -> Result<Slot, Malformed> {
 }
 
 fn slot_numbered(text: &[u8]) -> Result<Slot, Malformed> {
-    u16::try_from(decimal(text)?).ok().and_then(Slot::new).ok_or(Malformed("no such slot"))
+    u16::try_from(decimal_of(text)?).ok().and_then(Slot::new).ok_or(Malformed("no such slot"))
 }
 
 fn keys_of(slot: &[u8], keys: &[&[u8]]) -> Result<Vec<Value>, Refused> {
@@ -358,7 +371,7 @@ fn txn_of(bytes: &[u8]) -> Result<TxnId, Malformed> {
     Ok(TxnId(bytes.try_into().map_err(|_| Malformed("a transaction is named by 16 bytes"))?))
 }
 
-fn decimal(bytes: &[u8]) -> Result<u64, Malformed> {
+fn decimal_of(bytes: &[u8]) -> Result<u64, Malformed> {
     std::str::from_utf8(bytes)
         .ok()
         .and_then(|text| text.parse().ok())

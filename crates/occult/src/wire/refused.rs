@@ -39,6 +39,8 @@ pub enum Refused {
     },
     /// The transaction is not prepared at its home: it has been aborted.
     NotPrepared,
+    /// The transaction has committed here: a PREPARE of it came late.
+    Ended,
     /// The slot is moving to another master: try again.
     Moving,
     /// This server is a replica of the shard.
@@ -66,8 +68,17 @@ impl From<Malformed> for Refused {
 
 impl Refused {
     /// The first word of each, but for the arguments of a wrong program, which are Redis' `ERR`.
-    pub const PREFIXES: [&str; 8] =
-        ["LOCKED", "LOST", "FUTURE", "NOTPREPARED", "TRYAGAIN", "NOTMASTER", "RECORDSFULL", "TOOLARGE"];
+    pub const PREFIXES: [&str; 9] = [
+        "LOCKED",
+        "LOST",
+        "FUTURE",
+        "NOTPREPARED",
+        "ENDED",
+        "TRYAGAIN",
+        "NOTMASTER",
+        "RECORDSFULL",
+        "TOOLARGE",
+    ];
 }
 
 impl fmt::Display for Refused {
@@ -98,6 +109,7 @@ impl fmt::Display for Refused {
             Self::NotPrepared => {
                 f.write_str("NOTPREPARED the transaction is not prepared at its home: it has been aborted")
             }
+            Self::Ended => f.write_str("ENDED the transaction has committed here"),
             Self::Moving => f.write_str("TRYAGAIN the slot is moving to another master"),
             Self::NotMaster => f.write_str("NOTMASTER this server is a replica of the slot"),
             Self::Full => f.write_str(
@@ -138,6 +150,7 @@ impl FromStr for Refused {
             },
             "FUTURE" => Self::Future { ahead: Micros(number()?), limit: Micros(number()?) },
             "NOTPREPARED" => Self::NotPrepared,
+            "ENDED" => Self::Ended,
             "TRYAGAIN" => Self::Moving,
             "NOTMASTER" => Self::NotMaster,
             "RECORDSFULL" => Self::Full,

@@ -38,7 +38,8 @@ fn commands() -> Vec<Command> {
             prepare: Prepare { txn, home: Slot::new(1).unwrap(), lease: Micros(5), writes },
             known: known(),
         },
-        Command::Commit { slot, txn, home: slot, deps: known().deps },
+        Command::Commit { slot, txn, home: slot, stamp: Some(stamp()), deps: known().deps },
+        Command::Commit { slot, txn, home: slot, stamp: None, deps: known().deps },
         Command::Abort { slot, txn },
         Command::Status { home: slot, txn },
     ]
@@ -116,6 +117,7 @@ fn refusals_come_back_as_redis_errors() {
         Refused::Lost { slot, seen: stamp(), incarnation: Incarnation::new(4_095) },
         Refused::Future { ahead: Micros(3), limit: Micros(2) },
         Refused::NotPrepared,
+        Refused::Ended,
         Refused::Moving,
         Refused::NotMaster,
         Refused::Full,
@@ -155,7 +157,7 @@ proptest! {
 
     #[test]
     fn arguments_that_are_changed_are_refused_or_understood(
-        which in 0..8_usize, at in any::<prop::sample::Index>(), with in proptest::collection::vec(any::<u8>(), 0..40),
+        which in 0..9_usize, at in any::<prop::sample::Index>(), with in proptest::collection::vec(any::<u8>(), 0..40),
     ) {
         let mut args = commands()[which].to_args();
         let at = at.index(args.len());
