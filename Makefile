@@ -77,7 +77,7 @@ bench-compare: setup ## The structures beside those of other crates
 	cd bench/compare && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/compare" $(CARGO) run --release --locked
 
 .PHONY: test
-test: tidy test-unit test-clients test-mutations test-crash test-examples test-loom test-shuttle test-miri ## Every test
+test: tidy test-unit test-occult test-clients test-mutations test-crash test-examples test-loom test-shuttle test-miri ## Every test
 	@echo "make test: all passed"
 
 .PHONY: tidy
@@ -105,6 +105,37 @@ etcd: # clusters of processes keep their views in it; without it, they are not t
 			$$get > /dev/null 2>&1 || { apt-get update && $$get; } > /dev/null 2>&1 || true
 		fi
 	fi
+
+.PHONY: redis
+redis: # Occult runs in it; libclang and gcc's headers are for the bindings to its interface for modules
+	@libclang() { ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* > /dev/null 2>&1 || [ -n "$${LIBCLANG_PATH:-}" ]; }
+	if ! command -v redis-server > /dev/null || ! libclang; then
+		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
+			# the server is started by the tests alone, and not by its package
+			get="apt-get install -y -q --no-install-recommends redis-server libclang1"
+			$$get > /dev/null 2>&1 || { apt-get update && $$get; } > /dev/null 2>&1 || true
+		fi
+	fi
+
+.PHONY: occult-module
+occult-module: setup redis ## The module for Redis and Valkey, target/occult/release/liboccult.so
+	cd crates/occult-module && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/occult" $(CARGO) build --release --locked
+
+.PHONY: test-occult
+test-occult: setup redis ## Occult in real servers: histories, kill -9, failover, restarts, resharding
+	@if ! command -v redis-server > /dev/null; then
+		echo "test-occult: SKIPPED, there is no redis-server, and it cannot be installed here"
+		exit 0
+	fi
+	export LIBRARIES="$$CARGO_TARGET_DIR/occult"
+	(cd crates/occult-module && CARGO_TARGET_DIR="$$LIBRARIES" $(CARGO) test --locked)
+	(cd crates/occult-module && CARGO_TARGET_DIR="$$LIBRARIES" $(CARGO) build --locked)
+	SCALEDB_OCCULT_MODULE="$$LIBRARIES/debug/liboccult.so" $(CARGO) test --locked -p scaledb-occult-lab
+
+.PHONY: occult-demo
+occult-demo: occult-module ## Two datacenters 39 ms apart: a photo album that goes wrong on plain reads at replicas
+	SCALEDB_OCCULT_MODULE="$$CARGO_TARGET_DIR/occult/release/liboccult.so" \
+		$(CARGO) run --release --locked -p scaledb-occult-lab
 
 STATEMENTS ?= 100000
 SEED ?= 1

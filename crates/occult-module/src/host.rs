@@ -1,0 +1,302 @@
+//! The server's interface for modules, as far as the crate of its bindings has no safe form of it.
+
+use crate::guard::guard;
+use crate::state;
+use redis_module::{Context, ContextFlags, NotifyEvent, RedisString, RedisValue, raw};
+use scaledb_occult::{Slot, Stamp};
+use std::ffi::{CStr, CString};
+use std::os::raw::{c_char, c_int, c_long, c_longlong, c_void};
+use std::ptr;
+
+/// Writes into the server's log.
+pub(crate) fn warn(text: &str) {
+    redis_module::MODULE_CONTEXT.log_warning(text);
+}
+
+/// Whether the server is a master, or alone.
+pub(crate) fn is_master(ctx: &Context) -> bool {
+    ctx.get_flags().contains(ContextFlags::MASTER)
+}
+
+/// Whether the server reads its files, or its master's.
+pub(crate) fn is_loading(ctx: &Context) -> bool {
+    ctx.get_flags().contains(ContextFlags::LOADING)
+}
+
+/// Whether the command that runs came from the master, or from the append-only file.
+pub(crate) fn is_from_master_or_file(ctx: &Context) -> bool {
+    ctx.get_flags().intersects(ContextFlags::REPLICATED | ContextFlags::LOADING)
+}
+
+/// Watches which command a client sends, for [`state::is_migrating`]: the notification of a removed key does not say it.
+pub(crate) fn watch_migrate(ctx: &Context) -> bool {
+    /// # Safety
+    /// As the server calls it, before each command.
+    unsafe extern "C" fn filter(filter: *mut raw::RedisModuleCommandFilterCtx) {
+        guard((), || {
+            // SAFETY: the filter is the server's, and valid during the call
+            let name = unsafe { raw::RedisModule_CommandFilterArgGet.map(|get| get(filter, 0)) };
+            let name = name.filter(|name| !name.is_null()).map(|name| RedisString::string_as_slice(name));
+            state::set_migrating(name.is_some_and(|name| name.eq_ignore_ascii_case(b"migrate")));
+        });
+    }
+    // SAFETY: the context is that of the loading module
+    unsafe { raw::RedisModule_RegisterCommandFilter.is_some_and(|register| !register(ctx.ctx, Some(filter), 0).is_null()) }
+}
+
+/// Whether replicas are to catch up, for a failover without loss: then nothing is sent that nobody has asked for.
+pub(crate) fn must_not_send(_: &Context) -> bool {
+    // SAFETY: the function takes nothing; servers before 6.2.? do not have it
+    unsafe { raw::RedisModule_AvoidReplicaTraffic.is_some_and(|avoid| avoid() != 0) }
+}
+
+/// The selected database.
+pub(crate) fn database(ctx: &Context) -> c_int {
+    // SAFETY: the context is valid for the command that runs
+    unsafe { raw::RedisModule_GetSelectedDb.map_or(0, |selected| selected(ctx.ctx)) }
+}
+
+/// A random number.
+pub(crate) fn random() -> u64 {
+    let mut bytes = [0; 8];
+    if let Some(fill) = unsafe { raw::RedisModule_GetRandomBytes } {
+        // SAFETY: the buffer has that many bytes
+        unsafe { fill(bytes.as_mut_ptr(), bytes.len()) };
+    }
+    u64::from_ne_bytes(bytes)
+}
+
+/// Whether this server is the master of a slot, and is not importing it. It asks the server: only for slots that have
+/// arrived from another one.
+pub(crate) fn owns(ctx: &Context, slot: Slot) -> bool {
+    if !ctx.get_flags().contains(ContextFlags::CLUSTER) {
+        return true;
+    }
+    let text = match ctx.call("CLUSTER", &["NODES"]) {
+        Ok(RedisValue::SimpleString(text) | RedisValue::BulkString(text)) => text,
+        Ok(RedisValue::StringBuffer(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        Ok(RedisValue::BulkRedisString(text)) => text.to_string_lossy(),
+        _ => return false,
+    };
+    owns_by(&text, slot.get())
+}
+
+/// Reads `CLUSTER NODES`: `id address flags master ping pong epoch link slot-or-range ... [slot-<-id] ...`
+fn owns_by(nodes: &str, slot: u16) -> bool {
+    let own = nodes.lines().find(|line| line.split(' ').nth(2).is_some_and(|flags| flags.contains("myself")));
+    let Some(own) = own else { return false };
+    let mut has = false;
+    for range in own.split(' ').skip(8) {
+        if let Some(moving) = range.strip_prefix('[') {
+            if moving.split_once("-<-").is_some_and(|(number, _)| number.parse() == Ok(slot)) {
+                return false;
+            }
+            continue;
+        }
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        if let (Ok(first), Ok(last)) = (first.parse::<u16>(), last.parse::<u16>()) {
+            has |= (first..=last).contains(&slot);
+        }
+    }
+    has
+}
+
+/// The arguments of a command, the name first.
+///
+/// # Safety
+/// `argv` has `argc` strings of the server, which live until the command has returned.
+pub(crate) unsafe fn arguments<'a>(argv: *mut *mut raw::RedisModuleString, argc: c_int) -> Vec<&'a [u8]> {
+    let count = usize::try_from(argc).unwrap_or(0);
+    // SAFETY: the caller's
+    let strings = unsafe { std::slice::from_raw_parts(argv, count) };
+    strings.iter().map(|string| RedisString::string_as_slice(*string)).collect()
+}
+
+/// Sends a command to the replicas and into the append-only file.
+pub(crate) fn replicate(ctx: &Context, name: &CStr, args: &[&[u8]]) {
+    send(ctx, name, c"v", args);
+}
+
+/// Sends a beat to the replicas; it means nothing in a file.
+pub(crate) fn replicate_beat(ctx: &Context, beat: Stamp) {
+    send(ctx, c"OCCULT.BEAT", c"Av", &[beat.to_bits().to_string().as_bytes()]);
+}
+
+fn send(ctx: &Context, name: &CStr, format: &CStr, args: &[&[u8]]) {
+    let strings: Vec<RedisString> =
+        args.iter().map(|bytes| RedisString::create_from_slice(ctx.ctx, bytes)).collect();
+    let mut pointers: Vec<*mut raw::RedisModuleString> = strings.iter().map(|string| string.inner).collect();
+    // SAFETY: the format says that a vector of strings and its length follow; both live until the call returns
+    unsafe {
+        if let Some(replicate) = raw::RedisModule_Replicate {
+            replicate(ctx.ctx, name.as_ptr(), format.as_ptr(), pointers.as_mut_ptr(), pointers.len());
+        }
+    }
+}
+
+/// Starts a timer that fires once.
+pub(crate) fn timer(
+    ctx: &Context,
+    milliseconds: u64,
+    run: unsafe extern "C" fn(*mut raw::RedisModuleCtx, *mut c_void),
+) {
+    let period = c_longlong::try_from(milliseconds).unwrap_or(c_longlong::MAX);
+    // SAFETY: the context is valid, and the callback takes no data
+    unsafe {
+        if let Some(create) = raw::RedisModule_CreateTimer {
+            create(ctx.ctx, period, Some(run), ptr::null_mut());
+        }
+    }
+}
+
+/// The context of a value that is being read.
+///
+/// # Safety
+/// `io` is the server's, and valid.
+pub(crate) unsafe fn context_of(io: *mut raw::RedisModuleIO) -> *mut raw::RedisModuleCtx {
+    // SAFETY: the caller's
+    unsafe { raw::RedisModule_GetContextFromIO.map_or(ptr::null_mut(), |context| context(io)) }
+}
+
+/// Writes `OCCULT.RESTORE key kind bytes` into an append-only file.
+///
+/// # Safety
+/// `io` and `key` are the server's, and valid.
+pub(crate) unsafe fn emit_restore(
+    io: *mut raw::RedisModuleIO,
+    key: *mut raw::RedisModuleString,
+    kind: &str,
+    bytes: &[u8],
+) {
+    // SAFETY: the format says: a string of the server, and twice a pointer and a length
+    unsafe {
+        if let Some(emit) = raw::RedisModule_EmitAOF {
+            emit(
+                io,
+                c"OCCULT.RESTORE".as_ptr(),
+                c"sbb".as_ptr(),
+                key,
+                kind.as_ptr().cast::<c_char>(),
+                kind.len(),
+                bytes.as_ptr().cast::<c_char>(),
+                bytes.len(),
+            );
+        }
+    }
+}
+
+/// Replies `OK`.
+///
+/// # Safety
+/// The context is that of a command that has not replied yet.
+pub(crate) unsafe fn reply_ok(ctx: *mut raw::RedisModuleCtx) {
+    // SAFETY: the caller's
+    unsafe {
+        if let Some(reply) = raw::RedisModule_ReplyWithSimpleString {
+            reply(ctx, c"OK".as_ptr());
+        }
+    }
+}
+
+/// Replies a string.
+///
+/// # Safety
+/// As of [`reply_ok`].
+pub(crate) unsafe fn reply_bytes(ctx: *mut raw::RedisModuleCtx, bytes: &[u8]) {
+    // SAFETY: the caller's; the server copies the bytes
+    unsafe {
+        if let Some(reply) = raw::RedisModule_ReplyWithStringBuffer {
+            reply(ctx, bytes.as_ptr().cast::<c_char>(), bytes.len());
+        }
+    }
+}
+
+/// Replies names and values, as `HGETALL` does.
+///
+/// # Safety
+/// As of [`reply_ok`].
+pub(crate) unsafe fn reply_pairs(ctx: *mut raw::RedisModuleCtx, pairs: &[(&str, String)]) {
+    // SAFETY: the caller's; as many replies follow as the array has
+    unsafe {
+        if let Some(reply) = raw::RedisModule_ReplyWithArray {
+            reply(ctx, 2 * pairs.len() as c_long);
+        }
+        for (name, value) in pairs {
+            reply_bytes(ctx, name.as_bytes());
+            reply_bytes(ctx, value.as_bytes());
+        }
+    }
+}
+
+/// Replies an error.
+///
+/// # Safety
+/// As of [`reply_ok`].
+pub(crate) unsafe fn reply_error(ctx: *mut raw::RedisModuleCtx, text: &str) {
+    let text: String = text.chars().map(|c| if matches!(c, '\r' | '\n' | '\0') { ' ' } else { c }).collect();
+    let text = CString::new(text).unwrap_or_default();
+    // SAFETY: the caller's; the server copies the text
+    unsafe {
+        if let Some(reply) = raw::RedisModule_ReplyWithError {
+            reply(ctx, text.as_ptr());
+        }
+    }
+}
+
+/// Subscribes to one of the server's events.
+pub(crate) fn on_event(ctx: &Context, event: u64, callback: raw::RedisModuleEventCallback) -> bool {
+    let event = raw::RedisModuleEvent { id: event, dataver: 1 };
+    // SAFETY: the context is that of the loading module
+    unsafe { raw::RedisModule_SubscribeToServerEvent.is_some_and(|subscribe| subscribe(ctx.ctx, event, callback) == 0) }
+}
+
+/// Subscribes to whatever may remove or replace a key.
+pub(crate) fn on_key_changes(ctx: &Context, run: fn(&Context)) -> bool {
+    // SAFETY: the server calls with its context; the function pointer is the one that this function has stored
+    unsafe extern "C" fn notified(
+        ctx: *mut raw::RedisModuleCtx,
+        _: c_int,
+        _: *const c_char,
+        _: *mut raw::RedisModuleString,
+    ) -> c_int {
+        guard((), || {
+            if let Some(run) = ON_KEY.get() {
+                run(&Context::new(ctx));
+            }
+        });
+        raw::Status::Ok as c_int
+    }
+    static ON_KEY: std::sync::OnceLock<fn(&Context)> = std::sync::OnceLock::new();
+    ON_KEY.get_or_init(|| run);
+    let events = NotifyEvent::GENERIC
+        | NotifyEvent::STRING
+        | NotifyEvent::LIST
+        | NotifyEvent::SET
+        | NotifyEvent::HASH
+        | NotifyEvent::ZSET
+        | NotifyEvent::STREAM
+        | NotifyEvent::EXPIRED
+        | NotifyEvent::EVICTED;
+    // SAFETY: the context is that of the loading module
+    unsafe {
+        raw::RedisModule_SubscribeToKeyspaceEvents
+            .is_some_and(|subscribe| subscribe(ctx.ctx, events.bits(), Some(notified)) == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::owns_by;
+
+    #[test]
+    fn an_imported_slot_is_not_owned() {
+        let nodes = "aa 127.0.0.1:1@2 master - 0 0 1 connected 0-5460\n\
+                     bb 127.0.0.1:3@4 myself,master - 0 0 2 connected 5461-9000 9002 [7000-<-aa] [8000->-aa]\n";
+        for (slot, owned) in
+            [(0, false), (5461, true), (9000, true), (9001, false), (9002, true), (7000, false), (8000, true)]
+        {
+            assert_eq!(owns_by(nodes, slot), owned, "{slot}");
+        }
+        assert!(!owns_by("", 1));
+    }
+}

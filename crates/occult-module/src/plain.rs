@@ -1,0 +1,67 @@
+//! What plain commands, expiry and eviction do to stamped keys.
+//!
+//! A stamped key that is removed, or overwritten with a plain value, by whatever command, is a deletion: it gets a stamp,
+//! and its effect goes to the replicas in the same transaction of the stream. The type's `unlink` callback sees all of
+//! these; the server's notification that follows has the context that is needed to send an effect. A shard under a lock
+//! has to wait: the stamp comes with the first beat after the lock.
+
+use crate::state::{self, Unlinked};
+use crate::store::{self, Keys};
+use crate::{commands, host};
+use redis_module::Context;
+use scaledb_occult::wire::{Command, Known};
+use scaledb_occult::{Entry, Micros, Role, Server, Store, Timestamp, slot_of};
+
+/// The store as it was before the key went: a deletion reads of it what the value depended on.
+struct Before<'a>(&'a Unlinked);
+
+impl Store for Before<'_> {
+    fn get(&self, _: &[u8]) -> Option<Entry> {
+        None
+    }
+
+    fn deps(&self, _: &[u8]) -> Option<Timestamp> {
+        Some(self.0.deps.clone())
+    }
+
+    fn put(&mut self, _: &[u8], _: Entry) {}
+
+    fn remove(&mut self, _: &[u8]) {}
+}
+
+/// Stamps what was removed since the last time. Called after notifications and by the beat's timer.
+pub(crate) fn stamp(ctx: &Context) {
+    if !state::has_unlinked() || state::is_busy() {
+        return;
+    }
+    let removed = state::take_unlinked();
+    let Some(server) = commands::server_now(ctx) else { return };
+    // a replica gets the effect of its master
+    if server.role != Role::Master || host::is_loading(ctx) {
+        return;
+    }
+    for unlinked in removed {
+        if !stamp_one(ctx, &server, state::now(), &unlinked) {
+            state::note_unlinked(unlinked);
+        }
+    }
+}
+
+/// Whether it is done; otherwise it has to be tried again.
+fn stamp_one(ctx: &Context, server: &Server, now: Micros, unlinked: &Unlinked) -> bool {
+    let slot = slot_of(&unlinked.key);
+    let delete = Command::Delete { key: unlinked.key.clone(), known: Known::default() };
+    let planned = state::busy(|| {
+        store::look(ctx, slot, |shard| {
+            // without a state the slot has left this server
+            (!shard.is_new()).then(|| delete.run(shard, server, now, true, &Before(unlinked)))
+        })
+    });
+    let Ok(Some(planned)) = planned else { return true };
+    let Ok(planned) = planned else { return false };
+    if let Some(effect) = planned.effect {
+        commands::change(ctx, slot, &effect, &mut Keys::new(ctx));
+        state::with(|module| module.counters.plain_deletions += 1);
+    }
+    true
+}

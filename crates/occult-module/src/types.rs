@@ -1,0 +1,229 @@
+//! The two types of values: a stamped value, and the state of a slot.
+//!
+//! Both are written as one string each, in the format of `scaledb-occult`, whose first byte is a version for shards. What
+//! is read back may come from anybody who may `RESTORE`: it is checked like a command's arguments.
+
+use crate::guard::guard;
+use crate::state::{self, Unlinked};
+use crate::{commands, host};
+use redis_module::native_types::RedisType;
+use redis_module::{Context, RedisString, raw};
+use scaledb_occult::{Entry, Role, Shard, slot_of};
+use std::os::raw::{c_int, c_void};
+use std::ptr;
+
+/// Timestamps of up to so many bytes are taken to be without memory of their own.
+const INLINE: usize = 96;
+
+/// The version of what is written into files.
+const ENCODING: c_int = 1;
+
+/// A stamped value: [`Entry`].
+pub(crate) static ENTRY: RedisType = RedisType::new("occult-kv", ENCODING, methods::<Entry>());
+
+/// The state of a slot: [`Shard`].
+pub(crate) static SHARD: RedisType = RedisType::new("occult-sl", ENCODING, methods::<Shard>());
+
+/// A value that the server keeps for us.
+pub(crate) trait Stored: Sized + 'static {
+    /// How `OCCULT.RESTORE` calls its kind.
+    const KIND: &'static str;
+
+    /// Its bytes for a file, or for another server.
+    fn bytes(&self) -> Vec<u8>;
+
+    /// Of bytes.
+    fn read(bytes: &[u8]) -> Option<Self>;
+
+    /// Its memory outside of `Self`.
+    fn heap(&self) -> usize;
+
+    /// Why it is not accepted from a client, if it is not.
+    fn objection(&self) -> Option<&'static str>;
+
+    /// It is leaving the key space.
+    fn unlinked(&self, key: &[u8]);
+}
+
+impl Stored for Entry {
+    const KIND: &'static str = "entry";
+
+    fn bytes(&self) -> Vec<u8> {
+        self.to_bytes()
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Self::from_bytes(bytes).ok()
+    }
+
+    fn heap(&self) -> usize {
+        // a shared slice has two counters before it; a timestamp is inline unless it is of many shards
+        let deps = Some(self.deps.to_bytes().len()).filter(|bytes| *bytes > INLINE).unwrap_or(0);
+        2 * size_of::<usize>() + self.value.len() + deps
+    }
+
+    fn objection(&self) -> Option<&'static str> {
+        let limit = state::with(|module| state::now().plus(module.server.max_ahead))?;
+        let ahead = self.deps.max().max(self.stamp).time() > limit;
+        ahead.then_some("a restored value has a stamp from the future")
+    }
+
+    fn unlinked(&self, key: &[u8]) {
+        if !state::is_own() {
+            state::note_unlinked(Unlinked { key: key.into(), deps: self.deps.clone() });
+        }
+    }
+}
+
+impl Stored for Shard {
+    const KIND: &'static str = "slot";
+
+    fn bytes(&self) -> Vec<u8> {
+        if state::is_saving() {
+            return self.to_bytes();
+        }
+        // DUMP or MIGRATE: other keys of the slot follow, so the next master must not trust it at once
+        let mut moved = self.clone();
+        moved.arrive();
+        moved.to_bytes()
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Self::from_bytes(bytes).ok()
+    }
+
+    fn heap(&self) -> usize {
+        // records and prepared writes are most of it; their bytes are about their memory
+        if self.lock().is_none() && self.records().is_empty() { 0 } else { self.to_bytes().len() }
+    }
+
+    fn objection(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn unlinked(&self, key: &[u8]) {
+        state::with(|module| module.put_aside.insert(slot_of(key), self.clone()));
+    }
+}
+
+const fn methods<T: Stored>() -> raw::RedisModuleTypeMethods {
+    raw::RedisModuleTypeMethods {
+        version: raw::REDISMODULE_TYPE_METHOD_VERSION as u64,
+        rdb_load: Some(load::<T>),
+        rdb_save: Some(save::<T>),
+        aof_rewrite: Some(rewrite::<T>),
+        free: Some(free::<T>),
+        mem_usage: Some(memory::<T>),
+        digest: None,
+        aux_load: None,
+        aux_save: None,
+        aux_save2: None,
+        aux_save_triggers: 0,
+        free_effort: None,
+        unlink: Some(unlink::<T>),
+        // COPY is refused: a copy would have a stamp of another key
+        copy: None,
+        defrag: None,
+        copy2: None,
+        free_effort2: None,
+        mem_usage2: None,
+        unlink2: None,
+    }
+}
+
+/// # Safety
+/// As the server calls it: with a valid `io`.
+unsafe extern "C" fn load<T: Stored>(io: *mut raw::RedisModuleIO, version: c_int) -> *mut c_void {
+    guard(ptr::null_mut(), || {
+        if version != ENCODING {
+            host::warn("a file, or another server, has a value of an unknown version");
+            return ptr::null_mut();
+        }
+        let Ok(bytes) = raw::load_string_buffer(io) else { return ptr::null_mut() };
+        let Some(value) = T::read(bytes.as_ref()) else {
+            host::warn("a file, or another server, has a malformed value");
+            return ptr::null_mut();
+        };
+        // SAFETY: the server gives an `io` of a load in progress
+        let ctx = Context::new(unsafe { host::context_of(io) });
+        let from_client = !host::is_loading(&ctx) && host::is_master(&ctx);
+        if from_client && let Some(objection) = value.objection() {
+            host::warn(objection);
+            return ptr::null_mut();
+        }
+        Box::into_raw(Box::new(value)).cast()
+    })
+}
+
+/// # Safety
+/// As the server calls it: `value` is one of ours, of this type.
+unsafe extern "C" fn save<T: Stored>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
+    guard((), || {
+        // SAFETY: the server gives a value that it has of this type
+        let value = unsafe { &*value.cast::<T>() };
+        raw::save_slice(io, &value.bytes());
+    });
+}
+
+/// # Safety
+/// As the server calls it: `value` is one of ours, of this type, and `key` is its name.
+unsafe extern "C" fn rewrite<T: Stored>(
+    io: *mut raw::RedisModuleIO,
+    key: *mut raw::RedisModuleString,
+    value: *mut c_void,
+) {
+    guard((), || {
+        // SAFETY: the server gives a value that it has of this type
+        let value = unsafe { &*value.cast::<T>() };
+        // SAFETY: io and key are the server's, and valid during the call
+        unsafe { host::emit_restore(io, key, T::KIND, &value.bytes()) };
+    });
+}
+
+/// # Safety
+/// As the server calls it: `value` is one of ours, of this type, and is used by nobody afterwards.
+unsafe extern "C" fn free<T: Stored>(value: *mut c_void) {
+    guard((), || {
+        // SAFETY: the value came from Box::into_raw, here or in the crate of the bindings, and is given up by the server
+        drop(unsafe { Box::from_raw(value.cast::<T>()) });
+    });
+}
+
+/// # Safety
+/// As the server calls it: `value` is one of ours, of this type.
+unsafe extern "C" fn memory<T: Stored>(value: *const c_void) -> usize {
+    guard(0, || {
+        // SAFETY: the server gives a value that it has of this type
+        let value = unsafe { &*value.cast::<T>() };
+        size_of::<T>() + value.heap()
+    })
+}
+
+/// # Safety
+/// As the server calls it: `value` is one of ours, of this type, and `key` is its name.
+unsafe extern "C" fn unlink<T: Stored>(key: *mut raw::RedisModuleString, value: *const c_void) {
+    guard((), || {
+        if state::is_migrating() {
+            return;
+        }
+        let master = commands::role() == Some(Role::Master);
+        // SAFETY: the server gives a value that it has of this type
+        let value = unsafe { &*value.cast::<T>() };
+        // a replica is told by its master what becomes of a value; of a slot's state it keeps the same as its master
+        if master || T::KIND == Shard::KIND {
+            value.unlinked(RedisString::string_as_slice(key));
+        }
+    });
+}
+
+/// `OCCULT.RESTORE key kind bytes`: from a file that was rewritten as commands.
+pub(crate) fn restore(ctx: &Context, key: &RedisString, kind: &[u8], bytes: &[u8]) -> Option<()> {
+    let writable = ctx.open_key_writable(key);
+    if kind == Entry::KIND.as_bytes() {
+        writable.set_value(&ENTRY, Entry::read(bytes)?).ok()
+    } else if kind == Shard::KIND.as_bytes() {
+        writable.set_value(&SHARD, Shard::read(bytes)?).ok()
+    } else {
+        None
+    }
+}
