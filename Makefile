@@ -106,12 +106,15 @@ etcd: # clusters of processes keep their views in it; without it, they are not t
 		fi
 	fi
 
+# libclang comes without the compiler's own headers: those of gcc will do
+BINDINGS = export BINDGEN_EXTRA_CLANG_ARGS="-I$$(cc -print-file-name=include) $${BINDGEN_EXTRA_CLANG_ARGS:-}"
+LIBCLANG = { compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' || compgen -G '/usr/lib/*/libclang*.so*' || \
+	[ -n "$${LIBCLANG_PATH:-}" ]; } > /dev/null
+
 .PHONY: redis
-redis: # Occult runs in it; libclang and gcc's headers are for the bindings to its interface for modules
-	@libclang() { ls /usr/lib/llvm-*/lib/libclang*.so* /usr/lib/*/libclang*.so* > /dev/null 2>&1 || [ -n "$${LIBCLANG_PATH:-}" ]; }
-	if ! command -v redis-server > /dev/null || ! libclang; then
+redis: # Occult runs in it; libclang makes the bindings to its interface for modules
+	@if ! command -v redis-server > /dev/null || ! $(LIBCLANG); then
 		if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then
-			# the server is started by the tests alone, and not by its package
 			get="apt-get install -y -q --no-install-recommends redis-server libclang1"
 			$$get > /dev/null 2>&1 || { apt-get update && $$get; } > /dev/null 2>&1 || true
 		fi
@@ -119,7 +122,8 @@ redis: # Occult runs in it; libclang and gcc's headers are for the bindings to i
 
 .PHONY: occult-module
 occult-module: setup redis ## The module for Redis and Valkey, target/occult/release/liboccult.so
-	cd crates/occult-module && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/occult" $(CARGO) build --release --locked
+	export CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/occult"
+	$(BINDINGS) && cd crates/occult-module && $(CARGO) build --release --locked
 
 .PHONY: test-occult
 test-occult: setup redis ## Occult in real servers: histories, kill -9, failover, restarts, resharding
@@ -127,10 +131,15 @@ test-occult: setup redis ## Occult in real servers: histories, kill -9, failover
 		echo "test-occult: SKIPPED, there is no redis-server, and it cannot be installed here"
 		exit 0
 	fi
-	export LIBRARIES="$$CARGO_TARGET_DIR/occult"
-	(cd crates/occult-module && CARGO_TARGET_DIR="$$LIBRARIES" $(CARGO) test --locked)
-	(cd crates/occult-module && CARGO_TARGET_DIR="$$LIBRARIES" $(CARGO) build --locked)
-	SCALEDB_OCCULT_MODULE="$$LIBRARIES/debug/liboccult.so" $(CARGO) test --locked -p scaledb-occult-lab
+	if ! $(LIBCLANG); then
+		echo "test-occult: SKIPPED, there is no libclang, and it cannot be installed here"
+		exit 0
+	fi
+	libraries="$$CARGO_TARGET_DIR/occult"
+	$(BINDINGS)
+	(cd crates/occult-module && CARGO_TARGET_DIR="$$libraries" $(CARGO) test --locked)
+	(cd crates/occult-module && CARGO_TARGET_DIR="$$libraries" $(CARGO) build --locked)
+	SCALEDB_OCCULT_MODULE="$$libraries/debug/liboccult.so" $(CARGO) test --locked -p scaledb-occult-lab
 
 .PHONY: occult-demo
 occult-demo: occult-module ## Two datacenters 39 ms apart: a photo album that goes wrong on plain reads at replicas
@@ -218,4 +227,5 @@ test-miri: setup ## Undefined behaviour, in the crates that hold most of the uns
 lint: setup ## Formatting, clippy, documentation; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) fmt --manifest-path crates/occult-module/Cargo.toml --check
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --locked

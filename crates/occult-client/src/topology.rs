@@ -4,7 +4,7 @@ use redis::Value;
 use std::collections::HashMap;
 
 /// The slots of a Redis cluster.
-pub const SLOTS: u16 = 16_384;
+pub(crate) const SLOTS: u16 = 16_384;
 
 /// A server's address as the cluster announces it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -80,7 +80,8 @@ impl Topology {
 
     /// All servers, each once.
     pub(crate) fn servers(&self) -> Vec<&Address> {
-        let each = self.ranges.values().flat_map(|range| std::iter::once(&range.master).chain(&range.replicas));
+        let each =
+            self.ranges.values().flat_map(|range| std::iter::once(&range.master).chain(&range.replicas));
         let mut servers: Vec<&Address> = each.collect();
         servers.sort();
         servers.dedup();
@@ -116,7 +117,7 @@ fn address(value: &Value, asked: &Address) -> Option<Address> {
 }
 
 /// Which datacenter each server stands in.
-pub(crate) type Places = HashMap<Address, String>;
+pub(crate) type Places = HashMap<Address, u8>;
 
 #[cfg(test)]
 mod tests {

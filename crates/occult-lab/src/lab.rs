@@ -66,7 +66,8 @@ pub struct Lab {
     runtime: tokio::runtime::Runtime,
 }
 
-/// A port that nobody listens at. No two of a process get the same one; labs of several processes begin at different ones.
+/// A port that nobody listens at. No two of a process get the same one; labs of several processes begin at
+/// different ones.
 fn free_port() -> Result<u16> {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     let count = u32::from(PORTS.end - PORTS.start);
@@ -245,5 +246,8 @@ fn field(node: &Node, name: &str) -> Option<String> {
 fn roles(node: &Node) -> Vec<String> {
     let text: String = node.ask(&["CLUSTER", "NODES"]).unwrap_or_default();
     let flags = text.lines().filter_map(|line| line.split(' ').nth(2));
-    flags.filter_map(|flags| flags.split(',').find(|flag| matches!(*flag, "master" | "slave"))).map(str::to_owned).collect()
+    flags
+        .filter_map(|flags| flags.split(',').find(|flag| matches!(*flag, "master" | "slave")))
+        .map(str::to_owned)
+        .collect()
 }

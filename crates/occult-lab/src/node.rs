@@ -45,7 +45,11 @@ impl Node {
     /// # Errors
     /// It does not start: the error holds the end of its log.
     pub fn start(
-        program: &Path, directory: PathBuf, place: Place, datacenter: u8, lines: &[String],
+        program: &Path,
+        directory: PathBuf,
+        place: Place,
+        datacenter: u8,
+        lines: &[String],
     ) -> std::io::Result<Self> {
         std::fs::create_dir_all(&directory)?;
         let Place { port, bus, announced, announced_bus } = place;
@@ -62,13 +66,7 @@ impl Node {
             text.push('\n');
         }
         std::fs::write(directory.join("redis.conf"), text)?;
-        let mut node = Self {
-            place,
-            datacenter,
-            directory,
-            program: program.to_owned(),
-            process: None,
-        };
+        let mut node = Self { place, datacenter, directory, program: program.to_owned(), process: None };
         node.restart()?;
         Ok(node)
     }
@@ -96,7 +94,8 @@ impl Node {
             match self.ask::<String>(&["PING"]) {
                 Ok(_) => return Ok(()),
                 Err(error) => {
-                    let ended = self.process.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)));
+                    let ended =
+                        self.process.as_mut().is_some_and(|child| !matches!(child.try_wait(), Ok(None)));
                     if ended || Instant::now() > end {
                         let log = self.log();
                         let from = log.len().saturating_sub(3000);

@@ -1,4 +1,5 @@
-//! The module in real servers: what it stores survives files, streams and moves, and what plain commands do is defined.
+//! The module in real servers: what it stores survives files, streams and moves, and what plain commands do is
+//! defined.
 //!
 //! `make test-occult` builds the module and runs this. Elsewhere the tests say that they are skipped.
 
@@ -41,9 +42,16 @@ fn prepare(txn: u8, key: &str, text: &str, lease: u64) -> Command {
     Command::Prepare { prepare, known: Known::default() }
 }
 
-fn commit(txn: u8, key: &str) -> Command {
+/// The commit of a transaction of one shard, with the stamp that it was prepared with.
+fn commit(txn: u8, key: &str, stamp: Stamp) -> Command {
     let slot = slot_of(key.as_bytes());
-    Command::Commit { slot, txn: TxnId([txn; 16]), home: slot, deps: Timestamp::default() }
+    let stamp = Some(stamp);
+    Command::Commit { slot, txn: TxnId([txn; 16]), home: slot, stamp, deps: Timestamp::default() }
+}
+
+fn prepared(reply: Reply) -> Stamp {
+    let Reply::Prepared(prepared) = reply else { panic!("{reply:?}") };
+    prepared.stamp
 }
 
 fn read(node: &Node, key: &str) -> ReadReply {
@@ -82,19 +90,19 @@ fn contents(node: &Node) -> Vec<(String, Vec<u8>)> {
     keys.into_iter().map(dump).collect()
 }
 
-/// Values, a deletion, a lock, and a committed transaction.
-fn fill(node: &Node) {
+/// Values, a deletion, a committed transaction, and a lock, whose stamp is returned.
+fn fill(node: &Node) -> Stamp {
     for i in 0..20 {
         done(node.occult(&write(&format!("key-{i}"), &format!("value-{i}"))));
     }
     done(node.occult(&write("key-3", "again")));
     done(node.occult(&delete("key-4")));
-    done(node.occult(&prepare(1, "key-5", "committed", 10_000_000)));
-    done(node.occult(&commit(1, "key-5")));
-    done(node.occult(&prepare(2, "key-6", "prepared", 60_000_000)));
+    let stamp = prepared(done(node.occult(&prepare(1, "key-5", "committed", 10_000_000))));
+    done(node.occult(&commit(1, "key-5", stamp)));
+    prepared(done(node.occult(&prepare(2, "key-6", "prepared", 60_000_000))))
 }
 
-fn check_filled(node: &Node) {
+fn check_filled(node: &Node, stamp: Stamp) {
     assert_eq!(text(&item(node, "key-3")).as_deref(), Some("again"));
     assert_eq!(text(&item(node, "key-4")), None);
     assert_eq!(text(&item(node, "key-5")).as_deref(), Some("committed"));
@@ -102,7 +110,7 @@ fn check_filled(node: &Node) {
     let status = Command::Status { home: slot_of(b"key-5"), txn: TxnId([1; 16]) };
     assert!(matches!(node.occult(&status), Ok(Reply::Outcome(Outcome::Committed(_)))));
     assert!(matches!(node.occult(&write("key-6", "no")), Err(Failure::Refused(Refused::Locked(_)))));
-    done(node.occult(&commit(2, "key-6")));
+    done(node.occult(&commit(2, "key-6", stamp)));
     assert_eq!(text(&item(node, "key-6")).as_deref(), Some("prepared"));
 }
 
@@ -122,7 +130,7 @@ fn a_restart_does_not_lose_or_reset_a_stamp() {
         let lines = lines.iter().map(|&line| line.to_owned()).collect();
         let Some(mut lab) = lab(Options { lines, ..one_master() }) else { return };
         let node = lab.node(0);
-        fill(node);
+        let lock = fill(node);
         if name == "snapshot" {
             node.ask::<()>(&["SAVE"]).unwrap();
         }
@@ -141,7 +149,7 @@ fn a_restart_does_not_lose_or_reset_a_stamp() {
         assert_eq!(names(&before), names(&after), "{name}");
         assert!(before == after, "{name}: something has changed");
         let old = read(node, "key-0").items[0].stamp;
-        check_filled(node);
+        check_filled(node, lock);
         let Reply::Written(new) = done(node.occult(&write("key-0", "new"))) else { panic!() };
         assert!(new.stamp > old, "{name}");
         assert_ne!(new.stamp.incarnation(), old.incarnation(), "{name}: a new life has a new incarnation");
@@ -152,14 +160,16 @@ fn a_restart_does_not_lose_or_reset_a_stamp() {
 #[test]
 fn a_replica_does_not_differ_from_its_master() {
     let Some(mut lab) = lab(with_replica()) else { return };
-    fill(&lab.nodes()[0]);
+    let lock = fill(&lab.nodes()[0]);
     let caught_up = |lab: &Lab| {
         let of = |node: usize, field| lab.nodes()[node].info(field).unwrap_or_default();
         of(0, "master_repl_offset").parse::<u64>().ok() <= of(1, "master_repl_offset").parse::<u64>().ok()
             || contents(&lab.nodes()[0]) == contents(&lab.nodes()[1])
     };
-    lab.wait("the replica has the stream", |lab| caught_up(lab) && lab.nodes()[1].info("occult_applied") != Some("0".into()))
-        .unwrap();
+    lab.wait("the replica has the stream", |lab| {
+        caught_up(lab) && lab.nodes()[1].info("occult_applied") != Some("0".into())
+    })
+    .unwrap();
     lab.wait("both have the same", |lab| contents(&lab.nodes()[0]) == contents(&lab.nodes()[1])).unwrap();
     assert!(!contents(&lab.nodes()[1]).is_empty());
     // reads at the replica, and the beat: a shard that nobody writes to does not fall behind
@@ -179,11 +189,14 @@ fn a_replica_does_not_differ_from_its_master() {
     // promoted, it goes on where the master was
     lab.node(0).kill();
     lab.nodes()[1].ask::<()>(&["CLUSTER", "FAILOVER", "TAKEOVER"]).unwrap();
-    lab.wait("the replica is a master", |lab| lab.nodes()[1].info("occult_role").as_deref() == Some("master")).unwrap();
+    lab.wait("the replica is a master", |lab| {
+        lab.nodes()[1].info("occult_role").as_deref() == Some("master")
+    })
+    .unwrap();
     let old = item(&lab.nodes()[1], "key-0").stamp;
     let Reply::Written(new) = done(lab.nodes()[1].occult(&write("key-0", "new"))) else { panic!() };
     assert!(new.stamp > old && new.stamp.incarnation() != old.incarnation());
-    check_filled(&lab.nodes()[1]);
+    check_filled(&lab.nodes()[1], lock);
 }
 
 /// Plain commands on stamped keys: a removal or an overwriting is a stamped deletion, all others are refused.
@@ -216,16 +229,24 @@ fn no_plain_command_removes_a_stamp_silently() {
     }
     assert_eq!(node.info("occult_plain_deletions").as_deref(), Some("6"));
     let overwritten = node.occult(&Command::Read { keys: vec![value("mset")] });
-    assert!(matches!(&overwritten, Err(Failure::Other(text)) if text.starts_with("WRONGTYPE")), "{overwritten:?}");
+    assert!(
+        matches!(&overwritten, Err(Failure::Other(text)) if text.starts_with("WRONGTYPE")),
+        "{overwritten:?}"
+    );
     assert!(node.occult(&write("mset", "v")).is_err());
     assert_eq!(node.ask::<String>(&["GET", "mset"]).unwrap(), "plain");
     // what would read or change the value is refused
     stamped("kept");
-    for command in [&["GET", "kept"][..], &["APPEND", "kept", "x"], &["INCR", "kept"], &["HSET", "kept", "a", "b"]] {
+    for command in
+        [&["GET", "kept"][..], &["APPEND", "kept", "x"], &["INCR", "kept"], &["HSET", "kept", "a", "b"]]
+    {
         let error = node.ask::<redis::Value>(command).unwrap_err();
         assert_eq!(error.code(), Some("WRONGTYPE"), "{command:?}");
     }
-    assert!(node.ask::<redis::Value>(&["COPY", "{kept}", "{kept}2"]).is_ok_and(|value| value != redis::Value::Int(1)));
+    assert!(
+        node.ask::<redis::Value>(&["COPY", "{kept}", "{kept}2"])
+            .is_ok_and(|value| value != redis::Value::Int(1))
+    );
     assert_eq!(text(&item(node, "kept")).as_deref(), Some("stamped"));
     // a new value has no time to live
     node.ask::<redis::Value>(&["EXPIRE", "kept", "100"]).unwrap();
@@ -242,13 +263,15 @@ fn no_plain_command_removes_a_stamp_silently() {
     node.ask::<redis::Value>(&["DEL", state_key("kept")]).unwrap();
     assert!(read(node, "kept").shardstamp >= after);
     assert!(stamped("kept") > after);
-    lab.wait("the replica has the same", |lab| contents(&lab.nodes()[0]) == contents(&lab.nodes()[1])).unwrap();
+    lab.wait("the replica has the same", |lab| contents(&lab.nodes()[0]) == contents(&lab.nodes()[1]))
+        .unwrap();
     // memory and documentation
     assert!(node.ask::<i64>(&["MEMORY", "USAGE", "kept"]).unwrap() > 100);
     let docs: redis::Value = node.ask(&["COMMAND", "DOCS", "occult.write"]).unwrap();
     assert!(format!("{docs:?}").contains("Gives a key a value"));
-    let keys: Vec<String> =
-        node.ask(&["COMMAND", "GETKEYS", "OCCULT.PREPARE", "t", "1", "2", "s", "n", "a", "1", "b", "2"]).unwrap();
+    let keys: Vec<String> = node
+        .ask(&["COMMAND", "GETKEYS", "OCCULT.PREPARE", "t", "1", "2", "s", "n", "a", "1", "b", "2"])
+        .unwrap();
     assert_eq!(keys, ["s", "a", "b"]);
 }
 
@@ -266,7 +289,7 @@ fn a_moving_slot_does_not_show_what_is_missing() {
     for i in 1..6 {
         done(source.occult(&write(&key(i), &i.to_string())));
     }
-    done(source.occult(&prepare(9, &key(5), "after", 60_000_000)));
+    let lock = prepared(done(source.occult(&prepare(9, &key(5), "after", 60_000_000))));
     let id = |node: &Node| node.ask::<String>(&["CLUSTER", "MYID"]).unwrap();
     target.ask::<()>(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &id(source)]).unwrap();
     source.ask::<()>(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &id(target)]).unwrap();
@@ -300,7 +323,7 @@ fn a_moving_slot_does_not_show_what_is_missing() {
         let Ok(Reply::Read(reply)) = target.occult(&of_master(i)) else { panic!("{i}") };
         assert_eq!(text(&reply.items[0]), Some(i.to_string()));
     }
-    done(target.occult(&commit(9, &key(5))));
+    done(target.occult(&commit(9, &key(5), lock)));
     assert_eq!(text(&item(target, &key(5))).as_deref(), Some("after"));
     done(target.occult(&write(&key(0), "new")));
     assert!(contents(source).iter().all(|(name, _)| slot_of(name.as_bytes()).get().to_string() != slot));
@@ -342,7 +365,7 @@ fn random_arguments_do_not_end_the_server() {
         write("key-1", "v"),
         delete("key-2"),
         prepare(3, "key-8", "p", 1),
-        commit(3, "key-8"),
+        commit(3, "key-8", Stamp::ZERO),
         Command::Read { keys: vec![value("key-1")] },
         Command::ReadMaster { known: Known::default(), keys: vec![value("key-1")] },
         Command::Abort { slot: Slot::default(), txn: TxnId([4; 16]) },
@@ -408,8 +431,15 @@ fn what_exceeds_a_limit_is_refused() {
     let node = &lab.nodes()[0];
     let long = "k".repeat(70_000);
     assert!(matches!(node.occult(&write(&long, "v")), Err(Failure::Refused(Refused::TooLarge { .. }))));
-    let value_of = |bytes: usize| Command::Write { key: value("k"), value: vec![7; bytes].into(), known: Known::default() };
-    assert!(matches!(node.occult(&value_of((16 << 20) + 1)), Err(Failure::Refused(Refused::TooLarge { .. }))));
+    let value_of = |bytes: usize| Command::Write {
+        key: value("k"),
+        value: vec![7; bytes].into(),
+        known: Known::default(),
+    };
+    assert!(matches!(
+        node.occult(&value_of((16 << 20) + 1)),
+        Err(Failure::Refused(Refused::TooLarge { .. }))
+    ));
     done(node.occult(&value_of(1 << 20)));
     let keys = |count: usize| Command::Read { keys: vec![value("k"); count] };
     assert!(matches!(node.occult(&keys(1_025)), Err(Failure::Refused(Refused::TooLarge { .. }))));

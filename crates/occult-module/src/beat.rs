@@ -4,10 +4,10 @@ use crate::guard::guard;
 use crate::{commands, host, plain, state};
 use redis_module::{Context, raw};
 use scaledb_occult::Role;
-use std::os::raw::c_void;
+use std::ffi::c_void;
 
-/// Between two beats, in milliseconds, if nothing else is configured. Replicas are behind by that much more than by their
-/// distance.
+/// Between two beats, in milliseconds, if nothing else is configured. Replicas are behind by that much more than by
+/// their distance.
 pub(crate) const DEFAULT_MS: u64 = 10;
 
 /// While none are sent: how often stamps for plain commands, which a lock has held up, are tried again.
@@ -19,6 +19,8 @@ pub(crate) fn start(ctx: &Context) {
     host::timer(ctx, period, on_time);
 }
 
+/// # Safety
+/// As the server calls it.
 unsafe extern "C" fn on_time(ctx: *mut raw::RedisModuleCtx, _: *mut c_void) {
     guard((), || {
         let ctx = Context::new(ctx);

@@ -7,9 +7,10 @@ use crate::{host, plain, types};
 use redis_module::{Context, RedisString, raw};
 use scaledb_occult::wire::{Command, Refused};
 use scaledb_occult::{Effect, Role, Server, Slot, Stamp, slot_key};
-use std::os::raw::c_int;
+use std::ffi::c_int;
 
-const WRONG_TYPE: &str = "WRONGTYPE the key holds a plain value, or the state of its slot was overwritten: delete it first";
+const WRONG_TYPE: &str =
+    "WRONGTYPE the key holds a plain value, or the state of its slot was overwritten: delete it first";
 const NOT_A_CLIENT_COMMAND: &str = "ERR only a master, or a file, gives this command";
 const OTHER_DATABASE: &str = "ERR stamped keys are in database 0 only";
 const FAILED: &str = "ERR the module failed; the server's log says more";

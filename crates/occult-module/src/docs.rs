@@ -3,8 +3,7 @@
 use crate::commands::{client_command, server_command, stream_command};
 use redis_module::{Context, raw};
 use scaledb_occult::wire::{COMMANDS, Spec};
-use std::ffi::CString;
-use std::os::raw::{c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
 /// Since which version of the module the commands are there.
@@ -34,18 +33,18 @@ const OWN: [Spec; 2] = [
     },
 ];
 
-type Callback = unsafe extern "C" fn(*mut raw::RedisModuleCtx, *mut *mut raw::RedisModuleString, c_int) -> c_int;
-
 /// What runs a command, and its flags in the server's words. The access-control categories follow from the flags.
-fn kind(spec: &Spec) -> (Callback, &'static str) {
+fn kind(spec: &Spec) -> (raw::RedisModuleCmdFunc, &'static str) {
     match spec.name {
-        "OCCULT.SERVER" => (server_command, "readonly fast allow-stale"),
+        "OCCULT.SERVER" => (Some(server_command), "readonly fast allow-stale"),
         // @admin and @dangerous: nobody but a master gives them
-        "OCCULT.APPLY" | "OCCULT.BEAT" | "OCCULT.RESTORE" => (stream_command, "write admin deny-script"),
-        "OCCULT.READ" => (client_command, "readonly deny-script"),
+        "OCCULT.APPLY" | "OCCULT.BEAT" | "OCCULT.RESTORE" => {
+            (Some(stream_command), "write admin deny-script")
+        }
+        "OCCULT.READ" => (Some(client_command), "readonly deny-script"),
         // these store more than there was
-        "OCCULT.WRITE" | "OCCULT.PREPARE" => (client_command, "write deny-oom deny-script"),
-        _ => (client_command, "write deny-script"),
+        "OCCULT.WRITE" | "OCCULT.PREPARE" => (Some(client_command), "write deny-oom deny-script"),
+        _ => (Some(client_command), "write deny-script"),
     }
 }
 
@@ -62,11 +61,12 @@ fn register_one(ctx: &Context, spec: &Spec) -> Result<(), String> {
     let (callback, flags) = kind(spec);
     let name = CString::new(spec.name.to_ascii_lowercase()).map_err(|_| failed())?;
     let flags = CString::new(flags).map_err(|_| failed())?;
-    // SAFETY: the context is that of the loading module, the texts live until the calls return, and the server copies them
+    // SAFETY: the context is that of the loading module, the texts live until the calls return, and the server
+    // copies them
     unsafe {
         let create = raw::RedisModule_CreateCommand.ok_or_else(failed)?;
         let (first, last, step) = (spec.first_key, spec.last_key, spec.key_step);
-        if create(ctx.ctx, name.as_ptr(), Some(callback), flags.as_ptr(), first, last, step) != 0 {
+        if create(ctx.ctx, name.as_ptr(), callback, flags.as_ptr(), first, last, step) != 0 {
             return Err(failed());
         }
         // older servers have no documentation of modules' commands

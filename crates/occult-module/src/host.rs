@@ -4,8 +4,7 @@ use crate::guard::guard;
 use crate::state;
 use redis_module::{Context, ContextFlags, NotifyEvent, RedisString, RedisValue, raw};
 use scaledb_occult::{Slot, Stamp};
-use std::ffi::{CStr, CString};
-use std::os::raw::{c_char, c_int, c_long, c_longlong, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_long, c_longlong, c_void};
 use std::ptr;
 
 /// Writes into the server's log.
@@ -28,7 +27,8 @@ pub(crate) fn is_from_master_or_file(ctx: &Context) -> bool {
     ctx.get_flags().intersects(ContextFlags::REPLICATED | ContextFlags::LOADING)
 }
 
-/// Watches which command a client sends, for [`state::is_migrating`]: the notification of a removed key does not say it.
+/// Watches which command a client sends, for [`state::is_migrating`]: the notification of a removed key does not
+/// say it.
 pub(crate) fn watch_migrate(ctx: &Context) -> bool {
     /// # Safety
     /// As the server calls it, before each command.
@@ -41,7 +41,10 @@ pub(crate) fn watch_migrate(ctx: &Context) -> bool {
         });
     }
     // SAFETY: the context is that of the loading module
-    unsafe { raw::RedisModule_RegisterCommandFilter.is_some_and(|register| !register(ctx.ctx, Some(filter), 0).is_null()) }
+    unsafe {
+        raw::RedisModule_RegisterCommandFilter
+            .is_some_and(|register| !register(ctx.ctx, Some(filter), 0).is_null())
+    }
 }
 
 /// Whether replicas are to catch up, for a failover without loss: then nothing is sent that nobody has asked for.
@@ -59,9 +62,11 @@ pub(crate) fn database(ctx: &Context) -> c_int {
 /// A random number.
 pub(crate) fn random() -> u64 {
     let mut bytes = [0; 8];
-    if let Some(fill) = unsafe { raw::RedisModule_GetRandomBytes } {
-        // SAFETY: the buffer has that many bytes
-        unsafe { fill(bytes.as_mut_ptr(), bytes.len()) };
+    // SAFETY: the buffer has that many bytes
+    unsafe {
+        if let Some(fill) = raw::RedisModule_GetRandomBytes {
+            fill(bytes.as_mut_ptr(), bytes.len());
+        }
     }
     u64::from_ne_bytes(bytes)
 }
@@ -247,7 +252,10 @@ pub(crate) unsafe fn reply_error(ctx: *mut raw::RedisModuleCtx, text: &str) {
 pub(crate) fn on_event(ctx: &Context, event: u64, callback: raw::RedisModuleEventCallback) -> bool {
     let event = raw::RedisModuleEvent { id: event, dataver: 1 };
     // SAFETY: the context is that of the loading module
-    unsafe { raw::RedisModule_SubscribeToServerEvent.is_some_and(|subscribe| subscribe(ctx.ctx, event, callback) == 0) }
+    unsafe {
+        raw::RedisModule_SubscribeToServerEvent
+            .is_some_and(|subscribe| subscribe(ctx.ctx, event, callback) == 0)
+    }
 }
 
 /// Subscribes to whatever may remove or replace a key.

@@ -4,8 +4,8 @@
 //!  client ── OCCULT.WRITE slotkey key value known ──► commands ── Command::parse, Command::run ──► Shard (in slotkey)
 //!                                                        │                                            │
 //!                                                        │ Effect                                     ▼
-//!                                                        ├── Shard::apply ──► Entry (in key)      Planned { reply, effect }
-//!                                                        └── OCCULT.APPLY slotkey effect ──► the server's own stream, AOF
+//! ├── Shard::apply ──► Entry (in key) Planned { reply, effect }
+//! └── OCCULT.APPLY slotkey effect ──► the server's own stream, AOF
 //! ```
 //!
 //! What is decided is decided in `scaledb-occult`; here it is fitted to the server: where the state is stored

@@ -8,7 +8,7 @@ use redis_module::{Context, raw};
 use scaledb_occult::limits::{DEFAULT_MAX_AHEAD, MAX_DATACENTERS};
 use scaledb_occult::{Datacenter, Micros, Server, Shape, Slot};
 use std::collections::HashMap;
-use std::os::raw::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 /// The version of the module, as `MODULE LIST` shows it.
 const VERSION: c_int = 1;
@@ -64,7 +64,7 @@ impl Settings {
 /// # Safety
 /// As the server calls it.
 #[unsafe(no_mangle)]
-#[allow(non_snake_case)]
+#[expect(unreachable_pub, reason = "the server looks for this name")]
 pub unsafe extern "C" fn RedisModule_OnLoad(
     ctx: *mut raw::RedisModuleCtx,
     argv: *mut *mut raw::RedisModuleString,
@@ -154,7 +154,12 @@ unsafe extern "C" fn persistence(
 ///
 /// # Safety
 /// As the server calls it.
-unsafe extern "C" fn flush(ctx: *mut raw::RedisModuleCtx, _: raw::RedisModuleEvent, what: u64, _: *mut c_void) {
+unsafe extern "C" fn flush(
+    ctx: *mut raw::RedisModuleCtx,
+    _: raw::RedisModuleEvent,
+    what: u64,
+    _: *mut c_void,
+) {
     guard((), || {
         if what != raw::REDISMODULE_SUBEVENT_FLUSHDB_START {
             return;
@@ -173,7 +178,12 @@ unsafe extern "C" fn flush(ctx: *mut raw::RedisModuleCtx, _: raw::RedisModuleEve
 ///
 /// # Safety
 /// As the server calls it.
-unsafe extern "C" fn loading(_: *mut raw::RedisModuleCtx, _: raw::RedisModuleEvent, what: u64, _: *mut c_void) {
+unsafe extern "C" fn loading(
+    _: *mut raw::RedisModuleCtx,
+    _: raw::RedisModuleEvent,
+    what: u64,
+    _: *mut c_void,
+) {
     let begins = [raw::REDISMODULE_SUBEVENT_LOADING_RDB_START, raw::REDISMODULE_SUBEVENT_LOADING_REPL_START];
     guard((), || {
         if begins.contains(&what) {

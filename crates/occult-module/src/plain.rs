@@ -1,9 +1,9 @@
 //! What plain commands, expiry and eviction do to stamped keys.
 //!
-//! A stamped key that is removed, or overwritten with a plain value, by whatever command, is a deletion: it gets a stamp,
-//! and its effect goes to the replicas in the same transaction of the stream. The type's `unlink` callback sees all of
-//! these; the server's notification that follows has the context that is needed to send an effect. A shard under a lock
-//! has to wait: the stamp comes with the first beat after the lock.
+//! A stamped key that is removed, or overwritten with a plain value, by whatever command, is a deletion: it gets a
+//! stamp, and its effect goes to the replicas in the same transaction of the stream. The type's `unlink` callback
+//! sees all of these; the server's notification that follows has the context that is needed to send an effect. A
+//! shard under a lock has to wait: the stamp comes with the first beat after the lock.
 
 use crate::state::{self, Unlinked};
 use crate::store::{self, Keys};

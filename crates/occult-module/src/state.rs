@@ -1,7 +1,8 @@
 //! What the module keeps besides the keys.
 //!
-//! The server calls modules in its main thread only, but for the freeing of values. So the state is of that thread: another
-//! one would find nothing, and is refused, instead of racing. A child that the server forks to save has a copy.
+//! The server calls modules in its main thread only, but for the freeing of values. So the state is of that thread:
+//! another one would find nothing, and is refused, instead of racing. A child that the server forks to save has a
+//! copy.
 
 use scaledb_occult::{Micros, Server, Shard, Slot, Timestamp, Value};
 use std::cell::{Cell, RefCell};
@@ -25,8 +26,8 @@ pub(crate) struct Module {
     pub(crate) server: Server,
     /// Between two beats, in milliseconds; zero sends none.
     pub(crate) beat_ms: u64,
-    /// States of slots whose keys a plain command has removed (FLUSHALL, DEL of the key, eviction): stamps must not start
-    /// again. A slot is taken from here when it is needed next.
+    /// States of slots whose keys a plain command has removed (FLUSHALL, DEL of the key, eviction): stamps must not
+    /// start again. A slot is taken from here when it is needed next.
     pub(crate) put_aside: HashMap<Slot, Shard>,
     pub(crate) counters: Counters,
 }
@@ -59,7 +60,7 @@ pub(crate) fn with<R>(run: impl FnOnce(&mut Module) -> R) -> Option<R> {
 
 /// Runs `run` as what changes keys in the module's own name: what is unlinked meanwhile was not a plain command's.
 pub(crate) fn own<R>(run: impl FnOnce() -> R) -> R {
-    flagged(&OWN, run)
+    flagged(|own| OWN.replace(own), run)
 }
 
 /// Whether the module itself removes a key now.
@@ -69,7 +70,7 @@ pub(crate) fn is_own() -> bool {
 
 /// Runs `run` while shards are borrowed: stamps for plain commands have to wait.
 pub(crate) fn busy<R>(run: impl FnOnce() -> R) -> R {
-    flagged(&BUSY, run)
+    flagged(|busy| BUSY.replace(busy), run)
 }
 
 /// Whether shards are borrowed.
@@ -113,15 +114,15 @@ pub(crate) fn has_unlinked() -> bool {
     UNLINKED.with_borrow(|list| !list.is_empty())
 }
 
-/// Sets a flag for as long as `run` runs, even if it panics.
-fn flagged<R>(flag: &'static std::thread::LocalKey<Cell<bool>>, run: impl FnOnce() -> R) -> R {
-    struct Reset(&'static std::thread::LocalKey<Cell<bool>>, bool);
+/// Sets a flag for as long as `run` runs, even if it panics. `swap` sets it, and returns what it was.
+fn flagged<R>(swap: fn(bool) -> bool, run: impl FnOnce() -> R) -> R {
+    struct Reset(fn(bool) -> bool, bool);
     impl Drop for Reset {
         fn drop(&mut self) {
-            self.0.set(self.1);
+            self.0(self.1);
         }
     }
-    let _reset = Reset(flag, flag.replace(true));
+    let _reset = Reset(swap, swap(true));
     run()
 }
 

@@ -1,7 +1,7 @@
 //! Keys of the server as the store of a shard, and the key of each slot that holds the shard.
 
-use crate::types::{ENTRY, SHARD};
 use crate::state;
+use crate::types::{ENTRY, SHARD};
 use redis_module::{Context, RedisError, RedisString};
 use scaledb_occult::{Entry, Shard, Slot, Store, Timestamp, slot_key};
 use std::cell::Cell;

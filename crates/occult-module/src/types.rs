@@ -1,7 +1,7 @@
 //! The two types of values: a stamped value, and the state of a slot.
 //!
-//! Both are written as one string each, in the format of `scaledb-occult`, whose first byte is a version for shards. What
-//! is read back may come from anybody who may `RESTORE`: it is checked like a command's arguments.
+//! Both are written as one string each, in the format of `scaledb-occult`, whose first byte is a version for
+//! shards. What is read back may come from anybody who may `RESTORE`: it is checked like a command's arguments.
 
 use crate::guard::guard;
 use crate::state::{self, Unlinked};
@@ -9,7 +9,7 @@ use crate::{commands, host};
 use redis_module::native_types::RedisType;
 use redis_module::{Context, RedisString, raw};
 use scaledb_occult::{Entry, Role, Shard, slot_of};
-use std::os::raw::{c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ptr;
 
 /// Timestamps of up to so many bytes are taken to be without memory of their own.
@@ -94,7 +94,7 @@ impl Stored for Shard {
 
     fn heap(&self) -> usize {
         // records and prepared writes are most of it; their bytes are about their memory
-        if self.lock().is_none() && self.records().is_empty() { 0 } else { self.to_bytes().len() }
+        if self.lock().is_none() && self.records() == 0 { 0 } else { self.to_bytes().len() }
     }
 
     fn objection(&self) -> Option<&'static str> {
@@ -184,7 +184,8 @@ unsafe extern "C" fn rewrite<T: Stored>(
 /// As the server calls it: `value` is one of ours, of this type, and is used by nobody afterwards.
 unsafe extern "C" fn free<T: Stored>(value: *mut c_void) {
     guard((), || {
-        // SAFETY: the value came from Box::into_raw, here or in the crate of the bindings, and is given up by the server
+        // SAFETY: the value came from Box::into_raw, here or in the crate of the bindings, and is given up by the
+        // server
         drop(unsafe { Box::from_raw(value.cast::<T>()) });
     });
 }

@@ -35,6 +35,9 @@ const CRATES: &[Crate] = &[
     row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
     row("scaledb-scar", &[], &[]),
     row("scaledb-occult", &[], &[]),
+    row("scaledb-occult-module", &["scaledb-occult"], &[]),
+    row("scaledb-occult-client", &["scaledb-occult"], &[]),
+    row("scaledb-occult-lab", &["scaledb-sync", "scaledb-occult", "scaledb-occult-client"], &[]),
     row("scaledb-cluster", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-scar",
     ], &["scaledb-sql", "scaledb-types"]),
