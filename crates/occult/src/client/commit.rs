@@ -254,8 +254,11 @@ impl Commit {
     }
 
     fn aborted(&mut self) -> Step<Finish> {
-        let error = self.error.take().unwrap_or(Error::CommitUnknown { txn: self.txn, home: self.home() });
-        Step::Done(Err(error))
+        match self.error.take() {
+            Some(error) => Step::Done(Err(error)),
+            // an answer after the end
+            None => Step::Wait,
+        }
     }
 
     fn answer(
