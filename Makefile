@@ -218,7 +218,8 @@ test-miri: setup ## Undefined behaviour, in the crates that hold most of the uns
 	export CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/miri"
 	export MIRIFLAGS="-Zmiri-permissive-provenance -Zmiri-disable-isolation $${MIRIFLAGS:-}"
 	# Miri is some hundred times slower: of the index tests, those that finish in minutes
-	$(CARGO) +$(NIGHTLY) miri test --locked -p scaledb-memory -p scaledb-storage
+	$(CARGO) +$(NIGHTLY) miri test --locked -p scaledb-memory
+	$(CARGO) +$(NIGHTLY) miri test --locked -p scaledb-acc --test records
 	$(CARGO) +$(NIGHTLY) miri test --locked -p scaledb-index --lib --test phantomlet
 	$(CARGO) +$(NIGHTLY) miri test --locked -p scaledb-index --test btree -- interleavings parts
 	$(CARGO) +$(NIGHTLY) miri test --locked -p scaledb-index --test indexlet -- a_panic one_home

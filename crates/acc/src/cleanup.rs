@@ -1,6 +1,7 @@
 //! Clean-up: deleted records leave the indexes, and versions their chains, when nobody can need them.
 
 use crate::lane::{Deleted, LaneGuard};
+use crate::record::{Record, Word};
 use crate::rules::Rule;
 use crate::shared::AccShared;
 use scaledb_base::Timestamp;
@@ -8,7 +9,6 @@ use scaledb_base::limits::MAX_GROUPS;
 use scaledb_kit::count;
 use scaledb_memory::Local;
 use scaledb_row::GroupSet;
-use scaledb_storage::{Record, Word};
 
 /// Records of one lane that one call cleans at the most, so that the lane is soon free again; more if more
 /// wait, or a worker whose transactions delete much would fall behind for ever.

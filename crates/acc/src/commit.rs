@@ -3,6 +3,7 @@
 
 use crate::lane::{Deleted, LaneGuard};
 use crate::read::{conflict, last_commit};
+use crate::record::{Overflow, Record, Stuck, Word};
 use crate::redo;
 use crate::rules::Rule;
 use crate::shared::AccShared;
@@ -17,7 +18,6 @@ use scaledb_index::indexlet::Inserted;
 use scaledb_kit::count;
 use scaledb_memory::Purpose;
 use scaledb_row::GroupSet;
-use scaledb_storage::{Overflow, Record, Stuck, Word};
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! A worker's lane: what others must know of its commits and its unmerged entries.
 
 use crate::pending::PendingList;
+use crate::record::{Record, Version};
 use crate::tune::Way;
 use scaledb_base::TableId;
-use scaledb_base::limits::MAX_TABLES;
-use scaledb_storage::{Record, Version};
+use scaledb_kit::TABLES;
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use scaledb_sync::hint::Backoff;
 use std::cell::UnsafeCell;
@@ -13,9 +13,6 @@ use std::ops::{Deref, DerefMut};
 
 /// No pin, no snapshot.
 pub(crate) const NONE: u64 = u64::MAX;
-
-/// Tables of one database in this build.
-pub(crate) const TABLES: usize = if scaledb_sync::MODEL { 64 } else { MAX_TABLES };
 
 /// The shared part of a worker.
 ///

@@ -17,27 +17,26 @@
 //!  contention.rs priority                       tune.rs     the merge batch, and whether to merge
 //!  background.rs chores, and the thread that does them for idle workers
 //!  redo.rs       what a commit tells the log
-//!  change.rs, indexes.rs  indexes come and go
-//!  checkpoint.rs all rows to files               recovery.rs rows and log back, rebuild.rs the indexes
+//!  change.rs     indexes that change under a transaction
+//!  record/       a record, its header words, the old rows that snapshots need
+//!  records.rs, reader.rs  what the kit asks of records: for recovery, indexes, checkpoints
 //! ```
 //!
 //! The order in which commits take effect is that of their timestamps, and agrees with real time.
 
 mod background;
 mod change;
-mod checkpoint;
 mod cleanup;
 mod commit;
 mod config;
 mod contention;
-mod indexes;
-mod inspect;
 mod lane;
 mod merge;
 mod pending;
 mod read;
-mod rebuild;
-mod recovery;
+mod reader;
+pub mod record;
+mod records;
 mod redo;
 mod retain;
 mod rules;
@@ -58,17 +57,13 @@ pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
 pub use shared::AccShared;
 pub use worker::AccWorker;
 
-use recovery::Recovery;
-use scaledb_base::{Result, TableId};
-use scaledb_durability::{Directory, Pace};
-use scaledb_engine::{
-    IndexDef, Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats,
-};
-use scaledb_kit::{Core, Instance, Protocol, Settings};
-use scaledb_log::Log;
+use reader::RowReader;
+use scaledb_base::{Result, Timestamp};
+use scaledb_engine::{Metric, OptionSpec, SerializationPoint, TableStats};
+use scaledb_kit::{Instance, Protocol, Settings};
 use scaledb_memory::Local;
 use scaledb_sync::Arc;
-use scaledb_sync::atomic::AtomicBool;
+use table::AccTable;
 
 /// A database with the ACC engine, in memory and, if it has a directory, on disk.
 pub type Acc = Instance<AccShared>;
@@ -81,6 +76,7 @@ impl Protocol for AccShared {
 
     type Config = Config;
     type Worker = AccWorker;
+    type Reader<'a> = RowReader;
 
     fn settings(config: &Config) -> Settings {
         let Config { reserve, background, ref durability, .. } = *config;
@@ -91,80 +87,58 @@ impl Protocol for AccShared {
         Self::new(config, after)
     }
 
-    #[inline]
-    fn core(&self) -> &Core {
-        self
-    }
-
-    fn restore(&self, directory: &mut Directory, durability: &Durability) -> Result<Recovered> {
-        directory.restore(&mut Recovery::new(self), durability)
-    }
-
-    fn create_table(&self, mut local: Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
-        let (info, ts) = self.create_table(&mut local, def)?;
-        drop(local);
-        self.wait_durable(ts)?;
-        Ok(info)
-    }
-
-    fn add_index(
-        self: &Arc<Self>,
-        mut local: Local,
-        table: TableId,
-        def: IndexDef,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<std::sync::Arc<TableInfo>> {
-        let (info, ts) = self.make_and_add_index(&mut local, table, def, go_on)?;
-        drop(local);
-        self.wait_durable(ts)?;
-        Ok(info)
-    }
-
-    fn drop_index(self: &Arc<Self>, local: Local, index: TableId) -> Result<std::sync::Arc<TableInfo>> {
-        let (info, ts) = self.mark_dropped(&local, index)?;
-        drop(local);
-        if !self.config.background {
-            // what cannot be deleted now goes with the next one
-            while change::empty_some(self).unwrap_or(false) {}
-        }
-        self.wait_durable(ts)?;
-        Ok(info)
-    }
-
-    fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
-        self.table_info(name)
-    }
-
-    fn tables(&self) -> Vec<std::sync::Arc<TableInfo>> {
-        self.table_infos()
-    }
-
     fn worker(self: &Arc<Self>, local: Local) -> AccWorker {
         AccWorker::new(self.clone(), local)
     }
 
-    fn all_table_stats(&self) -> Vec<TableStats> {
-        self.all_table_stats()
+    fn worker_without_log(self: &Arc<Self>, local: Local) -> AccWorker {
+        AccWorker::without_log(self.clone(), local)
     }
 
-    fn table_stats(&self, id: TableId) -> Option<TableStats> {
-        self.table_stats(id)
+    fn reader(&self) -> Result<RowReader> {
+        RowReader::new(self)
     }
 
-    fn reclamation(&self) -> Reclamation {
-        self.reclamation()
+    fn begin_checkpoint(&self) -> Result<Timestamp> {
+        Ok(self.merge_horizon())
     }
 
-    fn tend(self: &Arc<Self>, local: &mut Local, _: u64) -> bool {
-        // what cannot be deleted now stays for the next round
-        background::tend(self, local) | change::empty_some(self).unwrap_or(true)
+    fn table_stats(&self, table: &AccTable, reader: Option<&mut RowReader>) -> TableStats {
+        table.stats(reader)
     }
 
-    fn checkpoint(self: &Arc<Self>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {
-        checkpoint::write(self, log, pace, stop)
+    fn waiting(&self) -> u64 {
+        self.waiting()
     }
 
-    fn inspect(&self, local: &Local) -> Result<Inspected> {
-        inspect::inspect(self, local)
+    fn tend(&self, local: &mut Local, _: u64) -> bool {
+        background::tend(self, local)
+    }
+
+    fn await_commits(&self) {
+        self.await_commits();
+    }
+
+    fn begin_definition(&self) -> u64 {
+        Timestamp::start_of(self.clock.now_fenced() + 1).raw()
+    }
+
+    fn end_definition(&self) -> u64 {
+        Timestamp::start_of(self.clock.now_fenced()).raw()
+    }
+
+    fn merge_all(&self, local: &mut Local, index: &AccTable) -> Result<()> {
+        self.merge_all(local, index)
+    }
+
+    fn delete_entries<R>(
+        worker: &mut AccWorker,
+        index: &AccTable,
+        choose: impl FnOnce(&Local) -> (Vec<u64>, R),
+    ) -> Result<R> {
+        let mut ctx = worker.ctx();
+        let (entries, rest) = choose(ctx.local);
+        ctx.delete_entries(index, entries)?;
+        Ok(rest)
     }
 }

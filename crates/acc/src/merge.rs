@@ -3,6 +3,7 @@
 //! Secondary trees have no step of their own: indexes are tables, with lists of their own.)
 
 use crate::lane::{Lane, LaneGuard};
+use crate::record::Record;
 use crate::rules::Rule;
 use crate::shared::AccShared;
 use crate::table::{AccTable, Points};
@@ -10,21 +11,13 @@ use crate::tune::Timer;
 use crate::worker::Ctx;
 use scaledb_base::{Result, TableId, WorkerId};
 use scaledb_index::phantomlet::CellId;
-use scaledb_kit::count;
+use scaledb_kit::{count, head};
 use scaledb_memory::{Local, Purpose};
-use scaledb_storage::Record;
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
 
 /// A pending entry on its way into the tree: the first eight bytes of its key, the record, its cell.
 struct Entry(u64, Record, CellId);
-
-fn head(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let len = key.len().min(8);
-    bytes[..len].copy_from_slice(&key[..len]);
-    u64::from_be_bytes(bytes)
-}
 
 /// Merges the entries that `worker` has pending in a table. The caller holds the worker's lane, and no
 /// commit is between C3 and C6 on it.

@@ -13,10 +13,10 @@
 //! reused only after `start` has passed it, and a reader that finds `start` beyond an item it has read
 //! drops that item: it is in the tree by then.
 
+use crate::record::Record;
 use scaledb_base::Result;
 use scaledb_index::phantomlet::CellId;
 use scaledb_memory::Local;
-use scaledb_storage::Record;
 use scaledb_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use std::ptr::NonNull;
 

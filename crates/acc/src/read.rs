@@ -1,5 +1,6 @@
 //! Point reads.
 
+use crate::record::{Presence, Record, Word};
 use crate::rules::Rule;
 use crate::table::AccTable;
 use crate::txn::{Absent, Op, RowLocation, Txn};
@@ -8,7 +9,6 @@ use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
 use scaledb_engine::{PREFETCH, RowId};
 use scaledb_row::{Projection, RowRef};
-use scaledb_storage::{Presence, Record, Word};
 
 /// Look-ups that meet a record which has just left the indexes are done again, this often.
 const RETRIES: usize = if scaledb_sync::MODEL { 4 } else { 1 << 10 };

@@ -92,28 +92,4 @@ impl Rule {
 }
 
 /// The rules in force.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Rules {
-    #[cfg(feature = "mutations")]
-    off: Option<Rule>,
-}
-
-impl Rules {
-    /// All rules but one.
-    #[cfg(feature = "mutations")]
-    pub fn without(rule: Rule) -> Self {
-        Self { off: Some(rule) }
-    }
-
-    /// Whether a rule is in force; always, in a build without the feature.
-    #[inline(always)]
-    pub(crate) fn on(self, rule: Rule) -> bool {
-        #[cfg(feature = "mutations")]
-        return self.off != Some(rule);
-        #[cfg(not(feature = "mutations"))]
-        {
-            let _ = rule;
-            true
-        }
-    }
-}
+pub type Rules = scaledb_kit::Rules<Rule>;

@@ -5,6 +5,7 @@
 //! it, and, so that the check is cheap when nothing happened, the leaf's stamp and the cells' seqs.
 
 use crate::read::conflict;
+use crate::record::Record;
 use crate::rules::Rule;
 use crate::table::{AccTable, RecordEntry, Tree};
 use crate::txn::{Candidate, Op, RangeRead, RowLocation, Txn};
@@ -15,7 +16,6 @@ use scaledb_index::btree::{Entry, LeafRead, Position};
 use scaledb_index::phantomlet::{CellId, Owners};
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowRef};
-use scaledb_storage::Record;
 use scaledb_sync::atomic::Ordering;
 use smallvec::SmallVec;
 use std::ops::{Bound, ControlFlow};

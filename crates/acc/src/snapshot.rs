@@ -10,6 +10,7 @@
 //! ```
 
 use crate::lane::NONE;
+use crate::record::{Presence, Record, Word};
 use crate::retain::{CLOSING, OFF, ON, boundary_after, boundary_at};
 use crate::rules::Rule;
 use crate::scan::{AHEAD, mark_end, open_first, open_next, read_entries, rest_of};
@@ -20,7 +21,6 @@ use crate::worker::Ctx;
 use scaledb_base::{Result, Timestamp};
 use scaledb_engine::{Order, Range, RowId};
 use scaledb_row::{Projection, RowRef};
-use scaledb_storage::{Presence, Record, Word};
 use scaledb_sync::atomic::{Ordering, fence};
 use scaledb_sync::thread;
 use std::ops::ControlFlow;

@@ -1,16 +1,15 @@
 //! Counters and sizes, for reports.
 
 use crate::lane::Lane;
+use crate::reader::RowReader;
 use crate::shared::AccShared;
 use crate::table::{AccTable, Points};
 use crate::weigh;
-use scaledb_base::TableId;
-use scaledb_engine::{Metric, MetricKind, Metrics, Reclamation, TableStats};
-use scaledb_kit::load;
-use scaledb_memory::Local;
+use scaledb_engine::{Metric, MetricKind, Metrics, TableStats};
+use scaledb_kit::{Reader, load};
 use scaledb_sync::atomic::Ordering;
 
-/// What ACC counts for tables and indexes. `Table::stats` has the values, in this order.
+/// What ACC counts for tables and indexes. `AccTable::stats` has the values, in this order.
 pub(crate) const METRICS: &[Metric] = &[
     counter("posted", "Entries that commits left for a merge."),
     counter("merged", "Entries that merges moved into the tree."),
@@ -37,45 +36,19 @@ const fn gauge(name: &'static str, help: &'static str) -> Metric {
 }
 
 impl AccShared {
-    pub(crate) fn all_table_stats(&self) -> Vec<TableStats> {
-        // an index that was dropped is about to be empty
-        let tables = || self.tables.iter().filter(|table| table.until.load(Ordering::Relaxed) == u64::MAX);
-        // without a free worker id the trees and hash tables cannot be walked: their sizes stay 0 then
-        if let Ok(mut local) = self.domain.register() {
-            local.enter();
-            let stats = tables().map(|table| table.stats(Some(&local))).collect();
-            local.exit();
-            stats
-        } else {
-            tables().map(|table| table.stats(None)).collect()
-        }
-    }
-
-    pub(crate) fn reclamation(&self) -> Reclamation {
-        let lanes = &self.lanes[..self.domain.workers()];
+    /// Records and versions that wait for clean-up.
+    pub(crate) fn waiting(&self) -> u64 {
         let waiting = |lane: &Lane| {
             let lane = lane.lock();
             (lane.deleted.len() + lane.versions.len()) as u64
         };
-        Reclamation {
-            waiting: lanes.iter().map(|lane| waiting(lane)).sum(),
-            waiting_bytes: self.domain.waiting_bytes(),
-            active: self.domain.active(),
-        }
-    }
-
-    pub(crate) fn table_stats(&self, id: TableId) -> Option<TableStats> {
-        let table = self.tables.get(id).ok()?;
-        let Ok(mut local) = self.domain.register() else { return Some(table.stats(None)) };
-        local.enter();
-        let stats = table.stats(Some(&local));
-        local.exit();
-        Some(stats)
+        self.lanes[..self.domain.workers()].iter().map(|lane| waiting(lane)).sum()
     }
 }
 
 impl AccTable {
-    fn stats(&self, local: Option<&Local>) -> TableStats {
+    /// `reader` does not read now.
+    pub(crate) fn stats(&self, reader: Option<&mut RowReader>) -> TableStats {
         let mut stats = TableStats {
             id: Some(self.id),
             name: self.name.clone(),
@@ -98,7 +71,9 @@ impl AccTable {
         let batch = u64::from(self.tuning.batch.load(Ordering::Relaxed)); // a setting
         let values = vec![posted, merged, merges, synchronous, node_locks, repairs, pending, batch];
         stats.metrics = Metrics::new(METRICS, values);
-        if let Some(local) = local {
+        if let Some(reader) = reader {
+            reader.enter();
+            let local = reader.local();
             stats.hash_bytes = match &self.points {
                 Points::Hash(hashed) => hashed.bytes(local),
                 Points::Indexlet(indexlet) => indexlet.bytes(),
@@ -109,6 +84,7 @@ impl AccTable {
                 stats.tree_bytes = sizes.bytes as u64;
                 stats.record_bytes = weigh::records(tree, local, &sizes);
             }
+            reader.exit();
         }
         stats.entries = stats.tree_entries + pending;
         stats

@@ -1,41 +1,30 @@
 //! A table, or a secondary index: an ordered set of records under one id.
 //!
-//! A secondary index is a table of *entries*: its keys are the indexed columns (and the primary key,
-//! unless the index is unique), and its rows hold the address of the base record. ACC protects entries
-//! exactly as it protects rows: inserting a row locks and inserts its entries, changing an indexed column
-//! deletes one entry and inserts another. There is no second protocol for indexes, and no stale entry to
-//! recognise.
+//! ACC protects the entries of a secondary index exactly as it protects rows: inserting a row locks and inserts its
+//! entries, changing an indexed column deletes one entry and inserts another. There is no second protocol for indexes,
+//! and no stale entry to recognise.
 
-use crate::config::IndexUpdates;
-use crate::indexes::IndexSet;
-use crate::lane::{TABLES, TableCounters, WorkerTable};
+use crate::config::{Config, IndexUpdates};
+use crate::lane::{TableCounters, WorkerTable};
 use crate::pending::PendingList;
+use crate::record::Record;
 use crate::tune::{Tuning, Way};
 use scaledb_base::limits::MAX_WORKERS;
-use scaledb_base::{Error, Result, TableId, WorkerId};
-use scaledb_engine::{Access, TableInfo, TableOptions};
+use scaledb_base::{Error, Result, WorkerId};
+use scaledb_engine::{Access, TableOptions};
 use scaledb_index::btree::{BTree, Entry, Finger, LeafStamp};
 use scaledb_index::hash::HashIndex;
 use scaledb_index::indexlet::Indexlet;
 use scaledb_index::phantomlet::{Owners, Phantomlet};
-use scaledb_keys::KeyBuf;
+use scaledb_kit::{Core, Table, TableCore};
 use scaledb_memory::Local;
-use scaledb_row::{Column, ColumnSet, ColumnType, KeySpec, Projection, RowRef, Schema};
-use scaledb_storage::Record;
+use scaledb_row::Projection;
+use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
-use scaledb_sync::{Arc, CachePadded, Published};
+use std::ops::{Deref, DerefMut};
 
-/// The entries of the trees: addresses of records, which hold their keys.
-pub(crate) struct RecordEntry;
-
-// SAFETY: a record's key never changes.
-unsafe impl Entry for RecordEntry {
-    #[inline]
-    unsafe fn key<'a>(raw: u64) -> &'a [u8] {
-        // SAFETY: the caller's promise: `raw` is a record that a tree holds or held in this activity.
-        unsafe { Record::from_raw(raw).key_for() }
-    }
-}
+/// The entries of the trees: addresses of records.
+pub(crate) type RecordEntry = scaledb_kit::RecordEntry<Record>;
 
 pub(crate) type Tree = BTree<RecordEntry>;
 
@@ -53,100 +42,86 @@ pub(crate) struct Lookup {
     pub(crate) leaf: Option<(LeafStamp, u64)>,
 }
 
-/// The part of an index that is special: what it indexes.
-pub(crate) struct IndexOf {
-    pub(crate) base: TableId,
-    pub(crate) key: KeySpec,
-    pub(crate) unique: bool,
-}
-
-pub(crate) struct AccTable {
-    pub(crate) id: TableId,
-    pub(crate) name: String,
-    pub(crate) index_of: Option<IndexOf>,
-    /// The base table's indexes.
-    pub(crate) indexes: Published<IndexSet>,
-    /// The last change of them all that changed these; see `change.rs`.
-    pub(crate) changed: AtomicU64,
-    /// An index has all entries that snapshots of this raw timestamp or later see, up to `until`.
-    pub(crate) since: AtomicU64,
-    pub(crate) until: AtomicU64,
-    /// The layout of this table's own rows, and projections of them.
-    pub(crate) schema: Schema,
+pub struct AccTable {
+    core: TableCore,
+    /// Projections of the rows: all columns; all groups, no columns.
     pub(crate) all: Projection,
-    /// All groups, no columns.
     pub(crate) existence: Projection,
     pub(crate) points: Points,
     pub(crate) tree: Option<Tree>,
     pub(crate) phantomlet: Phantomlet,
     workers: Box<[AtomicPtr<WorkerTable>]>,
-    /// Rows of a table without a primary key are numbered in blocks taken from here.
-    pub(crate) row_numbers: CachePadded<AtomicU64>,
     pub(crate) tuning: Tuning,
 }
 
-/// The schema of index entries: the address of the base record.
-pub(crate) fn entry_schema() -> Schema {
-    Schema::new(vec![Column::new("record", ColumnType::Int8)], &[]).expect("a constant schema")
+impl Deref for AccTable {
+    type Target = TableCore;
+
+    #[inline(always)]
+    fn deref(&self) -> &TableCore {
+        &self.core
+    }
 }
 
-/// What a table is made from.
-pub(crate) struct Parts<'a> {
-    pub(crate) id: TableId,
-    pub(crate) info: std::sync::Arc<TableInfo>,
-    pub(crate) name: String,
-    pub(crate) index_of: Option<IndexOf>,
-    pub(crate) indexes: Vec<TableId>,
-    pub(crate) options: &'a TableOptions,
-    pub(crate) epoch_ticks: u64,
-    pub(crate) batch: Option<u32>,
-    pub(crate) updates: IndexUpdates,
-    pub(crate) indexlet_slots: usize,
-    pub(crate) cells: usize,
+impl DerefMut for AccTable {
+    fn deref_mut(&mut self) -> &mut TableCore {
+        &mut self.core
+    }
+}
+
+impl Table for AccTable {
+    type Record = Record;
+
+    fn hash(&self) -> Option<&HashIndex> {
+        match &self.points {
+            Points::Hash(hashed) => Some(hashed),
+            Points::Indexlet(_) => None,
+        }
+    }
+
+    fn ordered(&self) -> Option<&Tree> {
+        self.tree.as_ref()
+    }
+
+    fn for_each_unmerged(&self, f: impl FnMut(u64)) {
+        if let Points::Indexlet(indexlet) = &self.points {
+            // a merge puts a record into the tree before it takes it out of here
+            indexlet.for_each(f);
+        }
+    }
 }
 
 impl AccTable {
     pub(crate) fn new(
         local: &mut Local,
-        generation: &Arc<CachePadded<AtomicU64>>,
-        parts: Parts<'_>,
+        database: &Core<Self>,
+        config: &Config,
+        core: TableCore,
+        options: &TableOptions,
     ) -> Result<Self> {
-        let schema = if parts.index_of.is_some() { entry_schema() } else { parts.info.schema.clone() };
-        let access = parts.options.access;
-        let points = match access {
+        let epoch = options.engine.time("merge_epoch").unwrap_or(config.merge_epoch);
+        let batch = options.engine.integer("merge_batch").map(|batch| batch.min(u64::from(u32::MAX)) as u32);
+        let points = match options.access {
             Access::Hashed | Access::HashOnly => Points::Hash(Box::new(HashIndex::new(local)?)),
-            Access::Ordered => Points::Indexlet(Indexlet::new(local, parts.indexlet_slots)?),
+            Access::Ordered => Points::Indexlet(Indexlet::new(local, config.indexlet_slots)?),
         };
-        let tree = match access {
-            Access::HashOnly => None,
-            _ => Some(Tree::new(local, generation.clone())?),
-        };
-        let indexed = if parts.index_of.is_some() {
-            ColumnSet::EMPTY
-        } else {
-            parts.info.indexes.iter().fold(ColumnSet::EMPTY, |set, i| set.union(i.key.columns()))
+        let (tree, cells) = match options.access {
+            Access::HashOnly => (None, 2),
+            _ => (Some(Tree::new(local, database.generation.clone())?), config.phantomlet_cells),
         };
         Ok(Self {
-            id: parts.id,
-            name: parts.name,
-            index_of: parts.index_of,
-            indexes: Published::new(IndexSet { ids: parts.indexes, columns: indexed, closed: false }),
-            changed: AtomicU64::new(0),
-            since: AtomicU64::new(0),
-            until: AtomicU64::new(u64::MAX),
-            all: Projection::all(&schema),
-            existence: Projection::existence_in_all_groups(&schema),
-            schema,
+            all: Projection::all(&core.schema),
+            existence: Projection::existence_in_all_groups(&core.schema),
+            core,
             points,
             tree,
-            phantomlet: Phantomlet::new(if access == Access::HashOnly { 2 } else { parts.cells }),
+            phantomlet: Phantomlet::new(cells),
             workers: (0..MAX_WORKERS).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(),
-            row_numbers: CachePadded(AtomicU64::new(0)),
             tuning: Tuning {
-                batch: AtomicU32::new(parts.batch.unwrap_or(crate::tune::FIRST_BATCH)),
-                epoch_ticks: parts.epoch_ticks,
-                fixed: parts.batch.is_some(),
-                updates: if parts.batch.is_some() { IndexUpdates::Collected } else { parts.updates },
+                batch: AtomicU32::new(batch.unwrap_or(crate::tune::FIRST_BATCH)),
+                epoch_ticks: database.clock.ticks(epoch),
+                fixed: batch.is_some(),
+                updates: if batch.is_some() { IndexUpdates::Collected } else { config.index_updates },
                 visited: CachePadded(AtomicU64::new(0)),
                 repairs: AtomicU64::new(0),
             },
@@ -282,16 +257,6 @@ impl AccTable {
     pub(crate) fn workers(&self) -> impl Iterator<Item = &WorkerTable> {
         (0..MAX_WORKERS).filter_map(|w| self.of_worker(WorkerId(w as u8)))
     }
-
-    /// Appends to `key` the key of a base row in this index. Returns whether the primary key must follow.
-    pub(crate) fn entry_key(&self, base: &Schema, row: RowRef<'_>, pk: &[u8], key: &mut KeyBuf) {
-        let of = self.index_of.as_ref().expect("called for indexes");
-        key.clear();
-        let has_null = of.key.encode(base, row, key);
-        if !of.unique || has_null {
-            key.push_encoded(pk);
-        }
-    }
 }
 
 impl Drop for AccTable {
@@ -301,64 +266,6 @@ impl Drop for AccTable {
             if !worker.is_null() {
                 // SAFETY: made by `of_me`, owned by the table.
                 drop(unsafe { Box::from_raw(worker) });
-            }
-        }
-    }
-}
-
-/// All tables of a database, by id.
-pub(crate) struct Tables {
-    tables: Box<[AtomicPtr<AccTable>]>,
-    count: AtomicU32,
-}
-
-impl Tables {
-    pub(crate) fn new() -> Self {
-        Self {
-            tables: (0..TABLES).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(),
-            count: AtomicU32::new(0),
-        }
-    }
-
-    /// One more than the highest id.
-    #[inline]
-    pub(crate) fn len(&self) -> usize {
-        self.count.load(Ordering::Acquire) as usize
-    }
-
-    /// The table of an id.
-    ///
-    /// # Errors
-    /// [`Error::NoSuchTable`].
-    #[inline]
-    pub(crate) fn get(&self, id: TableId) -> Result<&AccTable> {
-        let table = self.tables.get(id.index()).map_or(std::ptr::null_mut(), |t| t.load(Ordering::Acquire));
-        // SAFETY: set once by `add`, freed with the database.
-        unsafe { table.as_ref() }.ok_or_else(|| Error::NoSuchTable(id.to_string()))
-    }
-
-    /// Adds tables with the ids from [`Tables::len`] on. Called under the catalog lock.
-    pub(crate) fn add(&self, tables: Vec<AccTable>) {
-        for table in tables {
-            let id = table.id.index();
-            // pairs with the Acquires in `get` and `len`
-            self.tables[id].store(Box::into_raw(Box::new(table)), Ordering::Release);
-            self.count.store(id as u32 + 1, Ordering::Release);
-        }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &AccTable> {
-        (0..self.len()).filter_map(|id| self.get(TableId(id as u32)).ok())
-    }
-}
-
-impl Drop for Tables {
-    fn drop(&mut self) {
-        for table in &self.tables {
-            let table = table.load(Ordering::Relaxed); // nobody else is left
-            if !table.is_null() {
-                // SAFETY: made by `add`, owned here.
-                drop(unsafe { Box::from_raw(table) });
             }
         }
     }

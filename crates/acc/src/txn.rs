@@ -1,5 +1,6 @@
 //! What a transaction remembers: its read_set, range_set and write_set.
 
+use crate::record::{Overflow, Record, Word};
 use hashbrown::HashTable;
 use scaledb_base::limits::{MAX_GROUPS, MAX_WRITES};
 use scaledb_base::{Error, Result, TableId, Timestamp};
@@ -8,7 +9,6 @@ use scaledb_index::btree::{Finger, LeafRead, LeafStamp};
 use scaledb_index::phantomlet::CellId;
 use scaledb_memory::{Domain, Private};
 use scaledb_row::{ColumnSet, GroupSet};
-use scaledb_storage::{Overflow, Record, Word};
 use scaledb_sync::Arc;
 use std::ops::Range;
 

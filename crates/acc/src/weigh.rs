@@ -1,9 +1,9 @@
 //! How much memory the records of a table or index take, about.
 
+use crate::record::Record;
 use crate::table::Tree;
 use scaledb_index::btree::TreeStats;
 use scaledb_memory::Local;
-use scaledb_storage::Record;
 
 /// Leaves whose records are weighed.
 const SAMPLE: usize = 200;

@@ -1,6 +1,7 @@
 //! Buffered writes: what a transaction will do when it commits.
 
 use crate::read::conflict;
+use crate::record::{Presence, Record, Word};
 use crate::rules::Rule;
 use crate::table::AccTable;
 use crate::txn::{Mark, Op, RowLocation, Txn, Write};
@@ -10,7 +11,6 @@ use scaledb_base::{Conflict, ConflictKind, Error, Result};
 use scaledb_engine::RowId;
 use scaledb_keys::KeyBuf;
 use scaledb_row::{ColumnSet, GroupSet, Projection, RowBuf, RowMut, RowRef};
-use scaledb_storage::{Presence, Record, Word};
 use scaledb_sync::atomic::Ordering;
 
 /// Row numbers that a worker takes from its table at a time.

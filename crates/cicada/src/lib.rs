@@ -15,8 +15,8 @@
 //!  clock.rs      a worker's clock                   horizon.rs       min_wts, min_rts, epochs
 //!  background.rs chores for idle workers            shared.rs        all of a database
 //!  redo.rs       what a commit tells the log        rules.rs, techniques.rs  switches for tests and figures
-//!  change.rs, indexes.rs  indexes come and go
-//!  checkpoint.rs all rows to files                  recovery.rs, rebuild.rs  rows and log back, the indexes
+//!  change.rs     indexes that change under a transaction
+//!  records.rs, reader.rs  what the kit asks of records: for recovery, indexes, checkpoints
 //! ```
 //!
 //! The order in which commits take effect is that of their timestamps; unless it is told otherwise
@@ -24,7 +24,6 @@
 
 mod background;
 mod change;
-mod checkpoint;
 mod clock;
 mod commit;
 mod config;
@@ -32,14 +31,11 @@ mod garbage;
 mod gc;
 mod guard;
 mod horizon;
-mod indexes;
-mod inspect;
 mod own;
 mod read;
 mod reader;
-mod rebuild;
 mod record;
-mod recovery;
+mod records;
 mod redo;
 mod rules;
 mod scan;
@@ -54,22 +50,20 @@ mod worker;
 mod write;
 
 pub use config::{Clocks, Config, Consistency, OPTIONS};
-use recovery::Recovery;
 pub use rules::{Rule, Rules};
-use scaledb_base::{Result, TableId};
-use scaledb_durability::{Directory, Pace};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
-use scaledb_engine::{
-    IndexDef, Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats,
-};
-use scaledb_kit::{Core, Instance, Protocol, Settings};
-use scaledb_log::Log;
-use scaledb_memory::Local;
-use scaledb_sync::Arc;
-use scaledb_sync::atomic::AtomicBool;
 pub use shared::CicadaShared;
 pub use techniques::{Technique, Techniques};
 pub use worker::CicadaWorker;
+
+use reader::SnapshotReader;
+use scaledb_base::{Result, Timestamp};
+use scaledb_engine::{CatalogEntry, Metric, OptionSpec, SerializationPoint, TableStats};
+use scaledb_kit::{Instance, Protocol, Records, Settings};
+use scaledb_memory::Local;
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::{Ordering, fence};
+use table::CicadaTable;
 
 /// A database with the Cicada engine, in memory and, if it has a directory, on disk.
 pub type Cicada = Instance<CicadaShared>;
@@ -82,6 +76,7 @@ impl Protocol for CicadaShared {
 
     type Config = Config;
     type Worker = CicadaWorker;
+    type Reader<'a> = SnapshotReader<'a>;
 
     fn settings(config: &Config) -> Settings {
         let Config { reserve, background, ref durability, .. } = *config;
@@ -92,77 +87,70 @@ impl Protocol for CicadaShared {
         Self::new(config, after)
     }
 
-    #[inline]
-    fn core(&self) -> &Core {
-        self
-    }
-
-    fn restore(&self, directory: &mut Directory, durability: &Durability) -> Result<Recovered> {
-        let recovered = directory.restore(&mut Recovery::new(self), durability)?;
+    fn recovered(&self) {
         // snapshots see what was recovered
         let now = self.clock.now_fenced();
         self.lead(now, now);
-        Ok(recovered)
-    }
-
-    fn create_table(&self, mut local: Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
-        self.create_table(&mut local, def)
-    }
-
-    fn add_index(
-        self: &Arc<Self>,
-        mut local: Local,
-        table: TableId,
-        def: IndexDef,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<std::sync::Arc<TableInfo>> {
-        self.make_and_add_index(&mut local, table, def, go_on)
-    }
-
-    fn drop_index(self: &Arc<Self>, local: Local, index: TableId) -> Result<std::sync::Arc<TableInfo>> {
-        let info = self.mark_dropped(&local, index)?;
-        drop(local);
-        if !self.config.background {
-            // what cannot be deleted now goes with the next one
-            while change::empty_some(self).unwrap_or(false) {}
-        }
-        Ok(info)
-    }
-
-    fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
-        self.table_info(name)
-    }
-
-    fn tables(&self) -> Vec<std::sync::Arc<TableInfo>> {
-        self.table_infos()
     }
 
     fn worker(self: &Arc<Self>, local: Local) -> CicadaWorker {
         CicadaWorker::new(self.clone(), local)
     }
 
-    fn all_table_stats(&self) -> Vec<TableStats> {
-        self.all_table_stats()
+    fn worker_without_log(self: &Arc<Self>, local: Local) -> CicadaWorker {
+        CicadaWorker::without_log(self.clone(), local)
     }
 
-    fn table_stats(&self, id: TableId) -> Option<TableStats> {
-        self.table_stats(id)
+    fn reader(&self) -> Result<SnapshotReader<'_>> {
+        SnapshotReader::new(self)
     }
 
-    fn reclamation(&self) -> Reclamation {
-        self.reclamation()
+    fn begin_checkpoint(&self) -> Result<Timestamp> {
+        self.snapshot_boundary()
     }
 
-    fn tend(self: &Arc<Self>, local: &mut Local, now: u64) -> bool {
-        // what cannot be deleted now stays for the next round
-        background::tend(self, local, now) | change::empty_some(self).unwrap_or(true)
+    fn table_stats(&self, table: &CicadaTable, reader: Option<&mut SnapshotReader<'_>>) -> TableStats {
+        table.stats(reader)
     }
 
-    fn checkpoint(self: &Arc<Self>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64> {
-        checkpoint::write(self, log, pace, stop)
+    fn waiting(&self) -> u64 {
+        self.waiting()
     }
 
-    fn inspect(&self, local: &Local) -> Result<Inspected> {
-        inspect::inspect(self, local)
+    fn tend(&self, local: &mut Local, now: u64) -> bool {
+        background::tend(self, local, now)
+    }
+
+    /// Waits until the change is durable: a transaction that began before may use what is new, and postpones its own
+    /// timestamp when it sees how far the log is.
+    fn log_definition(&self, local: &Local, entry: &CatalogEntry) -> Result<Timestamp> {
+        let ts = self.core().log_definition(local.id(), entry)?;
+        self.wait_durable(ts)?;
+        Ok(ts)
+    }
+
+    /// A commit installs its versions where they are found, and then looks at the count.
+    fn await_commits(&self) {
+        // pairs with the fences of those who insert, and with their look at the count
+        fence(Ordering::SeqCst);
+    }
+
+    fn begin_definition(&self) -> u64 {
+        self.begin_anew()
+    }
+
+    fn end_definition(&self) -> u64 {
+        self.begin_anew()
+    }
+
+    fn delete_entries<R>(
+        worker: &mut CicadaWorker,
+        index: &CicadaTable,
+        choose: impl FnOnce(&Local) -> (Vec<u64>, R),
+    ) -> Result<R> {
+        let mut ctx = worker.ctx();
+        let (entries, rest) = choose(ctx.local);
+        ctx.delete_entries(index, entries)?;
+        Ok(rest)
     }
 }

@@ -47,7 +47,7 @@ struct Head {
 
 /// The address of a record; see the head of the file for how long it is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Record(NonNull<Head>);
+pub struct Record(NonNull<Head>);
 
 // SAFETY: an address gives no access by itself; following it is justified where it is done.
 unsafe impl Send for Record {}

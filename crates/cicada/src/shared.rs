@@ -3,34 +3,22 @@
 use crate::config::Config;
 use crate::garbage::Queue;
 use crate::horizon::Horizon;
-use crate::indexes::Changes;
-use crate::table::{CicadaTable, IndexOf, Parts, TABLES, Tables};
-use scaledb_base::limits::{MAX_INDEXES, MAX_WORKERS};
-use scaledb_base::{Error, Result, TableId, Timestamp};
-use scaledb_durability::{failed, log_table};
-use scaledb_engine::{CatalogEntry, IndexInfo, TableDef, TableInfo, TableOptions};
-use scaledb_kit::{Core, Regulation};
-use scaledb_memory::Local;
+use crate::table::CicadaTable;
+use scaledb_base::Timestamp;
+use scaledb_kit::{Core, Regulation, WORKERS};
+use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
-use scaledb_sync::{Arc, CachePadded};
-use std::collections::HashMap;
 use std::ops::Deref;
 use std::time::Duration;
 
 /// What the workers of a database share.
 pub struct CicadaShared {
     pub(crate) config: Config,
-    core: Core,
-    pub(crate) tables: Tables,
-    pub(crate) catalog: Mutex<Catalog>,
-    /// Changes of indexes, counted, and what follows from them.
-    pub(crate) changes: Changes,
+    core: Core<CicadaTable>,
     pub(crate) horizon: Horizon,
     /// The clean-up queues of the workers.
     pub(crate) lanes: Box<[CachePadded<Mutex<Queue>>]>,
-    /// Counts splits and coalescences of all trees.
-    pub(crate) generation: Arc<CachePadded<AtomicU64>>,
     /// Up to this generation, leaves need not know where they came from.
     needed_after: CachePadded<AtomicU64>,
     next_needed: Mutex<NextNeeded>,
@@ -39,25 +27,11 @@ pub struct CicadaShared {
 }
 
 impl Deref for CicadaShared {
-    type Target = Core;
+    type Target = Core<CicadaTable>;
 
     #[inline(always)]
-    fn deref(&self) -> &Core {
+    fn deref(&self) -> &Core<CicadaTable> {
         &self.core
-    }
-}
-
-/// What exists, by name; and how it came to be, for the next checkpoint.
-#[derive(Default)]
-pub(crate) struct Catalog {
-    pub(crate) names: HashMap<String, std::sync::Arc<TableInfo>>,
-    pub(crate) entries: Vec<CatalogEntry>,
-}
-
-impl Catalog {
-    /// Whether a table or an index has a name.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.names.values().any(|t| t.name == *name || t.index(name).is_some())
     }
 }
 
@@ -80,14 +54,9 @@ impl CicadaShared {
             falls_without_conflicts: false,
         };
         let core = Core::new(config.clock, after, config.memory_budget, regulation);
-        let workers = if scaledb_sync::MODEL { 6 } else { MAX_WORKERS };
         Self {
-            tables: Tables::new(),
-            catalog: Mutex::new(Catalog::default()),
-            changes: Changes::default(),
             horizon: Horizon::new(config.rules),
-            lanes: (0..workers).map(|_| CachePadded(Mutex::new(Queue::new()))).collect(),
-            generation: Arc::new(CachePadded(AtomicU64::new(0))),
+            lanes: (0..WORKERS).map(|_| CachePadded(Mutex::new(Queue::new()))).collect(),
             needed_after: CachePadded(AtomicU64::new(0)),
             next_needed: Mutex::new(NextNeeded::default()),
             quiescence: core.clock.ticks(config.quiescence),
@@ -121,124 +90,10 @@ impl CicadaShared {
         self.needed_after.load(Ordering::SeqCst)
     }
 
-    /// All that a checkpoint says of tables, and the ids of the base tables. Waits for a table that is being
-    /// created: one that is not in the result has a timestamp after the call.
-    pub(crate) fn catalog(&self) -> (Vec<u8>, Vec<TableId>) {
-        let catalog = self.catalog.lock();
-        let ids = catalog.entries.iter().filter_map(|entry| match entry {
-            CatalogEntry::CreateTable { id, .. } => Some(*id),
-            CatalogEntry::AddIndex { .. } | CatalogEntry::DropIndex { .. } => None,
-        });
-        (CatalogEntry::all_to_bytes(&catalog.entries), ids.collect())
-    }
-
-    /// Creates a table and its indexes, durably. It is durable before anybody can use it: a transaction that
-    /// began before may use it, and postpones its own timestamp when it sees how far the log is.
-    pub(crate) fn create_table(&self, local: &mut Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
-        self.create(local, def, |local, entry| {
-            let Some(log) = self.log() else { return Ok(()) };
-            let ts = log_table(log, &self.clock, local.id(), entry)?;
-            log.wait(ts).map_err(failed)
-        })
-    }
-
-    /// Creates a table that the log, or a checkpoint, tells of.
-    pub(crate) fn create_recovered(
-        &self,
-        local: &mut Local,
-        def: TableDef,
-    ) -> Result<std::sync::Arc<TableInfo>> {
-        self.create(local, def, |_, _| Ok(()))
-    }
-
-    fn create(
-        &self,
-        local: &mut Local,
-        def: TableDef,
-        log: impl FnOnce(&mut Local, &CatalogEntry) -> Result<()>,
-    ) -> Result<std::sync::Arc<TableInfo>> {
-        let mut catalog = self.catalog.lock();
-        let first = self.tables.len();
-        let count = 1 + def.indexes.len();
-        if def.indexes.len() > MAX_INDEXES {
-            return Err(Error::BadDefinition(format!("a table has at most {MAX_INDEXES} indexes")));
-        }
-        self.next_id(count)?;
-        for (i, name) in std::iter::once(&def.name).chain(def.indexes.iter().map(|i| &i.name)).enumerate() {
-            let twice = def.indexes.iter().skip(i).any(|index| index.name == *name);
-            if twice || catalog.has(name) {
-                return Err(Error::TableExists(name.clone()));
-            }
-        }
-        let mut indexes = Vec::new();
-        for (i, index) in def.indexes.iter().enumerate() {
-            if index.key.is_empty() {
-                return Err(Error::BadDefinition(format!("index {} has no columns", index.name)));
-            }
-            indexes.push(IndexInfo {
-                id: TableId((first + 1 + i) as u32),
-                name: index.name.clone(),
-                key: def.schema.key(&index.key)?,
-                unique: index.unique,
-            });
-        }
-        let id = TableId(first as u32);
-        let entry = CatalogEntry::CreateTable { id, def: def.clone() };
-        let info = std::sync::Arc::new(TableInfo { id, name: def.name.clone(), schema: def.schema, indexes });
-        let indexes = info.indexes.iter().map(|i| i.id).collect();
-        let (name, guards, options) = (def.name.clone(), self.config.guards, &def.options);
-        let parts = Parts { id, info: info.clone(), name, index_of: None, indexes, options, guards };
-        let mut tables = vec![CicadaTable::new(local, &self.generation, parts)?];
-        for (index, def) in info.indexes.iter().zip(&def.indexes) {
-            tables.push(self.make_index(local, &info, index, &def.options)?);
-        }
-        log(local, &entry)?;
-        self.tables.add(tables);
-        catalog.entries.push(entry);
-        catalog.names.insert(def.name, info.clone());
-        Ok(info)
-    }
-
-    /// An index of a table, empty, that nobody knows.
-    pub(crate) fn make_index(
-        &self,
-        local: &mut Local,
-        info: &std::sync::Arc<TableInfo>,
-        index: &IndexInfo,
-        options: &TableOptions,
-    ) -> Result<CicadaTable> {
-        let of = IndexOf { base: info.id, key: index.key.clone(), unique: index.unique };
-        let parts = Parts {
-            id: index.id,
-            info: info.clone(),
-            name: index.name.clone(),
-            index_of: Some(of),
-            indexes: Vec::new(),
-            options,
-            guards: self.config.guards,
-        };
-        CicadaTable::new(local, &self.generation, parts)
-    }
-
-    /// The first of some new ids. The caller has the catalog.
-    ///
-    /// # Errors
-    /// [`Error::TooManyTables`].
-    pub(crate) fn next_id(&self, count: usize) -> Result<TableId> {
-        let first = self.tables.len();
-        if first + count > TABLES {
-            return Err(Error::TooManyTables { limit: TABLES });
-        }
-        Ok(TableId(first as u32))
-    }
-
-    pub(crate) fn table_infos(&self) -> Vec<std::sync::Arc<TableInfo>> {
-        let mut tables: Vec<_> = self.catalog.lock().names.values().cloned().collect();
-        tables.sort_unstable_by_key(|table| table.id);
-        tables
-    }
-
-    pub(crate) fn table_info(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
-        self.catalog.lock().names.get(name).cloned()
+    /// A raw timestamp that is behind all that were given out, and before all that will be.
+    pub(crate) fn begin_anew(&self) -> u64 {
+        let ticks = self.horizon.latest() + 1;
+        self.horizon.raise_floor(ticks);
+        Timestamp::start_of(ticks).raw()
     }
 }

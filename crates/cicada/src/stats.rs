@@ -1,41 +1,22 @@
 //! Counters and sizes, for reports.
 
-use crate::reader::Reader;
+use crate::reader::SnapshotReader;
 use crate::shared::CicadaShared;
 use crate::table::CicadaTable;
 use crate::weigh;
-use scaledb_base::TableId;
-use scaledb_engine::{Reclamation, TableStats};
-use scaledb_kit::load;
-use scaledb_sync::atomic::Ordering;
+use scaledb_engine::TableStats;
+use scaledb_kit::{Reader, load};
 
 impl CicadaShared {
-    pub(crate) fn all_table_stats(&self) -> Vec<TableStats> {
-        // an index that was dropped is about to be empty
-        let tables = || self.tables.iter().filter(|table| table.until.load(Ordering::Relaxed) == u64::MAX);
-        // without a free worker id the trees and hash tables cannot be walked: their sizes stay 0 then
-        let mut reader = Reader::new(self).ok();
-        tables().map(|table| table.stats(reader.as_mut())).collect()
-    }
-
-    pub(crate) fn reclamation(&self) -> Reclamation {
-        let lanes = &self.lanes[..self.domain.workers()];
-        Reclamation {
-            waiting: lanes.iter().map(|lane| lane.lock().len() as u64).sum(),
-            waiting_bytes: self.domain.waiting_bytes(),
-            active: self.domain.active(),
-        }
-    }
-
-    pub(crate) fn table_stats(&self, id: TableId) -> Option<TableStats> {
-        let table = self.tables.get(id).ok()?;
-        Some(table.stats(Reader::new(self).ok().as_mut()))
+    /// Records and versions that wait for clean-up.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.lanes[..self.domain.workers()].iter().map(|lane| lane.lock().len() as u64).sum()
     }
 }
 
 impl CicadaTable {
     /// `reader` has not entered: it holds clean-up back for the time of one table.
-    fn stats(&self, reader: Option<&mut Reader<'_>>) -> TableStats {
+    pub(crate) fn stats(&self, reader: Option<&mut SnapshotReader<'_>>) -> TableStats {
         let mut stats = TableStats {
             id: Some(self.id),
             name: self.name.clone(),

@@ -1,10 +1,11 @@
 //! How much memory the records of a table or index take, about.
 
-use crate::reader::Reader;
+use crate::reader::SnapshotReader;
 use crate::record::Record;
 use crate::table::Tree;
 use crate::version::Version;
 use scaledb_index::btree::TreeStats;
+use scaledb_kit::Reader;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::Ordering;
 
@@ -12,7 +13,7 @@ use scaledb_sync::atomic::Ordering;
 const SAMPLE: usize = 200;
 
 /// Bytes of the records of a tree with their newest versions. `sizes` are those of the tree.
-pub(crate) fn records(tree: &Tree, reader: &Reader<'_>, sizes: &TreeStats) -> u64 {
+pub(crate) fn records(tree: &Tree, reader: &SnapshotReader<'_>, sizes: &TreeStats) -> u64 {
     tree.estimate(reader.local(), sizes, SAMPLE, |raw| {
         // SAFETY: the tree held the record in this activity.
         let record = unsafe { Record::from_raw(raw) };

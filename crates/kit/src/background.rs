@@ -1,5 +1,6 @@
 //! The thread that works for workers that run no transactions: their clean-up, horizons, the backoff's limit.
 
+use crate::empty::empty_some;
 use crate::protocol::Protocol;
 use scaledb_memory::Local;
 use scaledb_sync::lock::{Condvar, Mutex};
@@ -57,7 +58,9 @@ fn run<P: Protocol>(shared: &Arc<P>, mut local: Local, (stop, wake): &(Mutex<boo
         core.domain.check_clock();
         let now = core.clock.now();
         core.regulate(now);
-        if shared.tend(&mut local, now) || core.domain.is_short() {
+        // what of a dropped index cannot be deleted now stays for the next round
+        let more = shared.tend(&mut local, now) | empty_some(shared).unwrap_or(true);
+        if more || core.domain.is_short() {
             pause = PERIOD;
         }
         local.collect();

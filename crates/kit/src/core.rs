@@ -1,20 +1,29 @@
 //! The parts that every database in memory has.
 
 use crate::backoff::{Backoff, Regulation};
+use crate::catalog::Catalog;
+use crate::changes::Changes;
 use crate::counters::{Counters, load};
 use crate::hash::KeyHasher;
+use crate::table::Table;
+use crate::tables::Tables;
 use scaledb_base::limits::MAX_WORKERS;
-use scaledb_base::{Result, Timestamp};
-use scaledb_durability::{failed, log_stats};
-use scaledb_engine::Stats;
+use scaledb_base::{Result, Timestamp, WorkerId};
+use scaledb_durability::{failed, log_stats, log_table};
+use scaledb_engine::{CatalogEntry, Stats};
 use scaledb_log::Log;
 use scaledb_memory::Domain;
+use scaledb_sync::atomic::AtomicU64;
 use scaledb_sync::clock::{Clock, Source};
+use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, CachePadded};
 use std::sync::OnceLock;
 
-/// Clock, memory, log, counters and backoff of a database.
-pub struct Core {
+/// Workers of one database in this build.
+pub const WORKERS: usize = if scaledb_sync::MODEL { 6 } else { MAX_WORKERS };
+
+/// Clock, memory, tables, log, counters and backoff of a database.
+pub struct Core<T: Table> {
     /// The clock of all timestamps.
     pub clock: Arc<Clock>,
     /// The memory of rows and indexes, and who may read what is retired.
@@ -25,6 +34,14 @@ pub struct Core {
     pub backoff: Backoff,
     /// By worker.
     pub counters: Box<[CachePadded<Counters>]>,
+    /// The tables and indexes.
+    pub tables: Tables<T>,
+    /// Their definitions.
+    pub(crate) catalog: Mutex<Catalog>,
+    /// Changes of indexes, counted, and what follows from them.
+    pub changes: Changes,
+    /// Counts splits and coalescences of all trees.
+    pub generation: Arc<CachePadded<AtomicU64>>,
     /// The redo log; unset for a database in memory only, and while a directory is being read.
     log: OnceLock<Arc<Log>>,
 }
@@ -34,7 +51,7 @@ fn seed() -> u64 {
     rand::TryRngCore::try_next_u64(&mut rand::rngs::OsRng).unwrap_or(0x5eed)
 }
 
-impl Core {
+impl<T: Table> Core<T> {
     /// Those of an empty database whose clock starts after `after`, in ticks.
     pub fn new(clock: Option<Source>, after: u64, memory_budget: u64, regulation: Regulation) -> Self {
         let clock = Arc::new(match clock {
@@ -47,6 +64,10 @@ impl Core {
             hasher: KeyHasher::new(seed),
             backoff: Backoff::new(&clock, regulation),
             counters: (0..MAX_WORKERS).map(|_| CachePadded(Counters::default())).collect(),
+            tables: Tables::new(),
+            catalog: Mutex::new(Catalog::default()),
+            changes: Changes::default(),
+            generation: Arc::new(CachePadded(AtomicU64::new(0))),
             log: OnceLock::new(),
             clock,
         }
@@ -64,6 +85,17 @@ impl Core {
     /// [`Error::LogFailed`](scaledb_base::Error::LogFailed).
     pub fn wait_durable(&self, ts: Timestamp) -> Result<()> {
         self.log().map_or(Ok(()), |log| log.wait(ts).map_err(failed))
+    }
+
+    /// Logs a change of tables, with the timestamp of now. `worker` is one that the caller has registered for it.
+    ///
+    /// # Errors
+    /// [`Error::LogFailed`](scaledb_base::Error::LogFailed).
+    pub fn log_definition(&self, worker: WorkerId, entry: &CatalogEntry) -> Result<Timestamp> {
+        match self.log() {
+            Some(log) => log_table(log, &self.clock, worker, entry),
+            None => Ok(Timestamp::ZERO),
+        }
     }
 
     /// From here on, everything is logged.

@@ -1,7 +1,12 @@
 //! A database that is open.
 
 use crate::background::Background;
+use crate::checkpoint;
+use crate::definitions::{self, Logged};
+use crate::empty::empty_some;
+use crate::inspect::inspect;
 use crate::protocol::{Protocol, Settings};
+use crate::recovery::Recovery;
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_durability::{Checkpointer, Directory, Durability, Inspected, Recovered, failed};
 use scaledb_engine::{
@@ -9,13 +14,14 @@ use scaledb_engine::{
     TableInfo, TableStats,
 };
 use scaledb_log::Log;
+use scaledb_memory::Local;
 use scaledb_sync::Arc;
-use scaledb_sync::atomic::AtomicBool;
+use scaledb_sync::atomic::{AtomicBool, Ordering};
 
 /// A database of an engine, in memory and, if it has a directory, on disk.
 pub struct Instance<P: Protocol> {
     // first: the threads end before the rest goes
-    _background: Option<Background>,
+    background: Option<Background>,
     checkpointer: Option<Checkpointer>,
     recovered: Recovered,
     shared: Arc<P>,
@@ -32,7 +38,7 @@ impl<P: Protocol> Instance<P> {
         let (shared, recovered) = match &durability {
             Some(durability) => {
                 let (shared, recovered, directory) = restore::<P>(config, reserve, durability)?;
-                let core = P::core(&shared);
+                let core = shared.core();
                 core.start_logging(directory.start(durability, core.clock.clone())?);
                 (shared, recovered)
             }
@@ -45,10 +51,10 @@ impl<P: Protocol> Instance<P> {
         };
         let checkpointer = durability.as_ref().zip(core.log()).map(|(durability, log)| {
             let (ours, its_log) = (shared.clone(), log.clone());
-            let write = move |pace, stop: &AtomicBool| ours.checkpoint(&its_log, pace, stop);
+            let write = move |pace, stop: &AtomicBool| checkpoint::write(&*ours, &its_log, pace, stop);
             Checkpointer::start(log, durability, recovered.log_bytes, write)
         });
-        Ok(Self { _background: background, checkpointer, recovered, shared })
+        Ok(Self { background, checkpointer, recovered, shared })
     }
 
     /// Reads a directory into memory, compares its tables with their indexes, and leaves the directory as it is:
@@ -62,7 +68,7 @@ impl<P: Protocol> Instance<P> {
         let (shared, recovered, _directory) = restore::<P>(config, reserve, &durability)?;
         let mut local = shared.core().domain.register()?;
         local.enter();
-        let inspected = P::inspect(&shared, &local);
+        let inspected = inspect(&*shared, &local);
         local.exit();
         Ok((recovered, inspected?))
     }
@@ -104,6 +110,17 @@ impl<P: Protocol> Instance<P> {
     }
 }
 
+impl<P: Protocol> Instance<P> {
+    /// Changes definitions with a worker's access to memory, and waits until that is durable.
+    fn define(&self, change: impl FnOnce(&mut Local) -> Result<Logged>) -> Result<std::sync::Arc<TableInfo>> {
+        let mut local = self.shared.core().domain.register()?;
+        let (info, ts) = change(&mut local)?;
+        drop(local);
+        self.wait_durable(ts)?;
+        Ok(info)
+    }
+}
+
 fn create<P: Protocol>(config: P::Config, reserve: u64, after: u64) -> Arc<P> {
     let shared = Arc::new(P::new(config, after));
     shared.core().domain.reserve(reserve);
@@ -118,7 +135,8 @@ fn restore<P: Protocol>(
 ) -> Result<(Arc<P>, Recovered, Directory)> {
     let mut directory = Directory::open(durability, P::NAME)?;
     let shared: Arc<P> = create(config, reserve, directory.newest().ticks() + 1);
-    let recovered = shared.restore(&mut directory, durability)?;
+    let recovered = directory.restore(&mut Recovery::new(&*shared), durability)?;
+    shared.recovered();
     Ok((shared, recovered, directory))
 }
 
@@ -127,7 +145,7 @@ impl<P: Protocol> Engine for Instance<P> {
 
     fn create_table(&self, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
         def.check_options(P::NAME, P::TABLE_OPTIONS)?;
-        self.shared.create_table(self.shared.core().domain.register()?, def)
+        self.define(|local| definitions::create_table(&*self.shared, local, def))
     }
 
     fn add_index(&self, table: TableId, def: IndexDef) -> Result<std::sync::Arc<TableInfo>> {
@@ -141,19 +159,24 @@ impl<P: Protocol> Engine for Instance<P> {
         go_on: &dyn Fn() -> bool,
     ) -> Result<std::sync::Arc<TableInfo>> {
         def.options.engine.check(P::NAME, P::TABLE_OPTIONS)?;
-        self.shared.add_index(self.shared.core().domain.register()?, table, def, go_on)
+        self.define(|local| definitions::add_index(&*self.shared, local, table, def, go_on))
     }
 
     fn drop_index(&self, index: TableId) -> Result<std::sync::Arc<TableInfo>> {
-        self.shared.drop_index(self.shared.core().domain.register()?, index)
+        let info = self.define(|local| definitions::drop_index(&*self.shared, local, index))?;
+        if self.background.is_none() {
+            // what cannot be deleted now goes with the next one
+            while empty_some(&self.shared).unwrap_or(false) {}
+        }
+        Ok(info)
     }
 
     fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
-        self.shared.table(name)
+        self.shared.core().catalog.lock().table(name)
     }
 
     fn tables(&self) -> Vec<std::sync::Arc<TableInfo>> {
-        self.shared.tables()
+        self.shared.core().catalog.lock().tables()
     }
 
     fn worker(&self) -> Result<P::Worker> {
@@ -161,11 +184,18 @@ impl<P: Protocol> Engine for Instance<P> {
     }
 
     fn stats(&self) -> Stats {
-        Stats { tables: self.shared.all_table_stats(), ..self.shared.core().stats() }
+        let core = self.shared.core();
+        // without a free worker id the structures cannot be walked: their sizes stay 0 then
+        let mut reader = self.shared.reader().ok();
+        // an index that was dropped is about to be empty
+        let tables = core.tables.iter().filter(|table| table.until.load(Ordering::Relaxed) == u64::MAX);
+        let tables = tables.map(|table| self.shared.table_stats(table, reader.as_mut())).collect();
+        Stats { tables, ..core.stats() }
     }
 
     fn table_stats(&self, id: TableId) -> Option<TableStats> {
-        self.shared.table_stats(id)
+        let table = self.shared.core().tables.get(id).ok()?;
+        Some(self.shared.table_stats(table, self.shared.reader().ok().as_mut()))
     }
 
     fn memory(&self) -> Memory {
@@ -174,7 +204,12 @@ impl<P: Protocol> Engine for Instance<P> {
     }
 
     fn reclamation(&self) -> Reclamation {
-        self.shared.reclamation()
+        let domain = &self.shared.core().domain;
+        Reclamation {
+            waiting: self.shared.waiting(),
+            waiting_bytes: domain.waiting_bytes(),
+            active: domain.active(),
+        }
     }
 
     fn name(&self) -> &'static str {

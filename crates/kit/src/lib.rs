@@ -1,27 +1,63 @@
-//! What engines that hold their rows in memory have in common, beside their files (`scaledb_durability`): a clock,
-//! memory, a log, counters and a backoff; how they are opened, checkpointed, inspected and closed; the thread that
-//! works for idle workers. An engine implements [`Protocol`], and is [`Instance`] of it: what is left to it are its
-//! records and its transactions.
+//! What engines that hold their rows in memory have in common: a clock, memory, a log, counters and a backoff; how they
+//! are opened, checkpointed, inspected and closed; their catalog, and how tables and indexes come and go; the thread
+//! that works for idle workers. An engine implements [`Protocol`], and is [`Instance`] of it: what is left to it are
+//! its records and its transactions.
 //!
 //! ```text
 //!  Instance<P> ── implements scaledb_engine::Engine
-//!    ├─ P: Protocol ── tables, workers, commits       the engine's crate
-//!    │    └─ Core ── clock, domain, log, counters, backoff
+//!    ├─ P: Protocol ── workers, commits, and how a record is read and made      the engine's crate
+//!    │    └─ Core<P::Table> ── clock, domain, tables, log, counters, backoff
 //!    ├─ Background ── tends idle workers
 //!    └─ Checkpointer ── writes checkpoints
+//!
+//!  table.rs, record.rs, records.rs   what the kit asks of tables and records
+//!  catalog.rs, tables.rs             definitions by name, tables by id
+//!  definitions.rs, closed.rs         tables and indexes come and go, while others use them
+//!    build.rs, empty.rs                an index is filled; a dropped one is emptied
+//!  checkpoint.rs                     all rows to files
+//!  recovery.rs, rebuild.rs           rows and log back, and the indexes
+//!  inspect.rs                        tables against their indexes
+//!  bulk.rs                           many records into an empty index
+//!  rules.rs                          switches for tests
 //! ```
 
 mod background;
 mod backoff;
+mod build;
+mod bulk;
+mod catalog;
+mod changes;
+mod checkpoint;
+mod closed;
 mod core;
 mod counters;
+mod definitions;
+mod empty;
 mod hash;
+mod inspect;
 mod instance;
 mod protocol;
+mod reader;
+mod rebuild;
+mod record;
+mod records;
+mod recovery;
+mod rules;
+mod table;
+mod tables;
 
-pub use crate::core::Core;
+pub use crate::core::{Core, WORKERS};
 pub use backoff::{Backoff, Regulation};
+pub use bulk::head;
+pub use changes::Changes;
 pub use counters::{Counters, count, load};
 pub use hash::KeyHasher;
 pub use instance::Instance;
 pub use protocol::{Protocol, Settings};
+pub use reader::Reader;
+pub use record::{Record, RecordEntry};
+pub use records::Records;
+pub use recovery::malformed;
+pub use rules::Rules;
+pub use table::{IndexOf, IndexSet, Table, TableCore, definition_changed};
+pub use tables::{TABLES, Tables};

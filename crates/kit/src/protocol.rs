@@ -1,19 +1,16 @@
 //! What is an engine's own.
 
-use crate::core::Core;
-use scaledb_base::{Result, TableId};
-use scaledb_durability::{Directory, Durability, Inspected, Pace, Recovered};
-use scaledb_engine::{
-    IndexDef, Metric, OptionSpec, Reclamation, SerializationPoint, TableDef, TableInfo, TableStats, Worker,
-};
-use scaledb_log::Log;
+use crate::reader::Reader;
+use crate::records::Records;
+use scaledb_base::{Result, Timestamp};
+use scaledb_durability::Durability;
+use scaledb_engine::{CatalogEntry, Metric, OptionSpec, SerializationPoint, TableStats, Worker};
 use scaledb_memory::Local;
 use scaledb_sync::Arc;
-use scaledb_sync::atomic::AtomicBool;
 
-/// What an engine adds to an [`Instance`](crate::Instance): a database's tables and how transactions run on them. It
-/// is what the workers of a database share.
-pub trait Protocol: Send + Sync + Sized + 'static {
+/// What an engine adds to an [`Instance`](crate::Instance): how transactions run on a database's tables. It is what the
+/// workers of a database share.
+pub trait Protocol: Records {
     /// The engine's name: for reports, and in the directories that it writes.
     const NAME: &'static str;
     /// What decides where a transaction stands in the serial order.
@@ -27,77 +24,83 @@ pub trait Protocol: Send + Sync + Sized + 'static {
     type Config;
     /// Its workers.
     type Worker: Worker;
+    /// Readers of committed rows that are no transactions.
+    type Reader<'a>: Reader<Self::Table>;
+
     /// What an instance has to know of the configuration.
     fn settings(config: &Self::Config) -> Settings;
 
     /// An empty database whose clock starts after `after`, in ticks.
     fn new(config: Self::Config, after: u64) -> Self;
 
-    /// What every database has.
-    fn core(&self) -> &Core;
-
-    /// Reads a directory into memory; transactions come when it has returned.
-    ///
-    /// # Errors
-    /// Those of [`Directory::restore`].
-    fn restore(&self, directory: &mut Directory, durability: &Durability) -> Result<Recovered>;
-
-    /// Creates a table, durably.
-    ///
-    /// # Errors
-    /// As [`Engine::create_table`](scaledb_engine::Engine::create_table).
-    fn create_table(&self, local: Local, def: TableDef) -> Result<std::sync::Arc<TableInfo>>;
-
-    /// Adds an index to a table, durably.
-    ///
-    /// # Errors
-    /// As [`Engine::add_index_while`](scaledb_engine::Engine::add_index_while).
-    fn add_index(
-        self: &Arc<Self>,
-        local: Local,
-        table: TableId,
-        def: IndexDef,
-        go_on: &dyn Fn() -> bool,
-    ) -> Result<std::sync::Arc<TableInfo>>;
-
-    /// Drops an index, durably.
-    ///
-    /// # Errors
-    /// As [`Engine::drop_index`](scaledb_engine::Engine::drop_index).
-    fn drop_index(self: &Arc<Self>, local: Local, index: TableId) -> Result<std::sync::Arc<TableInfo>>;
-
-    /// The table called `name`.
-    fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>>;
-
-    /// All tables, in the order of their ids.
-    fn tables(&self) -> Vec<std::sync::Arc<TableInfo>>;
+    /// A directory has been read into memory; transactions come when this has returned.
+    fn recovered(&self) {}
 
     /// A worker with this access to memory.
     fn worker(self: &Arc<Self>, local: Local) -> Self::Worker;
 
-    /// Counters and sizes of all tables and indexes.
-    fn all_table_stats(&self) -> Vec<TableStats>;
+    /// A worker for what no log tells of.
+    fn worker_without_log(self: &Arc<Self>, local: Local) -> Self::Worker;
 
-    /// Counters and sizes of one table or index.
-    fn table_stats(&self, id: TableId) -> Option<TableStats>;
+    /// A reader of committed rows.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`](scaledb_base::Error::TooManyWorkers).
+    fn reader(&self) -> Result<Self::Reader<'_>>;
 
-    /// What keeps memory from being used again.
-    fn reclamation(&self) -> Reclamation;
+    /// A timestamp such that a reader sees every commit before it, and the log has the others.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWorkers`](scaledb_base::Error::TooManyWorkers).
+    fn begin_checkpoint(&self) -> Result<Timestamp>;
+
+    /// Counters and sizes of a table or index; the sizes of its structures only with a reader, which does not read now.
+    fn table_stats(&self, table: &Self::Table, reader: Option<&mut Self::Reader<'_>>) -> TableStats;
+
+    /// Rows that were deleted, and versions that were replaced, whose memory waits for those who may read them yet.
+    fn waiting(&self) -> u64;
 
     /// One round of what is done for idle workers. `local` is not active. Returns whether there is more to do.
-    fn tend(self: &Arc<Self>, local: &mut Local, now: u64) -> bool;
+    fn tend(&self, local: &mut Local, now: u64) -> bool;
 
-    /// Writes a checkpoint; returns its size in bytes.
+    /// Logs a change of tables, before anybody can use what is new. Returns when it is logged: who has asked for the
+    /// change waits until that is durable.
     ///
     /// # Errors
-    /// [`Error::LogFailed`](scaledb_base::Error::LogFailed); what the walk needs; the database is being closed.
-    fn checkpoint(self: &Arc<Self>, log: &Arc<Log>, pace: Pace, stop: &AtomicBool) -> Result<u64>;
+    /// [`Error::LogFailed`](scaledb_base::Error::LogFailed).
+    fn log_definition(&self, local: &Local, entry: &CatalogEntry) -> Result<Timestamp> {
+        self.core().log_definition(local.id(), entry)
+    }
 
-    /// Compares tables with their indexes. Nothing else runs, and `local` is active.
+    /// A change of indexes has been counted: returns when no commit is left that succeeds without having seen the
+    /// count.
+    fn await_commits(&self);
+
+    /// A raw timestamp behind all that have read or written without an index that has just been made.
+    fn begin_definition(&self) -> u64;
+
+    /// A raw timestamp behind all that have used an index that is dropped, and before all that write without it.
+    fn end_definition(&self) -> u64;
+
+    /// Brings what commits have left unmerged into the structures of an index. `local` is active.
     ///
     /// # Errors
-    /// What does not fit together.
-    fn inspect(&self, local: &Local) -> Result<Inspected>;
+    /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
+    fn merge_all(&self, local: &mut Local, index: &Self::Table) -> Result<()> {
+        let _ = (local, index);
+        Ok(())
+    }
+
+    /// Deletes entries of a dropped index in the running transaction of a worker: those that `choose` returns the
+    /// addresses of, as far as they are not deleted yet. Returns what else it returns.
+    ///
+    /// # Errors
+    /// As [`Worker::delete`].
+    fn delete_entries<R>(
+        worker: &mut Self::Worker,
+        index: &Self::Table,
+        choose: impl FnOnce(&Local) -> (Vec<u64>, R),
+    ) -> Result<R>;
 }
 
 /// What an instance has to know of an engine's configuration.

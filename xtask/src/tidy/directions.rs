@@ -31,7 +31,6 @@ const CRATES: &[Crate] = &[
     row("scaledb-row", &["scaledb-base", "scaledb-keys"], &[]),
     row("scaledb-memory", &["scaledb-sync", "scaledb-base"], &[]),
     row("scaledb-index", &["scaledb-sync", "scaledb-base", "scaledb-memory"], &[]),
-    row("scaledb-storage", &["scaledb-sync", "scaledb-base", "scaledb-row", "scaledb-memory"], &["scaledb-keys"]),
     row("scaledb-engine", &["scaledb-base", "scaledb-keys", "scaledb-row"], &[]),
     row("scaledb-scar", &[], &[]),
     row("scaledb-occult", &[], &[]),
@@ -44,11 +43,12 @@ const CRATES: &[Crate] = &[
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-durability", &["scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log"], &[]),
     row("scaledb-kit", &[
-        "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-memory", "scaledb-log", "scaledb-durability",
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
+        "scaledb-engine", "scaledb-log", "scaledb-durability",
     ], &[]),
     row("scaledb-acc", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
-        "scaledb-storage", "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-kit",
+        "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-kit",
     ], CHECKERS),
     row("scaledb-cicada", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn an_upward_edge_is_found() {
         let manifest = "[package]\nname = \"scaledb-index\"\n[dependencies]\nscaledb-sync.workspace = true\n\
-                        scaledb-storage.workspace = true\n";
+                        scaledb-engine.workspace = true\n";
         let found = check(&Tree::of(&[("crates/index/Cargo.toml", manifest)]));
         assert_eq!(lines(&found), [("crates/index/Cargo.toml", 5)]);
     }

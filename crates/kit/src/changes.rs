@@ -1,29 +1,19 @@
-//! Which indexes a table has, for those who write to it; `change.rs` changes that.
+//! Changes of the indexes of a database, one after the other and counted; `closed.rs` has the steps.
 
 use scaledb_base::{Error, Result, TableId};
-use scaledb_row::ColumnSet;
 use scaledb_sync::atomic::AtomicU64;
 use scaledb_sync::lock::{Mutex, MutexGuard};
 use scaledb_sync::{CachePadded, thread};
 use std::time::Duration;
 
-/// The indexes of a table that a write keeps.
-#[derive(Clone)]
-pub(crate) struct IndexSet {
-    pub(crate) ids: Vec<TableId>,
-    /// Columns that are part of any index's key.
-    pub(crate) columns: ColumnSet,
-    /// Who writes with a raw timestamp before this would write before others have used an index that is gone.
-    pub(crate) since: u64,
-    /// The set is about to be replaced: nobody writes.
-    pub(crate) closed: bool,
-}
+/// How often who waits for its turn looks whether it is still to wait.
+const LOOK: Duration = Duration::from_millis(1);
 
-/// Changes of indexes.
+/// Changes of the indexes of a database.
 #[derive(Default)]
-pub(crate) struct Changes {
-    /// How many there were, twice.
-    pub(crate) count: CachePadded<AtomicU64>,
+pub struct Changes {
+    /// Twice the number of changes: each is counted before and behind it.
+    pub count: CachePadded<AtomicU64>,
     /// Held by who changes a table's indexes.
     pub(crate) turn: Mutex<()>,
     /// Dropped indexes that have entries still, and the key from where on.
@@ -43,7 +33,7 @@ impl Changes {
             if !go_on() {
                 return Err(Error::Stopped);
             }
-            thread::sleep(Duration::from_millis(1));
+            thread::sleep(LOOK);
         }
     }
 }

@@ -17,8 +17,12 @@
 //! (`Local::enter`) since before it found the address in an index, because a record is retired only
 //! after it left all indexes; or by whoever created it and has not published it.
 
-use crate::version::Version;
-use crate::word::Word;
+mod version;
+mod word;
+
+pub use version::Version;
+pub use word::Word;
+
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Result, Timestamp};
 use scaledb_memory::Local;
@@ -712,6 +716,40 @@ impl Record {
         let bytes = Self::block_bytes(shape.groups(), shape.key_len(), shape.capacity());
         // SAFETY: the caller's promise.
         unsafe { local.retire(self.0.cast(), bytes) };
+    }
+}
+
+impl scaledb_kit::Record for Record {
+    #[inline]
+    unsafe fn from_raw(raw: u64) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { Self::from_raw(raw) }
+    }
+
+    #[inline]
+    fn raw(self) -> u64 {
+        self.raw()
+    }
+
+    #[inline]
+    unsafe fn key_for<'a>(self) -> &'a [u8] {
+        // SAFETY: the caller's promise.
+        unsafe { self.key_for() }
+    }
+
+    fn committed(self) -> Timestamp {
+        let groups = 0..self.shape().groups();
+        groups.map(|group| self.word(group).ts()).max().unwrap_or(Timestamp::ZERO)
+    }
+
+    unsafe fn retire(self, local: &mut Local) {
+        // SAFETY: the caller's promise.
+        unsafe { self.retire(local) }
+    }
+
+    unsafe fn free(self, local: &mut Local) {
+        // SAFETY: the caller's promise.
+        unsafe { self.free(local) }
     }
 }
 

@@ -1,11 +1,11 @@
 //! The seqlock of a record under every interleaving and every order of memory that loom knows.
 #![cfg(loom)]
 
+use scaledb_acc::record::{Presence, Record, Word};
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Timestamp, WorkerId};
 use scaledb_memory::Domain;
 use scaledb_row::{Column, ColumnType, KeyPart, Projection, RowRef, Schema};
-use scaledb_storage::{Presence, Record, Word};
 use scaledb_sync::clock::Clock;
 use scaledb_sync::{Arc, thread};
 

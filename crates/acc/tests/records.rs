@@ -1,11 +1,11 @@
 //! A record gives back what was stored, in place, in an overflow block, and in its versions.
 #![cfg(not(any(loom, shuttle)))]
 
+use scaledb_acc::record::{Overflow, Presence, Record, Word};
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Timestamp, WorkerId};
 use scaledb_memory::{Domain, Local};
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, RowRef, Schema};
-use scaledb_storage::{Overflow, Presence, Record, Word};
 use scaledb_sync::clock::Clock;
 use scaledb_sync::{Arc, thread};
 

@@ -6,7 +6,7 @@
 //! looks behind it, so that the tail of a chain can be freed without being unlinked: its worker frees a
 //! version when every snapshot, running or to come, lies after the commit that superseded it.
 
-use crate::word::Word;
+use super::word::Word;
 use scaledb_base::Result;
 use scaledb_memory::Local;
 use scaledb_row::Span;

@@ -1,0 +1,131 @@
+//! An index is made from the rows of its table, while nobody writes to that.
+
+use crate::bulk::{Headed, duplicate, headed, load_index, sort};
+use crate::record::Record;
+use crate::records::{RecordOf, Records};
+use crate::table::Table;
+use scaledb_base::limits::MAX_KEY_BYTES;
+use scaledb_base::{Error, Result};
+use scaledb_index::btree::{LeafRead, Position};
+use scaledb_keys::KeyBuf;
+use scaledb_memory::{Domain, Local, Private};
+use scaledb_row::RowRef;
+use scaledb_sync::Arc;
+
+/// Rows that are looked at, and entries that are loaded, before the caller is asked whether to go on.
+const ASK: usize = if cfg!(debug_assertions) { 16 } else { 1 << 12 };
+const LOAD: usize = if cfg!(debug_assertions) { 64 } else { 1 << 16 };
+
+/// An index on its way: entries that have been made for it.
+pub(crate) struct Build<R> {
+    entries: Vec<Headed<R>>,
+    /// What the list takes of the budget of all transactions.
+    room: Private,
+}
+
+impl<R: Record> Build<R> {
+    pub(crate) fn new(domain: Arc<Domain>) -> Self {
+        Self { entries: Vec::new(), room: Private::new(domain) }
+    }
+
+    /// Fills an index that nobody knows. Nobody writes to the table, and `local` is active. On an error, what was made
+    /// is to be discarded.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`], [`Error::KeyTooLarge`], [`Error::OutOfMemory`], [`Error::Stopped`].
+    pub(crate) fn fill<P: Records>(
+        &mut self,
+        engine: &P,
+        local: &mut Local,
+        base: &P::Table,
+        index: &P::Table,
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<()>
+    where
+        P::Table: Table<Record = R>,
+    {
+        let ask = || if go_on() { Ok(()) } else { Err(Error::Stopped) };
+        let records = records(local, base);
+        self.room.raise_to(records.len() * (size_of::<u64>() + size_of::<Headed<R>>()), false)?;
+        self.entries.reserve_exact(records.len());
+        let (mut words, mut entry_key) = (Vec::new(), KeyBuf::new());
+        for (number, raw) in records.into_iter().enumerate() {
+            if number.is_multiple_of(ASK) {
+                ask()?;
+            }
+            // SAFETY: the table holds it, or held it in this activity.
+            let record = unsafe { R::from_raw(raw) };
+            let entry = make_entry(engine, local, (base, record), index, &mut words, &mut entry_key)?;
+            self.entries.extend(entry.map(headed));
+        }
+        sort(&mut self.entries);
+        if let Some(key) = duplicate(&self.entries) {
+            return Err(Error::DuplicateKey { table: base.id, key: key.into() });
+        }
+        for entries in self.entries.chunks(LOAD) {
+            ask()?;
+            load_index(engine, local, index, entries)?;
+        }
+        Ok(())
+    }
+
+    /// Takes back what was made of an index that nobody knows. `local` is active.
+    pub(crate) fn discard<T: Table<Record = R>>(self, local: &mut Local, index: &T) {
+        if let Some(tree) = index.ordered() {
+            // SAFETY: nobody has the index, which goes without a further look at its tree.
+            unsafe { tree.free_all(local) };
+        }
+        for (_, entry) in self.entries {
+            // SAFETY: made for the index, which nobody has.
+            unsafe { entry.free(local) };
+        }
+    }
+}
+
+/// The entry of a row in an index; `None` if the record has no row. It is as old as the row.
+pub(crate) fn make_entry<P: Records>(
+    engine: &P,
+    local: &mut Local,
+    (base, record): (&P::Table, RecordOf<P>),
+    index: &P::Table,
+    words: &mut Vec<u64>,
+    entry_key: &mut KeyBuf,
+) -> Result<Option<RecordOf<P>>> {
+    let Some((row, ts)) = engine.committed_row(base, record, words) else { return Ok(None) };
+    // SAFETY: the caller holds the record.
+    let key = unsafe { record.key_for() };
+    index.entry_key(&base.schema, RowRef::new(base.schema.layout(), row), key, entry_key);
+    if entry_key.len() > MAX_KEY_BYTES {
+        return Err(Error::KeyTooLarge { got: entry_key.len(), limit: MAX_KEY_BYTES });
+    }
+    engine.create(local, index, entry_key, &[record.raw()], &[ts]).map(Some)
+}
+
+/// The records of a table, each once. None comes meanwhile that stays.
+fn records<T: Table>(local: &Local, table: &T) -> Vec<u64> {
+    let mut records = Vec::new();
+    match (table.hash(), table.ordered()) {
+        (Some(hashed), _) => hashed.for_each(local, |raw| records.push(raw)),
+        (None, None) => {}
+        (None, Some(tree)) => {
+            // a record is in the tree before it is merged no more
+            table.for_each_unmerged(|raw| records.push(raw));
+            let (mut leaf, mut from) = (LeafRead::new(), Vec::new());
+            loop {
+                tree.open_leaf(local, Position::At(&from), &mut leaf);
+                while !tree.read_entries(local, &mut leaf) {
+                    tree.open_leaf(local, Position::At(&from), &mut leaf);
+                }
+                records.extend_from_slice(leaf.values());
+                match leaf.high() {
+                    Some(high) => from = high.to_vec(),
+                    None => break,
+                }
+            }
+        }
+    }
+    // a structure that grows may show one twice: some come whose commits fail
+    records.sort_unstable();
+    records.dedup();
+    records
+}

@@ -1,0 +1,129 @@
+//! Which tables and indexes there are, by name; and how they came to be, for the next checkpoint.
+
+use scaledb_base::limits::MAX_INDEXES;
+use scaledb_base::{Error, Result, TableId};
+use scaledb_engine::{CatalogEntry, IndexDef, IndexInfo, TableDef, TableInfo};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The tables of a database, by name. Only definitions: the tables themselves are in [`Tables`](crate::Tables).
+#[derive(Default)]
+pub(crate) struct Catalog {
+    names: HashMap<String, Arc<TableInfo>>,
+    entries: Vec<CatalogEntry>,
+}
+
+impl Catalog {
+    /// Whether a table or an index has a name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.names.values().any(|table| table.name == *name || table.index(name).is_some())
+    }
+
+    /// The table called `name`.
+    pub(crate) fn table(&self, name: &str) -> Option<Arc<TableInfo>> {
+        self.names.get(name).cloned()
+    }
+
+    fn table_of(&self, id: TableId) -> Result<&Arc<TableInfo>> {
+        let info = self.names.values().find(|info| info.id == id);
+        info.ok_or_else(|| Error::NoSuchTable(id.to_string()))
+    }
+
+    /// All tables, in the order of their ids.
+    pub(crate) fn tables(&self) -> Vec<Arc<TableInfo>> {
+        let mut tables: Vec<_> = self.names.values().cloned().collect();
+        tables.sort_unstable_by_key(|table| table.id);
+        tables
+    }
+
+    /// All that a checkpoint says of tables, and the ids of those that are no indexes.
+    pub(crate) fn for_checkpoint(&self) -> (Vec<u8>, Vec<TableId>) {
+        let ids = self.entries.iter().filter_map(|entry| match entry {
+            CatalogEntry::CreateTable { id, .. } => Some(*id),
+            CatalogEntry::AddIndex { .. } | CatalogEntry::DropIndex { .. } => None,
+        });
+        (CatalogEntry::all_to_bytes(&self.entries), ids.collect())
+    }
+
+    /// A table that is to be created, with the ids from `first` on.
+    pub(crate) fn describe_table(&self, first: TableId, def: &TableDef) -> Result<Arc<TableInfo>> {
+        if def.indexes.len() > MAX_INDEXES {
+            return Err(Error::BadDefinition(format!("a table has at most {MAX_INDEXES} indexes")));
+        }
+        for (i, name) in std::iter::once(&def.name).chain(def.indexes.iter().map(|i| &i.name)).enumerate() {
+            let twice = def.indexes.iter().skip(i).any(|index| index.name == *name);
+            if twice || self.has(name) {
+                return Err(Error::TableExists(name.clone()));
+            }
+        }
+        let mut info = TableInfo {
+            id: first,
+            name: def.name.clone(),
+            schema: def.schema.clone(),
+            indexes: Vec::with_capacity(def.indexes.len()),
+        };
+        for (id, index) in (first.0 + 1..).zip(&def.indexes) {
+            let index = describe(&info, TableId(id), index)?;
+            info.indexes.push(index);
+        }
+        Ok(Arc::new(info))
+    }
+
+    /// A table, and an index that it is to have, with an id that is none yet.
+    pub(crate) fn describe_index(
+        &self,
+        table: TableId,
+        def: &IndexDef,
+    ) -> Result<(Arc<TableInfo>, IndexInfo)> {
+        let info = self.table_of(table)?;
+        if self.has(&def.name) {
+            return Err(Error::TableExists(def.name.clone()));
+        }
+        if info.indexes.len() >= MAX_INDEXES {
+            return Err(Error::BadDefinition(format!("a table has at most {MAX_INDEXES} indexes")));
+        }
+        Ok((info.clone(), describe(info, TableId(u32::MAX), def)?))
+    }
+
+    /// Lists a new table.
+    pub(crate) fn add(&mut self, info: Arc<TableInfo>, entry: CatalogEntry) {
+        self.entries.push(entry);
+        self.names.insert(info.name.clone(), info);
+    }
+
+    /// Lists a new index of a table.
+    pub(crate) fn attach(
+        &mut self,
+        table: &TableInfo,
+        index: IndexInfo,
+        entry: CatalogEntry,
+    ) -> Arc<TableInfo> {
+        let mut info = table.clone();
+        info.indexes.push(index);
+        let info = Arc::new(info);
+        self.add(info.clone(), entry);
+        info
+    }
+
+    /// Lists an index no more.
+    pub(crate) fn detach(
+        &mut self,
+        table: TableId,
+        index: TableId,
+        entry: CatalogEntry,
+    ) -> Result<Arc<TableInfo>> {
+        let mut info = TableInfo::clone(self.table_of(table)?);
+        info.indexes.retain(|listed| listed.id != index);
+        let info = Arc::new(info);
+        self.add(info.clone(), entry);
+        Ok(info)
+    }
+}
+
+fn describe(table: &TableInfo, id: TableId, def: &IndexDef) -> Result<IndexInfo> {
+    if def.key.is_empty() {
+        return Err(Error::BadDefinition(format!("index {} has no columns", def.name)));
+    }
+    let key = table.schema.key(&def.key)?;
+    Ok(IndexInfo { id, name: def.name.clone(), key, unique: def.unique })
+}

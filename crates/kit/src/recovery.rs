@@ -1,0 +1,257 @@
+//! Opening a database directory: the rows of its checkpoint, then the log, in the order of timestamps. How the threads
+//! share it is `scaledb_durability`'s; [`rebuild`](crate::rebuild) builds trees and secondary indexes.
+//!
+//! The checkpoint is not of one moment: a row may be newer than the checkpoint's begin, or belong to a transaction that
+//! also wrote rows that are not there. Each row carries the timestamps of its commits, and what the log says of it at
+//! or before them has happened to it already.
+
+use crate::definitions::{add_recovered, create_recovered, drop_recovered};
+use crate::record::Record;
+use crate::records::{RecordOf, Records};
+use crate::table::Table;
+use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES};
+use scaledb_base::{Error, Result, TableId, Timestamp};
+use scaledb_durability::{Orphans, Restore, Routed, Staged, directory_error, inconsistent};
+use scaledb_engine::CatalogEntry;
+use scaledb_index::indexlet::Inserted;
+use scaledb_log::{Block, Op};
+use scaledb_memory::Local;
+
+/// A database on its way from files into memory.
+pub(crate) struct Recovery<'a, P> {
+    pub(crate) engine: &'a P,
+    /// By table id: the records of a table that has no hash index; `None` for the others, and for indexes.
+    pub(crate) staged: Vec<Option<Staged>>,
+}
+
+/// One thread's part of it.
+pub(crate) struct Applier {
+    pub(crate) local: Local,
+    row: Vec<u64>,
+    orphans: Orphans,
+}
+
+impl<P: Records> Restore for Recovery<'_, P> {
+    type Applier = Applier;
+
+    fn applier(&self) -> Result<Applier> {
+        let local = self.engine.core().domain.register()?;
+        Ok(Applier { local, row: Vec::new(), orphans: Orphans::default() })
+    }
+
+    fn catalog(&mut self, entry: CatalogEntry) -> Result<()> {
+        let tables = &self.engine.core().tables;
+        let mut local = self.engine.core().domain.register()?;
+        match entry {
+            CatalogEntry::DropIndex { id } => return drop_recovered(self.engine, id),
+            CatalogEntry::CreateTable { id, .. } | CatalogEntry::AddIndex { id, .. }
+                if id.index() < tables.len() =>
+            {
+                return Ok(());
+            }
+            CatalogEntry::CreateTable { id, def } => {
+                let info = create_recovered(self.engine, &mut local, def)?;
+                if info.id != id {
+                    let (name, is) = (&info.name, info.id);
+                    return Err(inconsistent(format!("table {name} has id {id} in the log and is {is}")));
+                }
+            }
+            CatalogEntry::AddIndex { table, id, def } => {
+                add_recovered(self.engine, &mut local, table, id, def)?;
+            }
+        }
+        for table in self.staged.len()..tables.len() {
+            let table = tables.get(TableId(table as u32))?;
+            let hashed = table.hash().is_some() || table.index_of.is_some();
+            self.staged.push((!hashed).then(Staged::default));
+        }
+        Ok(())
+    }
+
+    fn hash(&self, key: &[u8]) -> u64 {
+        self.engine.core().hasher.hash(key)
+    }
+
+    fn load(&self, applier: &mut Applier, block: &Block<'_>) -> Result<u64> {
+        applier.local.enter();
+        let loaded = self.load_block(applier, block);
+        applier.local.exit();
+        loaded
+    }
+
+    fn apply(&self, applier: &mut Applier, routed: &[Routed<'_>]) -> Result<()> {
+        // what is retired here is freed when this activity, and those of the other threads, are over
+        applier.local.enter();
+        let result = routed.iter().try_for_each(|routed| self.apply_op(applier, routed));
+        applier.local.exit();
+        applier.local.collect();
+        result
+    }
+
+    fn applied(&self, applier: &mut Applier) -> Result<()> {
+        applier.orphans.check()
+    }
+
+    fn tables(&self) -> Result<Vec<TableId>> {
+        let core = self.engine.core();
+        let mut local = core.domain.register()?;
+        local.enter();
+        let rows = |table: &P::Table| table.hash().map_or(usize::MAX, |hashed| hashed.len(&local));
+        let mut tables: Vec<_> = core.tables.bases().map(|table| (rows(table), table.id)).collect();
+        local.exit();
+        tables.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
+        Ok(tables.into_iter().map(|(_, table)| table).collect())
+    }
+
+    fn rebuild(&self, applier: &mut Applier, table: TableId) -> Result<u64> {
+        self.rebuild_table(&mut applier.local, self.engine.core().tables.get(table)?)
+    }
+}
+
+impl<'a, P: Records> Recovery<'a, P> {
+    pub(crate) fn new(engine: &'a P) -> Self {
+        Self { engine, staged: Vec::new() }
+    }
+
+    fn base_table(&self, id: TableId) -> Result<&'a P::Table> {
+        let table = self.engine.core().tables.get(id).map_err(|_| inconsistent(format!("no table {id}")))?;
+        match table.index_of {
+            None => Ok(table),
+            Some(_) => Err(inconsistent(format!("rows of {id}, which is an index"))),
+        }
+    }
+
+    fn find(&self, local: &Local, table: &P::Table, hash: u64, key: &[u8]) -> Option<RecordOf<P>> {
+        let eq = |raw: u64| key_of::<P>(raw) == key;
+        let raw = match (table.hash(), &self.staged[table.id.index()]) {
+            (Some(hashed), _) => hashed.get(local, hash, eq),
+            (None, Some(staged)) => staged.find(hash, eq),
+            (None, None) => None,
+        };
+        // SAFETY: as in `key_of`.
+        raw.map(|raw| unsafe { RecordOf::<P>::from_raw(raw) })
+    }
+
+    /// Adds a record whose key is not there.
+    fn add(&self, local: &mut Local, table: &P::Table, hash: u64, record: RecordOf<P>) -> Result<()> {
+        let raw = record.raw();
+        match (table.hash(), &self.staged[table.id.index()]) {
+            (Some(hashed), _) => {
+                let key = key_of::<P>(raw);
+                match hashed.insert(local, hash, raw, |other| key_of::<P>(other) == key)? {
+                    Inserted::New => Ok(()),
+                    Inserted::Existing(_) => {
+                        Err(inconsistent(format!("a key of table {} stands twice", table.name)))
+                    }
+                    Inserted::Full => Err(Error::OutOfMemory { budget: local.domain().budget() }),
+                }
+            }
+            (None, Some(staged)) => {
+                staged.insert(hash, raw, |raw| self.engine.core().hasher.hash(key_of::<P>(raw)));
+                Ok(())
+            }
+            (None, None) => Err(inconsistent(format!("rows of {}", table.name))),
+        }
+    }
+
+    fn remove(&self, local: &mut Local, table: &P::Table, hash: u64, record: RecordOf<P>) {
+        match (table.hash(), &self.staged[table.id.index()]) {
+            (Some(hashed), _) => {
+                hashed.remove(local, hash, record.raw());
+            }
+            (None, Some(staged)) => staged.remove(hash, record.raw()),
+            (None, None) => {}
+        }
+        // SAFETY: it has just left the only structure that held it.
+        unsafe { record.retire(local) };
+    }
+
+    /// A row as it was at `stamps`, unless a later one is there. Returns whether the key is new.
+    fn put(
+        &self,
+        applier: &mut Applier,
+        table: &P::Table,
+        (hash, key): (u64, &[u8]),
+        row: &[u8],
+        stamps: &[Timestamp],
+    ) -> Result<bool> {
+        let Applier { local, row: words, .. } = applier;
+        table.schema.layout().decode_row(row, words).map_err(|_| malformed(table))?;
+        if key.len() > MAX_KEY_BYTES {
+            return Err(malformed(table));
+        }
+        if let Some(record) = self.find(local, table, hash, key) {
+            self.engine.replace_older(local, table, record, words, stamps)?;
+            return Ok(false);
+        }
+        let record = self.engine.create(local, table, key, words, stamps)?;
+        self.add(local, table, hash, record)?;
+        Ok(true)
+    }
+
+    /// The rows of a block of the checkpoint. The applier is active.
+    fn load_block(&self, applier: &mut Applier, block: &Block<'_>) -> Result<u64> {
+        let table = self.base_table(block.table())?;
+        let mut stamps = [Timestamp::ZERO; MAX_GROUPS];
+        let mut rows = 0;
+        for loaded in block.rows() {
+            let loaded = loaded.map_err(directory_error)?;
+            let raw = loaded.stamps();
+            if raw.len() != self.engine.stamps(table) {
+                return Err(inconsistent(format!("a row of table {} has another shape", table.name)));
+            }
+            for (stamp, &raw) in stamps.iter_mut().zip(raw.iter()) {
+                *stamp = Timestamp::from_raw(raw);
+            }
+            let hash = self.engine.core().hasher.hash(loaded.key);
+            // a table without order is walked while its hash index grows: a row may come twice
+            let new = self.put(applier, table, (hash, loaded.key), loaded.row, &stamps[..raw.len()])?;
+            rows += u64::from(new);
+        }
+        Ok(rows)
+    }
+
+    fn apply_op(&self, applier: &mut Applier, routed: &Routed<'_>) -> Result<()> {
+        let (ts, hash) = (routed.ts, routed.hash);
+        match routed.op {
+            Op::Insert { table, key, row } => {
+                let table = self.base_table(table)?;
+                let stamps = [ts; MAX_GROUPS];
+                self.put(applier, table, (hash, key), row, &stamps[..self.engine.stamps(table)])?;
+                applier.orphans.explain(table.id, key);
+            }
+            Op::Delete { table, key } => {
+                let table = self.base_table(table)?;
+                if let Some(record) = self.find(&applier.local, table, hash, key)
+                    && record.committed() < ts
+                {
+                    self.remove(&mut applier.local, table, hash, record);
+                }
+                applier.orphans.explain(table.id, key);
+            }
+            Op::Update { table, key, columns } => {
+                let table = self.base_table(table)?;
+                match self.find(&applier.local, table, hash, key) {
+                    None => applier.orphans.add(table.id, key, ts),
+                    Some(record) => {
+                        let Applier { local, row, .. } = applier;
+                        self.engine.update_older(local, table, record, columns, ts, row)?;
+                    }
+                }
+            }
+            Op::Catalog { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+/// The key of a record that is in an index, or staged.
+fn key_of<'a, P: Records>(raw: u64) -> &'a [u8] {
+    // SAFETY: indexes and lists of staged records hold records, which are retired, never freed at once.
+    unsafe { RecordOf::<P>::from_raw(raw).key_for() }
+}
+
+/// A row in a file that does not fit its table.
+pub fn malformed<T: Table>(table: &T) -> Error {
+    inconsistent(format!("a row of table {} does not fit its columns", table.name))
+}

@@ -1,0 +1,161 @@
+//! What every table has, and every secondary index, which is a table of *entries*: its keys are the indexed columns
+//! (and the primary key, unless the index is unique), and its rows hold the address of the record of the table.
+
+use crate::record::{Record, RecordEntry};
+use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId};
+use scaledb_engine::TableInfo;
+use scaledb_index::btree::BTree;
+use scaledb_index::hash::HashIndex;
+use scaledb_keys::KeyBuf;
+use scaledb_row::{Column, ColumnSet, ColumnType, KeySpec, RowRef, Schema};
+use scaledb_sync::atomic::AtomicU64;
+use scaledb_sync::{CachePadded, Published, thread};
+use std::ops::DerefMut;
+use std::time::Duration;
+
+/// How often a writer looks whether its table is open again.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A table of an engine: what every table has, and the structures that find its records.
+pub trait Table: DerefMut<Target = TableCore> + Send + Sync + 'static {
+    /// Its records.
+    type Record: Record;
+
+    /// All keys, unordered; `None` if single keys are found in the tree.
+    fn hash(&self) -> Option<&HashIndex>;
+
+    /// The keys in order; `None` for a table that is never scanned.
+    fn ordered(&self) -> Option<&BTree<RecordEntry<Self::Record>>>;
+
+    /// Hands the records that are neither in the hash index nor in the tree yet to `f`; some of the others, maybe.
+    fn for_each_unmerged(&self, f: impl FnMut(u64)) {
+        let _ = f;
+    }
+}
+
+/// What every table and index has.
+pub struct TableCore {
+    /// Its id.
+    pub id: TableId,
+    /// Its name.
+    pub name: String,
+    /// What it indexes; `None` for a table.
+    pub index_of: Option<IndexOf>,
+    /// The indexes of a table.
+    pub indexes: Published<IndexSet>,
+    /// The last of all changes of indexes that changed these: see [`Changes`](crate::Changes).
+    pub changed: AtomicU64,
+    /// An index has all entries that are seen at raw timestamps from here on, and before [`until`](Self::until).
+    pub since: AtomicU64,
+    /// The raw timestamp at which an index was dropped; `u64::MAX` while it is there.
+    pub until: AtomicU64,
+    /// The layout of its own rows: for an index, of its entries.
+    pub schema: Schema,
+    /// Rows of a table without a primary key are numbered in blocks taken from here.
+    pub row_numbers: CachePadded<AtomicU64>,
+}
+
+/// What a secondary index indexes.
+#[derive(Clone, Debug)]
+pub struct IndexOf {
+    /// The table.
+    pub base: TableId,
+    /// The columns.
+    pub key: KeySpec,
+    /// Whether two rows may not share a key.
+    pub unique: bool,
+}
+
+/// The indexes of a table that a write keeps.
+#[derive(Clone, Debug)]
+pub struct IndexSet {
+    /// Their ids.
+    pub ids: Vec<TableId>,
+    /// Columns that are part of any index's key.
+    pub columns: ColumnSet,
+    /// The raw timestamp since which this is so: a write before it would come before reads of an index that was
+    /// dropped. For engines whose transactions are ordered at their begin.
+    pub since: u64,
+    /// The set is about to be replaced: nobody writes.
+    pub closed: bool,
+}
+
+impl IndexSet {
+    /// The indexes of a table.
+    pub fn of(table: &TableInfo) -> Self {
+        let columns =
+            table.indexes.iter().fold(ColumnSet::EMPTY, |set, index| set.union(index.key.columns()));
+        Self { ids: table.indexes.iter().map(|index| index.id).collect(), columns, since: 0, closed: false }
+    }
+
+    fn none() -> Self {
+        Self { ids: Vec::new(), columns: ColumnSet::EMPTY, since: 0, closed: false }
+    }
+}
+
+/// The schema of index entries: the address of the record of the table.
+fn entry_schema() -> Schema {
+    Schema::new(vec![Column::new("record", ColumnType::Int8)], &[]).expect("a constant schema")
+}
+
+impl TableCore {
+    /// What a new table has.
+    pub fn of_table(table: &TableInfo) -> Self {
+        let (name, schema) = (table.name.clone(), table.schema.clone());
+        Self::new(table.id, name, None, IndexSet::of(table), schema)
+    }
+
+    /// What a new index has.
+    pub fn of_index(table: &TableInfo, index: &scaledb_engine::IndexInfo) -> Self {
+        let of = IndexOf { base: table.id, key: index.key.clone(), unique: index.unique };
+        Self::new(index.id, index.name.clone(), Some(of), IndexSet::none(), entry_schema())
+    }
+
+    fn new(id: TableId, name: String, index_of: Option<IndexOf>, indexes: IndexSet, schema: Schema) -> Self {
+        Self {
+            id,
+            name,
+            index_of,
+            indexes: Published::new(indexes),
+            changed: AtomicU64::new(0),
+            since: AtomicU64::new(0),
+            until: AtomicU64::new(u64::MAX),
+            schema,
+            row_numbers: CachePadded(AtomicU64::new(0)),
+        }
+    }
+
+    /// Whether the engine numbers the rows.
+    #[inline]
+    pub fn is_numbered(&self) -> bool {
+        self.index_of.is_none() && self.schema.primary_key().parts().is_empty()
+    }
+
+    /// Sets `key` to the key that a row of the table `base`, with primary key `pk`, has in this index.
+    pub fn entry_key(&self, base: &Schema, row: RowRef<'_>, pk: &[u8], key: &mut KeyBuf) {
+        let of = self.index_of.as_ref().expect("called for indexes");
+        key.clear();
+        let has_null = of.key.encode(base, row, key);
+        if !of.unique || has_null {
+            key.push_encoded(pk);
+        }
+    }
+
+    /// Waits until the table is open again; its indexes are others then.
+    ///
+    /// # Errors
+    /// Always: the conflict of a transaction that was about to write.
+    #[cold]
+    pub fn wait_for_change(&self) -> Result<()> {
+        while self.indexes.get().closed {
+            thread::sleep(LOOK);
+        }
+        Err(definition_changed(self.id))
+    }
+}
+
+/// The conflict of a transaction that has used a table or an index as it is no more.
+#[cold]
+pub fn definition_changed(table: TableId) -> Error {
+    Conflict { kind: ConflictKind::DefinitionChanged, table, key: Box::default(), with: None }.into()
+}
