@@ -3,15 +3,14 @@
 use super::names::{data_type, fold, split};
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
-use crate::memory::weight;
 use crate::parse::SYMMETRIC;
 use crate::plan::expr::{Ask, Compare, Expr, Test};
-use scaledb_types::cast::{Context, find_cast, no_cast};
+use scaledb_types::cast::Context;
 use scaledb_types::func::{common_type, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
-    self, AccessExpr, BinaryOperator, CeilFloorKind, DateTimeField, Expr as Ast, Spanned as _, Subscript,
-    UnaryOperator, Value as Literal,
+    self, BinaryOperator, CeilFloorKind, DateTimeField, Expr as Ast, Spanned as _, UnaryOperator,
+    Value as Literal,
 };
 
 impl Binder<'_> {
@@ -53,107 +52,6 @@ impl Binder<'_> {
             return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
         }
         Ok(typed.expr)
-    }
-
-    /// Makes an expression one of a type.
-    ///
-    /// # Errors
-    /// 42804 or 42846 if there is no such cast in the context; 22P02 for a literal that is no such value.
-    pub(crate) fn coerce(&mut self, typed: Typed, to: Type, context: Context) -> Result<Typed> {
-        let explicit = context == Context::Explicit;
-        if typed.ty.base == Base::Unknown && !typed.ty.array {
-            match typed.expr {
-                Expr::Const(Value::Null) => return Ok(Typed::new(typed.expr, to)),
-                Expr::Const(Value::Text(text)) if to.base != Base::Unknown => {
-                    if is_reg(to) && !text.starts_with(|c: char| c.is_ascii_digit()) {
-                        return self.session_cast(Typed::constant(Value::Text(text), Type::TEXT), to);
-                    }
-                    // the fields of an interval's type say what a number without a unit is
-                    let modified = !explicit || to.array || to.base == Base::Interval;
-                    let read_as = if modified { to } else { to.plain() };
-                    let value = Value::parse(&text, read_as, self.env)?;
-                    let value = scaledb_types::cast::apply_typmod(value, to, explicit)?;
-                    return Ok(Typed::constant(value, to));
-                }
-                Expr::Param(number) => {
-                    let plain = if to.base == Base::Unknown { Type::TEXT } else { to.plain() };
-                    let ty = *self.params[number].get_or_insert(plain);
-                    return self.coerce(Typed::new(Expr::Param(number), ty), to, context);
-                }
-                _ => {}
-            }
-        }
-        if typed.ty == to {
-            return Ok(typed);
-        }
-        if typed.ty.base == Base::Record || to.base == Base::Record {
-            return Err(no_cast(typed.ty, to));
-        }
-        if is_reg(to) && typed.ty.is_text() && explicit || is_reg(typed.ty) && to.is_text() {
-            return self.session_cast(typed, to);
-        }
-        let Some(cast) = find_cast(typed.ty, to, context) else {
-            return Err(no_cast(typed.ty, to));
-        };
-        if cast.is_noop() {
-            return Ok(Typed::new(typed.expr, to));
-        }
-        let function = ScalarFn::cast(cast);
-        if let Expr::Const(value) = &typed.expr {
-            // dates and times depend on the session's zone
-            if !function.is_stable()
-                // one that fails does so where it is evaluated, if it is
-                && let Ok(result) = function.call(self.env, std::slice::from_ref(value))
-                && self.is_worth_keeping(&result, to, std::slice::from_ref(value))
-            {
-                return Ok(Typed::constant(result, to));
-            }
-        }
-        Ok(Typed::new(Expr::Call(Box::new((function, vec![typed.expr]))), to))
-    }
-
-    /// Whether a plan may keep a value instead of the constants that it is made of. Plans are cached by their number:
-    /// a short text must not become a large one.
-    fn is_worth_keeping(&self, value: &Value, ty: Type, of: &[Value]) -> bool {
-        const SMALL: usize = 1_024;
-        let bytes = match value {
-            // how many digits it has is not known otherwise
-            Value::Numeric(_) => value.to_text(ty, self.env).map_or(0, |text| text.len()),
-            value => weight(value),
-        };
-        bytes <= SMALL + of.iter().map(weight).sum::<usize>()
-    }
-
-    /// Assigns an expression to a column.
-    ///
-    /// # Errors
-    /// 42804.
-    pub(crate) fn assign(&mut self, typed: Typed, to: Type, column: &str) -> Result<Expr> {
-        let from = typed.ty;
-        match self.coerce(typed, to, Context::Assignment) {
-            Ok(typed) => Ok(typed.expr),
-            Err(error) if error.code() == SqlState::CANNOT_COERCE => Err(SqlError::new(
-                SqlState::DATATYPE_MISMATCH,
-                format!(
-                    "column \"{column}\" is of type {} but expression is of type {}",
-                    to.sql_name(),
-                    from.sql_name()
-                ),
-            )
-            .hint("You will need to rewrite or cast the expression.")),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Makes expressions of one type, the one that they have in common.
-    pub(crate) fn unify(&mut self, list: Vec<Typed>, what: &str) -> Result<(Vec<Expr>, Type)> {
-        let types: Vec<Type> = list.iter().map(|typed| typed.ty).collect();
-        let ty = common_type(&types, what)?;
-        let mut exprs = Vec::with_capacity(list.len());
-        for typed in list {
-            exprs.push(self.coerce(typed, ty, Context::Implicit)?.expr);
-        }
-        Ok((exprs, ty))
     }
 
     fn bind(&mut self, ast: &Ast) -> Result<Typed> {
@@ -330,7 +228,7 @@ impl Binder<'_> {
         self.expr(ast)
     }
 
-    fn identifier(&mut self, ident: &ast::Ident) -> Result<Typed> {
+    pub(super) fn identifier(&mut self, ident: &ast::Ident) -> Result<Typed> {
         let name = fold(ident);
         match self.column(None, &name) {
             Err(error) if error.code() == SqlState::UNDEFINED_COLUMN && ident.quote_style.is_none() => {
@@ -356,7 +254,7 @@ impl Binder<'_> {
         }
     }
 
-    fn compound(&mut self, parts: &[ast::Ident]) -> Result<Typed> {
+    pub(super) fn compound(&mut self, parts: &[ast::Ident]) -> Result<Typed> {
         let names: Vec<String> = parts.iter().map(fold).collect();
         let found = match &names[..] {
             [table, column] => self.column(Some((&None, table)), column),
@@ -719,160 +617,6 @@ impl Binder<'_> {
         let ty = ty.ok_or_else(|| unsupported(format!("an array of {element}")))?;
         Ok(Typed::new(Expr::Array(element, exprs), ty))
     }
-
-    /// `t.c[1]`, `(f(x)).c`: elements of arrays and fields of rows.
-    fn accesses(&mut self, root: &Ast, chain: &[AccessExpr]) -> Result<Typed> {
-        let mut chain = chain.iter().peekable();
-        let mut value = match root {
-            // the name of a column goes on behind the first word
-            Ast::Identifier(first) => {
-                let mut parts = vec![first.clone()];
-                while let Some(AccessExpr::Dot(Ast::Identifier(part))) = chain.peek() {
-                    parts.push(part.clone());
-                    chain.next();
-                }
-                if parts.len() == 1 { self.identifier(first)? } else { self.compound(&parts)? }
-            }
-            other => self.expr(other)?,
-        };
-        while let Some(access) = chain.next() {
-            value = match access {
-                AccessExpr::Subscript(first) => {
-                    let mut subscripts = vec![first];
-                    while let Some(AccessExpr::Subscript(next)) = chain.peek() {
-                        subscripts.push(next);
-                        chain.next();
-                    }
-                    self.subscripts(value, &subscripts)?
-                }
-                AccessExpr::Dot(Ast::Identifier(name)) => self.field(&value, &fold(name))?,
-                AccessExpr::Dot(_) => return Err(unsupported("this field of a composite value")),
-            };
-        }
-        Ok(value)
-    }
-
-    /// A field of a row.
-    fn field(&mut self, value: &Typed, name: &str) -> Result<Typed> {
-        let row = match value.expr {
-            Expr::Slot(slot) => self.composites.get(&slot),
-            _ => None,
-        };
-        let Some(row) = row else {
-            return Err(if value.ty.base == Base::Record {
-                unsupported("a field of this composite value")
-            } else {
-                let what = format!(
-                    "column notation .{name} applied to type {}, which is not a composite type",
-                    value.ty.sql_name()
-                );
-                SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
-            });
-        };
-        let found = row.iter().find(|(field, ..)| *field == name);
-        let Some((_, slot, ty)) = found else {
-            let what = format!("could not identify column \"{name}\" in record data type");
-            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what));
-        };
-        let (slot, ty) = (*slot, *ty);
-        self.used[slot] = true;
-        // queries inside of the row's read what they read of it
-        if let Expr::Slot(row) = value.expr {
-            for scope in self.scopes.iter_mut().filter(|scope| scope.outer.contains(&row)) {
-                if !scope.outer.contains(&slot) {
-                    scope.outer.push(slot);
-                }
-            }
-        }
-        Ok(Typed::new(Expr::Slot(slot), ty))
-    }
-
-    /// All subscripts that stand behind a value: one slice among them makes slices of all.
-    fn subscripts(&mut self, value: Typed, subscripts: &[&Subscript]) -> Result<Typed> {
-        if value.ty.base == Base::Jsonb && !value.ty.array {
-            return self.json_subscripts(value, subscripts);
-        }
-        let ty = value.ty;
-        let element = ty.element().ok_or_else(|| {
-            let what =
-                format!("cannot subscript type {} because it does not support subscripting", ty.sql_name());
-            SqlError::new(SqlState::DATATYPE_MISMATCH, what)
-        })?;
-        if subscripts.len() > scaledb_types::array::MAX_DIMENSIONS {
-            let what = format!(
-                "number of array dimensions ({}) exceeds the maximum allowed ({})",
-                subscripts.len(),
-                scaledb_types::array::MAX_DIMENSIONS
-            );
-            return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
-        }
-        let slices = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
-        let mut args = vec![value.expr];
-        // which bounds are there: one that is left out is another thing than NULL
-        let mut given = 0u16;
-        for subscript in subscripts {
-            match subscript {
-                Subscript::Index { index } if !slices => args.push(self.subscript_number(index)?),
-                Subscript::Index { index } => {
-                    given |= 3 << (args.len() - 1);
-                    args.push(Expr::Const(Value::Int4(1)));
-                    args.push(self.subscript_number(index)?);
-                }
-                Subscript::Slice { lower_bound, upper_bound, stride: None } => {
-                    for bound in [lower_bound, upper_bound] {
-                        given |= u16::from(bound.is_some()) << (args.len() - 1);
-                        args.push(match bound {
-                            Some(bound) => self.subscript_number(bound)?,
-                            None => Expr::Const(Value::Null),
-                        });
-                    }
-                }
-                Subscript::Slice { .. } => return Err(unsupported("a slice with a step")),
-            }
-        }
-        Ok(if slices {
-            Typed::new(Expr::Call(Box::new((ScalarFn::slice(given), args))), ty)
-        } else {
-            Typed::new(Expr::Call(Box::new((ScalarFn::subscript(), args))), element)
-        })
-    }
-
-    fn subscript_number(&mut self, ast: &Ast) -> Result<Expr> {
-        let typed = self.expr(ast)?;
-        if find_cast(typed.ty, Type::INT4, Context::Assignment).is_none() {
-            let what = "array subscript must have type integer";
-            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
-        }
-        Ok(self.coerce(typed, Type::INT4, Context::Assignment)?.expr)
-    }
-
-    /// Subscripts of jsonb are a path: keys, and integers that are numbers of elements.
-    fn json_subscripts(&mut self, value: Typed, subscripts: &[&Subscript]) -> Result<Typed> {
-        let mut args = vec![value];
-        for subscript in subscripts {
-            let Subscript::Index { index } = subscript else {
-                let what = "jsonb subscript does not support slices";
-                return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
-            };
-            let typed = self.expr(index)?;
-            args.push(match typed.ty.base {
-                Base::Unknown => self.coerce(typed, Type::TEXT, Context::Implicit)?,
-                _ if find_cast(typed.ty, Type::INT4, Context::Implicit).is_some() => {
-                    let number = self.coerce(typed, Type::INT4, Context::Implicit)?;
-                    self.coerce(number, Type::TEXT, Context::Explicit)?
-                }
-                _ if find_cast(typed.ty, Type::TEXT, Context::Implicit).is_some() => {
-                    self.coerce(typed, Type::TEXT, Context::Implicit)?
-                }
-                _ => {
-                    let what = format!("subscript type {} is not supported", typed.ty.sql_name());
-                    let hint = "jsonb subscript must be coercible to either integer or text.";
-                    return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what).hint(hint));
-                }
-            });
-        }
-        self.call_typed("jsonb_extract_path", args)
-    }
 }
 
 /// The width of a number, among those that compare with each other.
@@ -936,7 +680,7 @@ fn is_empty_array(ast: &Ast) -> bool {
 }
 
 /// Types of names of things, which the catalog knows.
-fn is_reg(ty: Type) -> bool {
+pub(super) fn is_reg(ty: Type) -> bool {
     !ty.array
         && matches!(
             ty.base,

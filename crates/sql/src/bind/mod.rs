@@ -1,6 +1,8 @@
 //! From syntax trees to plans: names are resolved, types are found, operators are chosen.
 
+mod access;
 mod case;
+mod coerce;
 pub(crate) mod dml;
 pub(crate) mod expr;
 pub(crate) mod from;

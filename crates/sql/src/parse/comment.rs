@@ -1,7 +1,7 @@
 //! COMMENT ON.
 
+use super::cursor::Cursor;
 use super::lex::text_of;
-use super::utility::Cursor;
 use scaledb_types::Result;
 
 /// What is said, and about what; without a text what was said before is forgotten.

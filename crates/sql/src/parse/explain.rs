@@ -1,6 +1,7 @@
 //! EXPLAIN and its options.
 
-use super::utility::{Cursor, Utility, pieces};
+use super::cursor::{Cursor, pieces};
+use super::utility::Utility;
 use scaledb_types::{Result, SqlError, SqlState};
 
 /// What EXPLAIN shows, and how.

@@ -1,6 +1,8 @@
 //! From text to syntax trees.
 
 pub(crate) mod comment;
+pub(crate) mod copy;
+mod cursor;
 mod dialect;
 pub(crate) mod explain;
 pub(crate) mod frames;
@@ -101,7 +103,7 @@ fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {
         return Ok(());
     }
     let at = offset_of(text, token.span.start.line, token.span.start.column);
-    Err(utility::syntax_at(text, place_at(text, at)))
+    Err(cursor::syntax_at(text, place_at(text, at)))
 }
 
 /// The number of the character at a line and column, from 1.
@@ -138,9 +140,9 @@ fn error_of(error: ParserError, text: &str) -> SqlError {
     match place {
         Some((line, column)) => {
             let at = offset_of(text, line, column);
-            utility::syntax_at(text, place_at(text, at))
+            cursor::syntax_at(text, place_at(text, at))
         }
-        None if message.contains("found: EOF") => utility::syntax_at(text, None),
+        None if message.contains("found: EOF") => cursor::syntax_at(text, None),
         None => SqlError::new(SqlState::SYNTAX_ERROR, "syntax error").detail(format!("{message}.")),
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! They are parsed here, for the general parser does not know PostgreSQL's options of them.
 
-use super::lex::{Kind, Lexer, Token, name_of, text_of};
+use super::copy::{Copy, copy};
+use super::cursor::{Cursor, names, parenthesized, pieces, value};
+use super::lex::Kind;
 use crate::api::Severity;
 use scaledb_locks::Mode;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -33,38 +35,6 @@ impl Isolation {
             Self::Serializable => "serializable",
         }
     }
-}
-
-/// The format of a COPY.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CopyFormat {
-    Text,
-    Csv,
-    Binary,
-}
-
-/// A COPY statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Copy {
-    /// A table with its columns, or a query.
-    pub(crate) source: CopySource,
-    pub(crate) into_table: bool,
-    pub(crate) format: CopyFormat,
-    pub(crate) delimiter: u8,
-    pub(crate) null: String,
-    pub(crate) header: bool,
-    pub(crate) quote: u8,
-    pub(crate) escape: u8,
-    pub(crate) force_quote_all: bool,
-    pub(crate) force_quote: Vec<String>,
-    pub(crate) force_not_null: Vec<String>,
-    pub(crate) force_null: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CopySource {
-    Table { schema: Option<String>, name: String, columns: Vec<String> },
-    Query(String),
 }
 
 /// How far and in which direction a cursor moves.
@@ -190,7 +160,7 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         },
         "prepare" => prepare,
         "execute" => execute,
-        "copy" => copy,
+        "copy" => |at| Ok(Utility::Copy(Box::new(copy(at)?))),
         "declare" => declare,
         "fetch" => |at| fetch(at, false),
         "move" => |at| fetch(at, true),
@@ -198,23 +168,23 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "explain" => super::explain::explain,
         "vacuum" => |at| {
             let what = "VACUUM does nothing: row versions are cleaned up in the background";
-            at.rest_as(Utility::Told("VACUUM", Severity::Notice, what))
+            rest_as(at, Utility::Told("VACUUM", Severity::Notice, what))
         },
         "analyze" | "analyse" => analyze,
-        "checkpoint" => |at| at.rest_as(Utility::Checkpoint),
+        "checkpoint" => |at| rest_as(at, Utility::Checkpoint),
         "reindex" => |at| {
             let what = "REINDEX does nothing: indexes are made anew at each start, and keep no dead entries";
-            at.rest_as(Utility::Told("REINDEX", Severity::Notice, what))
+            rest_as(at, Utility::Told("REINDEX", Severity::Notice, what))
         },
         "cluster" => |at| {
             let what = "CLUSTER does nothing: rows are in memory, and have no order there";
-            at.rest_as(Utility::Told("CLUSTER", Severity::Notice, what))
+            rest_as(at, Utility::Told("CLUSTER", Severity::Notice, what))
         },
         "lock" => lock,
-        "grant" => |at| at.rest_as(Utility::Privilege("GRANT", "GRANT")),
-        "revoke" => |at| at.rest_as(Utility::Privilege("REVOKE", "REVOKE")),
+        "grant" => |at| rest_as(at, Utility::Privilege("GRANT", "GRANT")),
+        "revoke" => |at| rest_as(at, Utility::Privilege("REVOKE", "REVOKE")),
         "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),
-        "unlisten" => |at| at.rest_as(Utility::Nothing("UNLISTEN")),
+        "unlisten" => |at| rest_as(at, Utility::Nothing("UNLISTEN")),
         _ => return None,
     };
     at.next();
@@ -260,90 +230,10 @@ fn lock(at: &mut Cursor<'_>) -> Result<Utility> {
     Ok(Utility::Lock { tables, mode, nowait: at.accept("nowait") })
 }
 
-/// Walks over the tokens of one statement.
-pub(super) struct Cursor<'a> {
-    pub(super) text: &'a str,
-    tokens: Lexer<'a>,
-    pub(super) ahead: Option<Token>,
-}
-
-impl<'a> Cursor<'a> {
-    fn new(text: &'a str) -> Self {
-        let mut tokens = Lexer::new(text);
-        let ahead = tokens.next();
-        Self { text, tokens, ahead }
-    }
-
-    pub(super) fn next(&mut self) -> Option<Token> {
-        let token = self.ahead;
-        self.ahead = self.tokens.next();
-        token
-    }
-
-    fn peek_word(&self) -> Option<&'a str> {
-        self.ahead.filter(|t| t.kind == Kind::Word).map(|t| t.of(self.text))
-    }
-
-    pub(super) fn accept(&mut self, word: &str) -> bool {
-        let hit = self.ahead.is_some_and(|t| t.is(self.text, word));
-        if hit {
-            self.next();
-        }
-        hit
-    }
-
-    pub(super) fn accept_sign(&mut self, sign: &str) -> bool {
-        let hit = self.ahead.is_some_and(|t| t.is_sign(self.text, sign));
-        if hit {
-            self.next();
-        }
-        hit
-    }
-
-    pub(super) fn expect(&mut self, word: &str) -> Result<()> {
-        if self.accept(word) { Ok(()) } else { Err(self.unexpected()) }
-    }
-
-    fn expect_sign(&mut self, sign: &str) -> Result<()> {
-        if self.accept_sign(sign) { Ok(()) } else { Err(self.unexpected()) }
-    }
-
-    pub(super) fn name(&mut self) -> Result<String> {
-        let name = self.ahead.and_then(|t| name_of(t, self.text)).ok_or_else(|| self.unexpected())?;
-        self.next();
-        Ok(name)
-    }
-
-    /// What is left of the text.
-    pub(super) fn rest(&mut self) -> &'a str {
-        let from = self.ahead.map_or(self.text.len(), |t| t.start);
-        self.ahead = None;
-        self.tokens = Lexer::new("");
-        &self.text[from..]
-    }
-
-    fn rest_as(&mut self, utility: Utility) -> Result<Utility> {
-        self.rest();
-        Ok(utility)
-    }
-
-    fn end(&self) -> Result<()> {
-        if self.ahead.is_none() { Ok(()) } else { Err(self.unexpected()) }
-    }
-
-    pub(super) fn unexpected(&self) -> SqlError {
-        syntax_at(self.text, self.ahead.map(|t| (t.start, t.end)))
-    }
-}
-
-/// The error at a place in a text.
-pub(crate) fn syntax_at(text: &str, place: Option<(usize, usize)>) -> SqlError {
-    let (message, at) = match place {
-        Some((start, end)) => (format!("syntax error at or near \"{}\"", &text[start..end]), start),
-        None => ("syntax error at end of input".to_owned(), text.len()),
-    };
-    let position = text[..at].chars().count() as u32 + 1;
-    SqlError::new(SqlState::SYNTAX_ERROR, message).position(position)
+/// A statement whose other words say nothing here.
+fn rest_as(at: &mut Cursor<'_>, utility: Utility) -> Result<Utility> {
+    at.rest();
+    Ok(utility)
 }
 
 fn begin(at: &mut Cursor<'_>, start: bool) -> Result<Utility> {
@@ -532,19 +422,6 @@ fn values(at: &mut Cursor<'_>) -> Result<Option<String>> {
     Ok(Some(all))
 }
 
-fn value(at: &mut Cursor<'_>) -> Result<String> {
-    let minus = at.accept_sign("-");
-    let token = at.ahead.ok_or_else(|| at.unexpected())?;
-    let text = match token.kind {
-        Kind::Word => token.of(at.text).to_lowercase(),
-        Kind::Quoted => name_of(token, at.text).unwrap_or_default(),
-        Kind::Number => token.of(at.text).to_owned(),
-        _ => text_of(token, at.text).ok_or_else(|| at.unexpected())?,
-    };
-    at.next();
-    Ok(if minus { format!("-{text}") } else { text })
-}
-
 fn show(at: &mut Cursor<'_>) -> Result<Utility> {
     if at.accept("all") {
         return Ok(Utility::Show(None));
@@ -578,33 +455,6 @@ fn execute(at: &mut Cursor<'_>) -> Result<Utility> {
     let name = at.name()?;
     let arguments = if at.accept_sign("(") { pieces(at)? } else { Vec::new() };
     Ok(Utility::Execute { name, arguments })
-}
-
-/// Texts between commas, up to the closing parenthesis.
-pub(super) fn pieces(at: &mut Cursor<'_>) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    let mut depth = 0usize;
-    let mut piece: Option<(usize, usize)> = None;
-    loop {
-        let token = at.next().ok_or_else(|| syntax_at(at.text, None))?;
-        let sign = token.of(at.text);
-        let punct = token.kind == Kind::Punct;
-        if punct && depth == 0 && (sign == "," || sign == ")") {
-            let (from, to) =
-                piece.take().ok_or_else(|| syntax_at(at.text, Some((token.start, token.end))))?;
-            found.push(at.text[from..to].to_owned());
-            if sign == ")" {
-                return Ok(found);
-            }
-            continue;
-        }
-        if punct && matches!(sign, "(" | "[") {
-            depth += 1;
-        } else if punct && matches!(sign, ")" | "]") {
-            depth = depth.saturating_sub(1);
-        }
-        piece = Some((piece.map_or(token.start, |(from, _)| from), token.end));
-    }
 }
 
 fn declare(at: &mut Cursor<'_>) -> Result<Utility> {
@@ -681,58 +531,6 @@ fn integer(at: &mut Cursor<'_>) -> Result<i64> {
     Ok(if minus { -number } else { number })
 }
 
-fn copy(at: &mut Cursor<'_>) -> Result<Utility> {
-    let source = if at.ahead.is_some_and(|t| t.is_sign(at.text, "(")) {
-        CopySource::Query(parenthesized(at)?.to_owned())
-    } else {
-        at.accept("table");
-        let mut name = at.name()?;
-        let mut schema = None;
-        if at.accept_sign(".") {
-            schema = Some(std::mem::replace(&mut name, at.name()?));
-        }
-        let mut columns = Vec::new();
-        if at.accept_sign("(") {
-            columns.push(at.name()?);
-            while at.accept_sign(",") {
-                columns.push(at.name()?);
-            }
-            at.expect_sign(")")?;
-        }
-        CopySource::Table { schema, name, columns }
-    };
-    let into_table = at.accept("from");
-    if into_table {
-        if !at.accept("stdin") {
-            return Err(no_files());
-        }
-    } else {
-        at.expect("to")?;
-        if !at.accept("stdout") {
-            return Err(no_files());
-        }
-    }
-    let mut copy = Copy {
-        source,
-        into_table,
-        format: CopyFormat::Text,
-        delimiter: b'\t',
-        null: "\\N".to_owned(),
-        header: false,
-        quote: b'"',
-        escape: b'"',
-        force_quote_all: false,
-        force_quote: Vec::new(),
-        force_not_null: Vec::new(),
-        force_null: Vec::new(),
-    };
-    copy_options(at, &mut copy)?;
-    if into_table && matches!(copy.source, CopySource::Query(_)) {
-        return Err(at.unexpected());
-    }
-    Ok(Utility::Copy(Box::new(copy)))
-}
-
 /// `ANALYZE [VERBOSE] [(..)] [table [(columns)], ..]`.
 fn analyze(at: &mut Cursor<'_>) -> Result<Utility> {
     if at.ahead.is_some_and(|t| t.is_sign(at.text, "(")) {
@@ -759,157 +557,6 @@ fn analyze(at: &mut Cursor<'_>) -> Result<Utility> {
     Ok(Utility::Analyze(tables))
 }
 
-fn no_files() -> SqlError {
-    SqlError::new(
-        SqlState::INSUFFICIENT_PRIVILEGE,
-        "COPY to or from a file or program of the server is not allowed",
-    )
-    .hint("COPY FROM STDIN and COPY TO STDOUT read and write at the client; so does psql's \\copy.")
-}
-
-/// The text of a parenthesis.
-fn parenthesized<'a>(at: &mut Cursor<'a>) -> Result<&'a str> {
-    let open = at.next().ok_or_else(|| syntax_at(at.text, None))?;
-    let mut depth = 1usize;
-    loop {
-        let token = at.next().ok_or_else(|| syntax_at(at.text, None))?;
-        if token.is_sign(at.text, "(") {
-            depth += 1;
-        } else if token.is_sign(at.text, ")") {
-            depth -= 1;
-            if depth == 0 {
-                return Ok(&at.text[open.end..token.start]);
-            }
-        }
-    }
-}
-
-fn copy_options(at: &mut Cursor<'_>, copy: &mut Copy) -> Result<()> {
-    let (mut delimiter, mut null, mut escape) = (None, None, None);
-    at.accept("with");
-    let list = at.accept_sign("(");
-    loop {
-        if at.ahead.is_none() || list && at.accept_sign(")") {
-            break;
-        }
-        let option = at.name()?;
-        match option.as_str() {
-            "format" => {
-                copy.format = match value(at)?.as_str() {
-                    "text" => CopyFormat::Text,
-                    "csv" => CopyFormat::Csv,
-                    "binary" => CopyFormat::Binary,
-                    other => {
-                        let what = format!("COPY format \"{other}\" not recognized");
-                        return Err(SqlError::invalid_parameter(what));
-                    }
-                }
-            }
-            "csv" if !list => copy.format = CopyFormat::Csv,
-            "binary" if !list => copy.format = CopyFormat::Binary,
-            "freeze" => {
-                flag(at)?;
-            }
-            "header" => copy.header = flag(at)?,
-            "delimiter" | "delimiters" => {
-                at.accept("as");
-                delimiter = Some(byte(&value(at)?, "delimiter")?);
-            }
-            "null" => {
-                at.accept("as");
-                null = Some(value(at)?);
-            }
-            "quote" => {
-                at.accept("as");
-                copy.quote = byte(&value(at)?, "quote")?;
-            }
-            "escape" => {
-                at.accept("as");
-                escape = Some(byte(&value(at)?, "escape")?);
-            }
-            "encoding" => {
-                value(at)?;
-            }
-            "force" if !list => {
-                let not = at.accept("not");
-                if not {
-                    at.expect("null")?;
-                    copy.force_not_null = names(at, false)?;
-                } else if at.accept("null") {
-                    copy.force_null = names(at, false)?;
-                } else {
-                    at.expect("quote")?;
-                    copy.force_quote_all = at.accept_sign("*");
-                    if !copy.force_quote_all {
-                        copy.force_quote = names(at, false)?;
-                    }
-                }
-            }
-            "force_quote" => {
-                copy.force_quote_all = at.accept_sign("*");
-                if !copy.force_quote_all {
-                    copy.force_quote = names(at, true)?;
-                }
-            }
-            "force_not_null" => copy.force_not_null = names(at, true)?,
-            "force_null" => copy.force_null = names(at, true)?,
-            other => {
-                let what = format!("option \"{other}\" not recognized");
-                return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
-            }
-        }
-        if list && !at.accept_sign(",") {
-            at.expect_sign(")")?;
-            break;
-        }
-    }
-    if copy.format == CopyFormat::Csv {
-        copy.delimiter = b',';
-        copy.null = String::new();
-        copy.escape = escape.unwrap_or(copy.quote);
-    }
-    copy.delimiter = delimiter.unwrap_or(copy.delimiter);
-    copy.null = null.unwrap_or_else(|| std::mem::take(&mut copy.null));
-    Ok(())
-}
-
-fn flag(at: &mut Cursor<'_>) -> Result<bool> {
-    for (word, on) in [("on", true), ("true", true), ("off", false), ("false", false)] {
-        if at.accept(word) {
-            return Ok(on);
-        }
-    }
-    Ok(match at.ahead.filter(|t| t.kind == Kind::Number).map(|t| t.of(at.text)) {
-        Some(number) => {
-            let on = number != "0";
-            at.next();
-            on
-        }
-        None => true,
-    })
-}
-
-fn names(at: &mut Cursor<'_>, parentheses: bool) -> Result<Vec<String>> {
-    if parentheses {
-        at.expect_sign("(")?;
-    }
-    let mut names = vec![at.name()?];
-    while at.accept_sign(",") {
-        names.push(at.name()?);
-    }
-    if parentheses {
-        at.expect_sign(")")?;
-    }
-    Ok(names)
-}
-
-fn byte(text: &str, what: &str) -> Result<u8> {
-    match text.as_bytes() {
-        [b] if *b != b'\n' && *b != b'\r' => Ok(*b),
-        _ => Err(SqlError::unsupported(format!("COPY {what} must be a single one-byte character"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -929,22 +576,6 @@ mod tests {
             begin(true)
         );
         assert!(parse("begin read").unwrap().is_err());
-    }
-
-    #[test]
-    fn copy_takes_both_forms_of_options() {
-        let Utility::Copy(copy) =
-            parsed("copy s.t (a, \"B\") from stdin with (freeze on, format csv, header)")
-        else {
-            panic!()
-        };
-        assert!(copy.into_table && copy.header && copy.format == CopyFormat::Csv && copy.delimiter == b',');
-        let Utility::Copy(copy) = parsed("COPY (select ')' from t) TO STDOUT CSV DELIMITER ';' NULL 'x'")
-        else {
-            panic!()
-        };
-        assert_eq!(copy.source, CopySource::Query("select ')' from t".to_owned()));
-        assert_eq!((copy.delimiter, copy.null.as_str()), (b';', "x"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::api::{Column, CopyInfo, Executed, RowSink, Step, Tag};
 use crate::bind::names::find_relation;
 use crate::exec::{Exec, Flow};
 use crate::memory::Reservation;
-use crate::parse::utility::{Copy, CopyFormat, CopySource};
+use crate::parse::copy::{Copy, CopyFormat, CopySource};
 use crate::plan::cache::{Action, Held};
 use scaledb_engine::Engine;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};

@@ -16,6 +16,7 @@
 //! ```
 
 mod ahead;
+mod commit;
 mod conflict;
 mod copy;
 mod copy_text;
@@ -27,6 +28,7 @@ mod explain;
 mod logging;
 mod prepared;
 mod run;
+mod savepoint;
 mod server;
 pub(crate) mod settings;
 pub(crate) mod state;

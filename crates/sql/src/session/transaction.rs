@@ -1,27 +1,24 @@
 //! Transactions of a session.
 
 use super::Session;
+use super::savepoint::Mark;
 use crate::api::{Severity, Status};
 use crate::bind::Lookup;
-use crate::exec::context::ConstraintModes;
 use crate::exec::late::Check;
 use crate::exec::{Exec, Scratch};
 use crate::parse::utility::{Isolation, Modes};
-use crate::patience::{CHANGE_WAIT, COURTESY_WAIT};
-use crate::pins::same;
-use crate::sequence::store_error;
+use crate::patience::CHANGE_WAIT;
 use crate::trace::Number;
-use scaledb_base::{TableId, Timestamp};
-use scaledb_catalog::{Catalog, SequenceDesc, TableDesc};
-use scaledb_engine::{Engine, Savepoint, SerializationPoint, TableInfo, TxnKind, Worker};
-use scaledb_sync::atomic::Ordering;
+use scaledb_base::TableId;
+use scaledb_catalog::SequenceDesc;
+use scaledb_engine::{Engine, SerializationPoint, TableInfo, TxnKind, Worker};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Where a session stands between BEGIN and COMMIT.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Block {
+pub(super) enum Block {
     /// Statements commit by themselves.
     #[default]
     None,
@@ -45,56 +42,35 @@ pub(super) struct Added {
     pub(super) name: String,
 }
 
-/// A savepoint.
-struct Mark {
-    name: String,
-    engine: Option<Savepoint>,
-    settings: usize,
-    constraints: ConstraintModes,
-    catalog: Arc<Catalog>,
-    deferred: usize,
-    created: usize,
-    dropped: usize,
-    added: usize,
-    gone: usize,
-    restarted: usize,
-    changed: bool,
-    /// Whether the transaction was to be read only.
-    read_only: Option<bool>,
-    /// The last portal before it.
-    portal: u64,
-    locks: scaledb_locks::Mark,
-}
-
 /// The transaction of a session.
 #[derive(Default)]
 pub(super) struct Transaction {
-    block: Block,
-    modes: Modes,
+    pub(super) block: Block,
+    pub(super) modes: Modes,
     /// Modes of the next ones: SET SESSION CHARACTERISTICS.
-    defaults: Modes,
+    pub(super) defaults: Modes,
     /// The engine's transaction has begun, with this version of the catalog.
-    version: Option<u64>,
+    pub(super) version: Option<u64>,
     /// It reads a snapshot.
-    snapshot: bool,
+    pub(super) snapshot: bool,
     /// Commits of others before it began, where they are counted.
-    commits: u64,
+    pub(super) commits: u64,
     /// Tables that it has used: oid, the engine's table, and the last statement that did.
-    touched: Vec<(u32, TableId, Number)>,
+    pub(super) touched: Vec<(u32, TableId, Number)>,
     /// The last statement that wrote, or the last one of all.
-    statement: Number,
-    writes: bool,
-    savepoints: Vec<Mark>,
+    pub(super) statement: Number,
+    pub(super) writes: bool,
+    pub(super) savepoints: Vec<Mark>,
     /// Foreign keys that wait for the commit.
     pub(super) deferred: Vec<Check>,
     /// A statement has run in it that is not a change of the catalog.
-    ran: bool,
+    pub(super) ran: bool,
     /// It has put bars before tables.
-    barred: bool,
+    pub(super) barred: bool,
     /// Tables of the engine that it has made.
     pub(super) created: Vec<Created>,
     /// Such tables whose statement was rolled back.
-    abandoned: Vec<Created>,
+    pub(super) abandoned: Vec<Created>,
     /// Tables of the engine that nothing names after its commit.
     pub(super) dropped: Vec<Arc<TableInfo>>,
     /// Indexes that it has added to tables of the engine.
@@ -182,7 +158,7 @@ impl Transaction {
     }
 
     /// Whether the table is one that it has used.
-    fn has_touched(&self, table: u32) -> bool {
+    pub(super) fn has_touched(&self, table: u32) -> bool {
         self.touched.iter().any(|(oid, ..)| *oid == table)
     }
 
@@ -217,14 +193,6 @@ impl Transaction {
             _ => return None,
         })
     }
-}
-
-/// Commits a transaction that has locked rows, with a place in the order of now instead of its begin's: behind those
-/// who have read the rows meanwhile, which is no reason to fail.
-fn commit_now(worker: &mut impl Worker) -> scaledb_base::Result<Timestamp> {
-    let all = worker.read_mark();
-    worker.refresh(all)?;
-    worker.commit()
 }
 
 fn merge(modes: &mut Modes, with: Modes) {
@@ -400,162 +368,13 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    /// Commits the transaction, and returns when all that it depends on is durable, unless `synchronous_commit` is
-    /// off.
-    ///
-    /// # Errors
-    /// 40001 and others: it was rolled back. 58030: it may be committed, and the disk does not take it.
-    pub(super) fn commit(&mut self) -> Result<()> {
-        let depends_on = match self.try_commit() {
-            Ok(depends_on) => depends_on,
-            Err(error) => {
-                self.rollback();
-                return Err(error);
-            }
-        };
-        // of this transaction: SET LOCAL ends with it
-        let synchronous = self.synchronous;
-        // while nobody writes to their tables
-        self.drop_indexes(true);
-        self.state.settings.borrow_mut().commit();
-        self.hold_portals();
-        // the worker is given back before the wait: others can have it meanwhile
-        self.finish();
-        let durable = if synchronous { self.state.shared.engine.wait_durable(depends_on) } else { Ok(()) };
-        if !self.transaction.abandoned.is_empty() || !self.transaction.dropped.is_empty() {
-            self.empty_dropped();
-        }
-        durable.map_err(crate::error::not_durable)
-    }
-
-    /// Drops indexes of the engine that nothing names behind a commit, or behind a rollback.
-    fn drop_indexes(&mut self, committed: bool) {
-        if self.transaction.added.is_empty() && self.transaction.gone.is_empty() {
-            return;
-        }
-        let gone = std::mem::take(&mut self.transaction.gone);
-        for added in std::mem::take(&mut self.transaction.added) {
-            // a statement that was run again has made others
-            let named = |table: &Arc<TableDesc>| table.indexes.iter().any(|index| index.engine == added.name);
-            let stays = committed && self.state.catalog.tables().any(named);
-            self.settle_index(&added, stays);
-        }
-        gone.into_iter().filter(|_| committed).for_each(|index| self.state.shared.drop_index(index));
-    }
-
-    fn settle_index(&self, added: &Added, stays: bool) {
-        if !stays {
-            self.state.shared.drop_index(added.index);
-        }
-        self.state.shared.settle(added.table);
-    }
-
-    /// Empties tables of the engine that nothing names after a commit.
-    #[cold]
-    fn empty_dropped(&mut self) {
-        let abandoned = std::mem::take(&mut self.transaction.abandoned).into_iter().map(|table| table.info);
-        for table in std::mem::take(&mut self.transaction.dropped).into_iter().chain(abandoned) {
-            self.empty(table);
-        }
-    }
-
-    /// The latest commit that the transaction depends on, itself included.
-    fn try_commit(&mut self) -> Result<Timestamp> {
-        if !self.transaction.has_begun() {
-            return Ok(Timestamp::ZERO);
-        }
-        self.check_deferred(true)?;
-        if !self.on_commit.is_empty() {
-            self.commit_temporary()?;
-        }
-        if self.transaction.changed {
-            return self.commit_change();
-        }
-        let shared = &self.state.shared;
-        let raised = loop {
-            let writes = |table| self.transaction.writes && self.has_used(table);
-            if let Some(raised) = shared.gate.raise(self.state.id, &self.flag, writes) {
-                break raised;
-            }
-            shared.gate.wait(self.state.id, writes, self.patience(CHANGE_WAIT))?;
-        };
-        let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
-        // a snapshot has the catalog of its begin, and comes before all changes since
-        if self.transaction.version != Some(shared.version()) && !self.transaction.snapshot {
-            let (before, now) = (&self.state.catalog, shared.catalog());
-            let mut tables = self.transaction.touched.iter();
-            if !tables.all(|(oid, ..)| same(before, &now, *oid)) || !self.state.used.is_same(before, &now) {
-                return Err(crate::error::changed_definition());
-            }
-        }
-        let id = worker.id();
-        shared.trace.begin(id, self.transaction.statement);
-        let overtaken = shared.commits.is_some() && self.state.owner.borrow().count() > 0;
-        let committed = if overtaken { commit_now(&mut **worker) } else { worker.commit() };
-        shared.trace.end(id, committed.as_ref().ok().copied());
-        if let Some(commits) = &shared.commits {
-            // before the flag goes down: see `commits`
-            commits.fetch_add(1, Ordering::Release);
-        }
-        drop(raised);
-        match committed {
-            // the tables that it found are those of the last change of the catalog
-            Ok(_) => Ok(worker.depends_on().max(shared.changed_at())),
-            Err(error) => Err(self.state.explain(error, |table| self.transaction.statement_on(table))),
-        }
-    }
-
-    /// Commits a transaction that has changed the catalog.
-    fn commit_change(&mut self) -> Result<Timestamp> {
-        let shared = &self.state.shared;
-        if !self.transaction.barred {
-            // whatever becomes of the wait, this change may go on
-            let _ = shared.gate.wait_for_others(self.state.id, self.patience(COURTESY_WAIT));
-        }
-        let Some(worker) = self.worker.as_deref_mut() else { return Err(SqlError::internal("no worker")) };
-        let closed = shared.gate.close();
-        // A row that was committed since the begin may have a later timestamp: it would stay in the old table. Not so
-        // if the transaction began behind its bars.
-        let overtaken = self.transaction.ran && self.transaction.commits != shared.commits();
-        if overtaken || self.transaction.version != Some(shared.version()) {
-            let what = if overtaken { "transactions" } else { "change of the catalog" };
-            return Err(SqlError::new(
-                SqlState::SERIALIZATION_FAILURE,
-                format!("could not serialize access due to concurrent {what}"),
-            )
-            .hint("The transaction might succeed if retried."));
-        }
-        let mut catalog = (*self.state.catalog).clone();
-        catalog.version = shared.version() + 1;
-        // until the new catalog is in force the library begins to use no table
-        let held = shared.pins.hold(&shared.catalog(), &catalog)?;
-        shared.store.write(worker, &shared.catalog(), &catalog).map_err(store_error)?;
-        let id = worker.id();
-        shared.trace.begin(id, self.transaction.statement);
-        let committed = worker.commit();
-        shared.trace.end(id, committed.as_ref().ok().copied());
-        if let Err(error) = committed {
-            drop(held);
-            drop(closed);
-            return Err(self.state.explain(error, |table| self.transaction.statement_on(table)));
-        }
-        let depends_on = worker.depends_on();
-        let catalog = Arc::new(catalog);
-        shared.publish(catalog.clone(), depends_on);
-        drop(held);
-        drop(closed);
-        self.state.use_catalog(catalog);
-        self.transaction.created.clear();
-        Ok(depends_on)
-    }
-
     /// Whether the transaction has used a table.
-    fn has_used(&self, table: u32) -> bool {
+    pub(super) fn has_used(&self, table: u32) -> bool {
         self.transaction.has_touched(table) || self.state.used.contains(table)
     }
 
     /// Says, each time that it is called, whether to wait on.
-    fn patience(&self, longest: Duration) -> impl FnMut() -> Result<()> + '_ {
+    pub(super) fn patience(&self, longest: Duration) -> impl FnMut() -> Result<()> + '_ {
         let context = self.context();
         let lock_timeout = self.state.settings.borrow().amount("lock_timeout");
         let longest = if lock_timeout > 0 { Duration::from_millis(lock_timeout) } else { longest };
@@ -698,7 +517,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Empties tables that a transaction which was rolled back has made.
-    fn discard(&mut self, created: Vec<Created>) {
+    pub(super) fn discard(&mut self, created: Vec<Created>) {
         for table in created {
             // what the transaction itself has written never was
             if table.filled { self.empty(table.info) } else { self.state.shared.keep_spare(table.info) }
@@ -750,7 +569,7 @@ impl<E: Engine> Session<E> {
 
     /// Takes back what RESTART IDENTITY has done, behind the first `kept` sequences. Values that others have been given
     /// meanwhile, beyond the old ones, stay given.
-    fn restore_sequences(&mut self, kept: usize) {
+    pub(super) fn restore_sequences(&mut self, kept: usize) {
         let shared = &self.state.shared;
         for (sequence, last, called) in self.transaction.restarted.drain(kept..).rev() {
             let beyond = match shared.last_value(&sequence) {
@@ -766,12 +585,12 @@ impl<E: Engine> Session<E> {
     }
 
     /// The end of a transaction, however it went.
-    fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.state.release_locks();
         self.finish_but_locks();
     }
 
-    fn finish_but_locks(&mut self) {
+    pub(super) fn finish_but_locks(&mut self) {
         let transaction = &mut self.transaction;
         transaction.block = Block::None;
         transaction.modes = Modes::default();
@@ -801,7 +620,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Empties a table of the engine that nothing names any more, and keeps it for another one.
-    fn empty(&mut self, table: Arc<TableInfo>) {
+    pub(super) fn empty(&mut self, table: Arc<TableInfo>) {
         let shared = self.state.shared.clone();
         let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) else { return };
         // if it fails, rows stay, and it is not used again before the next start
@@ -810,120 +629,6 @@ impl<E: Engine> Session<E> {
         if emptied {
             shared.keep_spare(table);
         }
-    }
-
-    /// SAVEPOINT.
-    ///
-    /// # Errors
-    /// 25P01 outside of a block.
-    pub(super) fn savepoint(&mut self, name: String) -> Result<()> {
-        self.need_block("SAVEPOINT")?;
-        self.ensure_begun()?;
-        let engine = match self.worker.as_mut() {
-            Some(worker) => Some(worker.savepoint().map_err(crate::error::plain)?),
-            None => None,
-        };
-        let mark = Mark {
-            name,
-            engine,
-            settings: self.state.settings.borrow().mark(),
-            constraints: self.constraints.clone(),
-            catalog: self.state.catalog.clone(),
-            deferred: self.transaction.deferred.len(),
-            created: self.transaction.created.len(),
-            dropped: self.transaction.dropped.len(),
-            added: self.transaction.added.len(),
-            gone: self.transaction.gone.len(),
-            restarted: self.transaction.restarted.len(),
-            changed: self.transaction.changed,
-            read_only: self.transaction.modes.read_only,
-            portal: self.last_portal,
-            locks: self.state.owner.borrow().mark(),
-        };
-        self.transaction.savepoints.push(mark);
-        Ok(())
-    }
-
-    /// RELEASE.
-    ///
-    /// # Errors
-    /// 3B001.
-    pub(super) fn release(&mut self, name: &str) -> Result<()> {
-        self.need_block("RELEASE SAVEPOINT")?;
-        let number = self.find_savepoint(name)?;
-        self.transaction.modes.read_only = self.transaction.savepoints[number].read_only;
-        self.transaction.savepoints.truncate(number);
-        Ok(())
-    }
-
-    /// ROLLBACK TO.
-    ///
-    /// # Errors
-    /// 3B001; 40001 if a conflict has ended the transaction.
-    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
-        if !self.transaction.is_failed() {
-            self.need_block("ROLLBACK TO SAVEPOINT")?;
-        }
-        let number = self.find_savepoint(name)?;
-        self.transaction.savepoints.truncate(number + 1);
-        let mark = &self.transaction.savepoints[number];
-        let (restarted, added, gone) = (mark.restarted, mark.added, mark.gone);
-        let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
-        let (locks, constraints) = (mark.locks, mark.constraints.clone());
-        let (read_only, portal) = (mark.read_only, mark.portal);
-        let (catalog, created, dropped, changed) =
-            (mark.catalog.clone(), mark.created, mark.dropped, mark.changed);
-        if let (Some(worker), Some(savepoint)) = (self.worker.as_mut(), engine) {
-            worker.rollback_to(savepoint).map_err(|error| match error {
-                scaledb_base::Error::TransactionEnded => SqlError::new(
-                    SqlState::SERIALIZATION_FAILURE,
-                    "a conflict with another transaction has ended this one",
-                )
-                .hint("Roll back and run the whole transaction again."),
-                other => crate::error::plain(other),
-            })?;
-        }
-        self.transaction.modes.read_only = read_only;
-        self.portals.retain(|_, other| other.number <= portal);
-        self.state.owner.borrow_mut().release_to(locks);
-        self.restore_sequences(restarted);
-        self.state.settings.borrow_mut().rollback_to(settings);
-        self.transaction.deferred.truncate(deferred);
-        self.constraints = constraints;
-        if !Arc::ptr_eq(&catalog, &self.state.catalog) {
-            self.state.use_catalog(catalog);
-            self.cache.clear();
-        }
-        for table in self.transaction.created.split_off(created) {
-            // its rows go with the transaction, so it is not used again before
-            self.transaction.dropped.retain(|other| other.id != table.info.id);
-            self.transaction.abandoned.push(table);
-        }
-        self.transaction.dropped.truncate(dropped);
-        // before others write again, whom it would hold up
-        for added in self.transaction.added.split_off(added) {
-            self.settle_index(&added, false);
-        }
-        self.transaction.gone.truncate(gone);
-        self.transaction.changed = changed;
-        // the change that others would wait for is gone
-        if !changed && std::mem::take(&mut self.transaction.barred) {
-            self.state.shared.gate.unbar(self.state.id);
-        }
-        if self.transaction.is_failed() {
-            self.transaction.block = Block::Explicit;
-        }
-        self.refresh();
-        Ok(())
-    }
-
-    fn find_savepoint(&self, name: &str) -> Result<usize> {
-        self.transaction.savepoints.iter().rposition(|mark| mark.name == name).ok_or_else(|| {
-            SqlError::new(
-                SqlState::INVALID_SAVEPOINT_SPECIFICATION,
-                format!("savepoint \"{name}\" does not exist"),
-            )
-        })
     }
 
     pub(super) fn need_block(&self, what: &str) -> Result<()> {

@@ -1,0 +1,165 @@
+//! Elements of arrays and jsonb, and fields of rows.
+
+use super::names::fold;
+use super::{Binder, Typed, unsupported};
+use crate::functions::ScalarFn;
+use crate::plan::expr::Expr;
+use scaledb_types::cast::{Context, find_cast};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::{AccessExpr, Expr as Ast, Subscript};
+
+impl Binder<'_> {
+    /// `t.c[1]`, `(f(x)).c`: elements of arrays and fields of rows.
+    pub(super) fn accesses(&mut self, root: &Ast, chain: &[AccessExpr]) -> Result<Typed> {
+        let mut chain = chain.iter().peekable();
+        let mut value = match root {
+            // the name of a column goes on behind the first word
+            Ast::Identifier(first) => {
+                let mut parts = vec![first.clone()];
+                while let Some(AccessExpr::Dot(Ast::Identifier(part))) = chain.peek() {
+                    parts.push(part.clone());
+                    chain.next();
+                }
+                if parts.len() == 1 { self.identifier(first)? } else { self.compound(&parts)? }
+            }
+            other => self.expr(other)?,
+        };
+        while let Some(access) = chain.next() {
+            value = match access {
+                AccessExpr::Subscript(first) => {
+                    let mut subscripts = vec![first];
+                    while let Some(AccessExpr::Subscript(next)) = chain.peek() {
+                        subscripts.push(next);
+                        chain.next();
+                    }
+                    self.subscripts(value, &subscripts)?
+                }
+                AccessExpr::Dot(Ast::Identifier(name)) => self.field(&value, &fold(name))?,
+                AccessExpr::Dot(_) => return Err(unsupported("this field of a composite value")),
+            };
+        }
+        Ok(value)
+    }
+
+    /// A field of a row.
+    fn field(&mut self, value: &Typed, name: &str) -> Result<Typed> {
+        let row = match value.expr {
+            Expr::Slot(slot) => self.composites.get(&slot),
+            _ => None,
+        };
+        let Some(row) = row else {
+            return Err(if value.ty.base == Base::Record {
+                unsupported("a field of this composite value")
+            } else {
+                let what = format!(
+                    "column notation .{name} applied to type {}, which is not a composite type",
+                    value.ty.sql_name()
+                );
+                SqlError::new(SqlState::WRONG_OBJECT_TYPE, what)
+            });
+        };
+        let found = row.iter().find(|(field, ..)| *field == name);
+        let Some((_, slot, ty)) = found else {
+            let what = format!("could not identify column \"{name}\" in record data type");
+            return Err(SqlError::new(SqlState::UNDEFINED_COLUMN, what));
+        };
+        let (slot, ty) = (*slot, *ty);
+        self.used[slot] = true;
+        // queries inside of the row's read what they read of it
+        if let Expr::Slot(row) = value.expr {
+            for scope in self.scopes.iter_mut().filter(|scope| scope.outer.contains(&row)) {
+                if !scope.outer.contains(&slot) {
+                    scope.outer.push(slot);
+                }
+            }
+        }
+        Ok(Typed::new(Expr::Slot(slot), ty))
+    }
+
+    /// All subscripts that stand behind a value: one slice among them makes slices of all.
+    fn subscripts(&mut self, value: Typed, subscripts: &[&Subscript]) -> Result<Typed> {
+        if value.ty.base == Base::Jsonb && !value.ty.array {
+            return self.json_subscripts(value, subscripts);
+        }
+        let ty = value.ty;
+        let element = ty.element().ok_or_else(|| {
+            let what =
+                format!("cannot subscript type {} because it does not support subscripting", ty.sql_name());
+            SqlError::new(SqlState::DATATYPE_MISMATCH, what)
+        })?;
+        if subscripts.len() > scaledb_types::array::MAX_DIMENSIONS {
+            let what = format!(
+                "number of array dimensions ({}) exceeds the maximum allowed ({})",
+                subscripts.len(),
+                scaledb_types::array::MAX_DIMENSIONS
+            );
+            return Err(SqlError::new(SqlState::PROGRAM_LIMIT_EXCEEDED, what));
+        }
+        let slices = subscripts.iter().any(|subscript| matches!(subscript, Subscript::Slice { .. }));
+        let mut args = vec![value.expr];
+        // which bounds are there: one that is left out is another thing than NULL
+        let mut given = 0u16;
+        for subscript in subscripts {
+            match subscript {
+                Subscript::Index { index } if !slices => args.push(self.subscript_number(index)?),
+                Subscript::Index { index } => {
+                    given |= 3 << (args.len() - 1);
+                    args.push(Expr::Const(Value::Int4(1)));
+                    args.push(self.subscript_number(index)?);
+                }
+                Subscript::Slice { lower_bound, upper_bound, stride: None } => {
+                    for bound in [lower_bound, upper_bound] {
+                        given |= u16::from(bound.is_some()) << (args.len() - 1);
+                        args.push(match bound {
+                            Some(bound) => self.subscript_number(bound)?,
+                            None => Expr::Const(Value::Null),
+                        });
+                    }
+                }
+                Subscript::Slice { .. } => return Err(unsupported("a slice with a step")),
+            }
+        }
+        Ok(if slices {
+            Typed::new(Expr::Call(Box::new((ScalarFn::slice(given), args))), ty)
+        } else {
+            Typed::new(Expr::Call(Box::new((ScalarFn::subscript(), args))), element)
+        })
+    }
+
+    fn subscript_number(&mut self, ast: &Ast) -> Result<Expr> {
+        let typed = self.expr(ast)?;
+        if find_cast(typed.ty, Type::INT4, Context::Assignment).is_none() {
+            let what = "array subscript must have type integer";
+            return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+        }
+        Ok(self.coerce(typed, Type::INT4, Context::Assignment)?.expr)
+    }
+
+    /// Subscripts of jsonb are a path: keys, and integers that are numbers of elements.
+    fn json_subscripts(&mut self, value: Typed, subscripts: &[&Subscript]) -> Result<Typed> {
+        let mut args = vec![value];
+        for subscript in subscripts {
+            let Subscript::Index { index } = subscript else {
+                let what = "jsonb subscript does not support slices";
+                return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what));
+            };
+            let typed = self.expr(index)?;
+            args.push(match typed.ty.base {
+                Base::Unknown => self.coerce(typed, Type::TEXT, Context::Implicit)?,
+                _ if find_cast(typed.ty, Type::INT4, Context::Implicit).is_some() => {
+                    let number = self.coerce(typed, Type::INT4, Context::Implicit)?;
+                    self.coerce(number, Type::TEXT, Context::Explicit)?
+                }
+                _ if find_cast(typed.ty, Type::TEXT, Context::Implicit).is_some() => {
+                    self.coerce(typed, Type::TEXT, Context::Implicit)?
+                }
+                _ => {
+                    let what = format!("subscript type {} is not supported", typed.ty.sql_name());
+                    let hint = "jsonb subscript must be coercible to either integer or text.";
+                    return Err(SqlError::new(SqlState::DATATYPE_MISMATCH, what).hint(hint));
+                }
+            });
+        }
+        self.call_typed("jsonb_extract_path", args)
+    }
+}

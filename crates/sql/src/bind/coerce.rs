@@ -1,0 +1,113 @@
+//! Values become those of another type, as far as the context allows.
+
+use super::expr::is_reg;
+use super::{Binder, Typed};
+use crate::functions::ScalarFn;
+use crate::memory::weight;
+use crate::plan::expr::Expr;
+use scaledb_types::cast::{Context, find_cast, no_cast};
+use scaledb_types::func::common_type;
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+
+impl Binder<'_> {
+    /// Makes an expression one of a type.
+    ///
+    /// # Errors
+    /// 42804 or 42846 if there is no such cast in the context; 22P02 for a literal that is no such value.
+    pub(crate) fn coerce(&mut self, typed: Typed, to: Type, context: Context) -> Result<Typed> {
+        let explicit = context == Context::Explicit;
+        if typed.ty.base == Base::Unknown && !typed.ty.array {
+            match typed.expr {
+                Expr::Const(Value::Null) => return Ok(Typed::new(typed.expr, to)),
+                Expr::Const(Value::Text(text)) if to.base != Base::Unknown => {
+                    if is_reg(to) && !text.starts_with(|c: char| c.is_ascii_digit()) {
+                        return self.session_cast(Typed::constant(Value::Text(text), Type::TEXT), to);
+                    }
+                    // the fields of an interval's type say what a number without a unit is
+                    let modified = !explicit || to.array || to.base == Base::Interval;
+                    let read_as = if modified { to } else { to.plain() };
+                    let value = Value::parse(&text, read_as, self.env)?;
+                    let value = scaledb_types::cast::apply_typmod(value, to, explicit)?;
+                    return Ok(Typed::constant(value, to));
+                }
+                Expr::Param(number) => {
+                    let plain = if to.base == Base::Unknown { Type::TEXT } else { to.plain() };
+                    let ty = *self.params[number].get_or_insert(plain);
+                    return self.coerce(Typed::new(Expr::Param(number), ty), to, context);
+                }
+                _ => {}
+            }
+        }
+        if typed.ty == to {
+            return Ok(typed);
+        }
+        if typed.ty.base == Base::Record || to.base == Base::Record {
+            return Err(no_cast(typed.ty, to));
+        }
+        if is_reg(to) && typed.ty.is_text() && explicit || is_reg(typed.ty) && to.is_text() {
+            return self.session_cast(typed, to);
+        }
+        let Some(cast) = find_cast(typed.ty, to, context) else {
+            return Err(no_cast(typed.ty, to));
+        };
+        if cast.is_noop() {
+            return Ok(Typed::new(typed.expr, to));
+        }
+        let function = ScalarFn::cast(cast);
+        if let Expr::Const(value) = &typed.expr {
+            // dates and times depend on the session's zone
+            if !function.is_stable()
+                // one that fails does so where it is evaluated, if it is
+                && let Ok(result) = function.call(self.env, std::slice::from_ref(value))
+                && self.is_worth_keeping(&result, to, std::slice::from_ref(value))
+            {
+                return Ok(Typed::constant(result, to));
+            }
+        }
+        Ok(Typed::new(Expr::Call(Box::new((function, vec![typed.expr]))), to))
+    }
+
+    /// Whether a plan may keep a value instead of the constants that it is made of. Plans are cached by their number:
+    /// a short text must not become a large one.
+    pub(super) fn is_worth_keeping(&self, value: &Value, ty: Type, of: &[Value]) -> bool {
+        const SMALL: usize = 1_024;
+        let bytes = match value {
+            // how many digits it has is not known otherwise
+            Value::Numeric(_) => value.to_text(ty, self.env).map_or(0, |text| text.len()),
+            value => weight(value),
+        };
+        bytes <= SMALL + of.iter().map(weight).sum::<usize>()
+    }
+
+    /// Assigns an expression to a column.
+    ///
+    /// # Errors
+    /// 42804.
+    pub(crate) fn assign(&mut self, typed: Typed, to: Type, column: &str) -> Result<Expr> {
+        let from = typed.ty;
+        match self.coerce(typed, to, Context::Assignment) {
+            Ok(typed) => Ok(typed.expr),
+            Err(error) if error.code() == SqlState::CANNOT_COERCE => Err(SqlError::new(
+                SqlState::DATATYPE_MISMATCH,
+                format!(
+                    "column \"{column}\" is of type {} but expression is of type {}",
+                    to.sql_name(),
+                    from.sql_name()
+                ),
+            )
+            .hint("You will need to rewrite or cast the expression.")),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes expressions of one type, the one that they have in common.
+    pub(crate) fn unify(&mut self, list: Vec<Typed>, what: &str) -> Result<(Vec<Expr>, Type)> {
+        let types: Vec<Type> = list.iter().map(|typed| typed.ty).collect();
+        let ty = common_type(&types, what)?;
+        let mut exprs = Vec::with_capacity(list.len());
+        for typed in list {
+            exprs.push(self.coerce(typed, ty, Context::Implicit)?.expr);
+        }
+        Ok((exprs, ty))
+    }
+}

@@ -1,0 +1,173 @@
+//! The end of a transaction that succeeds: checks that were put off, the gate of changes, the engine's commit, and what
+//! is done behind it.
+
+use super::Session;
+use super::transaction::Added;
+use crate::patience::{CHANGE_WAIT, COURTESY_WAIT};
+use crate::pins::same;
+use crate::sequence::store_error;
+use scaledb_base::Timestamp;
+use scaledb_catalog::TableDesc;
+use scaledb_engine::{Engine, Worker};
+use scaledb_sync::atomic::Ordering;
+use scaledb_types::{Result, SqlError, SqlState};
+use std::sync::Arc;
+
+/// Commits a transaction that has locked rows, with a place in the order of now instead of its begin's: behind those
+/// who have read the rows meanwhile, which is no reason to fail.
+fn commit_now(worker: &mut impl Worker) -> scaledb_base::Result<Timestamp> {
+    let all = worker.read_mark();
+    worker.refresh(all)?;
+    worker.commit()
+}
+
+impl<E: Engine> Session<E> {
+    /// Commits the transaction, and returns when all that it depends on is durable, unless `synchronous_commit` is
+    /// off.
+    ///
+    /// # Errors
+    /// 40001 and others: it was rolled back. 58030: it may be committed, and the disk does not take it.
+    pub(super) fn commit(&mut self) -> Result<()> {
+        let depends_on = match self.try_commit() {
+            Ok(depends_on) => depends_on,
+            Err(error) => {
+                self.rollback();
+                return Err(error);
+            }
+        };
+        // of this transaction: SET LOCAL ends with it
+        let synchronous = self.synchronous;
+        // while nobody writes to their tables
+        self.drop_indexes(true);
+        self.state.settings.borrow_mut().commit();
+        self.hold_portals();
+        // the worker is given back before the wait: others can have it meanwhile
+        self.finish();
+        let durable = if synchronous { self.state.shared.engine.wait_durable(depends_on) } else { Ok(()) };
+        if !self.transaction.abandoned.is_empty() || !self.transaction.dropped.is_empty() {
+            self.empty_dropped();
+        }
+        durable.map_err(crate::error::not_durable)
+    }
+
+    /// Drops indexes of the engine that nothing names behind a commit, or behind a rollback.
+    pub(super) fn drop_indexes(&mut self, committed: bool) {
+        if self.transaction.added.is_empty() && self.transaction.gone.is_empty() {
+            return;
+        }
+        let gone = std::mem::take(&mut self.transaction.gone);
+        for added in std::mem::take(&mut self.transaction.added) {
+            // a statement that was run again has made others
+            let named = |table: &Arc<TableDesc>| table.indexes.iter().any(|index| index.engine == added.name);
+            let stays = committed && self.state.catalog.tables().any(named);
+            self.settle_index(&added, stays);
+        }
+        gone.into_iter().filter(|_| committed).for_each(|index| self.state.shared.drop_index(index));
+    }
+
+    pub(super) fn settle_index(&self, added: &Added, stays: bool) {
+        if !stays {
+            self.state.shared.drop_index(added.index);
+        }
+        self.state.shared.settle(added.table);
+    }
+
+    /// Empties tables of the engine that nothing names after a commit.
+    #[cold]
+    pub(super) fn empty_dropped(&mut self) {
+        let abandoned = std::mem::take(&mut self.transaction.abandoned).into_iter().map(|table| table.info);
+        for table in std::mem::take(&mut self.transaction.dropped).into_iter().chain(abandoned) {
+            self.empty(table);
+        }
+    }
+
+    /// The latest commit that the transaction depends on, itself included.
+    fn try_commit(&mut self) -> Result<Timestamp> {
+        if !self.transaction.has_begun() {
+            return Ok(Timestamp::ZERO);
+        }
+        self.check_deferred(true)?;
+        if !self.on_commit.is_empty() {
+            self.commit_temporary()?;
+        }
+        if self.transaction.changed {
+            return self.commit_change();
+        }
+        let shared = &self.state.shared;
+        let raised = loop {
+            let writes = |table| self.transaction.writes && self.has_used(table);
+            if let Some(raised) = shared.gate.raise(self.state.id, &self.flag, writes) {
+                break raised;
+            }
+            shared.gate.wait(self.state.id, writes, self.patience(CHANGE_WAIT))?;
+        };
+        let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
+        // a snapshot has the catalog of its begin, and comes before all changes since
+        if self.transaction.version != Some(shared.version()) && !self.transaction.snapshot {
+            let (before, now) = (&self.state.catalog, shared.catalog());
+            let mut tables = self.transaction.touched.iter();
+            if !tables.all(|(oid, ..)| same(before, &now, *oid)) || !self.state.used.is_same(before, &now) {
+                return Err(crate::error::changed_definition());
+            }
+        }
+        let id = worker.id();
+        shared.trace.begin(id, self.transaction.statement);
+        let overtaken = shared.commits.is_some() && self.state.owner.borrow().count() > 0;
+        let committed = if overtaken { commit_now(&mut **worker) } else { worker.commit() };
+        shared.trace.end(id, committed.as_ref().ok().copied());
+        if let Some(commits) = &shared.commits {
+            // before the flag goes down: see `commits`
+            commits.fetch_add(1, Ordering::Release);
+        }
+        drop(raised);
+        match committed {
+            // the tables that it found are those of the last change of the catalog
+            Ok(_) => Ok(worker.depends_on().max(shared.changed_at())),
+            Err(error) => Err(self.state.explain(error, |table| self.transaction.statement_on(table))),
+        }
+    }
+
+    /// Commits a transaction that has changed the catalog.
+    fn commit_change(&mut self) -> Result<Timestamp> {
+        let shared = &self.state.shared;
+        if !self.transaction.barred {
+            // whatever becomes of the wait, this change may go on
+            let _ = shared.gate.wait_for_others(self.state.id, self.patience(COURTESY_WAIT));
+        }
+        let Some(worker) = self.worker.as_deref_mut() else { return Err(SqlError::internal("no worker")) };
+        let closed = shared.gate.close();
+        // A row that was committed since the begin may have a later timestamp: it would stay in the old table. Not so
+        // if the transaction began behind its bars.
+        let overtaken = self.transaction.ran && self.transaction.commits != shared.commits();
+        if overtaken || self.transaction.version != Some(shared.version()) {
+            let what = if overtaken { "transactions" } else { "change of the catalog" };
+            return Err(SqlError::new(
+                SqlState::SERIALIZATION_FAILURE,
+                format!("could not serialize access due to concurrent {what}"),
+            )
+            .hint("The transaction might succeed if retried."));
+        }
+        let mut catalog = (*self.state.catalog).clone();
+        catalog.version = shared.version() + 1;
+        // until the new catalog is in force the library begins to use no table
+        let held = shared.pins.hold(&shared.catalog(), &catalog)?;
+        shared.store.write(worker, &shared.catalog(), &catalog).map_err(store_error)?;
+        let id = worker.id();
+        shared.trace.begin(id, self.transaction.statement);
+        let committed = worker.commit();
+        shared.trace.end(id, committed.as_ref().ok().copied());
+        if let Err(error) = committed {
+            drop(held);
+            drop(closed);
+            return Err(self.state.explain(error, |table| self.transaction.statement_on(table)));
+        }
+        let depends_on = worker.depends_on();
+        let catalog = Arc::new(catalog);
+        shared.publish(catalog.clone(), depends_on);
+        drop(held);
+        drop(closed);
+        self.state.use_catalog(catalog);
+        self.transaction.created.clear();
+        Ok(depends_on)
+    }
+}

@@ -1,0 +1,146 @@
+//! Savepoints: SAVEPOINT, RELEASE, ROLLBACK TO.
+
+use super::Session;
+use super::transaction::Block;
+use crate::exec::context::ConstraintModes;
+use scaledb_catalog::Catalog;
+use scaledb_engine::{Engine, Savepoint, Worker};
+use scaledb_types::{Result, SqlError, SqlState};
+use std::sync::Arc;
+
+/// A savepoint.
+pub(super) struct Mark {
+    pub(super) name: String,
+    pub(super) engine: Option<Savepoint>,
+    pub(super) settings: usize,
+    pub(super) constraints: ConstraintModes,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) deferred: usize,
+    pub(super) created: usize,
+    pub(super) dropped: usize,
+    pub(super) added: usize,
+    pub(super) gone: usize,
+    pub(super) restarted: usize,
+    pub(super) changed: bool,
+    /// Whether the transaction was to be read only.
+    pub(super) read_only: Option<bool>,
+    /// The last portal before it.
+    pub(super) portal: u64,
+    pub(super) locks: scaledb_locks::Mark,
+}
+
+impl<E: Engine> Session<E> {
+    /// SAVEPOINT.
+    ///
+    /// # Errors
+    /// 25P01 outside of a block.
+    pub(super) fn savepoint(&mut self, name: String) -> Result<()> {
+        self.need_block("SAVEPOINT")?;
+        self.ensure_begun()?;
+        let engine = match self.worker.as_mut() {
+            Some(worker) => Some(worker.savepoint().map_err(crate::error::plain)?),
+            None => None,
+        };
+        let mark = Mark {
+            name,
+            engine,
+            settings: self.state.settings.borrow().mark(),
+            constraints: self.constraints.clone(),
+            catalog: self.state.catalog.clone(),
+            deferred: self.transaction.deferred.len(),
+            created: self.transaction.created.len(),
+            dropped: self.transaction.dropped.len(),
+            added: self.transaction.added.len(),
+            gone: self.transaction.gone.len(),
+            restarted: self.transaction.restarted.len(),
+            changed: self.transaction.changed,
+            read_only: self.transaction.modes.read_only,
+            portal: self.last_portal,
+            locks: self.state.owner.borrow().mark(),
+        };
+        self.transaction.savepoints.push(mark);
+        Ok(())
+    }
+
+    /// RELEASE.
+    ///
+    /// # Errors
+    /// 3B001.
+    pub(super) fn release(&mut self, name: &str) -> Result<()> {
+        self.need_block("RELEASE SAVEPOINT")?;
+        let number = self.find_savepoint(name)?;
+        self.transaction.modes.read_only = self.transaction.savepoints[number].read_only;
+        self.transaction.savepoints.truncate(number);
+        Ok(())
+    }
+
+    /// ROLLBACK TO.
+    ///
+    /// # Errors
+    /// 3B001; 40001 if a conflict has ended the transaction.
+    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
+        if !self.transaction.is_failed() {
+            self.need_block("ROLLBACK TO SAVEPOINT")?;
+        }
+        let number = self.find_savepoint(name)?;
+        self.transaction.savepoints.truncate(number + 1);
+        let mark = &self.transaction.savepoints[number];
+        let (restarted, added, gone) = (mark.restarted, mark.added, mark.gone);
+        let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
+        let (locks, constraints) = (mark.locks, mark.constraints.clone());
+        let (read_only, portal) = (mark.read_only, mark.portal);
+        let (catalog, created, dropped, changed) =
+            (mark.catalog.clone(), mark.created, mark.dropped, mark.changed);
+        if let (Some(worker), Some(savepoint)) = (self.worker.as_mut(), engine) {
+            worker.rollback_to(savepoint).map_err(|error| match error {
+                scaledb_base::Error::TransactionEnded => SqlError::new(
+                    SqlState::SERIALIZATION_FAILURE,
+                    "a conflict with another transaction has ended this one",
+                )
+                .hint("Roll back and run the whole transaction again."),
+                other => crate::error::plain(other),
+            })?;
+        }
+        self.transaction.modes.read_only = read_only;
+        self.portals.retain(|_, other| other.number <= portal);
+        self.state.owner.borrow_mut().release_to(locks);
+        self.restore_sequences(restarted);
+        self.state.settings.borrow_mut().rollback_to(settings);
+        self.transaction.deferred.truncate(deferred);
+        self.constraints = constraints;
+        if !Arc::ptr_eq(&catalog, &self.state.catalog) {
+            self.state.use_catalog(catalog);
+            self.cache.clear();
+        }
+        for table in self.transaction.created.split_off(created) {
+            // its rows go with the transaction, so it is not used again before
+            self.transaction.dropped.retain(|other| other.id != table.info.id);
+            self.transaction.abandoned.push(table);
+        }
+        self.transaction.dropped.truncate(dropped);
+        // before others write again, whom it would hold up
+        for added in self.transaction.added.split_off(added) {
+            self.settle_index(&added, false);
+        }
+        self.transaction.gone.truncate(gone);
+        self.transaction.changed = changed;
+        // the change that others would wait for is gone
+        if !changed && std::mem::take(&mut self.transaction.barred) {
+            self.state.shared.gate.unbar(self.state.id);
+        }
+        if self.transaction.is_failed() {
+            self.transaction.block = Block::Explicit;
+        }
+        self.refresh();
+        Ok(())
+    }
+
+    fn find_savepoint(&self, name: &str) -> Result<usize> {
+        self.transaction.savepoints.iter().rposition(|mark| mark.name == name).ok_or_else(|| {
+            SqlError::new(
+                SqlState::INVALID_SAVEPOINT_SPECIFICATION,
+                format!("savepoint \"{name}\" does not exist"),
+            )
+        })
+    }
+}
