@@ -9,7 +9,7 @@
 //!    read.rs     point reads                    txn.rs      read_set, range_set, write_set
 //!    scan.rs     range scans, and their check   table.rs    a table or index: hash, tree, phantomlet
 //!    write.rs    buffered writes                pending.rs  unmerged entries of a worker and table
-//!    commit.rs   C1 to C6, and abort            lane.rs     a worker's pin and lock
+//!    commit/     C1 to C6, and abort            lane.rs     a worker's pin and lock
 //!  merge.rs      M1 to M6                       shared.rs   all of a database
 //!  cleanup.rs    deleted records, old versions  rules.rs    switches for tests
 //!  snapshot.rs   read-only transactions without validation

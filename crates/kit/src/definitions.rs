@@ -21,12 +21,11 @@ pub(crate) fn create_table<P: Protocol>(engine: &P, local: &mut Local, def: Tabl
     create(engine, local, def, |local, entry| engine.log_definition(local, entry))
 }
 
-/// Creates a table that the log, or a checkpoint, tells of.
-pub(crate) fn create_recovered<P: Records>(
-    engine: &P,
-    local: &mut Local,
-    def: TableDef,
-) -> Result<Arc<TableInfo>> {
+/// Creates a table, and tells no log: one that the log, or a checkpoint, tells of; or one for tests of an engine's parts.
+///
+/// # Errors
+/// As [`Engine::create_table`](scaledb_engine::Engine::create_table).
+pub fn create_unlogged<P: Records>(engine: &P, local: &mut Local, def: TableDef) -> Result<Arc<TableInfo>> {
     create(engine, local, def, |_, _| Ok(Timestamp::ZERO)).map(|(info, _)| info)
 }
 

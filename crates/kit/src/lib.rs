@@ -51,6 +51,7 @@ pub use backoff::{Backoff, Regulation};
 pub use bulk::head;
 pub use changes::Changes;
 pub use counters::{Counters, count, load};
+pub use definitions::create_unlogged;
 pub use hash::KeyHasher;
 pub use instance::Instance;
 pub use protocol::{Protocol, Settings};

@@ -5,7 +5,7 @@
 //! also wrote rows that are not there. Each row carries the timestamps of its commits, and what the log says of it at
 //! or before them has happened to it already.
 
-use crate::definitions::{add_recovered, create_recovered, drop_recovered};
+use crate::definitions::{add_recovered, create_unlogged, drop_recovered};
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
 use crate::table::Table;
@@ -50,7 +50,7 @@ impl<P: Records> Restore for Recovery<'_, P> {
                 return Ok(());
             }
             CatalogEntry::CreateTable { id, def } => {
-                let info = create_recovered(self.engine, &mut local, def)?;
+                let info = create_unlogged(self.engine, &mut local, def)?;
                 if info.id != id {
                     let (name, is) = (&info.name, info.id);
                     return Err(inconsistent(format!("table {name} has id {id} in the log and is {is}")));

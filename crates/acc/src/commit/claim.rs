@@ -1,0 +1,300 @@
+//! C2 for inserts: a key is claimed where it is looked for first, by a placeholder, or by the lock of the absent record
+//! that it has already.
+//!
+//! | table | the key is claimed in | then it must not be in |
+//! |---|---|---|
+//! | hashed | the hash index | |
+//! | hashed, updated at commit | the hash index | the tree, where it is claimed as well |
+//! | ordered | the indexlet | the tree |
+//! | ordered, updated at commit; or its indexlet is full | the tree | the indexlet |
+
+use crate::lane::LaneGuard;
+use crate::read::conflict;
+use crate::record::{Record, Stuck, Word};
+use crate::rules::Rule;
+use crate::table::{AccTable, Points, RecordEntry};
+use crate::tune::Timer;
+use crate::worker::Ctx;
+use scaledb_base::{Conflict, ConflictKind, Error, Result};
+use scaledb_index::btree::{Entry, Found};
+use scaledb_index::claims;
+use scaledb_index::hash::HashIndex;
+use scaledb_index::indexlet::{Indexlet, Inserted};
+use scaledb_kit::count;
+use scaledb_sync::hint::Backoff;
+
+/// An insert on its way into the indexes.
+#[derive(Clone, Copy)]
+struct Insert<'t> {
+    table: &'t AccTable,
+    /// Of the write.
+    number: usize,
+    /// Of the key.
+    hash: u64,
+    placeholder: Record,
+}
+
+/// What a look for a place for a placeholder came to.
+enum Claimed {
+    /// It is there.
+    New,
+    /// It is nowhere: the key has a record.
+    Has(Record),
+}
+
+/// What an attempt to lock an existing record for an insert came to.
+enum Taken {
+    /// Locked, and absent.
+    Yes,
+    /// It has just left the indexes: look again.
+    Gone,
+}
+
+impl Ctx<'_> {
+    /// Locks what an insert makes: a placeholder in the point index, or the absent record that is there.
+    pub(super) fn lock_insert(&mut self, lane: &LaneGuard<'_>, number: usize) -> Result<()> {
+        let write = &self.txn.writes[number];
+        let table = self.shared.tables.get(write.table)?;
+        if let Some(base) = write.base
+            && self.txn.writes[base].record.is_none()
+        {
+            // an entry that was taken back, and then inserted again for a later row
+            self.lock_insert(lane, base)?;
+        }
+        let mut backoff = Backoff::new();
+        while let Taken::Gone = self.try_lock_insert(lane, table, number)? {
+            if !backoff.wait() {
+                let key = self.txn.keys[self.txn.writes[number].key.clone()].into();
+                let kind = ConflictKind::WriteLocked;
+                return Err(Conflict { kind, table: table.id, key, with: None }.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn try_lock_insert(&mut self, lane: &LaneGuard<'_>, table: &AccTable, number: usize) -> Result<Taken> {
+        let write = &self.txn.writes[number];
+        let entry = write
+            .base
+            .map(|base| [self.txn.writes[base].record.expect("rows are locked before their entries").raw()]);
+        let row: &[u64] = match &entry {
+            Some(entry) => entry,
+            None => &self.txn.images[write.image.clone()],
+        };
+        let (groups, words) = (table.schema.layout().groups(), row.len());
+        let placeholder = Record::create(self.local, groups, &self.txn.keys[write.key.clone()], row)?;
+        let insert = Insert { table, number, hash: write.hash, placeholder };
+        match self.claim(lane, insert) {
+            Ok(Claimed::New) => {
+                let held = &mut self.txn.held[number];
+                held.created = true;
+                held.groups = table.existence.groups();
+                held.before = [Word::PLACEHOLDER; _];
+                self.txn.writes[number].record = Some(placeholder);
+                Ok(Taken::Yes)
+            }
+            Ok(Claimed::Has(existing)) => {
+                // others may have found the placeholder in the indexlet for a moment
+                make_obsolete(placeholder, table);
+                // SAFETY: `claim` says that it is in no index.
+                unsafe { placeholder.retire(self.local) };
+                if let Taken::Gone = self.claim_absent(table, number, existing)? {
+                    return Ok(Taken::Gone);
+                }
+                self.txn.writes[number].record = Some(existing);
+                if !existing.fits(words) {
+                    self.make_room(number, words)?;
+                }
+                Ok(Taken::Yes)
+            }
+            Err(error) => {
+                // SAFETY: `claim` has taken it back from where it was.
+                unsafe { placeholder.retire(self.local) };
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts the placeholder where the key is looked for first.
+    fn claim(&mut self, lane: &LaneGuard<'_>, insert: Insert<'_>) -> Result<Claimed> {
+        let at_commit = insert.table.inserts_at_commit(self.local)?;
+        match (&insert.table.points, at_commit) {
+            (Points::Hash(hashed), false) => self.claim_in_hash(hashed, insert),
+            (Points::Hash(hashed), true) => self.claim_in_hash_and_tree(hashed, insert),
+            (Points::Indexlet(indexlet), true) => self.claim_in_tree(indexlet, insert),
+            (Points::Indexlet(indexlet), false) => match self.claim_in_indexlet(lane, indexlet, insert)? {
+                Some(claimed) => Ok(claimed),
+                None => self.claim_in_tree(indexlet, insert),
+            },
+        }
+    }
+
+    fn claim_in_hash(&mut self, hashed: &HashIndex, insert: Insert<'_>) -> Result<Claimed> {
+        let Insert { hash, placeholder, .. } = insert;
+        match hashed.insert(self.local, hash, placeholder.raw(), has_key_of(placeholder))? {
+            Inserted::New => Ok(Claimed::New),
+            Inserted::Existing(raw) => Ok(Claimed::Has(record(raw))),
+            Inserted::Full => Err(Error::OutOfMemory { budget: self.local.domain().budget() }),
+        }
+    }
+
+    fn claim_in_hash_and_tree(&mut self, hashed: &HashIndex, insert: Insert<'_>) -> Result<Claimed> {
+        if let Claimed::Has(existing) = self.claim_in_hash(hashed, insert)? {
+            return Ok(Claimed::Has(existing));
+        }
+        let claimed = self.insert_in_tree(insert);
+        if !matches!(claimed, Ok(Claimed::New)) {
+            hashed.remove(self.local, insert.hash, insert.placeholder.raw());
+        }
+        if claimed.is_err() {
+            make_obsolete(insert.placeholder, insert.table);
+        }
+        claimed
+    }
+
+    /// `None`: the indexlet is full, and stays so.
+    fn claim_in_indexlet(
+        &mut self,
+        lane: &LaneGuard<'_>,
+        indexlet: &Indexlet,
+        insert: Insert<'_>,
+    ) -> Result<Option<Claimed>> {
+        let Insert { table, hash, placeholder, .. } = insert;
+        let same = has_key_of(placeholder);
+        let mut inserted = indexlet.insert(self.local, hash, placeholder.raw(), &same);
+        if inserted == Inserted::Full {
+            // an early merge makes room
+            self.merge_table(self.shared, lane, table)?;
+            inserted = indexlet.insert(self.local, hash, placeholder.raw(), &same);
+        }
+        match inserted {
+            Inserted::New => self.look_in_tree(indexlet, insert).map(Some),
+            Inserted::Existing(raw) => Ok(Some(Claimed::Has(record(raw)))),
+            Inserted::Full => Ok(None),
+        }
+    }
+
+    /// A key that is claimed in the indexlet must not be in the tree, as it was not when the insert was executed. Notes
+    /// the leaf that it will come to.
+    fn look_in_tree(&mut self, indexlet: &Indexlet, insert: Insert<'_>) -> Result<Claimed> {
+        let Insert { table, number, hash, placeholder } = insert;
+        let leaf = self.txn.writes[number].leaf;
+        if leaf.is_some() && self.skips(Rule::LookInTree) {
+            self.txn.held[number].leaf = leaf;
+            return Ok(Claimed::New);
+        }
+        let (key, had_not) = (placeholder.key(), leaf.map(|(stamp, _)| stamp));
+        let found = claims::look_in_tree(table.tree()?, self.local, key, had_not, &mut self.txn.finger);
+        self.txn.held[number].leaf = match found {
+            None => leaf,
+            Some(Found { value: None, leaf, part }) => Some((leaf, part)),
+            Some(Found { value: Some(raw), .. }) => {
+                indexlet.remove(self.local, hash, placeholder.raw());
+                return Ok(Claimed::Has(record(raw)));
+            }
+        };
+        Ok(Claimed::New)
+    }
+
+    /// A key that is claimed in the tree must not be in the indexlet: whoever has it there is in the way.
+    fn claim_in_tree(&mut self, indexlet: &Indexlet, insert: Insert<'_>) -> Result<Claimed> {
+        let Insert { table, number, hash, placeholder } = insert;
+        if let Claimed::Has(existing) = self.insert_in_tree(insert)? {
+            return Ok(Claimed::Has(existing));
+        }
+        if claims::look_in_indexlet(indexlet, self.local, hash, has_key_of(placeholder)).is_none() {
+            return Ok(Claimed::New);
+        }
+        self.txn.held[number].in_tree = false;
+        self.remove_from_tree(table, placeholder);
+        make_obsolete(placeholder, table);
+        let (kind, key) = (ConflictKind::WriteLocked, placeholder.key().into());
+        Err(Conflict { kind, table: table.id, key, with: None }.into())
+    }
+
+    /// Inserts a placeholder into the tree itself: at commit, or because its indexlet is full.
+    fn insert_in_tree(&mut self, insert: Insert<'_>) -> Result<Claimed> {
+        let (shared, Insert { table, number, placeholder, .. }) = (self.shared, insert);
+        let tree = table.tree()?;
+        let mut existing = None;
+        let timer = table.of_me(self.local)?.way.is_sampled().then(|| Timer::start(&shared.clock));
+        // SAFETY: a record stays valid until it has left the tree and everybody who was active then has gone.
+        let stats = unsafe {
+            tree.insert_batch(self.local, shared.needed_after(), &[placeholder.raw()], |_, raw| {
+                existing = Some(Record::from_raw(raw));
+            })?
+        };
+        let mine = table.of_me(self.local)?;
+        count(&mine.counters.node_locks, stats.locks);
+        if let Some(timer) = timer {
+            mine.way.inserted(table.tuning.updates, timer.ticks(&shared.clock));
+        }
+        if let Some(existing) = existing {
+            return Ok(Claimed::Has(existing));
+        }
+        count(&mine.counters.synchronous, 1);
+        self.txn.held[number].in_tree = true;
+        Ok(Claimed::New)
+    }
+
+    /// Takes a record out of the tree.
+    pub(super) fn remove_from_tree(&mut self, table: &AccTable, record: Record) {
+        let needed_after = self.shared.needed_after();
+        if let Some(tree) = &table.tree {
+            tree.remove(self.local, needed_after, record.key(), record.raw());
+        }
+    }
+
+    /// Locks the record that a key has already: it must be absent. Until it is, the record is not this
+    /// write's, and `abort` does not know it: whatever was locked is given back here.
+    fn claim_absent(&mut self, table: &AccTable, number: usize, record: Record) -> Result<Taken> {
+        let taken = self.lock_absent(table, number, record);
+        if !matches!(taken, Ok(Taken::Yes)) {
+            let held = &mut self.txn.held[number];
+            for group in std::mem::take(&mut held.groups).iter() {
+                record.unlock(group, held.before[group]);
+            }
+        }
+        taken
+    }
+
+    /// On anything but [`Taken::Yes`], `held` says what is locked.
+    fn lock_absent(&mut self, table: &AccTable, number: usize, record: Record) -> Result<Taken> {
+        for group in table.existence.groups().iter() {
+            let before =
+                record.lock(group).map_err(|Stuck| conflict(ConflictKind::WriteLocked, table, record))?;
+            self.txn.latest = self.txn.latest.max(before.ts());
+            let held = &mut self.txn.held[number];
+            held.before[group] = before;
+            held.groups = held.groups.with(group);
+            if before.is_obsolete() {
+                return Ok(Taken::Gone);
+            }
+            if !before.is_absent() {
+                // it was absent when the insert was executed: run again, that finds the duplicate
+                let (kind, key) = (ConflictKind::AbsentAppeared, record.key().into());
+                return Err(Conflict { kind, table: table.id, key, with: Some(before.ts()) }.into());
+            }
+        }
+        Ok(Taken::Yes)
+    }
+}
+
+/// Whether a record of an index has the key of a placeholder.
+fn has_key_of(placeholder: Record) -> impl Fn(u64) -> bool {
+    // SAFETY: indexes hold records.
+    move |raw| unsafe { RecordEntry::key(raw) } == placeholder.key()
+}
+
+/// A record of an index.
+fn record(raw: u64) -> Record {
+    // SAFETY: indexes hold records, and this worker was active before it looked.
+    unsafe { Record::from_raw(raw) }
+}
+
+/// Tells all who have found a placeholder to look again.
+pub(super) fn make_obsolete(placeholder: Record, table: &AccTable) {
+    for group in table.existence.groups().iter() {
+        placeholder.unlock(group, Word::PLACEHOLDER.obsolete());
+    }
+}
