@@ -1,5 +1,5 @@
-//! The interface that every engine implements, so that the layers above (the embedded library, SQL, the
-//! workloads) run on ACC, on Cicada or on a replicated engine by choosing a type: dispatch is static.
+//! The interface that every engine implements, so that the layers above (the embedded library, SQL, the workloads) run
+//! on any of them by choosing a type: dispatch is static.
 //!
 //! # A transaction's life
 //!

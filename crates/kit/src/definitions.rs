@@ -21,7 +21,8 @@ pub(crate) fn create_table<P: Protocol>(engine: &P, local: &mut Local, def: Tabl
     create(engine, local, def, |local, entry| engine.log_definition(local, entry))
 }
 
-/// Creates a table, and tells no log: one that the log, or a checkpoint, tells of; or one for tests of an engine's parts.
+/// Creates a table, and tells no log: one that the log, or a checkpoint, tells of; or one for tests of an engine's
+/// parts.
 ///
 /// # Errors
 /// As [`Engine::create_table`](scaledb_engine::Engine::create_table).

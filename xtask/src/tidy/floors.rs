@@ -84,6 +84,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
 impl House {
     fn check(&self, tree: &Tree) -> Vec<Finding> {
         let root = format!("crates/{}/src/", self.krate);
+        let lib = tree.file(&format!("{root}lib.rs"));
+        let at_root = lib.map(|lib| self.at_root(lib)).unwrap_or_default();
         let mut found = Vec::new();
         let mut needed = Vec::new();
         let mut seen = Vec::new();
@@ -98,7 +100,9 @@ impl House {
                 continue;
             };
             for (line, named) in named(file, depth(path)) {
-                // what is not a module is named at the root: what the crate exports
+                // what is not a module is named at the root: it is the module's that it comes from
+                let from = at_root.iter().find(|(name, _)| *name == named).map(|(_, module)| module.clone());
+                let named = from.unwrap_or(named);
                 let Some(other) = self.floor(&named) else { continue };
                 if other <= floor {
                     continue;
@@ -117,7 +121,7 @@ impl House {
             }
         }
         // a tree without the crate is one of a test
-        if let Some(lib) = tree.file(&format!("{root}lib.rs")) {
+        if let Some(lib) = lib {
             for (module, named) in self.wrong.iter().filter(|wrong| !needed.contains(wrong)) {
                 let what = format!("{module} does not name {named} any more: remove the exception");
                 found.push(lib.finding(1, RULE, what));
@@ -127,6 +131,31 @@ impl House {
             }
         }
         found
+    }
+
+    /// Names that the crate's root has from its modules, with these.
+    fn at_root(&self, lib: &File) -> Vec<(String, String)> {
+        let code: String = lib.source.numbered().map(|(_, line)| format!("{} ", line.code)).collect();
+        let mut names = Vec::new();
+        for statement in code.split(';') {
+            let Some(path) = words(statement, "use").last().map(|at| statement[at + "use".len()..].trim())
+            else {
+                continue;
+            };
+            let path = path.trim_start_matches("crate::").trim_start_matches("self::");
+            let Some((module, rest)) =
+                path.split_once("::").filter(|(module, _)| self.floor(module).is_some())
+            else {
+                continue;
+            };
+            for item in rest.trim_matches(['{', '}']).split(',') {
+                let name = item.rsplit([':', ' ']).find(|name| !name.is_empty()).unwrap_or_default();
+                if !name.is_empty() {
+                    names.push((name.to_owned(), module.to_owned()));
+                }
+            }
+        }
+        names
     }
 
     /// The number of a module's floor.
@@ -237,6 +266,21 @@ mod tests {
         assert!(found("exec/mod.rs", text).is_empty());
         let test = "#[cfg(test)]\nmod tests {\n    use crate::session::Session;\n}\n";
         assert!(found("parse/mod.rs", test).is_empty());
+    }
+
+    #[test]
+    fn the_way_up_by_the_root_of_the_crate_is_found() {
+        let lib =
+            "mod session;\npub use session::{Rows, run::Session};\npub(crate) use exec::Exec as Executor;\n";
+        let tree = |parse| Tree::of(&[("crates/sql/src/lib.rs", lib), ("crates/sql/src/parse.rs", parse)]);
+        let upward = |parse| {
+            let found = HOUSE.check(&tree(parse));
+            found.into_iter().filter(|finding| finding.path.ends_with("parse.rs")).count()
+        };
+        assert_eq!(upward("use crate::Session;\n"), 1);
+        assert_eq!(upward("use crate::{Executor, Rows};\n"), 2);
+        assert_eq!(upward("use super::Session;\n"), 1);
+        assert_eq!(upward("use crate::Anything;\n"), 0);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod commands;
 mod dependencies;
 mod directions;
 mod floors;
+mod interface;
 mod io;
 mod manifest;
 mod markdown;
@@ -126,13 +127,14 @@ fn read_dir(dir: &Path, prefix: &str, files: &mut Vec<File>) -> std::io::Result<
 
 /// Applies every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 11] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 12] = [
         code::check,
         code_map::check,
         commands::check,
         dependencies::check,
         directions::check,
         floors::check,
+        interface::check,
         io::check,
         markdown::check,
         ordering::check,

@@ -140,13 +140,14 @@ fn literal_length(chars: &[char]) -> Option<usize> {
     }
 }
 
-/// Marks what follows `#[cfg(test)]` and stands in braces.
+/// Marks what follows `#[cfg(test)]`, or that with further conditions, and stands in braces.
 fn mark_tests(lines: &mut [Line]) {
     let mut depth = 0i32;
     let mut waiting = false;
     let mut until = None;
     for line in lines {
-        waiting |= until.is_none() && line.code.contains("#[cfg(test)]");
+        waiting |= until.is_none()
+            && ["#[cfg(test)]", "#[cfg(all(test,"].iter().any(|mark| line.code.contains(mark));
         line.test = waiting || until.is_some();
         for c in line.code.chars() {
             match c {
@@ -207,5 +208,8 @@ mod tests {
         let source = Source::parse("#[cfg(test)]\nuse a;\nfn f() {\n}\n");
         let test: Vec<bool> = source.lines.iter().map(|line| line.test).collect();
         assert_eq!(test, [true, true, false, false]);
+        let source = Source::parse("#[cfg(all(test, not(loom)))]\nmod tests {\n}\nb");
+        let test: Vec<bool> = source.lines.iter().map(|line| line.test).collect();
+        assert_eq!(test, [true, true, true, false]);
     }
 }

@@ -10,7 +10,8 @@
 //!     or abort    posts, then placeholders and locks are taken back               abort.rs
 //! ```
 //!
-//! Others see each step as soon as it is done; [`Commit`] has the state between two steps, so that tests can stop there.
+//! Others see each step as soon as it is done; [`Commit`] has the state between two steps, so that tests can stop
+//! there.
 
 mod abort;
 mod claim;
