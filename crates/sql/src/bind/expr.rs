@@ -38,9 +38,9 @@ impl Binder<'_> {
     /// 42804 if it is not boolean.
     pub(crate) fn condition(&mut self, ast: &Ast, clause: &'static str) -> Result<Expr> {
         let before = std::mem::replace(&mut self.scope().clause, clause);
-        let typed = self.expr(ast)?;
+        let typed = self.expr(ast);
         self.scope().clause = before;
-        self.boolean(typed, clause)
+        self.boolean(typed?, clause)
     }
 
     pub(super) fn boolean(&mut self, typed: Typed, clause: &str) -> Result<Expr> {
@@ -344,6 +344,15 @@ impl Binder<'_> {
     }
 
     fn distinct_from(&mut self, left: &Ast, right: &Ast, negated: bool) -> Result<Typed> {
+        if let (Ast::Tuple(left), Ast::Tuple(right)) = (left, right) {
+            if left.len() != right.len() {
+                return Err(unequal_rows());
+            }
+            let pairs = left.iter().zip(right);
+            let equal = pairs.map(|(left, right)| Ok(self.distinct_from(left, right, true)?.expr));
+            let equal = Expr::And(equal.collect::<Result<_>>()?);
+            return Ok(Typed::new(negate(equal, !negated), Type::BOOL));
+        }
         let (left, right) = (self.expr(left)?, self.expr(right)?);
         let (mut both, _) = self.unify(vec![left, right], "IS DISTINCT FROM")?;
         let (Some(right), Some(left)) = (both.pop(), both.pop()) else {
@@ -498,10 +507,7 @@ impl Binder<'_> {
     /// `(a, b) < (c, d)`.
     fn row_comparison(&mut self, name: &str, left: &[Ast], right: &[Ast]) -> Result<Typed> {
         if left.len() != right.len() {
-            return Err(SqlError::new(
-                SqlState::SYNTAX_ERROR,
-                "unequal number of entries in row expressions",
-            ));
+            return Err(unequal_rows());
         }
         let op = compare_of(name).ok_or_else(|| unsupported("this operator of row values"))?;
         let mut pairs = Vec::new();
@@ -690,6 +696,11 @@ pub(super) fn is_reg(ty: Type) -> bool {
 
 fn negate(expr: Expr, negated: bool) -> Expr {
     if negated { Expr::Not(Box::new(expr)) } else { expr }
+}
+
+/// 42601 for rows of different lengths.
+fn unequal_rows() -> SqlError {
+    SqlError::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions")
 }
 
 /// 42601 for `U&'\0000'`, which no text can hold.

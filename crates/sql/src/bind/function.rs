@@ -2,6 +2,7 @@
 
 use super::expr::{is_named, last_name};
 use super::query::sort_key;
+use super::scope::Scope;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetFn};
 use crate::plan::SetCall;
@@ -285,24 +286,12 @@ impl Binder<'_> {
         order: Order<'_>,
         filter: Option<&Ast>,
     ) -> Result<Typed> {
-        let clause = self.scope().clause;
-        match &mut self.scope().grouping {
-            Some(grouping) if !grouping.inside && (clause.is_empty() || clause == "HAVING") => {
-                grouping.inside = true
+        let nested = || SqlError::new(SqlState::GROUPING_ERROR, "aggregate function calls cannot be nested");
+        if let Some(grouping) = &mut self.scope().grouping {
+            if grouping.inside {
+                return Err(nested());
             }
-            Some(grouping) if grouping.inside => {
-                return Err(SqlError::new(
-                    SqlState::GROUPING_ERROR,
-                    "aggregate function calls cannot be nested",
-                ));
-            }
-            _ => {
-                let what = format!(
-                    "aggregate functions are not allowed in {}",
-                    if clause.is_empty() { "this clause" } else { clause }
-                );
-                return Err(SqlError::new(SqlState::GROUPING_ERROR, what));
-            }
+            grouping.inside = true;
         }
         self.named.push((self.scopes.len() - 1, None));
         let bound = self.aggregate_parts(name, list, star, distinct, order, filter);
@@ -313,11 +302,17 @@ impl Binder<'_> {
         let Parts { function, args, direct, order: keys, filter } = bound?;
         let ty = function.result();
         let parts = args.iter().chain(keys.iter().map(|key| &key.expr)).chain(&filter);
+        // where it may stand is asked of the query that it belongs to: WHERE of a subquery in HAVING may have one
         let level = self.level_of(parts, named);
-        let refused = self.scopes[level].grouping.as_ref().is_none_or(|grouping| grouping.inside);
-        if refused && level + 1 < self.scopes.len() {
-            let what = "aggregate functions are not allowed in this clause of the query that they belong to";
-            return Err(SqlError::new(SqlState::GROUPING_ERROR, what));
+        let Scope { clause, grouping, .. } = &self.scopes[level];
+        match grouping {
+            Some(grouping) if grouping.inside => return Err(nested()),
+            Some(_) if clause.is_empty() || *clause == "HAVING" => {}
+            _ => {
+                let clause = if clause.is_empty() { "this clause" } else { clause };
+                let what = format!("aggregate functions are not allowed in {clause}");
+                return Err(SqlError::new(SqlState::GROUPING_ERROR, what));
+            }
         }
         let grouping = self.scopes[level].grouping.as_mut();
         let known = grouping.and_then(|grouping| {

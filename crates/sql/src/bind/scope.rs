@@ -62,6 +62,8 @@ pub(crate) struct AskedBefore {
     pub(crate) asked: Asked,
     pub(crate) expr: Expr,
     pub(crate) types: Vec<Type>,
+    /// What its first column is called, where that names a column of the query around it.
+    pub(crate) name: Option<String>,
     /// It may answer differently each time: the same words elsewhere are another subquery.
     pub(crate) volatile: bool,
 }

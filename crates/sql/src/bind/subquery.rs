@@ -78,13 +78,14 @@ impl Binder<'_> {
     /// `x op ANY (SELECT ..)`, `x IN (SELECT ..)`.
     pub(super) fn any_subquery(&mut self, left: &Ast, op: Compare, query: &Query) -> Result<Expr> {
         let asked = || Asked::Any(Box::new((left.clone(), op, query.clone())));
-        self.asked_once(asked, |binder| Ok((binder.any_subquery_of(left, op, query)?, Vec::new())))
+        self.asked_once(query, asked, |binder| Ok((binder.any_subquery_of(left, op, query)?, Vec::new())))
             .map(|(expr, _)| expr)
     }
 
     /// Binds a subquery, unless a grouped query has asked the same before: the two are then one expression.
     fn asked_once(
         &mut self,
+        query: &Query,
         asked: impl FnOnce() -> Asked,
         bind: impl FnOnce(&mut Self) -> Result<(Expr, Vec<Type>)>,
     ) -> Result<(Expr, Vec<Type>)> {
@@ -93,14 +94,20 @@ impl Binder<'_> {
         let inside = scope.grouping.as_ref().is_some_and(|grouping| grouping.inside);
         let Some(known) = scope.subqueries.as_ref().filter(|_| !inside) else { return bind(self) };
         let asked = asked();
+        let address = super::labels::address(query);
         if let Some(known) = known.iter().find(|known| known.asked == asked && !known.volatile) {
-            return Ok((known.expr.clone(), known.types.clone()));
+            let (expr, types) = (known.expr.clone(), known.types.clone());
+            if let Some(name) = known.name.clone() {
+                self.first_names.insert(address, name);
+            }
+            return Ok((expr, types));
         }
         let volatile = self.volatile;
         let (expr, types) = bind(self)?;
         let volatile = self.volatile != volatile;
+        let name = self.first_names.get(&address).cloned();
         if let Some(known) = &mut self.scope().subqueries {
-            known.push(AskedBefore { asked, expr: expr.clone(), types: types.clone(), volatile });
+            known.push(AskedBefore { asked, expr: expr.clone(), types: types.clone(), name, volatile });
         }
         Ok((expr, types))
     }
@@ -166,7 +173,7 @@ impl Binder<'_> {
     /// A subquery that answers a question; the types of its columns.
     pub(crate) fn subquery_expr(&mut self, query: &Query, ask: Ask) -> Result<(Expr, Vec<Type>)> {
         let asked = || Asked::Other(std::mem::discriminant(&ask), Box::new(query.clone()));
-        self.asked_once(asked, |binder| binder.subquery_expr_of(query, ask.clone()))
+        self.asked_once(query, asked, |binder| binder.subquery_expr_of(query, ask.clone()))
     }
 
     fn subquery_expr_of(&mut self, query: &Query, ask: Ask) -> Result<(Expr, Vec<Type>)> {

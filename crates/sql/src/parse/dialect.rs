@@ -225,6 +225,9 @@ impl Dialect for Bounded {
         if self.begins_set_operation(parser) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
+        if let Some(row) = row(parser) {
+            return Some(row);
+        }
         // the parser forgets the digits that stand before the text
         let precise = matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::INTERVAL)
             && parser.peek_nth_token_ref(1).token == Token::LParen;
@@ -232,6 +235,14 @@ impl Dialect for Bounded {
     }
 
     fn parse_infix(&self, parser: &mut Parser<'_>, left: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+        if is_null_word(&parser.peek_token_ref().token) {
+            let word = parser.next_token();
+            // tests do not chain
+            return Some(match is_test(left) {
+                true => parser.expected("an operand in parentheses", word),
+                false => Ok(Expr::IsNull(Box::new(left.clone()))),
+            });
+        }
         self.distinct_from(parser, left)
             .or_else(|| self.between_symmetric(parser, left))
             .or_else(|| in_list(parser, left))
@@ -277,6 +288,9 @@ impl Dialect for Bounded {
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
+        if is_null_word(&parser.peek_token_ref().token) {
+            return Some(Ok(self.prec_value(Precedence::Is)));
+        }
         POSTGRES.get_next_precedence(parser)
     }
 
@@ -342,6 +356,27 @@ fn interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         last_field: None,
         fractional_seconds_precision: Some(digits),
     })))
+}
+
+/// `ROW (a, b)` is `(a, b)`: the parser would take it as a call.
+fn row(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let is_row = matches!(&parser.peek_token_ref().token,
+        Token::Word(word) if word.keyword == Keyword::ROW && word.quote_style.is_none());
+    if !is_row || parser.peek_nth_token_ref(1).token != Token::LParen {
+        return None;
+    }
+    parser.advance_token();
+    parser.advance_token();
+    if parser.consume_token(&Token::RParen) {
+        return Some(Ok(Expr::Tuple(Vec::new())));
+    }
+    let parts = parser.parse_comma_separated(Parser::parse_expr);
+    Some(parts.and_then(|parts| parser.expect_token(&Token::RParen).map(|_| Expr::Tuple(parts))))
+}
+
+/// `ISNULL`, which the parser would take as the alias of what stands before it.
+fn is_null_word(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
 }
 
 /// Whether an expression is `x IS ..`.

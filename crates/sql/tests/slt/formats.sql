@@ -41,3 +41,5 @@ select * from (t a cross join t b) as j(p, q, r) join t c on c.i = p where r = 2
 select * from (t a cross join t b) as j(a, b, c, d, e);
 select i from (t a cross join t b) as j;
 select count(*) from t a join (t a join t b using (i)) j on a.i = j.i;
+-- names in the language of the user are not padded; numbers are
+select to_char(date '2024-02-05', 'TMDay|TMMonth|tmmonth|TMDD|TMMon|FMDD|Day');

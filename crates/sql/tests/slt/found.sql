@@ -210,3 +210,17 @@ insert into om values (1, 1, 'x'), (1, 2, 'y'), (2, 1, 'z');
 select a, b, c, count(*) from om group by a, b order by 1, 2;
 select p, q, count(*), max(r) from (select m.a as p, o.b as q, m.c as r from om m join om o on true) s group by p, q order by 1, 2;
 select a, c from om group by a;
+-- an aggregate belongs to the query whose columns it reads, wherever it stands in a subquery
+select a from om group by a having (select count(*) from ol where ol.id = min(om.b)) > 1 order by 1;
+select a, (select max(n) from od where od.id = count(om.b)), exists (select from od where od.id < sum(om.b)) from om group by a order by 1;
+select a from om where (select count(*) from ol where ol.id = min(om.b)) > 1;
+select a from om group by a having (select count(*) from ol where max(ol.id) = 1) > 1;
+select a from om group by a having (select min(max(om.b)) from ol) > 1;
+-- a subquery that GROUP BY has in the same words keeps its name
+select * from (select (select max(n) from od where od.id = om.a), (select max(n) from od where od.id = om.a) from om group by (select max(n) from od where od.id = om.a)) s where max is null;
+-- rows that are distinct, and the short form of IS NULL
+select row(1, null) is distinct from row(1, null), (1, 2) is distinct from (1, 3) or false, (1, null) is not distinct from (1, 2), (1, 2) is distinct from (1, 2, 3);
+select row(1, null) is distinct from row(1, null), (1, 2) is distinct from (1, 3) or false, (1, null) is not distinct from (1, 2);
+select a, b isnull, b notnull and a isnull or true, "isnull" from (select a, b, 1 as "isnull" from nk) s order by a, b;
+select row(1, 2) = row(1, 2), row(a, b) in (select a, b from nk), row(1, 2) < row(1, 3), ROW (1, null) is null from nk order by a limit 1;
+select case when row(a, 4) <> (a, b) then 'differs' end from nk order by a, b;

@@ -11,11 +11,11 @@ use std::fmt::Write as _;
 
 /// The words of templates, longer ones before their starts. All but those with small letters in them may be written in
 /// small letters, too.
-const KEYS: [&str; 59] = [
+const KEYS: [&str; 58] = [
     "SSSSS", "Y,YYY", "Month", "MONTH", "A.D.", "A.M.", "B.C.", "P.M.", "HH24", "HH12", "IDDD", "IYYY",
     "SSSS", "YYYY", "DAY", "DDD", "Day", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6", "IYY", "MON", "Mon",
     "TZH", "TZM", "YYY", "AD", "AM", "BC", "CC", "DD", "DY", "Dy", "FX", "HH", "ID", "IW", "IY", "MI", "MM",
-    "MS", "OF", "PM", "RM", "SS", "TZ", "US", "WW", "YY", "TM", "D", "I", "J", "Q", "W", "Y",
+    "MS", "OF", "PM", "RM", "SS", "TZ", "US", "WW", "YY", "D", "I", "J", "Q", "W", "Y",
 ];
 
 pub(super) const MONTHS: [&str; 12] = [
@@ -74,16 +74,19 @@ pub(super) fn template(text: &str) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let mut fill = false;
-        while rest.starts_with("FM") || rest.starts_with("fm") {
-            fill = true;
+        let (mut fill, mut translated) = (false, false);
+        while let Some(prefix @ ("FM" | "fm" | "TM" | "tm")) = rest.get(..2) {
+            fill |= matches!(prefix, "FM" | "fm");
+            translated |= matches!(prefix, "TM" | "tm");
             rest = &rest[2..];
         }
         if let Some((key, small)) = key_at(rest) {
             rest = &rest[key.len()..];
-            if matches!(key, "FX" | "TM") {
+            if key == "FX" {
                 continue;
             }
+            // names in the user's language are not padded
+            fill |= translated && matches!(key, "MONTH" | "Month" | "DAY" | "Day");
             let ordinal = match rest.as_bytes() {
                 [b'T', b'H', ..] => Some(false),
                 [b't', b'h', ..] => Some(true),
@@ -95,7 +98,7 @@ pub(super) fn template(text: &str) -> Vec<Node> {
             nodes.push(Node::Field { key, small, fill, ordinal });
             continue;
         }
-        if fill {
+        if fill || translated {
             continue;
         }
         rest = &rest[c.len_utf8()..];
