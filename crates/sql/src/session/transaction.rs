@@ -444,13 +444,15 @@ impl<E: Engine> Session<E> {
     /// Whether rows may be copied beside the transaction: it has written none that would be missing, and will see those
     /// that are written.
     pub(super) fn can_copy_beside(&self) -> bool {
+        self.goes_behind() && !self.transaction.writes
+    }
+
+    /// Whether the transaction's place is behind all that was committed before the bars that it puts up.
+    pub(super) fn goes_behind(&self) -> bool {
         // no bar keeps other nodes from the table: what they write the transaction has to have read
-        if self.state.shared.is_shared {
-            return false;
-        }
-        let sees = self.transaction.is_clean()
-            || self.state.shared.engine.serialization_point() == SerializationPoint::Commit;
-        sees && !self.transaction.writes
+        !self.state.shared.is_shared
+            && (self.transaction.is_clean()
+                || self.state.shared.engine.serialization_point() == SerializationPoint::Commit)
     }
 
     /// The transaction writes rows.

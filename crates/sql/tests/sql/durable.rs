@@ -47,6 +47,9 @@ const STORY: &[&str] = &[
     "insert into again values (1, 'new')",
     "alter table accounts rename column note to remark",
     "truncate again",
+    "insert into again select i, 'many' from generate_series(1, 120) i",
+    "truncate again",
+    "insert into again values (2, 'few')",
     "insert into accounts (owner, remark) values (1, 'last')",
 ];
 

@@ -21,4 +21,5 @@ mod slt;
 mod spill;
 mod statistics;
 mod temporary;
+mod truncate;
 mod windows;

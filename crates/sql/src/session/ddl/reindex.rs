@@ -30,7 +30,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 23505 for rows that a new index does not take, and the engine's: nothing has changed.
     pub(super) fn reindex(&mut self, old: &Arc<Table>, desc: &TableDesc, values: &[Expr]) -> Result<bool> {
-        if !is_of_indexes(old, desc, values) || !self.can_copy_beside() || self.has_few(old)? {
+        if !is_of_indexes(old, desc, values) || !self.can_copy_beside() || self.has_at_most(FEW, old)? {
             return Ok(false);
         }
         let mut desc = desc.clone();
@@ -114,21 +114,20 @@ impl<E: Engine> Session<E> {
         Ok(true)
     }
 
-    /// Whether a table has so few rows that they may as well be copied.
-    fn has_few(&mut self, table: &Table) -> Result<bool> {
+    /// Whether a table has at most so many rows. What was read for it is not validated: either way is right.
+    pub(super) fn has_at_most(&mut self, most: usize, table: &Table) -> Result<bool> {
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         let (mark, mut rows) = (worker.read_mark(), 0);
         let scanned =
             worker.scan(table.info.id, Range::ALL, Order::Forward, &Projection::existence(), |_, _, _| {
                 rows += 1;
-                if rows > FEW { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if rows > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
         scanned.map_err(|error| self.state.engine_error(error))?;
-        // whichever it is, the change is right
         if let Some(worker) = self.worker.as_mut() {
             worker.forget_reads(mark);
         }
-        Ok(rows <= FEW)
+        Ok(rows <= most)
     }
 
     /// What the engine is told of a new index. `None`: it cannot have it without new rows.
