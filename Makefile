@@ -153,6 +153,15 @@ fuzz-sql: setup postgresql ## Random SQL on ScaleDB and PostgreSQL 15: STATEMENT
 	SCALEDB_STATEMENTS=$(STATEMENTS) SCALEDB_SEED=$(SEED) \
 		$(CARGO) test --locked -p scaledb-sqlfuzz --release --test differential -- --nocapture
 
+CRATE ?= index
+FILE ?=
+.PHONY: mutants
+mutants: setup ## Changes one operation at a time; none may survive but those of xtask/survivors.txt: CRATE=acc FILE=merge.rs
+	@if ! $(CARGO) mutants --version > /dev/null 2>&1; then
+		$(CARGO) install --locked cargo-mutants
+	fi
+	$(CARGO) xtask mutants $(CRATE) $(FILE)
+
 .PHONY: test-mutations
 test-mutations: setup ## Switches off one rule at a time, of the protocol or the log: some test must fail
 ifeq ($(MUTATIONS),)

@@ -1,14 +1,20 @@
-//! Chores of the repository. `cargo xtask tidy` checks the rules that neither the compiler nor clippy knows.
+//! Chores of the repository. `cargo xtask tidy` checks the rules that neither the compiler nor clippy knows, and
+//! `cargo xtask mutants` whether some test notices each change of an operation.
 
+mod mutants;
 mod tidy;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask tidy [--only RULE]
+       cargo xtask mutants [--record] [--last] CRATE [FILE]
 
-  tidy   checks the rules of STYLE.md and ARCHITECTURE.md that the compiler does not;
-         with --only, the findings of one rule";
+  tidy      checks the rules of STYLE.md and ARCHITECTURE.md that the compiler does not;
+            with --only, the findings of one rule
+  mutants   changes one operation at a time in a crate, or in a file of its src, and runs tests; fails if one survives
+            that xtask/survivors.txt has not; with --record, takes out of it what is noticed now, and adds files that
+            were never run; with --last, compares what the last run has found. Needs cargo-mutants";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -16,19 +22,36 @@ fn main() -> ExitCode {
     match args[..] {
         ["tidy"] => tidy(None),
         ["tidy", "--only", rule] => tidy(Some(rule)),
-        _ => {
-            eprintln!("{USAGE}");
-            ExitCode::from(2)
+        ["mutants", ref rest @ ..] => {
+            let has = |flag: &str| rest.contains(&flag);
+            let options = mutants::Options { record: has("--record"), last: has("--last") };
+            let names: Vec<&str> =
+                rest.iter().copied().filter(|arg| !matches!(*arg, "--record" | "--last")).collect();
+            match names[..] {
+                [krate] => mutants::run(&root(), krate, None, options),
+                [krate, file] => mutants::run(&root(), krate, Some(file), options),
+                _ => usage(),
+            }
         }
+        _ => usage(),
     }
 }
 
-fn tidy(only: Option<&str>) -> ExitCode {
+fn usage() -> ExitCode {
+    eprintln!("{USAGE}");
+    ExitCode::from(2)
+}
+
+fn root() -> PathBuf {
     // asked at run time: clones that share a target directory share this program
     let manifest =
         std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
-    let root = Path::new(&manifest).parent().expect("xtask lies in the workspace");
-    let tree = match tidy::Tree::read(root) {
+    Path::new(&manifest).parent().expect("xtask lies in the workspace").to_owned()
+}
+
+fn tidy(only: Option<&str>) -> ExitCode {
+    let root = root();
+    let tree = match tidy::Tree::read(&root) {
         Ok(tree) => tree,
         Err(error) => {
             eprintln!("tidy: cannot read {}: {error}", root.display());
