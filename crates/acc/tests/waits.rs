@@ -70,8 +70,6 @@ fn a_row_is_gone_if_any_group_says_so() {
         record.set_word(group, live(7));
     }
     assert_eq!(read(record, &schema), Ok(Presence::Live(2)));
-    // SAFETY: nobody else knows it.
-    unsafe { record.free(&mut local) };
 }
 
 #[test]
@@ -91,8 +89,6 @@ fn readers_and_writers_wait_for_clean_up_and_see_what_it_leaves() {
     assert!(!record.try_lock_to_clean(0, live(4)), "it has changed since it was seen");
     assert!(record.try_lock_to_clean(1, live(5)));
     assert_eq!(meets(|| record.after_clean_up(1), || record.unlock(1, live(8))), live(8));
-    // SAFETY: nobody else knows it.
-    unsafe { record.free(&mut local) };
 }
 
 #[test]
@@ -113,6 +109,4 @@ fn a_commit_that_takes_a_moment_is_waited_for() {
         }
         locked
     });
-    // SAFETY: nobody else knows it.
-    unsafe { record.free(&mut local) };
 }
