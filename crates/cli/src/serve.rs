@@ -54,13 +54,10 @@ impl WithEngine for Serve<'_> {
 
 /// The server, on a node of a cluster.
 fn serve_node(config: Config, args: &ServeArgs, cluster: &str) -> Result {
-    if config.data.is_some() {
-        return Err("a node of a cluster keeps no files yet: leave out the data directory".into());
-    }
     if args.engine.is_some() {
         return Err("a node of a cluster has the engine of the cluster: leave out --engine".into());
     }
-    let (member, peers) = cluster::node::open(&args.node, cluster)?;
+    let (member, peers) = cluster::node::open(&args.node, cluster, config.data.as_deref())?;
     let engine = Cluster::new(member.clone(), Answers::WhenDecided);
     let watch = cluster::node::Watch::begin(&member);
     let served =
@@ -69,6 +66,11 @@ fn serve_node(config: Config, args: &ServeArgs, cluster: &str) -> Result {
     let left = member.has_left();
     member.stop();
     if left {
+        if let Some(why) = member.failure() {
+            return Err(
+                format!("this node cannot write its directory, and has left its cluster: {why}").into()
+            );
+        }
         let why = peers.last_error().unwrap_or_else(|| "the others went on without it".to_owned());
         return Err(format!("this node was put out of its cluster: {why}").into());
     }
@@ -169,6 +171,10 @@ fn introduce(config: &Config, server: &Server, is_node: bool) {
         say!("metrics at http://{address}/metrics");
     }
     match &config.data {
+        Some(directory) if is_node => say!(
+            "this node keeps its part of the data in {}: they survive when all nodes crash",
+            directory.display()
+        ),
         Some(directory) => say!("data are kept in {}, and survive a crash", directory.display()),
         None if is_node => {
             say!("data are in the memory of the cluster's nodes: they survive as long as enough of those do")

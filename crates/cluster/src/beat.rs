@@ -49,8 +49,13 @@ impl Core {
     pub(crate) fn silent(&self) -> Vec<NodeId> {
         let views = self.views.lock();
         let now = Instant::now();
+        let patience = if self.waits_for_restart() {
+            self.settings.restart.max(self.settings.suspect_after)
+        } else {
+            self.settings.suspect_after
+        };
         let dead = |node: &NodeId| {
-            let heard = views.heard.get(node).is_some_and(|&at| now - at < self.settings.suspect_after);
+            let heard = views.heard.get(node).is_some_and(|&at| now - at < patience);
             let failed = views.failed.get(node);
             !heard || failed.is_some_and(|&life| views.newest.names(*node, life))
         };

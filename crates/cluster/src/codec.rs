@@ -12,9 +12,9 @@ use std::fmt;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// The version of all that members send each other, and keep in the metadata store. Those of another version are
+/// The version of all that members send each other, keep in the metadata store, and on disk. Those of another version are
 /// refused.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// The bytes of a frame, at most.
 pub const MAX_FRAME: usize = 64 << 20;
@@ -23,6 +23,21 @@ pub const MAX_FRAME: usize = 64 << 20;
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a peer has sent what is no message: {0}")]
 pub struct Malformed(String);
+
+impl Malformed {
+    pub(crate) fn new(what: &str) -> Self {
+        Self(what.to_owned())
+    }
+}
+
+/// Appends the bytes of a value, however many they are.
+///
+/// # Errors
+/// It has no bytes.
+pub(crate) fn push<T: Serialize>(value: &T, out: &mut Vec<u8>) -> Result<(), Malformed> {
+    out.extend(postcard::to_stdvec(value).map_err(|error| Malformed(error.to_string()))?);
+    Ok(())
+}
 
 /// The bytes of a value, without those of the length.
 ///

@@ -11,6 +11,7 @@
 
 mod beat;
 pub mod codec;
+mod durable;
 pub mod engine;
 mod local;
 mod member;
@@ -25,6 +26,7 @@ mod store;
 pub mod tcp;
 mod watch;
 
+pub use durable::{DirectoryError, OnDisk, Owner};
 pub use local::{Channels, LocalCluster};
 pub use member::{Entrance, Lost, Member, StartError, may_retry};
 pub use network::{Network, Packet};

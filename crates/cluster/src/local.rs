@@ -1,11 +1,13 @@
 //! A whole cluster in one process: members joined by queues.
 
+use super::durable::{OnDisk, Owner};
 use super::member::{Entrance, Member, StartError};
 use super::membership::first_view;
 use super::network::{Network, Packet};
-use super::open::wait_until_named;
+use super::open::Waiting;
 use super::settings::Settings;
 use super::store::{ClusterView, InMemory, MetadataStore};
+use scaledb_log::disk::Disk;
 use scaledb_scar::NodeId;
 use scaledb_sync::Arc;
 use scaledb_sync::lock::{Condvar, Mutex};
@@ -135,6 +137,10 @@ fn name(node: NodeId) -> String {
     format!("node-{}", node.0)
 }
 
+fn owner(node: NodeId) -> Owner {
+    Owner { cluster: "local".to_owned(), name: name(node), node }
+}
+
 /// A cluster in this process.
 pub struct LocalCluster {
     settings: Settings,
@@ -154,6 +160,20 @@ impl LocalCluster {
         partitions: u16,
         failures: usize,
     ) -> Result<Self, StartError> {
+        Self::start_on(settings, nodes, partitions, failures, &[])
+    }
+
+    /// Starts nodes that keep what they have on these disks, one for each; none: in memory.
+    ///
+    /// # Errors
+    /// The system gives no thread; a disk cannot be used.
+    pub fn start_on(
+        settings: Settings,
+        nodes: u8,
+        partitions: u16,
+        failures: usize,
+        disks: &[Arc<dyn Disk>],
+    ) -> Result<Self, StartError> {
         let (channels, store) = (Channels::new(), Arc::new(InMemory::new()));
         let mut cluster = Self { settings, channels, store, members: BTreeMap::new() };
         // all ends first: a member speaks as soon as it is there
@@ -162,10 +182,14 @@ impl LocalCluster {
             let (node, life) = cluster.store.register(&name(NodeId(number)), "")?;
             ends.push((node, life, cluster.channels.join(node)));
         }
-        let view = first_view(nodes, partitions, failures);
+        let mut view = first_view(nodes, partitions, failures);
+        view.durable = !disks.is_empty();
         cluster.store.replace(None, &ClusterView::first(view, cluster.store.nodes()?))?;
         for (node, life, end) in ends {
-            let member = Member::start(settings, node, life, cluster.store.clone(), end)?;
+            let disk = disks.get(usize::from(node.0)).cloned();
+            let on_disk = disk.map(|disk| OnDisk::open(disk, owner(node), life)).transpose()?;
+            let store = cluster.store.clone();
+            let member = Member::start_on(settings, node, life, store, end, on_disk)?;
             cluster.members.insert(node, member);
         }
         Ok(cluster)
@@ -177,10 +201,26 @@ impl LocalCluster {
     /// # Errors
     /// The others do not let it join while `goes_on`, or the system gives no thread.
     pub fn restart(&mut self, node: NodeId, goes_on: impl Fn() -> bool) -> Result<(), StartError> {
+        self.restart_on(node, None, goes_on)
+    }
+
+    /// Starts a node with a disk: that of its former life, or another.
+    ///
+    /// # Errors
+    /// As [`LocalCluster::restart`]; the disk cannot be used.
+    pub fn restart_on(
+        &mut self,
+        node: NodeId,
+        disk: Option<Arc<dyn Disk>>,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<(), StartError> {
         let (me, life) = self.store.register(&name(node), "")?;
+        let on_disk = disk.map(|disk| OnDisk::open(disk, owner(me), life)).transpose()?;
         let end = self.channels.join(me);
-        wait_until_named(&self.settings, &*self.store, me, life, None, goes_on)?;
-        let member = Member::start(self.settings, me, life, self.store.clone(), end)?;
+        let (settings, store, founding) = (&self.settings, &*self.store, None);
+        Waiting { settings, store, me, life, founding, on_disk: on_disk.as_ref() }.until_named(goes_on)?;
+        let store = self.store.clone();
+        let member = Member::start_on(self.settings, me, life, store, end, on_disk)?;
         self.members.insert(me, member);
         Ok(())
     }

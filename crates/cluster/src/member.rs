@@ -10,6 +10,7 @@
 //! belong to the member. `beat` ends epochs and says that the member is there; `watch` talks with the metadata store,
 //! which may be slow, and makes or follows views.
 
+use super::durable::{self, DirectoryError, Journal, OnDisk};
 use super::membership::Halt;
 use super::network::{Network, Packet};
 use super::numbers::{Counters, Numbers};
@@ -44,6 +45,15 @@ pub enum StartError {
     /// The view does not name this life of the node.
     #[error("the cluster's view does not name this life of node {}", .0.0)]
     NotNamed(NodeId),
+    /// The cluster keeps what it has on disk, and this node has no directory.
+    #[error("the nodes of this cluster keep their rows on disk: name a data directory")]
+    NeedsDirectory,
+    /// The cluster keeps nothing on disk, and this node has a directory.
+    #[error("the nodes of this cluster keep their rows in memory: leave out the data directory")]
+    NoDirectory,
+    /// The directory.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
     /// The system gives no thread.
     #[error("no thread: {0}")]
     Thread(#[from] std::io::Error),
@@ -78,6 +88,14 @@ pub(crate) struct Core {
     pub(crate) store: Arc<dyn MetadataStore>,
     pub(crate) network: Arc<dyn Network>,
     pub(crate) counters: Counters,
+    /// What it keeps on disk.
+    journal: Option<Arc<Journal>>,
+    /// It has come back with its disk.
+    resumed: bool,
+    /// A view has begun since it started.
+    begun: AtomicBool,
+    /// Why it cannot go on.
+    failure: Mutex<Option<String>>,
     state: Mutex<Protocol>,
     /// The last epoch whose results may leave has grown, or the member has left.
     epochs: Condvar,
@@ -168,6 +186,7 @@ impl Core {
     ) -> T {
         let epoch = state.node.epoch();
         let result = f(&mut state.node, &mut state.out);
+        self.write_down(state);
         self.answers(state);
         for (to, message) in state.out.messages.drain(..) {
             self.counters.sent.fetch_add(1, Ordering::Relaxed); // a statistic
@@ -178,6 +197,47 @@ impl Core {
         }
         self.release(state);
         result
+    }
+
+    /// Writes what the node wants to be on disk.
+    fn write_down(&self, state: &mut Protocol) {
+        let Some(journal) = &self.journal else { return state.out.journal.clear() };
+        if !state.out.journal.is_empty()
+            && let Err(error) = journal.append(state.out.journal.drain(..))
+        {
+            self.end_for(state, &error.to_string());
+        }
+        if state.node.awaits_disk() {
+            journal.ask(state.node.written());
+        }
+    }
+
+    /// The member cannot go on: it ends, and the others go on without it.
+    pub(crate) fn fail(&self, why: &str) {
+        self.end_for(&mut self.lock(), why);
+    }
+
+    fn end_for(&self, state: &mut Protocol, why: &str) {
+        self.failure.lock().get_or_insert_with(|| why.to_owned());
+        state.left = true;
+        for mailbox in state.mailboxes.values() {
+            mailbox.wake.notify_all();
+        }
+        self.epochs.notify_all();
+        // it says no more that it is there
+        self.stop.store(true, Ordering::SeqCst);
+        self.wake_beat.notify_all();
+        self.wake_watch.notify_all();
+    }
+
+    /// Why it cannot go on.
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.failure.lock().clone()
+    }
+
+    /// Whether it waits for others that may come back as it has.
+    pub(crate) fn waits_for_restart(&self) -> bool {
+        self.resumed && !self.begun.load(Ordering::SeqCst)
     }
 
     /// Hands answers to their sessions.
@@ -225,6 +285,9 @@ impl Core {
     /// Wakes those who wait for an epoch.
     fn release(&self, state: &mut Protocol) {
         let committed = state.node.committed();
+        if self.resumed && !matches!(state.node.stage(), Stage::Fenced | Stage::Installed) {
+            self.begun.store(true, Ordering::SeqCst);
+        }
         let opened = std::mem::replace(&mut state.stage, state.node.stage()) == Stage::Installed;
         if committed > state.answered || (opened && state.stage != Stage::Installed) {
             state.answered = committed;
@@ -374,22 +437,34 @@ impl Member {
         store: Arc<dyn MetadataStore>,
         network: Arc<dyn Network>,
     ) -> Result<Arc<Self>, StartError> {
+        Self::start_on(settings, me, life, store, network, None)
+    }
+
+    /// Starts a member of a cluster that keeps what it has on disk.
+    ///
+    /// # Errors
+    /// As [`Member::start`]; the directory cannot be written.
+    pub fn start_on(
+        settings: Settings,
+        me: NodeId,
+        life: Incarnation,
+        store: Arc<dyn MetadataStore>,
+        network: Arc<dyn Network>,
+        on_disk: Option<OnDisk>,
+    ) -> Result<Arc<Self>, StartError> {
         let newest = store.view()?.ok_or(StartError::NoView)?;
         let first = newest.clone();
         if !newest.names(me, life) {
             return Err(StartError::NotNamed(me));
         }
         store.renew(me, life, settings.lease)?;
-        // whoever is of the first view begins with nothing, as all do; later ones have to learn
-        let founder = newest.view.number == FIRST;
-        if !founder && newest.view.partitions.iter().any(|place| place.replicas().has(me)) {
-            return Err(StartError::NotNamed(me));
+        let begun = begin(me, life, &newest, on_disk)?;
+        let Begun { mut node, journal, resumed } = begun;
+        let mut out = Out::default();
+        node.begin_log(&mut out);
+        if let Some(journal) = &journal {
+            journal.append(out.journal.drain(..)).map_err(DirectoryError::from)?;
         }
-        let node = if founder {
-            Node::new(Ours, me, Arc::new(newest.view.clone()))
-        } else {
-            Node::joining(Ours, me, &newest.view)
-        };
         let now = Instant::now();
         let heard = newest.view.members.iter().map(|node| (node, now)).collect();
         let core = Arc::new(Core {
@@ -399,6 +474,10 @@ impl Member {
             store,
             network,
             counters: Counters::default(),
+            journal,
+            resumed,
+            begun: AtomicBool::new(false),
+            failure: Mutex::new(None),
             state: Mutex::new(Protocol::new(node)),
             epochs: Condvar::new(),
             wake_beat: Condvar::new(),
@@ -414,6 +493,14 @@ impl Member {
         member.threads.lock().push(beat);
         let watch = try_spawn("scaledb-watch", move || watch::run(&watches))?;
         member.threads.lock().push(watch);
+        if let Some(journal) = &member.core.journal {
+            let (core, log) = (member.core.clone(), journal.clone());
+            let syncs = try_spawn("scaledb-journal", move || durable::sync_journal(&core, &log))?;
+            member.threads.lock().push(syncs);
+            let (core, log) = (member.core.clone(), journal.clone());
+            let checkpoints = try_spawn("scaledb-check", move || durable::make_checkpoints(&core, &log))?;
+            member.threads.lock().push(checkpoints);
+        }
         Ok(member)
     }
 
@@ -465,6 +552,11 @@ impl Member {
         self.core.lock().left
     }
 
+    /// Why it ended by itself: its disk has failed.
+    pub fn failure(&self) -> Option<String> {
+        self.core.failure()
+    }
+
     /// What it has counted.
     pub fn numbers(&self) -> Numbers {
         let state = self.core.lock();
@@ -481,11 +573,63 @@ impl Member {
             let _between_check_and_wait = self.core.views.lock();
             self.core.wake_watch.notify_all();
         }
+        if let Some(journal) = &self.core.journal {
+            journal.wake();
+        }
         for thread in std::mem::take(&mut *self.threads.lock()) {
             // one that has panicked has said so
             let _ = thread.join();
         }
+        if let Some(journal) = &self.core.journal {
+            journal.close();
+        }
     }
+}
+
+/// What a member begins with.
+struct Begun {
+    node: Node<Ours, Rows>,
+    journal: Option<Arc<Journal>>,
+    resumed: bool,
+}
+
+fn begin(
+    me: NodeId,
+    life: Incarnation,
+    newest: &ClusterView,
+    on_disk: Option<OnDisk>,
+) -> Result<Begun, StartError> {
+    let view = &newest.view;
+    let keeps = view.partitions.iter().any(|place| place.replicas().has(me));
+    // whoever is of the first view begins with nothing, as all do; later ones have to learn
+    let founder = view.number == FIRST;
+    let Some(mut on_disk) = on_disk else {
+        if view.durable {
+            return Err(StartError::NeedsDirectory);
+        }
+        if !founder && keeps {
+            return Err(StartError::NotNamed(me));
+        }
+        let node =
+            if founder { Node::new(Ours, me, Arc::new(view.clone())) } else { Node::joining(Ours, me, view) };
+        return Ok(Begun { node, journal: None, resumed: false });
+    };
+    if !view.durable {
+        return Err(StartError::NoDirectory);
+    }
+    if founder && on_disk.is_new() {
+        let node = Node::new(Ours, me, Arc::new(view.clone()));
+        return Ok(Begun { node, journal: Some(on_disk.into_parts().0), resumed: false });
+    }
+    // a founder that was slow finds a later view, in which it keeps what it has not: nothing has committed
+    if on_disk.stands_for(newest) && (keeps || !on_disk.is_new()) {
+        let (journal, recovered) = on_disk.into_parts();
+        let node = Node::resuming(Ours, view, recovered);
+        return Ok(Begun { node, journal: Some(journal), resumed: true });
+    }
+    on_disk.begin_anew(life).map_err(DirectoryError::from)?;
+    let node = Node::joining(Ours, me, view);
+    Ok(Begun { node, journal: Some(on_disk.into_parts().0), resumed: false })
 }
 
 /// Where a network delivers what arrives for a member.

@@ -1,5 +1,6 @@
 //! Who may make the next view, and what it is.
 
+use super::durable::OnDisk;
 use super::store::{ClusterView, Life};
 use scaledb_scar::{NodeId, NodeSet, PartitionId, View};
 use std::fmt;
@@ -86,6 +87,17 @@ pub fn joining(now: &ClusterView, node: NodeId, life: &Life) -> Option<ClusterVi
         return None;
     }
     let mut next = ClusterView { view: now.view.joining(node), ..now.clone() };
+    next.lives.insert(node, life.clone());
+    Some(next)
+}
+
+/// The view with another life of a member, which has come back with what its former life had on disk. None if the view
+/// does not name such a one.
+pub fn resumed(now: &ClusterView, node: NodeId, life: &Life, on_disk: &OnDisk) -> Option<ClusterView> {
+    if !on_disk.stands_for(now) || !on_disk.is_former(now) || now.is_gone(node, life.incarnation) {
+        return None;
+    }
+    let mut next = ClusterView { view: now.view.resumed(), ..now.clone() };
     next.lives.insert(node, life.clone());
     Some(next)
 }

@@ -12,6 +12,7 @@ pub(crate) struct Counters {
     pub(crate) epochs: AtomicU64,
     pub(crate) views: AtomicU64,
     pub(crate) store_errors: AtomicU64,
+    checkpoints: AtomicU64,
     decided: AtomicU64,
     committed: AtomicU64,
     locked: AtomicU64,
@@ -41,6 +42,8 @@ pub struct Numbers {
     pub views: u64,
     /// Calls that the metadata store has not answered.
     pub store_errors: u64,
+    /// Checkpoints that were put in force.
+    pub checkpoints: u64,
     /// Transactions of this node that have got their place.
     pub decided: u64,
     /// Those of them whose epoch has committed.
@@ -71,6 +74,11 @@ impl Counters {
         last
     }
 
+    /// A checkpoint is in force.
+    pub(crate) fn note_checkpoint(&self) {
+        self.checkpoints.fetch_add(1, Ordering::Relaxed); // a statistic
+    }
+
     pub(crate) fn read(&self, node: &Node<Ours, Rows>) -> Numbers {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed); // a statistic
         Numbers {
@@ -83,6 +91,7 @@ impl Counters {
             epochs: get(&self.epochs),
             views: get(&self.views),
             store_errors: get(&self.store_errors),
+            checkpoints: get(&self.checkpoints),
             decided: get(&self.decided),
             committed: get(&self.committed),
             locked: get(&self.locked),

@@ -1,11 +1,13 @@
 //! How a node of a cluster over TCP starts: it registers, and waits until a view names it; the first of enough nodes
 //! founds the cluster.
 
+use super::durable::{OnDisk, Owner};
 use super::member::{Member, StartError};
 use super::membership;
 use super::settings::Settings;
 use super::store::{ClusterView, MetadataStore, StoreError};
 use super::tcp::{PeerTls, Tcp, TcpConfig};
+use scaledb_log::disk::Disk;
 use scaledb_scar::link::Incarnation;
 use scaledb_scar::{NodeId, NodeSet};
 use scaledb_sync::{Arc, thread};
@@ -56,6 +58,8 @@ pub struct NodeConfig {
     pub tls: PeerTls,
     /// The metadata store.
     pub store: Arc<dyn MetadataStore>,
+    /// Where it keeps what it has, in a cluster whose nodes do.
+    pub disk: Option<Arc<dyn Disk>>,
     /// If there is no cluster yet: what it is to be. None: wait until others found it.
     pub founding: Option<Founding>,
     /// The times.
@@ -67,59 +71,86 @@ pub struct NodeConfig {
 /// # Errors
 /// The store does not answer, the system has no thread, or nobody wants to wait any more.
 pub fn open(config: NodeConfig, goes_on: impl Fn() -> bool) -> Result<(Arc<Member>, Arc<Tcp>), StartError> {
-    let NodeConfig { cluster, name, listener, advertise, tls, store, founding, settings } = config;
+    let NodeConfig { cluster, name, listener, advertise, tls, store, disk, founding, settings } = config;
     if let Some(founding) = founding {
         founding.check().map_err(|what| StartError::Store(StoreError(what)))?;
     }
     let (me, life) = store.register(&name, &advertise)?;
-    wait_until_named(&settings, &*store, me, life, founding, goes_on)?;
+    let owner = Owner { cluster: cluster.clone(), name, node: me };
+    let on_disk = disk.map(|disk| OnDisk::open(disk, owner, life)).transpose()?;
+    let wait = Waiting { settings: &settings, store: &*store, me, life, founding, on_disk: on_disk.as_ref() };
+    wait.until_named(goes_on)?;
     let tcp = Tcp::new(TcpConfig { cluster, me, life, tls, settings }, listener)?;
-    let member = Member::start(settings, me, life, store, tcp.clone())?;
+    let member = Member::start_on(settings, me, life, store, tcp.clone(), on_disk)?;
     Ok((member, tcp))
 }
 
-/// Waits until the view names this life of the node.
-pub(crate) fn wait_until_named(
-    settings: &Settings,
-    store: &dyn MetadataStore,
-    me: NodeId,
-    life: Incarnation,
-    founding: Option<Founding>,
-    goes_on: impl Fn() -> bool,
-) -> Result<(), StartError> {
-    while !is_named(settings, store, me, life, founding)? {
-        if !goes_on() || store.view()?.is_some_and(|view| view.is_gone(me, life)) {
-            return Err(StartError::NotNamed(me));
-        }
-        thread::sleep(settings.heartbeat);
-    }
-    Ok(())
+/// A life of a node that is to be a member.
+pub(crate) struct Waiting<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) store: &'a dyn MetadataStore,
+    pub(crate) me: NodeId,
+    pub(crate) life: Incarnation,
+    pub(crate) founding: Option<Founding>,
+    pub(crate) on_disk: Option<&'a OnDisk>,
 }
 
-/// Whether the view names this life of the node; founds the cluster if there is no view and enough nodes are there.
-fn is_named(
-    settings: &Settings,
-    store: &dyn MetadataStore,
-    me: NodeId,
-    life: Incarnation,
-    founding: Option<Founding>,
-) -> Result<bool, StoreError> {
-    store.renew(me, life, settings.lease)?;
-    if let Some(view) = store.view()? {
-        return Ok(view.names(me, life));
+impl Waiting<'_> {
+    /// Waits until the view names this life of the node.
+    pub(crate) fn until_named(&self, goes_on: impl Fn() -> bool) -> Result<(), StartError> {
+        while !self.is_named()? {
+            if !goes_on() || self.store.view()?.is_some_and(|view| view.is_gone(self.me, self.life)) {
+                return Err(StartError::NotNamed(self.me));
+            }
+            thread::sleep(self.settings.heartbeat);
+        }
+        Ok(())
     }
-    let Some(founding) = founding else { return Ok(false) };
-    let alive = store.alive()?;
-    let mut lives = store.nodes()?;
-    lives.retain(|node, life| alive.get(node) == Some(&life.incarnation));
-    if lives.len() < usize::from(founding.nodes) || !lives.contains_key(&me) {
-        return Ok(false);
+
+    /// Whether the view names this life of the node. Founds the cluster if there is no view and enough nodes are there;
+    /// takes the place of a former life whose disk it has.
+    fn is_named(&self) -> Result<bool, StartError> {
+        let (store, me, life) = (self.store, self.me, self.life);
+        if let Some(view) = store.view()? {
+            match self.on_disk {
+                None if view.view.durable => return Err(StartError::NeedsDirectory),
+                Some(_) if !view.view.durable => return Err(StartError::NoDirectory),
+                _ => {}
+            }
+        }
+        // whoever has a lease may be made a member
+        store.renew(me, life, self.settings.lease)?;
+        let Some(view) = store.view()? else { return self.found() };
+        if view.names(me, life) {
+            return Ok(true);
+        }
+        if let (Some(on_disk), Some(this)) = (self.on_disk, store.nodes()?.get(&me))
+            && this.incarnation == life
+            && let Some(next) = membership::resumed(&view, me, this, on_disk)
+        {
+            // another may be faster: then its view counts
+            store.replace(Some(&view), &next)?;
+            return Ok(store.view()?.is_some_and(|view| view.names(me, life)));
+        }
+        Ok(false)
     }
-    let nodes = lives.keys().copied().collect();
-    let first = membership::first_view_of(nodes, founding.partitions, founding.failures);
-    let Some(view) = first else { return Ok(false) };
-    let first = ClusterView::first(view, lives);
-    // another may be faster: then its view counts
-    store.replace(None, &first)?;
-    Ok(store.view()?.is_some_and(|view| view.names(me, life)))
+
+    fn found(&self) -> Result<bool, StartError> {
+        let store = self.store;
+        let Some(founding) = self.founding else { return Ok(false) };
+        let alive = store.alive()?;
+        let mut lives = store.nodes()?;
+        lives.retain(|node, life| alive.get(node) == Some(&life.incarnation));
+        if lives.len() < usize::from(founding.nodes) || !lives.contains_key(&self.me) {
+            return Ok(false);
+        }
+        let nodes = lives.keys().copied().collect();
+        let first = membership::first_view_of(nodes, founding.partitions, founding.failures);
+        let Some(mut view) = first else { return Ok(false) };
+        view.durable = self.on_disk.is_some();
+        let first = ClusterView::first(view, lives);
+        // another may be faster: then its view counts
+        store.replace(None, &first)?;
+        Ok(store.view()?.is_some_and(|view| view.names(self.me, self.life)))
+    }
 }

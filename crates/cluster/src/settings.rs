@@ -23,6 +23,11 @@ pub struct Settings {
     pub reconnect: Duration,
     /// A connection that is silent for so long is closed, and made again.
     pub connection_silence: Duration,
+    /// How long a member that comes back with its disk waits for the others to come back, before it takes one that it
+    /// has not heard for dead: all may have lost power.
+    pub restart: Duration,
+    /// A checkpoint is made when the log is so long.
+    pub checkpoint_bytes: u64,
     /// How long a client's call waits for the cluster before it fails.
     pub patience: Duration,
 }
@@ -39,6 +44,8 @@ impl Default for Settings {
             handshake: Duration::from_secs(5),
             reconnect: Duration::from_millis(100),
             connection_silence: Duration::from_secs(30),
+            restart: Duration::from_secs(30),
+            checkpoint_bytes: 64 << 20,
             patience: Duration::from_secs(30),
         }
     }

@@ -44,7 +44,9 @@ fn look(core: &Core) -> Result<bool, StoreError> {
         return Ok(false);
     }
     let newest = core.views.lock().newest.clone();
-    let silent: NodeSet = core.silent().into_iter().collect();
+    // who has lost what was on its disk is as good as lost
+    let incomplete = core.lock().node.incomplete();
+    let silent: NodeSet = core.silent().into_iter().chain(incomplete.iter()).collect();
     if silent.count() > 0 {
         let leased: NodeSet = core
             .store

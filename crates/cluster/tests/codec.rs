@@ -5,8 +5,8 @@ use scaledb_cluster::codec::{self, Bytes, MAX_FRAME};
 use scaledb_cluster::{Key, Rows, Value};
 use scaledb_scar::link::{Content, Frame, Incarnation};
 use scaledb_scar::{
-    Body, Conflict, Copied, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Seen, Time, TxnId,
-    Version, View, ViewNumber,
+    Body, Conflict, Copied, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Report, Seen, Time,
+    TxnId, Version, View, ViewNumber,
 };
 use scaledb_sync::Arc;
 use std::ops::Bound;
@@ -39,7 +39,13 @@ fn messages() -> Vec<Message<Rows>> {
         Body::LockReply(txn, key(4), Ok(granted)),
         Body::Extend(txn, item.clone(), Time(1), Time(2)),
         Body::ExtendReply(txn, item.clone(), Time(1), Time(2), Err(Conflict::Locked(txn))),
-        Body::Report(Epoch(1), Epoch(2), Epoch(3), Time(4)),
+        Body::Report(Report {
+            committed: Epoch(1),
+            whole: Epoch(2),
+            epoch: Epoch(3),
+            floor: Time(4),
+            holds: Some(Epoch(5)),
+        }),
         Body::Install(Epoch(2), Epoch(5), Time(4)),
         Body::Promised(item, Time(1), Time(2)),
         Body::Write(txn, key(5), Some(value), Time(7)),

@@ -6,6 +6,8 @@ mod bank;
 mod client;
 #[path = "members/etcd.rs"]
 mod etcd;
+#[path = "members/power.rs"]
+mod power;
 #[path = "members/tcp.rs"]
 mod tcp;
 #[path = "members/views.rs"]

@@ -2,6 +2,7 @@
 
 use super::data::Data;
 use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId};
+use super::journal::Entry;
 use super::message::{Answer, Body, Conflict, Granted, Out, Why};
 use super::node::{MAX_OPERATIONS, Node, Refused, Stage};
 use super::range::Range;
@@ -690,7 +691,11 @@ impl<R: Rules, D: Data> Node<R, D> {
         let partition = self.view.partition::<D>(&key);
         let (rules, primary, epoch) = (self.rules, self.is_primary(partition), self.epoch);
         if let Some(replica) = self.replicas.get_mut(&partition) {
+            let entry = self.view.durable.then(|| Entry::Write(key.clone(), value.clone(), cts, epoch));
             replica.write(rules, primary, Write { txn, key: key.clone(), value, cts, epoch });
+            if let Some(entry) = entry {
+                self.write_down(entry, out);
+            }
             self.send(from, Body::WriteAck(txn, key), out);
         }
     }

@@ -13,6 +13,7 @@
 
 use super::data::Data;
 use super::ids::{NodeId, PartitionId, Time};
+use super::journal::{Entry, keep_as_view_says};
 use super::message::{Body, Out};
 use super::node::{Node, Stage};
 use super::replica::{Replica, Version};
@@ -55,7 +56,7 @@ pub(crate) enum Copying<K> {
 
 impl<D: Data> Replica<D> {
     /// The records behind a key, and the times of the gap behind the last one if there are no more.
-    fn chunk(&self, after: Option<&D::Key>, most: usize) -> (Records<D>, Option<(Time, Time)>) {
+    pub(crate) fn chunk(&self, after: Option<&D::Key>, most: usize) -> (Records<D>, Option<(Time, Time)>) {
         let mut copied = Vec::new();
         let mut bytes = 0;
         let from = after.map_or(Unbounded, Excluded);
@@ -77,7 +78,12 @@ impl<D: Data> Replica<D> {
     }
 
     /// Takes over a record: of each version the newer, and of those of before the newer one's epoch the newest.
-    fn absorb(&mut self, rules: impl Rules, last: Option<&D::Key>, copied: Copied<D::Key, D::Value>) {
+    pub(crate) fn absorb(
+        &mut self,
+        rules: impl Rules,
+        last: Option<&D::Key>,
+        copied: Copied<D::Key, D::Value>,
+    ) {
         let Copied { key, now, rts, before, gap } = copied;
         let comes = !self.records.contains_key(&key);
         let record = self.split(&key).0;
@@ -97,6 +103,29 @@ impl<D: Data> Replica<D> {
         let versions = mine.into_iter().chain(other).chain(before);
         record.before = versions.filter(|version| version.epoch < taken).max_by_key(|version| version.wts);
         self.set_gaps(last, Some(&key), gap);
+    }
+
+    /// Takes over a chunk of a primary's records.
+    pub(crate) fn take_chunk(
+        &mut self,
+        rules: impl Rules,
+        after: Option<D::Key>,
+        records: Records<D>,
+        end: Option<(Time, Time)>,
+    ) {
+        let mut last = after;
+        for copied in records {
+            let key = copied.key.clone();
+            self.absorb(rules, last.as_ref(), copied);
+            last = Some(key);
+        }
+        self.copying = Some(match end {
+            None => Copying::Behind(last),
+            Some(times) => {
+                self.set_gaps(last.as_ref(), None, times);
+                Copying::Done
+            }
+        });
     }
 
     /// Sets the times of all gaps between two keys, the first of which is there.
@@ -119,7 +148,9 @@ impl<R: Rules, D: Data> Node<R, D> {
             let Some(replica) = self.replicas.get(&partition) else { return false };
             !matches!(replica.copying, Some(Copying::Behind(_))) || !self.rules.on(Rule::CopyBeforePromotion)
         };
-        !changing && self.view.is_learner(self.id) && self.learns().all(copied)
+        // on disk, what is learned counts when an epoch that came behind it does
+        let counts = !self.view.durable || self.base >= self.learned || !self.rules.on(Rule::CopyOnDisk);
+        !changing && counts && self.view.is_learner(self.id) && self.learns().all(copied)
     }
 
     /// How many records a chunk may have; for tests. It is several hundred.
@@ -183,19 +214,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !sane {
             return;
         }
-        let mut last = after;
-        for copied in records {
-            let key = copied.key.clone();
-            replica.absorb(rules, last.as_ref(), copied);
-            last = Some(key);
+        let entry = self.view.durable.then(|| Entry::Chunk(partition, after.clone(), records.clone(), end));
+        replica.take_chunk(rules, after, records, end);
+        if let Some(entry) = entry {
+            self.write_down(entry, out);
+            self.learned = self.epoch;
         }
-        replica.copying = Some(match end {
-            None => Copying::Behind(last),
-            Some(times) => {
-                replica.set_gaps(last.as_ref(), None, times);
-                Copying::Done
-            }
-        });
         self.go_on_copying(out);
     }
 
@@ -211,21 +235,9 @@ impl<R: Rules, D: Data> Node<R, D> {
         })
     }
 
-    /// The view is another: what has been learned is kept, what is to be learned begins, what is another's goes.
+    /// The view is another.
     pub(crate) fn keep_as_view_says(&mut self) {
-        let (view, id) = (self.view.clone(), self.id);
-        for (i, place) in view.partitions.iter().enumerate() {
-            let partition = PartitionId(i as u16);
-            if place.replicas().has(id) {
-                if let Some(replica) = self.replicas.get_mut(&partition) {
-                    replica.copying = None;
-                }
-            } else if place.learners.has(id) {
-                self.replicas.entry(partition).or_insert_with(Replica::of_learner);
-            } else {
-                self.replicas.remove(&partition);
-            }
-        }
+        keep_as_view_says(&mut self.replicas, self.id, &self.view);
     }
 
     /// The replica of a partition, if it may be read.

@@ -8,10 +8,13 @@
 //!        ◄────────── WholeAck ───
 //!   f + 1 know: Committed ──────► results leave, the next epoch begins
 //! ```
+//!
+//! In a durable cluster a member acknowledges `Whole` when that and all before it is on its disk, and all must.
 
 use super::data::Data;
 use super::ids::{Epoch, NodeId, NodeSet, Time, TxnId};
-use super::message::{Answer, Body, Out};
+use super::journal::Entry;
+use super::message::{Answer, Body, Out, Report};
 use super::node::{Node, Stage};
 use super::rules::{Rule, Rules};
 use super::transaction::Phase;
@@ -23,8 +26,8 @@ pub(crate) struct Leading {
     pub(crate) prepared: NodeSet,
     pub(crate) largest: Time,
     pub(crate) know: NodeSet,
-    /// Last committed, last whole, own epoch, largest time.
-    pub(crate) reports: BTreeMap<NodeId, (Epoch, Epoch, Epoch, Time)>,
+    pub(crate) reports: BTreeMap<NodeId, Report>,
+    pub(crate) incomplete: NodeSet,
     pub(crate) installed: NodeSet,
 }
 
@@ -78,7 +81,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             self.stage = Stage::Whole;
             self.whole = epoch;
             self.floor = self.floor.max(floor);
-            self.send(from, Body::WholeAck, out);
+            self.write_down(Entry::Whole(epoch, self.floor), out);
+            self.tell_when_on_disk(Rule::AckWhenOnDisk, out);
         }
     }
 
@@ -86,9 +90,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !self.leads() || epoch != self.epoch || !self.leading.prepared.covers(self.view.members) {
             return;
         }
+        // a quorum may be lost together, with what it had on disk, and then the others: each has to have it
+        let all_disks = self.view.durable && self.rules.on(Rule::OnAllDisks);
+        let needed = if all_disks { self.view.members.count() } else { self.view.quorum() };
         let before = self.leading.know.count();
         self.leading.know = self.leading.know.with(from);
-        if before < self.view.quorum() && self.leading.know.count() >= self.view.quorum() {
+        if before < needed && self.leading.know.count() >= needed {
             self.send_all(&Body::Committed, out);
         }
     }
@@ -108,12 +115,15 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.epoch = self.epoch.next();
         self.stage = Stage::Open;
         self.leading = Leading::default();
+        self.unsynced = None;
         if self.rules.on(Rule::LocksEndWithEpoch) {
             for replica in self.replicas.values_mut() {
                 replica.clear_locks();
             }
         }
         self.clean();
+        self.write_down(Entry::Committed(self.base), out);
+        self.begin_walk(out);
         for txn in self.decided_until(self.base) {
             self.finish(txn, Answer::Committed(txn), out);
         }

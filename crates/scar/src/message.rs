@@ -3,6 +3,7 @@
 use super::copy::Copied;
 use super::data::Data;
 use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId, ViewNumber};
+use super::journal::Entry;
 use super::range::Range;
 use super::replica::{Item, Seen};
 use super::view::View;
@@ -76,15 +77,30 @@ pub enum Body<D: Data> {
 
     /// Leader of a new view to its members: the old one is over.
     Fence(Arc<View>),
-    /// Member to leader: the last epoch that has committed, the last that is whole, the member's own, the largest time
-    /// known.
-    Report(Epoch, Epoch, Epoch, Time),
+    /// Member to leader: what it knows of epochs.
+    Report(Report),
     /// Leader to members: this epoch is the last, that one the next; promise up to this time.
     Install(Epoch, Epoch, Time),
     /// Member to leader: done.
     Installed,
     /// Leader to members: all have installed it.
     Go,
+}
+
+/// What a member of a new view knows.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// The last epoch whose results may have left.
+    pub committed: Epoch,
+    /// The last that is whole.
+    pub whole: Epoch,
+    /// The member's own.
+    pub epoch: Epoch,
+    /// The largest time known.
+    pub floor: Time,
+    /// It has nothing later than this epoch, as it comes back with what was on disk, or has undone the rest in a view
+    /// that not all may have installed. None: what others know to be whole, it has.
+    pub holds: Option<Epoch>,
 }
 
 /// A lock that was given.
@@ -159,12 +175,14 @@ pub struct Out<D: Data> {
     pub messages: Vec<(NodeId, Message<D>)>,
     /// Answers to clients.
     pub answers: Vec<Answer<D>>,
+    /// What is to be written down, in this order.
+    pub journal: Vec<Entry<D>>,
     /// What a node says to itself: handled before the call returns.
     pub(crate) local: VecDeque<Message<D>>,
 }
 
 impl<D: Data> Default for Out<D> {
     fn default() -> Self {
-        Self { messages: Vec::new(), answers: Vec::new(), local: VecDeque::new() }
+        Self { messages: Vec::new(), answers: Vec::new(), journal: Vec::new(), local: VecDeque::new() }
     }
 }

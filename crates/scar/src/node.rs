@@ -4,6 +4,7 @@ use super::copy::CHUNK;
 use super::data::Data;
 use super::epochs::Leading;
 use super::ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, ViewNumber};
+use super::journal::Walk;
 use super::message::{Answer, Body, Message, Out};
 use super::range::Range;
 use super::replica::Replica;
@@ -114,6 +115,16 @@ pub struct Node<R, D: Data> {
     /// The most records of a chunk.
     pub(crate) chunk: usize,
     pub(crate) leading: Leading,
+    /// It has nothing later: see [`Report::holds`](crate::Report).
+    pub(crate) holds: Option<Epoch>,
+    /// The epoch of the last chunk that it has learned.
+    pub(crate) learned: Epoch,
+    /// Entries that it has written down.
+    pub(crate) written: u64,
+    /// The leader is told something when so many entries are on disk.
+    pub(crate) unsynced: Option<u64>,
+    /// A checkpoint is made.
+    pub(crate) walk: Option<Walk<D::Key>>,
 }
 
 impl<R: Rules, D: Data> Node<R, D> {
@@ -142,6 +153,11 @@ impl<R: Rules, D: Data> Node<R, D> {
             held: Vec::new(),
             chunk: CHUNK,
             leading: Leading::default(),
+            holds: None,
+            learned: Epoch(0),
+            written: 0,
+            unsynced: None,
+            walk: None,
             view,
         }
     }
@@ -229,6 +245,18 @@ impl<R: Rules, D: Data> Node<R, D> {
         Some(self.readable(partition)?.count(range))
     }
 
+    /// What it keeps of a partition says of the keys between two rows: since when none is there; for tests. None of
+    /// what it learns.
+    pub fn gaps(&self, partition: PartitionId) -> Option<Vec<Time>> {
+        Some(self.readable(partition)?.gaps())
+    }
+
+    /// Members of the view that have come back with less than has committed, at its leader: they have lost what was on
+    /// disk, and the view cannot begin with them.
+    pub fn incomplete(&self) -> NodeSet {
+        self.leading.incomplete
+    }
+
     /// Whether a record is locked.
     pub fn has_locks(&self) -> bool {
         self.replicas.values().any(Replica::has_locks)
@@ -314,9 +342,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         let body = match body {
-            Body::Report(committed, whole, epoch, floor) => {
-                return self.reported(from, (committed, whole, epoch, floor), out);
-            }
+            Body::Report(report) => return self.reported(from, report, out),
             Body::Install(last, next, floor) => return self.install(from, last, next, floor, out),
             Body::Installed => return self.member_installed(from, out),
             Body::Go => return self.go(from, out),

@@ -425,6 +425,37 @@ impl<D: Data> Replica<D> {
         self.end.rts = self.end.rts.min(floor.max(self.end.wts));
     }
 
+    /// Gaps begin at a time, as do the promises of them. Who has removed which tombstone when, and whose lock has split
+    /// which gap, does not matter any more: all replicas say the same. What has not been copied yet says nothing.
+    pub(crate) fn begin_gaps(&mut self, time: Time) {
+        let to = match &self.copying {
+            None | Some(Copying::Done) => Unbounded,
+            Some(Copying::Behind(None)) => return,
+            Some(Copying::Behind(Some(last))) => Included(last.clone()),
+        };
+        if matches!(to, Unbounded) {
+            (self.end.wts, self.end.rts) = (time, time);
+        }
+        for (_, record) in self.records.range_mut((Unbounded, to)) {
+            (record.gap.wts, record.gap.rts) = (time, time);
+        }
+    }
+
+    /// Since when no key lies between two rows, or a row and an end: tombstones and empty records are none.
+    pub(crate) fn gaps(&self) -> Vec<Time> {
+        let (mut gaps, mut wts) = (Vec::new(), Time(0));
+        for record in self.records.values() {
+            wts = wts.max(record.gap.wts);
+            if record.now.value.is_some() {
+                gaps.push(std::mem::take(&mut wts));
+            } else {
+                wts = wts.max(record.now.wts);
+            }
+        }
+        gaps.push(wts.max(self.end.wts));
+        gaps
+    }
+
     /// One that is to be copied.
     pub(crate) fn of_learner() -> Self {
         Self { copying: Some(Copying::Behind(None)), ..Self::default() }

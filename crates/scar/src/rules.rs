@@ -90,11 +90,28 @@ pub enum Rule {
     CopyKeepsVersions,
     /// Who is promoted has copied all.
     CopyBeforePromotion,
+    /// A member of a durable cluster acknowledges a whole epoch when it is on its disk.
+    AckWhenOnDisk,
+    /// It says that it has installed a view when that is on its disk.
+    InstalledWhenOnDisk,
+    /// An epoch of a durable cluster has committed when all members have it on disk, not a quorum.
+    OnAllDisks,
+    /// A change of view goes back to an epoch that those who come back with their disks have.
+    NotBeyondDisks,
+    /// Tombstones of the epoch that a change of view goes back to stay until all have installed it: another may go back
+    /// further.
+    CleanAtGo,
+    /// Gaps begin anew with each view: replicas, also those that were copied, have the same.
+    GapsBeginAnew,
+    /// Who is promoted has copied all, and has it on disk in front of a mark.
+    CopyOnDisk,
+    /// A checkpoint begins between two epochs, so that the log behind has all of each or nothing.
+    CheckpointBeginsWithEpoch,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 43] = [
+    pub const ALL: [Self; 51] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -138,6 +155,14 @@ impl Rule {
         Self::CopyKeepsNewer,
         Self::CopyKeepsVersions,
         Self::CopyBeforePromotion,
+        Self::AckWhenOnDisk,
+        Self::InstalledWhenOnDisk,
+        Self::OnAllDisks,
+        Self::NotBeyondDisks,
+        Self::CleanAtGo,
+        Self::GapsBeginAnew,
+        Self::CopyOnDisk,
+        Self::CheckpointBeginsWithEpoch,
     ];
 
     /// Those that the published protocol does not have.

@@ -41,6 +41,8 @@ pub struct View {
     pub leader: NodeId,
     /// How many members may fail together: f. A partition has f + 1 replicas at first.
     pub failures: usize,
+    /// Members keep what they have on disk: an epoch has committed when it is on the disk of each.
+    pub durable: bool,
     /// One for each partition.
     pub partitions: Vec<Placement>,
 }
@@ -59,8 +61,15 @@ impl View {
             members: (0..nodes).map(NodeId).collect(),
             leader: NodeId(0),
             failures,
+            durable: false,
             partitions: (0..partitions).map(place).collect(),
         }
+    }
+
+    /// The view with members that keep what they have on disk.
+    #[must_use]
+    pub fn on_disk(self) -> Self {
+        Self { durable: true, ..self }
     }
 
     /// The view with a replica of the partition at every member.
@@ -89,6 +98,7 @@ impl View {
             members: left,
             leader: if left.has(self.leader) { self.leader } else { left.iter().next()? },
             failures: self.failures,
+            durable: self.durable,
             partitions: self.partitions.iter().map(place).collect::<Option<_>>()?,
         })
     }
@@ -107,6 +117,12 @@ impl View {
             }
         }
         view
+    }
+
+    /// The next view, with the same members, of which some are other lives that have come back with what the former had
+    /// on disk.
+    pub fn resumed(&self) -> Self {
+        Self { number: ViewNumber(self.number.0.saturating_add(1)), ..self.clone() }
     }
 
     /// The next view, in which a learner keeps what it has learned. Only from a view in which it has copied all

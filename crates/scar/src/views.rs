@@ -8,11 +8,15 @@
 //!        ◄───────── Installed ───
 //!   all have installed: Go ─────► results of the last epoch leave, the next one begins
 //! ```
+//!
+//! In a durable cluster `Installed` leaves when the view is on disk. A member that comes back with its disk reports up
+//! to which epoch it has all: the last epoch is none that it does not have.
 
 use super::data::Data;
 use super::epochs::Leading;
 use super::ids::{Epoch, NodeId, Time, TxnId};
-use super::message::{Answer, Body, Out, Why};
+use super::journal::Entry;
+use super::message::{Answer, Body, Out, Report, Why};
 use super::node::{Node, Stage};
 use super::rules::{Rule, Rules};
 use super::transaction::Phase;
@@ -42,6 +46,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let old = std::mem::replace(&mut self.view, view);
         self.stage = Stage::Fenced;
         self.leading = Leading::default();
+        (self.unsynced, self.walk) = (None, None);
         for (&partition, replica) in &mut self.replicas {
             let before = old.placement(partition).map(|place| place.primary);
             let now = self.view.placement(partition).map(|place| place.primary);
@@ -57,7 +62,14 @@ impl<R: Rules, D: Data> Node<R, D> {
             session.queue.retain(|txn| self.transactions.get(txn).is_some_and(|t| t.phase == Phase::Waiting));
         }
         let floor = self.floor.max(self.largest);
-        self.send(self.view.leader, Body::Report(self.base, self.whole, self.epoch, floor), out);
+        let report = Report {
+            committed: self.committed,
+            whole: self.whole,
+            epoch: self.epoch,
+            floor,
+            holds: self.holds,
+        };
+        self.send(self.view.leader, Body::Report(report), out);
     }
 
     fn end_open(&mut self, txn: TxnId, out: &mut Out<D>) {
@@ -69,7 +81,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    pub(crate) fn reported(&mut self, from: NodeId, report: (Epoch, Epoch, Epoch, Time), out: &mut Out<D>) {
+    pub(crate) fn reported(&mut self, from: NodeId, report: Report, out: &mut Out<D>) {
         if !self.leads() || self.stage != Stage::Fenced || !self.view.members.has(from) {
             return;
         }
@@ -78,11 +90,22 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         let reports = self.leading.reports.values();
-        let committed = reports.clone().map(|report| report.0).max().unwrap_or_default();
-        let whole = reports.clone().map(|report| report.1).max().unwrap_or_default();
-        let latest = reports.clone().map(|report| report.2).max().unwrap_or_default();
-        let floor = reports.map(|report| report.3).max().unwrap_or_default();
-        let last = if self.rules.on(Rule::CommitWhole) { committed.max(whole) } else { committed };
+        let committed = reports.clone().map(|report| report.committed).max().unwrap_or_default();
+        let whole = reports.clone().map(|report| report.whole).max().unwrap_or_default();
+        let latest = reports.clone().map(|report| report.epoch).max().unwrap_or_default();
+        let floor = reports.clone().map(|report| report.floor).max().unwrap_or_default();
+        let mut last = if self.rules.on(Rule::CommitWhole) { committed.max(whole) } else { committed };
+        // what one of them has not on disk has not committed: it would have had to say that it has
+        if self.rules.on(Rule::NotBeyondDisks) {
+            last = reports.filter_map(|report| report.holds).fold(last, Epoch::min);
+        }
+        if last < committed {
+            let less = |report: &Report| report.holds.is_some_and(|holds| holds < committed);
+            let reports = self.leading.reports.iter();
+            self.leading.incomplete =
+                reports.filter(|(_, report)| less(report)).map(|(&node, _)| node).collect();
+            return;
+        }
         // who is lost may have been in the epoch behind the latest of those that are left, and no further: that one
         // ends only when all have taken part in it
         let new = if self.rules.on(Rule::EpochsAreNew) { latest.next().next() } else { last.next() };
@@ -94,6 +117,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         self.stage = Stage::Installed;
+        self.holds = Some(last);
         let next = next.max(last.next());
         self.since.get_or_insert(Epoch(next.0.saturating_sub(1)));
         (self.base, self.whole, self.epoch) = (last, last, next);
@@ -116,8 +140,13 @@ impl<R: Rules, D: Data> Node<R, D> {
             if self.rules.on(Rule::PromisesEnd) {
                 replica.forget_promises(floor);
             }
+            if self.rules.on(Rule::GapsBeginAnew) {
+                replica.begin_gaps(floor);
+            }
         }
-        self.clean();
+        if !self.rules.on(Rule::CleanAtGo) {
+            self.clean();
+        }
         self.held = self.decided_until(last);
         for txn in self.decided_until(Epoch(u64::MAX)) {
             if !self.held.contains(&txn) {
@@ -127,7 +156,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !self.rules.on(Rule::AnswerAtGo) {
             self.release(out);
         }
-        self.send(from, Body::Installed, out);
+        self.write_down(Entry::View(self.view.clone(), last, next, floor), out);
+        self.tell_when_on_disk(Rule::InstalledWhenOnDisk, out);
     }
 
     fn release(&mut self, out: &mut Out<D>) {
@@ -157,6 +187,9 @@ impl<R: Rules, D: Data> Node<R, D> {
     pub(crate) fn open_view(&mut self, out: &mut Out<D>) {
         self.stage = Stage::Open;
         self.leading = Leading::default();
+        (self.unsynced, self.holds) = (None, None);
+        self.clean();
+        self.write_down(Entry::Committed(self.base), out);
         self.release(out);
         self.go_on_copying(out);
         self.resume = true;

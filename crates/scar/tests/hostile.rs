@@ -4,7 +4,7 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::{
     Body, Conflict, Copied, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId, Ours, Out,
-    PartitionId, Range, Seen, SessionId, Time, TxnId, Version, View, ViewNumber,
+    PartitionId, Range, Report, Seen, SessionId, Time, TxnId, Version, View, ViewNumber,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -65,6 +65,7 @@ fn view(random: &mut SmallRng) -> View {
     }
     view.number = ViewNumber(number(random));
     view.leader = NodeId(random.random_range(0..70));
+    view.durable = random.random();
     view
 }
 
@@ -112,7 +113,13 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
         17 => Body::WholeAck,
         18 => Body::Committed,
         19 => Body::Fence(Arc::new(view(random))),
-        20 => Body::Report(epoch, Epoch(number(random)), epoch, a),
+        20 => Body::Report(Report {
+            committed: epoch,
+            whole: Epoch(number(random)),
+            epoch,
+            floor: a,
+            holds: random.random::<bool>().then(|| Epoch(number(random))),
+        }),
         21 => Body::Install(epoch, Epoch(number(random)), a),
         _ => {
             if random.random() {

@@ -25,6 +25,8 @@ const RARE: &[Rule] = &[
     Rule::Floor,
     Rule::CopyKeepsNewer,
     Rule::PromisesEnd,
+    Rule::CleanAtGo,
+    Rule::CopyOnDisk,
 ];
 
 /// Rules that no cluster here misses; `scar_model.rs` says which case does, or why none can.

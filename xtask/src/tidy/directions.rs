@@ -37,10 +37,11 @@ const CRATES: &[Crate] = &[
     row("scaledb-occult-module", &["scaledb-occult"], &[]),
     row("scaledb-occult-client", &["scaledb-occult"], &[]),
     row("scaledb-occult-lab", &["scaledb-sync", "scaledb-occult", "scaledb-occult-client"], &[]),
-    row("scaledb-cluster", &[
-        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-scar",
-    ], &["scaledb-sql", "scaledb-types"]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
+    row("scaledb-cluster", &[
+        "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
+        "scaledb-scar",
+    ], &["scaledb-sql", "scaledb-types", "scaledb-verify"]),
     row("scaledb-durability", &["scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log"], &[]),
     row("scaledb-kit", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-memory", "scaledb-index",

@@ -5,19 +5,21 @@ use crate::Result;
 use crate::args::NodeArgs;
 use scaledb_cluster::tcp::{PeerTls, Tcp};
 use scaledb_cluster::{Founding, Member, NodeConfig, Settings};
+use scaledb_log::disk::{Disk, RealDisk};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::thread::{JoinHandle, sleep, spawn};
 use signal_hook::consts::SIGTERM;
 use signal_hook::low_level::raise;
 use std::net::TcpListener;
+use std::path::Path;
 use std::time::Duration;
 
 /// How often it is looked whether the node still is a member.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Joins the cluster, or founds it with others; waits for that.
-pub(crate) fn open(args: &NodeArgs, cluster: &str) -> Result<(Arc<Member>, Arc<Tcp>)> {
+pub(crate) fn open(args: &NodeArgs, cluster: &str, data: Option<&Path>) -> Result<(Arc<Member>, Arc<Tcp>)> {
     let needed = |option: &str| format!("a node of a cluster needs {option}");
     let name = args.node.clone().ok_or_else(|| needed("--node"))?;
     let listen = args.peer_listen.ok_or_else(|| needed("--peer-listen"))?;
@@ -40,6 +42,7 @@ pub(crate) fn open(args: &NodeArgs, cluster: &str) -> Result<(Arc<Member>, Arc<T
         advertise: advertise.clone(),
         tls: PeerTls::load(authority, certificate, key)?,
         store: Arc::new(store(cluster, &args.cluster_name)?),
+        disk: data.map(RealDisk::open).transpose()?.map(|disk| Arc::new(disk) as Arc<dyn Disk>),
         founding: Some(founding),
         settings: Settings { suspect_after: silence, heartbeat: silence / 10, ..Settings::default() },
     };
@@ -65,7 +68,8 @@ impl Watch {
         let thread = spawn(move || {
             while !end.load(Ordering::SeqCst) {
                 if member.has_left() {
-                    tracing::error!("this node is no member of its cluster any more");
+                    let why = member.failure().unwrap_or_default();
+                    tracing::error!(why, "this node is no member of its cluster any more");
                     // as the system would end it; before there is a handler it ends the process
                     let _ = raise(SIGTERM);
                     return;

@@ -9,8 +9,11 @@ use scaledb_sync::{Arc, thread};
 use std::time::{Duration, Instant};
 
 pub(crate) const PARTITIONS: u64 = 6;
-const ACCOUNTS: u64 = 12;
-const INITIAL: u64 = 1_000;
+pub(crate) const ACCOUNTS: u64 = 12;
+pub(crate) const INITIAL: u64 = 1_000;
+
+/// No power is cut.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn settings() -> Settings {
     // test machines are busy: a member that only waits for a processor is not dead
@@ -21,7 +24,7 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-fn account(i: u64) -> Key {
+pub(crate) fn account(i: u64) -> Key {
     key(i, PARTITIONS, 1, i.to_be_bytes())
 }
 
@@ -38,7 +41,7 @@ fn entry_value(from: u64, to: u64, amount: u64) -> Value {
 
 /// What a worker knows of its transfers, by number.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-enum Known {
+pub(crate) enum Known {
     Committed,
     Undone,
     Unknown,
@@ -53,7 +56,12 @@ fn transfer(txn: &mut Txn<'_>, worker: u64, n: u64, from: u64, to: u64) -> Resul
     txn.put(entry(worker, n), entry_value(from, to, amount))
 }
 
-fn worker(member: &Member, worker: u64, stop: &AtomicBool, done: &AtomicU64) -> Vec<Known> {
+pub(crate) fn worker(
+    member: &Member,
+    worker: u64,
+    (stop, cut): (&AtomicBool, &AtomicBool),
+    done: &AtomicU64,
+) -> Vec<Known> {
     let mut session = member.session();
     let mut known = Vec::new();
     let mut random = worker * 7_919 + 1;
@@ -67,6 +75,8 @@ fn worker(member: &Member, worker: u64, stop: &AtomicBool, done: &AtomicU64) -> 
             txn.commit()
         });
         known.push(match result {
+            // the machine has lost power, and whoever waits for the answer does not get it
+            Ok(()) if cut.load(Ordering::SeqCst) => Known::Unknown,
             Ok(()) => {
                 done.fetch_add(1, Ordering::SeqCst);
                 Known::Committed
@@ -108,7 +118,10 @@ fn watcher(member: &Member, stop: &AtomicBool) -> u64 {
     seen
 }
 
-fn read_all(member: &Member, workers: &[(u64, Vec<Known>)]) -> (Vec<u64>, Vec<Vec<Option<Value>>>) {
+pub(crate) fn read_all(
+    member: &Member,
+    workers: &[(u64, Vec<Known>)],
+) -> (Vec<u64>, Vec<Vec<Option<Value>>>) {
     let mut session = member.session();
     loop {
         let result = Txn::begin(&mut session).and_then(|mut txn| {
@@ -136,7 +149,7 @@ fn read_all(member: &Member, workers: &[(u64, Vec<Known>)]) -> (Vec<u64>, Vec<Ve
 
 /// The accounts are what the transfers make of them, and each transfer is there if it was answered, and is not if it
 /// was undone.
-fn check(member: &Member, workers: &[(u64, Vec<Known>)]) {
+pub(crate) fn check(member: &Member, workers: &[(u64, Vec<Known>)]) {
     let (accounts, entries) = read_all(member, workers);
     let mut expected = vec![INITIAL; ACCOUNTS as usize];
     for ((worker, known), found) in workers.iter().zip(&entries) {
@@ -158,7 +171,7 @@ fn check(member: &Member, workers: &[(u64, Vec<Known>)]) {
     assert_eq!(accounts, expected, "{member:?}");
 }
 
-fn until(what: &str, mut done: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !done() {
         assert!(begin.elapsed() < Duration::from_secs(120), "{what}");
@@ -203,7 +216,7 @@ pub(crate) fn transfers_survive(cluster: &mut impl Running, killed: NodeId) {
         for j in 0..2 {
             let (member, stop, id) = (member.clone(), stop.clone(), 10 * i as u64 + j);
             let done = if member.node() == killed { at_killed.clone() } else { elsewhere.clone() };
-            threads.push(thread::spawn(move || (id, worker(&member, id, &stop, &done))));
+            threads.push(thread::spawn(move || (id, worker(&member, id, (&stop, &NEVER), &done))));
         }
         let (member, stop) = (member.clone(), stop.clone());
         watchers.push(thread::spawn(move || watcher(&member, &stop)));
@@ -224,7 +237,7 @@ pub(crate) fn transfers_survive(cluster: &mut impl Running, killed: NodeId) {
         let before = count(&elsewhere);
         let (back, stop, done) = (back.clone(), stop.clone(), at_killed.clone());
         let at = count(&done);
-        threads.push(thread::spawn(move || (77, worker(&back, 77, &stop, &done))));
+        threads.push(thread::spawn(move || (77, worker(&back, 77, (&stop, &NEVER), &done))));
         until("transfers in the third view", || {
             count(&elsewhere) >= before + 60 && count(&at_killed) >= at + 20
         });

@@ -315,6 +315,7 @@ fn nodes_found_a_cluster() {
             listener,
             tls: authority.tls(name),
             store: store.clone(),
+            disk: None,
             founding,
             settings: settings(),
         }

@@ -60,6 +60,10 @@ impl Setup {
             ticks: 0,
             repeats: 0,
             sync: false,
+            durable: false,
+            restarts: 0,
+            power_cuts: 0,
+            checkpoints: 0,
         }
     }
 
@@ -95,6 +99,18 @@ impl Setup {
         Self { repeats, ..self }
     }
 
+    fn restarts(self, restarts: u8) -> Self {
+        Self { restarts, durable: true, ..self }
+    }
+
+    fn power_cuts(self, power_cuts: u8) -> Self {
+        Self { power_cuts, durable: true, ..self }
+    }
+
+    fn checkpoints(self, checkpoints: u8) -> Self {
+        Self { checkpoints, ..self }
+    }
+
     fn sync(self) -> Self {
         Self { sync: true, ..self }
     }
@@ -102,7 +118,7 @@ impl Setup {
 
 /// All cases.
 pub fn cases() -> Vec<Setup> {
-    [plain(), failures(), keys(), long(), snapshots(), joins()].concat()
+    [plain(), failures(), keys(), long(), snapshots(), joins(), disks()].concat()
 }
 
 /// Without failures: locks, times, replicas.
@@ -402,5 +418,59 @@ fn joins() -> Vec<Setup> {
             ],
         )
         .hand_overs(1),
+    ]
+}
+
+/// Nodes that come back with what they had on disk: one, or all after a power cut.
+fn disks() -> Vec<Setup> {
+    vec![
+        Setup::new(
+            "power-cut",
+            1,
+            &[0, 1],
+            vec![client(1, &[Add(0), Put(1)]), client(0, &[Add(1)]).after(0)],
+        )
+        .power_cuts(1),
+        Setup::new("power-cut-twice", 1, &[0], vec![client(1, &[Add(0)]), client(2, &[Delete(0)])])
+            .partitions(1)
+            .power_cuts(2),
+        Setup::new("power-cut-crash", 1, &[0, 1], vec![client(1, &[Add(0), Put(1)]), client(2, &[Read(1)])])
+            .power_cuts(1)
+            .crashes(1),
+        Setup::new("restart", 1, &[0, 1], vec![client(1, &[Add(0), Put(1)]), client(0, &[Add(1)]).after(0)])
+            .restarts(1),
+        Setup::new("restart-crash", 1, &[0], vec![client(1, &[Delete(0)]), client(2, &[Insert(0)])])
+            .partitions(1)
+            .restarts(1)
+            .crashes(1),
+        Setup::new("restart-twice", 1, &[0], vec![client(1, &[Delete(0)])]).partitions(1).restarts(2),
+        Setup::new("power-cut-hand-over", 1, &[0], vec![client(1, &[Add(0)])])
+            .partitions(1)
+            .hand_overs(1)
+            .power_cuts(1),
+        // the learner keeps the tombstone for longer, and the next key splits another gap
+        Setup::new(
+            "join-gaps",
+            1,
+            &[0, 2, 6],
+            vec![client(0, &[Delete(2)]).since(2), client(0, &[Insert(4)]).after(0)],
+        )
+        .partitions(1)
+        .spare(1)
+        .restarts(0)
+        .ticks(1),
+        Setup::new("restart-join", 1, &[0, 2], vec![client(0, &[Delete(2)]).since(2)])
+            .partitions(1)
+            .spare(1)
+            .restarts(1),
+        Setup::new(
+            "checkpoint",
+            1,
+            &[0, 1],
+            vec![client(0, &[Put(0), Delete(1)]), client(1, &[Add(0)]).after(0)],
+        )
+        .partitions(1)
+        .power_cuts(1)
+        .checkpoints(1),
     ]
 }

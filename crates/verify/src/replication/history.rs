@@ -102,6 +102,12 @@ pub struct Truth {
 }
 
 impl Truth {
+    /// Some nodes have lost what was not on disk. A view that was installed by no other, and that nobody has seen
+    /// begin, has never been: what is left are those up to `begun`, and those that a node still has.
+    pub fn forget(&mut self, begun: ViewNumber, have: impl Fn(ViewNumber) -> bool) {
+        self.installs.retain(|&(view, _)| view <= begun || have(view));
+    }
+
     /// Whether a transaction of this place has been undone.
     pub fn undone(&self, place: (ViewNumber, Epoch, Time)) -> bool {
         self.installs.iter().any(|&(view, last)| place.0 < view && place.1 > last)

@@ -3,6 +3,7 @@
 //! ```text
 //!   data      keys and values: numbers
 //!   cases     programs of a few transactions, and what may go wrong meanwhile
+//!   disk      what a node has written down, and what a crash leaves of it
 //!   world     the nodes as they are built, messages in flight, clients, a metadata store that makes views
 //!   random    programs made of a seed
 //!   search    all runs that deviate from the usual one at most so often; random runs
@@ -13,6 +14,7 @@
 
 pub mod cases;
 pub mod data;
+mod disk;
 pub mod history;
 pub mod random;
 pub mod search;

@@ -54,6 +54,7 @@ pub fn random_case(seed: u64) -> Setup {
     let cuts = random.random_range(0..=lost.min(1));
     let spare = (random.random_range(0..3) == 0).then(|| random.random_range(0..3));
     let joins = random.random_range(0..=2);
+    let durable = random.random_range(0..2) == 0;
     Setup {
         name: "random",
         nodes: 3,
@@ -69,5 +70,9 @@ pub fn random_case(seed: u64) -> Setup {
         ticks: random.random_range(0..=3),
         repeats: random.random_range(0..=2),
         sync: random.random_range(0..2) == 0,
+        durable,
+        restarts: if durable { random.random_range(0..=2) } else { 0 },
+        power_cuts: if durable { random.random_range(0..=2) } else { 0 },
+        checkpoints: if durable { random.random_range(0..=2) } else { 0 },
     }
 }

@@ -1,11 +1,12 @@
 //! Nodes, messages in flight, clients and the metadata store; and every move that can be made.
 
 use super::data::{Key, Numbers, Value};
+use super::disk::Disk;
 use super::history::{Property, Record, Rows, Scanned, Truth, check, check_epochs};
 use crate::model::cached::hash_of;
 use scaledb_scar::{
-    Answer, Epoch, Kind, Message, Node, NodeId, NodeSet, Out, Outcome, PartitionId, Range, Refused, Rule,
-    SessionId, Stage, Switched, Time, TxnId, View, ViewNumber,
+    Answer, Checkpointing, Epoch, Kind, Message, Node, NodeId, NodeSet, Out, Outcome, PartitionId, Range,
+    Refused, Rule, SessionId, Stage, Switched, Time, TxnId, View, ViewNumber,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -110,6 +111,14 @@ pub struct Setup {
     pub hand_overs: u8,
     /// Extensions are told to the backups.
     pub sync: bool,
+    /// Nodes keep what they have on disk.
+    pub durable: bool,
+    /// Nodes that may be lost and come back at once with what is on their disk.
+    pub restarts: u8,
+    /// How often all nodes may be lost together, and come back.
+    pub power_cuts: u8,
+    /// Checkpoints that may be made.
+    pub checkpoints: u8,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -172,6 +181,16 @@ pub enum Move {
     Promote(u8),
     /// It makes a view with the last of a partition's backups as primary.
     HandOver(u16),
+    /// What a node has written is on disk.
+    Sync(u8),
+    /// A node is lost and comes back with its disk; whether what was not sure to be there is.
+    Restart(u8, bool),
+    /// All are; for which of them it is.
+    PowerCut(u8),
+    /// A node begins a checkpoint.
+    Checkpoint(u8),
+    /// It writes the next piece, or puts it in force.
+    Piece(u8),
 }
 
 /// A state of everything.
@@ -179,6 +198,9 @@ pub enum Move {
 pub struct World {
     setup: Rc<Setup>,
     nodes: Vec<Option<Kept>>,
+    disks: Vec<Rc<Disk>>,
+    /// The last view that each has installed.
+    installed: Vec<ViewNumber>,
     flights: Vec<Flight>,
     clients: Vec<Progress>,
     records: Rc<Vec<Record>>,
@@ -194,6 +216,9 @@ pub struct World {
     hand_overs: u8,
     ticks: u8,
     repeats: u8,
+    restarts: u8,
+    power_cuts: u8,
+    checkpoints: u8,
 }
 
 /// A call that is refused leaves its client without an answer, and that shows in the end.
@@ -210,9 +235,11 @@ impl World {
             let left = view.without(NodeSet::default().with(spare));
             view = View { number, ..left.unwrap_or_else(|| view.clone()) };
         }
+        view.durable = setup.durable;
         let view = Arc::new(view);
         let rules = if setup.sync { rules } else { rules.without(Rule::TellExtensions) };
-        let node = |i: u8| {
+        let mut disks = vec![Rc::new(Disk::default()); usize::from(setup.nodes)];
+        let mut node = |i: u8| {
             if setup.spare == Some(i) {
                 return None;
             }
@@ -221,11 +248,16 @@ impl World {
             for &key in &setup.rows {
                 node.load(Key(key), Value(key));
             }
+            if setup.durable {
+                disks[usize::from(i)] = Rc::new(Disk::of_founder(&mut node));
+            }
             Some(Kept { hash: hash_of(&node), node: Rc::new(node) })
         };
         let idle = Progress { turn: Turn::Next(0), txn: None, paused: false, epoch: Epoch(0) };
         Self {
-            nodes: (0..setup.nodes).map(node).collect(),
+            nodes: (0..setup.nodes).map(&mut node).collect(),
+            installed: vec![view.number; disks.len()],
+            disks,
             flights: Vec::new(),
             clients: vec![idle; setup.clients.len()],
             records: Rc::new(vec![Record::default(); setup.clients.len()]),
@@ -239,6 +271,9 @@ impl World {
             cuts: setup.cuts,
             ticks: setup.ticks,
             repeats: setup.repeats,
+            restarts: setup.restarts,
+            power_cuts: setup.power_cuts,
+            checkpoints: setup.checkpoints,
             view,
             setup: Rc::new(setup),
         }
@@ -259,7 +294,8 @@ impl World {
         };
         let budget = (self.crashes, self.cuts, self.ticks, self.repeats, self.joins, self.hand_overs);
         let store = (&*self.view, self.suspected, self.settled);
-        hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, store, budget))
+        let disks = (&self.disks, &self.installed, self.restarts, self.power_cuts, self.checkpoints);
+        hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, store, budget, disks))
     }
 
     fn node(&self, id: NodeId) -> Option<&Node<Switched, Numbers>> {
@@ -325,16 +361,24 @@ impl World {
             .clone()
             .find(|&c| self.client_can_move(c, false))
             .map(Move::Client)
+            .or_else(|| self.syncs().next())
             .or_else(|| self.flights.iter().position(|f| !f.held).map(Move::Deliver))
             .or_else(|| (self.dead_members().count() > 0).then_some(Move::NewView))
             .or_else(|| self.promotions().next())
             .or_else(|| self.joins().next())
+            .or_else(|| self.pieces().next())
             .or_else(|| clients.clone().find(|&c| self.client_can_move(c, true)).map(Move::Client))
             .or_else(|| {
                 (self.can_tick() && clients.clone().any(|c| self.waits_for_epoch(c))).then_some(Move::Tick)
             })
             .or_else(|| (!self.flights.is_empty()).then_some(Move::Deliver(0)))
+            .or_else(|| (self.learns() && self.can_tick()).then_some(Move::Tick))
             .or_else(|| (self.has_locks() && self.can_tick()).then_some(Move::Tick))
+    }
+
+    /// On disk, what has been learned counts with the next epoch.
+    fn learns(&self) -> bool {
+        self.view.durable && self.view.members.iter().any(|id| self.view.is_learner(id))
     }
 
     /// A lock that nobody gives back ends with its epoch.
@@ -375,7 +419,69 @@ impl World {
         if self.hand_overs > 0 && self.is_settled() {
             moves.extend((0..self.setup.partitions).map(Move::HandOver));
         }
+        moves.extend(self.syncs());
+        moves.extend(self.pieces());
+        let there = |n: &NodeId| self.node(*n).is_some_and(|node| node.view().number.0 > 0);
+        for &node in live.iter().filter(|n| self.restarts > 0 && there(n)) {
+            moves.push(Move::Restart(node.0, false));
+            moves.extend(
+                (!self.disks[usize::from(node.0)].is_synced()).then_some(Move::Restart(node.0, true)),
+            );
+        }
+        if self.power_cuts > 0 {
+            let unsure = |n: &&NodeId| !self.disks[usize::from(n.0)].is_synced();
+            let unsure = live.iter().filter(unsure).fold(0, |set, n| set | 1 << n.0);
+            moves.extend((0..1 << self.setup.nodes).filter(|set| set & !unsure == 0).map(Move::PowerCut));
+        }
+        if self.checkpoints > 0 {
+            let none =
+                |n: &&NodeId| self.node(**n).is_some_and(|node| node.checkpointing() == Checkpointing::None);
+            moves.extend(live.iter().filter(none).map(|n| Move::Checkpoint(n.0)));
+        }
         moves
+    }
+
+    /// Disks that a node waits for.
+    fn syncs(&self) -> impl Iterator<Item = Move> {
+        let kept = self.nodes.iter().zip(0..).filter_map(|(kept, i)| Some((kept.as_ref()?, i)));
+        kept.filter(|(kept, _)| kept.node.awaits_disk()).map(|(_, i)| Move::Sync(i))
+    }
+
+    /// Checkpoints that can go on.
+    fn pieces(&self) -> impl Iterator<Item = Move> {
+        let goes_on =
+            |kept: &Kept| matches!(kept.node.checkpointing(), Checkpointing::Walking | Checkpointing::Ready);
+        let kept = self.nodes.iter().zip(0..).filter_map(|(kept, i)| Some((kept.as_ref()?, i)));
+        kept.filter(move |(kept, _)| goes_on(kept)).map(|(_, i)| Move::Piece(i))
+    }
+
+    /// A node comes back with its disk.
+    fn resume(&mut self, id: NodeId, kept: bool, view: &View) {
+        let disk = Rc::make_mut(&mut self.disks[usize::from(id.0)]);
+        disk.crash(if kept { disk.unsynced() } else { 0 });
+        let recovered = disk.recover(id);
+        self.installed[usize::from(id.0)] = recovered.view();
+        let mut state = Node::resuming(self.rules, view, recovered);
+        state.set_chunk(1);
+        self.suspected = self.suspected.without(id);
+        self.lose_clients(id.0);
+        self.nodes[usize::from(id.0)] = Some(Kept { hash: hash_of(&state), node: Rc::new(state) });
+        self.flights.retain(|flight| flight.to != id && flight.from != id);
+    }
+
+    fn forget_installs(&mut self) {
+        let (nodes, installed) = (&self.nodes, &self.installed);
+        let have = |view| nodes.iter().zip(installed).any(|(node, &last)| node.is_some() && last >= view);
+        self.truth.forget(self.settled.0, have);
+    }
+
+    /// Whoever was a client of a node's former life has lost it, and may never know.
+    fn lose_clients(&mut self, node: u8) {
+        for (client, plan) in self.clients.iter_mut().zip(&self.setup.clients) {
+            if plan.node == node && client.txn.is_some() {
+                client.turn = Turn::Done;
+            }
+        }
     }
 
     /// Whether all members have installed the newest view, and none is lost.
@@ -456,9 +562,13 @@ impl World {
         let node = Rc::make_mut(&mut kept.node);
         act(node, &mut out);
         kept.hash = hash_of(node);
+        if !out.journal.is_empty() {
+            Rc::make_mut(&mut self.disks[usize::from(id.0)]).append(out.journal.drain(..));
+        }
         let view = node.view().number;
         if node.stage() == Stage::Installed || (node.stage() == Stage::Open && view.0 > 1) {
             let install = (view, node.installed());
+            self.installed[usize::from(id.0)] = view;
             if !self.truth.installs.iter().any(|&(known, _)| known == view) {
                 self.truth.installs.push(install);
             }
@@ -652,14 +762,62 @@ impl World {
                 let mut state = Node::joining(self.rules, id, &view);
                 state.set_chunk(1);
                 self.suspected = self.suspected.without(id);
-                // whoever was a client of its former life has lost it, and may never know
-                for (client, plan) in self.clients.iter_mut().zip(&self.setup.clients) {
-                    if plan.node == node && client.txn.is_some() {
-                        client.turn = Turn::Done;
-                    }
-                }
+                self.lose_clients(node);
+                let disk = Rc::make_mut(&mut self.disks[usize::from(node)]);
+                disk.forget();
+                let mut out = Out::default();
+                state.begin_log(&mut out);
+                disk.append(out.journal.into_iter());
                 self.nodes[usize::from(node)] = Some(Kept { hash: hash_of(&state), node: Rc::new(state) });
                 self.new_view(view);
+            }
+            Move::Sync(node) => {
+                let disk = Rc::make_mut(&mut self.disks[usize::from(node)]);
+                disk.sync();
+                let written = disk.written();
+                self.with_node(NodeId(node), |node, out| node.persisted(written, out));
+            }
+            Move::Restart(node, kept) => {
+                self.restarts -= 1;
+                let view = self.view.resumed();
+                self.resume(NodeId(node), kept, &view);
+                self.forget_installs();
+                self.new_view(view);
+            }
+            Move::PowerCut(kept) => {
+                self.power_cuts -= 1;
+                let view = self.view.resumed();
+                for id in (0..self.setup.nodes).map(NodeId) {
+                    if self.is_member(id) {
+                        self.resume(id, kept & (1 << id.0) != 0, &view);
+                    } else {
+                        self.nodes[usize::from(id.0)] = None;
+                    }
+                }
+                self.flights.clear();
+                self.forget_installs();
+                self.new_view(view);
+            }
+            Move::Checkpoint(node) => {
+                self.checkpoints -= 1;
+                self.with_node(NodeId(node), |node, out| node.begin_checkpoint(out));
+            }
+            Move::Piece(node) => {
+                let mut piece = None;
+                let mut ready = false;
+                self.with_node(NodeId(node), |node, _| {
+                    ready = node.checkpointing() == Checkpointing::Ready;
+                    piece = node.checkpoint_piece();
+                    if ready {
+                        node.end_checkpoint();
+                    }
+                });
+                let disk = Rc::make_mut(&mut self.disks[usize::from(node)]);
+                match piece {
+                    Some(piece) => disk.add(piece),
+                    None if ready => disk.finish(),
+                    None => {}
+                }
             }
             Move::Promote(node) => self.new_view(self.view.promoted(NodeId(node))),
             Move::HandOver(partition) => {
@@ -738,6 +896,14 @@ impl World {
                     let what = format!("{:?} has {found:?} in {partition:?}, not {expected:?}", node.id());
                     return Err((Property::Diverged, what));
                 }
+            }
+        }
+        for partition in (0..self.setup.partitions).map(PartitionId) {
+            let members = self.view.members.iter().filter_map(|id| self.node(id));
+            let mut gaps = members.filter_map(|node| node.gaps(partition));
+            let first = gaps.next();
+            if gaps.any(|other| first.as_ref() != Some(&other)) {
+                return Err((Property::Diverged, format!("gaps of {partition:?} differ")));
             }
         }
         for node in self.nodes.iter().flatten().map(|kept| &kept.node) {

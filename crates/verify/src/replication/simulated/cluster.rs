@@ -1,6 +1,7 @@
 //! The cluster and its loop.
 
 use super::super::data::{Key, Numbers, Value};
+use super::super::disk::Disk;
 use super::super::history::Truth;
 use super::history::{Broken, Check, History, Rows};
 use super::host::Host;
@@ -31,16 +32,42 @@ pub(super) enum Packet {
 /// What happens.
 #[derive(Clone, Debug)]
 pub(super) enum Event {
-    Packet { from: u8, to: u8, packet: Packet },
-    Tick { host: u8, life: Incarnation },
-    Epoch { host: u8, life: Incarnation },
-    Session { session: u32, generation: u32 },
-    Ask { from: u8, request: Request },
-    Told { to: u8, life: Incarnation, entry: Entry },
+    Packet {
+        from: u8,
+        to: u8,
+        packet: Packet,
+    },
+    Tick {
+        host: u8,
+        life: Incarnation,
+    },
+    Epoch {
+        host: u8,
+        life: Incarnation,
+    },
+    Session {
+        session: u32,
+        generation: u32,
+    },
+    Ask {
+        from: u8,
+        request: Request,
+    },
+    Told {
+        to: u8,
+        life: Incarnation,
+        entry: Entry,
+    },
     Trouble,
     Mend(Mend),
     Wake(u8),
     Return(u8),
+    /// What a host has written down by then is on its disk.
+    Synced {
+        host: u8,
+        life: Incarnation,
+        written: u64,
+    },
     CrashLeader,
     Rest,
 }
@@ -68,6 +95,12 @@ pub struct Report {
     pub crashes: u64,
     /// Nodes that came back, as another life.
     pub joins: u64,
+    /// Nodes that came back with their disk.
+    pub resumed: u64,
+    /// How often all nodes were lost together.
+    pub power_cuts: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
     /// Clusters that lost more than a view may lose, and rightly stand still.
     pub blocked: u64,
 }
@@ -84,6 +117,9 @@ impl AddAssign for Report {
         self.changes += other.changes;
         self.crashes += other.crashes;
         self.joins += other.joins;
+        self.resumed += other.resumed;
+        self.power_cuts += other.power_cuts;
+        self.checkpoints += other.checkpoints;
         self.blocked += other.blocked;
     }
 }
@@ -92,6 +128,8 @@ impl AddAssign for Report {
 pub struct Cluster {
     pub(super) plan: Plan,
     pub(super) rules: Switched,
+    /// The last view that has begun: all members have installed it.
+    pub(super) begun: ViewNumber,
     pub(super) random: SmallRng,
     pub(super) queue: Queue<Event>,
     pub(super) hosts: Vec<Host>,
@@ -132,8 +170,10 @@ impl Cluster {
     /// A cluster at its beginning.
     pub fn new(plan: Plan, rules: Switched) -> Self {
         let mut random = SmallRng::seed_from_u64(plan.seed ^ 0x5ca1_ab1e);
-        let rules = if plan.sync { rules } else { rules.without(Rule::TellExtensions) };
-        let view = Arc::new(View::first(plan.nodes, plan.partitions, plan.failures));
+        let rules = if plan.tells { rules } else { rules.without(Rule::TellExtensions) };
+        let mut view = View::first(plan.nodes, plan.partitions, plan.failures);
+        view.durable = plan.durable;
+        let view = Arc::new(view);
         let metadata = Metadata::new(view.clone(), 2 * plan.silence, plan.nodes);
         let start: Vec<_> = (0..plan.keys).map(|key| (key % 2 == 0).then_some(Value(key))).collect();
         let hosts = (0..plan.nodes).map(|i| {
@@ -144,7 +184,8 @@ impl Cluster {
                 }
             }
             let rate = random.random_range(plan.clocks.0..=plan.clocks.1);
-            Host::new(node, &plan, rate, metadata.entry().clone())
+            let disk = if plan.durable { Disk::of_founder(&mut node) } else { Disk::default() };
+            Host::new(node, disk, &plan, rate, metadata.entry().clone())
         });
         let hosts = hosts.collect();
         let mut cluster = Self {
@@ -179,6 +220,7 @@ impl Cluster {
             start,
             plan,
             rules,
+            begun: ViewNumber(1),
         };
         for host in 0..cluster.hosts.len() {
             cluster.start_timers(host);
@@ -213,6 +255,9 @@ impl Cluster {
             let view = node.view().number;
             let history = &mut self.history;
             history.committed = history.committed.max(node.committed());
+            if !matches!(node.stage(), Stage::Fenced | Stage::Installed) {
+                self.begun = self.begun.max(view);
+            }
             if view > host.installed && node.stage() != Stage::Fenced {
                 host.installed = view;
                 let installs = &mut history.truth.installs;
@@ -243,6 +288,7 @@ impl Cluster {
                 }
             }
         }
+        self.write_down(at, out.journal.drain(..));
         for (to, message) in out.messages.drain(..) {
             self.post(at, to, message);
         }
@@ -275,7 +321,9 @@ impl Cluster {
     fn host_of(&self, event: &Event) -> Option<usize> {
         match *event {
             Event::Packet { to, .. } | Event::Told { to, .. } => Some(to.into()),
-            Event::Tick { host, .. } | Event::Epoch { host, .. } => Some(host.into()),
+            Event::Tick { host, .. } | Event::Synced { host, .. } | Event::Epoch { host, .. } => {
+                Some(host.into())
+            }
             Event::Session { session, .. } => Some(self.sessions[session as usize].host),
             _ => None,
         }
@@ -311,6 +359,7 @@ impl Cluster {
             Event::Mend(mend) => self.mend(mend),
             Event::Wake(host) => self.wake(host.into()),
             Event::CrashLeader => self.crash(self.metadata.entry().view.leader.0.into()),
+            Event::Synced { host, life, written } => self.synced(host.into(), life, written),
             Event::Return(host) => self.come_back(host.into()),
             Event::Rest => self.queue.after(REST, Event::Rest),
         }
@@ -430,6 +479,13 @@ impl Cluster {
         let epochs = self.history.epochs()?;
         if rested {
             self.check_outcomes(&epochs)?;
+            for partition in (0..self.plan.partitions).map(PartitionId) {
+                let mut gaps = self.live_members().filter_map(|node| node.gaps(partition));
+                let first = gaps.next();
+                if gaps.any(|other| first.as_ref() != Some(&other)) {
+                    return Err((Broken::Diverged, format!("gaps of {partition:?} differ")));
+                }
+            }
             for node in self.live_members() {
                 for partition in 0..self.plan.partitions {
                     let Some(found) = node.rows(PartitionId(partition)) else { continue };

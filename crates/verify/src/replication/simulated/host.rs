@@ -1,12 +1,16 @@
 //! A host: a node, its links, its own clock, and whom it takes for dead.
 
 use super::super::data::Numbers;
+use super::super::disk::Disk;
 use super::cluster::{Cluster, Event, Packet};
 use super::metadata::{Entry, Request};
 use super::plan::{BEAT, Plan};
 use super::queue::Micros;
+use rand::Rng;
 use scaledb_scar::link::{Incarnation, Limits, Link};
-use scaledb_scar::{Message, Node, NodeId, NodeSet, Stage, Switched, TxnId, ViewNumber};
+use scaledb_scar::{
+    Checkpointing, Entry as Line, Message, Node, NodeId, NodeSet, Stage, Switched, TxnId, ViewNumber,
+};
 
 const LIMITS: Limits = Limits { messages: 1 << 14, bytes: usize::MAX, patience: Some(2) };
 
@@ -18,6 +22,13 @@ pub(super) struct Host {
     /// What it had sent before it was lost does not arrive.
     pub muted: bool,
     pub life: Incarnation,
+    pub disk: Disk,
+    /// Lives whose disk this is: what they have said to be on disk is.
+    pub claims: Vec<Incarnation>,
+    /// It has nothing, and joins.
+    pub fresh: bool,
+    /// A sync is on its way.
+    syncing: bool,
     /// To each host, itself too.
     pub links: Vec<Link<Message<Numbers>>>,
     /// When each was heard.
@@ -40,7 +51,13 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(node: Node<Switched, Numbers>, plan: &Plan, rate: u64, known: Entry) -> Self {
+    pub(super) fn new(
+        node: Node<Switched, Numbers>,
+        disk: Disk,
+        plan: &Plan,
+        rate: u64,
+        known: Entry,
+    ) -> Self {
         let life = Incarnation(1);
         let links = (0..plan.nodes).map(|_| Link::new(life, Some(life), LIMITS)).collect();
         Self {
@@ -49,6 +66,10 @@ impl Host {
             up: true,
             muted: false,
             life,
+            disk,
+            claims: vec![life],
+            fresh: false,
+            syncing: false,
             links,
             heard: vec![0; usize::from(plan.nodes)],
             failed: NodeSet::default(),
@@ -62,15 +83,16 @@ impl Host {
         }
     }
 
-    /// It runs again, and has forgotten all.
+    /// It runs again, and has forgotten all but what is on disk.
     pub(super) fn returns(&mut self, known: Entry) {
         (self.up, self.muted) = (true, false);
         self.life = Incarnation(self.life.0 + 1);
+        (self.fresh, self.syncing) = (self.claims.is_empty(), false);
+        self.claims.push(self.life);
         let links = known.lives.iter().map(|&life| Link::new(self.life, Some(life), LIMITS));
         self.links = links.collect();
         self.failed = NodeSet::default();
         self.known = known;
-        self.installed = ViewNumber(0);
         self.held = Vec::new();
         (self.records, self.first) = (Vec::new(), 0);
     }
@@ -172,6 +194,10 @@ impl Cluster {
         }
         let host = &mut self.hosts[at];
         host.ticks += 1;
+        if self.plan.durable {
+            self.go_on_with_checkpoint(at);
+        }
+        let host = &self.hosts[at];
         if host.ticks.is_multiple_of(BEAT) {
             let life = host.life;
             for &peer in &peers {
@@ -181,8 +207,71 @@ impl Cluster {
                 self.ask(at, Request::Renew);
                 self.look(at);
             } else {
-                self.ask(at, Request::Join(life));
+                self.join_or_resume(at);
             }
+        }
+    }
+
+    /// A host without a node asks to be a member: in the place of its former life, if that is one and the disk is there.
+    fn join_or_resume(&mut self, at: usize) {
+        let host = &mut self.hosts[at];
+        let (id, life, known) = (NodeId(at as u8), host.life, &host.known);
+        let named = known.view.members.has(id) && host.claims.contains(&known.lives[at]);
+        if self.plan.durable && named && !host.fresh {
+            let former = host.claims.clone();
+            return self.ask(at, Request::Resume { former, life });
+        }
+        if !host.fresh {
+            // what it has is not what the others have agreed on since
+            host.disk.forget();
+            host.installed = ViewNumber(0);
+            (host.claims, host.fresh) = (vec![life], true);
+        }
+        self.ask(at, Request::Join(life));
+    }
+
+    /// A node has written something down.
+    pub(super) fn write_down(&mut self, at: usize, entries: impl Iterator<Item = Line<Numbers>>) {
+        let host = &mut self.hosts[at];
+        host.disk.append(entries);
+        let awaits = host.node.as_ref().is_some_and(Node::awaits_disk);
+        if awaits && !host.syncing {
+            host.syncing = true;
+            let (life, written) = (host.life, host.disk.written());
+            let delay = self.random.random_range(1..=self.plan.sync);
+            self.queue.after(delay, Event::Synced { host: at as u8, life, written });
+        }
+    }
+
+    pub(super) fn synced(&mut self, at: usize, life: Incarnation, written: u64) {
+        let host = &mut self.hosts[at];
+        if host.life == life && host.node.is_some() {
+            host.syncing = false;
+            host.disk.synced_to(written);
+            self.call(at, |node, out| node.persisted(written, out));
+        }
+    }
+
+    /// Begins a checkpoint now and then, and goes on with one.
+    fn go_on_with_checkpoint(&mut self, at: usize) {
+        let begins = self.random.random_range(0..8) == 0;
+        let pieces = self.random.random_range(1..4);
+        let Some(state) = self.call(at, |node, _| node.checkpointing()) else { return };
+        match state {
+            Checkpointing::None if begins => drop(self.call(at, |node, out| node.begin_checkpoint(out))),
+            Checkpointing::Walking => {
+                for _ in 0..pieces {
+                    if let Some(Some(piece)) = self.call(at, |node, _| node.checkpoint_piece()) {
+                        self.hosts[at].disk.add(piece);
+                    }
+                }
+            }
+            Checkpointing::Ready => {
+                self.report.checkpoints += 1;
+                self.hosts[at].disk.finish();
+                self.call(at, |node, _| node.end_checkpoint());
+            }
+            Checkpointing::None | Checkpointing::Waiting => {}
         }
     }
 
@@ -213,7 +302,11 @@ impl Cluster {
             return;
         }
         // all of them, or one that may go
-        let alone = suspects.iter().find_map(|one| host.known.without(NodeSet::default().with(one)));
+        // one that is lost may come back with its disk, and then it must not be the one that was put out
+        let alone = suspects
+            .iter()
+            .filter(|_| !self.plan.durable)
+            .find_map(|one| host.known.without(NodeSet::default().with(one)));
         if let Some(view) = host.known.without(suspects).or(alone) {
             self.ask(at, Request::Change(view.into()));
         }
@@ -245,11 +338,19 @@ impl Cluster {
         let named = entry.names(id, host.life);
         match &host.node {
             None if named => {
-                let mut node = Node::joining(self.rules, id, &entry.view);
+                let resumes = self.plan.durable && !host.fresh;
+                let mut node = if resumes {
+                    let recovered = host.disk.recover(id);
+                    host.installed = recovered.view();
+                    Node::resuming(self.rules, &entry.view, recovered)
+                } else {
+                    Node::joining(self.rules, id, &entry.view)
+                };
                 node.set_chunk(self.plan.chunk);
                 host.node = Some(node);
                 host.heard.fill(now);
-                self.report.joins += 1;
+                *if resumes { &mut self.report.resumed } else { &mut self.report.joins } += 1;
+                self.call(at, |node, out| node.begin_log(out));
             }
             None => return,
             // the others go on without it

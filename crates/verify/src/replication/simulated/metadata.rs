@@ -49,6 +49,8 @@ pub(super) enum Request {
     Installed(ViewNumber),
     /// To be a member.
     Join(Incarnation),
+    /// To be the member that one of its former lives is.
+    Resume { former: Vec<Incarnation>, life: Incarnation },
 }
 
 /// The store.
@@ -93,6 +95,16 @@ impl Metadata {
             Request::Installed(number) => {
                 if number == self.entry.view.number {
                     self.entry.base = self.entry.view.clone();
+                }
+            }
+            Request::Resume { former, life } => {
+                let now = self.entry.lives[usize::from(from.0)];
+                if self.entry.view.members.has(from) && now != life && former.contains(&now) {
+                    self.entry.view = Arc::new(self.entry.view.resumed());
+                    let mut lives = self.entry.lives.to_vec();
+                    lives[usize::from(from.0)] = life;
+                    self.entry.lives = lives.into();
+                    changed = true;
                 }
             }
             Request::Join(life) => {

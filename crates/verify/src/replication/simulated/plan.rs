@@ -35,7 +35,7 @@ pub struct Plan {
     /// One transaction in so many is a read-only snapshot; 0: none.
     pub snapshots: u32,
     /// Backups are told of extensions.
-    pub sync: bool,
+    pub tells: bool,
     /// How long a packet takes: at least, and how much longer at most.
     pub delay: (Micros, Micros),
     /// Packets in a thousand that take twenty times as long; that are lost; that come twice.
@@ -56,6 +56,12 @@ pub struct Plan {
     pub returns: Micros,
     /// Records of a chunk that a learner copies.
     pub chunk: usize,
+    /// Nodes keep what they have on disk, and come back with it.
+    pub durable: bool,
+    /// How long it takes until that is on disk, at most.
+    pub sync: Micros,
+    /// How often all nodes are lost together, at most.
+    pub power_cuts: u64,
 }
 
 fn one_of<T: Copy>(random: &mut SmallRng, of: &[T]) -> T {
@@ -86,7 +92,7 @@ impl Plan {
             pipeline: one_of(random, &[1, 2, 4, 8]),
             thinks: (one_of(random, &[20, 200, 1_000_000]), one_of(random, &[200, 4_000, 30_000])),
             snapshots: one_of(random, &[0, 4, 10]),
-            sync: random.random(),
+            tells: random.random(),
             delay: (one_of(random, &[20, 100, 400]), one_of(random, &[10, 300, 1_000])),
             bad: if calm {
                 (0, 0, 0)
@@ -102,6 +108,9 @@ impl Plan {
             crashes: if returns == 0 { random.random_range(0..=failures as u64) } else { 20 },
             returns,
             chunk: one_of(random, &[1, 3, 100]),
+            durable: seed.is_multiple_of(3) && returns > 0,
+            sync: [50, 1_000, 8_000][(seed / 3 % 3) as usize],
+            power_cuts: seed / 9 % 4,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::cluster::{Cluster, Event};
 use super::metadata::{Entry, Request};
 use rand::Rng;
-use scaledb_scar::{NodeId, NodeSet, PartitionId};
+use scaledb_scar::{NodeId, NodeSet, PartitionId, ViewNumber};
 
 /// The end of a trouble.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +38,9 @@ impl Cluster {
             return;
         }
         self.next_trouble();
+        if self.plan.durable && self.random.random_range(0..8) == 0 {
+            return self.cut_power();
+        }
         let hosts = self.hosts.len();
         let host = self.random.random_range(0..hosts);
         let peer = (host + self.random.random_range(1..hosts)) % hosts;
@@ -92,16 +95,71 @@ impl Cluster {
 
     /// A host crashes, if it may. What it has just sent may be lost with it, and whoever leads then may be the next.
     pub(super) fn crash(&mut self, host: usize) {
-        if self.draining || self.report.crashes >= self.plan.crashes || !self.may_lose(host) {
+        if self.draining || self.report.crashes >= self.plan.crashes {
+            return;
+        }
+        if self.plan.durable && self.random.random_range(0..3) > 0 {
+            // it comes back with its disk
+            if self.hosts[host].node.is_some() {
+                self.report.crashes += 1;
+                self.lose(host);
+            }
+            return;
+        }
+        if !self.may_lose(host) {
             return;
         }
         self.report.crashes += 1;
         self.lose(host);
+        self.lose_disk(host);
         self.hosts[host].muted = self.random.random();
         if self.random.random_range(0..3) == 0 {
             let soon = self.random.random_range(1..=2 * self.plan.silence);
             self.queue.after(soon, Event::CrashLeader);
         }
+    }
+
+    fn lose_disk(&mut self, host: usize) {
+        self.hosts[host].disk.forget();
+        self.hosts[host].claims.clear();
+        self.hosts[host].installed = ViewNumber(0);
+        self.forget_installs();
+    }
+
+    /// Views that nobody remembers and that have never begun have not been.
+    fn forget_installs(&mut self) {
+        if self.plan.durable {
+            let hosts = &self.hosts;
+            let have = |view| hosts.iter().any(|host| host.installed >= view);
+            self.history.truth.forget(self.begun, have);
+        }
+    }
+
+    /// All are lost together, and one of the disks perhaps.
+    fn cut_power(&mut self) {
+        if self.report.power_cuts >= self.plan.power_cuts {
+            return;
+        }
+        self.report.power_cuts += 1;
+        let victim = self.random.random_range(0..4 * self.hosts.len());
+        if victim < self.hosts.len() && self.may_lose_disk(victim) {
+            self.lose_disk(victim);
+        }
+        for host in 0..self.hosts.len() {
+            if self.hosts[host].up {
+                self.lose(host);
+            }
+        }
+    }
+
+    /// Whether the others could go on without a disk, and without those that are lost already.
+    fn may_lose_disk(&self, victim: usize) -> bool {
+        let entry = self.metadata.entry();
+        let lost = |id: &NodeId| {
+            let at = usize::from(id.0);
+            at == victim || !self.hosts[at].claims.contains(&entry.lives[at])
+        };
+        entry.without(entry.view.members.iter().filter(lost).collect()).is_some()
     }
 
     /// Whether the others could go on without a host, and without those that are gone already: it is the injector's
@@ -125,6 +183,12 @@ impl Cluster {
     pub(super) fn lose(&mut self, host: usize) {
         let lost = &mut self.hosts[host];
         (lost.node, lost.up, lost.muted) = (None, false, false);
+        if self.plan.durable {
+            let kept = self.random.random_range(0..=lost.disk.unsynced());
+            lost.disk.crash(kept);
+            lost.installed = lost.disk.view(NodeId(host as u8));
+        }
+        self.forget_installs();
         self.scatter(host);
         if self.plan.returns > 0 {
             let delay = self.random.random_range(1..=self.plan.returns);
