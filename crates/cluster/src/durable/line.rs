@@ -97,3 +97,40 @@ impl Catalog {
         Ok(codec::decode(of_format(bytes)?)?)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scaledb_scar::{Epoch, Time};
+
+    fn bytes(line: &Line) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        line.encode(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn lines_come_back_and_another_format_is_refused() {
+        let head = Head { cluster: "c".to_owned(), name: "n".to_owned(), node: NodeId(3) };
+        let entry = Entry::Whole(Epoch(5), Time(7));
+        let life = Incarnation(9);
+        for line in [Line::Head(head.clone()), Line::Life(life), Line::Anew(life), Line::Entry(entry.clone())]
+        {
+            let bytes = bytes(&line);
+            assert_eq!(Line::decode(&bytes).unwrap(), line);
+            for end in 0..bytes.len() {
+                assert!(Line::decode(&bytes[..end]).is_err(), "{line:?} {end}");
+            }
+        }
+        for found in [FORMAT - 1, FORMAT + 1] {
+            let mut of_another = bytes(&Line::Head(head.clone()));
+            of_another[1..5].copy_from_slice(&found.to_le_bytes());
+            let refused = Line::decode(&of_another);
+            assert!(matches!(refused, Err(DirectoryError::Format { found: told }) if told == found));
+            let mut catalog =
+                Catalog { head: head.clone(), lives: vec![life], begin: entry.clone() }.encode().unwrap();
+            catalog[..4].copy_from_slice(&found.to_le_bytes());
+            assert!(matches!(Catalog::decode(&catalog), Err(DirectoryError::Format { .. })));
+        }
+    }
+}

@@ -238,7 +238,7 @@ impl World {
         view.durable = setup.durable;
         let view = Arc::new(view);
         let rules = if setup.sync { rules } else { rules.without(Rule::TellExtensions) };
-        let mut disks = vec![Rc::new(Disk::default()); usize::from(setup.nodes)];
+        let mut disks: Vec<_> = (0..setup.nodes).map(|_| Rc::new(Disk::default())).collect();
         let mut node = |i: u8| {
             if setup.spare == Some(i) {
                 return None;
