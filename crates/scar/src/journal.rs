@@ -264,8 +264,11 @@ impl<R: Rules, D: Data> Node<R, D> {
     pub fn resuming(rules: R, view: &View, recovered: Recovered<D>) -> Self {
         let Recovered { id, view: known, epoch, committed, whole, floor, mut replicas, .. } = recovered;
         if known.is_none() {
-            // it was lost before it had written anything: it had nothing, and nothing has committed
+            // it was lost before it had installed a view: as a founder nothing has committed, and else it has nothing
             found(&mut replicas, id, view);
+            if replicas.is_empty() {
+                return Self::joining(rules, id, view);
+            }
         }
         Self {
             epoch,

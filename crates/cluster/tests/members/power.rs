@@ -8,7 +8,7 @@ use scaledb_log::disk::Disk;
 use scaledb_scar::NodeId;
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::{Arc, thread};
-use scaledb_verify::disk::SimDisk;
+use scaledb_verify::disk::{Call, Fault, SimDisk, When};
 use std::time::Duration;
 
 fn settings() -> Settings {
@@ -168,7 +168,7 @@ fn a_node_whose_disk_is_full_leaves_and_the_others_go_on() {
     fill(cluster.member(NodeId(0)).unwrap());
     let load = Load::begin(&cluster, 0);
     until("transfers", || load.done() >= 30);
-    disks[1].set_capacity(0);
+    disks[1].inject(When::Of(Call::Write, "log-"), Fault::Full);
     until("it has noticed", || cluster.member(NodeId(1)).unwrap().failure().is_some());
     let left: Vec<Arc<Member>> = cluster.members().filter(|m| m.node() != NodeId(1)).cloned().collect();
     until("a new view", || left.iter().all(|member| !member.view().view.members.has(NodeId(1))));
