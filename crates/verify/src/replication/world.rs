@@ -632,7 +632,10 @@ impl World {
             }
             Answer::Checked(_, valid) => {
                 let Some((at, Op::Check)) = op else { return };
+                // a node that is cut off says what was so in its epoch, and that may be long ago
+                let member = self.view.members.has(node);
                 let check = Record {
+                    after: if member { record.after } else { 0 },
                     place: Some((view, epoch, Time(0))),
                     check: true,
                     writes: BTreeMap::new(),
