@@ -12,8 +12,8 @@ use std::fmt;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-/// The version of all that members send each other, keep in the metadata store, and on disk. Those of another version are
-/// refused.
+/// The version of all that members send each other, keep in the metadata store, and on disk. Those of another
+/// version are refused.
 pub const FORMAT: u32 = 2;
 
 /// The bytes of a frame, at most.

@@ -179,8 +179,8 @@ impl OnDisk {
         Ok(Self { journal, node: owner.node, lives, recovered })
     }
 
-    /// Whether what is on disk is what a view says of its node: the view names one of its lives, and none of them was put
-    /// out since.
+    /// Whether what is on disk is what a view says of its node: the view names one of its lives, and none of them
+    /// was put out since.
     pub fn stands_for(&self, view: &ClusterView) -> bool {
         let named = |&life: &Incarnation| view.names(self.node, life);
         let gone = |&life: &Incarnation| view.is_gone(self.node, life);

@@ -212,7 +212,8 @@ impl Cluster {
         }
     }
 
-    /// A host without a node asks to be a member: in the place of its former life, if that is one and the disk is there.
+    /// A host without a node asks to be a member: in the place of its former life, if that is one and the disk is
+    /// there.
     fn join_or_resume(&mut self, at: usize) {
         let host = &mut self.hosts[at];
         let (id, life, known) = (NodeId(at as u8), host.life, &host.known);
