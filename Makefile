@@ -77,7 +77,7 @@ bench-compare: setup ## The structures beside those of other crates
 	cd bench/compare && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/compare" $(CARGO) run --release --locked
 
 .PHONY: test
-test: tidy test-unit test-occult test-clients test-mutations test-crash test-examples test-loom test-shuttle test-miri ## Every test
+test: tidy test-unit test-occult test-clients test-mutations test-crash test-examples test-loom test-shuttle test-sim test-miri ## Every test
 	@echo "make test: all passed"
 
 .PHONY: tidy
@@ -214,6 +214,11 @@ test-shuttle: setup ## Larger cases under random schedules
 		$(target_of)
 		$(CARGO) test --locked -p "$$package" --test "$$name"
 	done
+
+.PHONY: test-sim
+test-sim: setup ## Histories on the simulated machine of many cores; the same seed gives the same run
+	@export RUSTFLAGS="$${RUSTFLAGS:-} --cfg sim" CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/sim"
+	$(CARGO) test --locked -p scaledb-verify --features mutations --test simulated
 
 .PHONY: test-miri
 test-miri: setup ## Undefined behaviour, in the crates that hold most of the unsafe code

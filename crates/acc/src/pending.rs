@@ -18,6 +18,7 @@ use scaledb_base::Result;
 use scaledb_index::phantomlet::CellId;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use scaledb_sync::names;
 use std::ptr::NonNull;
 
 const FIRST_SLOTS: usize = if scaledb_sync::MODEL { 2 } else { 64 };
@@ -56,6 +57,7 @@ impl Ring {
             }
             let ring = block.cast::<Self>();
             ring.write(Self { mask: slots as u64 - 1, items });
+            names::name(block.as_ptr(), Self::bytes(slots), "pending.ring");
             Ok(ring)
         }
     }

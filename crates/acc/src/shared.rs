@@ -6,7 +6,7 @@ use crate::lane::{Lane, NONE};
 use crate::retain::Snapshots;
 use crate::table::AccTable;
 use scaledb_kit::{Core, Regulation, WORKERS};
-use scaledb_sync::CachePadded;
+use scaledb_sync::{CachePadded, names};
 use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
 use std::ops::Deref;
 use std::time::Duration;
@@ -39,7 +39,7 @@ impl AccShared {
         let regulation =
             Regulation { fixed: None, most: Duration::from_micros(500), falls_without_conflicts: true };
         let core = Core::new(config.clock, after, config.memory_budget, regulation);
-        Self {
+        let shared = Self {
             epoch_ticks: core.clock.ticks(config.merge_epoch),
             lanes: (0..WORKERS).map(|_| CachePadded(Lane::new())).collect(),
             needed_after: CachePadded(AtomicU64::new(0)),
@@ -47,7 +47,10 @@ impl AccShared {
             contention: Contention::new(&core.clock),
             core,
             config,
-        }
+        };
+        names::name_all(&shared.lanes, "lane");
+        names::name_of(&**shared.generation, "tree.generation");
+        shared
     }
 
     /// The generation up to which no lane needs inherited parts. A lower bound, raised by

@@ -189,6 +189,15 @@ impl AccTable {
         }
     }
 
+    /// Asks for the memory that the insert of a key writes first.
+    #[inline]
+    pub(crate) fn prefetch_to_write(&self, local: &Local, hash: u64) {
+        match &self.points {
+            Points::Hash(hashed) => hashed.prefetch_to_write(local, hash),
+            Points::Indexlet(indexlet) => indexlet.prefetch_to_write(hash),
+        }
+    }
+
     /// Asks for the records that a look-up of the hash would compare keys with.
     #[inline]
     pub(crate) fn prefetch_record(&self, local: &Local, hash: u64, lines: u64) {

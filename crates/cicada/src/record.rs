@@ -26,6 +26,7 @@ use scaledb_base::Result;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::hint::Backoff;
+use scaledb_sync::names;
 use std::ptr::NonNull;
 
 /// The rts of what no transaction may depend on any more.
@@ -128,6 +129,7 @@ impl Record {
                 Version::inline(block.add(Self::inline_offset(key.len())));
             }
         }
+        names::name(block.as_ptr(), Self::bytes(key.len(), capacity), "record");
         Ok(Self(block.cast()))
     }
 

@@ -6,7 +6,7 @@ use crate::horizon::Horizon;
 use crate::table::CicadaTable;
 use scaledb_base::Timestamp;
 use scaledb_kit::{Core, Regulation, WORKERS};
-use scaledb_sync::CachePadded;
+use scaledb_sync::{CachePadded, names};
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
 use std::ops::Deref;
@@ -54,7 +54,7 @@ impl CicadaShared {
             falls_without_conflicts: false,
         };
         let core = Core::new(config.clock, after, config.memory_budget, regulation);
-        Self {
+        let shared = Self {
             horizon: Horizon::new(config.rules),
             lanes: (0..WORKERS).map(|_| CachePadded(Mutex::new(Queue::new()))).collect(),
             needed_after: CachePadded(AtomicU64::new(0)),
@@ -62,7 +62,11 @@ impl CicadaShared {
             quiescence: core.clock.ticks(config.quiescence),
             core,
             config,
-        }
+        };
+        names::name_all(&shared.lanes, "lane");
+        names::name_of(&**shared.generation, "tree.generation");
+        names::name_of(&shared.horizon, "horizon");
+        shared
     }
 
     /// The leader's work: the horizon, and what it says about the trees. `ticks` is the leader's clock.

@@ -92,6 +92,12 @@ impl Indexlet {
         self.segment(hash).prefetch(hash);
     }
 
+    /// Asks for that line to write it.
+    #[inline]
+    pub fn prefetch_to_write(&self, hash: u64) {
+        self.segment(hash).prefetch_to_write(hash);
+    }
+
     /// Adds an entry unless there is one with an equal key.
     #[inline]
     pub fn insert(&self, local: &Local, hash: u64, value: u64, eq: impl Fn(u64) -> bool) -> Inserted {

@@ -99,7 +99,10 @@ impl Phantomlet {
         let cells = cells.max(2).next_power_of_two();
         assert!(cells <= 1 << 31, "a phantomlet has a cell for each busy leaf, not for each key");
         let cell = || Cell { posts: AtomicU64::new(0), owners: std::array::from_fn(|_| AtomicU64::new(0)) };
-        Self { cells: (0..cells).map(|_| cell()).collect(), shift: 64 - cells.trailing_zeros() }
+        let shift = 64 - cells.trailing_zeros();
+        let cells: Box<[Cell]> = (0..cells).map(|_| cell()).collect();
+        scaledb_sync::names::name_all(&cells, "phantomlet.cell");
+        Self { cells, shift }
     }
 
     /// The cell of a partition.

@@ -16,7 +16,7 @@ use scaledb_memory::Domain;
 use scaledb_sync::atomic::AtomicU64;
 use scaledb_sync::clock::{Clock, Source};
 use scaledb_sync::lock::Mutex;
-use scaledb_sync::{Arc, CachePadded};
+use scaledb_sync::{Arc, CachePadded, names};
 use std::sync::OnceLock;
 
 /// Workers of one database in this build.
@@ -58,8 +58,8 @@ impl<T: Table> Core<T> {
             Some(source) => Clock::with_source(source, after),
             None => Clock::new(after),
         });
-        let seed = if scaledb_sync::MODEL { 7 } else { seed() };
-        Self {
+        let seed = if scaledb_sync::MODEL || scaledb_sync::SIMULATED { 7 } else { seed() };
+        let core = Self {
             domain: Domain::new(clock.clone(), memory_budget),
             hasher: KeyHasher::new(seed),
             backoff: Backoff::new(&clock, regulation),
@@ -70,7 +70,9 @@ impl<T: Table> Core<T> {
             generation: Arc::new(CachePadded(AtomicU64::new(0))),
             log: OnceLock::new(),
             clock,
-        }
+        };
+        names::name_all(&core.counters, "counters");
+        core
     }
 
     /// The redo log, if there is one.

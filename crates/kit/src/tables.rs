@@ -4,6 +4,7 @@ use crate::table::Table;
 use scaledb_base::limits::MAX_TABLES;
 use scaledb_base::{Error, Result, TableId};
 use scaledb_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use scaledb_sync::names;
 
 /// Tables and indexes of one database in this build.
 pub const TABLES: usize = if scaledb_sync::MODEL { 64 } else { MAX_TABLES };
@@ -51,8 +52,10 @@ impl<T: Table> Tables<T> {
         for table in tables {
             let id = table.id.index();
             debug_assert_eq!(id, self.len(), "ids are given one after the other");
+            let table = Box::new(table);
+            names::name_with(|| (&raw const *table, size_of::<T>(), format!("table {}", table.name)));
             // pairs with the Acquires in `get` and `len`
-            self.tables[id].store(Box::into_raw(Box::new(table)), Ordering::Release);
+            self.tables[id].store(Box::into_raw(table), Ordering::Release);
             self.count.store(id as u32 + 1, Ordering::Release);
         }
     }

@@ -10,6 +10,7 @@ use scaledb_base::{Error, Result, WorkerId};
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use scaledb_sync::clock::Clock;
 use scaledb_sync::lock::Mutex;
+use scaledb_sync::names;
 use scaledb_sync::{Arc, CachePadded};
 use std::collections::{HashMap, VecDeque};
 use std::ptr::NonNull;
@@ -89,7 +90,7 @@ impl Domain {
             let (taken, active) = (AtomicBool::new(false), AtomicU64::new(IDLE));
             CachePadded(Slot { taken, active, waiting: AtomicU64::new(0) })
         };
-        Arc::new(Self {
+        let domain = Arc::new(Self {
             clock,
             slots: (0..if scaledb_sync::MODEL { 6 } else { MAX_WORKERS }).map(|_| slot()).collect(),
             workers: AtomicU64::new(0),
@@ -106,7 +107,10 @@ impl Domain {
             private: PrivateBudget::new(budget),
             faults: Faults::new(),
             heap_is_loose: AtomicBool::new(false),
-        })
+        });
+        names::name_all(&domain.slots, "memory.active");
+        names::name_of(&*domain, "memory.domain");
+        domain
     }
 
     pub(crate) fn private(&self) -> &PrivateBudget {

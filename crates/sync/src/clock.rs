@@ -18,8 +18,12 @@
 use crate::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::{Arc, CachePadded};
 use std::time::Duration;
-#[cfg(not(any(loom, shuttle)))]
-use std::time::Instant;
+
+#[cfg(sim)]
+pub use crate::sim::Instant;
+/// A moment, for durations that no timestamp depends on; on a simulated machine, one in its time.
+#[cfg(not(sim))]
+pub use std::time::Instant;
 
 /// Where a [`Clock`] takes its time from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,7 +141,7 @@ impl Clock {
     /// [`Clock::now`], read before any later memory access of this thread starts.
     #[inline]
     pub fn now_ordered(&self) -> u64 {
-        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri, sim))))]
         if self.source == Source::Tsc {
             // SAFETY: both instructions exist on every x86-64.
             let raw = unsafe {
@@ -148,7 +152,10 @@ impl Clock {
             return self.ticks_of(raw);
         }
         let now = self.now();
-        fence(Ordering::SeqCst);
+        // what is read on a simulated machine is in order
+        if !cfg!(sim) {
+            fence(Ordering::SeqCst);
+        }
         now
     }
 
@@ -157,7 +164,7 @@ impl Clock {
     #[inline]
     pub fn now_fenced(&self) -> u64 {
         fence(Ordering::SeqCst);
-        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+        #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri, sim))))]
         if self.source == Source::Tsc {
             let mut aux = 0;
             // SAFETY: both instructions exist on every x86-64 with an invariant TSC.
@@ -169,7 +176,9 @@ impl Clock {
             return self.ticks_of(raw);
         }
         let now = self.now();
-        fence(Ordering::SeqCst);
+        if !cfg!(sim) {
+            fence(Ordering::SeqCst);
+        }
         now
     }
 
@@ -227,9 +236,11 @@ impl Clock {
     #[inline]
     fn raw(&self) -> u64 {
         match self.source {
-            #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+            #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri, sim))))]
             // SAFETY: `rdtsc` exists on every x86-64.
             Source::Tsc => unsafe { std::arch::x86_64::_rdtsc() },
+            #[cfg(sim)]
+            Source::Tsc => scaledb_machine::read_clock(),
             // pairs with the Release store of the timing thread
             Source::TimingThread => self.shared.word.load(Ordering::Acquire),
             #[cfg(not(any(loom, shuttle)))]
@@ -246,7 +257,7 @@ impl Drop for Clock {
     }
 }
 
-#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri, sim))))]
 fn tsc_usable() -> bool {
     use std::arch::x86_64::__cpuid;
     // CPUID 8000_0007h EDX bit 8: the TSC runs at a constant rate in all states
@@ -256,7 +267,7 @@ fn tsc_usable() -> bool {
 
 /// Bounces between two threads, which the system places on the cores it likes: each read must not lie
 /// before the one that the other thread published.
-#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri, sim))))]
 fn tsc_synchronized() -> bool {
     let last = AtomicU64::new(0);
     let back = AtomicBool::new(false);
@@ -283,7 +294,7 @@ fn tsc_synchronized() -> bool {
     !back.load(Ordering::SeqCst)
 }
 
-#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri, sim))))]
 fn tsc_hz() -> f64 {
     use std::sync::OnceLock;
     static HZ: OnceLock<f64> = OnceLock::new();
@@ -294,18 +305,21 @@ fn tsc_hz() -> f64 {
     })
 }
 
-#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+#[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri, sim))))]
 fn raw_tsc() -> u64 {
     // SAFETY: `rdtsc` exists on every x86-64.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-#[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+#[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri, sim)))))]
 fn tsc_usable() -> bool {
+    #[cfg(sim)]
+    return scaledb_machine::is_running();
+    #[cfg(not(sim))]
     false
 }
 
-#[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+#[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri, sim)))))]
 fn tsc_hz() -> f64 {
     1e9
 }

@@ -7,6 +7,8 @@ pub fn spin_loop() {
     loom::thread::yield_now();
     #[cfg(shuttle)]
     shuttle::thread::yield_now();
+    #[cfg(sim)]
+    scaledb_machine::pause();
     #[cfg(not(any(loom, shuttle)))]
     std::hint::spin_loop();
 }
@@ -14,10 +16,26 @@ pub fn spin_loop() {
 /// Asks for the cache line at `p` (any address is allowed: a prefetch never faults).
 #[inline(always)]
 pub fn prefetch<T>(p: *const T) {
+    #[cfg(sim)]
+    scaledb_machine::prefetch(p.addr());
     #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
     // SAFETY: a prefetch has no architectural effect, whatever the address.
     unsafe {
         std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
+    let _ = p;
+}
+
+/// Asks for the cache line at `p` to write it: the other cores lose it. (What has no such instruction passes over it.)
+#[inline(always)]
+pub fn prefetch_to_write<T>(p: *const T) {
+    #[cfg(sim)]
+    scaledb_machine::prefetch_to_write(p.addr());
+    #[cfg(all(target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+    // SAFETY: as in `prefetch`; every 64-bit processor has the instruction, or takes it for one that does nothing.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) p, options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(all(target_arch = "x86_64", not(any(loom, shuttle, miri)))))]
     let _ = p;

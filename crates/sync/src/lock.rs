@@ -2,11 +2,13 @@
 //!
 //! A panic while a lock is held does not poison it: whoever needs that notices by other means.
 
+#[cfg(sim)]
+use crate::sim::lock as imp;
 #[cfg(loom)]
 use loom::sync as imp;
 #[cfg(shuttle)]
 use shuttle::sync as imp;
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(any(loom, shuttle, sim)))]
 use std::sync as imp;
 
 use std::sync::{PoisonError, TryLockError};

@@ -54,113 +54,22 @@ fn dawdle_long(x: u64) {
     }
 }
 
-/// A fence, some time.
 #[inline]
-pub fn fence(order: Ordering) {
+pub(crate) fn load(_: usize) {
     dawdle();
-    std_atomic::fence(order);
 }
 
-macro_rules! atomic {
-    ($name:ident, $of:ty $(, $generic:ident)?) => {
-        /// The standard library's, some time.
-        #[derive(Debug)]
-        #[repr(transparent)]
-        pub struct $name$(<$generic>)?(std_atomic::$name$(<$generic>)?);
-
-        #[allow(missing_docs, clippy::missing_errors_doc)]
-        impl$(<$generic>)? $name$(<$generic>)? {
-            pub const fn new(value: $of) -> Self {
-                Self(std_atomic::$name::new(value))
-            }
-            #[inline]
-            pub fn load(&self, order: Ordering) -> $of {
-                dawdle();
-                self.0.load(order)
-            }
-            #[inline]
-            pub fn store(&self, value: $of, order: Ordering) {
-                dawdle();
-                self.0.store(value, order);
-            }
-            #[inline]
-            pub fn swap(&self, value: $of, order: Ordering) -> $of {
-                dawdle();
-                self.0.swap(value, order)
-            }
-            #[inline]
-            pub fn compare_exchange(
-                &self,
-                current: $of,
-                new: $of,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$of, $of> {
-                dawdle();
-                self.0.compare_exchange(current, new, success, failure)
-            }
-            #[inline]
-            pub fn compare_exchange_weak(
-                &self,
-                current: $of,
-                new: $of,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$of, $of> {
-                dawdle();
-                self.0.compare_exchange_weak(current, new, success, failure)
-            }
-            #[inline]
-            pub fn fetch_update(
-                &self,
-                set: Ordering,
-                fetch: Ordering,
-                f: impl FnMut($of) -> Option<$of>,
-            ) -> Result<$of, $of> {
-                dawdle();
-                self.0.fetch_update(set, fetch, f)
-            }
-            #[inline]
-            pub fn get_mut(&mut self) -> &mut $of {
-                self.0.get_mut()
-            }
-            #[inline]
-            pub fn into_inner(self) -> $of {
-                self.0.into_inner()
-            }
-        }
-    };
+#[inline]
+pub(crate) fn store(_: usize, _: Ordering) {
+    dawdle();
 }
 
-macro_rules! number {
-    ($name:ident, $of:ty, $($operation:ident)*) => {
-        atomic!($name, $of);
-
-        #[allow(missing_docs)]
-        impl $name {
-            $(#[inline]
-            pub fn $operation(&self, value: $of, order: Ordering) -> $of {
-                dawdle();
-                self.0.$operation(value, order)
-            })*
-        }
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self::new(<$of>::default())
-            }
-        }
-    };
+#[inline]
+pub(crate) fn rmw(_: usize) {
+    dawdle();
 }
 
-number!(AtomicBool, bool, fetch_or fetch_and);
-number!(AtomicU32, u32, fetch_add fetch_sub fetch_or fetch_and fetch_max fetch_min);
-number!(AtomicU64, u64, fetch_add fetch_sub fetch_or fetch_and fetch_max fetch_min);
-number!(AtomicUsize, usize, fetch_add fetch_sub fetch_or fetch_and fetch_max fetch_min);
-atomic!(AtomicPtr, *mut T, T);
-
-impl<T> Default for AtomicPtr<T> {
-    fn default() -> Self {
-        Self::new(std::ptr::null_mut())
-    }
+#[inline]
+pub(crate) fn fence(_: Ordering) {
+    dawdle();
 }

@@ -14,7 +14,7 @@ use hdrhistogram::Histogram;
 use scaledb_base::{ConflictKind, Error, TableId, Timestamp};
 use scaledb_engine::{Engine, TxnKind, Worker};
 use scaledb_sync::atomic::{AtomicU64, Ordering};
-use scaledb_sync::clock::Clock;
+use scaledb_sync::clock::{Clock, Instant};
 use scaledb_sync::{CachePadded, thread};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -110,6 +110,9 @@ pub struct Progress {
 /// Microseconds since 2000-01-01 00:00:00 UTC.
 pub fn micros_since_2000() -> i64 {
     const UNIX_SECONDS_OF_2000: u64 = 946_684_800;
+    if scaledb_sync::SIMULATED {
+        return 0;
+    }
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     now.as_micros() as i64 - UNIX_SECONDS_OF_2000 as i64 * 1_000_000
 }
@@ -184,7 +187,9 @@ pub fn run<E: Engine, L: Workload>(
     let results: Vec<_> = thread::scope(|scope| {
         let handles: Vec<_> = setup
             .into_iter()
-            .map(|(worker, client, channel, core)| {
+            .enumerate()
+            .map(|(number, (worker, client, channel, core))| {
+                thread::place_next(number);
                 scope.spawn(move || {
                     core.map(core_affinity::set_for_current);
                     let waits = !options.asynchronous && engine.durable() < Timestamp::MAX;
@@ -227,7 +232,7 @@ fn conduct<T>(
         // statistics, not synchronization
         channels.iter().map(|c| counter(c).load(Ordering::Relaxed)).sum()
     };
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let total = options.warmup + options.measured;
     let (mut last, mut last_ended, mut last_conflicts) = (Duration::ZERO, 0, 0);
     let mut warming_up = true;

@@ -30,7 +30,13 @@ pub fn in_parallel<E: Engine, U: Sync>(
     };
     let part = &part;
     thread::scope(|scope| {
-        let loaders: Vec<_> = (0..threads).map(|number| scope.spawn(move || part(number))).collect();
+        let loaders: Vec<_> = (0..threads)
+            .map(|number| {
+                // the memory of what it loads is beside the worker of this number
+                thread::place_next(number);
+                scope.spawn(move || part(number))
+            })
+            .collect();
         loaders.into_iter().try_for_each(|loader| loader.join().expect("a loader does not panic"))
     })
 }

@@ -25,7 +25,8 @@ const CHECKERS: &[&str] = &["scaledb-acc", "scaledb-verify", "scaledb-workloads"
 /// Lower crates first: a crate may use only what stands above it here, and of that only what its row says.
 #[rustfmt::skip]
 const CRATES: &[Crate] = &[
-    row("scaledb-sync", &[], &[]),
+    row("scaledb-machine", &[], &[]),
+    row("scaledb-sync", &["scaledb-machine"], &[]),
     row("scaledb-base", &[], &[]),
     row("scaledb-keys", &["scaledb-base"], &[]),
     row("scaledb-row", &["scaledb-base", "scaledb-keys"], &[]),
@@ -79,6 +80,9 @@ const CRATES: &[Crate] = &[
     row("scaledb-workloads", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine",
     ], CHECKERS),
+    row("scaledb-manycore", &[
+        "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-acc", "scaledb-cicada", "scaledb-workloads",
+    ], &[]),
     row("scaledb-pgwire", &["scaledb-base"], &["scaledb-sync"]),
     row("scaledb-client", &["scaledb-sync", "scaledb-base", "scaledb-pgwire"], &[]),
     row("scaledb-server", &[

@@ -13,7 +13,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         // an application's threads are its own: so are those of the tests and examples that stand for one
         let application =
             !file.is_production() && file.krate().is_some_and(|krate| matches!(krate, "scaledb" | "cli"));
-        if !file.is_rust() || file.krate().is_none_or(|krate| krate == "sync") || application {
+        if !file.is_rust()
+            || file.krate().is_none_or(|krate| matches!(krate, "sync" | "machine"))
+            || application
+        {
             continue;
         }
         for (number, line) in file.source.numbered() {

@@ -83,6 +83,10 @@ impl Ctx<'_> {
         };
         let (groups, words) = (table.schema.layout().groups(), row.len());
         let placeholder = Record::create(self.local, groups, &self.txn.keys[write.key.clone()], row)?;
+        scaledb_sync::names::name_with(|| {
+            let at: *const u8 = std::ptr::without_provenance(placeholder.raw() as usize);
+            (at, placeholder.bytes(), format!("record of {}", table.name))
+        });
         let insert = Insert { table, number, hash: write.hash, placeholder };
         match self.claim(lane, insert) {
             Ok(Claimed::New) => {

@@ -29,6 +29,7 @@ use scaledb_memory::Local;
 use scaledb_row::{ColumnSet, GroupSet, Layout, Projection};
 use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
 use scaledb_sync::hint::Backoff;
+use scaledb_sync::names;
 use std::ptr::NonNull;
 
 /// The longest row that is kept inside its record, in words.
@@ -179,6 +180,7 @@ impl Record {
         if overflow.is_some() {
             record.store_row(row);
         }
+        names::name(block.as_ptr(), Self::block_bytes(groups, key.len(), capacity), "record");
         Ok(record)
     }
 

@@ -30,6 +30,7 @@ impl Boundary {
             block.cast::<u16>().write(bytes.len() as u16);
             block.add(LENGTH).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
         }
+        scaledb_sync::names::name(block, LENGTH + bytes.len(), "tree.boundary");
         Ok(Self(block))
     }
 

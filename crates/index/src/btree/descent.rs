@@ -6,6 +6,7 @@ use super::{BTree, Entry, Position};
 use scaledb_base::Result as DbResult;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use scaledb_sync::names;
 use std::ptr::NonNull;
 
 /// What holds the root: the parent of the topmost node.
@@ -148,6 +149,8 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         let block = local.alloc(size_of::<T>())?.cast::<T>();
         // SAFETY: the block has room for a `T`, is aligned to 64 as nodes ask for, and is ours.
         unsafe { block.write(make()) };
+        let leaf = size_of::<T>() == size_of::<Leaf<L>>();
+        names::name(block.as_ptr(), size_of::<T>(), if leaf { "tree.leaf" } else { "tree.inner" });
         Ok(block)
     }
 }

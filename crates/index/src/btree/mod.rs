@@ -109,6 +109,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
             block.write(Leaf::new(Boundary::NONE, Boundary::NONE, std::ptr::null_mut(), id));
             block.as_ref()
         };
+        scaledb_sync::names::name_of(leaf, "tree.leaf");
         drop(leaf.version.adopt());
         let anchor = CachePadded(Anchor::new(block.as_ptr().cast()));
         Ok(Self { anchor, domain: local.domain().clone(), generation, id, entry: PhantomData })

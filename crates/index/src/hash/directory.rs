@@ -4,6 +4,7 @@ use super::segment::Segment;
 use scaledb_base::Result;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicPtr, Ordering};
+use scaledb_sync::names;
 use std::ptr::NonNull;
 
 /// A power-of-two array of segments, behind this head in one block. A segment whose depth is less than
@@ -37,6 +38,7 @@ impl Directory {
                 entries.add(i).write(AtomicPtr::new(segment(i).as_ptr()));
             }
         }
+        names::name(block.as_ptr(), Self::bytes(depth), "hash.directory");
         Ok(block)
     }
 

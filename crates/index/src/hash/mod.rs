@@ -97,6 +97,12 @@ impl HashIndex {
         self.segment(local, hash).prefetch(hash);
     }
 
+    /// Asks for that line to write it.
+    #[inline]
+    pub fn prefetch_to_write(&self, local: &Local, hash: u64) {
+        self.segment(local, hash).prefetch_to_write(hash);
+    }
+
     /// Adds an entry unless there is one with an equal key. [`Inserted::Full`] means that thousands of keys
     /// share the first 19 bits of their hashes: the hash is not one.
     ///

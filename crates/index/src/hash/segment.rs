@@ -40,7 +40,7 @@ use super::bucket::{Bucket, KNOWN_BITS, Note, PROBE, Word};
 use scaledb_base::Result;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{Ordering, fence};
-use scaledb_sync::hint;
+use scaledb_sync::{hint, names};
 use std::ptr::NonNull;
 
 /// Buckets of a segment; with the segment's first cache line a power of two in bytes.
@@ -83,6 +83,7 @@ impl Segment {
             for i in 0..BUCKETS {
                 buckets.add(i).write(Bucket::new());
             }
+            names::name(buckets, size_of::<[Bucket; BUCKETS]>(), "hash.bucket");
         }
         Ok(block)
     }
@@ -107,6 +108,11 @@ impl Segment {
     #[inline(always)]
     pub(crate) fn prefetch(&self, hash: u64) {
         hint::prefetch(self.bucket(Self::home(hash)));
+    }
+
+    #[inline(always)]
+    pub(crate) fn prefetch_to_write(&self, hash: u64) {
+        hint::prefetch_to_write(self.bucket(Self::home(hash)));
     }
 
     #[inline(always)]

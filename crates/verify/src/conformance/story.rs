@@ -10,8 +10,8 @@ use scaledb_base::{Error, Result, Timestamp};
 use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::AtomicU64;
+use scaledb_sync::clock::Instant;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 /// Keys of a table.
 const KEYS: i32 = 24;

@@ -8,9 +8,9 @@ use scaledb_base::{Error, Result};
 use scaledb_engine::{Order, Range, RowId, TxnKind, Worker};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::clock::Instant;
 use scaledb_sync::thread::yield_now;
 use std::ops::ControlFlow;
-use std::time::Instant;
 
 /// Which keys transactions use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

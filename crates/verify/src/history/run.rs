@@ -7,8 +7,8 @@ use crate::history::table::{Kind, Table};
 use scaledb_base::Error;
 use scaledb_engine::Engine;
 use scaledb_sync::atomic::AtomicU64;
+use scaledb_sync::clock::Instant;
 use scaledb_sync::{Arc, thread};
-use std::time::Instant;
 
 /// What a history is made of.
 #[derive(Clone, Debug)]

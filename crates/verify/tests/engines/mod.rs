@@ -3,7 +3,7 @@
 pub(crate) mod acc;
 pub(crate) mod cicada;
 // its threads wait for each other with timeouts, which models do not have
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(any(loom, shuttle, sim)))]
 #[allow(dead_code, reason = "not all test programs run on it")]
 pub(crate) mod cluster;
 #[allow(dead_code, reason = "not all test programs run on it")]

@@ -1,0 +1,79 @@
+//! The command line.
+
+use crate::shape::Shape;
+use clap::{Parser, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Workloads on many cores: simulated in builds with `--cfg sim`, else on those of this machine.
+#[derive(Debug, Parser)]
+#[command(name = "manycore", max_term_width = 120)]
+pub(crate) struct Args {
+    /// The simulated machine: scaledb (2 x 18 cores), cicada (2 x 14), chiplets (2 x 64), flat (sharing is free)
+    #[arg(long, default_value = "scaledb")]
+    pub(crate) machine: String,
+    /// Numbers of cores
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16,24,36")]
+    pub(crate) cores: Vec<usize>,
+    /// Workloads
+    #[arg(long, value_delimiter = ',', value_enum, default_value = "tpcc")]
+    pub(crate) workload: Vec<Shape>,
+    /// Engines, and ACC's ways of updating range indexes
+    #[arg(long, value_delimiter = ',', value_enum, default_value = "collected,measured,synchronous,cicada")]
+    pub(crate) ways: Vec<Way>,
+    /// Milliseconds before counting begins, of the simulated time
+    #[arg(long, default_value_t = 6)]
+    pub(crate) warmup: u64,
+    /// Milliseconds that are counted; by default 4 to 30, the fewer cores the more
+    #[arg(long)]
+    pub(crate) measured: Option<u64>,
+    /// Decides all that is random
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Nanoseconds of instructions for an access to a line, if not those of the machine
+    #[arg(long)]
+    pub(crate) work: Option<f64>,
+    /// Nanoseconds of instructions for an access to the same line again
+    #[arg(long)]
+    pub(crate) same_line: Option<f64>,
+    /// Print where the cores' time went, and the lines that they lost it on
+    #[arg(long)]
+    pub(crate) hot: bool,
+    /// Write the table to this file, too
+    #[arg(long)]
+    pub(crate) csv: Option<PathBuf>,
+}
+
+impl Args {
+    pub(crate) fn warmup(&self) -> Duration {
+        Duration::from_millis(self.warmup)
+    }
+
+    pub(crate) fn measured(&self, cores: usize) -> Duration {
+        Duration::from_millis(self.measured.unwrap_or((120 / cores as u64).clamp(4, 30)))
+    }
+}
+
+/// An engine, and how it gets new keys into its range indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Way {
+    /// ACC, in batches.
+    Collected,
+    /// ACC, as each worker measures that it is cheaper.
+    Measured,
+    /// ACC, at each commit.
+    Synchronous,
+    /// Cicada.
+    Cicada,
+}
+
+impl Way {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Collected => "collected",
+            Self::Measured => "measured",
+            Self::Synchronous => "synchronous",
+            Self::Cicada => "cicada",
+        }
+    }
+}
