@@ -83,6 +83,8 @@ impl Ctx<'_> {
         let mut own = self.txn.insert_of(table.id, hash, key);
         let mut leaf = None;
         if own.is_none() && !numbered {
+            // the commit will write where this look-up only reads: to ask others for the line once is enough
+            table.prefetch_to_write(self.local, hash);
             let look = table.find(self.local, hash, key, &mut self.txn.finger);
             if look.record.is_none() {
                 leaf = look.leaf;
