@@ -189,7 +189,7 @@ impl World {
     }
 
     /// What it takes to get a line that no other core has to itself.
-    fn from_caches(&mut self, number: u32) -> (u64, Spent) {
+    fn fetch_clean(&mut self, number: u32) -> (u64, Spent) {
         let (domain, socket) = (self.spec.domain(self.core), self.spec.socket(self.core));
         let line = self.directory.line(number);
         let (domains, home) = (line.domains, line.home as usize);
@@ -214,7 +214,7 @@ impl World {
         let line = *self.directory.line(number);
         let lost = line.lost_by.has(core);
         let (done, on) = if line.owner == NOBODY {
-            let (cost, on) = self.from_caches(number);
+            let (cost, on) = self.fetch_clean(number);
             ((now + cost).max(line.free_at), if lost { Spent::Coherence } else { on })
         } else {
             let owner = line.owner as usize;
@@ -255,7 +255,7 @@ impl World {
             on = Spent::Coherence;
         }
         if others == 0 {
-            (cost, on) = if had { (self.costs.llc, Spent::Llc) } else { self.from_caches(number) };
+            (cost, on) = if had { (self.costs.llc, Spent::Llc) } else { self.fetch_clean(number) };
         }
         let free = if others > 0 { line.free_at + self.costs.occupancy } else { line.free_at };
         let done = (now + cost).max(free).max(floor);

@@ -219,7 +219,7 @@ fn clocks_agree_with_what_cores_know_of_each_other() {
             let seen = last.get();
             let now = machine::read_clock();
             assert!(now >= seen, "core {core} reads {now} after {seen}");
-            if now % 3 == 0 {
+            if now.is_multiple_of(3) {
                 machine::rmw(line);
                 let now = machine::read_clock();
                 assert!(now >= last.get(), "core {core} writes at {now} after {}", last.get());

@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// Nanoseconds of instructions for an access to the same line again
     #[arg(long)]
     pub(crate) same_line: Option<f64>,
+    /// TPC-C with all its items and customers, of which there are a twentieth otherwise
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Print where the cores' time went, and the lines that they lost it on
     #[arg(long)]
     pub(crate) hot: bool,

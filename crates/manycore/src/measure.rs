@@ -4,7 +4,6 @@ use crate::args::{Args, Way};
 use crate::shape::Shape;
 use scaledb_acc::{Acc, IndexUpdates};
 use scaledb_cicada::Cicada;
-use scaledb_engine::Engine;
 use scaledb_workloads::driver::{Abort, Options, Outcome};
 use scaledb_workloads::report::Report;
 use std::collections::BTreeMap;
@@ -26,6 +25,9 @@ pub(crate) struct Point {
     pub(crate) times: String,
 }
 
+/// A report, [`Point::events`] and [`Point::times`].
+type Ran = (Report, Option<(f64, f64)>, String);
+
 /// Measures a point.
 ///
 /// # Errors
@@ -42,11 +44,11 @@ pub(crate) fn measure(args: &Args, shape: Shape, way: Way, cores: usize) -> Resu
         Way::Cicada => {
             let engine =
                 Cicada::open(scaledb_cicada::Config { memory_budget: BUDGET, ..Default::default() })?;
-            shape.run(&engine, &options, args.seed, false, loaded)
+            shape.run(&engine, &options, args, false, loaded)
         }
-        Way::Collected => acc(IndexUpdates::Collected, shape, &options, args.seed, false, loaded),
-        Way::Measured => acc(IndexUpdates::Measured, shape, &options, args.seed, false, loaded),
-        Way::Synchronous => acc(IndexUpdates::Measured, shape, &options, args.seed, true, loaded),
+        Way::Collected => acc(IndexUpdates::Collected, shape, &options, args, false, loaded),
+        Way::Measured => acc(IndexUpdates::Measured, shape, &options, args, false, loaded),
+        Way::Synchronous => acc(IndexUpdates::Measured, shape, &options, args, true, loaded),
     })?;
     let mut aborts = BTreeMap::new();
     for abort in report.classes.iter().flat_map(|class| &class.aborts) {
@@ -58,7 +60,11 @@ pub(crate) fn measure(args: &Args, shape: Shape, way: Way, cores: usize) -> Resu
         workload: shape.name(),
         way,
         cores,
-        per_second: report.commits_per_second,
+        per_second: match report.commits_per_cpu_second {
+            // others may want the real cores, too
+            Some(per_second) if !scaledb_sync::SIMULATED => per_second * cores as f64,
+            _ => report.commits_per_second,
+        },
         abort_percent: report.abort_percent,
         aborts,
         events,
@@ -73,15 +79,15 @@ fn acc(
     index_updates: IndexUpdates,
     shape: Shape,
     options: &Options,
-    seed: u64,
+    args: &Args,
     synchronous: bool,
     loaded: &mut (dyn FnMut() + Send),
 ) -> Outcome<Report> {
-    let config = scaledb_acc::Config { memory_budget: BUDGET, index_updates, ..Default::default() };
+    let indexlet_slots = scaledb_acc::slots_for(options.threads);
+    let config =
+        scaledb_acc::Config { memory_budget: BUDGET, index_updates, indexlet_slots, ..Default::default() };
     let engine = Acc::open(config).map_err(Abort::from)?;
-    let report = shape.run(&engine, options, seed, synchronous, loaded);
-    debug_assert!(engine.tables().len() < 100);
-    report
+    shape.run(&engine, options, args, synchronous, loaded)
 }
 
 #[cfg(sim)]
@@ -94,7 +100,7 @@ mod platform {
         args: &Args,
         options: &Options,
         work: impl FnOnce(&mut (dyn FnMut() + Send)) -> Outcome<Report>,
-    ) -> Result<(Report, Option<(f64, f64)>, String), Box<dyn Error>> {
+    ) -> Result<Ran, Box<dyn Error>> {
         let spec = machine::preset(&args.machine).ok_or("there is no machine of this name")?;
         let (work_ns, same_line) = (args.work, args.same_line);
         let spec =
@@ -141,7 +147,7 @@ mod platform {
         _: &Args,
         _: &Options,
         work: impl FnOnce(&mut (dyn FnMut() + Send)) -> Outcome<Report>,
-    ) -> Result<(Report, Option<(f64, f64)>, String), Box<dyn Error>> {
+    ) -> Result<Ran, Box<dyn Error>> {
         Ok((work(&mut || ())?, None, String::new()))
     }
 }

@@ -1,5 +1,6 @@
 //! The workloads, at sizes that a simulation of 128 cores can hold.
 
+use crate::args::Args;
 use clap::ValueEnum;
 use scaledb_engine::Engine;
 use scaledb_sync::Arc;
@@ -83,11 +84,11 @@ impl Shape {
         self,
         engine: &E,
         options: &Options,
-        seed: u64,
+        args: &Args,
         synchronous: bool,
         loaded: &mut (dyn FnMut() + Send),
     ) -> Outcome<Report> {
-        let threads = options.threads;
+        let (threads, seed) = (options.threads, args.seed);
         if let Some(config) = self.ycsb() {
             let table = ycsb::Table::create(engine, &config, synchronous)?;
             table.load(engine, config.records, threads)?;
@@ -110,7 +111,8 @@ impl Shape {
             Self::NewOrderPayment => Mix::NewOrderPayment,
             _ => Mix::Full,
         };
-        let scale = Scale { warehouses, items: ITEMS, customers: CUSTOMERS };
+        let small = Scale { warehouses, items: ITEMS, customers: CUSTOMERS };
+        let scale = if args.full { Scale::full(warehouses) } else { small };
         let tables = Arc::new(Tables::create(engine, scale, synchronous)?);
         tpcc::load(engine, &tables, seed, threads, micros_since_2000())?;
         drive(engine, Tpcc { tables, mix, seed, snapshot_reads: false }, options, loaded)

@@ -24,7 +24,9 @@ pub(crate) fn heading(args: &Args) -> Result<(), Box<dyn Error>> {
     #[cfg(not(sim))]
     {
         let _ = args;
-        println!("on real cores; a build with RUSTFLAGS='--cfg sim' simulates other machines");
+        println!(
+            "on real cores, per second of their time that the threads had; a build with RUSTFLAGS='--cfg sim' simulates other machines"
+        );
     }
     println!(
         "{:<20} {:<12} {:>5} {:>12} {:>7} {:>10} {:>8}  conflicts",
