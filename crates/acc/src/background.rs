@@ -12,8 +12,11 @@ use scaledb_memory::{IDLE, Local};
 use scaledb_sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Commits between a worker's chores.
+/// Commits between a worker's chores, with few workers.
 const CHORES: u32 = if scaledb_sync::MODEL { 2 } else { 64 };
+/// Commits between a worker's chores for each worker there is: they look at all lanes, and who owns a lane has to fetch
+/// it back then. So what a commit costs for it does not grow with the workers.
+const CHORES_OF_WORKER: u32 = if scaledb_sync::MODEL { 0 } else { 8 };
 
 /// A worker that begins transactions while memory is short looks this often for what can be freed.
 const RELIEF: Duration = Duration::from_micros(200);
@@ -35,7 +38,7 @@ impl Ctx<'_> {
     #[cold]
     fn do_chores(&mut self) {
         let shared = self.shared;
-        self.state.until_chores = CHORES;
+        self.state.until_chores = CHORES.max(CHORES_OF_WORKER * shared.domain.workers() as u32);
         let horizon = Horizon::now(shared);
         self.local.enter();
         // what cannot be merged now stays, and is merged later

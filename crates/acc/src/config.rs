@@ -34,7 +34,8 @@ pub struct Config {
     pub clock: Option<Source>,
     /// The longest time that an entry stays unmerged, unless its table says otherwise.
     pub merge_epoch: Duration,
-    /// Slots of an ordered table's indexlet: four times the workers times the batch is plenty.
+    /// Slots of an ordered table's indexlet: four times the workers times the batch is plenty. By default [`slots_for`]
+    /// the machine; with more workers, merges come earlier.
     pub indexlet_slots: usize,
     /// Cells of an index's phantomlet.
     pub phantomlet_cells: usize,
@@ -49,6 +50,11 @@ pub struct Config {
     pub rules: Rules,
 }
 
+/// Slots of the indexlets on a machine of so many cores: room for half of the greatest batch of each.
+pub fn slots_for(cores: usize) -> usize {
+    (16 << 10).max(512 * cores)
+}
+
 impl Default for Config {
     fn default() -> Self {
         let model = scaledb_sync::MODEL;
@@ -57,8 +63,8 @@ impl Default for Config {
             reserve: 0,
             clock: None,
             merge_epoch: Duration::from_millis(10),
-            indexlet_slots: if model { 32 } else { 16 << 10 },
-            phantomlet_cells: if model { 4 } else { 512 },
+            indexlet_slots: if model { 32 } else { slots_for(scaledb_sync::thread::cores()) },
+            phantomlet_cells: if model { 4 } else { 2048 },
             index_updates: if model { IndexUpdates::Alternating } else { IndexUpdates::Measured },
             background: !model,
             durability: None,

@@ -2,9 +2,10 @@
 
 use crate::pending::PendingList;
 use crate::record::{Record, Version};
-use crate::tune::Way;
+use crate::tune::{Visits, Way};
 use scaledb_base::TableId;
 use scaledb_kit::TABLES;
+use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use scaledb_sync::hint::Backoff;
 use std::cell::UnsafeCell;
@@ -189,6 +190,8 @@ impl Drop for LaneGuard<'_> {
 /// What one worker keeps for one table; made at its first insert.
 pub(crate) struct WorkerTable {
     pub(crate) list: PendingList,
+    /// Beside what the worker writes, for others write it, too. (It also keeps the whole on lines of its own.)
+    pub(crate) visits: CachePadded<Visits>,
     pub(crate) counters: TableCounters,
     pub(crate) way: Way,
     /// Row numbers for tables without a primary key: the next one, and the end of the block.

@@ -19,6 +19,9 @@ use scaledb_sync::hint::Backoff;
 /// A pending entry on its way into the tree: the first eight bytes of its key, the record, its cell.
 struct Entry(u64, Record, CellId);
 
+/// Places of the hash structure that are asked for before entries are removed from them: others have written there since.
+const AHEAD: usize = 8;
+
 /// Merges the entries that `worker` has pending in a table. The caller holds the worker's lane, and no
 /// commit is between C3 and C6 on it.
 pub(crate) fn merge(
@@ -48,8 +51,13 @@ pub(crate) fn merge(
     let needed_after = shared.raise_needed_after();
     let evict = |local: &mut Local| {
         if let Points::Indexlet(indexlet) = &table.points {
-            for entry in &entries {
-                indexlet.remove(local, shared.hasher.hash(entry.1.key()), entry.1.raw());
+            let hashes: Vec<u64> = entries.iter().map(|entry| shared.hasher.hash(entry.1.key())).collect();
+            hashes.iter().take(AHEAD).for_each(|&hash| indexlet.prefetch_to_write(hash));
+            for (i, (entry, &hash)) in entries.iter().zip(&hashes).enumerate() {
+                if let Some(&ahead) = hashes.get(i + AHEAD) {
+                    indexlet.prefetch_to_write(ahead);
+                }
+                indexlet.remove(local, hash, entry.1.raw());
             }
         }
     };
@@ -118,7 +126,12 @@ pub(crate) fn merge(
     lane.unmark(table.id);
     count(&counters.merges, 1);
     count(&counters.merged, entries.len() as u64);
-    crate::tune::after_merge(&table.tuning, entries.len() as u64);
+    crate::tune::after_merge(
+        &table.tuning,
+        &theirs.visits,
+        entries.len() as u64,
+        table.room(shared.domain.workers()),
+    );
     if local.id() == worker {
         theirs.way.merged(table.tuning.updates, entries.len() as u64, timer.ticks(&shared.clock));
     }

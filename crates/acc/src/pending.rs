@@ -82,11 +82,13 @@ pub(crate) struct PendingList {
 
 impl PendingList {
     pub(crate) fn new(local: &mut Local, cells: usize) -> Result<Self> {
+        let heads: Box<[AtomicU64]> = (0..cells).map(|_| AtomicU64::new(0)).collect();
+        names::name_all(&heads, "pending.heads");
         Ok(Self {
             ring: AtomicPtr::new(Ring::create(local, FIRST_SLOTS)?.as_ptr()),
             start: AtomicU64::new(0),
             tail: AtomicU64::new(0),
-            heads: (0..cells).map(|_| AtomicU64::new(0)).collect(),
+            heads,
         })
     }
 

@@ -257,6 +257,16 @@ pub(crate) fn last_commit(table: &AccTable, record: Record) -> Option<Timestamp>
 }
 
 impl Ctx<'_> {
+    /// Asks for the places in the hash structure where inserts will put their keys.
+    pub(crate) fn prefetch_inserts<'k>(&mut self, keys: impl Iterator<Item = (TableId, &'k [u8])>) {
+        let shared = self.shared;
+        for (table, key) in keys.take(PREFETCH) {
+            if let Ok(table) = shared.tables.get(table) {
+                table.prefetch_insert(self.local, shared.hasher.hash(key));
+            }
+        }
+    }
+
     /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
     /// for all records, so that the misses overlap.
     pub(crate) fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {

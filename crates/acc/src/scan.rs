@@ -273,19 +273,24 @@ impl Ctx<'_> {
         let merged = candidates.len();
         let within = |key: &[u8]| key >= low && high.is_none_or(|high| key < high);
         if self.shared.config.rules.on(Rule::Repair) {
-            let mut visited = 0;
+            let mut repaired = false;
             for &(cell, owners) in unmerged {
-                table.for_each_pending(cell, owners, (self.local.id(), u64::MAX), |record| {
-                    visited += 1;
-                    if within(record.key()) {
-                        candidates.push(Candidate(RowLocation::Record(record)));
+                for theirs in owners.iter().filter_map(|owner| table.of_worker(owner)) {
+                    let mut visited = 0;
+                    theirs.list.for_each_of(cell, u64::MAX, |record| {
+                        visited += 1;
+                        if within(record.key()) {
+                            candidates.push(Candidate(RowLocation::Record(record)));
+                        }
+                    });
+                    if visited > 0 {
+                        // statistics, for the tuning of the batch
+                        theirs.visits.entries.fetch_add(visited, Ordering::Relaxed);
+                        if !std::mem::replace(&mut repaired, true) {
+                            theirs.visits.leaves.fetch_add(1, Ordering::Relaxed);
+                        }
                     }
-                });
-            }
-            if visited > 0 {
-                // statistics, for the tuning of the batch
-                table.tuning.visited.fetch_add(visited, Ordering::Relaxed);
-                table.tuning.repairs.fetch_add(1, Ordering::Relaxed);
+                }
             }
         }
         if self.txn.inserts_into(table.id) {

@@ -6,8 +6,8 @@ use crate::lane::{Lane, NONE};
 use crate::retain::Snapshots;
 use crate::table::AccTable;
 use scaledb_kit::{Core, Regulation, WORKERS};
-use scaledb_sync::{CachePadded, names};
 use scaledb_sync::atomic::{AtomicU64, Ordering, fence};
+use scaledb_sync::{CachePadded, names};
 use std::ops::Deref;
 use std::time::Duration;
 
@@ -66,12 +66,21 @@ impl AccShared {
     /// if it is unchanged *and unlocked*: see [`is_undisturbed`](scaledb_index::btree::BTree::is_undisturbed).)
     pub(crate) fn raise_needed_after(&self) -> u64 {
         let now = self.generation.load(Ordering::SeqCst);
+        let workers = self.domain.workers();
+        let before = self.needed_after();
+        if now < before + workers as u64 / 2 && !scaledb_sync::MODEL {
+            // little to forget, and every lane to look at, which its owner has to fetch back then
+            return before;
+        }
         fence(Ordering::SeqCst); // pairs with the SeqCst store of the pin
-        let bound = self.lanes[..self.domain.workers()]
+        let bound = self.lanes[..workers]
             .iter()
             .filter(|lane| lane.is_pinned())
             .map(|lane| lane.pin_generation.load(Ordering::Acquire))
             .fold(now, u64::min);
+        if bound <= before {
+            return before;
+        }
         self.needed_after.fetch_max(bound, Ordering::AcqRel).max(bound)
     }
 

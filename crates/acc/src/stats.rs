@@ -56,7 +56,7 @@ impl AccTable {
             ..TableStats::default()
         };
         let (mut pending, mut posted, mut merged, mut merges) = (0, 0, 0, 0);
-        let (mut synchronous, mut node_locks) = (0, 0);
+        let (mut synchronous, mut node_locks, mut repairs) = (0, 0, 0);
         for worker in self.workers() {
             let counters = &worker.counters;
             posted += load(&counters.posted);
@@ -64,10 +64,10 @@ impl AccTable {
             merges += load(&counters.merges);
             synchronous += load(&counters.synchronous);
             node_locks += load(&counters.node_locks);
+            repairs += load(&worker.visits.leaves);
             stats.cleaned += load(&counters.cleaned);
             pending += worker.list.len();
         }
-        let repairs = load(&self.tuning.repairs);
         let batch = u64::from(self.tuning.batch.load(Ordering::Relaxed)); // a setting
         let values = vec![posted, merged, merges, synchronous, node_locks, repairs, pending, batch];
         stats.metrics = Metrics::new(METRICS, values);

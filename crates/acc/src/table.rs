@@ -19,8 +19,8 @@ use scaledb_index::phantomlet::{Owners, Phantomlet};
 use scaledb_kit::{Core, Table, TableCore};
 use scaledb_memory::Local;
 use scaledb_row::Projection;
-use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use scaledb_sync::{CachePadded, names};
 use std::ops::{Deref, DerefMut};
 
 /// The entries of the trees: addresses of records.
@@ -122,8 +122,6 @@ impl AccTable {
                 epoch_ticks: database.clock.ticks(epoch),
                 fixed: batch.is_some(),
                 updates: if batch.is_some() { IndexUpdates::Collected } else { config.index_updates },
-                visited: CachePadded(AtomicU64::new(0)),
-                repairs: AtomicU64::new(0),
             },
         })
     }
@@ -189,12 +187,19 @@ impl AccTable {
         }
     }
 
-    /// Asks for the memory that the insert of a key writes first.
+    /// Asks for the memory that the insert of a key looks at first, and writes if it is written.
     #[inline]
-    pub(crate) fn prefetch_to_write(&self, local: &Local, hash: u64) {
+    pub(crate) fn prefetch_insert(&self, local: &Local, hash: u64) {
         match &self.points {
             Points::Hash(hashed) => hashed.prefetch_to_write(local, hash),
-            Points::Indexlet(indexlet) => indexlet.prefetch_to_write(hash),
+            Points::Indexlet(indexlet) => {
+                let at_commit = match self.tuning.fixed {
+                    true => self.tuning.batch.load(Ordering::Relaxed) == 0, // a setting
+                    false => self.of_worker(local.id()).is_some_and(|mine| mine.way.is_at_commit()),
+                };
+                // what goes into the tree is only looked for here: all have the line, and nobody takes it from the others
+                if at_commit { indexlet.prefetch(hash) } else { indexlet.prefetch_to_write(hash) }
+            }
         }
     }
 
@@ -235,11 +240,13 @@ impl AccTable {
         }
         let mine = Box::new(WorkerTable {
             list: PendingList::new(local, self.phantomlet.cells())?,
+            visits: CachePadded::default(),
             counters: TableCounters::default(),
             way: Way::default(),
             next_row: AtomicU64::new(0),
             end_of_rows: AtomicU64::new(0),
         });
+        names::name_of(&*mine, "table.worker");
         // pairs with the Acquire in `of_worker`; no other thread has this worker's id
         self.workers[local.id().index()].store(Box::into_raw(mine), Ordering::Release);
         Ok(self.of_worker(local.id()).expect("just stored"))
@@ -259,6 +266,15 @@ impl AccTable {
                 let before = if owner == own { own_before } else { u64::MAX };
                 theirs.list.for_each_of(cell, before, &mut f);
             }
+        }
+    }
+
+    /// How many unmerged keys each of so many workers may have: few enough to be found at their first place.
+    pub(crate) fn room(&self, workers: usize) -> u64 {
+        const SPARE: usize = 4;
+        match &self.points {
+            Points::Hash(_) => u64::MAX,
+            Points::Indexlet(indexlet) => (indexlet.slots() / (SPARE * workers.max(1))) as u64,
         }
     }
 

@@ -13,7 +13,6 @@
 //! machine, on how many others insert, and where: so each worker measures both, for each index ([`Way`]).
 
 use crate::config::IndexUpdates;
-use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::clock::Clock;
 
@@ -31,26 +30,37 @@ pub(crate) struct Tuning {
     /// The user chose the batch.
     pub(crate) fixed: bool,
     pub(crate) updates: IndexUpdates,
-    /// Pending entries that scans of other lanes or this one had to look at since the last merge.
-    pub(crate) visited: CachePadded<AtomicU64>,
-    /// Scanned leaves that needed a repair, ever.
-    pub(crate) repairs: AtomicU64,
 }
 
-/// Adapts a table's batch after a merge of `entries`.
-pub(crate) fn after_merge(tuning: &Tuning, entries: u64) {
+/// What scans had to do about a worker's entries: statistics.
+#[derive(Default)]
+pub(crate) struct Visits {
+    /// Pending entries that scans had to look at since the last merge.
+    pub(crate) entries: AtomicU64,
+    /// Scanned leaves that needed a repair by such entries, ever; one that needed those of several workers is counted
+    /// with one of them.
+    pub(crate) leaves: AtomicU64,
+}
+
+/// Adapts a table's batch after a merge of `entries`, which scans have looked at as often as `visits` says. `room`: what
+/// the places of unmerged keys let each worker have.
+pub(crate) fn after_merge(tuning: &Tuning, visits: &Visits, entries: u64, room: u64) {
     if tuning.fixed || entries == 0 {
         return;
     }
     // all of these are only hints to later merges
-    let visited = tuning.visited.swap(0, Ordering::Relaxed);
+    let visited = match visits.entries.load(Ordering::Relaxed) {
+        0 => 0,
+        _ => visits.entries.swap(0, Ordering::Relaxed),
+    };
     let batch = tuning.batch.load(Ordering::Relaxed);
+    let greatest = room.clamp(u64::from(LEAST_BATCH), u64::from(GREATEST_BATCH)) as u32;
     let next = if visited > 4 * entries {
         (batch / 2).max(LEAST_BATCH)
     } else if visited < entries && entries >= u64::from(batch) {
-        (batch * 2).min(GREATEST_BATCH)
+        (batch * 2).min(greatest)
     } else {
-        batch
+        batch.min(greatest)
     };
     if next != batch {
         tuning.batch.store(next, Ordering::Relaxed); // a hint

@@ -80,11 +80,11 @@ impl Ctx<'_> {
         }
         let hash = self.shared.hasher.hash(key);
         let numbered = table.index_of.is_none() && table.schema.primary_key().parts().is_empty();
+        // the commit will write where the look-up below only reads: to ask the other cores for the line once is enough
+        table.prefetch_insert(self.local, hash);
         let mut own = self.txn.insert_of(table.id, hash, key);
         let mut leaf = None;
         if own.is_none() && !numbered {
-            // the commit will write where this look-up only reads: to ask others for the line once is enough
-            table.prefetch_to_write(self.local, hash);
             let look = table.find(self.local, hash, key, &mut self.txn.finger);
             if look.record.is_none() {
                 leaf = look.leaf;

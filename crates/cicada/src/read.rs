@@ -241,6 +241,18 @@ pub(crate) fn trace(ts: u64) -> Option<Timestamp> {
 }
 
 impl Ctx<'_> {
+    /// Asks for the places in the hash structures where inserts will put their keys.
+    pub(crate) fn prefetch_inserts<'k>(&mut self, keys: impl Iterator<Item = (TableId, &'k [u8])>) {
+        let shared = self.shared;
+        for (table, key) in keys.take(PREFETCH) {
+            if let Ok(table) = shared.tables.get(table)
+                && let Some(index) = &table.hash
+            {
+                index.prefetch_to_write(self.local, shared.hasher.hash(key));
+            }
+        }
+    }
+
     /// Asks for the memory of rows that will be read soon: first for all places in the hash structure, then
     /// for all records, so that the misses overlap.
     pub(crate) fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {

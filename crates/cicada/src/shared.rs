@@ -6,9 +6,9 @@ use crate::horizon::Horizon;
 use crate::table::CicadaTable;
 use scaledb_base::Timestamp;
 use scaledb_kit::{Core, Regulation, WORKERS};
-use scaledb_sync::{CachePadded, names};
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
+use scaledb_sync::{CachePadded, names};
 use std::ops::Deref;
 use std::time::Duration;
 

@@ -439,6 +439,12 @@ impl Worker for CicadaWorker {
         }
     }
 
+    fn prefetch_inserts<'k>(&mut self, keys: impl Iterator<Item = (TableId, &'k [u8])>) {
+        if self.txn.running {
+            self.ctx().prefetch_inserts(keys);
+        }
+    }
+
     fn scan(
         &mut self,
         index: TableId,

@@ -303,6 +303,13 @@ pub trait Worker: Send {
     /// in the sense of the transaction.
     fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>);
 
+    /// Asks for the memory that inserts of rows with these primary keys will write first; the inserts then overlap in
+    /// what they wait for. Of more than [`PREFETCH`] the first are taken. A hint: nothing is read or written in the
+    /// sense of the transaction.
+    fn prefetch_inserts<'k>(&mut self, keys: impl Iterator<Item = (TableId, &'k [u8])>) {
+        let _ = keys;
+    }
+
     /// Hands the rows of `range` to `f` in key order until it breaks. `f` gets the row, its key in the
     /// scanned table or index, and the columns of `cols`. The transaction depends on the keys up to the
     /// last one handed out (or to the end of the range), and on no others.

@@ -84,8 +84,8 @@ fn seat(core: usize) -> usize {
 }
 
 /// The instructions between accesses: calibrated against real runs, see `docs/internals/simulated-machine.md`.
-const WORK: f64 = 2.0;
-const SAME_LINE: f64 = 0.6;
+const WORK: f64 = 5.6;
+const SAME_LINE: f64 = 1.7;
 
 const SKYLAKE: Costs = Costs {
     work: WORK,

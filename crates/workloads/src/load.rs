@@ -9,7 +9,8 @@ use scaledb_sync::thread;
 pub const BATCH_ROWS: usize = 500;
 
 /// Runs `load` for every unit, on `threads` workers. A unit's random numbers depend on the seed and the
-/// unit alone, so that a database does not depend on the number of threads that loaded it.
+/// unit alone, so that a database does not depend on the number of threads that loaded it. `loader` says which of the
+/// workers loads a unit, modulo their number: where memory belongs to sockets, it is where it was touched first.
 ///
 /// # Errors
 /// The first error of a worker.
@@ -18,12 +19,13 @@ pub fn in_parallel<E: Engine, U: Sync>(
     threads: usize,
     seed: u64,
     units: &[U],
+    loader: impl Fn(usize, &U) -> usize + Sync,
     load: impl Fn(&mut E::Worker, &mut Rng, &U) -> Result<()> + Sync,
 ) -> Result<()> {
     let threads = threads.clamp(1, units.len().max(1));
     let part = |number: usize| -> Result<()> {
         let mut worker = engine.worker()?;
-        for (i, unit) in units.iter().enumerate().skip(number).step_by(threads) {
+        for (i, unit) in units.iter().enumerate().filter(|(i, unit)| loader(*i, unit) % threads == number) {
             load(&mut worker, &mut Rng::new(seed, i as u64), unit)?;
         }
         Ok(())

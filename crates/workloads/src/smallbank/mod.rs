@@ -92,23 +92,30 @@ impl Tables {
     /// What the engine returns.
     pub fn load<E: Engine>(&self, engine: &E, customers: u32, seed: u64, threads: usize) -> Result<()> {
         let units: Vec<_> = (0..customers).step_by(CUSTOMERS_PER_UNIT as usize).collect();
-        in_parallel(engine, threads, seed, &units, |worker, rng, &first| {
-            let tables = [&self.account, &self.savings, &self.checking];
-            let mut rows = tables.map(|table| RowBuf::new(&table.info.schema));
-            let last = (first + CUSTOMERS_PER_UNIT).min(customers);
-            in_batches(worker, rng, first..last, 3, |worker, rng, customer| {
-                for (i, (table, buf)) in tables.iter().zip(&mut rows).enumerate() {
-                    let mut row = buf.edit(&table.info.schema);
-                    row.set_i32(CUSTOMER, customer as i32);
-                    match i {
-                        0 => row.set_bytes(VALUE, format!("{customer:016}").as_bytes()),
-                        _ => row.set_i64(VALUE, i64::from(rng.within(INITIAL.0, INITIAL.1))),
+        in_parallel(
+            engine,
+            threads,
+            seed,
+            &units,
+            |i, _| i,
+            |worker, rng, &first| {
+                let tables = [&self.account, &self.savings, &self.checking];
+                let mut rows = tables.map(|table| RowBuf::new(&table.info.schema));
+                let last = (first + CUSTOMERS_PER_UNIT).min(customers);
+                in_batches(worker, rng, first..last, 3, |worker, rng, customer| {
+                    for (i, (table, buf)) in tables.iter().zip(&mut rows).enumerate() {
+                        let mut row = buf.edit(&table.info.schema);
+                        row.set_i32(CUSTOMER, customer as i32);
+                        match i {
+                            0 => row.set_bytes(VALUE, format!("{customer:016}").as_bytes()),
+                            _ => row.set_i64(VALUE, i64::from(rng.within(INITIAL.0, INITIAL.1))),
+                        }
+                        worker.insert(table.id, buf)?;
                     }
-                    worker.insert(table.id, buf)?;
-                }
-                Ok(())
-            })
-        })
+                    Ok(())
+                })
+            },
+        )
     }
 
     /// The sum of all balances, in cents.

@@ -44,7 +44,15 @@ pub fn load<E: Engine>(engine: &E, tables: &Tables, seed: u64, threads: usize, n
             units.extend([Unit::Customers(w, d), Unit::Orders(w, d)]);
         }
     }
-    in_parallel(engine, threads, seed, &units, |worker, rng, unit| match *unit {
+    // a warehouse is loaded by the thread that will work for it, if there are enough of them for all threads
+    let by_home = usize::from(scale.warehouses) >= threads;
+    let loader = |i, unit: &Unit| match *unit {
+        Unit::Warehouse(w) | Unit::Stock(w) | Unit::Customers(w, _) | Unit::Orders(w, _) if by_home => {
+            w as usize - 1
+        }
+        _ => i,
+    };
+    in_parallel(engine, threads, seed, &units, loader, |worker, rng, unit| match *unit {
         Unit::Items(from, to) => items(worker, tables, rng, from, to),
         Unit::Warehouse(w) => warehouse_and_districts(worker, tables, rng, w),
         Unit::Stock(w) => stock(worker, tables, rng, w),

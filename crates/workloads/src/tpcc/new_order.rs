@@ -143,6 +143,7 @@ impl NewOrder {
             Ok((o_id, row.view().i32(district::D_TAX)))
         });
         (self.shown.o_id, self.shown.d_tax) = taken?.ok_or(Abort::Inconsistent("a district is missing"))?;
+        self.prefetch_inserts(t, worker);
         let shown = &mut self.shown;
         worker
             .get(t.customer.id, &keys::customer(w, d, self.c_id), &self.customer_cols, |_, row| {
@@ -174,6 +175,16 @@ impl NewOrder {
         let customer = keys::customer(self.w_id, self.d_id, self.c_id);
         let customer = std::iter::once((t.customer.id, &customer[..], &self.customer_cols));
         worker.prefetch(customer.chain(stocks).chain(items));
+    }
+
+    /// Lets the inserts overlap in what they wait for: the order's number is known.
+    fn prefetch_inserts<W: Worker>(&self, t: &Tables, worker: &mut W) {
+        let (w, d, o) = (self.w_id, self.d_id, self.shown.o_id);
+        let order = keys::order(w, d, o);
+        worker.prefetch_inserts([(t.orders.id, &order[..]), (t.new_order.id, &order[..])].into_iter());
+        let line = |number: usize| keys::order_line(w, d, o, number as u8 + 1);
+        let lines: [_; MAX_LINES] = std::array::from_fn(line);
+        worker.prefetch_inserts(lines[..self.ol_cnt].iter().map(|key| (t.order_line.id, &key[..])));
     }
 
     /// Inserts into `orders` and `new_order`, and sets what all lines share.

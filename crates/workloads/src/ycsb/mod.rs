@@ -140,14 +140,27 @@ impl Table {
     /// What the engine returns.
     pub fn load<E: Engine>(&self, engine: &E, records: u64, threads: usize) -> Result<()> {
         let units: Vec<_> = (0..records.div_ceil(RECORDS_PER_UNIT)).collect();
-        in_parallel(engine, threads, 0, &units, |worker, rng, unit| {
-            let mut row = RowBuf::new(&self.info.schema);
-            let first = unit * RECORDS_PER_UNIT;
-            in_batches(worker, rng, first..(first + RECORDS_PER_UNIT).min(records), 1, |worker, _, record| {
-                row.edit(&self.info.schema).set_i64(0, record as i64);
-                worker.insert(self.id, &row).map(drop)
-            })
-        })
+        in_parallel(
+            engine,
+            threads,
+            0,
+            &units,
+            |i, _| i,
+            |worker, rng, unit| {
+                let mut row = RowBuf::new(&self.info.schema);
+                let first = unit * RECORDS_PER_UNIT;
+                in_batches(
+                    worker,
+                    rng,
+                    first..(first + RECORDS_PER_UNIT).min(records),
+                    1,
+                    |worker, _, record| {
+                        row.edit(&self.info.schema).set_i64(0, record as i64);
+                        worker.insert(self.id, &row).map(drop)
+                    },
+                )
+            },
+        )
     }
 
     /// All fields, or one.
