@@ -216,7 +216,7 @@ test-shuttle: setup ## Larger cases under random schedules
 	done
 
 .PHONY: test-sim
-test-sim: setup ## Histories on the simulated machine of many cores; the same seed gives the same run
+test-sim: setup ## Histories on the simulated machine of many cores; delays come from a seed
 	@export RUSTFLAGS="$${RUSTFLAGS:-} --cfg sim" CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/sim"
 	$(CARGO) test --locked -p scaledb-verify --features mutations --test simulated
 
