@@ -19,7 +19,8 @@ use scaledb_sync::hint::Backoff;
 /// A pending entry on its way into the tree: the first eight bytes of its key, the record, its cell.
 struct Entry(u64, Record, CellId);
 
-/// Places of the hash structure that are asked for before entries are removed from them: others have written there since.
+/// Places of the hash structure that are asked for before entries are removed from them: others have written there
+/// since.
 const AHEAD: usize = 8;
 
 /// Merges the entries that `worker` has pending in a table. The caller holds the worker's lane, and no

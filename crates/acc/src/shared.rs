@@ -81,6 +81,7 @@ impl AccShared {
         if bound <= before {
             return before;
         }
+        // pairs with the Acquire in `needed_after`: who forgets up to the bound sees what the lanes had done
         self.needed_after.fetch_max(bound, Ordering::AcqRel).max(bound)
     }
 

@@ -42,8 +42,8 @@ pub(crate) struct Visits {
     pub(crate) leaves: AtomicU64,
 }
 
-/// Adapts a table's batch after a merge of `entries`, which scans have looked at as often as `visits` says. `room`: what
-/// the places of unmerged keys let each worker have.
+/// Adapts a table's batch after a merge of `entries`, which scans have looked at as often as `visits` says. `room`:
+/// what the places of unmerged keys let each worker have.
 pub(crate) fn after_merge(tuning: &Tuning, visits: &Visits, entries: u64, room: u64) {
     if tuning.fixed || entries == 0 {
         return;

@@ -1,6 +1,6 @@
 //! Random histories on the simulated machine: every engine, on machines of many cores, with delays at random. The seed
-//! decides operations and delays; where the system's allocator puts things decides, too, so a failure is met again by its
-//! seed, as a rule, but not always.
+//! decides operations and delays; where the system's allocator puts things decides, too, so a failure is met again by
+//! its seed, as a rule, but not always.
 //!
 //! ```text
 //! RUSTFLAGS='--cfg sim' CARGO_TARGET_DIR=target/sim cargo test -p scaledb-verify --features mutations --test simulated
