@@ -42,4 +42,4 @@ pub const MAX_DATACENTERS: usize = 16;
 pub const MAX_ENTRIES: usize = 64;
 
 /// The number of incarnations that a shard remembers.
-pub const MAX_INCARNATIONS: usize = 8;
+pub const MAX_INCARNATIONS: usize = 32;

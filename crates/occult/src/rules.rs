@@ -22,6 +22,8 @@ pub enum Rule {
     LateCommitRefused,
     /// The decision is about the lock that the client got, not about one of a PREPARE that came late (d).
     CommitNamesItsLock,
+    /// A home decides only about locks of its present life: a failover may have lost the end of older ones (d, e).
+    DecisionInOneLife,
     /// A shard remembers what has ended there, and does not prepare it again (d).
     EndedIsRemembered,
     /// A lock is freed only by its home's word, not because its lease is over (d).
@@ -58,13 +60,15 @@ pub enum Rule {
     BeatStopsAtLock,
     /// A master gives no stamp at or below its last beat.
     StampAboveBeat,
+    /// What a beat has promised goes with the state of a slot that moves.
+    BeatGoesWithState,
     /// A session's next transaction knows what its last one did.
     SessionOrder,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -72,6 +76,7 @@ impl Rule {
         Self::HomeFirst,
         Self::LateCommitRefused,
         Self::CommitNamesItsLock,
+        Self::DecisionInOneLife,
         Self::EndedIsRemembered,
         Self::LeaseAsksHome,
         Self::IncarnationsTell,
@@ -90,11 +95,12 @@ impl Rule {
         Self::LocksExclude,
         Self::BeatStopsAtLock,
         Self::StampAboveBeat,
+        Self::BeatGoesWithState,
         Self::SessionOrder,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 14] = [
+    pub const NOT_PUBLISHED: [Self; 15] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -102,6 +108,7 @@ impl Rule {
         Self::HomeFirst,
         Self::LateCommitRefused,
         Self::CommitNamesItsLock,
+        Self::DecisionInOneLife,
         Self::EndedIsRemembered,
         Self::LeaseAsksHome,
         Self::IncarnationsTell,

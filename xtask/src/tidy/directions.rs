@@ -38,6 +38,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-occult-module", &["scaledb-occult"], &[]),
     row("scaledb-occult-client", &["scaledb-occult"], &[]),
     row("scaledb-occult-lab", &["scaledb-sync", "scaledb-occult", "scaledb-occult-client"], &[]),
+    row("scaledb-occult-sim", &["scaledb-occult"], &[]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-cluster", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",

@@ -20,6 +20,7 @@ enum Answer {
     Prepared(Prepared),
     Locked(LockInfo),
     OutOfReach,
+    Lost(Stamp),
     Failed(Error),
 }
 
@@ -122,6 +123,15 @@ impl Commit {
         });
         if let Some(error) = failed {
             return self.abort(view, error);
+        }
+        let lost = answers().find_map(|(at, answer)| match answer {
+            Answer::Lost(seen) => Some((self.parts[at].slot, *seen)),
+            _ => None,
+        });
+        if let Some((slot, seen)) = lost {
+            // if there are more, the next attempt is told of the next one
+            view.memory.report_lost(slot, seen);
+            return self.abort(view, Error::LostWrite { slot });
         }
         let locked = answers().find_map(|(at, answer)| match answer {
             Answer::Locked(lock) => Some((at, *lock)),
@@ -241,7 +251,8 @@ impl Commit {
         self.error = Some(error);
         self.phase = Phase::Abort;
         let asked = self.parts.iter().enumerate().filter(|(_, part)| {
-            part.asked && !matches!(part.answer, Some(Answer::Locked(_) | Answer::Failed(_)))
+            part.asked
+                && !matches!(part.answer, Some(Answer::Locked(_) | Answer::Lost(_) | Answer::Failed(_)))
         });
         let txn = self.txn;
         let ask = |(tag, part): (usize, &Part)| {
@@ -276,10 +287,7 @@ impl Commit {
                     Ok(Reply::Prepared(prepared)) => Answer::Prepared(prepared),
                     Ok(_) => Answer::Failed(Error::Nonsense { slot: part.slot }),
                     Err(Failure::Refused(Refused::Locked(lock))) => Answer::Locked(lock),
-                    Err(Failure::Refused(Refused::Lost { seen, .. })) => {
-                        view.memory.report_lost(part.slot, seen);
-                        Answer::Failed(Error::LostWrite { slot: part.slot })
-                    }
+                    Err(Failure::Refused(Refused::Lost { seen, .. })) => Answer::Lost(seen),
                     Err(Failure::Refused(Refused::Moving | Refused::NotMaster | Refused::Full))
                     | Err(Failure::NotSent | Failure::Unknown) => Answer::OutOfReach,
                     Err(Failure::Refused(refused)) => Answer::Failed(Error::Refused(refused)),
@@ -323,7 +331,6 @@ impl Commit {
             Ok(Reply::Done) => self.decided(view),
             Ok(_) => Step::Done(Err(Error::Nonsense { slot: self.home() })),
             Err(Failure::Refused(Refused::NotPrepared)) => {
-                self.parts[0].asked = false;
                 let floor = Box::new(self.deps.clone());
                 self.abort(view, Error::Conflict { conflict: Conflict::LeaseExpired, floor })
             }

@@ -1,1 +1,121 @@
-//! Tests.
+//! What a session keeps, and what it gives away.
+
+use super::{Config, Event, Failure, Operation, Session, Step, Target};
+use crate::wire::{Command, Item, ReadReply, Refused, Reply};
+use crate::{Datacenter, Incarnation, Micros, Rule, Rules, Shape, Stamp, Timestamp, Value, slot_of};
+
+const NOW: Micros = Micros(1_700_000_000_000_000);
+
+fn key() -> Value {
+    b"key".as_slice().into()
+}
+
+fn stamp(after: u64, life: u16) -> Stamp {
+    Stamp::new(NOW.plus(Micros(after)), Incarnation::new(life))
+}
+
+fn session(config: Config) -> Session {
+    Session::new(Shape::default(), config, 1)
+}
+
+/// An answer to a read: the shard is at `shardstamp`, the version has `of`.
+fn answer(shardstamp: Stamp, of: Stamp, life: u16) -> Event {
+    let mut deps = Timestamp::default();
+    deps.update(Datacenter(0), slot_of(&key()), of);
+    let items = vec![Item { stamp: of, deps, value: Some(key()) }];
+    let incarnation = Incarnation::new(life);
+    let reply = Reply::Read(ReadReply { shardstamp, incarnation, datacenter: Some(Datacenter(0)), items });
+    Event::Answer { tag: 0, from_master: false, answer: Ok(reply) }
+}
+
+fn reads(session: &mut Session, event: Event) {
+    let mut read = session.read(vec![key()]);
+    let _ = read.step(&mut session.view(), NOW, Event::Start);
+    assert!(matches!(read.step(&mut session.view(), NOW, event), Step::Done(Ok(_))));
+}
+
+#[test]
+fn an_abort_does_not_take_back_what_single_reads_have_shown() {
+    for keeps in [true, false] {
+        let rules = if keeps { Rules::ours() } else { Rules::ours().without(Rule::AbortKeepsSession) };
+        let mut session = session(Config { rules, ..Config::default() });
+        let transaction = session.begin([1; 16]);
+        // (g) a single read while the transaction is open
+        reads(&mut session, answer(stamp(10, 1), stamp(10, 1), 1));
+        session.roll_back(transaction);
+        assert_eq!(session.deps().max() == stamp(10, 1), keeps);
+    }
+}
+
+#[test]
+fn what_a_transaction_has_read_is_the_sessions_only_after_its_commit() {
+    let mut session = session(Config::default());
+    let mut transaction = session.begin([1; 16]);
+    let mut read = transaction.read(vec![key()]);
+    let _ = read.step(&mut session.view_of(&mut transaction), NOW, Event::Start);
+    let event = answer(stamp(10, 1), stamp(10, 1), 1);
+    let Step::Done(Ok(result)) = read.step(&mut session.view_of(&mut transaction), NOW, event) else {
+        panic!("the read is over")
+    };
+    session.note(&mut transaction, read.keys(), result).unwrap();
+    assert!(session.deps().is_empty());
+    let mut commit = session.commit(transaction);
+    assert!(matches!(commit.step(&mut session.view(), NOW, Event::Start), Step::Done(Ok(_))));
+    assert_eq!(session.deps().max(), stamp(10, 1));
+}
+
+#[test]
+fn a_stale_copy_is_asked_again_and_then_the_master() {
+    let mut session = session(Config { local_retries: 3, ..Config::default() });
+    reads(&mut session, answer(stamp(10, 1), stamp(10, 1), 1));
+    let mut read = session.read(vec![key()]);
+    let mut step = read.step(&mut session.view(), NOW, Event::Start);
+    let (mut pauses, mut asked) = (Vec::new(), 0);
+    loop {
+        match &step {
+            Step::Ask(asks) if asks[0].to == Target::Nearest => asked += 1,
+            Step::Ask(asks) => {
+                assert!(
+                    matches!(&asks[0].command, Command::ReadMaster { known, .. } if known.seen == Some(stamp(10, 1)))
+                );
+                break;
+            }
+            Step::Sleep(pause) => {
+                pauses.push(pause.0);
+                step = read.step(&mut session.view(), NOW, Event::Wake);
+                continue;
+            }
+            other => panic!("{other:?}"),
+        }
+        step = read.step(&mut session.view(), NOW, answer(stamp(5, 1), stamp(5, 1), 1));
+    }
+    assert_eq!((asked, pauses), (4, vec![1_000, 2_000]));
+    let counted = session.metrics();
+    assert_eq!((counted.stale_reads, counted.local_retries, counted.fallbacks), (1, 3, 1));
+}
+
+#[test]
+fn a_lost_write_is_told_once() {
+    let mut session = session(Config::default());
+    reads(&mut session, answer(stamp(10, 1), stamp(10, 1), 1));
+    // the next life of the shard is newer than what the session knows: its master is asked nevertheless
+    let mut read = session.read(vec![key()]);
+    let _ = read.step(&mut session.view(), NOW, Event::Start);
+    let step = read.step(&mut session.view(), NOW, answer(stamp(20, 2), stamp(20, 2), 2));
+    assert!(matches!(&step, Step::Ask(asks) if asks[0].to == Target::Master), "{step:?}");
+    let slot = slot_of(&key());
+    let lost = Refused::Lost { slot, seen: stamp(10, 1), incarnation: Incarnation::new(2) };
+    let event = Event::Answer { tag: 0, from_master: true, answer: Err(Failure::Refused(lost)) };
+    assert_eq!(read.step(&mut session.view(), NOW, event), Step::Done(Err(super::Error::LostWrite { slot })));
+    reads(&mut session, answer(stamp(20, 2), stamp(20, 2), 2));
+}
+
+#[test]
+fn a_token_carries_what_the_session_knows() {
+    let mut here = session(Config::default());
+    reads(&mut here, answer(stamp(10, 1), stamp(10, 1), 1));
+    let mut there = session(Config::default());
+    there.add_token(&here.token()).unwrap();
+    assert_eq!(there.deps(), here.deps());
+    assert!(there.add_token("oc1.junk").is_err());
+}

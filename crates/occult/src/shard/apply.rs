@@ -9,6 +9,7 @@ impl Shard {
     pub fn apply(&mut self, slot: Slot, effect: &Effect, store: &mut impl Store) {
         let datacenter = *self.datacenter.get_or_insert(effect.datacenter);
         self.arrived = false;
+        self.leaving &= !effect.settled;
         if self.incarnation() != effect.incarnation {
             let begin = self.ceiling();
             if self.lives.len() == MAX_INCARNATIONS {

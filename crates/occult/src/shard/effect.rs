@@ -11,6 +11,8 @@ pub struct Effect {
     pub incarnation: Incarnation,
     /// Where the master is: the datacenter of a shard that has none yet.
     pub datacenter: Datacenter,
+    /// Whether all keys of the shard are at the master, and none is on its way to another one.
+    pub settled: bool,
     /// What changes.
     pub action: Action,
 }
@@ -63,7 +65,7 @@ impl Effect {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
         codec::put_incarnation(&mut out, self.incarnation);
-        out.push(self.datacenter.0);
+        out.extend([self.datacenter.0, u8::from(self.settled)]);
         match &self.action {
             Action::Put { key, entry } => {
                 out.push(0);
@@ -108,12 +110,12 @@ impl Effect {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         let incarnation = reader.incarnation()?;
-        let datacenter = reader.datacenter()?;
+        let (datacenter, settled) = (reader.datacenter()?, reader.flag()?);
         let action = match reader.byte()? {
             0 => {
                 let key = reader.bytes(MAX_KEY)?.into();
                 let entry = Entry::from_bytes(reader.rest())?;
-                return Ok(Self { incarnation, datacenter, action: Action::Put { key, entry } });
+                return Ok(Self { incarnation, datacenter, settled, action: Action::Put { key, entry } });
             }
             1 => Action::Erase {
                 key: reader.bytes(MAX_KEY)?.into(),
@@ -133,7 +135,7 @@ impl Effect {
             _ => return Err(Malformed("no such effect")),
         };
         reader.end()?;
-        Ok(Self { incarnation, datacenter, action })
+        Ok(Self { incarnation, datacenter, settled, action })
     }
 }
 

@@ -78,12 +78,16 @@ pub struct Shard {
     records: Records,
     /// It has come from another master, key by key. Until the new one adopts it some keys may be missing.
     arrived: bool,
+    /// A key has left by a move of the slot, so it may be missing here. The master is asked only for keys that it has;
+    /// replicas are not trusted.
+    leaving: bool,
 }
 
 impl Shard {
     /// The shardstamp, with what the beat of the server adds: all writes up to it are here.
     pub fn shardstamp(&self, server: &Server) -> Stamp {
-        if self.arrived && server.rules.on(crate::Rule::MovedSlotsWait) {
+        let partial = self.arrived || self.leaving && server.role == crate::Role::Replica;
+        if partial && server.rules.on(crate::Rule::MovedSlotsWait) {
             return Stamp::ZERO;
         }
         let beat = server.beat;
@@ -127,9 +131,16 @@ impl Shard {
         self.arrived = true;
     }
 
-    /// Whether it has arrived and is not adopted yet.
-    pub fn has_arrived(&self) -> bool {
-        self.arrived
+    /// Notes that one of its keys has gone to another master by a move of its slot: at the master, and at each replica
+    /// when it sees that the key is removed by something else than an effect.
+    pub fn leave(&mut self) {
+        self.leaving = true;
+    }
+
+    /// Whether keys may be missing: it has arrived and is not adopted yet, or keys of it have left. Only then the server
+    /// has to find out whether [`Call::settled`](crate::wire::Call::settled).
+    pub fn is_partial(&self) -> bool {
+        self.arrived || self.leaving
     }
 
     /// The greatest stamp that its lives so far have given, or have promised to a transaction.
@@ -146,6 +157,15 @@ impl Shard {
         life.is_some_and(|life| life.incarnation != seen.incarnation())
     }
 
+    /// Its bytes, for another server, or for a file. What the beat of this server has promised goes with it: the next
+    /// master gives no stamp below.
+    pub fn to_bytes_of(&self, server: &Server) -> Vec<u8> {
+        if self.arrived || !server.rules.on(crate::Rule::BeatGoesWithState) {
+            return self.to_bytes();
+        }
+        Self { stamp: self.shardstamp(server), ..self.clone() }.to_bytes()
+    }
+
     /// Its bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(32);
@@ -153,7 +173,8 @@ impl Shard {
         let flags = flag(self.datacenter.is_some(), 0)
             | flag(self.erased.is_some(), 1)
             | flag(self.lock.is_some(), 2)
-            | flag(self.arrived, 3);
+            | flag(self.arrived, 3)
+            | flag(self.leaving, 4);
         out.extend([Self::VERSION, flags]);
         out.extend(self.datacenter.map(|datacenter| datacenter.0));
         codec::put_stamp(&mut out, self.stamp);
@@ -185,7 +206,7 @@ impl Shard {
             return Err(Malformed("a shard of another version"));
         }
         let flags = reader.byte()?;
-        if flags > 0b1111 {
+        if flags > 0b11111 {
             return Err(Malformed("unknown flags of a shard"));
         }
         let flag = |bit: u8| flags & 1 << bit != 0;
@@ -202,7 +223,7 @@ impl Shard {
         let lock = if flag(2) { Some(Box::new(Lock::decode(&mut reader)?)) } else { None };
         let records = Records::decode(&mut reader)?;
         reader.end()?;
-        Ok(Self { datacenter, stamp, lives, erased, lock, records, arrived: flag(3) })
+        Ok(Self { datacenter, stamp, lives, erased, lock, records, arrived: flag(3), leaving: flag(4) })
     }
 }
 

@@ -202,6 +202,10 @@ impl Shard {
         deps: &Timestamp,
     ) -> Result<Planned<()>, Refused> {
         self.settled(call)?;
+        if self.leaving && !call.settled && call.server.rules.on(Rule::MovedSlotsWait) {
+            // some of its keys may be at the next master already
+            return Err(Refused::Moving);
+        }
         sane(call, deps)?;
         let named = |lock: &Lock| {
             let any = stamp.is_none() && home != call.slot || !call.server.rules.on(Rule::CommitNamesItsLock);
@@ -214,6 +218,23 @@ impl Shard {
             }
             return Ok(Planned { reply: (), effect: None });
         };
+        let datacenter = self.datacenter.unwrap_or(call.server.datacenter);
+        if lock.stamp > deps.get(datacenter, call.slot) && call.server.rules.on(Rule::CommitNamesItsLock) {
+            // the decision knows no stamp as great as that: a failover has lost the lock that it was about, and this one is
+            // of a PREPARE that came late
+            if home == call.slot {
+                return Err(Refused::NotPrepared);
+            }
+            return Ok(Planned { reply: (), effect: Some(self.effect(call, Action::Abort { txn })) });
+        }
+        let life = lock.stamp.incarnation();
+        if home == call.slot
+            && life != call.server.incarnation
+            && call.server.rules.on(Rule::DecisionInOneLife)
+        {
+            // what a failover has lost may have been the end of this lock, and promises that were made after it
+            return Err(Refused::NotPrepared);
+        }
         let own = call.server.rules.on(Rule::CommitTakesItsStamp);
         let action = Action::Commit {
             txn,
@@ -329,7 +350,7 @@ impl Shard {
 
     fn effect(&self, call: Call<'_>, action: Action) -> Effect {
         let datacenter = self.datacenter.unwrap_or(call.server.datacenter);
-        Effect { incarnation: call.server.incarnation, datacenter, action }
+        Effect { incarnation: call.server.incarnation, datacenter, settled: call.settled, action }
     }
 }
 

@@ -98,7 +98,9 @@ impl Host {
 
     fn commit(&mut self, n: u8, deps: &Timestamp) -> Result<(), Refused> {
         let stamp = self.shard.lock().map(|lock| lock.stamp);
-        self.commit_as(n, stamp, deps)
+        let mut deps = deps.clone();
+        deps.update(self.shard.datacenter().unwrap_or_default(), slot(), stamp.unwrap_or_default());
+        self.commit_as(n, stamp, &deps)
     }
 
     fn commit_as(&mut self, n: u8, stamp: Option<Stamp>, deps: &Timestamp) -> Result<(), Refused> {
@@ -244,8 +246,14 @@ fn a_beat_speaks_for_idle_shards_and_stops_at_a_lock() {
     host.server.apply_beat(beat);
     replica.server.apply_beat(beat);
     assert_eq!((host.read("a").shardstamp, replica.read("a").shardstamp), (beat, beat));
+    // the clock of the master is behind its own beat now
     let (stamp, _) = host.prepare(1, "a", Some("2")).unwrap();
     assert!(stamp > beat);
+    let without = Server { rules: Rules::ours().without(Rule::StampAboveBeat), ..host.server.clone() };
+    let call = Call { server: &without, ..Host::master(1).call() };
+    let known = Known::default();
+    let planned = Shard::default().plan_write(call, &HashMap::new(), &known, &key("a"), &value("1")).unwrap();
+    assert!(planned.reply.stamp < beat);
     replica.apply(host.stream.last().cloned());
     let next = host.server.plan_beat(START.plus(Micros(99_000)));
     replica.server.apply_beat(next);
@@ -354,7 +362,12 @@ fn the_stamp_of_a_lock_outlives_a_failover() {
         promoted.now = START.plus(Micros(2_000));
         let seen = Known { seen: Some(stamp), ..Known::default() };
         if commits {
-            promoted.commit(1, &Timestamp::default()).unwrap();
+            // as the home it does not decide any more; as another shard it follows the decision
+            assert_eq!(promoted.commit(1, &Timestamp::default()), Err(Refused::NotPrepared));
+            let deps = knows(stamp).deps;
+            let home = Slot::new(1).unwrap();
+            let planned = promoted.shard.plan_commit(promoted.call(), txn(1), home, None, &deps).unwrap();
+            promoted.apply(planned.effect);
             assert!(promoted.read_master("a", &seen).is_ok());
         } else {
             assert_eq!(promoted.status(1), Outcome::Aborted);
@@ -379,8 +392,32 @@ fn a_slot_that_moves_is_not_trusted_before_all_of_it_is_there() {
     target.settled = true;
     let seen = Known { seen: Some(stamp), ..knows(stamp) };
     assert!(target.read_master("a", &seen).unwrap().shardstamp >= stamp);
-    assert!(!target.shard.has_arrived());
+    assert!(!target.shard.is_partial());
     assert!(target.read("b").shardstamp >= stamp);
+}
+
+#[test]
+fn a_replica_that_misses_what_has_left_is_not_trusted() {
+    let mut host = Host::master(1);
+    let stamp = host.write("a", "1", &Known::default()).unwrap();
+    host.write("b", "1", &Known::default()).unwrap();
+    let mut replica = host.replica(2);
+    for keys in [&mut host.keys, &mut replica.keys] {
+        keys.remove(&key("a"));
+    }
+    host.shard.leave();
+    replica.shard.leave();
+    assert_eq!(replica.read("a").shardstamp, Stamp::ZERO);
+    // the master still has other keys, and writes to them change nothing about that
+    host.settled = false;
+    host.write("b", "2", &Known::default()).unwrap();
+    replica.apply(host.stream.last().cloned());
+    assert_eq!(replica.read("a").shardstamp, Stamp::ZERO);
+    // the move is given up
+    host.settled = true;
+    host.write("b", "3", &Known::default()).unwrap();
+    replica.apply(host.stream.last().cloned());
+    assert!(replica.read("b").shardstamp > stamp);
 }
 
 #[test]

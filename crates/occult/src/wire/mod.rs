@@ -26,8 +26,8 @@ pub struct Call<'a> {
     pub slot: Slot,
     /// The server's clock.
     pub now: Micros,
-    /// Whether the slot belongs to this server, and none of its keys is on its way from another one. It is asked only
-    /// for shards that have arrived ([`Shard::has_arrived`](crate::Shard::has_arrived)).
+    /// Whether the slot belongs to this server, and none of its keys is on its way from or to another one. It matters
+    /// only for shards that may miss keys ([`Shard::is_partial`](crate::Shard::is_partial)); else it is `true`.
     pub settled: bool,
 }
 

@@ -1,0 +1,122 @@
+//! Each rule that is switched off breaks a promise in some seed, and so does the protocol as it was published: the
+//! checkers see it. With all rules the same seeds are fine, as `simulated.rs` shows.
+
+use scaledb_occult::{Micros, Rule, Rules, Shape};
+use scaledb_occult_sim::cluster::Broken;
+use scaledb_occult_sim::plan::Plan;
+use scaledb_occult_sim::world::World;
+
+/// What is to be seen when a rule is off.
+struct Case {
+    rule: Rule,
+    /// Any of these.
+    expected: &'static [Broken],
+    change: fn(&mut Plan),
+}
+
+const fn case(rule: Rule, expected: &'static [Broken], change: fn(&mut Plan)) -> Case {
+    Case { rule, expected, change }
+}
+
+/// Exact timestamps: compressed ones hide what is missing in them.
+fn exact(plan: &mut Plan) {
+    plan.shape = Shape::Exact;
+}
+
+fn transactions(plan: &mut Plan) {
+    exact(plan);
+    (plan.transactions, plan.writes) = (700, 400);
+}
+
+fn slow_commits(plan: &mut Plan) {
+    transactions(plan);
+    (plan.unanswered, plan.deaths) = (100, 5);
+    plan.config.lease = Micros(2_000);
+}
+
+fn failovers(plan: &mut Plan) {
+    exact(plan);
+    plan.failovers = 400_000;
+}
+
+fn moves(plan: &mut Plan) {
+    exact(plan);
+    plan.moves = 30_000;
+}
+
+/// Without this, commits whose timestamps do not know their stamps would be refused.
+fn unnamed(plan: &mut Plan) {
+    transactions(plan);
+    plan.rules = plan.rules.without(Rule::CommitNamesItsLock);
+}
+
+use Broken::{
+    Causality, CircularFlow, DecidedUnprepared, Interleaved, MissedEffects, OwnLock, SilentLoss, Torn,
+    WrongOutcome,
+};
+
+const INCONSISTENT: &[Broken] = &[Causality, MissedEffects];
+const NOT_ATOMIC: &[Broken] =
+    &[Torn, DecidedUnprepared, Interleaved, WrongOutcome, MissedEffects, Causality, CircularFlow];
+
+/// The other rules have tests of their own in `scaledb-occult`: no message of the simulated clients meets them.
+const CASES: &[Case] = &[
+    case(Rule::MasterReadsAreChecked, INCONSISTENT, transactions),
+    case(Rule::LockKnowsTransaction, &[OwnLock], slow_commits),
+    case(Rule::DecisionAtHome, NOT_ATOMIC, slow_commits),
+    case(Rule::HomeFirst, NOT_ATOMIC, slow_commits),
+    case(Rule::LateCommitRefused, NOT_ATOMIC, slow_commits),
+    case(Rule::CommitNamesItsLock, NOT_ATOMIC, slow_commits),
+    case(Rule::EndedIsRemembered, NOT_ATOMIC, slow_commits),
+    case(Rule::LeaseAsksHome, NOT_ATOMIC, slow_commits),
+    case(Rule::IncarnationsTell, &[SilentLoss], failovers),
+    case(Rule::MovedSlotsWait, INCONSISTENT, moves),
+    case(Rule::StaleReadsAreRetried, INCONSISTENT, exact),
+    case(Rule::ReadsMergeDeps, INCONSISTENT, exact),
+    case(Rule::WritesCarryDeps, INCONSISTENT, exact),
+    case(Rule::ErasedLeavesDeps, INCONSISTENT, transactions),
+    case(Rule::OverwriteInherits, INCONSISTENT, transactions),
+    case(Rule::ValidateReads, INCONSISTENT, transactions),
+    case(Rule::ValidateOverwrites, INCONSISTENT, transactions),
+    case(Rule::WritesDependOnEachOther, NOT_ATOMIC, unnamed),
+    case(Rule::LocksExclude, NOT_ATOMIC, transactions),
+    case(Rule::BeatStopsAtLock, INCONSISTENT, transactions),
+    case(Rule::BeatGoesWithState, INCONSISTENT, moves),
+    case(Rule::SessionOrder, INCONSISTENT, transactions),
+];
+
+/// The first violation of a plan in some seeds.
+fn first(seeds: u64, change: impl Fn(&mut Plan)) -> Option<(u64, Broken, String)> {
+    (0..seeds).find_map(|seed| {
+        let mut plan = Plan::calm(seed);
+        plan.operations = 1_500;
+        change(&mut plan);
+        let broken = World::new(plan).run().broken.into_iter().next();
+        broken.map(|(broken, what)| (seed, broken, what))
+    })
+}
+
+#[test]
+fn a_rule_that_is_switched_off_is_noticed() {
+    let mut unnoticed = Vec::new();
+    for Case { rule, expected, change } in CASES {
+        let found = first(60, |plan| {
+            change(plan);
+            plan.rules = plan.rules.without(*rule);
+        });
+        println!("{rule:?}: {found:?}");
+        if !found.is_some_and(|(_, broken, _)| expected.contains(&broken)) {
+            unnoticed.push(rule);
+        }
+    }
+    assert!(unnoticed.is_empty(), "{unnoticed:?}");
+}
+
+#[test]
+fn the_published_protocol_breaks_its_promises() {
+    let found = first(20, |plan| {
+        slow_commits(plan);
+        plan.rules = Rules::published();
+    });
+    assert!(found.is_some());
+}
