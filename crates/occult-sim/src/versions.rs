@@ -1,8 +1,8 @@
 //! All versions of all keys, and what each depends on, exactly: what the checkers compare reads with.
 //!
-//! The simulation sees everything, so the checkers need no search. A *past* is a vector of version numbers, one for each
-//! key: who has it in its past must not read anything older. For each session and each version the past is the join of
-//! what it depends on, so that one comparison for each read checks all orders at once:
+//! The simulation sees everything, so the checkers need no search. A *past* is a vector of version numbers, one for
+//! each key: who has it in its past must not read anything older. For each session and each version the past is the
+//! join of what it depends on, so that one comparison for each read checks all orders at once:
 //!
 //! ```text
 //!   causal order, single operations:  version read >= past of the session              [key]

@@ -79,6 +79,8 @@ struct Client {
     failovers: u64,
     /// Slots where it has committed something that a failover had lost before.
     phantoms: HashSet<Slot>,
+    /// What it has read in transactions, committed or not: it may be told of its loss, and need not.
+    glimpsed: Vec<(Slot, Key, u32)>,
     gone: bool,
 }
 
@@ -195,6 +197,7 @@ impl World {
             last: Vec::new(),
             failovers: 0,
             phantoms: HashSet::new(),
+            glimpsed: Vec::new(),
             gone: false,
         });
         let client = self.clients.len() - 1;
@@ -625,6 +628,10 @@ impl World {
         *self.report.errors.entry(name).or_default() += 1;
         if let Error::LostWrite { slot } = error {
             let direct = self.clients[at].direct.remove(slot).unwrap_or_default();
+            let client = &mut self.clients[at];
+            let glimpsed =
+                client.glimpsed.extract_if(.., |(of, ..)| of == slot).map(|(_, key, number)| (key, number));
+            let direct: Vec<(Key, u32)> = direct.into_iter().chain(glimpsed).collect();
             let phantom = self.clients[at].phantoms.remove(slot);
             if !phantom
                 && !direct.iter().any(|(key, number)| self.cluster.versions.get(*key, *number).lost.is_some())
@@ -689,9 +696,12 @@ impl World {
                 let what = format!("client {at} reads version {number} of key {key}, and knows {knows}");
                 self.cluster.report(Broken::Causality, what);
             }
-            // a session does not know which deletion it sees
+            // a session does not know which deletion it sees, and what an aborted transaction has seen is not the session's
             if item.value.is_some() {
-                self.see(at, slot, key, number);
+                self.clients[at].glimpsed.push((slot, key, number));
+                if self.clients[at].open.is_none() {
+                    self.see(at, slot, key, number);
+                }
             }
             found.push((key, number));
         }
@@ -783,6 +793,11 @@ impl World {
             Ok(finish) => {
                 let Some(open) = self.clients[at].open.take() else { return };
                 let mut past = open.past;
+                for (slot, key, number) in self.clients[at].glimpsed.clone() {
+                    if open.reads.contains(&(key, number)) {
+                        self.see(at, slot, key, number);
+                    }
+                }
                 if open.writes.is_empty() {
                     self.check_read_only(name, &past, &open.reads);
                 } else if !decided && !self.cluster.is_excused(name) {

@@ -137,8 +137,8 @@ impl Shard {
         self.leaving = true;
     }
 
-    /// Whether keys may be missing: it has arrived and is not adopted yet, or keys of it have left. Only then the server
-    /// has to find out whether [`Call::settled`](crate::wire::Call::settled).
+    /// Whether keys may be missing: it has arrived and is not adopted yet, or keys of it have left. Only then the
+    /// server has to find out whether [`Call::settled`](crate::wire::Call::settled).
     pub fn is_partial(&self) -> bool {
         self.arrived || self.leaving
     }

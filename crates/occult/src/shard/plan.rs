@@ -220,8 +220,8 @@ impl Shard {
         };
         let datacenter = self.datacenter.unwrap_or(call.server.datacenter);
         if lock.stamp > deps.get(datacenter, call.slot) && call.server.rules.on(Rule::CommitNamesItsLock) {
-            // the decision knows no stamp as great as that: a failover has lost the lock that it was about, and this one is
-            // of a PREPARE that came late
+            // the decision knows no stamp as great as that: a failover has lost the lock that it was about, and
+            // this one is of a PREPARE that came late
             if home == call.slot {
                 return Err(Refused::NotPrepared);
             }
