@@ -130,7 +130,7 @@ fn run(ctx: &Context, args: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     let command = Command::parse(args).map_err(|refused| refusal(&refused))?;
     let slot = command.slot();
     let server = server_now(ctx).ok_or(FAILED)?;
-    let arrived = store::look(ctx, slot, |shard| shard.has_arrived()).map_err(|_| WRONG_TYPE)?;
+    let arrived = store::look(ctx, slot, |shard| shard.is_partial()).map_err(|_| WRONG_TYPE)?;
     let settled = !arrived || host::owns(ctx, slot);
     let mut keys = Keys::new(ctx);
     let planned = state::busy(|| {

@@ -696,7 +696,7 @@ impl World {
                 let what = format!("client {at} reads version {number} of key {key}, and knows {knows}");
                 self.cluster.report(Broken::Causality, what);
             }
-            // a session does not know which deletion it sees, and what an aborted transaction has seen is not the session's
+            // a session does not know which deletion it sees; what an aborted transaction has seen is not the session's
             if item.value.is_some() {
                 self.clients[at].glimpsed.push((slot, key, number));
                 if self.clients[at].open.is_none() {
