@@ -144,7 +144,7 @@ test-occult: setup redis ## Occult in real servers: histories, kill -9, failover
 .PHONY: occult-demo
 occult-demo: occult-module ## Two datacenters 39 ms apart: a photo album that goes wrong on plain reads at replicas
 	SCALEDB_OCCULT_MODULE="$$CARGO_TARGET_DIR/occult/release/liboccult.so" \
-		$(CARGO) run --release --locked -p scaledb-occult-lab
+		$(CARGO) run --locked -p scaledb-occult-lab
 
 STATEMENTS ?= 100000
 SEED ?= 1

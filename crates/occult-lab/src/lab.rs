@@ -34,6 +34,8 @@ pub struct Options {
     pub shape: Shape,
     /// The module, if one is to be loaded.
     pub module: Option<PathBuf>,
+    /// More settings of the module, besides its datacenter.
+    pub settings: String,
     /// What the links do at first.
     pub weather: Weather,
     /// Lines for the configuration of each server: persistence, for instance.
@@ -47,6 +49,7 @@ impl Default for Options {
         Self {
             shape: Shape { masters: 3, replicas: true },
             module: crate::module(),
+            settings: String::new(),
             weather: Weather::default(),
             lines: vec!["save \"\"".to_owned(), "appendonly no".to_owned()],
             node_timeout: Duration::from_secs(5),
@@ -114,7 +117,8 @@ impl Lab {
             // a replica without its master says so by a failover, and not because it was slow before
             lines.push("cluster-replica-validity-factor 0".to_owned());
             if let Some(module) = &options.module {
-                lines.push(format!("loadmodule {} datacenter {datacenter}", module.display()));
+                let (module, settings) = (module.display(), &options.settings);
+                lines.push(format!("loadmodule {module} datacenter {datacenter} {settings}"));
             }
             let home = directory.path().join(format!("node-{i}"));
             nodes.push(Node::start(&program, home, place, datacenter, &lines)?);
