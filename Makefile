@@ -139,6 +139,15 @@ test-occult: setup redis ## Occult in real servers: histories, kill -9, failover
 	$(BINDINGS)
 	(cd crates/occult-module && CARGO_TARGET_DIR="$$libraries" $(CARGO) test --locked)
 	(cd crates/occult-module && CARGO_TARGET_DIR="$$libraries" $(CARGO) build --locked)
+	python="$$libraries/venv/bin/python"
+	if python3 -m venv "$$libraries/venv" && "$$python" -m pip install -q 'maturin>=1.7,<2' &&
+		(cd crates/occult-python && CARGO_TARGET_DIR="$$libraries" "$$libraries/venv/bin/maturin" build -q \
+			--locked --interpreter "$$python" --out "$$libraries/wheels") &&
+		"$$python" -m pip install -q --force-reinstall "$$libraries"/wheels/*.whl; then
+		export SCALEDB_OCCULT_PYTHON="$$python"
+	else
+		echo "test-occult: the client for Python is SKIPPED: there is no Python with venv, or no maturin"
+	fi
 	SCALEDB_OCCULT_MODULE="$$libraries/debug/liboccult.so" $(CARGO) test --locked -p scaledb-occult-lab
 
 .PHONY: occult-demo

@@ -153,7 +153,10 @@ impl Lab {
         if self.shape.replicas {
             for i in 0..masters {
                 let id: String = self.nodes[i].ask(&["CLUSTER", "MYID"]).map_err(other)?;
-                self.nodes[masters + i].ask::<()>(&["CLUSTER", "REPLICATE", &id]).map_err(other)?;
+                // it may know the master by its address only yet
+                self.wait("each replica has found its master", |lab| {
+                    lab.nodes[masters + i].ask::<()>(&["CLUSTER", "REPLICATE", &id]).is_ok()
+                })?;
             }
         }
         self.wait_until_whole()

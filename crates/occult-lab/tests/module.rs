@@ -3,8 +3,8 @@
 //!
 //! `make test-occult` builds the module and runs this. Elsewhere the tests say that they are skipped.
 
-use scaledb_occult::wire::{Command, Item, Known, Outcome, Prepare, ReadReply, Refused, Reply};
-use scaledb_occult::{Micros, Slot, Stamp, Timestamp, TxnId, Value, Write, slot_key, slot_of};
+use scaledb_occult::wire::{Command, Item, Known, Outcome, Prepare, Prepared, ReadReply, Refused, Reply};
+use scaledb_occult::{Datacenter, Micros, Slot, Stamp, Timestamp, TxnId, Value, Write, slot_key, slot_of};
 use scaledb_occult_lab::{Failure, Lab, Node, Options, Shape, occult};
 
 fn lab(options: Options) -> Option<Lab> {
@@ -23,6 +23,11 @@ fn with_replica() -> Options {
     Options { shape: Shape { masters: 1, replicas: true }, ..Options::default() }
 }
 
+/// Without beats: what they promise goes into files, so that two of the same state would differ.
+fn without_beats(options: Options) -> Options {
+    Options { settings: "beat-ms 0".to_owned(), ..options }
+}
+
 fn value(text: &str) -> Value {
     text.as_bytes().into()
 }
@@ -35,23 +40,29 @@ fn delete(key: &str) -> Command {
     Command::Delete { key: value(key), known: Known::default() }
 }
 
-fn prepare(txn: u8, key: &str, text: &str, lease: u64) -> Command {
+/// A slot in which no test has keys: a home that decides elsewhere.
+fn elsewhere() -> Slot {
+    Slot::new(9).unwrap()
+}
+
+fn prepare(txn: u8, key: &str, home: Slot, text: &str, lease: u64) -> Command {
     let writes = vec![Write { key: value(key), value: Some(value(text)) }];
-    let prepare =
-        Prepare { txn: TxnId([txn; 16]), home: slot_of(key.as_bytes()), lease: Micros(lease), writes };
+    let prepare = Prepare { txn: TxnId([txn; 16]), home, lease: Micros(lease), writes };
     Command::Prepare { prepare, known: Known::default() }
 }
 
-/// The commit of a transaction of one shard, with the stamp that it was prepared with.
-fn commit(txn: u8, key: &str, stamp: Stamp) -> Command {
+/// The commit of a transaction of one shard, as it was prepared.
+fn commit(txn: u8, key: &str, home: Slot, prepared: &Prepared) -> Command {
+    let &Prepared { stamp, datacenter, .. } = prepared;
     let slot = slot_of(key.as_bytes());
-    let stamp = Some(stamp);
-    Command::Commit { slot, txn: TxnId([txn; 16]), home: slot, stamp, deps: Timestamp::default() }
+    let mut deps = Timestamp::default();
+    deps.update(datacenter, slot, stamp);
+    Command::Commit { slot, txn: TxnId([txn; 16]), home, stamp: Some(stamp), deps }
 }
 
-fn prepared(reply: Reply) -> Stamp {
+fn prepared(reply: Reply) -> Prepared {
     let Reply::Prepared(prepared) = reply else { panic!("{reply:?}") };
-    prepared.stamp
+    prepared
 }
 
 fn read(node: &Node, key: &str) -> ReadReply {
@@ -90,19 +101,19 @@ fn contents(node: &Node) -> Vec<(String, Vec<u8>)> {
     keys.into_iter().map(dump).collect()
 }
 
-/// Values, a deletion, a committed transaction, and a lock, whose stamp is returned.
-fn fill(node: &Node) -> Stamp {
+/// Values, a deletion, a committed transaction, and a lock, which is returned.
+fn fill(node: &Node) -> Prepared {
     for i in 0..20 {
         done(node.occult(&write(&format!("key-{i}"), &format!("value-{i}"))));
     }
     done(node.occult(&write("key-3", "again")));
     done(node.occult(&delete("key-4")));
-    let stamp = prepared(done(node.occult(&prepare(1, "key-5", "committed", 10_000_000))));
-    done(node.occult(&commit(1, "key-5", stamp)));
-    prepared(done(node.occult(&prepare(2, "key-6", "prepared", 60_000_000))))
+    let lock = prepared(done(node.occult(&prepare(1, "key-5", slot_of(b"key-5"), "committed", 10_000_000))));
+    done(node.occult(&commit(1, "key-5", slot_of(b"key-5"), &lock)));
+    prepared(done(node.occult(&prepare(2, "key-6", elsewhere(), "prepared", 60_000_000))))
 }
 
-fn check_filled(node: &Node, stamp: Stamp) {
+fn check_filled(node: &Node, lock: &Prepared) {
     assert_eq!(text(&item(node, "key-3")).as_deref(), Some("again"));
     assert_eq!(text(&item(node, "key-4")), None);
     assert_eq!(text(&item(node, "key-5")).as_deref(), Some("committed"));
@@ -110,7 +121,7 @@ fn check_filled(node: &Node, stamp: Stamp) {
     let status = Command::Status { home: slot_of(b"key-5"), txn: TxnId([1; 16]) };
     assert!(matches!(node.occult(&status), Ok(Reply::Outcome(Outcome::Committed(_)))));
     assert!(matches!(node.occult(&write("key-6", "no")), Err(Failure::Refused(Refused::Locked(_)))));
-    done(node.occult(&commit(2, "key-6", stamp)));
+    done(node.occult(&commit(2, "key-6", elsewhere(), lock)));
     assert_eq!(text(&item(node, "key-6")).as_deref(), Some("prepared"));
 }
 
@@ -128,7 +139,7 @@ fn a_restart_does_not_lose_or_reset_a_stamp() {
     ];
     for (name, lines) in files {
         let lines = lines.iter().map(|&line| line.to_owned()).collect();
-        let Some(mut lab) = lab(Options { lines, ..one_master() }) else { return };
+        let Some(mut lab) = lab(without_beats(Options { lines, ..one_master() })) else { return };
         let node = lab.node(0);
         let lock = fill(node);
         if name == "snapshot" {
@@ -149,7 +160,7 @@ fn a_restart_does_not_lose_or_reset_a_stamp() {
         assert_eq!(names(&before), names(&after), "{name}");
         assert!(before == after, "{name}: something has changed");
         let old = read(node, "key-0").items[0].stamp;
-        check_filled(node, lock);
+        check_filled(node, &lock);
         let Reply::Written(new) = done(node.occult(&write("key-0", "new"))) else { panic!() };
         assert!(new.stamp > old, "{name}");
         assert_ne!(new.stamp.incarnation(), old.incarnation(), "{name}: a new life has a new incarnation");
@@ -159,7 +170,7 @@ fn a_restart_does_not_lose_or_reset_a_stamp() {
 /// A replica that follows the stream, and one that gets everything at once, have what the master has, byte by byte.
 #[test]
 fn a_replica_does_not_differ_from_its_master() {
-    let Some(mut lab) = lab(with_replica()) else { return };
+    let Some(mut lab) = lab(without_beats(with_replica())) else { return };
     let lock = fill(&lab.nodes()[0]);
     let caught_up = |lab: &Lab| {
         let of = |node: usize, field| lab.nodes()[node].info(field).unwrap_or_default();
@@ -172,16 +183,6 @@ fn a_replica_does_not_differ_from_its_master() {
     .unwrap();
     lab.wait("both have the same", |lab| contents(&lab.nodes()[0]) == contents(&lab.nodes()[1])).unwrap();
     assert!(!contents(&lab.nodes()[1]).is_empty());
-    // reads at the replica, and the beat: a shard that nobody writes to does not fall behind
-    let mut replica = lab.nodes()[1].connect().unwrap();
-    redis::cmd("READONLY").exec(&mut replica).unwrap();
-    let ask = Command::Read { keys: vec![value("key-7")] };
-    let Ok(Reply::Read(first)) = occult(&mut replica, &ask) else { panic!() };
-    assert_eq!(text(&first.items[0]).as_deref(), Some("value-7"));
-    lab.wait("the replica's shardstamp goes on", |_| {
-        matches!(occult(&mut replica, &ask), Ok(Reply::Read(later)) if later.shardstamp > first.shardstamp)
-    })
-    .unwrap();
     // without a file it starts empty, and gets all in one piece
     lab.node(1).restart().unwrap();
     lab.wait_until_whole().unwrap();
@@ -196,13 +197,30 @@ fn a_replica_does_not_differ_from_its_master() {
     let old = item(&lab.nodes()[1], "key-0").stamp;
     let Reply::Written(new) = done(lab.nodes()[1].occult(&write("key-0", "new"))) else { panic!() };
     assert!(new.stamp > old && new.stamp.incarnation() != old.incarnation());
-    check_filled(&lab.nodes()[1], lock);
+    check_filled(&lab.nodes()[1], &lock);
+}
+
+/// The beat: a shard that nobody writes to does not fall behind.
+#[test]
+fn an_idle_shard_does_not_look_stale() {
+    let Some(lab) = lab(with_replica()) else { return };
+    done(lab.nodes()[0].occult(&write("key-7", "value-7")));
+    lab.wait("the replica has it", |lab| lab.nodes()[1].info("occult_applied") != Some("0".into())).unwrap();
+    let mut replica = lab.nodes()[1].connect().unwrap();
+    redis::cmd("READONLY").exec(&mut replica).unwrap();
+    let ask = Command::Read { keys: vec![value("key-7")] };
+    let Ok(Reply::Read(first)) = occult(&mut replica, &ask) else { panic!() };
+    assert_eq!(text(&first.items[0]).as_deref(), Some("value-7"));
+    lab.wait("the replica's shardstamp goes on", |_| {
+        matches!(occult(&mut replica, &ask), Ok(Reply::Read(later)) if later.shardstamp > first.shardstamp)
+    })
+    .unwrap();
 }
 
 /// Plain commands on stamped keys: a removal or an overwriting is a stamped deletion, all others are refused.
 #[test]
 fn no_plain_command_removes_a_stamp_silently() {
-    let Some(lab) = lab(with_replica()) else { return };
+    let Some(lab) = lab(without_beats(with_replica())) else { return };
     let node = &lab.nodes()[0];
     let stamped = |key: &str| {
         let Ok(Reply::Written(written)) = node.occult(&write(key, "stamped")) else { panic!() };
@@ -289,7 +307,7 @@ fn a_moving_slot_does_not_show_what_is_missing() {
     for i in 1..6 {
         done(source.occult(&write(&key(i), &i.to_string())));
     }
-    let lock = prepared(done(source.occult(&prepare(9, &key(5), "after", 60_000_000))));
+    let lock = prepared(done(source.occult(&prepare(9, &key(5), elsewhere(), "after", 60_000_000))));
     let id = |node: &Node| node.ask::<String>(&["CLUSTER", "MYID"]).unwrap();
     target.ask::<()>(&["CLUSTER", "SETSLOT", &slot, "IMPORTING", &id(source)]).unwrap();
     source.ask::<()>(&["CLUSTER", "SETSLOT", &slot, "MIGRATING", &id(target)]).unwrap();
@@ -323,7 +341,7 @@ fn a_moving_slot_does_not_show_what_is_missing() {
         let Ok(Reply::Read(reply)) = target.occult(&of_master(i)) else { panic!("{i}") };
         assert_eq!(text(&reply.items[0]), Some(i.to_string()));
     }
-    done(target.occult(&commit(9, &key(5), lock)));
+    done(target.occult(&commit(9, &key(5), elsewhere(), &lock)));
     assert_eq!(text(&item(target, &key(5))).as_deref(), Some("after"));
     done(target.occult(&write(&key(0), "new")));
     assert!(contents(source).iter().all(|(name, _)| slot_of(name.as_bytes()).get().to_string() != slot));
@@ -356,7 +374,7 @@ fn random_arguments_do_not_end_the_server() {
     options.lines.push("enable-debug-command yes".to_owned());
     let Some(lab) = lab(options) else { return };
     let node = &lab.nodes()[0];
-    fill(node);
+    let lock = fill(node);
     let pid = node.info("process_id");
     let mut connection = node.connect().unwrap();
     redis::cmd("DEBUG").arg("SET-SKIP-CHECKSUM-VALIDATION").arg(1).exec(&mut connection).unwrap();
@@ -364,8 +382,8 @@ fn random_arguments_do_not_end_the_server() {
     let commands = [
         write("key-1", "v"),
         delete("key-2"),
-        prepare(3, "key-8", "p", 1),
-        commit(3, "key-8", Stamp::ZERO),
+        prepare(3, "key-8", slot_of(b"key-8"), "p", 1),
+        commit(3, "key-8", slot_of(b"key-8"), &lock),
         Command::Read { keys: vec![value("key-1")] },
         Command::ReadMaster { known: Known::default(), keys: vec![value("key-1")] },
         Command::Abort { slot: Slot::default(), txn: TxnId([4; 16]) },
@@ -445,7 +463,7 @@ fn what_exceeds_a_limit_is_refused() {
     assert!(matches!(node.occult(&keys(1_025)), Err(Failure::Refused(Refused::TooLarge { .. }))));
     // a client that knows the future
     let mut deps = Timestamp::default();
-    deps.update(scaledb_occult::Datacenter(0), slot_of(b"k"), Stamp::from_bits(u64::MAX));
+    deps.update(Datacenter(0), slot_of(b"k"), Stamp::from_bits(u64::MAX));
     let future = Command::Write { key: value("k"), value: value("v"), known: Known { deps, seen: None } };
     assert!(matches!(node.occult(&future), Err(Failure::Refused(Refused::Future { .. }))));
     // keys of two slots

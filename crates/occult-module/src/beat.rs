@@ -25,6 +25,8 @@ unsafe extern "C" fn on_time(ctx: *mut raw::RedisModuleCtx, _: *mut c_void) {
     guard((), || {
         let ctx = Context::new(ctx);
         start(&ctx);
+        // a timer runs between commands
+        state::set_migrating(false);
         plain::stamp(&ctx);
         send(&ctx);
     });

@@ -18,11 +18,6 @@ const FAILED: &str = "ERR the module failed; the server's log says more";
 /// Why a command has failed: its text goes to the client.
 type Failure = String;
 
-/// The role that the state has, without asking the server.
-pub(crate) fn role() -> Option<Role> {
-    state::with(|module| module.server.role)
-}
-
 /// The state of the server, after what it says of its role.
 pub(crate) fn server_now(ctx: &Context) -> Option<Server> {
     let master = host::is_master(ctx);
@@ -130,8 +125,8 @@ fn run(ctx: &Context, args: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     let command = Command::parse(args).map_err(|refused| refusal(&refused))?;
     let slot = command.slot();
     let server = server_now(ctx).ok_or(FAILED)?;
-    let arrived = store::look(ctx, slot, |shard| shard.is_partial()).map_err(|_| WRONG_TYPE)?;
-    let settled = !arrived || host::owns(ctx, slot);
+    let partial = store::look(ctx, slot, |shard| shard.is_partial()).map_err(|_| WRONG_TYPE)?;
+    let settled = !partial || host::owns(ctx, slot);
     let mut keys = Keys::new(ctx);
     let planned = state::busy(|| {
         store::look(ctx, slot, |shard| command.run(shard, &server, state::now(), settled, &keys))

@@ -71,8 +71,8 @@ pub(crate) fn random() -> u64 {
     u64::from_ne_bytes(bytes)
 }
 
-/// Whether this server is the master of a slot, and is not importing it. It asks the server: only for slots that have
-/// arrived from another one.
+/// Whether this server is the master of a slot, and the slot is neither coming nor going. It asks the server: only for
+/// slots that may miss keys.
 pub(crate) fn owns(ctx: &Context, slot: Slot) -> bool {
     if !ctx.get_flags().contains(ContextFlags::CLUSTER) {
         return true;
@@ -93,7 +93,8 @@ fn owns_by(nodes: &str, slot: u16) -> bool {
     let mut has = false;
     for range in own.split(' ').skip(8) {
         if let Some(moving) = range.strip_prefix('[') {
-            if moving.split_once("-<-").is_some_and(|(number, _)| number.parse() == Ok(slot)) {
+            let number = moving.split_once("-<-").or_else(|| moving.split_once("->-"));
+            if number.is_some_and(|(number, _)| number.parse() == Ok(slot)) {
                 return false;
             }
             continue;
@@ -297,12 +298,18 @@ mod tests {
     use super::owns_by;
 
     #[test]
-    fn an_imported_slot_is_not_owned() {
+    fn a_moving_slot_is_not_settled() {
         let nodes = "aa 127.0.0.1:1@2 master - 0 0 1 connected 0-5460\n\
                      bb 127.0.0.1:3@4 myself,master - 0 0 2 connected 5461-9000 9002 [7000-<-aa] [8000->-aa]\n";
-        for (slot, owned) in
-            [(0, false), (5461, true), (9000, true), (9001, false), (9002, true), (7000, false), (8000, true)]
-        {
+        for (slot, owned) in [
+            (0, false),
+            (5461, true),
+            (9000, true),
+            (9001, false),
+            (9002, true),
+            (7000, false),
+            (8000, false),
+        ] {
             assert_eq!(owns_by(nodes, slot), owned, "{slot}");
         }
         assert!(!owns_by("", 1));

@@ -10,7 +10,7 @@ use crate::store::{self, Keys};
 use crate::{commands, host};
 use redis_module::Context;
 use scaledb_occult::wire::{Command, Known};
-use scaledb_occult::{Entry, Micros, Role, Server, Store, Timestamp, slot_of};
+use scaledb_occult::{Entry, Micros, Role, Server, Slot, Store, Timestamp, slot_of};
 
 /// The store as it was before the key went: a deletion reads of it what the value depended on.
 struct Before<'a>(&'a Unlinked);
@@ -30,20 +30,29 @@ impl Store for Before<'_> {
 }
 
 /// Stamps what was removed since the last time. Called after notifications and by the beat's timer.
+///
+/// A key that MIGRATE has taken lives on elsewhere: its slot is leaving. A replica, or a server that reads its
+/// file, sees a removal only, and takes it for the same until an effect of a settled master says otherwise.
 pub(crate) fn stamp(ctx: &Context) {
     if !state::has_unlinked() || state::is_busy() {
         return;
     }
     let removed = state::take_unlinked();
     let Some(server) = commands::server_now(ctx) else { return };
-    // a replica gets the effect of its master
-    if server.role != Role::Master || host::is_loading(ctx) {
-        return;
-    }
+    let stamps = server.role == Role::Master && !host::is_loading(ctx) && !state::is_migrating();
     for unlinked in removed {
-        if !stamp_one(ctx, &server, state::now(), &unlinked) {
+        if !stamps {
+            leave(ctx, slot_of(&unlinked.key));
+        } else if !stamp_one(ctx, &server, state::now(), &unlinked) {
             state::note_unlinked(unlinked);
         }
+    }
+}
+
+fn leave(ctx: &Context, slot: Slot) {
+    if matches!(store::look(ctx, slot, |shard| shard.is_new()), Ok(false)) {
+        // of another type than a state it is nothing that could be trusted
+        let _ = store::change(ctx, slot, |shard| shard.leave());
     }
 }
 
@@ -54,7 +63,8 @@ fn stamp_one(ctx: &Context, server: &Server, now: Micros, unlinked: &Unlinked) -
     let planned = state::busy(|| {
         store::look(ctx, slot, |shard| {
             // without a state the slot has left this server
-            (!shard.is_new()).then(|| delete.run(shard, server, now, true, &Before(unlinked)))
+            let settled = || !shard.is_partial() || host::owns(ctx, slot);
+            (!shard.is_new()).then(|| delete.run(shard, server, now, settled(), &Before(unlinked)))
         })
     });
     let Ok(Some(planned)) = planned else { return true };

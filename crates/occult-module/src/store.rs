@@ -3,7 +3,7 @@
 use crate::state;
 use crate::types::{ENTRY, SHARD};
 use redis_module::{Context, RedisError, RedisString};
-use scaledb_occult::{Entry, Shard, Slot, Store, Timestamp, slot_key};
+use scaledb_occult::{Entry, Role, Shard, Slot, Store, Timestamp, slot_key};
 use std::cell::Cell;
 
 /// The keys of the selected database.
@@ -83,8 +83,12 @@ pub(crate) fn look<R>(ctx: &Context, slot: Slot, run: impl FnOnce(&Shard) -> R) 
     if let Some(shard) = key.get_value::<Shard>(&SHARD)? {
         return Ok(run(shard));
     }
-    let aside = state::with(|module| module.put_aside.get(&slot).cloned()).flatten();
-    Ok(run(&aside.unwrap_or_default()))
+    // at a replica the state is missing when the slot moves, too: nothing is known of it then
+    let aside = state::with(|module| {
+        let of = module.put_aside.get(&slot).filter(|_| module.server.role == Role::Master);
+        of.cloned()
+    });
+    Ok(run(&aside.flatten().unwrap_or_default()))
 }
 
 /// Changes the state of a slot, and stores it if it was not stored before.

@@ -4,11 +4,11 @@
 //! shards. What is read back may come from anybody who may `RESTORE`: it is checked like a command's arguments.
 
 use crate::guard::guard;
+use crate::host;
 use crate::state::{self, Unlinked};
-use crate::{commands, host};
 use redis_module::native_types::RedisType;
 use redis_module::{Context, RedisString, raw};
-use scaledb_occult::{Entry, Role, Shard, slot_of};
+use scaledb_occult::{Entry, Shard, slot_of};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -79,11 +79,13 @@ impl Stored for Shard {
     const KIND: &'static str = "slot";
 
     fn bytes(&self) -> Vec<u8> {
+        // what the beat has promised goes with it
+        let bytes = state::with(|module| self.to_bytes_of(&module.server)).unwrap_or_else(|| self.to_bytes());
         if state::is_saving() {
-            return self.to_bytes();
+            return bytes;
         }
         // DUMP or MIGRATE: other keys of the slot follow, so the next master must not trust it at once
-        let mut moved = self.clone();
+        let mut moved = Self::from_bytes(&bytes).unwrap_or_else(|_| self.clone());
         moved.arrive();
         moved.to_bytes()
     }
@@ -204,16 +206,13 @@ unsafe extern "C" fn memory<T: Stored>(value: *const c_void) -> usize {
 /// As the server calls it: `value` is one of ours, of this type, and `key` is its name.
 unsafe extern "C" fn unlink<T: Stored>(key: *mut raw::RedisModuleString, value: *const c_void) {
     guard((), || {
-        if state::is_migrating() {
+        // what MIGRATE has taken has its state elsewhere
+        if T::KIND == Shard::KIND && state::is_migrating() {
             return;
         }
-        let master = commands::role() == Some(Role::Master);
         // SAFETY: the server gives a value that it has of this type
         let value = unsafe { &*value.cast::<T>() };
-        // a replica is told by its master what becomes of a value; of a slot's state it keeps the same as its master
-        if master || T::KIND == Shard::KIND {
-            value.unlinked(RedisString::string_as_slice(key));
-        }
+        value.unlinked(RedisString::string_as_slice(key));
     });
 }
 
