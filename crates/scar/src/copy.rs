@@ -148,8 +148,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             let Some(replica) = self.replicas.get(&partition) else { return false };
             !matches!(replica.copying, Some(Copying::Behind(_))) || !self.rules.on(Rule::CopyBeforePromotion)
         };
-        // on disk, what is learned counts when an epoch that came behind it does
-        let counts = !self.view.durable || self.base >= self.learned || !self.rules.on(Rule::CopyOnDisk);
+        // on disk, what is learned counts when a later epoch does: it may have come behind the mark of its own
+        let counts = !self.view.durable || self.base > self.learned || !self.rules.on(Rule::CopyOnDisk);
         !changing && counts && self.view.is_learner(self.id) && self.learns().all(copied)
     }
 
