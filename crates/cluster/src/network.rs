@@ -33,6 +33,19 @@ impl Packet {
                     let rows = rows.iter().map(|(key, value)| SMALL + key.bytes.len() + value.0.len());
                     rows.sum::<usize>() + seen.len() * SMALL
                 }
+                Body::Fetch(_, _, wanted) => {
+                    wanted.keys.iter().map(|key| SMALL + key.bytes.len()).sum::<usize>()
+                        + wanted.ranges.len() * SMALL
+                }
+                Body::FetchReply(_, _, brought) => {
+                    let keys =
+                        brought.keys.iter().map(|(key, found, _)| SMALL + key.bytes.len() + value(found));
+                    let ranges = brought.ranges.iter().map(|(_, _, rows, seen)| {
+                        let rows = rows.iter().map(|(key, value)| SMALL + key.bytes.len() + value.0.len());
+                        rows.sum::<usize>() + seen.len() * SMALL
+                    });
+                    keys.sum::<usize>() + ranges.sum::<usize>()
+                }
                 Body::Read(_, key) | Body::Lock(_, key, _) | Body::LockReply(_, key, _) => key.bytes.len(),
                 _ => SMALL,
             }

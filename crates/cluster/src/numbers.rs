@@ -13,6 +13,7 @@ pub(crate) struct Counters {
     pub(crate) views: AtomicU64,
     pub(crate) store_errors: AtomicU64,
     checkpoints: AtomicU64,
+    pub(crate) waits: AtomicU64,
     decided: AtomicU64,
     committed: AtomicU64,
     locked: AtomicU64,
@@ -44,6 +45,8 @@ pub struct Numbers {
     pub store_errors: u64,
     /// Checkpoints that were put in force.
     pub checkpoints: u64,
+    /// Calls of sessions whose answer had to come from another member, or waited for the next epoch.
+    pub waits: u64,
     /// Transactions of this node that have got their place.
     pub decided: u64,
     /// Those of them whose epoch has committed.
@@ -62,12 +65,12 @@ impl Counters {
     /// Counts an answer. Whether it is the last of its transaction.
     pub(crate) fn count(&self, answer: &Answer<Rows>) -> bool {
         let (counter, last) = match answer {
-            Answer::Read(..) | Answer::Scan(..) | Answer::Checked(..) => return false,
+            Answer::Read(..) | Answer::Scan(..) | Answer::Fetched(_) | Answer::Checked(..) => return false,
             Answer::Decided(..) => (&self.decided, false),
             Answer::Committed(_) => (&self.committed, true),
-            Answer::Aborted(_, Why::Locked(_)) => (&self.locked, true),
-            Answer::Aborted(_, Why::Changed) => (&self.changed, true),
-            Answer::Aborted(_, Why::View) => (&self.undone, true),
+            Answer::Aborted(_, Why::Locked(_), _) => (&self.locked, true),
+            Answer::Aborted(_, Why::Changed, _) => (&self.changed, true),
+            Answer::Aborted(_, Why::View, _) => (&self.undone, true),
             Answer::Aborted(..) => (&self.other, true),
         };
         counter.fetch_add(1, Ordering::Relaxed); // a statistic
@@ -92,6 +95,7 @@ impl Counters {
             views: get(&self.views),
             store_errors: get(&self.store_errors),
             checkpoints: get(&self.checkpoints),
+            waits: get(&self.waits),
             decided: get(&self.decided),
             committed: get(&self.committed),
             locked: get(&self.locked),

@@ -5,8 +5,8 @@ use scaledb_cluster::codec::{self, Bytes, MAX_FRAME};
 use scaledb_cluster::{Key, Rows, Value};
 use scaledb_scar::link::{Content, Frame, Incarnation};
 use scaledb_scar::{
-    Body, Conflict, Copied, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Report, Seen, Time,
-    TxnId, Version, View, ViewNumber,
+    Body, Brought, Conflict, Copied, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Report, Seen,
+    Time, TxnId, Version, View, ViewNumber, Wanted,
 };
 use scaledb_sync::Arc;
 use std::ops::Bound;
@@ -34,6 +34,20 @@ fn messages() -> Vec<Message<Rows>> {
         Body::Read(txn, key(0)),
         Body::ReadReply(txn, key(1), Some(value.clone()), seen.clone()),
         Body::Scan(txn, PartitionId(1), range.clone()),
+        Body::Fetch(txn, 5, Wanted { keys: vec![key(1); 3], ranges: vec![(PartitionId(2), range.clone())] }),
+        Body::FetchReply(
+            txn,
+            5,
+            Brought {
+                keys: vec![(key(1), Some(value.clone()), seen.clone()); 3],
+                ranges: vec![(
+                    PartitionId(2),
+                    range.clone(),
+                    vec![(key(2), value.clone())],
+                    vec![seen.clone(); 2],
+                )],
+            },
+        ),
         Body::ScanReply(txn, PartitionId(1), range, vec![(key(2), value.clone()); 5], vec![seen; 7]),
         Body::Lock(txn, key(3), None),
         Body::LockReply(txn, key(4), Ok(granted)),

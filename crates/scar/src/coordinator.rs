@@ -8,7 +8,7 @@ use super::node::{MAX_OPERATIONS, Node, Refused, Stage};
 use super::range::Range;
 use super::replica::{Item, Seen, Write};
 use super::rules::{Rule, Rules};
-use super::transaction::{Kind, Mark, Phase, Question, Transaction};
+use super::transaction::{Kind, Mark, Phase, Question, Refusal, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a client asks for.
@@ -27,6 +27,10 @@ impl<R: Rules, D: Data> Node<R, D> {
         if let Some(value) = written.or_else(|| transaction.values.get(&key).map(|(_, value)| value)) {
             let value = value.clone();
             out.answers.push(Answer::Read(txn, key, value));
+            return Ok(());
+        }
+        if let Some((value, seen)) = transaction.fetched.take_key(&key) {
+            self.note_read(txn, key, value, seen, out);
             return Ok(());
         }
         let partition = self.view.partition::<D>(&key);
@@ -52,8 +56,13 @@ impl<R: Rules, D: Data> Node<R, D> {
         range: Range<D::Key>,
         out: &mut Out<D>,
     ) -> Result<(), Refused> {
-        if self.client_turn(txn)?.kind == Kind::Snapshot {
+        let transaction = self.client_turn(txn)?;
+        if transaction.kind == Kind::Snapshot {
             return Err(Refused::Snapshot);
+        }
+        if let Some((rows, seen)) = transaction.fetched.take_range(partition, &range) {
+            self.note_scan(txn, rows, seen, out);
+            return Ok(());
         }
         let epoch = self.epoch;
         if let Some(replica) = self.readable(partition) {
@@ -106,6 +115,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         let transaction = self.client_turn(txn)?;
         transaction.reads.truncate(mark.0);
         transaction.values.retain(|_, (before, _)| *before < mark.0);
+        // what is read anew is to be new
+        transaction.fetched.clear();
         Ok(())
     }
 
@@ -153,11 +164,11 @@ impl<R: Rules, D: Data> Node<R, D> {
     /// It is not the client's turn.
     pub fn rollback(&mut self, txn: TxnId, out: &mut Out<D>) -> Result<(), Refused> {
         self.client_turn(txn)?;
-        self.finish(txn, Answer::Aborted(txn, Why::RolledBack), out);
+        self.finish(txn, Answer::Aborted(txn, Why::RolledBack, None), out);
         Ok(())
     }
 
-    fn client_turn(&mut self, txn: TxnId) -> Result<&mut Transaction<D>, Refused> {
+    pub(crate) fn client_turn(&mut self, txn: TxnId) -> Result<&mut Transaction<D>, Refused> {
         let transaction = self.transactions.get_mut(&txn).ok_or(Refused::NoTransaction)?;
         if transaction.phase == Phase::Open { Ok(transaction) } else { Err(Refused::NoTransaction) }
     }
@@ -189,7 +200,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.phase = Phase::Open;
         if transaction.reads.len() >= MAX_OPERATIONS {
-            return self.finish(txn, Answer::Aborted(txn, Why::TooLarge), out);
+            return self.finish(txn, Answer::Aborted(txn, Why::TooLarge, None), out);
         }
         let before = transaction.reads.len();
         transaction.reads.push(seen);
@@ -207,7 +218,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.phase = Phase::Open;
         if transaction.reads.len() + seen.len() > MAX_OPERATIONS {
-            return self.finish(txn, Answer::Aborted(txn, Why::TooLarge), out);
+            return self.finish(txn, Answer::Aborted(txn, Why::TooLarge, None), out);
         }
         transaction.reads.extend(seen);
         out.answers.push(Answer::Scan(txn, rows));
@@ -241,7 +252,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return Ok(()) };
         if transaction.epoch == Epoch(0) {
             if !may_begin {
-                self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld), out);
+                self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld, None), out);
                 return Ok(());
             }
             transaction.epoch = now;
@@ -250,7 +261,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let current = transaction.epoch == now || !self.rules.on(Rule::SnapshotEndsWithEpoch);
         match replica.at(&key, Epoch(transaction.epoch.0.saturating_sub(1))) {
             Some(value) if current => out.answers.push(Answer::Read(txn, key, value)),
-            _ => self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld), out),
+            _ => self.finish(txn, Answer::Aborted(txn, Why::SnapshotTooOld, None), out),
         }
         Ok(())
     }
@@ -315,11 +326,16 @@ impl<R: Rules, D: Data> Node<R, D> {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.epoch = epoch;
         transaction.cts = transaction.latest_read();
-        let unchanged = !self.rules.on(Rule::Rebase) || self.rebased(txn);
-        let awaited = if unchanged { self.to_extend(txn, |_| false) } else { Err(Conflict::Changed) };
+        let outdated = if self.rules.on(Rule::Rebase) { self.outdated(txn) } else { None };
+        let awaited = match outdated {
+            None => self.to_extend(txn, |_| false),
+            Some(item) => Err((item, Conflict::Changed)),
+        };
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
-        let failed = awaited.as_ref().err().copied();
-        let awaited = awaited.unwrap_or_default();
+        let (awaited, failed) = match awaited {
+            Ok(awaited) => (awaited, None),
+            Err(refusal) => (BTreeMap::new(), Some(refusal)),
+        };
         transaction.phase = Phase::Checking { awaited: awaited.clone(), failed };
         self.ask_extensions(txn, awaited, out);
         self.checked(txn, out);
@@ -350,8 +366,10 @@ impl<R: Rules, D: Data> Node<R, D> {
             return self.decided(txn, Time(0), out);
         }
         transaction.epoch = epoch;
-        if self.rules.on(Rule::Rebase) && !self.rebased(txn) {
-            return self.abort(txn, Vec::new(), Why::Changed, out);
+        if self.rules.on(Rule::Rebase)
+            && let Some(item) = self.outdated(txn)
+        {
+            return self.abort(txn, Vec::new(), (item, Conflict::Changed), out);
         }
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         let expected = transaction.expected();
@@ -366,14 +384,16 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.locked(txn, out);
     }
 
-    /// Whether all that was read in earlier epochs, and is kept here, is as it was. What is not kept here is asked
+    /// Something that was read in an earlier epoch, is kept here, and is not as it was. What is not kept here is asked
     /// for with the extensions.
-    fn rebased(&self, txn: TxnId) -> bool {
-        let Some(transaction) = self.transactions.get(&txn) else { return true };
-        transaction.reads.iter().filter(|seen| seen.epoch < transaction.epoch).all(|seen| {
-            let Some(replica) = self.readable(self.view.partition_of::<D>(&seen.item)) else { return true };
-            replica.look(&seen.item).is_some_and(|(wts, _)| wts == seen.wts)
-        })
+    fn outdated(&self, txn: TxnId) -> Option<Item<D::Key>> {
+        let transaction = self.transactions.get(&txn)?;
+        let mut earlier = transaction.reads.iter().filter(|seen| seen.epoch < transaction.epoch);
+        let changed = earlier.find(|seen| {
+            let Some(replica) = self.readable(self.view.partition_of::<D>(&seen.item)) else { return false };
+            replica.look(&seen.item).is_none_or(|(wts, _)| wts != seen.wts)
+        });
+        changed.map(|seen| seen.item.clone())
     }
 
     fn to_primary(&self, key: &D::Key, body: Body<D>, out: &mut Out<D>) {
@@ -395,8 +415,12 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         match answer {
-            Ok(lock) => drop(granted.insert(key, lock)),
-            Err(conflict) => *failed = failed.or(Some(conflict)),
+            Ok(lock) => {
+                granted.insert(key, lock);
+            }
+            Err(conflict) => {
+                failed.get_or_insert((Item::Record(key), conflict));
+            }
         }
         self.locked(txn, out);
     }
@@ -410,8 +434,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         let granted = std::mem::take(granted);
-        if let Some(conflict) = *failed {
-            return self.abort(txn, granted.into_keys().collect(), conflict.into(), out);
+        if let Some(refusal) = failed.take() {
+            return self.abort(txn, granted.into_keys().collect(), refusal, out);
         }
         transaction.split_reads(&self.view, &granted);
         let mut cts = Time(0);
@@ -436,8 +460,10 @@ impl<R: Rules, D: Data> Node<R, D> {
         let awaited = self.to_extend(txn, own);
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.writes = writes;
-        let failed = awaited.as_ref().err().copied();
-        let awaited = awaited.unwrap_or_default();
+        let (awaited, failed) = match awaited {
+            Ok(awaited) => (awaited, None),
+            Err(refusal) => (BTreeMap::new(), Some(refusal)),
+        };
         transaction.phase = Phase::Validating { awaited: awaited.clone(), failed };
         self.ask_extensions(txn, awaited, out);
         self.validated(txn, out);
@@ -449,14 +475,20 @@ impl<R: Rules, D: Data> Node<R, D> {
         &self,
         txn: TxnId,
         passes: impl Fn(&Item<D::Key>) -> bool,
-    ) -> Result<BTreeMap<Item<D::Key>, Time>, Conflict> {
+    ) -> Result<BTreeMap<Item<D::Key>, Time>, Refusal<D::Key>> {
         let mut extensions = BTreeMap::new();
+        let mut passed = BTreeMap::new();
         let Some(transaction) = self.transactions.get(&txn) else { return Ok(extensions) };
         for seen in &transaction.reads {
             let gap = matches!(seen.item, Item::Gap(..));
-            if passes(&seen.item)
-                || !self.rules.on(if gap { Rule::ValidateAbsent } else { Rule::ValidateReads })
-            {
+            if !self.rules.on(if gap { Rule::ValidateAbsent } else { Rule::ValidateReads }) {
+                continue;
+            }
+            if passes(&seen.item) {
+                // its lock has met one version; what was fetched before may be of another
+                if passed.insert(&seen.item, seen.wts).is_some_and(|wts| wts != seen.wts) {
+                    return Err((seen.item.clone(), Conflict::Changed));
+                }
                 continue;
             }
             let far = self.rules.on(Rule::Rebase)
@@ -465,7 +497,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             if (seen.rts < transaction.cts || far)
                 && extensions.insert(seen.item.clone(), seen.wts).is_some_and(|wts| wts != seen.wts)
             {
-                return Err(Conflict::Changed);
+                return Err((seen.item.clone(), Conflict::Changed));
             }
         }
         Ok(extensions)
@@ -499,9 +531,11 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         awaited.remove(&item);
-        *failed = failed.or(answer.err());
-        if answer.is_ok() {
-            self.tell_promise(item, wts, cts, out);
+        match answer {
+            Ok(()) => self.tell_promise(item, wts, cts, out),
+            Err(conflict) => {
+                failed.get_or_insert((item, conflict));
+            }
         }
         self.validated(txn, out);
         self.checked(txn, out);
@@ -526,8 +560,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         let (cts, keys) = (transaction.cts, transaction.writes.keys().cloned().collect());
-        if let Some(conflict) = *failed {
-            return self.abort(txn, keys, conflict.into(), out);
+        if let Some(refusal) = failed.clone() {
+            return self.abort(txn, keys, refusal, out);
         }
         self.decided(txn, cts, out);
     }
@@ -577,11 +611,17 @@ impl<R: Rules, D: Data> Node<R, D> {
     }
 
     /// Gives the locks back. Nobody waits for that: what is not given back ends with the epoch.
-    pub(crate) fn abort(&mut self, txn: TxnId, locked: Vec<D::Key>, why: Why, out: &mut Out<D>) {
+    fn abort(
+        &mut self,
+        txn: TxnId,
+        locked: Vec<D::Key>,
+        (item, conflict): Refusal<D::Key>,
+        out: &mut Out<D>,
+    ) {
         for key in locked {
             self.to_primary(&key, Body::Unlock(txn, key.clone()), out);
         }
-        out.answers.push(Answer::Aborted(txn, why));
+        out.answers.push(Answer::Aborted(txn, conflict.into(), Some(item)));
         self.transactions.remove(&txn);
         self.left(txn, out);
     }
@@ -647,8 +687,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !self.is_primary(partition) {
             return;
         }
+        let full = self.is_full();
         if let Some(replica) = self.replicas.get_mut(&partition) {
-            let granted = replica.lock(rules, txn, &key, wts);
+            let granted = match full && !replica.has(&key) {
+                true => Err(Conflict::Full),
+                false => replica.lock(rules, txn, &key, wts),
+            };
             self.send(from, Body::LockReply(txn, key, granted), out);
         }
     }

@@ -86,22 +86,25 @@ impl<D: Data> Replica<D> {
     ) {
         let Copied { key, now, rts, before, gap } = copied;
         let comes = !self.records.contains_key(&key);
-        let record = self.split(&key).0;
-        let newer = comes || now.wts >= record.now.wts || !rules.on(Rule::CopyKeepsNewer);
-        let (taken, other) = if newer {
-            record.rts = if comes || now.wts != record.now.wts { rts } else { record.rts.max(rts) };
-            let old = std::mem::replace(&mut record.now, now);
-            // a record that has come by a split says nothing
-            (record.now.epoch, (!comes).then_some(old))
-        } else {
-            (record.now.epoch, Some(now))
-        };
-        let mine = record.before.take();
-        let before = if rules.on(Rule::CopyKeepsVersions) { before } else { None };
-        let other = other.filter(|_| rules.on(Rule::CopyKeepsVersions));
-        // of equal ones the copied: what a write has taken for the version before it may not have been known here
-        let versions = mine.into_iter().chain(other).chain(before);
-        record.before = versions.filter(|version| version.epoch < taken).max_by_key(|version| version.wts);
+        self.split(&key);
+        self.edit(&key, |record| {
+            let newer = comes || now.wts >= record.now.wts || !rules.on(Rule::CopyKeepsNewer);
+            let (taken, other) = if newer {
+                record.rts = if comes || now.wts != record.now.wts { rts } else { record.rts.max(rts) };
+                let old = std::mem::replace(&mut record.now, now);
+                // a record that has come by a split says nothing
+                (record.now.epoch, (!comes).then_some(old))
+            } else {
+                (record.now.epoch, Some(now))
+            };
+            let mine = record.before.take();
+            let before = if rules.on(Rule::CopyKeepsVersions) { before } else { None };
+            let other = other.filter(|_| rules.on(Rule::CopyKeepsVersions));
+            // of equal ones the copied: what a write has taken for the version before it may not have been known here
+            let versions = mine.into_iter().chain(other).chain(before);
+            record.before =
+                versions.filter(|version| version.epoch < taken).max_by_key(|version| version.wts);
+        });
         self.set_gaps(last, Some(&key), gap);
     }
 

@@ -16,6 +16,7 @@ use super::ids::{Epoch, NodeId, NodeSet, Time, TxnId};
 use super::journal::Entry;
 use super::message::{Answer, Body, Out, Report};
 use super::node::{Node, Stage};
+use super::replica::Replica;
 use super::rules::{Rule, Rules};
 use super::transaction::Phase;
 use std::collections::BTreeMap;
@@ -136,6 +137,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             let primary = self.view.placement(partition).is_some_and(|place| place.primary == self.id);
             replica.clean(self.rules, primary, self.base);
         }
+        self.weight = self.replicas.values().map(Replica::bytes).sum();
     }
 
     pub(crate) fn decided_until(&self, epoch: Epoch) -> Vec<TxnId> {

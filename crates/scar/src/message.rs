@@ -2,6 +2,7 @@
 
 use super::copy::Copied;
 use super::data::Data;
+use super::fetch::{Brought, Wanted};
 use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId, ViewNumber};
 use super::journal::Entry;
 use super::range::Range;
@@ -42,6 +43,10 @@ pub enum Body<D: Data> {
     Scan(TxnId, PartitionId, Range<D::Key>),
     /// The answer: what was asked, rows, and all that they depend on.
     ScanReply(TxnId, PartitionId, Range<D::Key>, Vec<(D::Key, D::Value)>, Vec<Seen<D::Key>>),
+    /// Coordinator to primary: what is under these keys and in these ranges? The number is the question's.
+    Fetch(TxnId, u32, Wanted<D::Key>),
+    /// The answer: of what was asked, as much as there is room for.
+    FetchReply(TxnId, u32, Brought<D::Key, D::Value>),
     /// Coordinator to primary: lock the key, if it still has the wts.
     Lock(TxnId, D::Key, Option<Time>),
     /// The answer.
@@ -119,6 +124,8 @@ pub enum Conflict {
     Locked(TxnId),
     /// What was read has changed.
     Changed,
+    /// The primary has no memory for one more record.
+    Full,
 }
 
 /// The keys on both sides of a gap: none is the partition's beginning, or its end.
@@ -131,6 +138,8 @@ pub enum Answer<D: Data> {
     Read(TxnId, D::Key, Option<D::Value>),
     /// The answer of a scan.
     Scan(TxnId, Vec<(D::Key, D::Value)>),
+    /// What was to be fetched is there, or as much of it as primaries have sent at once.
+    Fetched(TxnId),
     /// Whether all that the transaction has read by now is of one state of the running epoch. It goes on in both cases.
     Checked(TxnId, bool),
     /// The transaction has its place in the order, if its epoch commits; no other ever gets the same one and writes.
@@ -138,8 +147,8 @@ pub enum Answer<D: Data> {
     Decided(TxnId, Epoch, Time),
     /// It has committed.
     Committed(TxnId),
-    /// Nothing of it happened, or will.
-    Aborted(TxnId, Why),
+    /// Nothing of it happened, or will; and what it was about, if it was about something.
+    Aborted(TxnId, Why, Option<Item<D::Key>>),
 }
 
 /// Why a transaction was aborted.
@@ -155,6 +164,8 @@ pub enum Why {
     SnapshotTooOld,
     /// It has asked for too much.
     TooLarge,
+    /// A primary has no memory for a record that it would add.
+    Full,
     /// The client has rolled it back.
     RolledBack,
 }
@@ -164,6 +175,7 @@ impl From<Conflict> for Why {
         match conflict {
             Conflict::Locked(other) => Self::Locked(other),
             Conflict::Changed => Self::Changed,
+            Conflict::Full => Self::Full,
         }
     }
 }

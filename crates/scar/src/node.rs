@@ -55,6 +55,17 @@ pub enum Refused {
     NoPartition,
 }
 
+/// What a node keeps of a partition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Size {
+    /// Records, those without a value included.
+    pub records: usize,
+    /// Records without a value: of deleted rows until their epoch has committed, and of locked keys.
+    pub bare: usize,
+    /// What they weigh, about.
+    pub bytes: usize,
+}
+
 /// What has become of an epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Outcome {
@@ -114,6 +125,10 @@ pub struct Node<R, D: Data> {
     pub(crate) held: Vec<TxnId>,
     /// The most records of a chunk.
     pub(crate) chunk: usize,
+    /// What its records may weigh, in bytes: beyond that it gives no lock for a key without a record.
+    limit: usize,
+    /// What they weighed at the last end of an epoch, or change of view.
+    pub(crate) weight: usize,
     pub(crate) leading: Leading,
     /// It has nothing later: see [`Report::holds`](crate::Report).
     pub(crate) holds: Option<Epoch>,
@@ -152,6 +167,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             undone: Vec::new(),
             held: Vec::new(),
             chunk: CHUNK,
+            limit: usize::MAX,
+            weight: 0,
             leading: Leading::default(),
             holds: None,
             learned: Epoch(0),
@@ -255,6 +272,28 @@ impl<R: Rules, D: Data> Node<R, D> {
     /// disk, and the view cannot begin with them.
     pub fn incomplete(&self) -> NodeSet {
         self.leading.incomplete
+    }
+
+    /// How many bytes its records may weigh: beyond that it adds none as a primary. What a backup gets it takes.
+    pub fn limit_memory(&mut self, bytes: usize) {
+        self.limit = bytes;
+    }
+
+    /// What the records of all its replicas weigh, in bytes, and what they may. They weighed that when an epoch last
+    /// ended.
+    pub fn memory(&self) -> (usize, usize) {
+        (self.weight, self.limit)
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.weight >= self.limit
+    }
+
+    /// What it keeps of a partition, also while it learns.
+    pub fn size(&self, partition: PartitionId) -> Option<Size> {
+        let replica = self.replicas.get(&partition)?;
+        let (records, bare) = replica.records();
+        Some(Size { records, bare, bytes: replica.bytes() })
     }
 
     /// Whether a record is locked.
@@ -368,6 +407,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         match body {
             Body::Read(txn, key) => self.serve_read(from, txn, key, out),
             Body::Scan(txn, partition, range) => self.serve_scan(from, txn, partition, range, out),
+            Body::Fetch(txn, number, wanted) => self.serve_fetch(from, txn, number, wanted, out),
+            Body::FetchReply(txn, number, brought) => self.fetch_done(from, txn, number, brought, out),
             Body::Copy(partition, after) => self.serve_copy(from, partition, after, out),
             Body::Chunk(partition, after, records, end) => {
                 self.take_chunk(from, partition, after, records, end, out);

@@ -17,7 +17,7 @@ use super::node::MAX_OPERATIONS;
 use super::range::Range;
 use super::rules::{Rule, Rules};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// What a transaction may depend on.
@@ -96,20 +96,71 @@ pub(crate) struct Replica<D: Data> {
     pub(crate) promoted: bool,
     /// How far it has been copied; none if it is whole.
     pub(crate) copying: Option<Copying<D::Key>>,
+    /// The keys whose records are locked, so that the epoch's commit looks at no others.
+    locked: BTreeSet<D::Key>,
+    /// The keys whose records have no value: tombstones, and what a lock has made. Likewise.
+    bare: BTreeSet<D::Key>,
+    /// What all records weigh.
+    bytes: usize,
+}
+
+impl<D: Data> Record<D> {
+    fn weigh(&self, key: &D::Key) -> usize {
+        let before = self.before.as_ref().map_or(0, |before| D::bytes(key, before.value.as_ref()));
+        D::bytes(key, self.now.value.as_ref()) + before
+    }
 }
 
 impl<D: Data> Default for Replica<D> {
     fn default() -> Self {
         let end = Gap { lower: None, wts: Time(0), rts: Time(0) };
-        Self { records: BTreeMap::new(), end, floor: Time(0), promoted: false, copying: None }
+        Self {
+            records: BTreeMap::new(),
+            end,
+            floor: Time(0),
+            promoted: false,
+            copying: None,
+            locked: BTreeSet::new(),
+            bare: BTreeSet::new(),
+            bytes: 0,
+        }
     }
 }
 
 impl<D: Data> Replica<D> {
     /// A row that is there before the first transaction.
     pub(crate) fn load(&mut self, key: D::Key, value: D::Value) {
-        let record = self.split(&key).0;
-        record.now.value = Some(value);
+        self.split(&key);
+        self.edit(&key, |record| record.now.value = Some(value));
+    }
+
+    /// Changes the versions of a record that is there, and what is known of it beside.
+    pub(super) fn edit<T>(&mut self, key: &D::Key, f: impl FnOnce(&mut Record<D>) -> T) -> Option<T> {
+        let record = self.records.get_mut(key)?;
+        let (before, was_bare) = (record.weigh(key), record.now.value.is_none());
+        let result = f(record);
+        self.bytes = self.bytes.saturating_sub(before).saturating_add(record.weigh(key));
+        match (was_bare, record.now.value.is_none()) {
+            (true, false) => drop(self.bare.remove(key)),
+            (false, true) => drop(self.bare.insert(key.clone())),
+            _ => {}
+        }
+        Some(result)
+    }
+
+    /// What its records weigh, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether a key has a record.
+    pub(crate) fn has(&self, key: &D::Key) -> bool {
+        self.records.contains_key(key)
+    }
+
+    /// How many records it has, and how many of them have no value.
+    pub(crate) fn records(&self) -> (usize, usize) {
+        (self.records.len(), self.bare.len())
     }
 
     fn gap_mut(&mut self, upper: Option<&D::Key>) -> Option<&mut Gap<D::Key>> {
@@ -133,6 +184,10 @@ impl<D: Data> Replica<D> {
             gap.lower = Some(key.clone());
         }
         let ends = comes.then(|| (below.lower.clone(), upper));
+        if comes {
+            self.bare.insert(key.clone());
+            self.bytes = self.bytes.saturating_add(D::bytes(key, None));
+        }
         let record = self.records.entry(key.clone()).or_insert_with(|| Record {
             now: Version { value: None, wts: below.wts, epoch: Epoch(0) },
             rts: below.rts,
@@ -266,7 +321,9 @@ impl<D: Data> Replica<D> {
         }
         let (record, split) = self.split(key);
         record.lock = Some(txn);
-        Ok(Granted { rts: record.rts.max(floor), split })
+        let granted = Granted { rts: record.rts.max(floor), split };
+        self.locked.insert(key.clone());
+        Ok(granted)
     }
 
     /// At the primary: is what was read at `wts` still so at `cts`? Then it is promised.
@@ -331,20 +388,20 @@ impl<D: Data> Replica<D> {
         Write { txn, key, value, cts, epoch }: Write<D>,
     ) {
         let deleted = value.is_none();
-        let (record, split) = self.split(&key);
-        let upper = split.map(|(_, upper)| upper);
-        let locked = record.lock == Some(txn);
-        if locked {
-            record.lock = None;
-        }
-        if locked || record.now.wts < cts || !rules.on(Rule::Thomas) {
-            let old = std::mem::replace(&mut record.now, Version { value, wts: cts, epoch });
-            record.rts = cts;
-            if old.epoch < epoch {
-                record.before = Some(old);
+        let upper = self.split(&key).1.map(|(_, upper)| upper);
+        let had_lock = self.unlock(txn, &key);
+        self.edit(&key, |record| {
+            if had_lock || record.now.wts < cts || !rules.on(Rule::Thomas) {
+                let old = std::mem::replace(&mut record.now, Version { value, wts: cts, epoch });
+                record.rts = cts;
+                if old.epoch < epoch {
+                    record.before = Some(old);
+                }
             }
-        }
-        if !rules.on(Rule::SplitKeepsTimes) {
+        });
+        if !rules.on(Rule::SplitKeepsTimes)
+            && let Some(record) = self.records.get_mut(&key)
+        {
             // a primary has split the gap when it gave the lock; the times are set here in both cases
             (record.gap.wts, record.gap.rts) = (cts, cts);
             let upper = upper.unwrap_or_else(|| self.above(&key).cloned());
@@ -357,13 +414,14 @@ impl<D: Data> Replica<D> {
         }
     }
 
-    /// At the primary: frees a lock of an aborted transaction.
-    pub(crate) fn unlock(&mut self, txn: TxnId, key: &D::Key) {
-        if let Some(record) = self.records.get_mut(key)
-            && record.lock == Some(txn)
-        {
-            record.lock = None;
-        }
+    /// At the primary: frees a lock, if the transaction has it.
+    pub(crate) fn unlock(&mut self, txn: TxnId, key: &D::Key) -> bool {
+        let Some(record) = self.records.get_mut(key).filter(|record| record.lock == Some(txn)) else {
+            return false;
+        };
+        record.lock = None;
+        self.locked.remove(key);
+        true
     }
 
     /// Removes a tombstone: the gaps on both sides become one. What is known of it is known of all three parts; the
@@ -371,6 +429,9 @@ impl<D: Data> Replica<D> {
     fn remove(&mut self, rules: impl Rules, primary: bool, key: &D::Key) {
         let upper = self.above(key).cloned();
         let Some(record) = self.records.remove(key) else { return };
+        self.bytes = self.bytes.saturating_sub(record.weigh(key));
+        self.bare.remove(key);
+        self.locked.remove(key);
         let promises = primary && rules.on(Rule::RemovalKeepsPromises);
         if let Some(gap) = self.gap_mut(upper.as_ref()) {
             let times = [gap.rts, record.rts, record.gap.rts];
@@ -385,11 +446,11 @@ impl<D: Data> Replica<D> {
         if self.copying.is_some() && rules.on(Rule::LearnersKeepTombstones) {
             return;
         }
-        let dead = |record: &Record<D>| {
-            record.now.value.is_none() && record.lock.is_none() && record.now.epoch <= committed
+        let dead = |key: &&D::Key| {
+            let record = self.records.get(*key);
+            record.is_some_and(|record| record.lock.is_none() && record.now.epoch <= committed)
         };
-        let dead: Vec<D::Key> =
-            self.records.iter().filter(|(_, record)| dead(record)).map(|(key, _)| key.clone()).collect();
+        let dead: Vec<D::Key> = self.bare.iter().filter(dead).cloned().collect();
         for key in dead {
             self.remove(rules, primary, &key);
         }
@@ -397,17 +458,23 @@ impl<D: Data> Replica<D> {
 
     /// Goes back to the end of an epoch. What was promised of the versions that come back is gone: see `raise`.
     pub(crate) fn undo(&mut self, epoch: Epoch) {
-        for record in self.records.values_mut().filter(|record| record.now.epoch > epoch) {
-            let none = Version { value: None, wts: Time(0), epoch: Epoch(0) };
-            record.now = record.before.take().unwrap_or(none);
-            record.rts = record.now.wts;
+        let undone = self.records.iter().filter(|(_, record)| record.now.epoch > epoch);
+        let undone: Vec<D::Key> = undone.map(|(key, _)| key.clone()).collect();
+        for key in undone {
+            self.edit(&key, |record| {
+                let none = Version { value: None, wts: Time(0), epoch: Epoch(0) };
+                record.now = record.before.take().unwrap_or(none);
+                record.rts = record.now.wts;
+            });
         }
     }
 
     /// Frees every lock.
     pub(crate) fn clear_locks(&mut self) {
-        for record in self.records.values_mut() {
-            record.lock = None;
+        for key in std::mem::take(&mut self.locked) {
+            if let Some(record) = self.records.get_mut(&key) {
+                record.lock = None;
+            }
         }
     }
 
@@ -477,6 +544,6 @@ impl<D: Data> Replica<D> {
 
     /// Whether any record is locked.
     pub(crate) fn has_locks(&self) -> bool {
-        self.records.values().any(|record| record.lock.is_some())
+        !self.locked.is_empty()
     }
 }

@@ -1,7 +1,8 @@
 //! A transaction, as its coordinator knows it.
 
 use super::data::Data;
-use super::ids::{Epoch, NodeId, PartitionId, SessionId, Time};
+use super::fetch::Fetched;
+use super::ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time};
 use super::message::{Conflict, Granted};
 use super::range::Range;
 use super::replica::{Item, Seen};
@@ -28,6 +29,9 @@ pub(crate) enum Question<K> {
     Range(PartitionId, Range<K>),
 }
 
+/// What was refused, and why.
+pub(crate) type Refusal<K> = (Item<K>, Conflict);
+
 /// Where it stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Phase<K> {
@@ -35,16 +39,18 @@ pub(crate) enum Phase<K> {
     Open,
     /// A primary's turn: what it was asked.
     Reading(Question<K>),
+    /// Primaries are asked for what will be read: who has not answered.
+    Fetching { awaited: NodeSet },
     /// Its commit waits for the next epoch, or for the session's transaction before it.
     Waiting,
     /// Locks are asked for.
-    Locking { awaited: BTreeSet<K>, granted: BTreeMap<K, Granted<K>>, failed: Option<Conflict> },
+    Locking { awaited: BTreeSet<K>, granted: BTreeMap<K, Granted<K>>, failed: Option<Refusal<K>> },
     /// Extensions are asked for, of what was read with these wts.
-    Validating { awaited: BTreeMap<Item<K>, Time>, failed: Option<Conflict> },
+    Validating { awaited: BTreeMap<Item<K>, Time>, failed: Option<Refusal<K>> },
     /// A check of its reads waits for the next epoch.
     ToCheck,
     /// Extensions are asked for, for no more than a check.
-    Checking { awaited: BTreeMap<Item<K>, Time>, failed: Option<Conflict> },
+    Checking { awaited: BTreeMap<Item<K>, Time>, failed: Option<Refusal<K>> },
     /// Writes are being applied.
     Writing { awaited: BTreeSet<(NodeId, K)> },
     /// It waits for its epoch to commit.
@@ -64,6 +70,8 @@ pub(crate) struct Transaction<D: Data> {
     /// The first answer for each key, and how many reads there were before.
     pub(crate) values: BTreeMap<D::Key, (usize, Option<D::Value>)>,
     pub(crate) writes: BTreeMap<D::Key, Option<D::Value>>,
+    /// What primaries have answered ahead of the client.
+    pub(crate) fetched: Fetched<D>,
 }
 
 impl<D: Data> Transaction<D> {
@@ -77,13 +85,19 @@ impl<D: Data> Transaction<D> {
             reads: Vec::new(),
             values: BTreeMap::new(),
             writes: BTreeMap::new(),
+            fetched: Fetched::default(),
         }
     }
 
     /// Whether the barrier waits for it.
     pub(crate) fn in_flight(&self) -> bool {
         match self.phase {
-            Phase::Open | Phase::Reading(_) | Phase::ToCheck | Phase::Waiting | Phase::Decided => false,
+            Phase::Open
+            | Phase::Reading(_)
+            | Phase::Fetching { .. }
+            | Phase::ToCheck
+            | Phase::Waiting
+            | Phase::Decided => false,
             Phase::Checking { .. }
             | Phase::Locking { .. }
             | Phase::Validating { .. }

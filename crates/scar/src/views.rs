@@ -77,7 +77,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         match transaction.phase {
             Phase::Writing { .. } | Phase::Decided => transaction.phase = Phase::Decided,
             Phase::Open | Phase::Waiting if !self.rules.on(Rule::EndOpen) => {}
-            _ => self.finish(txn, Answer::Aborted(txn, Why::View), out),
+            _ => self.finish(txn, Answer::Aborted(txn, Why::View, None), out),
         }
     }
 
@@ -150,7 +150,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.held = self.decided_until(last);
         for txn in self.decided_until(Epoch(u64::MAX)) {
             if !self.held.contains(&txn) {
-                self.finish(txn, Answer::Aborted(txn, Why::View), out);
+                self.finish(txn, Answer::Aborted(txn, Why::View, None), out);
             }
         }
         if !self.rules.on(Rule::AnswerAtGo) {

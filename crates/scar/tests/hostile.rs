@@ -3,8 +3,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::{
-    Body, Conflict, Copied, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId, Ours, Out,
-    PartitionId, Range, Report, Seen, SessionId, Time, TxnId, Version, View, ViewNumber,
+    Body, Brought, Conflict, Copied, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId, Ours,
+    Out, PartitionId, Range, Report, Seen, SessionId, Time, TxnId, Version, View, ViewNumber, Wanted,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
     let (a, b) = (Time(number(random)), Time(number(random)));
     let epoch = Epoch(number(random));
     let seen: Seen<Key> = Seen { item: item(random), wts: a, rts: b, epoch };
-    match random.random_range(0..25) {
+    match random.random_range(0..27) {
         0 => Body::Read(txn, key(random)),
         1 => Body::ReadReply(txn, key(random), value, seen),
         2 => Body::Scan(txn, partition(random), range(random)),
@@ -98,6 +98,15 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
         10 | 11 => Body::Write(txn, key(random), value, a),
         12 => Body::WriteAck(txn, key(random)),
         13 => Body::Unlock(txn, key(random)),
+        25 => {
+            let keys = vec![key(random); random.random_range(0..3)];
+            Body::Fetch(txn, 1, Wanted { keys, ranges: vec![(partition(random), range(random))] })
+        }
+        26 => {
+            let keys = vec![(key(random), value, seen.clone()); random.random_range(0..3)];
+            let ranges = vec![(partition(random), range(random), vec![(key(random), 2); 3], vec![seen; 2])];
+            Body::FetchReply(txn, random.random_range(0..3), Brought { keys, ranges })
+        }
         23 => Body::Copy(partition(random), random.random::<bool>().then(|| key(random))),
         24 => {
             let after = random.random::<bool>().then(|| key(random));
@@ -149,6 +158,9 @@ fn any_message_is_handled_or_ignored() {
                     // whether the node is in a state for each call does not matter here
                     let _ = node.read(txn, key(random), &mut out);
                     let _ = node.scan(txn, partition(random), range(random), &mut out);
+                    let keys = vec![key(random), key(random)];
+                    let wanted = Wanted { keys, ranges: vec![(partition(random), range(random))] };
+                    let _ = node.fetch(txn, wanted, &mut out);
                     let _ = node.check(txn, &mut out);
                     let _ = node.write(txn, key(random), Some(3));
                     let _ = node.commit(txn, &mut out);

@@ -23,7 +23,7 @@ fn answered(
     answer: Result<Answer<scaledb_cluster::Rows>, NoAnswer>,
 ) -> Result<Answer<scaledb_cluster::Rows>, Failed> {
     match answer {
-        Ok(Answer::Aborted(_, why)) => Err(Failed::Aborted(why)),
+        Ok(Answer::Aborted(_, why, _)) => Err(Failed::Aborted(why)),
         Ok(answer) => Ok(answer),
         // a change of view ends transactions, also between two calls
         Err(NoAnswer::Refused(Refused::NoTransaction)) => Err(Failed::Aborted(Why::View)),

@@ -5,7 +5,7 @@
 //! and 2.
 
 use super::world::{Client, Op, Setup};
-use Op::{Add, Check, Delete, Insert, Last, Next, NextEpoch, Pause, Put, Read, Rollback, Scan};
+use Op::{Add, Check, Delete, Fetch, Insert, Last, Next, NextEpoch, Pause, Put, Read, Rollback, Scan};
 use scaledb_scar::Kind;
 
 fn client(node: u8, ops: &[Op]) -> Client {
@@ -137,6 +137,14 @@ fn plain() -> Vec<Setup> {
         )
         .ticks(1),
         Setup::new(
+            "fetch-two",
+            1,
+            &[0, 1],
+            vec![client(0, &[Put(0), Put(1)]), client(2, &[Fetch, Read(0), Pause, Read(1), Add(1)])],
+        )
+        .ticks(1)
+        .repeats(1),
+        Setup::new(
             "read-two-replicas",
             2,
             &[0, 1],
@@ -241,6 +249,12 @@ fn keys() -> Vec<Setup> {
             1,
             &[6],
             vec![client(0, &[Scan(0, 0, 8), Put(2)]), client(1, &[Scan(0, 0, 8), Put(4)])],
+        ),
+        Setup::new(
+            "fetch-skew",
+            1,
+            &[6],
+            vec![client(1, &[Fetch, Scan(0, 0, 8), Put(2)]), client(2, &[Fetch, Scan(0, 0, 8), Put(4)])],
         ),
         Setup::new(
             "next-skew",

@@ -12,7 +12,7 @@ fn op(random: &mut SmallRng, partitions: u16, snapshot: bool) -> Op {
     if snapshot {
         return if random.random_range(0..3) == 0 { Op::Pause } else { Op::Read(key) };
     }
-    match random.random_range(0..20) {
+    match random.random_range(0..21) {
         0..=2 => Op::Read(key),
         3 | 4 => Op::Put(key),
         5..=7 => Op::Add(key),
@@ -23,6 +23,7 @@ fn op(random: &mut SmallRng, partitions: u16, snapshot: bool) -> Op {
         14 => Op::Last(random.random_range(0..partitions), key, random.random_range(1..3)),
         15 | 16 => Op::Check,
         17 | 18 => Op::Pause,
+        19 => Op::Fetch,
         _ => Op::NextEpoch,
     }
 }

@@ -6,7 +6,7 @@ use super::history::{Property, Record, Rows, Scanned, Truth, check, check_epochs
 use crate::model::cached::hash_of;
 use scaledb_scar::{
     Answer, Checkpointing, Epoch, Kind, Message, Node, NodeId, NodeSet, Out, Outcome, PartitionId, Range,
-    Refused, Rule, SessionId, Stage, Switched, Time, TxnId, View, ViewNumber,
+    Refused, Rule, SessionId, Stage, Switched, Time, TxnId, View, ViewNumber, Wanted,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -32,6 +32,8 @@ pub enum Op {
     Next(u16, u64, u32),
     /// Reads up to so many rows before a key, downwards.
     Last(u16, u64, u32),
+    /// Fetches what its later operations will read.
+    Fetch,
     /// Asks whether what it has read is of one state.
     Check,
     /// Rolls back, if not done by itself.
@@ -593,7 +595,7 @@ impl World {
         let (view, epoch) = self.node(node).map(|n| (n.view().number, n.epoch())).unwrap_or_default();
         let txn = match &answer {
             Answer::Read(txn, ..) | Answer::Scan(txn, ..) | Answer::Checked(txn, _) => *txn,
-            Answer::Decided(txn, ..) => *txn,
+            Answer::Decided(txn, ..) | Answer::Fetched(txn) => *txn,
             Answer::Committed(txn) | Answer::Aborted(txn, ..) => *txn,
         };
         let Some(client) = self.clients.iter().position(|progress| progress.txn == Some(txn)) else { return };
@@ -630,6 +632,10 @@ impl World {
                 record.scans.push(Scanned { partition, range, rows });
                 self.clients[client].turn = Turn::Next(at + 1);
             }
+            Answer::Fetched(_) => {
+                let Some((at, Op::Fetch)) = op else { return };
+                self.clients[client].turn = Turn::Next(at + 1);
+            }
             Answer::Checked(_, valid) => {
                 let Some((at, Op::Check)) = op else { return };
                 // a node that is cut off says what was so in its epoch, and that may be long ago
@@ -642,7 +648,8 @@ impl World {
                     session: 0,
                     ..record.clone()
                 };
-                if valid {
+                // of nothing read there is nothing to say
+                if valid && !(check.reads.is_empty() && check.scans.is_empty()) {
                     Rc::make_mut(&mut self.records).push(check);
                 }
                 self.clients[client].turn = Turn::Next(at + 1);
@@ -703,6 +710,16 @@ impl World {
                 self.with_node(home, |node, out| {
                     shows(node.scan(txn, PartitionId(partition), range, out));
                 });
+            }
+            Op::Fetch => {
+                let mut wanted = Wanted::default();
+                for op in &plan.ops[at..] {
+                    if let Op::Read(key) | Op::Add(key) | Op::Insert(key) | Op::Delete(key) = *op {
+                        wanted.keys.push(Key(key));
+                    }
+                    wanted.ranges.extend(op.scan().map(|(partition, range)| (PartitionId(partition), range)));
+                }
+                self.with_node(home, |node, out| shows(node.fetch(txn, wanted, out)));
             }
             Op::Check => self.with_node(home, |node, out| shows(node.check(txn, out))),
             Op::Rollback => self.with_node(home, |node, out| shows(node.rollback(txn, out))),

@@ -4,7 +4,7 @@ use super::super::data::{Key, Numbers, Value};
 use super::cluster::{Cluster, Event};
 use super::history::{Outcome, Record, Scanned};
 use rand::Rng;
-use scaledb_scar::{Answer, Kind, NodeId, PartitionId, Range, SessionId, TxnId};
+use scaledb_scar::{Answer, Kind, NodeId, PartitionId, Range, SessionId, TxnId, Wanted};
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// What a session waits for.
@@ -18,6 +18,8 @@ pub(super) enum Turn {
     Read(Then),
     /// The answer of a scan.
     Scan(u16, Range<Key>),
+    /// What it will read: a key, and a range of a partition.
+    Fetch(Key, u16, Range<Key>),
     /// Whether what it has read is of one state.
     Check,
     /// An abort: a call was refused.
@@ -139,7 +141,7 @@ impl Cluster {
                         return self.wake_later(number, long);
                     }
                 }
-                Turn::Read(_) | Turn::Scan(..) | Turn::Check | Turn::End => return,
+                Turn::Read(_) | Turn::Scan(..) | Turn::Fetch(..) | Turn::Check | Turn::End => return,
             }
         }
     }
@@ -224,7 +226,21 @@ impl Cluster {
             return;
         }
         match self.random.random_range(0..32) {
-            0..=8 => self.read(number, key, Then::Nothing),
+            0..=7 => self.read(number, key, Then::Nothing),
+            8 => {
+                let partition = self.random.random_range(0..self.plan.partitions);
+                let range = self.some_range();
+                if Self::in_order(&range) {
+                    // one more than is read at once
+                    let keys = vec![key, Key((key.0 + 1) % self.plan.keys)];
+                    let wanted = Wanted { keys, ranges: vec![(PartitionId(partition), range.clone())] };
+                    self.sessions[number].turn = Turn::Fetch(key, partition, range);
+                    let fetched = self.call(host, |node, out| node.fetch(txn, wanted, out));
+                    if !matches!(fetched, Some(Ok(()))) {
+                        self.sessions[number].turn = Turn::End;
+                    }
+                }
+            }
             9..=16 => self.read(number, key, Then::Add),
             17..=20 => self.read(number, key, Then::Insert),
             21 | 22 => self.read(number, key, Then::Delete),
@@ -239,12 +255,7 @@ impl Cluster {
                 let partition = self.random.random_range(0..self.plan.partitions);
                 let range = self.some_range();
                 if Self::in_order(&range) {
-                    self.sessions[number].turn = Turn::Scan(partition, range.clone());
-                    let scanned =
-                        self.call(host, |node, out| node.scan(txn, PartitionId(partition), range, out));
-                    if !matches!(scanned, Some(Ok(()))) {
-                        self.sessions[number].turn = Turn::End;
-                    }
+                    self.scan(number, partition, range);
                 }
             }
             _ => {
@@ -268,11 +279,20 @@ impl Cluster {
         }
     }
 
+    fn scan(&mut self, number: usize, partition: u16, range: Range<Key>) {
+        let Session { host, txn, .. } = self.sessions[number];
+        self.sessions[number].turn = Turn::Scan(partition, range.clone());
+        let scanned = self.call(host, |node, out| node.scan(txn, PartitionId(partition), range, out));
+        if !matches!(scanned, Some(Ok(()))) {
+            self.sessions[number].turn = Turn::End;
+        }
+    }
+
     /// An answer of a node reaches its client.
     pub(super) fn answered(&mut self, host: usize, answer: Answer<Numbers>) {
         let txn = match &answer {
             Answer::Read(txn, ..) | Answer::Scan(txn, ..) | Answer::Checked(txn, _) => *txn,
-            Answer::Decided(txn, ..) => *txn,
+            Answer::Decided(txn, ..) | Answer::Fetched(txn) => *txn,
             Answer::Committed(txn) | Answer::Aborted(txn, ..) => *txn,
         };
         let index = self.hosts[host].record_of(txn);
@@ -315,6 +335,19 @@ impl Cluster {
                     return;
                 };
                 record.scans.push(Scanned { partition, range, rows });
+            }
+            Answer::Fetched(_) => {
+                if !current {
+                    return;
+                }
+                let Turn::Fetch(key, partition, range) = std::mem::replace(&mut session.turn, Turn::Open)
+                else {
+                    return;
+                };
+                match key.0 % 2 {
+                    0 => self.read(number, key, Then::Add),
+                    _ => self.scan(number, partition, range),
+                }
             }
             Answer::Checked(..) => {
                 if !current || !matches!(session.turn, Turn::Check) {
