@@ -123,6 +123,39 @@ pub struct AddedColumn {
     pub missing: Option<Vec<u8>>,
 }
 
+/// Which rows of a table are kept together, where an engine divides rows over nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spread {
+    /// Each row goes by its whole primary key.
+    #[default]
+    ByKey,
+    /// Rows that agree in these columns are together: the first ones of the primary key, in any order.
+    ByColumns(Vec<i16>),
+    /// Every node keeps all rows.
+    Everywhere,
+}
+
+impl Spread {
+    /// The option, of SQL and of engines, that says by how many columns, or by which, rows are kept together.
+    pub const PARTITION_BY: &str = "partition_by";
+    /// The option that says that rows are kept in more places than others.
+    pub const REPLICATE: &str = "replicate";
+    /// Its value: every node keeps all rows.
+    pub const EVERYWHERE: &str = "everywhere";
+
+    /// How many columns rows are kept together by, if they are the first ones of a key.
+    pub fn leads(&self, key: &[KeyColumn]) -> Option<usize> {
+        let Self::ByColumns(columns) = self else { return None };
+        let first = key.get(..columns.len())?;
+        first.iter().all(|column| columns.contains(&column.attnum)).then_some(columns.len())
+    }
+
+    /// Whether it is what a table has that says nothing of it.
+    pub fn is_default(&self) -> bool {
+        *self == Self::ByKey
+    }
+}
+
 /// What happens to the rows that refer to one that goes or changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Action {
@@ -180,6 +213,9 @@ pub struct TableDesc {
     pub placement: Option<Placement>,
     /// The number of the next column.
     pub next_attnum: i16,
+    /// Which rows are kept together.
+    #[serde(default, skip_serializing_if = "Spread::is_default")]
+    pub spread: Spread,
     /// The name of the engine's table. Another one after each change that copies the rows.
     pub engine: String,
     /// The primary key.

@@ -2,6 +2,7 @@
 
 use crate::desc::Relation;
 use crate::snapshot::Catalog;
+use scaledb_base::TableId;
 use scaledb_base::limits::MAX_ROW_BYTES;
 use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
 use scaledb_keys::KeyBuf;
@@ -230,6 +231,11 @@ impl Store {
             Ok(value) => self.set_sequence_in(w, oid, value).map(Ok),
             Err(error) => Ok(Err(error)),
         })?)
+    }
+
+    /// Whether the engine's table is one of the catalog's.
+    pub fn has(&self, table: TableId) -> bool {
+        [&self.descriptors, &self.sequences].iter().any(|own| own.id == table)
     }
 
     /// Notes how far a sequence got, in a transaction of its own.

@@ -24,6 +24,7 @@ mod cuts;
 mod def;
 mod metric;
 mod options;
+mod reach;
 mod shared;
 mod stats;
 mod worker;
@@ -31,8 +32,9 @@ mod worker;
 pub use catalog::CatalogEntry;
 pub use cuts::Cuts;
 pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
-pub use metric::{Metric, MetricKind, Metrics};
+pub use metric::{Labelled, Metric, MetricKind, Metrics};
 pub use options::{EngineOptions, OptionSpec, OptionType, OptionValue};
+pub use reach::{Keys, Reach, Reached, Site};
 pub use stats::{LogStats, Memory, Reclamation, Stats, TableStats};
 pub use worker::{
     Engine, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, SerializationPoint, TxnKind, Worker,

@@ -23,6 +23,15 @@ pub enum MetricKind {
     Gauge,
 }
 
+/// A metric of an engine as a whole, whose values have labels: names, each with what it is for this value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Labelled {
+    /// What is counted or measured.
+    pub metric: Metric,
+    /// The values.
+    pub values: Vec<(Vec<(&'static str, String)>, u64)>,
+}
+
 /// Values of an engine's metrics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {

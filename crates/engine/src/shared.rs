@@ -1,8 +1,9 @@
 //! An engine that several parts of a program share.
 
 use crate::def::{IndexDef, TableDef, TableInfo};
-use crate::metric::Metric;
+use crate::metric::{Labelled, Metric};
 use crate::options::OptionSpec;
+use crate::reach::{Keys, Reach};
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
 use crate::worker::{Engine, SerializationPoint};
 use scaledb_base::{Result, TableId, Timestamp};
@@ -72,12 +73,20 @@ impl<E: Engine> Engine for Arc<E> {
         (**self).is_shared()
     }
 
+    fn reach(&self, id: TableId, keys: Keys<'_>) -> Option<Reach> {
+        (**self).reach(id, keys)
+    }
+
     fn table_options(&self) -> &'static [OptionSpec] {
         (**self).table_options()
     }
 
     fn table_metrics(&self) -> &'static [Metric] {
         (**self).table_metrics()
+    }
+
+    fn metrics(&self) -> Vec<Labelled> {
+        (**self).metrics()
     }
 
     fn durable(&self) -> Timestamp {

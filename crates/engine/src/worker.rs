@@ -1,8 +1,9 @@
 //! The two traits.
 
 use crate::def::{IndexDef, TableDef, TableInfo};
-use crate::metric::Metric;
+use crate::metric::{Labelled, Metric};
 use crate::options::OptionSpec;
+use crate::reach::{Keys, Reach};
 use crate::stats::{Memory, Reclamation, Stats, TableStats};
 use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
@@ -218,6 +219,12 @@ pub trait Engine: Send + Sync + 'static {
         false
     }
 
+    /// Who answers for keys of a table or index; none where there is only this process.
+    fn reach(&self, id: TableId, keys: Keys<'_>) -> Option<Reach> {
+        let _ = (id, keys);
+        None
+    }
+
     /// The options that it has for tables and indexes, beside [`Access`](crate::Access).
     fn table_options(&self) -> &'static [OptionSpec] {
         &[]
@@ -226,6 +233,11 @@ pub trait Engine: Send + Sync + 'static {
     /// What it counts for tables and indexes, beside what [`TableStats`] has of every engine.
     fn table_metrics(&self) -> &'static [Metric] {
         &[]
+    }
+
+    /// What it counts as a whole, beside [`Stats`].
+    fn metrics(&self) -> Vec<Labelled> {
+        Vec::new()
     }
 
     /// The durable horizon: every commit before it survives a crash. Always behind all commits for an

@@ -1,6 +1,6 @@
 //! What the metrics say of a database: statements, tables, indexes.
 
-use scaledb_engine::Engine;
+use scaledb_engine::{Engine, Labelled, MetricKind};
 use scaledb_sql::{Database, TableNumbers};
 
 /// Tables that have lines of their own, the oldest first. All are in the views.
@@ -58,7 +58,16 @@ pub(crate) fn families<E: Engine>(database: &Database<E>) -> Vec<Family> {
     tables.sort_by_key(|table| table.oid);
     tables.truncate(TABLES);
     families.extend(of_tables(&tables));
+    families.extend(database.engine().metrics().into_iter().map(of_engine));
     families
+}
+
+fn of_engine(Labelled { metric, values }: Labelled) -> Family {
+    let numbers = match metric.kind {
+        MetricKind::Counter => Numbers::Counters(values),
+        MetricKind::Gauge => Numbers::Gauges(values),
+    };
+    Family { name: metric.name, help: metric.help, numbers }
 }
 
 fn of_tables(tables: &[TableNumbers]) -> [Family; 8] {

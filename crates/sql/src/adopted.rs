@@ -120,6 +120,7 @@ pub(crate) fn describe<W: Worker>(
         name: info.name.clone(),
         next_attnum: attnum(columns.len()),
         placement: None,
+        spread: Default::default(),
         comments: Default::default(),
         columns,
         engine: info.name.clone(),

@@ -68,6 +68,8 @@ pub(crate) fn checkpoint(error: Error) -> SqlError {
 pub(crate) struct Statements {
     pub(crate) own: Option<Arc<str>>,
     pub(crate) other: Option<Arc<str>>,
+    /// Whether the other one may have run in another process.
+    pub(crate) elsewhere: bool,
 }
 
 /// What a statement collided with: the table or index, and the key, if they are known.
@@ -114,6 +116,9 @@ fn both(conflict: &Conflict, statements: &Statements) -> String {
     let other = match (&statements.other, conflict.with) {
         (Some(other), _) => format!("The other transaction's last statement: {other}"),
         (None, Some(_)) => "The other transaction's statement is not remembered any more.".to_owned(),
+        (None, None) if statements.elsewhere => {
+            "The other transaction's statement is not known: nodes do not tell each other theirs.".to_owned()
+        }
         (None, None) => "The other transaction's statement is not known: it was being committed.".to_owned(),
     };
     format!("{own}\n{other}")

@@ -12,7 +12,9 @@
 
 mod definitions;
 mod horizon;
+mod metrics;
 mod own;
+mod reach;
 mod spread;
 mod stream;
 mod talk;
@@ -24,7 +26,10 @@ use crate::member::{Lost, Member};
 use crate::rows::Key;
 use definitions::{Entry, Stored};
 use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};
-use scaledb_engine::{Engine, IndexDef, OptionSpec, Stats, TableDef, TableInfo, TableStats, TxnKind, Worker};
+use scaledb_engine::{
+    Engine, IndexDef, Keys, Labelled, Memory, OptionSpec, Reach, Stats, TableDef, TableInfo, TableStats,
+    TxnKind, Worker,
+};
 use scaledb_scar::PartitionId;
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
@@ -336,8 +341,29 @@ impl Engine for Cluster {
         true
     }
 
+    fn reach(&self, id: TableId, keys: Keys<'_>) -> Option<Reach> {
+        let (spread, columns) = self.look(|worker| worker.spread_of(id)).flatten()?;
+        let shared = &self.shared;
+        Some(reach::reach(
+            &shared.member.view(),
+            shared.member.node(),
+            (&spread, columns),
+            shared.partitions,
+            keys,
+        ))
+    }
+
     fn table_options(&self) -> &'static [OptionSpec] {
         definitions::OPTIONS
+    }
+
+    fn memory(&self) -> Memory {
+        let (bytes, budget) = self.shared.member.call(|node, _| node.memory());
+        Memory { bytes: bytes as u64, budget: budget as u64 }
+    }
+
+    fn metrics(&self) -> Vec<Labelled> {
+        metrics::metrics(&self.shared.member)
     }
 
     fn durable(&self) -> Timestamp {

@@ -14,6 +14,11 @@ pub(crate) enum Spread {
 }
 
 impl Spread {
+    /// Whether every node keeps all of it.
+    pub(crate) fn is_everywhere(&self) -> bool {
+        matches!(self, Self::Everywhere)
+    }
+
     /// The partition of a whole key, among so many. All agree on it, for ever: it decides where to look.
     pub(crate) fn partition(&self, key: &[u8], partitions: usize) -> PartitionId {
         match self {

@@ -4,14 +4,14 @@ use super::own::Own;
 use super::talk::{Ended, Talk};
 use crate::rows::{Key, Value};
 use scaledb_engine::Order;
-use scaledb_scar::{PartitionId, TxnId};
+use scaledb_scar::{PartitionId, Range, TxnId, Wanted};
 use std::collections::VecDeque;
 use std::ops::Bound;
 
 /// Rows of the first batch, and of the largest: each is twice as large as the one before. What a batch has brought the
 /// transaction depends on, whether it is handed out or not.
-const FIRST: u32 = if scaledb_sync::MODEL { 2 } else { 8 };
-const LARGEST: u32 = 512;
+pub(super) const FIRST: u32 = if scaledb_sync::MODEL { 2 } else { 8 };
+pub(super) const LARGEST: u32 = 512;
 
 /// A scan of one partition.
 pub(super) struct Stream {
@@ -23,6 +23,10 @@ pub(super) struct Stream {
     own_left: (Bound<Key>, Bound<Key>),
     rows: VecDeque<(Key, Value)>,
     ended: bool,
+    /// Whether the node keeps the partition: then a batch costs no message.
+    here: bool,
+    /// Whether the next batch was fetched ahead.
+    ahead: bool,
     batch: u32,
     ready: Option<(Key, Value)>,
 }
@@ -34,22 +38,22 @@ impl Stream {
         space: u32,
         start: &[u8],
         end: Option<&[u8]>,
-        order: Order,
+        (order, here): (Order, bool),
     ) -> Self {
         let low = Key::new(partition, space, start);
         let high = match end {
             Some(end) => Key::new(partition, space, end),
             None => Key::new(partition, space.saturating_add(1), &[]),
         };
-        Self::between(low, high, order)
+        Self::between(low, high, order, here)
     }
 
     /// Of the catalog's keys from one to below another.
     pub(super) fn of_catalog((low, high): (Key, Key)) -> Self {
-        Self::between(low, high, Order::Forward)
+        Self::between(low, high, Order::Forward, true)
     }
 
-    fn between(low: Key, high: Key, order: Order) -> Self {
+    fn between(low: Key, high: Key, order: Order, here: bool) -> Self {
         let partition = low.partition;
         let (low, high) = (Bound::Included(low), Bound::Excluded(high));
         Self {
@@ -59,6 +63,8 @@ impl Stream {
             own_left: (low, high),
             rows: VecDeque::new(),
             ended: false,
+            here,
+            ahead: false,
             batch: FIRST,
             ready: None,
         }
@@ -97,9 +103,30 @@ impl Stream {
         Ok(())
     }
 
+    /// Whether it has nothing to go on with, and another node must be asked.
+    fn is_dry(&self) -> bool {
+        self.ready.is_none() && self.rows.is_empty() && self.may_fetch()
+    }
+
+    /// Whether it will soon.
+    fn is_low(&self) -> bool {
+        self.rows.len() <= self.batch as usize / 4 && self.may_fetch()
+    }
+
+    fn may_fetch(&self) -> bool {
+        !self.ended && !self.here && !self.ahead
+    }
+
+    /// What it will ask for next.
+    fn next_batch(&self) -> Range<Key> {
+        let (low, high) = self.left.clone();
+        Range { low, high, backward: self.order == Order::Backward, limit: self.batch }
+    }
+
     fn fetch(&mut self, talk: &mut Talk, txn: TxnId) -> Result<(), Ended> {
-        let rows = talk.scan(txn, self.partition, self.left.clone(), self.order, self.batch)?;
+        let rows = talk.scan(txn, self.partition, self.next_batch())?;
         self.ended = rows.len() < self.batch as usize;
+        self.ahead = false;
         self.batch = (self.batch * 2).min(LARGEST);
         if let Some((last, _)) = rows.last() {
             go_on(&mut self.left, last, self.order);
@@ -124,6 +151,15 @@ pub(super) fn next(
     txn: TxnId,
     own: &Own,
 ) -> Result<Option<(Key, Value)>, Ended> {
+    // of those that come to their ends at about the same time, each node is asked once
+    if streams.iter().any(Stream::is_dry) {
+        let mut low: Vec<&mut Stream> = streams.iter_mut().filter(|stream| stream.is_low()).collect();
+        if low.len() > 1 {
+            low.iter_mut().for_each(|stream| stream.ahead = true);
+            let ranges = low.iter().map(|stream| (stream.partition, stream.next_batch())).collect();
+            talk.fetch(txn, Wanted { keys: Vec::new(), ranges })?;
+        }
+    }
     for stream in streams.iter_mut() {
         stream.prepare(talk, txn, own)?;
     }

@@ -5,12 +5,12 @@ use crate::member::{Lost, Member};
 use crate::rows::{Key, Rows, Value};
 use crate::session::{NoAnswer, Session};
 use scaledb_base::{Conflict, ConflictKind, TableId};
-use scaledb_engine::Order;
 use scaledb_scar::{
-    Answer, Epoch, Kind, Mark, Node, Ours, Out, PartitionId, Range, Refused, Time, TxnId, Why,
+    Answer, Epoch, Item, Kind, Mark, Node, NodeId, Ours, Out, PartitionId, Range, Refused, Time, TxnId, View,
+    Wanted, Why,
 };
+use scaledb_sync::Arc;
 use scaledb_sync::thread;
-use std::ops::Bound;
 use std::time::{Duration, Instant};
 
 /// How long a transaction waits for the members to have changed before it may begin, and how often it looks.
@@ -18,12 +18,25 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(2);
 
 /// The end of a transaction that did not commit, as far as is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// Nothing of it has happened.
-    Aborted(Why),
+    /// Nothing of it has happened; and what it was about, if it was about something.
+    Aborted(Why, Option<Item<Key>>),
     /// Nothing is known.
     Lost(Lost),
+}
+
+/// Who keeps what: a hint, as it may be another view by now.
+pub(super) struct Kept {
+    me: NodeId,
+    view: Arc<View>,
+}
+
+impl Kept {
+    /// Whether the node answers reads of a partition itself.
+    pub(super) fn here(&self, partition: PartitionId) -> bool {
+        self.view.keeps(self.me, partition)
+    }
 }
 
 /// A session with the node.
@@ -44,8 +57,8 @@ impl Talk {
                 Ok(txn) => return Ok(txn),
                 Err(_) if self.session.has_left() => return Err(Ended::Lost(Lost::Left)),
                 Err(Refused::View) if since.elapsed() < PATIENCE => thread::sleep(LOOK),
-                Err(Refused::View) => return Err(Ended::Aborted(Why::View)),
-                Err(_) => return Err(Ended::Aborted(Why::TooLarge)),
+                Err(Refused::View) => return Err(Ended::Aborted(Why::View, None)),
+                Err(_) => return Err(Ended::Aborted(Why::TooLarge, None)),
             }
         }
     }
@@ -59,18 +72,29 @@ impl Talk {
         }
     }
 
-    /// Reads at most `limit` rows of a partition.
+    /// Reads a range of a partition.
     pub(super) fn scan(
         &mut self,
         txn: TxnId,
         partition: PartitionId,
-        (low, high): (Bound<Key>, Bound<Key>),
-        order: Order,
-        limit: u32,
+        range: Range<Key>,
     ) -> Result<Vec<(Key, Value)>, Ended> {
-        let range = Range { low, high, backward: order == Order::Backward, limit };
         match self.ask(|node, out| node.scan(txn, partition, range, out))? {
             Answer::Scan(_, rows) => Ok(rows),
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Who keeps what, as the node has it now.
+    pub(super) fn kept(&mut self) -> Kept {
+        let (me, view) = self.session.call(|node, _| (node.id(), node.view().clone()));
+        Kept { me, view }
+    }
+
+    /// Fetches what will be read and is not kept here, with one message to each node that has some of it.
+    pub(super) fn fetch(&mut self, txn: TxnId, wanted: Wanted<Key>) -> Result<(), Ended> {
+        match self.ask(|node, out| node.fetch(txn, wanted, out))? {
+            Answer::Fetched(_) => Ok(()),
             other => Err(unexpected(&other)),
         }
     }
@@ -124,11 +148,11 @@ impl Talk {
         call: impl FnOnce(&mut Node<Ours, Rows>, &mut Out<Rows>) -> Result<(), Refused>,
     ) -> Result<Answer<Rows>, Ended> {
         match self.session.ask(call) {
-            Ok(Answer::Aborted(_, why)) => Err(Ended::Aborted(why)),
+            Ok(Answer::Aborted(_, why, item)) => Err(Ended::Aborted(why, item)),
             Ok(answer) => Ok(answer),
-            Err(NoAnswer::Refused(Refused::TooMany)) => Err(Ended::Aborted(Why::TooLarge)),
+            Err(NoAnswer::Refused(Refused::TooMany)) => Err(Ended::Aborted(Why::TooLarge, None)),
             // a transaction that is not there was ended by a change of the members
-            Err(NoAnswer::Refused(_)) => Err(Ended::Aborted(Why::View)),
+            Err(NoAnswer::Refused(_)) => Err(Ended::Aborted(Why::View, None)),
             Err(NoAnswer::Lost(lost)) => Err(Ended::Lost(lost)),
         }
     }
@@ -137,7 +161,7 @@ impl Talk {
 /// A session has one question at a time, and its answer is the next one.
 fn unexpected(answer: &Answer<Rows>) -> Ended {
     debug_assert!(false, "an answer to no question: {answer:?}");
-    Ended::Aborted(Why::View)
+    Ended::Aborted(Why::View, None)
 }
 
 /// A conflict, without another transaction that would be known.

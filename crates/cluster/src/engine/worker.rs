@@ -3,14 +3,15 @@
 use super::Shared;
 use super::definitions::{self, Entry, Space, Table};
 use super::own::Own;
+use super::spread::Spread;
 use super::stream::{self, Stream};
 use super::talk::{Ended, Talk, conflict};
 use crate::rows::{Key, Value};
 use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};
-use scaledb_engine::{IndexInfo, Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
+use scaledb_engine::{IndexInfo, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
-use scaledb_scar::{Mark, TxnId, Why};
+use scaledb_scar::{Item, Mark, TxnId, Wanted, Why};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::Ordering;
 use std::collections::HashMap;
@@ -88,18 +89,40 @@ impl ClusterWorker {
     /// The transaction has ended.
     #[cold]
     fn ended(&mut self, ended: Ended, table: TableId, key: &[u8]) -> Error {
-        self.txn = None;
-        let kind = match ended {
+        let tables = self.txn.take().map_or_else(Vec::new, |running| running.tables);
+        let (why, item) = match ended {
             Ended::Lost(lost) => return super::lost(lost),
-            Ended::Aborted(Why::TooLarge) => {
-                return Error::TooManyWrites { limit: scaledb_scar::MAX_OPERATIONS };
-            }
-            Ended::Aborted(Why::Locked(_)) => ConflictKind::WriteLocked,
-            Ended::Aborted(Why::View) => ConflictKind::MembersChanged,
-            Ended::Aborted(Why::Changed | Why::SnapshotTooOld | Why::RolledBack) => ConflictKind::ReadChanged,
+            Ended::Aborted(why, item) => (why, item),
         };
+        let mut kind = match why {
+            Why::TooLarge => return Error::TooManyWrites { limit: scaledb_scar::MAX_OPERATIONS },
+            Why::Full => {
+                let (_, budget) = self.shared.member.call(|node, _| node.memory());
+                return Error::OutOfMemory { budget: budget as u64 };
+            }
+            Why::Locked(_) => ConflictKind::WriteLocked,
+            Why::View => ConflictKind::MembersChanged,
+            Why::Changed | Why::SnapshotTooOld | Why::RolledBack => ConflictKind::ReadChanged,
+        };
+        let key = match item {
+            None => Key::new(definitions::EVERYWHERE, table.0.wrapping_add(1), key),
+            Some(Item::Record(key)) => key,
+            Some(Item::Gap(partition, low, high)) => {
+                kind = ConflictKind::RangePhantom;
+                // a gap may reach from one table to the next
+                let uses = |key: &Key| {
+                    let id = table_of(key);
+                    tables.iter().any(|table| table.info.id == id || table.indexes.iter().any(|i| i.id == id))
+                };
+                let key = low.iter().chain(&high).find(|key| uses(key)).or(low.as_ref()).cloned();
+                key.unwrap_or_else(|| Key::new(partition, Key::CATALOG, &[]))
+            }
+        };
+        if key.space == Key::CATALOG && kind == ConflictKind::ReadChanged {
+            kind = ConflictKind::DefinitionChanged;
+        }
         self.shared.count(kind);
-        conflict(kind, table, key).into()
+        conflict(kind, table_of(&key), &key.bytes).into()
     }
 
     /// What was read cannot be of one state.
@@ -108,7 +131,7 @@ impl ClusterWorker {
         if let Some(running) = &self.txn {
             self.talk.rollback(running.id);
         }
-        self.ended(Ended::Aborted(Why::Changed), table, key)
+        self.ended(Ended::Aborted(Why::Changed, None), table, key)
     }
 
     /// What is under a key: an own write, or what the node finds.
@@ -169,6 +192,19 @@ impl ClusterWorker {
         }
     }
 
+    /// How the keys of a table or an index are spread, and how many columns they have; none if there is no such one.
+    pub(super) fn spread_of(&mut self, id: TableId) -> Result<Option<(Spread, usize)>> {
+        match self.place(id) {
+            Ok(place) => {
+                let info = &place.table.info;
+                let key = place.index.map_or(info.schema.primary_key(), |index| &info.indexes[index].key);
+                Ok(Some((place.space().spread.clone(), key.parts().len())))
+            }
+            Err(Error::NoSuchTable(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Removes the first rows of a space, and says how many.
     pub(super) fn sweep(&mut self, space: &Space, limit: usize) -> Result<usize> {
         let rows = self.collect(space, limit)?;
@@ -184,22 +220,86 @@ impl ClusterWorker {
         order: Order,
         mut f: impl FnMut(&mut Self, Key, Value) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let id = self.running()?.id;
-        if range.end.is_some_and(|end| end <= range.start) {
-            return Ok(());
-        }
-        let partitions = space.spread.partitions(range.start, range.end, self.shared.partitions);
-        let stream = |partition| Stream::new(partition, space.number(), range.start, range.end, order);
-        let mut streams: Vec<Stream> = partitions.into_iter().map(stream).collect();
-        loop {
-            let running = self.txn.as_ref().ok_or(Error::TransactionEnded)?;
-            let next = stream::next(&mut streams, &mut self.talk, id, &running.own);
-            let next = next.map_err(|ended| self.ended(ended, space.id, range.start))?;
-            let Some((key, value)) = next else { return Ok(()) };
+        let mut streams = self.streams(space, range, order);
+        while let Some((key, value)) = self.next_of(space, &mut streams, range.start)? {
             if f(self, key, value)?.is_break() {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
+    }
+
+    /// Scans of all partitions that may have keys of a range.
+    fn streams(&mut self, space: &Space, range: Range<'_>, order: Order) -> Vec<Stream> {
+        if range.end.is_some_and(|end| end <= range.start) {
+            return Vec::new();
+        }
+        let partitions = space.spread.partitions(range.start, range.end, self.shared.partitions);
+        let kept = self.talk.kept();
+        let stream = |partition| {
+            let how = (order, kept.here(partition));
+            Stream::new(partition, space.number(), range.start, range.end, how)
+        };
+        partitions.into_iter().map(stream).collect()
+    }
+
+    /// The next row of a scan.
+    fn next_of(
+        &mut self,
+        space: &Space,
+        streams: &mut [Stream],
+        start: &[u8],
+    ) -> Result<Option<(Key, Value)>> {
+        let running = self.txn.as_ref().ok_or(Error::TransactionEnded)?;
+        let next = stream::next(streams, &mut self.talk, running.id, &running.own);
+        next.map_err(|ended| self.ended(ended, space.id, start))
+    }
+
+    /// Reads index entries ahead, and then their rows: of each window one message goes to each node that has some.
+    fn walk_index(
+        &mut self,
+        place: &Place,
+        range: Range<'_>,
+        order: Order,
+        mut f: impl FnMut(&mut Self, RowId, &Key) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let mut streams = self.streams(place.space(), range, order);
+        let mut window = stream::FIRST as usize;
+        loop {
+            let mut entries = Vec::with_capacity(window);
+            while entries.len() < window {
+                match self.next_of(place.space(), &mut streams, range.start)? {
+                    Some(entry) => entries.push(entry),
+                    None => break,
+                }
+            }
+            let rows = entries.iter().map(|(_, row)| place.table.space.key(&row.0, self.shared.partitions));
+            let rows = rows.collect();
+            self.fetch(rows).map_err(|ended| self.ended(ended, place.space().id, range.start))?;
+            let ended = entries.len() < window;
+            for (entry, primary) in entries {
+                let row = self.row_of_entry(place, &entry, &primary)?;
+                if f(self, row, &entry).is_break() {
+                    return Ok(());
+                }
+            }
+            if ended {
+                return Ok(());
+            }
+            window = (2 * window).min(stream::LARGEST as usize);
+        }
+    }
+
+    /// Fetches what is under keys, as far as it is not kept here or written.
+    fn fetch(&mut self, mut keys: Vec<Key>) -> Result<(), Ended> {
+        let kept = self.talk.kept();
+        let Some(running) = &self.txn else { return Ok(()) };
+        keys.retain(|key| !kept.here(key.partition) && running.own.get(key).is_none());
+        // one key is asked for when it is read
+        if keys.len() < 2 {
+            return Ok(());
+        }
+        self.talk.fetch(running.id, Wanted { keys, ranges: Vec::new() })
     }
 
     /// A table that is there, or an index of one. The transaction depends on the definition from here on.
@@ -448,7 +548,20 @@ impl Worker for ClusterWorker {
         Ok(found.map(|row| f(row, RowRef::new(layout, &self.words))))
     }
 
-    fn prefetch<'k>(&mut self, _: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {}
+    /// The rows that are not kept here are fetched with one message to each node that has some.
+    fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
+        if self.txn.is_none() {
+            return;
+        }
+        let mut keys = Vec::new();
+        for (table, key, _) in rows.take(PREFETCH) {
+            // whoever reads it hears what is wrong
+            let Ok(place) = self.place(table) else { return };
+            keys.push(place.space().key(key, self.shared.partitions));
+        }
+        // a transaction that has ended meanwhile says so at the next call
+        let _ = self.fetch(keys);
+    }
 
     fn scan(
         &mut self,
@@ -463,15 +576,15 @@ impl Worker for ClusterWorker {
             return Err(Error::NotOrdered(index));
         }
         let layout = place.table.info.schema.layout();
+        if place.index.is_some() {
+            return self.walk_index(&place, range, order, |worker, row, entry| {
+                f(row, &entry.bytes, RowRef::new(layout, &worker.words))
+            });
+        }
         self.walk(place.space(), range, order, |worker, key, value| {
-            let row = match place.index {
-                Some(_) => worker.row_of_entry(&place, &key, &value)?,
-                None => {
-                    worker.decode(&place.table, &key.bytes, &value)?;
-                    let running = worker.running()?;
-                    running.own.name_found(running.serial, place.table.info.id, &key)
-                }
-            };
+            worker.decode(&place.table, &key.bytes, &value)?;
+            let running = worker.running()?;
+            let row = running.own.name_found(running.serial, place.table.info.id, &key);
             Ok(f(row, &key.bytes, RowRef::new(layout, &worker.words)))
         })
     }

@@ -2,17 +2,20 @@
 //!
 //! ```text
 //! Plan ──► names: what its slots are called
-//!      └─► nodes: a tree of what there is to say, with expressions as SQL ──► text, structured
+//!      └─► nodes: a tree of what there is to say, with expressions as SQL, and of a cluster the nodes that
+//!          answer (sites) ──► text, structured
 //! ```
 
 mod expressions;
 mod figures;
 mod names;
 mod nodes;
+mod sites;
 mod structured;
 mod text;
 
 pub(crate) use nodes::describe;
+pub(crate) use sites::Reaching;
 
 use crate::parse::explain::Format;
 use std::time::Duration;

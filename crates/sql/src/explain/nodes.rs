@@ -6,6 +6,7 @@
 use super::expressions::{Extent, Own, compared};
 use super::figures::together;
 use super::names::Names;
+use super::sites::Reaching;
 use super::{Child, Data, Detail, Explained, Shown};
 use crate::exec::measure::Measures;
 use crate::plan::expr::{Ask, Compare, Expr, Subquery};
@@ -24,11 +25,18 @@ const STACK: usize = 16 << 20;
 /// A plan as it is shown.
 ///
 /// With `measures`, with what its operators have done.
-pub(crate) fn describe(plan: &Plan, env: &Env, verbose: bool, measures: Option<&Measures>) -> Explained {
+pub(crate) fn describe(
+    plan: &Plan,
+    env: &Env,
+    reach: &Reaching<'_>,
+    verbose: bool,
+    measures: Option<&Measures>,
+) -> Explained {
     stacker::maybe_grow(STACK, STACK, || {
         let mut describer = Describer {
             names: Names::new(&plan.root, &plan.output),
             env,
+            reach,
             verbose,
             measures,
             extent: Extent::default(),
@@ -58,6 +66,7 @@ struct Subplan<'p> {
 pub(super) struct Describer<'p> {
     pub(super) names: Names<'p>,
     pub(super) env: &'p Env,
+    pub(super) reach: &'p Reaching<'p>,
     pub(super) verbose: bool,
     pub(super) measures: Option<&'p Measures>,
     pub(super) extent: Extent,
@@ -81,7 +90,7 @@ fn text(text: impl Into<String>) -> Data {
 }
 
 impl Detail {
-    fn text(key: &'static str, value: String) -> Self {
+    pub(super) fn text(key: &'static str, value: String) -> Self {
         Self { line: Some(format!("{key}: {value}")), fields: vec![(key, Data::Text(value))] }
     }
 
@@ -457,6 +466,7 @@ impl<'p> Describer<'p> {
         if !conditions.is_empty() {
             shown.details.push(Detail::text("Index Cond", Self::all(conditions)));
         }
+        shown.details.extend(self.sites_of_scan(scan));
         self.condition("Filter", scan.filter.as_ref(), own, &mut shown);
         if let Some(filter) = &scan.filter {
             self.removed("Rows Removed by Filter", filter, self.loops(node), &mut shown);
@@ -586,6 +596,7 @@ impl<'p> Describer<'p> {
             Modify::Delete(delete) => &delete.returning,
         };
         returning.iter().flatten().for_each(|expr| self.place(expr));
+        shown.details.extend(self.primaries(table));
         self.finish(shown, &[("Outer", source)])
     }
 

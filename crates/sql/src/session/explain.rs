@@ -4,12 +4,12 @@ use super::Session;
 use super::run::Target;
 use crate::api::{Column, Executed, RowSink, Tag};
 use crate::exec::measure::Measures;
-use crate::explain::{Explained, Summary, describe};
+use crate::explain::{Explained, Reaching, Summary, describe};
 use crate::parse::explain::{Format, Options};
 use crate::parse::utility::Utility;
 use crate::plan::Plan;
 use crate::plan::cache::{Action, Held};
-use scaledb_engine::Engine;
+use scaledb_engine::{Engine, Keys};
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::Statement;
 use std::time::Instant;
@@ -35,8 +35,14 @@ impl Explaining {
 
     /// A plan was run.
     #[cold]
-    pub(super) fn has_run(&mut self, plan: &Plan, env: &Env, measures: Option<Box<Measures>>) {
-        self.explained = Some(describe(plan, env, self.options.verbose, measures.as_deref()));
+    pub(super) fn has_run(
+        &mut self,
+        plan: &Plan,
+        env: &Env,
+        reach: &Reaching<'_>,
+        measures: Option<Box<Measures>>,
+    ) {
+        self.explained = Some(describe(plan, env, reach, self.options.verbose, measures.as_deref()));
     }
 
     /// It is run again.
@@ -78,7 +84,8 @@ impl<E: Engine> Session<E> {
             }
             explained
         } else {
-            describe(plan, &self.env, options.verbose, None)
+            let reach = |id, keys: Keys<'_>| self.state.shared.engine.reach(id, keys);
+            describe(plan, &self.env, &reach, options.verbose, None)
         };
         let rows: Vec<Box<[Value]>> = explained
             .rows(options.format, &summary)

@@ -14,7 +14,7 @@ use crate::plan::cache::{Action, Compiled, Held};
 use crate::plan::expr::Expr;
 use crate::plan::{Kind, Plan};
 use crate::temporary::Allowance;
-use scaledb_engine::{Engine, Worker};
+use scaledb_engine::{Engine, Keys, Worker};
 use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::cell::Cell;
 use std::time::Instant;
@@ -250,7 +250,8 @@ impl<E: Engine> Session<E> {
         effort.given_up = exec.locking.given_up.take().or(context.given_up.get());
         let deferred = std::mem::take(&mut exec.deferred);
         if let Target::Explain(explaining) = target {
-            explaining.has_run(plan, &self.env, exec.measures.take());
+            let reach = |id, keys: Keys<'_>| self.state.shared.engine.reach(id, keys);
+            explaining.has_run(plan, &self.env, &reach, exec.measures.take());
         }
         let mut scratch = exec.take_scratch();
         scratch.clear();

@@ -21,7 +21,7 @@ use crate::shared::Shared;
 use crate::system::{self, Facts};
 use crate::trace::Number;
 use scaledb_base::ConflictKind;
-use scaledb_catalog::{Catalog, KeyColumn, Relation, TableDesc};
+use scaledb_catalog::{Catalog, KeyColumn, Relation, Spread, TableDesc};
 use scaledb_engine::{Engine, TableInfo};
 use scaledb_locks::{Locks, Mode, Owner, Tag};
 use scaledb_sync::atomic::Ordering;
@@ -551,6 +551,10 @@ impl<E: Engine> State<E> {
     /// has used a table.
     pub(crate) fn explain(&self, error: scaledb_base::Error, own: impl Fn(u32) -> Number) -> SqlError {
         let scaledb_base::Error::Conflict(conflict) = &error else { return crate::error::plain(error) };
+        // whoever has used the catalog of a cluster depends on it
+        if self.shared.is_shared && self.shared.store.has(conflict.table) {
+            return crate::error::changed_definition();
+        }
         let env = Env::default();
         let tables = self.catalog.tables().filter_map(|desc| self.table(desc.oid).ok());
         let table = tables.into_iter().find(|table| {
@@ -572,6 +576,7 @@ impl<E: Engine> State<E> {
         let statements = Statements {
             own: trace.text(own(table.map_or(0, |table| table.desc.oid))),
             other: conflict.with.and_then(|ts| trace.statement(ts)),
+            elsewhere: self.shared.is_shared,
         };
         crate::error::conflict_error(conflict, place, &statements)
     }
@@ -824,14 +829,24 @@ pub(crate) fn engine_def(desc: &TableDesc) -> Result<scaledb_engine::TableDef> {
     };
     let schema = Schema::new(columns, &primary).map_err(crate::error::plain)?;
     let mut def = TableDef::new(&desc.name, schema);
+    if desc.spread == Spread::Everywhere {
+        def.options.engine.set(Spread::REPLICATE, Spread::EVERYWHERE);
+    }
+    if let Some(columns) = desc.primary_key.as_ref().and_then(|key| desc.spread.leads(&key.columns)) {
+        def.options.engine.set(Spread::PARTITION_BY, columns as u64);
+    }
     for index in &desc.indexes {
         let key = parts(&index.columns)?;
         let name = index.name.as_str();
-        def = def.index(if index.is_unique_at_once() {
-            IndexDef::unique(name, key)
-        } else {
-            IndexDef::new(name, key)
-        });
+        let mut index_def = match index.is_unique_at_once() {
+            true => IndexDef::unique(name, key),
+            false => IndexDef::new(name, key),
+        };
+        // entries that begin with the same columns are with the rows
+        if let Some(columns) = desc.spread.leads(&index.columns) {
+            index_def.options.engine.set(Spread::PARTITION_BY, columns as u64);
+        }
+        def = def.index(index_def);
     }
     Ok(def)
 }

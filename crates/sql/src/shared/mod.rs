@@ -22,9 +22,9 @@ use crate::temporary::Temporary;
 use crate::trace::Trace;
 use crate::workers::Workers;
 use scaledb_base::{TableId, Timestamp};
-use scaledb_catalog::{Catalog, SequenceDesc, Store};
+use scaledb_catalog::{Catalog, SequenceDesc, Spread, Store};
 use scaledb_engine::{
-    Engine, IndexDef, Order, Range, SerializationPoint, TableDef, TableInfo, TxnKind, Worker,
+    Engine, IndexDef, Order, Range, SerializationPoint, TableDef, TableInfo, TableOptions, TxnKind, Worker,
 };
 use scaledb_locks::Locks;
 use scaledb_row::Projection;
@@ -34,6 +34,9 @@ use scaledb_types::Result;
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
+
+/// What begins the end of a table's name that says how it is kept.
+const MANNER: char = ':';
 
 /// How long a plan is used, in microseconds, until the rows of its tables are looked at again.
 const LOOK: u64 = 500_000;
@@ -257,10 +260,13 @@ impl<E: Engine> Shared<E> {
     /// # Errors
     /// The engine's.
     pub(crate) fn engine_table(&self, mut def: TableDef) -> Result<Arc<TableInfo>> {
+        let manner = manner(&def);
         let spare = {
             let (mut spare, reindexed) = (self.spare.lock(), self.reindexed.lock());
             // with the indexes that they have now
-            let fits = |info: &TableInfo| same_shape(info, &def) && !reindexed.contains(&info.id);
+            let fits = |info: &TableInfo| {
+                same_shape(info, &def) && manner_of(&info.name) == manner && !reindexed.contains(&info.id)
+            };
             let fits = |known: &Arc<TableInfo>| self.engine.table(&known.name).filter(|info| fits(info));
             let found = spare.iter().enumerate().find_map(|(at, known)| Some((at, fits(known)?)));
             found.map(|(at, info)| {
@@ -272,7 +278,7 @@ impl<E: Engine> Shared<E> {
             self.statistics.forget(info.id);
             return Ok(info);
         }
-        let name = format!("{PREFIX}{}", self.new_oid());
+        let name = format!("{PREFIX}{}{manner}", self.new_oid());
         for (number, index) in def.indexes.iter_mut().enumerate() {
             index.name = format!("{name}.{number}");
         }
@@ -283,7 +289,7 @@ impl<E: Engine> Shared<E> {
                 Err(scaledb_base::Error::TooManyWorkers { .. }) if self.workers.discard_one() => {}
                 Err(scaledb_base::Error::TableExists(_)) => {
                     // left behind by a transaction of an earlier run
-                    let name = format!("{PREFIX}{}", self.new_oid());
+                    let name = format!("{PREFIX}{}{manner}", self.new_oid());
                     for (number, index) in def.indexes.iter_mut().enumerate() {
                         index.name = format!("{name}.{number}");
                     }
@@ -430,6 +436,23 @@ fn has(catalog: &Catalog, oid: u32) -> bool {
             || table.indexes.iter().any(|index| index.oid == oid)
     };
     catalog.get(oid).is_some() || catalog.tables().any(|table| of_table(table))
+}
+
+/// How the engine was told to keep a table and its indexes, as the end of the table's name: any node that finds it
+/// emptied knows for which new ones it fits. Nothing where it was told nothing.
+fn manner(def: &TableDef) -> String {
+    let one = |TableOptions { engine, .. }: &TableOptions| {
+        let columns = engine.integer(Spread::PARTITION_BY).map(|columns| columns.to_string());
+        columns.or_else(|| engine.word(Spread::REPLICATE).map(str::to_owned)).unwrap_or_default()
+    };
+    let all = std::iter::once(&def.options).chain(def.indexes.iter().map(|index| &index.options));
+    let all: Vec<String> = all.map(one).collect();
+    if all.iter().all(String::is_empty) { String::new() } else { format!("{MANNER}{}", all.join(",")) }
+}
+
+/// The manner in the name of a table.
+fn manner_of(name: &str) -> &str {
+    name.find(MANNER).map_or("", |at| &name[at..])
 }
 
 fn same_shape(info: &TableInfo, def: &TableDef) -> bool {

@@ -157,3 +157,28 @@ fn what_is_accepted_and_does_nothing_says_so() {
     ok(&mut s, "set client_min_messages = error");
     assert_eq!(notices(&mut s, "comment on schema public is 'x'"), [""; 0]);
 }
+
+/// What says where a cluster keeps rows would do nothing here.
+#[test]
+fn what_is_of_a_cluster_is_refused_where_there_is_none() {
+    let db = acc();
+    let mut s = session(&db);
+    let table = "create table t (id int primary key)";
+    for (clause, code, words) in [
+        ("partition by hash (id)", "0A000", "PARTITION BY is for tables of a cluster"),
+        ("partition by range (id)", "0A000", "PARTITION BY HASH"),
+        ("with (replicate = everywhere)", "0A000", "replicate is for tables of a cluster"),
+        ("with (partition_by = 'id')", "0A000", "PARTITION BY is for tables of a cluster"),
+        ("with (replicate = here)", "22023", "invalid value"),
+        ("with (colour = red)", "22023", "unrecognized parameter \"colour\""),
+    ] {
+        let sql = format!("{table} {clause}");
+        let error = run(&mut s, &sql).expect_err(&sql);
+        assert_eq!(error.code().as_str(), code, "{sql}");
+        assert!(error.message().contains(words), "{sql}: {}", error.message());
+    }
+    let what = "create table u partition of t for values with (modulus 4, remainder 0)";
+    assert_eq!(run(&mut s, what).expect_err(what).code().as_str(), "0A000");
+    ok(&mut s, "create table t (id int primary key) with (fillfactor = 70, autovacuum_enabled = off)");
+    assert_eq!(crate::common::text(&mut s, "select reloptions from pg_class where relname = 't'"), "NULL");
+}

@@ -1,11 +1,12 @@
 //! CREATE TABLE, INDEX, SEQUENCE, VIEW.
 
 use super::super::Session;
+use super::spread::Asked;
 use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{data_type, is_temporary, split};
 use scaledb_catalog::{
-    ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, SequenceDesc, TableDesc, ViewDesc,
+    ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, SequenceDesc, Spread, TableDesc, ViewDesc,
 };
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
@@ -24,12 +25,13 @@ struct Owned {
 
 impl<E: Engine> Session<E> {
     pub(super) fn create_table(&mut self, create: &CreateTable) -> Result<Tag> {
-        if create.partition_by.is_some() || create.inherits.is_some() || create.partition_of.is_some() {
-            return Err(SqlError::unsupported("inheritance and partitions are not supported"));
+        if create.inherits.is_some() {
+            return Err(SqlError::unsupported("inheritance is not supported"));
         }
         if create.like.is_some() || create.clone.is_some() {
             return Err(SqlError::unsupported("CREATE TABLE LIKE is not supported"));
         }
+        let asked = super::spread::asked(create, self.state.shared.engine.table_options())?;
         let (schema, name) = split(&create.name)?;
         let schema = self.schema_for(schema, create.temporary)?;
         if create.on_commit.is_some() && !is_temporary(&schema) {
@@ -51,6 +53,7 @@ impl<E: Engine> Session<E> {
             name,
             columns: Vec::new(),
             placement: None,
+            spread: Spread::default(),
             next_attnum: 1,
             engine: String::new(),
             primary_key: None,
@@ -63,7 +66,7 @@ impl<E: Engine> Session<E> {
             self.on_commit(desc.oid, action);
         }
         if let Some(query) = &create.query {
-            return self.create_table_as(desc, create, query);
+            return self.create_table_as(desc, create, query, &asked);
         }
         let mut owned = Vec::new();
         for column in &create.columns {
@@ -79,6 +82,7 @@ impl<E: Engine> Session<E> {
             self.make_owned(&mut desc, owned)?;
         }
         super::rebuild::check_limits(&desc)?;
+        desc.spread = asked.of(&desc)?;
         self.check_expressions(&desc)?;
         self.make_table(&mut desc)?;
         let (oid, keys) = (desc.oid, desc.foreign_keys.clone());
@@ -105,6 +109,7 @@ impl<E: Engine> Session<E> {
         mut desc: TableDesc,
         create: &CreateTable,
         query: &ast::Query,
+        asked: &Asked,
     ) -> Result<Tag> {
         let text = query.to_string();
         let compiled = self.compile(&text, &[])?;
@@ -126,6 +131,7 @@ impl<E: Engine> Session<E> {
             });
             desc.next_attnum += 1;
         }
+        desc.spread = asked.of(&desc)?;
         self.make_table(&mut desc)?;
         let target = format!("\"{}\".\"{}\"", desc.schema, desc.name.replace('"', "\"\""));
         self.put(Relation::Table(Arc::new(desc)))?;

@@ -11,6 +11,7 @@ mod create;
 mod drop;
 mod rebuild;
 mod reindex;
+mod spread;
 
 use super::Session;
 use crate::api::{Severity, Tag};

@@ -40,6 +40,7 @@ impl<E: Engine> Session<E> {
     /// Gives a new descriptor a table of the engine.
     pub(super) fn make_table(&mut self, desc: &mut TableDesc) -> Result<()> {
         check_limits(desc)?;
+        super::spread::check(desc)?;
         desc.placement = None;
         let info = self.state.shared.engine_table(engine_def(desc)?)?;
         desc.engine.clone_from(&info.name);

@@ -5,8 +5,9 @@ use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::{BTREE, HEAP, OWNER, row_type, schema_oid};
 use crate::system::table::{Row, TEXTS, Table};
-use scaledb_catalog::Relation;
-use scaledb_types::{Result, Type, Value};
+use scaledb_catalog::{Relation, Spread, TableDesc};
+use scaledb_types::{Array, Result, Type, Value};
+use std::sync::Arc;
 
 #[rustfmt::skip]
 pub(super) const TABLE: Table = Table {
@@ -40,7 +41,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                         .flag("relhasindex", indexed)
                         .flag("relhastriggers", referred || !table.foreign_keys.is_empty())
                         .int2("relnatts", table.next_attnum as usize - 1)
-                        .int2("relchecks", table.checks.len()),
+                        .int2("relchecks", table.checks.len())
+                        .set("reloptions", options(table)),
                 );
                 let primary = table.primary_key.iter().map(|key| (key.oid, &key.name, key.columns.len()));
                 let indexes = table.indexes.iter().map(|index| (index.oid, &index.name, index.columns.len()));
@@ -65,6 +67,19 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         rows.push(class(oid, name, schema, kind).int2("relnatts", columns.len()));
     }
     Ok(rows)
+}
+
+/// What WITH would have to say: tools that write a table down write this, too.
+fn options(table: &TableDesc) -> Value {
+    let option = match &table.spread {
+        Spread::ByKey => return Value::Null,
+        Spread::Everywhere => format!("{}={}", Spread::REPLICATE, Spread::EVERYWHERE),
+        Spread::ByColumns(columns) => {
+            let names: Vec<&str> = columns.iter().map(|&column| table.column_name(column)).collect();
+            format!("{}={}", Spread::PARTITION_BY, names.join(","))
+        }
+    };
+    Value::Array(Arc::new(Array::new(Type::TEXT, vec![Value::text(option)])))
 }
 
 fn class(oid: u32, name: &str, schema: &str, kind: u8) -> Row {

@@ -1,5 +1,7 @@
 //! SQL on three members in this process: sessions at different nodes, of one database.
 
+mod placement;
+
 use scaledb_cluster::engine::{Answers, Cluster};
 use scaledb_cluster::{LocalCluster, Settings};
 use scaledb_scar::NodeId;

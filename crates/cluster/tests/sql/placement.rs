@@ -1,0 +1,165 @@
+//! Where rows are: what CREATE TABLE says of it, what EXPLAIN tells, how many messages reading takes, and what a
+//! conflict names.
+
+use super::{Three, code, ok, run, text};
+use scaledb_cluster::engine::Cluster;
+use scaledb_sql::Session;
+
+/// The lines of a plan that say where something is.
+fn sites(session: &mut Session<Cluster>, sql: &str) -> Vec<String> {
+    let plan = ok(session, &format!("explain {sql}")).0;
+    let lines = plan.iter().map(|row| row[0].trim().to_owned());
+    lines.filter(|line| line.starts_with("Partition") || line.starts_with("Primar")).collect()
+}
+
+fn one(session: &mut Session<Cluster>, sql: &str) -> String {
+    let [line] = &sites(session, sql)[..] else { panic!("{sql}") };
+    line.clone()
+}
+
+#[test]
+fn rows_that_agree_in_the_columns_of_partition_by_are_in_one_place() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(
+        &mut a,
+        "create table stock (w int, i int, q int, primary key (w, i)) partition by hash (w);
+         create index on stock (w, q); create index on stock (q);
+         create table item (i int primary key, name text) with (replicate = everywhere);
+         create table plain (w int, i int, q int, primary key (w, i))",
+    );
+    ok(&mut b, "insert into stock select w, i, i from generate_series(1, 9) w, generate_series(1, 20) i");
+    ok(&mut c, "insert into item select i, 'item ' || i from generate_series(1, 20) i");
+    for session in [&mut a, &mut b, &mut c] {
+        assert_eq!(text(session, "select count(*), sum(q) from stock where w = 4"), "20|210");
+        assert_eq!(text(session, "select count(*) from stock where w = 4 and q > 15"), "5");
+        assert_eq!(text(session, "select count(*) from stock where q = 3"), "9");
+        assert_eq!(text(session, "select count(*) from stock join item using (i)"), "180");
+        // by one warehouse: one partition; the nodes agree on which
+        let line = one(session, "select * from stock where w = 4");
+        assert!(line.starts_with("Partition: ") && line.contains(", read at "), "{line}");
+        let by_index = one(session, "select * from stock where w = 4 and q > 15");
+        assert_eq!(by_index, line);
+        assert!(one(session, "select * from stock where i = 4").starts_with("Partitions: all 6, read "));
+        assert!(one(session, "select * from plain where w = 4").starts_with("Partitions: all 6, read "));
+        assert_eq!(one(session, "select * from item"), "Partition: 0, read at this node's replica");
+        ok(session, "prepare p as select * from plain where w = $1 and i = $2");
+        let whole = one(session, "execute p (1, 2)");
+        assert!(whole.starts_with("Partition"), "{whole}");
+    }
+    let lines = sites(&mut a, "select * from stock where w = (select max(w) from stock)");
+    assert!(
+        lines.iter().any(|line| line.starts_with("Partitions: one of 6, by the key, read 4 at")),
+        "{lines:?}"
+    );
+    let lines = sites(&mut a, "select * from stock where w in (1, 2)");
+    assert!(
+        lines[0].starts_with("Partitions: those of the keys, of 6, read 4 at this node, 2 at node-"),
+        "{lines:?}"
+    );
+    let lines = sites(&mut a, "update stock set q = 0 where w = 1");
+    assert!(lines.len() == 2 && lines[0].starts_with("Primaries: 2 at this node, "), "{lines:?}");
+    assert_eq!(
+        text(
+            &mut b,
+            "select relname, reloptions from pg_class where reloptions is not null order by relname"
+        ),
+        "item|{replicate=everywhere} stock|{partition_by=w}"
+    );
+}
+
+#[test]
+fn a_table_that_is_made_anew_is_where_it_was_and_another_one_is_not() {
+    let three = Three::start();
+    let [mut a, mut b, _] = three.sessions();
+    let create = "create table t (w int, i int, q int, primary key (w, i))";
+    ok(
+        &mut a,
+        &format!(
+            "{create} with (partition_by = 'w'); insert into t select 1, i, i from generate_series(1, 9) i"
+        ),
+    );
+    let before = one(&mut b, "select * from t where w = 1");
+    ok(&mut b, "alter table t add column more text default 'x'; alter table t rename column w to warehouse");
+    ok(&mut b, "alter table t alter column q type bigint; create index on t (q)");
+    assert_eq!(one(&mut b, "select * from t where warehouse = 1"), before);
+    assert_eq!(text(&mut a, "select count(*), sum(q) from t"), "9|45");
+    assert_eq!(code(&mut a, "alter table t drop constraint t_pkey"), "42P16");
+    // the emptied table of the engine does not serve a table of the same columns that is kept otherwise
+    ok(&mut b, "drop table t");
+    ok(&mut b, create);
+    assert!(one(&mut b, "select * from t where w = 1").starts_with("Partitions: all 6"));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let three = Three::start();
+    let [mut a, ..] = three.sessions();
+    for (sql, expected) in [
+        ("create table t (a int primary key, b int) partition by range (a)", "0A000"),
+        ("create table t (a int primary key, b int) partition by hash (a + 1)", "0A000"),
+        ("create table t (a int primary key, b int) partition by hash (c)", "42703"),
+        ("create table t (a int, b int, primary key (a, b)) partition by hash (a, a)", "42701"),
+        ("create table t (a int primary key, b int) partition by hash (b)", "42P16"),
+        ("create table t (a int, b int) partition by hash (a)", "42P16"),
+        ("create table t (a int, b int, primary key (a, b)) with (partition_by = 'b')", "42P16"),
+        ("create table t (a int primary key) with (replicate = sometimes)", "22023"),
+        ("create table t (a int primary key) with (replicate = everywhere, partition_by = 'a')", "42601"),
+        ("create table t (a int primary key) with (colour = red)", "22023"),
+    ] {
+        assert_eq!(code(&mut a, sql), expected, "{sql}");
+    }
+    ok(
+        &mut a,
+        "create table t (a int, b int, primary key (a, b)) with (fillfactor = 70, partition_by = 'b, a')",
+    );
+    ok(&mut a, "create table u with (replicate = 'everywhere') as select 1 as one");
+    assert_eq!(one(&mut a, "select * from u"), "Partition: 0, read at this node's replica");
+}
+
+/// One by one, a third of the rows and more are a message each.
+#[test]
+fn rows_at_other_nodes_are_read_many_at_a_time() {
+    const ROWS: u64 = 1_200;
+    let three = Three::start();
+    let [mut a, _, mut c] = three.sessions();
+    ok(&mut a, "create table t (id int primary key, k int, n int); create index on t (k)");
+    ok(&mut a, &format!("insert into t select i, i % 7, 1 from generate_series(1, {ROWS}) i"));
+    let list: Vec<String> = (1..=ROWS).map(|id| id.to_string()).collect();
+    let list = format!("select sum(n) from t where id in ({})", list.join(", "));
+    let member = three.cluster.members().nth(2).expect("three members").clone();
+    for sql in ["select sum(n) from t where k >= 0", "select sum(n) from t", &list] {
+        let before = member.numbers().waits;
+        assert_eq!(text(&mut c, sql), ROWS.to_string(), "{sql}");
+        let waits = member.numbers().waits - before;
+        assert!(waits < ROWS / 12, "{sql:.40}: {waits} waits");
+    }
+    assert!(sites(&mut c, "select sum(n) from t where k >= 0")[0].contains("all 6"));
+}
+
+#[test]
+fn a_conflict_names_the_table_and_the_key() {
+    let three = Three::start();
+    let [mut a, mut b, _] = three.sessions();
+    ok(
+        &mut a,
+        "create table t (w int, name text, n int, primary key (w, name)); insert into t values (7, 'x', 1)",
+    );
+    for (sql, change, words) in [
+        ("select * from t where w = 7 and name = 'x'", "update t set n = n + 1", "key (w, name)=(7, x)"),
+        ("select * from t where w > 3", "insert into t values (9, 'new', 1)", "table \"t\""),
+    ] {
+        ok(&mut a, &format!("begin; {sql}; insert into t values (1, 'mine', 1)"));
+        ok(&mut b, change);
+        let error = run(&mut a, "commit").err().expect("a conflict");
+        let detail = error.fields().detail.clone().unwrap_or_default();
+        assert_eq!(error.code().as_str(), "40001");
+        assert!(detail.contains("table \"t\"") && detail.contains(words), "{detail}");
+        assert!(detail.contains("This transaction's statement: insert into t"), "{detail}");
+        let _ = run(&mut a, "rollback");
+    }
+    ok(&mut a, "begin; select * from t");
+    ok(&mut b, "create table other (id int)");
+    let error = run(&mut a, "insert into t values (2, 'y', 1); commit").err().expect("a conflict");
+    assert!(error.to_string().contains("concurrent change of a definition"), "{error:?}");
+}
