@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result {
         .map_or_else(scaledb_log::machine::default_budget, |mebibytes| mebibytes.saturating_mul(1 << 20));
     let durability = config.data.as_deref().map(durability).transpose()?;
     if let Some(cluster) = &args.node.cluster {
-        return serve_node(config, args, cluster);
+        return serve_node(config, args, cluster, memory);
     }
     let settings = Settings { memory_budget: Some(memory), durability, ..Settings::default() };
     scaledb_engines::open(config.engine, settings, Serve { config, args })?
@@ -53,11 +53,12 @@ impl WithEngine for Serve<'_> {
 }
 
 /// The server, on a node of a cluster.
-fn serve_node(config: Config, args: &ServeArgs, cluster: &str) -> Result {
+fn serve_node(config: Config, args: &ServeArgs, cluster: &str, memory: u64) -> Result {
     if args.engine.is_some() {
         return Err("a node of a cluster has the engine of the cluster: leave out --engine".into());
     }
     let (member, peers) = cluster::node::open(&args.node, cluster, config.data.as_deref())?;
+    member.call(|node, _| node.limit_memory(usize::try_from(memory).unwrap_or(usize::MAX)));
     let engine = Cluster::new(member.clone(), Answers::WhenDecided);
     let watch = cluster::node::Watch::begin(&member);
     let served =

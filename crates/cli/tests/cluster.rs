@@ -3,8 +3,8 @@
 use postgres::error::SqlState;
 use postgres::{Client, NoTls};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn certificates(directory: &Path) {
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
     std::fs::write(directory.join("ca.crt"), authority.pem()).unwrap();
-    for name in ["a", "b", "c"] {
+    for name in ["a", "b", "c", "d"] {
         let key = KeyPair::generate().unwrap();
         let params = CertificateParams::new(vec![name.to_owned()]).unwrap();
         let certificate = params.signed_by(&key, &authority).unwrap();
@@ -91,6 +91,16 @@ impl Cluster {
         scaledb().args(["cluster", "status", "--cluster", &self.url]).output().unwrap()
     }
 
+    /// Tells the cluster to do something with a node, and waits until it is done.
+    fn steer(&self, what: &[&str]) -> String {
+        let patience = PATIENCE.as_secs().to_string();
+        let arguments = ["--cluster", &self.url, "--timeout", &patience];
+        let output = scaledb().arg("cluster").args(what).args(arguments).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{what:?}: {text} {}", String::from_utf8_lossy(&output.stderr));
+        text
+    }
+
     fn is_well(&self) -> bool {
         self.status().status.success()
     }
@@ -101,7 +111,8 @@ impl Cluster {
         let peers = format!("127.0.0.1:{}", free_port());
         let mut command = scaledb();
         command
-            .args(["serve", "--port", "0", "--log", "error", "--cluster", &self.url, "--node", name])
+            .args(["serve", "--port", "0", "--metrics", "127.0.0.1:0", "--log", "error"])
+            .args(["--cluster", &self.url, "--node", name])
             .args(["--peer-listen", &peers, "--peer-advertise", &peers, "--cluster-silence", "4000"])
             .args(["--cluster-partitions", "6", "--peer-ca"])
             .arg(self.directory.path().join("ca.crt"))
@@ -113,12 +124,29 @@ impl Cluster {
     }
 }
 
-/// Waits until the node serves clients: its port.
+/// Waits until the node serves clients: its port, and that of its metrics.
+fn ports(node: &mut Process) -> (u16, u16) {
+    let mut lines = BufReader::new(node.0.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let mut port = |words: &str| {
+        let line = lines.next().unwrap_or_default();
+        let rest = line.strip_prefix(words).unwrap_or_else(|| panic!("a node does not serve: {line:?}"));
+        rest.trim_end_matches("/metrics").rsplit(':').next().unwrap().parse().unwrap()
+    };
+    (port("listening at "), port("metrics at "))
+}
+
 fn port(node: &mut Process) -> u16 {
-    let mut line = String::new();
-    BufReader::new(node.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
-    port.unwrap_or_else(|| panic!("a node does not serve: {line:?}"))
+    ports(node).0
+}
+
+/// The values of a metric of a node, by its labels.
+fn metric(port: u16, name: &str) -> Vec<(String, u64)> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let lines = text.lines().filter_map(|line| line.strip_prefix(name)?.rsplit_once(' '));
+    lines.map(|(labels, value)| (labels.to_owned(), value.parse().unwrap())).collect()
 }
 
 fn connect(port: u16) -> Client {
@@ -207,6 +235,17 @@ fn a_node_is_killed_and_comes_back_and_nothing_that_was_answered_is_lost() {
     nodes[0].0.wait().unwrap();
     until("it is put out", || String::from_utf8_lossy(&cluster.status().stdout).contains("2 of 3 nodes"));
     progress(30);
+    // a client that knows several nodes finds one that lives
+    let hosts = format!("host=127.0.0.1,127.0.0.1 port={},{} user=scaledb", ports[0], ports[1]);
+    let session = format!("{hosts} target_session_attrs=read-write");
+    assert!(count(&mut Client::connect(&session, NoTls).unwrap(), "moves") > 0);
+    match Command::new("psql")
+        .args([&format!("{session} dbname=postgres"), "-Atc", "select 'one of two'"])
+        .output()
+    {
+        Ok(output) => assert_eq!(String::from_utf8_lossy(&output.stdout), "one of two\n", "{output:?}"),
+        Err(_) => eprintln!("psql is not installed: it is not tested"),
+    }
     // it comes back with nothing, and learns from the others while they go on
     nodes[0] = cluster.node("a");
     let back = port(&mut nodes[0]);
@@ -236,6 +275,65 @@ fn a_node_is_killed_and_comes_back_and_nothing_that_was_answered_is_lost() {
     assert_eq!(count(&mut client, "moves"), moves);
     run(&mut client, "INSERT INTO later VALUES (2)").unwrap();
     assert_eq!(count(&mut connect(ports[1]), "later"), 2);
+}
+
+/// A fourth node comes, gets its part, and the first one goes, while a client writes at another.
+#[test]
+fn nodes_come_and_go_by_command() {
+    let Some(cluster) = Cluster::new() else { return };
+    let mut nodes: Vec<Process> = ["a", "b", "c"].iter().map(|name| cluster.node(name)).collect();
+    let ports: Vec<u16> = nodes.iter_mut().map(port).collect();
+    until("three members", || cluster.is_well());
+    let mut client = connect(ports[1]);
+    run(&mut client, "CREATE TABLE t (id int4 PRIMARY KEY, n int4)").unwrap();
+    run(&mut client, "INSERT INTO t SELECT i, 0 FROM generate_series(1, 500) i").unwrap();
+    let stop = Arc::new(AtomicBool::new(false));
+    let writer = {
+        let stop = stop.clone();
+        thread::spawn(move || {
+            let mut written = 0;
+            while !stop.load(Ordering::SeqCst) {
+                let sql = format!("UPDATE t SET n = n + 1 WHERE id = {}", 1 + written % 500);
+                run(&mut client, &sql).unwrap();
+                written += 1;
+            }
+            written
+        })
+    };
+    let refused = scaledb().args(["cluster", "add", "d", "--cluster", &cluster.url]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    let mut d = cluster.node("d");
+    let (at_d, metrics) = self::ports(&mut d);
+    let told = cluster.steer(&["add", "d"]);
+    assert!(told.contains("replica") && told.contains("done: "), "{told}");
+    let keeps = |role: &str| {
+        let kept = metric(metrics, "scaledb_cluster_partition{");
+        kept.iter().filter(|(labels, value)| labels.contains(role) && *value == 1).count()
+    };
+    assert!(keeps("primary") >= 1 && keeps("backup") >= 1 && keeps("learner") == 0);
+    let records: u64 = metric(metrics, "scaledb_cluster_partition_records{").iter().map(|(_, n)| n).sum();
+    assert!(records > 0 && metric(metrics, "scaledb_cluster_members")[0].1 == 4);
+
+    let told = cluster.steer(&["drain", "a"]);
+    assert!(told.contains("a is a member, keeps 0 replicas, is primary of 0 partitions"), "{told}");
+    assert!(String::from_utf8_lossy(&cluster.status().stdout).contains("drains"));
+    assert_eq!(count(&mut connect(ports[0]), "t"), 500);
+    let told = cluster.steer(&["remove", "a"]);
+    assert!(told.contains("a is no member"), "{told}");
+    // it ends by itself
+    assert!(!nodes[0].0.wait().unwrap().success());
+    until("all is well", || cluster.is_well());
+    cluster.steer(&["rebalance"]);
+    stop.store(true, Ordering::SeqCst);
+    let written: i64 = writer.join().unwrap();
+    let sum: i64 = connect(at_d).query_one("SELECT sum(n) FROM t", &[]).unwrap().get(0);
+    assert_eq!(sum, written);
+    // f = 1 of the three that are left
+    let refused = scaledb().args(["cluster", "remove", "b", "--cluster", &cluster.url]).status().unwrap();
+    assert!(refused.success(), "two are enough for two replicas");
+    let refused = scaledb().args(["cluster", "remove", "c", "--cluster", &cluster.url]).output().unwrap();
+    let error = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && error.contains("are needed"), "{error}");
 }
 
 #[test]

@@ -7,6 +7,9 @@
 //!                                  └── MetadataStore: views and leases, asked only when members change
 //! ```
 //!
+//! What an operator asks for (`steer`) is noted beside the view; the leader carries it out, a view at a time
+//! (`placement`).
+//!
 //! The protocol is `scaledb-scar`, a state machine without I/O; this crate runs it.
 
 mod beat;
@@ -19,9 +22,11 @@ pub mod membership;
 mod network;
 mod numbers;
 mod open;
+pub mod placement;
 mod rows;
 mod session;
 mod settings;
+pub mod steer;
 mod store;
 pub mod tcp;
 mod watch;

@@ -148,10 +148,11 @@ fn transaction_of(answer: &Answer<Rows>) -> TxnId {
     match answer {
         Answer::Read(txn, ..)
         | Answer::Scan(txn, ..)
+        | Answer::Fetched(txn)
         | Answer::Checked(txn, _)
         | Answer::Decided(txn, ..)
         | Answer::Committed(txn)
-        | Answer::Aborted(txn, _) => *txn,
+        | Answer::Aborted(txn, ..) => *txn,
     }
 }
 
@@ -386,6 +387,9 @@ impl Core {
             }
             if state.left {
                 return Err(Lost::Left);
+            }
+            if begin.is_none() {
+                self.counters.waits.fetch_add(1, Ordering::Relaxed); // a statistic
             }
             let waited = begin.get_or_insert_with(Instant::now).elapsed();
             let Some(rest) = patience.checked_sub(waited).filter(|rest| !rest.is_zero()) else {

@@ -1,6 +1,7 @@
 //! Who may make the next view, and what it is.
 
 use super::durable::OnDisk;
+use super::placement;
 use super::store::{ClusterView, Life};
 use scaledb_scar::{NodeId, NodeSet, PartitionId, View};
 use std::fmt;
@@ -57,6 +58,9 @@ pub fn without(now: &ClusterView, silent: NodeSet, leased: NodeSet) -> Result<Cl
     let gone: NodeSet = silent.iter().filter(|&node| members.has(node)).collect();
     let left = gone.iter().fold(members, NodeSet::without);
     let missing = now.settled.iter().filter(|&node| !left.has(node)).count();
+    if missing > now.view.failures && !now.leaving.is_empty() {
+        return without(&readmitted(now), silent, leased);
+    }
     if missing > now.view.failures {
         return Err(Halt::TooMany);
     }
@@ -71,19 +75,59 @@ pub fn without(now: &ClusterView, silent: NodeSet, leased: NodeSet) -> Result<Cl
         if let Some(life) = next.lives.remove(&node) {
             next.gone.insert(node, life.incarnation);
         }
+        // it does not come back, and others take its part
+        next.rebalancing |= next.removed.has(node);
     }
     Ok(next)
 }
 
-/// The same view, with the note that all its members have installed it.
+/// The view with those that were leaving as members again: they have waited for that, as they were.
+fn readmitted(now: &ClusterView) -> ClusterView {
+    let mut next = now.clone();
+    for (node, life) in std::mem::take(&mut next.leaving) {
+        next.view.members = next.view.members.with(node);
+        next.lives.insert(node, life);
+    }
+    next
+}
+
+/// The same view, with the note that all its members have installed it. Who was leaving has left.
 pub fn settled(now: &ClusterView) -> ClusterView {
-    ClusterView { installed: now.view.number, settled: now.view.members, ..now.clone() }
+    let mut next = ClusterView { installed: now.view.number, settled: now.view.members, ..now.clone() };
+    for (node, life) in std::mem::take(&mut next.leaving) {
+        next.gone.insert(node, life.incarnation);
+    }
+    next
+}
+
+/// What the leader does next, if all members have installed the view: replicas and primaries move, and a node that is
+/// to be removed, and has nothing any more, is no member. None if all is as it should be.
+pub fn improved(now: &ClusterView) -> Option<ClusterView> {
+    if !now.is_settled() {
+        return None;
+    }
+    if let Some(view) = placement::next(now) {
+        return Some(ClusterView { view, ..now.clone() });
+    }
+    if now.view.partitions.iter().any(|place| place.learners.count() > 0) {
+        return None;
+    }
+    let mut removed = now.removed.iter().filter(|&node| now.view.members.has(node));
+    if let Some(node) = removed.find(|&node| placement::is_drained(now, node)) {
+        let view = now.view.without(NodeSet::default().with(node))?;
+        let mut next = ClusterView { view, ..now.clone() };
+        let life = next.lives.remove(&node)?;
+        next.leaving.insert(node, life);
+        return Some(next);
+    }
+    now.rebalancing.then(|| ClusterView { rebalancing: false, ..now.clone() })
 }
 
 /// The view with one more life, which learns what it is to keep. None unless all members have installed the view, no
 /// life of the node is a member, and this one has not been put out.
 pub fn joining(now: &ClusterView, node: NodeId, life: &Life) -> Option<ClusterView> {
-    if !now.is_settled() || now.view.members.has(node) || now.is_gone(node, life.incarnation) {
+    let barred = now.is_gone(node, life.incarnation) || now.removed.has(node);
+    if !now.is_settled() || now.view.members.has(node) || barred {
         return None;
     }
     let mut next = ClusterView { view: now.view.joining(node), ..now.clone() };
@@ -173,6 +217,30 @@ mod tests {
         assert!(without(&now, set(&[1]), set(&[0, 1])).is_ok());
         assert_eq!(without(&now, set(&[0]), set(&[0, 1])), Err(Halt::Minority));
         assert!(without(&now, set(&[0]), set(&[1])).is_ok());
+    }
+
+    /// What it knows may be needed until all others have installed a view without it.
+    #[test]
+    fn a_node_that_is_removed_is_a_member_again_if_another_fails_at_that_moment() {
+        let mut now = cluster(3, 1);
+        now.removed = set(&[2]);
+        assert!(placement::next(&now).is_some(), "it has replicas");
+        for place in &mut now.view.partitions {
+            (place.primary, place.backups) = (NodeId(0), set(&[1]));
+        }
+        let next = improved(&now).unwrap();
+        assert_eq!((next.view.members, improved(&next)), (set(&[0, 1]), None));
+        assert!(next.is_leaving(NodeId(2), Incarnation(1)) && !next.is_settled() && next.is_sane());
+        // all goes well
+        let left = settled(&next);
+        assert!(left.is_gone(NodeId(2), Incarnation(1)) && !left.is_leaving(NodeId(2), Incarnation(1)));
+        assert_eq!(joining(&left, NodeId(2), &life(2)), None, "it is removed");
+        // or not
+        let all = set(&[0, 1, 2]);
+        let back = without(&next, set(&[1]), all).unwrap();
+        assert_eq!(back.view.members, set(&[0, 2]));
+        assert!(back.names(NodeId(2), Incarnation(1)) && back.leaving.is_empty() && back.is_sane());
+        assert_eq!(without(&back, set(&[0]), all), Err(Halt::TooMany));
     }
 
     /// Before all have installed a view, the decision of what was the last epoch may be known only to those who have.

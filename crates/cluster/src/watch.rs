@@ -40,6 +40,12 @@ pub(crate) fn run(core: &Core) {
 fn look(core: &Core) -> Result<bool, StoreError> {
     core.views.lock().ask = false;
     let Some(stored) = core.store.view()? else { return Ok(true) };
+    if stored.is_leaving(core.me, core.life) {
+        // as it was, until all others have installed a view without it; they do not speak to it
+        let now = Instant::now();
+        core.views.lock().heard.values_mut().for_each(|heard| *heard = now);
+        return Ok(true);
+    }
     if !follow(core, stored) {
         return Ok(false);
     }
@@ -74,11 +80,14 @@ fn look(core: &Core) -> Result<bool, StoreError> {
             return propose(core, &newest, membership::settled(&newest));
         }
     }
-    if newest.view.leader == core.me
-        && newest.is_settled()
-        && let Some(next) = joiner(core, &newest)?
-    {
-        return propose(core, &newest, next);
+    if newest.view.leader == core.me && newest.is_settled() {
+        let next = match joiner(core, &newest)? {
+            Some(next) => Some(next),
+            None => membership::improved(&newest),
+        };
+        if let Some(next) = next {
+            return propose(core, &newest, next);
+        }
     }
     let copied = {
         let state = core.lock();

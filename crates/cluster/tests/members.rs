@@ -8,6 +8,8 @@ mod client;
 mod etcd;
 #[path = "members/power.rs"]
 mod power;
+#[path = "members/steer.rs"]
+mod steer;
 #[path = "members/tcp.rs"]
 mod tcp;
 #[path = "members/views.rs"]

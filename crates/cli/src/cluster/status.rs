@@ -22,6 +22,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result {
     };
     let view = &current.view;
     let wanted = (view.failures + 1).min(nodes.len());
+    let copying: usize = view.partitions.iter().map(|place| place.learners.count()).sum();
     let thin = view.partitions.iter().filter(|place| place.replicas().count() < wanted).count();
     say!(
         "cluster {}, view {}: {} of {}, {}, of which {} may fail together",
@@ -37,10 +38,14 @@ pub(crate) fn run(args: &StoreArgs) -> Result {
     for (&node, life) in &nodes {
         let is_alive = alive.get(&node) == Some(&life.incarnation);
         let member = current.names(node, life.incarnation);
-        well &= is_alive && member;
+        let removed = current.removed.has(node) && !view.members.has(node);
+        well &= is_alive && member || removed;
         let role = match (member, view.leader == node) {
             (true, true) => "leader",
+            (true, false) if current.removed.has(node) => "is removed",
+            (true, false) if current.draining.has(node) => "drains",
             (true, false) => "member",
+            (false, _) if removed => "removed",
             (false, _) if view.members.has(node) => "restarted",
             (false, _) => "out",
         };
@@ -60,6 +65,12 @@ pub(crate) fn run(args: &StoreArgs) -> Result {
     if !current.is_settled() {
         say!("the view is new: not all of its members have installed it");
         well = false;
+    }
+    if copying > 0 {
+        say!("{} being copied", plural(copying as u64, "replica"));
+    }
+    if current.rebalancing {
+        say!("replicas and primaries are being made even");
     }
     if thin > 0 {
         say!("{} with less than {wanted} replicas", plural(thin as u64, "partition"));

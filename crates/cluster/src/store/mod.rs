@@ -39,18 +39,42 @@ pub struct ClusterView {
     pub settled: NodeSet,
     /// The last life of each node that was put out: it does not come back, only a later one.
     pub gone: BTreeMap<NodeId, Incarnation>,
+    /// Those whose replicas are to be at other nodes.
+    pub draining: NodeSet,
+    /// Those that are to be members no more, whichever their life.
+    pub removed: NodeSet,
+    /// Replicas and primaries are to be made even.
+    pub rebalancing: bool,
+    /// Who was taken out by the newest view, and was well. It ends when all members have installed that view: if too
+    /// many fail before, what it knows is needed, and it is a member again.
+    pub leaving: BTreeMap<NodeId, Life>,
 }
 
 impl ClusterView {
     /// A first view: it needs no installing.
     pub fn first(view: View, lives: BTreeMap<NodeId, Life>) -> Self {
         let (installed, settled) = (view.number, view.members);
-        Self { view, lives, installed, settled, gone: BTreeMap::new() }
+        Self {
+            view,
+            lives,
+            installed,
+            settled,
+            gone: BTreeMap::new(),
+            draining: NodeSet::default(),
+            removed: NodeSet::default(),
+            rebalancing: false,
+            leaving: BTreeMap::new(),
+        }
     }
 
     /// Whether this life of a node was put out.
     pub fn is_gone(&self, node: NodeId, life: Incarnation) -> bool {
         self.gone.get(&node).is_some_and(|&gone| life <= gone)
+    }
+
+    /// Whether this life of a node was taken out, and may be needed again.
+    pub fn is_leaving(&self, node: NodeId, life: Incarnation) -> bool {
+        self.leaving.get(&node).is_some_and(|leaving| leaving.incarnation == life)
     }
 
     /// Whether this life of a node is a member.
@@ -70,6 +94,8 @@ impl ClusterView {
         members.has(*leader)
             && members.iter().all(life)
             && self.lives.len() == members.count()
+            && self.leaving.values().all(Life::is_sane)
+            && self.leaving.keys().all(|&node| !members.has(node))
             && (1..=usize::from(u16::MAX)).contains(&partitions.len())
             && partitions.iter().all(|place| {
                 members.has(place.primary) && members.covers(place.backups) && members.covers(place.learners)

@@ -261,6 +261,36 @@ pub(crate) fn transfers_survive(cluster: &mut impl Running, killed: NodeId) {
     }
 }
 
+/// Transfers at all members, while `steps` changes the cluster; it is given what waits for some more of them. What was
+/// answered is there at all members in the end.
+pub(crate) fn transfers_during<C: Running>(cluster: &mut C, steps: impl FnOnce(&mut C, &dyn Fn())) {
+    for member in cluster.running() {
+        member.call(|node, _| (0..ACCOUNTS).for_each(|i| node.load(account(i), value(INITIAL))));
+    }
+    let (stop, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let start = |member: &Arc<Member>| {
+        let (member, stop, done, id) =
+            (member.clone(), stop.clone(), done.clone(), u64::from(member.node().0));
+        thread::spawn(move || (id, worker(&member, id, &stop, &done)))
+    };
+    let threads: Vec<_> = cluster.running().iter().map(start).collect();
+    let go_on = || {
+        let before = done.load(Ordering::SeqCst);
+        until("transfers", || done.load(Ordering::SeqCst) >= before + 40);
+    };
+    steps(cluster, &go_on);
+    stop.store(true, Ordering::SeqCst);
+    let workers: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let left: Vec<Arc<Member>> = cluster.running().into_iter().filter(|member| !member.has_left()).collect();
+    left.iter().for_each(|member| check(member, &workers));
+    for partition in 0..PARTITIONS as u16 {
+        let partition = scaledb_scar::PartitionId(partition);
+        let rows: Vec<_> =
+            left.iter().filter_map(|member| member.call(|node, _| node.rows(partition))).collect();
+        assert!(rows.len() > 1 && rows.windows(2).all(|pair| pair[0] == pair[1]), "{partition:?}");
+    }
+}
+
 #[test]
 fn transfers_survive_a_member() {
     let mut cluster = LocalCluster::start(settings(), 3, PARTITIONS as u16, 1).unwrap();
