@@ -64,12 +64,42 @@ pub(crate) struct ClusterArgs {
 pub(crate) enum ClusterCommand {
     /// Print the nodes of a cluster, who is a member, who leads, and who keeps what
     Status(StatusArgs),
-    /// Run three nodes in this process, transfer money at all of them, and end one without a warning
+    /// Let a node be a member, after it was drained or removed, or give one that is new its part; waits until it has it
+    Add(NodeCommandArgs),
+    /// Move what a node keeps to others; it stays a member. Waits until it is done
+    Drain(NodeCommandArgs),
+    /// Move what a node keeps to others, and let it be a member no more. Waits until it is done
+    Remove(NodeCommandArgs),
+    /// Let all nodes keep as much as the others, and replace lost replicas; waits until it is done
+    Rebalance(RebalanceArgs),
+    /// Run three nodes in this process, TPC-C in SQL and Retwis at all of them; end one without a warning, and let it
+    /// come back
     Demo(ClusterDemoArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// What is to be done with a node.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct NodeCommandArgs {
+    /// The node's name
+    pub(crate) node: String,
+    /// Wait no longer than so many seconds; the cluster goes on
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RebalanceArgs {
+    /// Wait no longer than so many seconds; the cluster goes on
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) timeout: Option<u64>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -90,9 +120,12 @@ pub(crate) struct ClusterDemoArgs {
     /// How long the nodes work before one is ended, and after it, each
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) seconds: u64,
-    /// Clients of each node
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
+    /// Clients of each node: half of them run TPC-C, half Retwis
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(2..=60))]
     pub(crate) clients: u16,
+    /// Warehouses of TPC-C, small ones
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(crate) warehouses: u16,
 }
 
 /// A server that is a node of a cluster.

@@ -1,9 +1,9 @@
 //! `scaledb cluster`: a cluster of nodes, looked at, and shown at work.
 
-mod bank;
 mod demo;
 pub(crate) mod node;
 mod status;
+mod steer;
 
 use crate::Result;
 use crate::args::{ClusterArgs, ClusterCommand};
@@ -16,6 +16,10 @@ const STORE_PATIENCE: Duration = Duration::from_secs(2);
 pub(crate) fn run(args: &ClusterArgs) -> Result {
     match &args.command {
         ClusterCommand::Status(args) => status::run(&args.store),
+        ClusterCommand::Add(args) => steer::node(args, steer::Wish::Add),
+        ClusterCommand::Drain(args) => steer::node(args, steer::Wish::Drain),
+        ClusterCommand::Remove(args) => steer::node(args, steer::Wish::Remove),
+        ClusterCommand::Rebalance(args) => steer::rebalance(args),
         ClusterCommand::Demo(args) => demo::run(args),
     }
 }
