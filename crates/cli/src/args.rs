@@ -123,6 +123,9 @@ pub(crate) struct ClusterDemoArgs {
     /// Clients of each node: half of them run TPC-C, half Retwis
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(2..=60))]
     pub(crate) clients: u16,
+    /// Milliseconds of silence after which a node counts as dead: more on a machine that is busy
+    #[arg(long, default_value_t = 1_000, value_name = "MS", value_parser = clap::value_parser!(u64).range(100..=600_000))]
+    pub(crate) silence: u64,
     /// Warehouses of TPC-C, small ones
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
     pub(crate) warehouses: u16,

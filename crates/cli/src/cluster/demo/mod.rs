@@ -32,7 +32,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Shows it. Whether nothing was lost.
 pub(crate) fn run(args: &ClusterDemoArgs) -> Result {
-    let settings = Settings::default();
+    let silence = Duration::from_millis(args.silence);
+    let settings = Settings { suspect_after: silence, heartbeat: silence / 10, ..Settings::default() };
     let mut cluster = LocalCluster::start(settings, NODES, PARTITIONS, 1)?;
     say!(
         "{NODES} nodes in this process, of which one may fail; {}, {} at each node; epochs of {:?}",
