@@ -64,8 +64,12 @@ fn serve_node(config: Config, args: &ServeArgs, cluster: &str, memory: u64) -> R
     let served =
         Database::open(engine).map_err(Into::into).and_then(|database| serve(config, args, database));
     watch.end();
-    let left = member.has_left();
+    let (left, removed) = (member.has_left(), member.was_removed());
     member.stop();
+    if removed {
+        say!("this node was removed from its cluster; what it kept is at the others");
+        return Ok(true);
+    }
     if left {
         if let Some(why) = member.failure() {
             return Err(

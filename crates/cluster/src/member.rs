@@ -104,6 +104,8 @@ pub(crate) struct Core {
     pub(crate) wake_watch: Condvar,
     pub(crate) views: Mutex<Views>,
     pub(crate) stop: AtomicBool,
+    /// An operator wants it to be no member.
+    pub(crate) removed: AtomicBool,
 }
 
 /// What the lock of the protocol guards.
@@ -488,6 +490,7 @@ impl Member {
             wake_watch: Condvar::new(),
             views: Mutex::new(Views { newest, heard, failed: BTreeMap::new(), ask: false, halt: None }),
             stop: AtomicBool::new(false),
+            removed: AtomicBool::new(false),
         });
         let member = Arc::new(Self { core, threads: Mutex::new(Vec::new()) });
         member.core.network.attach(Entrance(member.core.clone()))?;
@@ -559,6 +562,11 @@ impl Member {
     /// Why it ended by itself: its disk has failed.
     pub fn failure(&self) -> Option<String> {
         self.core.failure()
+    }
+
+    /// Whether that is what an operator has asked for.
+    pub fn was_removed(&self) -> bool {
+        self.has_left() && self.core.removed.load(Ordering::SeqCst)
     }
 
     /// What it has counted.

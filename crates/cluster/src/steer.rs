@@ -1,5 +1,5 @@
-//! What an operator asks of a cluster: a note beside the view in the metadata store, that the leader acts on. So whoever
-//! asks may go away, and no command and no leader that fails leaves something half done.
+//! What an operator asks of a cluster: a note beside the view in the metadata store, that the leader acts on. So
+//! whoever asks may go away, and no command and no leader that fails leaves something half done.
 
 use super::placement;
 use super::store::{ClusterView, Life, MetadataStore, StoreError};

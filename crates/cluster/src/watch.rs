@@ -46,6 +46,7 @@ fn look(core: &Core) -> Result<bool, StoreError> {
         core.views.lock().heard.values_mut().for_each(|heard| *heard = now);
         return Ok(true);
     }
+    core.removed.store(stored.removed.has(core.me), Ordering::SeqCst);
     if !follow(core, stored) {
         return Ok(false);
     }

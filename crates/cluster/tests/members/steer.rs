@@ -44,7 +44,7 @@ fn a_node_comes_another_drains_and_goes_and_comes_back() {
         go_on();
         let gone = cluster.member(NodeId(0)).unwrap().clone();
         steer::remove(&*store, "node-0").unwrap();
-        until("it has left", || gone.has_left());
+        until("it has left", || gone.was_removed());
         assert!(is_done(cluster) && !view(cluster).view.members.has(NodeId(0)));
         go_on();
         cluster.kill(NodeId(0));

@@ -1,5 +1,5 @@
-//! `scaledb cluster demo`: three nodes in this process, TPC-C and Retwis at all of them; one ends without a warning, and
-//! comes back.
+//! `scaledb cluster demo`: three nodes in this process, TPC-C and Retwis at all of them; one ends without a warning,
+//! and comes back.
 
 mod work;
 

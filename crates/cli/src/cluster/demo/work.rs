@@ -1,5 +1,5 @@
-//! The work of the demonstration: TPC-C in SQL, and Retwis. Clients remember what was answered, so that it can be looked
-//! for in the end.
+//! The work of the demonstration: TPC-C in SQL, and Retwis. Clients remember what was answered, so that it can be
+//! looked for in the end.
 
 use crate::Result;
 use scaledb_cluster::engine::Cluster;
