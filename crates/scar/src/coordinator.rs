@@ -11,6 +11,9 @@ use super::rules::{Rule, Rules};
 use super::transaction::{Kind, Mark, Phase, Question, Refusal, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What is to be extended, with the wts that each was read at.
+type Extensions<K> = BTreeMap<Item<K>, Time>;
+
 /// What a client asks for.
 impl<R: Rules, D: Data> Node<R, D> {
     /// Reads a key: at this node's replica, or else at the primary. The answer comes in `out`, at once or later.
@@ -475,7 +478,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         &self,
         txn: TxnId,
         passes: impl Fn(&Item<D::Key>) -> bool,
-    ) -> Result<BTreeMap<Item<D::Key>, Time>, Refusal<D::Key>> {
+    ) -> Result<Extensions<D::Key>, Refusal<D::Key>> {
         let mut extensions = BTreeMap::new();
         let mut passed = BTreeMap::new();
         let Some(transaction) = self.transactions.get(&txn) else { return Ok(extensions) };

@@ -36,6 +36,9 @@ pub struct Wanted<K> {
     pub ranges: Vec<(PartitionId, Range<K>)>,
 }
 
+/// A key's value, and what a reader of it depends on.
+type Read<D> = (Option<<D as Data>::Value>, Seen<<D as Data>::Key>);
+
 /// What was found under a key, and what a reader of it depends on.
 type Found<K, V> = (K, Option<V>, Seen<K>);
 
@@ -66,7 +69,7 @@ impl<K, V> Default for Brought<K, V> {
 /// What primaries have answered, and nobody has read yet.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Fetched<D: Data> {
-    keys: BTreeMap<D::Key, (Option<D::Value>, Seen<D::Key>)>,
+    keys: BTreeMap<D::Key, Read<D>>,
     ranges: Vec<FoundRange<D::Key, D::Value>>,
     /// The number of the last question: an answer that comes twice is of an earlier one.
     number: u32,
@@ -79,7 +82,7 @@ impl<D: Data> Default for Fetched<D> {
 }
 
 impl<D: Data> Fetched<D> {
-    pub(crate) fn take_key(&mut self, key: &D::Key) -> Option<(Option<D::Value>, Seen<D::Key>)> {
+    pub(crate) fn take_key(&mut self, key: &D::Key) -> Option<Read<D>> {
         self.keys.remove(key)
     }
 

@@ -114,8 +114,14 @@ impl ClusterWorker {
                     let id = table_of(key);
                     tables.iter().any(|table| table.info.id == id || table.indexes.iter().any(|i| i.id == id))
                 };
-                let key = low.iter().chain(&high).find(|key| uses(key)).or(low.as_ref()).cloned();
-                key.unwrap_or_else(|| Key::new(partition, Key::CATALOG, &[]))
+                // none of its ends is of a table that was used: then it is the only one that can be meant, if it is
+                let everywhere = partition == definitions::EVERYWHERE;
+                let mut may_be =
+                    tables.iter().filter(|table| table.space.spread.is_everywhere() == everywhere);
+                let only = may_be.next().filter(|_| may_be.next().is_none());
+                let space = only.map_or(Key::CATALOG, |table| table.space.number());
+                let ends = low.iter().chain(&high).find(|key| uses(key)).cloned();
+                ends.unwrap_or_else(|| Key::new(partition, space, &[]))
             }
         };
         if key.space == Key::CATALOG && kind == ConflictKind::ReadChanged {
