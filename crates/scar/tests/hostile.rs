@@ -103,7 +103,7 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
             Body::Fetch(txn, 1, Wanted { keys, ranges: vec![(partition(random), range(random))] })
         }
         26 => {
-            let keys = vec![(key(random), value, seen.clone()); random.random_range(0..3)];
+            let keys = vec![(key(random), value, seen); random.random_range(0..3)];
             let ranges = vec![(partition(random), range(random), vec![(key(random), 2); 3], vec![seen; 2])];
             Body::FetchReply(txn, random.random_range(0..3), Brought { keys, ranges })
         }
