@@ -337,16 +337,6 @@ fn nodes_come_and_go_by_command() {
 }
 
 #[test]
-fn the_demonstration_loses_nothing() {
-    let arguments = ["--seconds", "2", "--clients", "2", "--warehouses", "1", "--silence", "5000"];
-    let output = scaledb().args(["cluster", "demo"]).args(arguments).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
-    assert_eq!(text.matches("twelve conditions hold, and every transaction").count(), 3, "{text}");
-    assert!(text.contains("longest time without an answer"), "{text}");
-}
-
-#[test]
 fn what_is_no_store_is_refused() {
     for (arguments, words) in [
         (&["cluster", "status", "--cluster", "zk://a:1"][..], "etcd://HOST:PORT"),

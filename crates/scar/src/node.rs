@@ -126,7 +126,7 @@ pub struct Node<R, D: Data> {
     /// The most records of a chunk.
     pub(crate) chunk: usize,
     /// What its records may weigh, in bytes: beyond that it gives no lock for a key without a record.
-    limit: usize,
+    pub(crate) limit: usize,
     /// What they weighed at the last end of an epoch, or change of view.
     pub(crate) weight: usize,
     pub(crate) leading: Leading,

@@ -1,4 +1,4 @@
-//! Workloads: TPC-C, YCSB, SmallBank and Retwis against the engine interface, and the driver that runs them.
+//! Workloads: TPC-C, YCSB and SmallBank against the engine interface, and the driver that runs them.
 //!
 //! Each workload is made of the same parts: a configuration, a schema, a loader, a client that prepares
 //! and executes transactions (one per thread, without an allocation per transaction), and checks that the
@@ -13,7 +13,6 @@ mod cpu;
 pub mod driver;
 pub mod load;
 pub mod report;
-pub mod retwis;
 pub mod rng;
 pub mod smallbank;
 pub mod staleness;

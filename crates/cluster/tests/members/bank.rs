@@ -271,7 +271,7 @@ pub(crate) fn transfers_during<C: Running>(cluster: &mut C, steps: impl FnOnce(&
     let start = |member: &Arc<Member>| {
         let (member, stop, done, id) =
             (member.clone(), stop.clone(), done.clone(), u64::from(member.node().0));
-        thread::spawn(move || (id, worker(&member, id, &stop, &done)))
+        thread::spawn(move || (id, worker(&member, id, (&stop, &NEVER), &done)))
     };
     let threads: Vec<_> = cluster.running().iter().map(start).collect();
     let go_on = || {
