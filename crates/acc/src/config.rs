@@ -34,10 +34,11 @@ pub struct Config {
     pub clock: Option<Source>,
     /// The longest time that an entry stays unmerged, unless its table says otherwise.
     pub merge_epoch: Duration,
-    /// Slots of an ordered table's indexlet: four times the workers times the batch is plenty. By default [`slots_for`]
-    /// the machine; with more workers, merges come earlier.
+    /// Slots of an ordered table's indexlet: four times the workers times the batch is plenty. By default there
+    /// is room for half of the greatest batch of each core ([`Config::sized_for`]); with more workers, merges come earlier.
     pub indexlet_slots: usize,
-    /// Cells of an index's phantomlet.
+    /// Cells of an index's phantomlet. By default 64 for each core, 512 at least and 2,048 at most: each costs 8 bytes for
+    /// every worker that inserts into the index.
     pub phantomlet_cells: usize,
     /// How tables without a merge batch of their own are kept.
     pub index_updates: IndexUpdates,
@@ -50,21 +51,23 @@ pub struct Config {
     pub rules: Rules,
 }
 
-/// Slots of the indexlets on a machine of so many cores: room for half of the greatest batch of each.
-pub fn slots_for(cores: usize) -> usize {
-    (16 << 10).max(512 * cores)
-}
-
 impl Default for Config {
     fn default() -> Self {
+        Self::sized_for(scaledb_sync::thread::cores())
+    }
+}
+
+impl Config {
+    /// The default configuration on a machine of so many cores.
+    pub fn sized_for(cores: usize) -> Self {
         let model = scaledb_sync::MODEL;
         Self {
             memory_budget: if model { u64::MAX } else { scaledb_log::machine::default_budget() },
             reserve: 0,
             clock: None,
             merge_epoch: Duration::from_millis(10),
-            indexlet_slots: if model { 32 } else { slots_for(scaledb_sync::thread::cores()) },
-            phantomlet_cells: if model { 4 } else { 2048 },
+            indexlet_slots: if model { 32 } else { (16 << 10).max(512 * cores) },
+            phantomlet_cells: if model { 4 } else { (64 * cores).clamp(512, 2048) },
             index_updates: if model { IndexUpdates::Alternating } else { IndexUpdates::Measured },
             background: !model,
             durability: None,

@@ -51,7 +51,7 @@ mod weigh;
 mod worker;
 mod write;
 
-pub use config::{Config, IndexUpdates, OPTIONS, slots_for};
+pub use config::{Config, IndexUpdates, OPTIONS};
 pub use rules::{Rule, Rules};
 pub use scaledb_durability::{Durability, Inspected, Progress, Recovered};
 pub use shared::AccShared;

@@ -98,15 +98,9 @@ impl Phantomlet {
     pub fn new(cells: usize) -> Self {
         let cells = cells.max(2).next_power_of_two();
         assert!(cells <= 1 << 31, "a phantomlet has a cell for each busy leaf, not for each key");
-        #[cfg(any(loom, shuttle))]
         let cell = || Cell { posts: AtomicU64::new(0), owners: std::array::from_fn(|_| AtomicU64::new(0)) };
         let shift = 64 - cells.trailing_zeros();
-        #[cfg(any(loom, shuttle))]
         let cells: Box<[Cell]> = (0..cells).map(|_| cell()).collect();
-        // not written, so that the memory of cells that are never used is never taken
-        #[cfg(not(any(loom, shuttle)))]
-        // SAFETY: a cell is made of atomic integers, for which zeros are zero.
-        let cells = unsafe { Box::<[Cell]>::new_zeroed_slice(cells).assume_init() };
         scaledb_sync::names::name_all(&cells, "phantomlet.cell");
         Self { cells, shift }
     }

@@ -83,9 +83,8 @@ fn acc(
     synchronous: bool,
     loaded: &mut (dyn FnMut() + Send),
 ) -> Outcome<Report> {
-    let indexlet_slots = scaledb_acc::slots_for(options.threads);
-    let config =
-        scaledb_acc::Config { memory_budget: BUDGET, index_updates, indexlet_slots, ..Default::default() };
+    let sized = scaledb_acc::Config::sized_for(options.threads);
+    let config = scaledb_acc::Config { memory_budget: BUDGET, index_updates, ..sized };
     let engine = Acc::open(config).map_err(Abort::from)?;
     shape.run(&engine, options, args, synchronous, loaded)
 }
