@@ -35,10 +35,11 @@ pub struct Config {
     /// The longest time that an entry stays unmerged, unless its table says otherwise.
     pub merge_epoch: Duration,
     /// Slots of an ordered table's indexlet: four times the workers times the batch is plenty. By default there
-    /// is room for half of the greatest batch of each core ([`Config::sized_for`]); with more workers, merges come earlier.
+    /// is room for half of the greatest batch of each core ([`Config::sized_for`]); with more workers, merges come
+    /// earlier.
     pub indexlet_slots: usize,
-    /// Cells of an index's phantomlet. By default 64 for each core, 512 at least and 2,048 at most: each costs 8 bytes for
-    /// every worker that inserts into the index.
+    /// Cells of an index's phantomlet. By default 64 for each core, 512 at least and 2,048 at most: each costs 8 bytes
+    /// for every worker that inserts into the index.
     pub phantomlet_cells: usize,
     /// How tables without a merge batch of their own are kept.
     pub index_updates: IndexUpdates,
