@@ -27,6 +27,7 @@ const RARE: &[Rule] = &[
     Rule::PromisesEnd,
     Rule::CleanAtGo,
     Rule::CopyOnDisk,
+    Rule::LearnersKeepTombstones,
 ];
 
 /// Rules that no cluster here misses; `scar_model.rs` says which case does, or why none can.

@@ -227,6 +227,15 @@ fn what_is_only_of_one_process_is_refused_with_a_sentence() {
 }
 
 #[test]
+fn many_rows_of_one_statement_go_into_one_gap_of_one_partition() {
+    let three = Three::start();
+    let [mut a, mut b, _] = three.sessions();
+    ok(&mut a, "create table stock (w int, i int, q int, primary key (w, i)) with (partition_by = 'w')");
+    ok(&mut a, "insert into stock select 1, i, 10 from generate_series(1, 5000) i");
+    assert_eq!(text(&mut b, "select count(*), min(i), max(i) from stock where w = 1"), "5000|1|5000");
+}
+
+#[test]
 fn what_was_answered_survives_a_node() {
     let mut three = Three::start();
     {
