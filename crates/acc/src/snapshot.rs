@@ -47,12 +47,13 @@ impl AccShared {
         self.lanes.iter().map(|lane| lane.snapshot.load(Ordering::Acquire)).fold(floor, u64::min)
     }
 
-    /// Ends the retaining when no snapshot has begun for a while.
+    /// Ends the retaining when no snapshot runs and none has begun for a while; at once while memory is short, for the
+    /// copies of rows would not fit, and the deletes that make room would be refused with them.
     pub(crate) fn maybe_stop_retaining(&self) {
         let snapshots = &self.snapshots;
         let unused =
             self.clock.now().saturating_sub(snapshots.last_use.load(Ordering::Relaxed)) > snapshots.linger;
-        if unused && snapshots.state.load(Ordering::Relaxed) == ON {
+        if (unused || self.domain.is_short()) && snapshots.state.load(Ordering::Relaxed) == ON {
             let _gate = snapshots.gate.lock();
             snapshots.state.store(CLOSING, Ordering::SeqCst);
             // pairs with the fence in `try_begin`: a snapshot that has seen `ON` is seen here

@@ -4,6 +4,7 @@
 //! `SCALEDB_KILLS` sets how often the server is killed (default 4).
 #![cfg(target_os = "linux")]
 
+mod control_group;
 mod crowd;
 mod deaf;
 mod disk_fails;

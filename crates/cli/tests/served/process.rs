@@ -62,6 +62,15 @@ impl Server {
         Self::spawn(command)
     }
 
+    /// Starts a server in memory in a control group.
+    pub(crate) fn in_group(engine: &str, group: &Path) -> Self {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo $$ > \"$0\"/cgroup.procs && exec \"$@\""]).arg(group);
+        command.arg(env!("CARGO_BIN_EXE_scaledb"));
+        command.args(["serve", "--port", "0", "--log", "error", "--engine", engine]);
+        Self::spawn(command)
+    }
+
     fn spawn(mut command: Command) -> Self {
         command.stdout(Stdio::piped());
         let mut child = command.spawn().expect("the server starts");
