@@ -17,7 +17,7 @@ CARGO ?= cargo
 LOOM := $(sort $(wildcard crates/*/tests/loom_*.rs))
 SHUTTLE_FILES := $(wildcard crates/*/tests/*.rs crates/*/tests/*/*.rs)
 SHUTTLE = $(shell for f in $(SHUTTLE_FILES); do \
-	grep -v 'not(any(loom, shuttle))' $$f | grep -qE 'cfg.*\bshuttle\b' && echo $$f; done | sort -u)
+	grep -v 'not.any.loom, shuttle' $$f | grep -qE 'cfg.*\bshuttle\b' && echo $$f; done | sort -u)
 MUTATIONS := $(wildcard crates/verify/tests/mutations.rs crates/verify/tests/mutations/main.rs)
 EXAMPLES := $(sort $(wildcard crates/*/examples/*.rs))
 
