@@ -173,8 +173,8 @@ impl<D: Data> Transaction<D> {
         }
     }
 
-    /// Each insert has read the gap that it goes into. Of equal reads of such an item one is kept, valid when all were: n
-    /// inserts into one gap then leave n + 1 reads of its parts, instead of so many for each insert.
+    /// Each insert has read the gap that it goes into. Of equal reads of such an item one is kept, valid when all
+    /// were: n inserts into one gap then leave n + 1 reads of its parts, instead of so many for each insert.
     fn join_equal_reads(&mut self, of: impl Fn(&Item<D::Key>) -> bool) {
         let mut kept: Vec<Seen<D::Key>> = Vec::with_capacity(self.reads.len());
         let mut places = BTreeMap::new();

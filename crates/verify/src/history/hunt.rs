@@ -17,10 +17,17 @@ const CAUGHT: i32 = 77;
 const STUCK: i32 = 78;
 /// A machine with other work to do gets this many times the patience by the clock.
 const SHARED: u32 = 4;
+/// Seconds in which some history shows the hole: most do within one, now and then one takes twenty.
+const FOR_A_HOLE: u64 = 60;
+/// Seconds in which the engine with all its rules has to show nothing.
+const FOR_NOTHING: u64 = 20;
+/// Seconds without the end of a history after which it is taken to be stuck.
+const STUCK_AFTER: u64 = 15;
+const PATIENCE: &str = "SCALEDB_SOAK_SECONDS";
 const HUNTED: &str = "SCALEDB_MUTATION";
 
 fn seconds(otherwise: u64) -> u64 {
-    std::env::var("SCALEDB_SOAK_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(otherwise)
+    std::env::var(PATIENCE).ok().and_then(|s| s.parse().ok()).unwrap_or(otherwise)
 }
 
 /// What this process has had of all cores.
@@ -37,7 +44,7 @@ where
     E::Worker: 'static,
 {
     let Ok(rule) = std::env::var(HUNTED) else { return };
-    let (start, limit) = (Instant::now(), Duration::from_secs(seconds(20)));
+    let (start, limit) = (Instant::now(), Duration::from_secs(seconds(FOR_NOTHING)));
     let progress = Arc::new(AtomicU64::new(0));
     let watched = progress.clone();
     thread::spawn(move || {
@@ -45,7 +52,7 @@ where
         // a count, and nothing else
         while last != watched.load(Ordering::Relaxed) {
             last = watched.load(Ordering::Relaxed);
-            thread::sleep(Duration::from_secs(5));
+            thread::sleep(Duration::from_secs(STUCK_AFTER));
         }
         println!("history {last} does not end");
         std::process::exit(STUCK);
@@ -72,11 +79,14 @@ enum Outcome {
     Missed,
 }
 
-fn send_out(test: &str, name: &str) -> (Outcome, String, f64) {
+/// A hunt with so many seconds of patience, unless the environment says otherwise.
+fn send_out(test: &str, name: &str, patience: u64) -> (Outcome, String, f64) {
+    let patience = seconds(patience);
     let start = Instant::now();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .env(HUNTED, name)
+        .env(PATIENCE, patience.to_string())
         .env("RUST_BACKTRACE", "0")
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -88,7 +98,7 @@ fn send_out(test: &str, name: &str) -> (Outcome, String, f64) {
         let _ = std::io::Read::read_to_end(&mut output, &mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     });
-    let limit = Duration::from_secs(seconds(20)) * SHARED + Duration::from_secs(20);
+    let limit = Duration::from_secs(patience) * SHARED + Duration::from_secs(20);
     let status = loop {
         if let Some(status) = child.try_wait().unwrap() {
             break Some(status);
@@ -121,7 +131,7 @@ pub fn assert_all_are_needed(test: &str, rules: impl Iterator<Item = String>) {
         if only.as_ref().is_some_and(|o| *o != name) {
             continue;
         }
-        let (outcome, output, seconds) = send_out(test, &name);
+        let (outcome, output, seconds) = send_out(test, &name, FOR_A_HOLE);
         let how = match outcome {
             Outcome::Caught => "refused",
             Outcome::Crashed => "crashed",
@@ -144,6 +154,6 @@ pub fn assert_all_are_needed(test: &str, rules: impl Iterator<Item = String>) {
 /// # Panics
 /// If it finds anything.
 pub fn assert_nothing_is_found(test: &str) {
-    let (outcome, output, _) = send_out(test, "None");
+    let (outcome, output, _) = send_out(test, "None", FOR_NOTHING);
     assert!(matches!(outcome, Outcome::Missed), "{output}");
 }
