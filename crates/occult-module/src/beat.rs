@@ -43,11 +43,11 @@ fn send(ctx: &Context) {
     let beat = state::with(|module| {
         (module.beat_ms > 0).then(|| {
             let beat = module.server.plan_beat(state::now());
-            module.server.apply_beat(beat);
+            module.server.apply_beat(beat, module.server.home);
             beat
         })
     });
     if let Some(beat) = beat.flatten() {
-        host::replicate_beat(ctx, beat);
+        host::replicate_beat(ctx, beat, server.home);
     }
 }

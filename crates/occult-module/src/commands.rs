@@ -5,8 +5,9 @@ use crate::state::{self, Module};
 use crate::store::{self, Keys};
 use crate::{host, plain, types};
 use redis_module::{Context, RedisString, raw};
+use scaledb_occult::limits::MAX_DATACENTERS;
 use scaledb_occult::wire::{Command, Refused};
-use scaledb_occult::{Effect, Role, Server, Slot, Stamp, slot_key};
+use scaledb_occult::{Datacenter, Effect, Role, Server, Slot, Stamp, slot_key};
 use std::ffi::c_int;
 
 const WRONG_TYPE: &str =
@@ -81,6 +82,7 @@ pub(crate) unsafe extern "C" fn server_command(
         let server = server_now(&ctx).ok_or(FAILED)?;
         Ok(Answer::Pairs(vec![
             ("datacenter", server.datacenter.0.to_string()),
+            ("home", server.datacenter_of_new().0.to_string()),
             ("role", role_name(server.role).to_owned()),
             ("shape", server.shape.to_string()),
             ("incarnation", server.incarnation.get().to_string()),
@@ -179,11 +181,12 @@ fn follow(ctx: &Context, args: &[&[u8]]) -> Result<(), Failure> {
     let malformed = || "ERR malformed".to_owned();
     let (name, args) = args.split_first().ok_or_else(malformed)?;
     match *args {
-        [stamp] if name.eq_ignore_ascii_case(b"OCCULT.BEAT") => {
-            let number = std::str::from_utf8(stamp).ok().and_then(|text| text.parse().ok());
-            let beat = Stamp::from_bits(number.ok_or_else(malformed)?);
+        [stamp, home] if name.eq_ignore_ascii_case(b"OCCULT.BEAT") => {
+            let number = |text| std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+            let beat = Stamp::from_bits(number(stamp).ok_or_else(malformed)?);
+            let home = number(home).filter(|home| *home < MAX_DATACENTERS as u64).ok_or_else(malformed)?;
             server_now(ctx);
-            state::with(|module| module.server.apply_beat(beat));
+            state::with(|module| module.server.apply_beat(beat, Datacenter(home as u8)));
         }
         [slot, effect] if name.eq_ignore_ascii_case(b"OCCULT.APPLY") => {
             let slot = scaledb_occult::slot_of(slot);

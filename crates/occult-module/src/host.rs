@@ -3,7 +3,7 @@
 use crate::guard::guard;
 use crate::state;
 use redis_module::{Context, ContextFlags, NotifyEvent, RedisString, RedisValue, raw};
-use scaledb_occult::{Slot, Stamp};
+use scaledb_occult::{Datacenter, Slot, Stamp};
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_longlong, c_void};
 use std::ptr;
 
@@ -124,8 +124,9 @@ pub(crate) fn replicate(ctx: &Context, name: &CStr, args: &[&[u8]]) {
 }
 
 /// Sends a beat to the replicas; it means nothing in a file.
-pub(crate) fn replicate_beat(ctx: &Context, beat: Stamp) {
-    send(ctx, c"OCCULT.BEAT", c"Av", &[beat.to_bits().to_string().as_bytes()]);
+pub(crate) fn replicate_beat(ctx: &Context, beat: Stamp, home: Datacenter) {
+    let (beat, home) = (beat.to_bits().to_string(), home.0.to_string());
+    send(ctx, c"OCCULT.BEAT", c"Av", &[beat.as_bytes(), home.as_bytes()]);
 }
 
 fn send(ctx: &Context, name: &CStr, format: &CStr, args: &[&[u8]]) {

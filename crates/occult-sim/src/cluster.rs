@@ -72,7 +72,7 @@ impl Store for Keys {
 #[derive(Clone, Debug)]
 enum Item {
     Effect(Slot, Effect),
-    Beat(Stamp),
+    Beat(Stamp, Datacenter),
     KeyLeaves(Slot, Value),
     KeyArrives(Value, Entry),
     StateLeaves(Slot),
@@ -113,7 +113,7 @@ impl Copy {
                 shard.apply(*slot, effect, &mut self.keys);
                 self.keys.newest.extend(deleted);
             }
-            Item::Beat(beat) => self.server.apply_beat(*beat),
+            Item::Beat(beat, home) => self.server.apply_beat(*beat, *home),
             Item::KeyLeaves(slot, key) => {
                 self.keys.entries.remove(key);
                 self.keys.newest.remove(key);
@@ -263,7 +263,8 @@ impl Cluster {
                 lives += 1;
                 let of_dc = Datacenter(of as u8);
                 let server = if of == master { Server::master(of_dc, lives) } else { Server::replica(of_dc) };
-                let server = Server { shape, rules, ..server };
+                // a replica has its first copy of the master before the run begins
+                let server = Server { shape, rules, home: Datacenter(master as u8), ..server };
                 let (shards, keys) = (BTreeMap::new(), Keys::default());
                 let skew = skews.next().unwrap_or(0);
                 Copy { server, shards, keys, applied: 0, outdated: false, skew }
@@ -540,7 +541,8 @@ impl Cluster {
         if of.up {
             let master = &of.copies[of.master];
             let beat = master.server.plan_beat(master.now(now));
-            self.send(group, Item::Beat(beat));
+            let home = master.server.home;
+            self.send(group, Item::Beat(beat, home));
         }
     }
 
@@ -679,6 +681,10 @@ impl Cluster {
             return false;
         }
         let master = &self.groups[from].copies[self.groups[from].master];
+        if !master.shards.contains_key(&slot) {
+            // nothing of it would move, not even its datacenter: docs/occult/guarantees.md says what that means
+            return false;
+        }
         let mut keys: Vec<&Value> =
             self.names.keys().filter(|key| scaledb_occult::slot_of(key) == slot).collect();
         keys.sort();

@@ -39,6 +39,11 @@ fn failovers(plan: &mut Plan) {
     plan.failovers = 400_000;
 }
 
+/// So fast that slots lose their first writes.
+fn fast_failovers(plan: &mut Plan) {
+    (plan.shape, plan.failovers, plan.lag) = (Shape::Isolated(2), 50_000, 200_000);
+}
+
 fn moves(plan: &mut Plan) {
     exact(plan);
     plan.moves = 30_000;
@@ -83,6 +88,7 @@ const CASES: &[Case] = &[
     case(Rule::BeatStopsAtLock, INCONSISTENT, transactions),
     case(Rule::BeatGoesWithState, INCONSISTENT, moves),
     case(Rule::SessionOrder, INCONSISTENT, transactions),
+    case(Rule::GroupKeepsDatacenter, INCONSISTENT, fast_failovers),
 ];
 
 /// The first violation of a plan in some seeds.

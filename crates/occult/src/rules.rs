@@ -64,11 +64,13 @@ pub enum Rule {
     BeatGoesWithState,
     /// A session's next transaction knows what its last one did.
     SessionOrder,
+    /// A shard that begins anew, since a failover has lost all of it, belongs to the same datacenter as before (e).
+    GroupKeepsDatacenter,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -97,10 +99,11 @@ impl Rule {
         Self::StampAboveBeat,
         Self::BeatGoesWithState,
         Self::SessionOrder,
+        Self::GroupKeepsDatacenter,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 15] = [
+    pub const NOT_PUBLISHED: [Self; 16] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -116,6 +119,7 @@ impl Rule {
         Self::AbortKeepsSession,
         Self::ErasedLeavesDeps,
         Self::OverwriteInherits,
+        Self::GroupKeepsDatacenter,
     ];
 }
 

@@ -1,7 +1,7 @@
 //! What the shards of one server process share.
 
 use crate::limits::DEFAULT_MAX_AHEAD;
-use crate::{Datacenter, Incarnation, Micros, Rules, Shape, Stamp};
+use crate::{Datacenter, Incarnation, Micros, Rule, Rules, Shape, Stamp};
 
 /// Which copy of its shards a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +21,9 @@ pub enum Role {
 pub struct Server {
     /// Where it is.
     pub datacenter: Datacenter,
+    /// The datacenter whose stamps new shards have: that of the group's first master. Beats tell it to the replicas, so
+    /// that it stays when one of them is promoted.
+    pub home: Datacenter,
     /// Master or replica.
     pub role: Role,
     /// The life of this master: another one after each start and each promotion.
@@ -36,10 +39,18 @@ pub struct Server {
 }
 
 impl Server {
+    /// The datacenter that a shard without any write belongs to. It must not change with the master: clients look for
+    /// what they know of a slot in the vector of its datacenter, and a copy that has what a failover has lost would
+    /// send them to another one.
+    pub fn datacenter_of_new(&self) -> Datacenter {
+        if self.rules.on(Rule::GroupKeepsDatacenter) { self.home } else { self.datacenter }
+    }
+
     /// A master that begins. `random` is any random number.
     pub fn master(datacenter: Datacenter, random: u64) -> Self {
         Self {
             datacenter,
+            home: datacenter,
             role: Role::Master,
             incarnation: Incarnation::from_random(random),
             beat: Stamp::ZERO,
@@ -76,8 +87,9 @@ impl Server {
         Stamp::new(now.max(self.beat.next_time()), self.incarnation)
     }
 
-    /// Notes a beat, the own or the master's.
-    pub fn apply_beat(&mut self, beat: Stamp) {
+    /// Notes a beat, the own or the master's, and the master's [`home`](Self::home).
+    pub fn apply_beat(&mut self, beat: Stamp, home: Datacenter) {
+        self.home = home;
         // another master's clock may be behind: what counts is whose stream this is
         if beat.incarnation() != self.beat.incarnation() || beat > self.beat {
             self.beat = beat;

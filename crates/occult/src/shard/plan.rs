@@ -31,7 +31,7 @@ impl Shard {
         Ok(ReadReply {
             shardstamp: self.shardstamp(call.server),
             incarnation: if master { call.server.incarnation } else { self.incarnation() },
-            datacenter: self.datacenter.or(master.then_some(call.server.datacenter)),
+            datacenter: self.datacenter.or(master.then_some(call.server.datacenter_of_new())),
             items,
         })
     }
@@ -218,7 +218,7 @@ impl Shard {
             }
             return Ok(Planned { reply: (), effect: None });
         };
-        let datacenter = self.datacenter.unwrap_or(call.server.datacenter);
+        let datacenter = self.datacenter.unwrap_or(call.server.datacenter_of_new());
         if lock.stamp > deps.get(datacenter, call.slot) && call.server.rules.on(Rule::CommitNamesItsLock) {
             // the decision knows no stamp as great as that: a failover has lost the lock that it was about, and
             // this one is of a PREPARE that came late
@@ -292,7 +292,7 @@ impl Shard {
         {
             return Err(Refused::Lost { slot: call.slot, seen, incarnation: call.server.incarnation });
         }
-        Ok(self.datacenter.unwrap_or(call.server.datacenter))
+        Ok(self.datacenter.unwrap_or(call.server.datacenter_of_new()))
     }
 
     fn settled(&self, call: Call<'_>) -> Result<(), Refused> {
@@ -344,12 +344,12 @@ impl Shard {
         if call.server.rules.on(Rule::OverwriteInherits) {
             deps.merge(&store.deps(key).unwrap_or_else(|| self.deps_of_absent(call)));
         }
-        deps.update(self.datacenter.unwrap_or(call.server.datacenter), call.slot, stamp);
+        deps.update(self.datacenter.unwrap_or(call.server.datacenter_of_new()), call.slot, stamp);
         deps
     }
 
     fn effect(&self, call: Call<'_>, action: Action) -> Effect {
-        let datacenter = self.datacenter.unwrap_or(call.server.datacenter);
+        let datacenter = self.datacenter.unwrap_or(call.server.datacenter_of_new());
         Effect { incarnation: call.server.incarnation, datacenter, settled: call.settled, action }
     }
 }

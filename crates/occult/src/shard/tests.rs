@@ -243,8 +243,8 @@ fn a_beat_speaks_for_idle_shards_and_stops_at_a_lock() {
     host.write("a", "1", &Known::default()).unwrap();
     let mut replica = host.replica(1);
     let beat = host.server.plan_beat(START.plus(Micros(9_000)));
-    host.server.apply_beat(beat);
-    replica.server.apply_beat(beat);
+    host.server.apply_beat(beat, Datacenter(0));
+    replica.server.apply_beat(beat, Datacenter(0));
     assert_eq!((host.read("a").shardstamp, replica.read("a").shardstamp), (beat, beat));
     // the clock of the master is behind its own beat now
     let (stamp, _) = host.prepare(1, "a", Some("2")).unwrap();
@@ -256,15 +256,15 @@ fn a_beat_speaks_for_idle_shards_and_stops_at_a_lock() {
     assert!(planned.reply.stamp < beat);
     replica.apply(host.stream.last().cloned());
     let next = host.server.plan_beat(START.plus(Micros(99_000)));
-    replica.server.apply_beat(next);
+    replica.server.apply_beat(next, Datacenter(0));
     assert!(next > stamp && replica.read("a").shardstamp < stamp);
     host.commit(1, &Timestamp::default()).unwrap();
     replica.apply(host.stream.last().cloned());
     assert_eq!(replica.read("a").shardstamp, next);
     // the beat of another life says nothing about this shard
     let mut other = Server::master(Datacenter(0), 2);
-    other.apply_beat(other.plan_beat(START.plus(Micros(999_000))));
-    replica.server.apply_beat(other.beat);
+    other.apply_beat(other.plan_beat(START.plus(Micros(999_000))), Datacenter(0));
+    replica.server.apply_beat(other.beat, Datacenter(0));
     assert_eq!(replica.read("a").shardstamp, stamp);
 }
 

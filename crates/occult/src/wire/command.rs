@@ -91,7 +91,7 @@ pub const COMMANDS: [Spec; 10] = [
         "What has become of a transaction, at its home.",
     ),
     spec("OCCULT.APPLY", 3, true, (1, 1, 1), "slotkey effect", "An effect, from the master or from a file."),
-    spec("OCCULT.BEAT", 2, true, (0, 0, 0), "stamp", "A beat, from the master or from a file."),
+    spec("OCCULT.BEAT", 3, true, (0, 0, 0), "stamp datacenter", "A beat, from the master or from a file."),
 ];
 
 /// A command of a client to a shard.
