@@ -57,7 +57,7 @@ fn commit(txn: u8, key: &str, home: Slot, prepared: &Prepared) -> Command {
     let slot = slot_of(key.as_bytes());
     let mut deps = Timestamp::default();
     deps.update(datacenter, slot, stamp);
-    Command::Commit { slot, txn: TxnId([txn; 16]), home, stamp: Some(stamp), deps }
+    Command::Commit { slot, txn: TxnId([txn; 16]), home, stamp: Some(stamp), deps, parts: Vec::new() }
 }
 
 fn prepared(reply: Reply) -> Prepared {

@@ -395,7 +395,7 @@ impl Cluster {
                     }
                 }
             }
-            Action::Lock(_) | Action::Advance(_) => {}
+            Action::Lock(_) | Action::Advance(_) | Action::End { .. } => {}
         }
     }
 
@@ -583,6 +583,11 @@ impl Cluster {
         self.groups[group].up = false;
     }
 
+    /// A clock is set to another time.
+    pub fn step_clock(&mut self, group: usize, at: usize, skew: i64) {
+        self.groups[group].copies[at].skew = skew;
+    }
+
     /// Whether a slot of the group is moving, so that its failover has to wait.
     pub fn is_moving(&self, group: usize) -> bool {
         self.moving.as_ref().is_some_and(|moving| moving.from == group || moving.to == group)
@@ -635,10 +640,11 @@ impl Cluster {
                 Action::Lock(lock) => {
                     touched.insert((lock.txn, *slot));
                 }
-                Action::Commit { txn, .. } | Action::Abort { txn } => {
+                Action::Commit { txn, .. } => {
                     touched.insert((*txn, *slot));
                 }
-                Action::Advance(_) => {}
+                // an abort that is lost has to be found out again: it excuses nothing
+                Action::Abort { .. } | Action::Advance(_) | Action::End { .. } => {}
             }
         }
         for (txn, slot) in touched {
@@ -748,6 +754,8 @@ fn named(command: &Command) -> Vec<&Value> {
         Command::Read { keys } | Command::ReadMaster { keys, .. } => keys.iter().collect(),
         Command::Write { key, .. } | Command::Delete { key, .. } => vec![key],
         Command::Prepare { prepare, .. } => prepare.writes.iter().map(|write| &write.key).collect(),
-        Command::Commit { .. } | Command::Abort { .. } | Command::Status { .. } => Vec::new(),
+        Command::Commit { .. } | Command::Abort { .. } | Command::Status { .. } | Command::End { .. } => {
+            Vec::new()
+        }
     }
 }

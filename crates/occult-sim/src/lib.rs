@@ -14,6 +14,7 @@
 //! this one needs none of them.
 
 pub mod cluster;
+pub mod explore;
 pub mod plan;
 pub mod queue;
 pub mod versions;

@@ -48,6 +48,14 @@ pub struct Plan {
     pub failovers: u64,
     /// The time between moves of slots; none if zero.
     pub moves: u64,
+    /// Of 1,000 operations, after how many the client sleeps for minutes.
+    pub idle: u32,
+    /// Of 1,000 reads of transactions, before how many the session reads something on its own.
+    pub asides: u32,
+    /// Clients, besides the others, that claim to know the future.
+    pub wrong_clients: usize,
+    /// The time between steps of clocks, forward or back by up to the skew; none if zero.
+    pub clock_steps: u64,
     /// How clients behave.
     pub config: Config,
 }
@@ -93,6 +101,10 @@ impl Plan {
             travels: one_of(&mut random, &[0, 20, 100]) as u32,
             failovers: 0,
             moves: 0,
+            idle: one_of(&mut random, &[0, 0, 1]) as u32,
+            asides: one_of(&mut random, &[0, 100]) as u32,
+            wrong_clients: 0,
+            clock_steps: one_of(&mut random, &[0, 200_000]),
             config,
         }
     }

@@ -61,6 +61,23 @@ impl<T> Queue<T> {
         self.heap.push(Reverse(Entry { at, number: self.number, what }));
     }
 
+    /// What is to happen, in the order in which it was put in.
+    pub fn waiting(&self) -> Vec<(u64, &T)> {
+        let mut all: Vec<(u64, &T)> =
+            self.heap.iter().map(|Reverse(entry)| (entry.number, &entry.what)).collect();
+        all.sort_by_key(|(number, _)| *number);
+        all
+    }
+
+    /// Takes out the thing of this number, whatever its time: it happens a while after the last one.
+    pub fn take(&mut self, number: u64, pause: Micros) -> Option<T> {
+        let (mut found, rest): (Vec<_>, Vec<_>) =
+            self.heap.drain().partition(|Reverse(entry)| entry.number == number);
+        self.heap.extend(rest);
+        self.now = self.now.plus(pause);
+        found.pop().map(|Reverse(entry)| entry.what)
+    }
+
     /// The next thing.
     pub fn pop(&mut self) -> Option<T> {
         let Reverse(entry) = self.heap.pop()?;

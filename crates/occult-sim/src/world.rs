@@ -1,6 +1,6 @@
 //! Clients, messages and troubles around a cluster.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
@@ -22,6 +22,9 @@ const START: Micros = Micros(1_700_000_000_000_000);
 
 /// The time between beats.
 const BEAT: u64 = 50_000;
+
+/// How long clients sleep that are idle: longer than a home remembers what has ended.
+const IDLE: u64 = 3 * scaledb_occult::limits::RECORD_RETENTION.0;
 
 /// The time that is left for the end of a run, when no client begins anything new.
 const REST: u64 = 30_000_000;
@@ -96,6 +99,7 @@ enum Event {
     Promote(usize),
     Move,
     StepMove,
+    StepClock,
 }
 
 /// What came of a run.
@@ -146,6 +150,8 @@ pub struct World {
     report: Report,
     /// Commands that are under way.
     in_flight: u64,
+    /// What each client does, instead of what chance says.
+    scripts: Option<Vec<VecDeque<Act>>>,
 }
 
 impl World {
@@ -163,10 +169,23 @@ impl World {
         let cluster = Cluster::new(plan.datacenters, plan.groups, &keys, plan.shape, plan.rules, &skews);
         let replicating = vec![vec![false; plan.datacenters]; plan.groups];
         let (queue, clients, report) = (Queue::new(START), Vec::new(), Report::default());
-        let mut world =
-            Self { plan, random, queue, cluster, clients, keys, replicating, report, in_flight: 0 };
-        for client in 0..world.plan.clients {
+        let mut world = Self {
+            plan,
+            random,
+            queue,
+            cluster,
+            clients,
+            keys,
+            replicating,
+            report,
+            in_flight: 0,
+            scripts: None,
+        };
+        for client in 0..world.plan.clients + world.plan.wrong_clients {
             world.add_client(client % world.plan.datacenters);
+            if client >= world.plan.clients {
+                world.claim_the_future(client);
+            }
         }
         for group in 0..world.plan.groups {
             world.queue.after(0, Event::Beat(group));
@@ -174,10 +193,93 @@ impl World {
         if world.plan.failovers > 0 {
             world.queue.after(world.plan.failovers, Event::Fail);
         }
+        if world.plan.clock_steps > 0 {
+            world.queue.after(world.plan.clock_steps, Event::StepClock);
+        }
         if world.plan.moves > 0 {
             world.queue.after(world.plan.moves, Event::Move);
         }
         world
+    }
+
+    /// What each client does one after the other, and nothing else: no beats, no troubles. For [`crate::explore`].
+    pub(crate) fn scripted(plan: Plan, scripts: &[Vec<Act>]) -> Self {
+        let mut world = Self::new(Plan { operations: u64::MAX, clients: scripts.len(), ..plan });
+        world.scripts = Some(scripts.iter().map(|script| script.iter().cloned().collect()).collect());
+        let beats: Vec<u64> = (world.queue.waiting().into_iter())
+            .filter(|(_, event)| !matches!(event, Event::Next(_)))
+            .map(|(number, _)| number)
+            .collect();
+        for number in beats {
+            world.queue.take(number, Micros(0));
+        }
+        world
+    }
+
+    /// One step of a scripted world. What only a client notices happens at once; of the rest `choose` takes one of
+    /// as many as it is told. Whether there was anything to do.
+    pub(crate) fn step_chosen(&mut self, losses: &mut u32, choose: &mut dyn FnMut(usize) -> usize) -> bool {
+        const PAUSE: Micros = Micros(1_000);
+        let waiting = self.queue.waiting();
+        let local = waiting
+            .iter()
+            .find(|(_, event)| matches!(event, Event::Next(_) | Event::Answer { .. } | Event::Wake { .. }));
+        if let Some(&(number, _)) = local {
+            if let Some(event) = self.queue.take(number, PAUSE) {
+                self.happen(event);
+            }
+            self.start_replicas();
+            return true;
+        }
+        let numbers: Vec<u64> = waiting.iter().map(|(number, _)| *number).collect();
+        // whose answer may get lost
+        let losable: Vec<u64> = (waiting.iter())
+            .filter(|(_, event)| *losses > 0 && matches!(event, Event::Deliver { answers: true, .. }))
+            .map(|(number, _)| *number)
+            .collect();
+        if numbers.is_empty() {
+            return false;
+        }
+        let chosen = choose(numbers.len() + losable.len());
+        let (number, loses) = match numbers.get(chosen) {
+            Some(number) => (*number, false),
+            None => (losable[chosen - numbers.len()], true),
+        };
+        let mut event = self.queue.take(number, PAUSE);
+        if loses && let Some(Event::Deliver { client, operation, ask, answers, .. }) = &mut event {
+            *losses -= 1;
+            *answers = false;
+            let said = Box::new(Err(Failure::Unknown));
+            self.queue.after(0, Event::Answer { client: *client, operation: *operation, tag: ask.tag, said });
+        }
+        if let Some(event) = event {
+            self.happen(event);
+        }
+        self.start_replicas();
+        true
+    }
+
+    /// The first thing that went wrong.
+    pub(crate) fn broken(&mut self) -> Option<(Broken, String)> {
+        if self.cluster.broken.is_empty()
+            && self.queue.waiting().is_empty()
+            && self.cluster.locked_slots().is_empty()
+        {
+            self.cluster.check_end();
+        }
+        self.cluster.broken.first().cloned()
+    }
+
+    /// A client whose program, or clock, is wrong: what it writes would make others wait for years.
+    fn claim_the_future(&mut self, client: usize) {
+        let mut deps = Timestamp::new(self.plan.shape);
+        let ahead = Stamp::new(START.plus(Micros(1 << 45)), scaledb_occult::Incarnation::new(1));
+        for datacenter in 0..self.plan.datacenters {
+            deps.update(scaledb_occult::Datacenter(datacenter as u8), Slot::default(), ahead);
+        }
+        if let Err(error) = self.clients[client].session.add_token(&deps.to_token()) {
+            self.cluster.report(Broken::Causality, error.to_string());
+        }
     }
 
     fn add_client(&mut self, datacenter: usize) {
@@ -266,7 +368,7 @@ impl World {
             Event::Wake { client, operation } => self.step(client, operation, ClientEvent::Wake),
             Event::Replicate(group, at) => {
                 self.replicating[group][at] = false;
-                let count = self.random.random_range(1..200);
+                let count = if self.scripts.is_some() { 1 } else { self.random.random_range(1..200) };
                 self.cluster.replicate(group, at, count);
             }
             Event::Beat(group) => {
@@ -288,6 +390,13 @@ impl World {
                 let at = self.random.random_range(0..self.plan.datacenters);
                 let loses = self.random.random_range(0..30);
                 self.cluster.promote(group, at, loses);
+            }
+            Event::StepClock => {
+                let group = self.random.random_range(0..self.plan.groups);
+                let at = self.random.random_range(0..self.plan.datacenters);
+                let skew = self.random.random_range(-self.plan.skew..=self.plan.skew);
+                self.cluster.step_clock(group, at, skew);
+                self.queue.after(self.plan.clock_steps, Event::StepClock);
             }
             Event::Move => {
                 let (nth, to) =
@@ -348,8 +457,18 @@ impl World {
         if self.report.operations >= self.plan.operations {
             return self.sweep(client);
         }
-        let act = self.choose();
+        let act = match &mut self.scripts {
+            Some(scripts) => match scripts[client].pop_front() {
+                Some(act) => act,
+                None => return,
+            },
+            None => self.choose(),
+        };
         self.report.operations += 1;
+        if self.random.random_range(0..1_000) < self.plan.idle {
+            self.queue.after(IDLE, Event::Next(client));
+            return;
+        }
         self.begin(client, act);
     }
 
@@ -431,6 +550,11 @@ impl World {
         let client = &mut self.clients[at];
         let Some(open) = &mut client.open else { return };
         let Some(transaction) = &mut open.transaction else { return };
+        if !open.rest.is_empty() && self.random.random_range(0..1_000) < self.plan.asides {
+            let key = self.random.random_range(0..self.keys.len());
+            let read = client.session.read(vec![self.keys[key].clone()]);
+            return self.start(at, Running::Read(read, vec![key]));
+        }
         if let Some(key) = open.rest.pop() {
             let read = transaction.read(vec![self.keys[key].clone()]);
             return self.start(at, Running::InTransaction(read, vec![key]));
@@ -681,7 +805,14 @@ impl World {
     }
 
     /// The versions that a read has found; checked against a past.
-    fn found(&mut self, at: usize, keys: &[Key], result: &ReadResult, past: &[u32]) -> Vec<(Key, u32)> {
+    fn found(
+        &mut self,
+        at: usize,
+        keys: &[Key],
+        result: &ReadResult,
+        past: &[u32],
+        in_transaction: bool,
+    ) -> Vec<(Key, u32)> {
         let slot = result.slot;
         self.check_losses(at, slot);
         let stamps = std::mem::take(&mut self.clients[at].last);
@@ -699,7 +830,7 @@ impl World {
             // a session does not know which deletion it sees; what an aborted transaction has seen is not the session's
             if item.value.is_some() {
                 self.clients[at].glimpsed.push((slot, key, number));
-                if self.clients[at].open.is_none() {
+                if !in_transaction {
                     self.see(at, slot, key, number);
                 }
             }
@@ -712,11 +843,14 @@ impl World {
         match result {
             Ok(result) => {
                 let past = self.clients[at].past.clone();
-                for (key, number) in self.found(at, keys, &result, &past) {
+                for (key, number) in self.found(at, keys, &result, &past, false) {
                     join(&mut self.clients[at].past, &self.cluster.versions.get(key, number).past);
                 }
             }
             Err(error) => self.error(at, &error),
+        }
+        if self.clients[at].open.is_some() {
+            return self.go_on(at);
         }
         self.queue.after(1, Event::Next(at));
     }
@@ -753,7 +887,7 @@ impl World {
             Ok(result) => result,
             Err(error) => return self.fails(at, error),
         };
-        for (key, number) in self.found(at, keys, &result, &past) {
+        for (key, number) in self.found(at, keys, &result, &past, true) {
             let Some(open) = &mut self.clients[at].open else { return };
             join(&mut open.past, &self.cluster.versions.get(key, number).past);
             open.reads.push((key, number));

@@ -44,6 +44,31 @@ fn fast_failovers(plan: &mut Plan) {
     (plan.shape, plan.failovers, plan.lag) = (Shape::Isolated(2), 50_000, 200_000);
 }
 
+/// Clients that die in a commit, and locks that nobody meets for minutes.
+fn sleepers(plan: &mut Plan) {
+    slow_commits(plan);
+    (plan.idle, plan.clients, plan.slots, plan.deaths) = (200, 2, 8, 100);
+}
+
+fn asides(plan: &mut Plan) {
+    transactions(plan);
+    plan.asides = 300;
+}
+
+fn wrong_clients(plan: &mut Plan) {
+    plan.wrong_clients = 1;
+}
+
+fn clock_steps(plan: &mut Plan) {
+    exact(plan);
+    (plan.skew, plan.clock_steps, plan.slots) = (500_000, 20_000, 8);
+}
+
+fn slow_failovers(plan: &mut Plan) {
+    slow_commits(plan);
+    (plan.failovers, plan.lag) = (50_000, 200_000);
+}
+
 fn moves(plan: &mut Plan) {
     exact(plan);
     plan.moves = 30_000;
@@ -56,8 +81,8 @@ fn unnamed(plan: &mut Plan) {
 }
 
 use Broken::{
-    Causality, CircularFlow, DecidedUnprepared, Interleaved, MissedEffects, OwnLock, SilentLoss, Torn,
-    WrongOutcome,
+    AbortedRead, Causality, CircularFlow, DecidedUnprepared, FalseAlarm, FarFuture, Interleaved,
+    MissedEffects, OwnLock, SilentLoss, Torn, WrongOutcome,
 };
 
 const INCONSISTENT: &[Broken] = &[Causality, MissedEffects];
@@ -89,6 +114,12 @@ const CASES: &[Case] = &[
     case(Rule::BeatGoesWithState, INCONSISTENT, moves),
     case(Rule::SessionOrder, INCONSISTENT, transactions),
     case(Rule::GroupKeepsDatacenter, INCONSISTENT, fast_failovers),
+    case(Rule::OpenRecordsStay, NOT_ATOMIC, sleepers),
+    case(Rule::AbortKeepsSession, INCONSISTENT, asides),
+    case(Rule::SanityBound, &[FarFuture], wrong_clients),
+    case(Rule::StampAboveBeat, INCONSISTENT, clock_steps),
+    case(Rule::CommitTakesItsStamp, &[AbortedRead, FalseAlarm], transactions),
+    case(Rule::DecisionInOneLife, NOT_ATOMIC, slow_failovers),
 ];
 
 /// The first violation of a plan in some seeds.

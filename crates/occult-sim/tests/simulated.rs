@@ -16,6 +16,10 @@ fn run(count: u64, change: impl Fn(&mut Plan)) -> Report {
     for seed in first..first + count {
         let mut plan = Plan::of(seed);
         change(&mut plan);
+        if plan.failovers > 0 {
+            // who sleeps through 32 failovers of a slot is not told of what they have lost, as the docs say
+            plan.idle = 0;
+        }
         let report = World::new(plan.clone()).run();
         if let Some((broken, what)) = report.broken.first() {
             println!("seed {seed}: {broken:?}: {what}\n{plan:?}");
@@ -30,22 +34,22 @@ fn run(count: u64, change: impl Fn(&mut Plan)) -> Report {
 
 #[test]
 fn no_order_of_messages_and_no_death_of_a_client_breaks_a_promise() {
-    run(30, |plan| (plan.failovers, plan.moves) = (0, 0));
+    run(75, |plan| (plan.failovers, plan.moves) = (0, 0));
 }
 
 #[test]
 fn no_failover_breaks_a_promise() {
-    run(30, |plan| (plan.failovers, plan.moves) = (plan.failovers.max(200_000), 0));
+    run(75, |plan| (plan.failovers, plan.moves) = (plan.failovers.max(200_000), 0));
 }
 
 #[test]
 fn no_move_of_a_slot_breaks_a_promise() {
-    run(30, |plan| (plan.failovers, plan.moves) = (0, plan.moves.max(50_000)));
+    run(75, |plan| (plan.failovers, plan.moves) = (0, plan.moves.max(50_000)));
 }
 
 #[test]
 fn failovers_and_moves_together_break_no_promise() {
-    run(30, |plan| {
+    run(75, |plan| {
         if plan.failovers > 0 {
             plan.failovers = plan.failovers.max(200_000);
         }
@@ -55,7 +59,7 @@ fn failovers_and_moves_together_break_no_promise() {
 /// Some failovers lose all that there was of a slot, its first write included: it begins anew.
 #[test]
 fn failovers_that_follow_each_other_fast_break_no_promise() {
-    run(60, |plan| (plan.failovers, plan.moves) = (50_000, 0));
+    run(30, |plan| (plan.failovers, plan.moves) = (50_000, 0));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Bytes: numbers of variable length, and lists that are no longer than the bytes that are there.
 
+use smallvec::SmallVec;
+
 use crate::{Datacenter, Incarnation, Micros, Slot, Stamp, TxnId};
 
 /// Bytes, or a text, that nobody of ours has written.
@@ -85,6 +87,10 @@ impl<'a> Reader<'a> {
         Slot::new(u16::from_be_bytes(bytes)).ok_or(Malformed("no such slot"))
     }
 
+    pub(crate) fn slots(&mut self, max: usize) -> Result<SmallVec<[Slot; 2]>, Malformed> {
+        (0..self.count(max)?).map(|_| self.slot()).collect()
+    }
+
     pub(crate) fn txn(&mut self) -> Result<TxnId, Malformed> {
         let bytes = self.take(16)?.try_into().map_err(|_| Malformed("cut short"))?;
         Ok(TxnId(bytes))
@@ -134,6 +140,13 @@ pub(crate) fn put_stamp(out: &mut Vec<u8>, stamp: Stamp) {
 
 pub(crate) fn put_slot(out: &mut Vec<u8>, slot: Slot) {
     out.extend_from_slice(&slot.get().to_be_bytes());
+}
+
+pub(crate) fn put_slots(out: &mut Vec<u8>, slots: &[Slot]) {
+    put_number(out, slots.len() as u64);
+    for slot in slots {
+        put_slot(out, *slot);
+    }
 }
 
 pub(crate) fn put_incarnation(out: &mut Vec<u8>, incarnation: Incarnation) {

@@ -19,6 +19,9 @@ pub const MAX_WRITES: usize = 1_024;
 /// shard's state until the transaction ends.
 pub const MAX_PREPARED_BYTES: usize = 16 << 20;
 
+/// The greatest number of slots besides its home that a transaction writes to.
+pub const MAX_PARTS: usize = 1_024;
+
 /// The greatest number of committed transactions that a shard remembers; see [`RECORD_RETENTION`]. It is what a shard
 /// commits in two minutes if it commits 546 transactions in each second.
 pub const MAX_RECORDS: usize = 65_536;
@@ -26,9 +29,9 @@ pub const MAX_RECORDS: usize = 65_536;
 /// The longest lease of a lock. A client that needs more time for a commit is taken for dead.
 pub const MAX_LEASE: Micros = Micros(60_000_000);
 
-/// How long a home says that it has committed a transaction, to those that meet its locks at other shards. Each shard
-/// remembers twice as long that a transaction has ended there, so that a PREPARE that arrives late is not taken for one
-/// that the home has just committed.
+/// How long a home says at least that it has committed a transaction, to those that meet its locks at other shards. As
+/// long as there may be such locks it goes on to say it. Each shard remembers twice as long that a transaction has
+/// ended there, so that a PREPARE that arrives late is not taken for one that the home has just committed.
 pub const RECORD_RETENTION: Micros = Micros(60_000_000);
 
 /// How far before its own clock a server accepts stamps, if nothing else is configured. It must exceed the skew

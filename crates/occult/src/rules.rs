@@ -64,13 +64,15 @@ pub enum Rule {
     BeatGoesWithState,
     /// A session's next transaction knows what its last one did.
     SessionOrder,
+    /// A home remembers a transaction that it has committed for as long as it may hold a lock elsewhere (d).
+    OpenRecordsStay,
     /// A shard that begins anew, since a failover has lost all of it, belongs to the same datacenter as before (e).
     GroupKeepsDatacenter,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -99,11 +101,12 @@ impl Rule {
         Self::StampAboveBeat,
         Self::BeatGoesWithState,
         Self::SessionOrder,
+        Self::OpenRecordsStay,
         Self::GroupKeepsDatacenter,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 16] = [
+    pub const NOT_PUBLISHED: [Self; 17] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -119,6 +122,7 @@ impl Rule {
         Self::AbortKeepsSession,
         Self::ErasedLeavesDeps,
         Self::OverwriteInherits,
+        Self::OpenRecordsStay,
         Self::GroupKeepsDatacenter,
     ];
 }

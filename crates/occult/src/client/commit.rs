@@ -206,8 +206,9 @@ impl Commit {
         self.phase = Phase::Decide;
         let home = self.home();
         let command = |part: &Part| {
-            let stamp = part.stamp();
-            Command::Commit { slot: part.slot, txn: self.txn, home, stamp, deps: self.deps.clone() }
+            let (stamp, at_home) = (part.stamp(), part.slot == home);
+            let parts = self.parts[1..].iter().map(|part| part.slot).filter(|_| at_home).collect();
+            Command::Commit { slot: part.slot, txn: self.txn, home, stamp, deps: self.deps.clone(), parts }
         };
         if view.config.rules.on(Rule::DecisionAtHome) {
             self.open = 1;
@@ -236,7 +237,16 @@ impl Commit {
         if !view.config.rules.on(Rule::DecisionAtHome) {
             open.clear();
         }
-        Step::Done(Ok(Finish { txn, home, deps, stamps, open, answered: 0, patience: Patience::default() }))
+        Step::Done(Ok(Finish {
+            txn,
+            home,
+            deps,
+            stamps,
+            open,
+            ended: Vec::new(),
+            answered: 0,
+            patience: Patience::default(),
+        }))
     }
 
     fn abort(&mut self, view: &mut View<'_>, error: Error) -> Step<Finish> {
@@ -391,6 +401,8 @@ pub struct Finish {
     deps: Timestamp,
     stamps: Vec<(Slot, Datacenter, Stamp)>,
     open: BTreeMap<usize, (Slot, Option<Stamp>)>,
+    /// Where it has committed: the home is told, and need not remember it for those slots.
+    ended: Vec<Slot>,
     answered: usize,
     patience: Patience,
 }
@@ -412,13 +424,23 @@ impl Finish {
     }
 
     fn ask(&mut self) -> Step<()> {
-        let Some(home) = self.home.filter(|_| !self.open.is_empty()) else { return Step::Done(Ok(())) };
+        let Some(home) = self.home.filter(|_| !self.open.is_empty()) else { return self.end() };
         self.answered = self.open.len();
         let ask = |(&tag, &(slot, stamp)): (&usize, &(Slot, Option<Stamp>))| {
-            let command = Command::Commit { slot, txn: self.txn, home, stamp, deps: self.deps.clone() };
+            let (deps, parts) = (self.deps.clone(), Vec::new());
+            let command = Command::Commit { slot, txn: self.txn, home, stamp, deps, parts };
             Ask { tag, to: Target::Master, command }
         };
         Step::Ask(self.open.iter().map(ask).collect())
+    }
+
+    /// Tells the home which parts have ended. If that gets lost, the home remembers the transaction for longer.
+    fn end(&mut self) -> Step<()> {
+        self.open.clear();
+        let Some(home) = self.home.filter(|_| !self.ended.is_empty()) else { return Step::Done(Ok(())) };
+        self.answered = 1;
+        let command = Command::End { home, txn: self.txn, parts: std::mem::take(&mut self.ended) };
+        Step::Ask(vec![Ask { tag: 0, to: Target::Master, command }])
     }
 }
 
@@ -435,21 +457,25 @@ impl Operation for Finish {
             Event::Answer { tag, answer, .. } => {
                 if !matches!(
                     answer,
-                    Err(Failure::NotSent | Failure::Unknown | Failure::Refused(Refused::Moving))
-                ) {
-                    self.open.remove(&tag);
+                    Err(Failure::NotSent
+                        | Failure::Unknown
+                        | Failure::Refused(Refused::Moving | Refused::NotMaster))
+                ) && let Some((slot, _)) = self.open.remove(&tag)
+                    && answer == Ok(Reply::Done)
+                {
+                    self.ended.push(slot);
                 }
                 self.answered -= 1;
                 if self.answered > 0 {
                     return Step::Wait;
                 }
                 if self.open.is_empty() {
-                    return Step::Done(Ok(()));
+                    return self.end();
                 }
                 match self.patience.pause(view, now) {
                     Some(pause) => Step::Sleep(pause),
                     // who meets the locks finishes it
-                    None => Step::Done(Ok(())),
+                    None => self.end(),
                 }
             }
         }

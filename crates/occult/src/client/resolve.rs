@@ -19,7 +19,17 @@ pub(super) enum Next {
 pub(super) struct Resolve {
     slot: Slot,
     lock: LockInfo,
-    telling: bool,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The home is asked.
+    Asking,
+    /// The locked shard is told that the transaction has committed, or that it has not.
+    Telling { committed: bool },
+    /// The home is told that the lock is gone.
+    Ending,
 }
 
 impl Resolve {
@@ -27,20 +37,26 @@ impl Resolve {
     pub(super) fn start(view: &mut View<'_>, slot: Slot, lock: LockInfo) -> (Self, Ask) {
         view.memory.metrics.homes_asked += 1;
         let command = Command::Status { home: lock.home, txn: lock.txn };
-        (Self { slot, lock, telling: false }, Ask { tag: 0, to: Target::Master, command })
+        (Self { slot, lock, phase: Phase::Asking }, Ask { tag: 0, to: Target::Master, command })
     }
 
-    /// Whether the lease had ended when the lock was met.
+    /// What comes after an answer.
     pub(super) fn answer(&mut self, view: &mut View<'_>, answer: Result<Reply, Failure>) -> Next {
-        if self.telling {
-            // whatever has come of it: the shard says so when it is asked again
-            return Next::Free;
-        }
         let (slot, txn, home) = (self.slot, self.lock.txn, self.lock.home);
+        match self.phase {
+            Phase::Asking => {}
+            Phase::Telling { committed: true } if matches!(answer, Ok(Reply::Done)) => {
+                self.phase = Phase::Ending;
+                let command = Command::End { home, txn, parts: vec![slot] };
+                return Next::Ask(Box::new(Ask { tag: 0, to: Target::Master, command }));
+            }
+            // whatever has come of it: the shard says so when it is asked again
+            Phase::Telling { .. } | Phase::Ending => return Next::Free,
+        }
         let command = match answer {
             Ok(Reply::Outcome(Outcome::Committed(deps))) => {
                 view.memory.metrics.helped_commits += 1;
-                Command::Commit { slot, txn, home, stamp: None, deps }
+                Command::Commit { slot, txn, home, stamp: None, deps, parts: Vec::new() }
             }
             Ok(Reply::Outcome(Outcome::Aborted)) => {
                 view.memory.metrics.helped_aborts += 1;
@@ -48,7 +64,7 @@ impl Resolve {
             }
             _ => return Next::Later,
         };
-        self.telling = true;
+        self.phase = Phase::Telling { committed: matches!(command, Command::Commit { .. }) };
         Next::Ask(Box::new(Ask { tag: 0, to: Target::Master, command }))
     }
 }

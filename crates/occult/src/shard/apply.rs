@@ -1,5 +1,6 @@
 //! The change of a shard by an effect, at its master and at its replicas.
 
+use super::records::Record;
 use super::{Life, Shard};
 use crate::limits::MAX_INCARNATIONS;
 use crate::{Action, Effect, Entry, Slot, Store, Timestamp};
@@ -30,7 +31,7 @@ impl Shard {
                 store.remove(key);
             }
             Action::Lock(lock) => self.lock = Some(Box::new(lock.clone())),
-            Action::Commit { txn, stamp, deps, at, forget_before } => {
+            Action::Commit { txn, stamp, deps, at, forget_before, open } => {
                 self.records.forget(*forget_before);
                 let Some(lock) = self.lock.take_if(|lock| lock.txn == *txn) else { return };
                 let mut deps = deps.clone();
@@ -48,7 +49,7 @@ impl Shard {
                     }
                 }
                 self.stamp = self.stamp.max(*stamp);
-                self.records.add(*txn, *at, deps);
+                self.records.add(*txn, Record { at: *at, deps, open: open.clone() });
             }
             Action::Abort { txn } => {
                 let Some(lock) = self.lock.take_if(|lock| lock.txn == *txn) else { return };
@@ -62,6 +63,7 @@ impl Shard {
                 self.stamp = self.stamp.max(lock.stamp);
             }
             Action::Advance(stamp) => self.stamp = self.stamp.max(*stamp),
+            Action::End { txn, parts } => self.records.end(*txn, parts),
         }
     }
 

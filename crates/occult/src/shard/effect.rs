@@ -1,8 +1,10 @@
 //! Effects: what a command of a master changes. The master applies them, and its replicas in the same order.
 
+use smallvec::SmallVec;
+
 use crate::codec::{self, Malformed, Reader};
-use crate::limits::{MAX_KEY, MAX_VALUE};
-use crate::{Datacenter, Entry, Incarnation, Lock, Micros, Stamp, Timestamp, TxnId, Value};
+use crate::limits::{MAX_KEY, MAX_PARTS, MAX_VALUE};
+use crate::{Datacenter, Entry, Incarnation, Lock, Micros, Slot, Stamp, Timestamp, TxnId, Value};
 
 /// A change of a shard, with the life of the master that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +52,8 @@ pub enum Action {
         at: Micros,
         /// Records of before are forgotten.
         forget_before: Micros,
+        /// At the home: where else it may hold locks.
+        open: SmallVec<[Slot; 2]>,
     },
     /// The transaction that has the lock aborts.
     Abort {
@@ -58,6 +62,13 @@ pub enum Action {
     },
     /// There is no write up to this stamp that the shard does not have.
     Advance(Stamp),
+    /// A transaction holds no lock any more in other slots: this is its home.
+    End {
+        /// Which one.
+        txn: TxnId,
+        /// Where.
+        parts: SmallVec<[Slot; 2]>,
+    },
 }
 
 impl Effect {
@@ -82,13 +93,14 @@ impl Effect {
                 out.push(2);
                 lock.encode(&mut out);
             }
-            Action::Commit { txn, stamp, deps, at, forget_before } => {
+            Action::Commit { txn, stamp, deps, at, forget_before, open } => {
                 out.push(3);
                 out.extend(txn.0);
                 codec::put_stamp(&mut out, *stamp);
                 deps.encode(&mut out);
                 codec::put_number(&mut out, at.0);
                 codec::put_number(&mut out, forget_before.0);
+                codec::put_slots(&mut out, open);
             }
             Action::Abort { txn } => {
                 out.push(4);
@@ -97,6 +109,11 @@ impl Effect {
             Action::Advance(stamp) => {
                 out.push(5);
                 codec::put_stamp(&mut out, *stamp);
+            }
+            Action::End { txn, parts } => {
+                out.push(6);
+                out.extend(txn.0);
+                codec::put_slots(&mut out, parts);
             }
         }
         out
@@ -129,9 +146,11 @@ impl Effect {
                 deps: Timestamp::decode(&mut reader)?,
                 at: reader.micros()?,
                 forget_before: reader.micros()?,
+                open: reader.slots(MAX_PARTS)?,
             },
             4 => Action::Abort { txn: reader.txn()? },
             5 => Action::Advance(reader.stamp()?),
+            6 => Action::End { txn: reader.txn()?, parts: reader.slots(MAX_PARTS)? },
             _ => return Err(Malformed("no such effect")),
         };
         reader.end()?;

@@ -193,7 +193,7 @@ impl Shard {
         out
     }
 
-    const VERSION: u8 = 1;
+    const VERSION: u8 = 2;
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
     ///

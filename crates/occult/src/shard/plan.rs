@@ -8,7 +8,7 @@ use crate::wire::{
     Call, Erased, Item, Known, LockInfo, Outcome, Prepare, Prepared, ReadReply, Refused, Written,
 };
 use crate::{
-    Action, Datacenter, Effect, Entry, Micros, Role, Rule, Stamp, Store, Timestamp, TxnId, Value, Write,
+    Action, Datacenter, Effect, Entry, Micros, Role, Rule, Slot, Stamp, Store, Timestamp, TxnId, Value, Write,
 };
 
 impl Shard {
@@ -188,7 +188,7 @@ impl Shard {
     }
 
     /// COMMIT: the prepared writes become versions. At the home this is the decision, about the lock with this stamp;
-    /// elsewhere it follows from it, and who helps knows no stamp.
+    /// elsewhere it follows from it, and who helps knows no stamp. `parts` are the other slots, said to the home.
     ///
     /// # Errors
     ///
@@ -197,9 +197,10 @@ impl Shard {
         &self,
         call: Call<'_>,
         txn: TxnId,
-        home: crate::Slot,
+        home: Slot,
         stamp: Option<Stamp>,
         deps: &Timestamp,
+        parts: &[Slot],
     ) -> Result<Planned<()>, Refused> {
         self.settled(call)?;
         if self.leaving && !call.settled && call.server.rules.on(Rule::MovedSlotsWait) {
@@ -242,6 +243,7 @@ impl Shard {
             deps: deps.clone(),
             at: call.now,
             forget_before: forgotten(call.now),
+            open: parts.iter().copied().filter(|_| call.server.rules.on(Rule::OpenRecordsStay)).collect(),
         };
         Ok(Planned { reply: (), effect: Some(self.effect(call, action)) })
     }
@@ -257,6 +259,19 @@ impl Shard {
         Ok(Planned { reply: (), effect: holds.then(|| self.effect(call, Action::Abort { txn })) })
     }
 
+    /// END, at the home: a transaction that has committed holds no lock any more in these slots.
+    ///
+    /// # Errors
+    ///
+    /// If this is no place to ask now.
+    pub fn plan_end(&self, call: Call<'_>, txn: TxnId, parts: &[Slot]) -> Result<Planned<()>, Refused> {
+        self.settled(call)?;
+        let open =
+            self.records.get(txn).is_some_and(|record| parts.iter().any(|of| record.open.contains(of)));
+        let action = || Action::End { txn, parts: parts.iter().copied().collect() };
+        Ok(Planned { reply: (), effect: open.then(|| self.effect(call, action())) })
+    }
+
     /// STATUS, at the home: what has become of a transaction. One whose lease is over is aborted by this.
     ///
     /// # Errors
@@ -264,10 +279,10 @@ impl Shard {
     /// If this is no place to ask now.
     pub fn plan_status(&self, call: Call<'_>, txn: TxnId) -> Result<Planned<Outcome>, Refused> {
         self.settled(call)?;
-        if let Some((at, deps)) = self.records.get(txn)
-            && call.now.since(*at) <= RECORD_RETENTION
+        if let Some(record) = self.records.get(txn)
+            && (call.now.since(record.at) <= RECORD_RETENTION || !record.open.is_empty())
         {
-            return Ok(Planned { reply: Outcome::Committed(deps.clone()), effect: None });
+            return Ok(Planned { reply: Outcome::Committed(record.deps.clone()), effect: None });
         }
         match &self.lock {
             Some(lock) if lock.txn == txn && call.now < lock.lease_until => {

@@ -1,69 +1,113 @@
 //! Committed transactions, which a shard remembers for a while.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use smallvec::SmallVec;
 
 use crate::codec::{self, Malformed, Reader};
-use crate::limits::MAX_RECORDS;
-use crate::{Micros, Timestamp, TxnId};
+use crate::limits::{MAX_PARTS, MAX_RECORDS};
+use crate::{Micros, Slot, Timestamp, TxnId};
+
+/// What a shard knows of a transaction that has committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    /// When.
+    pub(super) at: Micros,
+    /// What its writes depend on.
+    pub(super) deps: Timestamp,
+    /// At the home: the other slots where the transaction may still hold a lock. Whoever meets one asks for the
+    /// outcome, so the record stays until all of them are said to have ended.
+    pub(super) open: SmallVec<[Slot; 2]>,
+}
 
 /// The transactions that have committed at a shard, as long as somebody may ask.
+///
+/// Each is in `order` or in `kept`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Records {
     /// In the order in which they committed here.
     order: VecDeque<TxnId>,
-    /// When, and what their writes depend on.
-    by_name: HashMap<TxnId, (Micros, Timestamp)>,
+    /// Old ones that are open.
+    kept: BTreeSet<TxnId>,
+    by_name: HashMap<TxnId, Record>,
 }
 
 impl Records {
     pub(super) fn len(&self) -> usize {
-        self.order.len()
+        self.by_name.len()
     }
 
-    pub(super) fn get(&self, txn: TxnId) -> Option<&(Micros, Timestamp)> {
+    pub(super) fn get(&self, txn: TxnId) -> Option<&Record> {
         self.by_name.get(&txn)
     }
 
-    pub(super) fn add(&mut self, txn: TxnId, at: Micros, deps: Timestamp) {
-        if self.by_name.insert(txn, (at, deps)).is_none() {
+    pub(super) fn add(&mut self, txn: TxnId, record: Record) {
+        if self.by_name.insert(txn, record).is_none() {
             self.order.push_back(txn);
+        }
+    }
+
+    /// The transaction holds no lock in these slots any more.
+    pub(super) fn end(&mut self, txn: TxnId, parts: &[Slot]) {
+        let Some(record) = self.by_name.get_mut(&txn) else { return };
+        record.open.retain(|slot| !parts.contains(slot));
+        if record.open.is_empty() && self.kept.remove(&txn) {
+            self.by_name.remove(&txn);
         }
     }
 
     /// Whether one more has no place, if those of before `time` are forgotten.
     pub(super) fn is_full(&self, time: Micros) -> bool {
-        self.len() >= MAX_RECORDS
-            && self.order.front().and_then(|txn| self.get(*txn)).is_some_and(|(at, _)| *at >= time)
+        let mut old =
+            self.order.iter().filter_map(|txn| self.get(*txn)).take_while(|record| record.at < time);
+        self.len() >= MAX_RECORDS && old.all(|record| !record.open.is_empty())
     }
 
-    /// Forgets what has committed before.
+    /// Forgets what has committed before, and is not open.
     pub(super) fn forget(&mut self, before: Micros) {
-        while let Some(oldest) = self.order.front()
-            && self.get(*oldest).is_none_or(|(at, _)| *at < before)
+        while let Some(&oldest) = self.order.front()
+            && let Some(record) = self.by_name.get(&oldest)
+            && record.at < before
         {
-            self.by_name.remove(oldest);
+            if record.open.is_empty() {
+                self.by_name.remove(&oldest);
+            } else {
+                self.kept.insert(oldest);
+            }
             self.order.pop_front();
         }
     }
 
     pub(super) fn encode(&self, out: &mut Vec<u8>) {
-        codec::put_number(out, self.order.len() as u64);
-        for txn in &self.order {
-            let Some((at, deps)) = self.by_name.get(txn) else { continue };
-            out.extend(txn.0);
-            codec::put_number(out, at.0);
-            deps.encode(out);
+        for list in [self.order.iter().collect::<Vec<_>>(), self.kept.iter().collect()] {
+            codec::put_number(out, list.len() as u64);
+            for txn in list {
+                let Some(record) = self.by_name.get(txn) else { continue };
+                out.extend(txn.0);
+                codec::put_number(out, record.at.0);
+                record.deps.encode(out);
+                codec::put_slots(out, &record.open);
+            }
         }
     }
 
     pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let mut records = Self::default();
-        for _ in 0..reader.count(MAX_RECORDS + 1)? {
-            let (txn, at) = (reader.txn()?, reader.micros()?);
-            if records.get(txn).is_some() {
-                return Err(Malformed("a transaction twice"));
+        for kept in [false, true] {
+            for _ in 0..reader.count(MAX_RECORDS + 1)? {
+                let (txn, at) = (reader.txn()?, reader.micros()?);
+                if records.get(txn).is_some() {
+                    return Err(Malformed("a transaction twice"));
+                }
+                let deps = Timestamp::decode(reader)?;
+                let open = reader.slots(MAX_PARTS)?;
+                records.by_name.insert(txn, Record { at, deps, open });
+                if kept {
+                    records.kept.insert(txn);
+                } else {
+                    records.order.push_back(txn);
+                }
             }
-            records.add(txn, at, Timestamp::decode(reader)?);
         }
         Ok(records)
     }

@@ -19,6 +19,8 @@ struct Host {
     stream: Vec<Effect>,
     now: Micros,
     settled: bool,
+    /// The other slots of transactions.
+    parts: Vec<Slot>,
 }
 
 fn key(name: &str) -> Value {
@@ -40,7 +42,7 @@ fn value(text: &str) -> Value {
 impl Host {
     fn new(server: Server) -> Self {
         let (shard, keys, stream) = (Shard::default(), HashMap::new(), Vec::new());
-        Self { server, shard, keys, stream, now: START, settled: true }
+        Self { server, shard, keys, stream, now: START, settled: true, parts: Vec::new() }
     }
 
     fn master(random: u64) -> Self {
@@ -104,9 +106,14 @@ impl Host {
     }
 
     fn commit_as(&mut self, n: u8, stamp: Option<Stamp>, deps: &Timestamp) -> Result<(), Refused> {
-        let planned = self.shard.plan_commit(self.call(), txn(n), slot(), stamp, deps)?;
+        let planned = self.shard.plan_commit(self.call(), txn(n), slot(), stamp, deps, &self.parts)?;
         self.apply(planned.effect);
         Ok(())
+    }
+
+    fn end(&mut self, n: u8, parts: &[Slot]) {
+        let planned = self.shard.plan_end(self.call(), txn(n), parts).unwrap();
+        self.apply(planned.effect);
     }
 
     fn status(&mut self, n: u8) -> Outcome {
@@ -366,7 +373,8 @@ fn the_stamp_of_a_lock_outlives_a_failover() {
             assert_eq!(promoted.commit(1, &Timestamp::default()), Err(Refused::NotPrepared));
             let deps = knows(stamp).deps;
             let home = Slot::new(1).unwrap();
-            let planned = promoted.shard.plan_commit(promoted.call(), txn(1), home, None, &deps).unwrap();
+            let planned =
+                promoted.shard.plan_commit(promoted.call(), txn(1), home, None, &deps, &[]).unwrap();
             promoted.apply(planned.effect);
             assert!(promoted.read_master("a", &seen).is_ok());
         } else {
@@ -429,4 +437,46 @@ fn a_replica_changes_nothing() {
     assert_eq!(replica.read_master("a", &Known::default()), Err(Refused::NotMaster));
     assert_eq!(replica.prepare(1, "a", None), Err(Refused::NotMaster));
     assert_eq!(replica.commit(1, &Timestamp::default()), Err(Refused::NotMaster));
+}
+
+#[test]
+fn a_home_remembers_a_transaction_that_may_hold_locks_elsewhere() {
+    for rules in [Rules::ours(), Rules::ours().without(Rule::OpenRecordsStay)] {
+        let mut home = Host::master(1);
+        home.server.rules = rules;
+        let (one, two) = (Slot::new(1).unwrap(), Slot::new(2).unwrap());
+        home.parts = vec![one, two];
+        home.prepare(1, "a", Some("x")).unwrap();
+        home.commit(1, &Timestamp::default()).unwrap();
+        home.parts.clear();
+        // nobody has come by for an hour, but many others have committed here
+        for n in 2..9 {
+            home.now = home.now.plus(Micros(600_000_000));
+            home.prepare(n, "a", Some("y")).unwrap();
+            home.commit(n, &Timestamp::default()).unwrap();
+        }
+        home.end(1, &[two]);
+        let kept = matches!(home.status(1), Outcome::Committed(_));
+        assert_eq!(kept, rules == Rules::ours());
+        home.end(1, &[one]);
+        assert!(matches!(home.status(1), Outcome::Aborted));
+        assert_eq!(home.shard.records(), 1);
+    }
+}
+
+/// Without this rule a clock that is behind gives stamps below what its clients know, and their own writes look stale
+/// to them wherever the timestamp is compressed.
+#[test]
+fn a_slow_clock_is_pulled_forward_by_what_a_client_knows() {
+    for rules in [Rules::ours(), Rules::ours().without(Rule::StampAboveDeps)] {
+        let mut host = Host::master(1);
+        host.server.rules = rules;
+        let ahead = Stamp::new(START.plus(Micros(5_000_000)), crate::Incarnation::new(9));
+        let mut known = Known { deps: Timestamp::new(Shape::Temporal(1)), seen: None };
+        known.deps.update(Datacenter(0), Slot::new(1).unwrap(), ahead);
+        let stamp = host.write("a", "x", &known).unwrap();
+        known.deps.update(Datacenter(0), slot(), stamp);
+        let fresh = host.shard.shardstamp(&host.server) >= known.deps.get(Datacenter(0), slot());
+        assert_eq!(fresh, rules == Rules::ours());
+    }
 }

@@ -1,8 +1,8 @@
 //! Commands.
 
 use super::{Call, Known, Prepare, Refused, Reply};
-use crate::codec::Malformed;
-use crate::limits::{MAX_KEY, MAX_READ_KEYS, MAX_VALUE, MAX_WRITES};
+use crate::codec::{self, Malformed};
+use crate::limits::{MAX_KEY, MAX_PARTS, MAX_READ_KEYS, MAX_VALUE, MAX_WRITES};
 use crate::shard::effect;
 use crate::{
     Micros, Planned, Server, Shard, Slot, Stamp, Store, Timestamp, TxnId, Value, Write, slot_key, slot_of,
@@ -46,7 +46,7 @@ const fn spec(
 ///
 /// The key of the slot's state ([`slot_key`]) is an argument of each that concerns a shard, so that a cluster keeps
 /// it together with the keys: while a slot moves, a command finds both, or is told to try again.
-pub const COMMANDS: [Spec; 10] = [
+pub const COMMANDS: [Spec; 11] = [
     spec(
         "OCCULT.READ",
         -3,
@@ -75,10 +75,10 @@ pub const COMMANDS: [Spec; 10] = [
     ),
     spec(
         "OCCULT.COMMIT",
-        6,
+        7,
         true,
         (1, 1, 1),
-        "slotkey txn home stamp deps",
+        "slotkey txn home stamp deps parts",
         "Makes what is prepared visible; at the home it decides.",
     ),
     spec("OCCULT.ABORT", 3, true, (1, 1, 1), "slotkey txn", "Frees what is prepared."),
@@ -89,6 +89,14 @@ pub const COMMANDS: [Spec; 10] = [
         (1, 1, 1),
         "slotkey txn",
         "What has become of a transaction, at its home.",
+    ),
+    spec(
+        "OCCULT.END",
+        4,
+        true,
+        (1, 1, 1),
+        "slotkey txn parts",
+        "A committed transaction holds no locks in these slots any more; to its home.",
     ),
     spec("OCCULT.APPLY", 3, true, (1, 1, 1), "slotkey effect", "An effect, from the master or from a file."),
     spec("OCCULT.BEAT", 3, true, (0, 0, 0), "stamp datacenter", "A beat, from the master or from a file."),
@@ -144,6 +152,8 @@ pub enum Command {
         stamp: Option<Stamp>,
         /// What its writes depend on.
         deps: Timestamp,
+        /// Said to the home: the other slots that it writes to.
+        parts: Vec<Slot>,
     },
     /// It aborts.
     Abort {
@@ -159,6 +169,15 @@ pub enum Command {
         /// Which one.
         txn: TxnId,
     },
+    /// It has committed in these slots, too.
+    End {
+        /// Its home.
+        home: Slot,
+        /// Which one.
+        txn: TxnId,
+        /// Where else.
+        parts: Vec<Slot>,
+    },
 }
 
 impl Command {
@@ -170,7 +189,7 @@ impl Command {
             Self::Write { key, .. } | Self::Delete { key, .. } => slot_of(key),
             Self::Prepare { prepare, .. } => of(prepare.writes.first().map(|write| &write.key)),
             Self::Commit { slot, .. } | Self::Abort { slot, .. } => *slot,
-            Self::Status { home, .. } => *home,
+            Self::Status { home, .. } | Self::End { home, .. } => *home,
         }
     }
 
@@ -213,7 +232,7 @@ impl Command {
                 }
                 args
             }
-            Self::Commit { txn, home, stamp, deps, .. } => {
+            Self::Commit { txn, home, stamp, deps, parts, .. } => {
                 let stamp = decimal(stamp.unwrap_or_default().to_bits());
                 vec![
                     named("COMMIT"),
@@ -222,10 +241,12 @@ impl Command {
                     decimal(home.get().into()),
                     stamp,
                     deps.to_bytes(),
+                    bytes_of(parts),
                 ]
             }
             Self::Abort { txn, .. } => vec![named("ABORT"), slot, txn.0.to_vec()],
             Self::Status { txn, .. } => vec![named("STATUS"), slot, txn.0.to_vec()],
+            Self::End { txn, parts, .. } => vec![named("END"), slot, txn.0.to_vec(), bytes_of(parts)],
         }
     }
 
@@ -273,15 +294,19 @@ impl Command {
                 };
                 Self::Prepare { prepare, known: Known::from_bytes(known)? }
             }
-            [slot, txn, home, stamp, deps] if is("COMMIT") => Self::Commit {
+            [slot, txn, home, stamp, deps, parts] if is("COMMIT") => Self::Commit {
                 slot: slot_named(slot)?,
                 txn: txn_of(txn)?,
                 home: slot_numbered(home)?,
                 stamp: Some(Stamp::from_bits(decimal_of(stamp)?)).filter(|stamp| *stamp != Stamp::ZERO),
                 deps: Timestamp::from_bytes(deps)?,
+                parts: parts_of(parts)?,
             },
             [slot, txn] if is("ABORT") => Self::Abort { slot: slot_named(slot)?, txn: txn_of(txn)? },
             [slot, txn] if is("STATUS") => Self::Status { home: slot_named(slot)?, txn: txn_of(txn)? },
+            [slot, txn, parts] if is("END") => {
+                Self::End { home: slot_named(slot)?, txn: txn_of(txn)?, parts: parts_of(parts)? }
+            }
             _ => return Err(Malformed("no such command, or another number of arguments").into()),
         };
         Ok(command)
@@ -318,10 +343,11 @@ impl Command {
             Self::Prepare { prepare, known } => {
                 wrap(shard.plan_prepare(call, store, known, prepare)?, Reply::Prepared)
             }
-            Self::Commit { txn, home, stamp, deps, .. } => {
-                wrap(shard.plan_commit(call, *txn, *home, *stamp, deps)?, |()| Reply::Done)
+            Self::Commit { txn, home, stamp, deps, parts, .. } => {
+                wrap(shard.plan_commit(call, *txn, *home, *stamp, deps, parts)?, |()| Reply::Done)
             }
             Self::Abort { txn, .. } => wrap(shard.plan_abort(call, *txn)?, |()| Reply::Done),
+            Self::End { txn, parts, .. } => wrap(shard.plan_end(call, *txn, parts)?, |()| Reply::Done),
             Self::Status { txn, .. } => wrap(shard.plan_status(call, *txn)?, Reply::Outcome),
         })
     }
@@ -361,10 +387,23 @@ fn key_of(slot: Slot, key: &[u8]) -> Result<Value, Refused> {
 }
 
 fn content_of(bytes: &[u8]) -> Result<Option<Value>, Refused> {
-    let mut reader = crate::codec::Reader::new(bytes);
+    let mut reader = codec::Reader::new(bytes);
     let content = effect::content(&mut reader)?;
     reader.end()?;
     Ok(content)
+}
+
+fn bytes_of(parts: &[Slot]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(2 * parts.len() + 2);
+    codec::put_slots(&mut out, parts);
+    out
+}
+
+fn parts_of(bytes: &[u8]) -> Result<Vec<Slot>, Malformed> {
+    let mut reader = codec::Reader::new(bytes);
+    let parts = reader.slots(MAX_PARTS)?.to_vec();
+    reader.end()?;
+    Ok(parts)
 }
 
 fn txn_of(bytes: &[u8]) -> Result<TxnId, Malformed> {

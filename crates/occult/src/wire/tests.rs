@@ -38,10 +38,18 @@ fn commands() -> Vec<Command> {
             prepare: Prepare { txn, home: Slot::new(1).unwrap(), lease: Micros(5), writes },
             known: known(),
         },
-        Command::Commit { slot, txn, home: slot, stamp: Some(stamp()), deps: known().deps },
-        Command::Commit { slot, txn, home: slot, stamp: None, deps: known().deps },
+        Command::Commit {
+            slot,
+            txn,
+            home: slot,
+            stamp: Some(stamp()),
+            deps: known().deps,
+            parts: vec![slot],
+        },
+        Command::Commit { slot, txn, home: slot, stamp: None, deps: known().deps, parts: Vec::new() },
         Command::Abort { slot, txn },
         Command::Status { home: slot, txn },
+        Command::End { home: slot, txn, parts: vec![slot, slot] },
     ]
 }
 
