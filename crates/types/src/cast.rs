@@ -133,9 +133,11 @@ pub fn no_cast(from: Type, to: Type) -> SqlError {
 }
 
 impl Cast {
-    /// Whether it leaves every value as it is.
+    /// Whether it leaves every value as it is. What becomes `char` loses the blanks at its end, which do not count
+    /// there.
     pub fn is_noop(&self) -> bool {
         self.how == How::Same
+            && (self.to.base != Bpchar || self.from.base == Bpchar)
             && (self.to.typmod < 0 || self.to.typmod == self.from.typmod && self.from.same(self.to))
     }
 

@@ -6,7 +6,7 @@ use crate::functions::ScalarFn;
 use crate::memory::weight;
 use crate::plan::expr::Expr;
 use scaledb_types::cast::{Context, find_cast, no_cast};
-use scaledb_types::func::common_type;
+use scaledb_types::func::{common_type, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 
 impl Binder<'_> {
@@ -102,12 +102,53 @@ impl Binder<'_> {
 
     /// Makes expressions of one type, the one that they have in common.
     pub(crate) fn unify(&mut self, list: Vec<Typed>, what: &str) -> Result<(Vec<Expr>, Type)> {
-        let types: Vec<Type> = list.iter().map(|typed| typed.ty).collect();
-        let ty = common_type(&types, what)?;
+        let ty = common_of(&list, what)?;
         let mut exprs = Vec::with_capacity(list.len());
         for typed in list {
             exprs.push(self.coerce(typed, ty, Context::Implicit)?.expr);
         }
         Ok((exprs, ty))
     }
+
+    /// Makes the operands of a comparison of one type, the one that the operator compares: blanks at the end of a
+    /// `varchar` do not count beside a `char`.
+    pub(crate) fn operands(
+        &mut self,
+        name: &str,
+        left: Typed,
+        right: Typed,
+        what: &str,
+    ) -> Result<(Expr, Expr)> {
+        let ty = compared_as(name, left.ty, right.ty, what)?;
+        let left = self.coerce(left, ty, Context::Implicit)?.expr;
+        let right = self.coerce(right, ty, Context::Implicit)?.expr;
+        Ok((left, right))
+    }
+}
+
+/// The type that values of two types are compared as.
+///
+/// # Errors
+/// 42883: there is no such operator.
+pub(super) fn compared_as(name: &str, left: Type, right: Type, what: &str) -> Result<Type> {
+    let resolved = resolve_operator(name, Some(left), right);
+    match resolved {
+        Ok(resolved) if resolved.args[0].same(resolved.args[1]) => Ok(resolved.args[0].plain()),
+        // integers of several widths, say
+        Ok(_) => common_type(&[left, right], what).map(Type::plain),
+        Err(error) => Err(error),
+    }
+}
+
+/// The type that expressions have in common; one that is NULL takes any.
+pub(super) fn common_of<'t>(list: impl IntoIterator<Item = &'t Typed>, what: &str) -> Result<Type> {
+    let is_null = |typed: &Typed| {
+        typed.ty.base == Base::Unknown && !typed.ty.array && matches!(typed.expr, Expr::Const(Value::Null))
+    };
+    let (nulls, mut types): (Vec<&Typed>, Vec<&Typed>) = list.into_iter().partition(|typed| is_null(typed));
+    if types.is_empty() {
+        types = nulls;
+    }
+    let types: Vec<Type> = types.into_iter().map(|typed| typed.ty).collect();
+    common_type(&types, what)
 }

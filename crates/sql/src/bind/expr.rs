@@ -354,11 +354,8 @@ impl Binder<'_> {
             return Ok(Typed::new(negate(equal, !negated), Type::BOOL));
         }
         let (left, right) = (self.expr(left)?, self.expr(right)?);
-        let (mut both, _) = self.unify(vec![left, right], "IS DISTINCT FROM")?;
-        let (Some(right), Some(left)) = (both.pop(), both.pop()) else {
-            return Err(SqlError::internal("two operands"));
-        };
-        Ok(Typed::new(Expr::Distinct(negated, Box::new((left, right))), Type::BOOL))
+        let operands = self.operands("=", left, right, "IS DISTINCT FROM")?;
+        Ok(Typed::new(Expr::Distinct(negated, Box::new(operands)), Type::BOOL))
     }
 
     fn binary(&mut self, left: &Ast, op: &BinaryOperator, right: &Ast) -> Result<Typed> {
@@ -559,6 +556,12 @@ impl Binder<'_> {
         for item in list {
             items.push(self.expr(item)?);
         }
+        if items.len() == 1
+            && let Some(item) = items.pop()
+        {
+            let equal = self.comparison("=", value, item)?.expr;
+            return Ok(Typed::new(negate(equal, negated), Type::BOOL));
+        }
         let mut types: Vec<Type> = vec![value.ty];
         types.extend(items.iter().map(|item| item.ty));
         let common = common_type(&types, "IN");
@@ -573,14 +576,7 @@ impl Binder<'_> {
             for item in items {
                 exprs.push(self.coerce(item, common, Context::Implicit)?.expr);
             }
-            let expr = match (&exprs[..], exprs.len()) {
-                (_, 1) => {
-                    let only = exprs.pop().unwrap_or(Expr::Const(Value::Null));
-                    Expr::Compare(Compare::Eq, Box::new((value, only)))
-                }
-                _ => Expr::In(Box::new(value), exprs),
-            };
-            return Ok(Typed::new(negate(expr, negated), Type::BOOL));
+            return Ok(Typed::new(negate(Expr::In(Box::new(value), exprs), negated), Type::BOOL));
         }
         let mut any = Vec::with_capacity(items.len());
         for item in items {

@@ -1,5 +1,6 @@
 //! Queries: SELECT, VALUES, set operations, WITH.
 
+use super::coerce::common_of;
 use super::grouping::{Groups, direct_refused};
 use super::labels::name_of;
 use super::lock::{self, Locking, Shape};
@@ -12,7 +13,6 @@ use crate::optimize::{self, Asked};
 use crate::plan::expr::Expr;
 use crate::plan::{Aggregate, Inlined, Node, SetItem, SetKind, Sets, Slot, SortKey, Window};
 use scaledb_types::cast::Context;
-use scaledb_types::func::common_type;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, Distinct, Expr as Ast, GroupByExpr, LimitClause, LockClause, OrderByExpr, OrderByKind, Query,
@@ -208,8 +208,7 @@ impl Binder<'_> {
         }
         let mut types = Vec::with_capacity(width);
         for column in 0..width {
-            let column: Vec<Type> = bound.iter().map(|row| row[column].ty).collect();
-            types.push(common_type(&column, "VALUES")?);
+            types.push(common_of(bound.iter().map(|row| &row[column]), "VALUES")?);
         }
         let slots = self.new_slots(width);
         let mut exprs = Vec::with_capacity(bound.len());
@@ -288,7 +287,8 @@ impl Binder<'_> {
         let mut output = Vec::new();
         let slots = self.new_slots(left.output.len());
         for ((a, b), &slot) in left.output.iter_mut().zip(&mut right.output).zip(&slots) {
-            let ty = common_type(&[a.ty, b.ty], what)?;
+            let both = [&*a, &*b].map(|side| Typed::new(side.expr.clone(), side.ty));
+            let ty = common_of(&both, what)?;
             for side in [&mut *a, &mut *b] {
                 let typed = Typed::new(side.expr.clone(), side.ty);
                 side.expr = self.coerce(typed, ty, Context::Implicit)?.expr;

@@ -1,5 +1,6 @@
 //! Subqueries in expressions, and comparisons with ANY and ALL.
 
+use super::coerce::compared_as;
 use super::expr::{compare_of, operator_name, opposite};
 use super::scope::{Asked, AskedBefore};
 use super::{Binder, Typed, unsupported};
@@ -7,7 +8,7 @@ use crate::functions::ScalarFn;
 use crate::plan::depends::Depends;
 use crate::plan::expr::{Ask, Compare, Expr, Lookup, Subquery};
 use scaledb_types::cast::Context;
-use scaledb_types::func::{common_type, resolve_operator};
+use scaledb_types::func::resolve_operator;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{BinaryOperator, Expr as Ast, Query};
 use std::sync::Arc;
@@ -62,10 +63,10 @@ impl Binder<'_> {
             ));
         };
         if let Some(op) = compare_of(&name)
-            && let Ok(common) = common_type(&[left.ty, element], "ANY")
-            && let Some(common_array) = common.plain().to_array()
+            && let Ok(common) = compared_as(&name, left.ty, element, "ANY")
+            && let Some(common_array) = common.to_array()
         {
-            let left = self.coerce(left, common.plain(), Context::Implicit)?;
+            let left = self.coerce(left, common, Context::Implicit)?;
             let array = self.coerce(array, common_array, Context::Implicit)?;
             return Ok(Typed::new(Expr::Quantified(all, op, Box::new((left.expr, array.expr))), Type::BOOL));
         }
@@ -129,13 +130,10 @@ impl Binder<'_> {
         let mut values = Vec::new();
         let mut output = Vec::new();
         for (left, right) in left.into_iter().zip(sub.output) {
-            // types that do not compare are an operator that there is not
-            if common_type(&[left.ty, right.ty], "IN").is_err() {
-                resolve_operator(op.name(), Some(left.ty), right.ty)?;
-            }
-            let (mut both, _) = self.unify(vec![left, Typed::new(right.expr, right.ty)], "IN")?;
-            output.extend(both.pop());
-            values.extend(both.pop());
+            let right = Typed::new(right.expr, right.ty);
+            let (left, right) = self.operands(op.name(), left, right, "IN")?;
+            values.push(left);
+            output.push(right);
         }
         Ok(self.subquery_of(sub.node, output, Ask::Any(values, op), outer, sub.lookup))
     }

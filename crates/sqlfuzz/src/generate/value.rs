@@ -3,9 +3,24 @@
 use super::{Column, Generator};
 use crate::tree::{Node, Ty};
 
-const WORDS: &[&str] = &["", "a", "b", "ab", "A", "aB", "é", " ", "10", "9", "abc", "%", "a_c", "NULL"];
+const WORDS: &[&str] =
+    &["", "a", "b", "ab", "A", "aB", "é", " ", "a ", "ab  ", "10", "9", "abc", "%", "a_c", "NULL"];
+/// The types that text may be compared as: in some of them blanks at the end do not count.
+const STRINGS: &[&str] = &["text", "varchar", "varchar(2)", "char(3)", "char", "bpchar"];
 const JSONS: &[&str] =
     &["1", "null", "\"a\"", "[1, 2]", "{\"a\": 1}", "{\"a\": {\"b\": 2}, \"c\": [1]}", "true", "[]"];
+
+/// A type with a modifier, whose values are of this type.
+fn modified(ty: Ty) -> Option<&'static str> {
+    Some(match ty {
+        Ty::Numeric => "numeric(12,1)",
+        Ty::Text => "varchar(2)",
+        Ty::Timestamp => "timestamp(0)",
+        Ty::Time => "time(0)",
+        Ty::Interval => "interval hour to minute",
+        _ => return None,
+    })
+}
 
 impl Generator {
     /// A constant; NULL now and then.
@@ -275,6 +290,12 @@ impl Generator {
     /// CASE, COALESCE and their like, and scalar subqueries.
     fn form(&mut self, ty: Ty, scope: &[Column], d: usize) -> Node {
         let t = |text: &'static str| Node::text(text);
+        if let Some(modified) = modified(ty)
+            && self.one_in(10)
+        {
+            let parts = vec![t("("), self.value(ty, scope, d), Node::text(format!(")::{modified}"))];
+            return Node::value(ty, parts);
+        }
         let parts = match self.below(9) {
             0 => {
                 let mut parts =
@@ -358,7 +379,13 @@ impl Generator {
                 } else {
                     Node::list(1, (0..1 + self.below(4)).map(|_| self.value(ty, scope, d.min(1))).collect())
                 };
-                vec![t("("), self.value(ty, scope, d), Node::text(not), inner, t("))")]
+                let value = self.value(ty, scope, d);
+                if ty == Ty::Text && self.one_in(3) {
+                    let string = self.pick(STRINGS);
+                    vec![t("(("), value, Node::text(format!(")::{string} {not}")), inner, t("))")]
+                } else {
+                    vec![t("("), value, Node::text(not), inner, t("))")]
+                }
             }
             8 | 9 => {
                 let not = self.pick(&["exists (", "exists (", "not exists ("]);
@@ -444,13 +471,19 @@ impl Generator {
         }
         let numbers = [Ty::Int2, Ty::Int4, Ty::Int8, Ty::Numeric];
         let other = if numbers.contains(&ty) && self.one_in(4) { self.pick(&numbers) } else { ty };
-        let parts = vec![
+        let mut parts = vec![
             Node::text("("),
             self.value(ty, scope, depth),
             Node::text(operator),
             self.value(other, scope, depth),
             Node::text(")"),
         ];
+        if ty == Ty::Text && self.one_in(3) {
+            let (one, two) = (self.pick(STRINGS), self.pick(STRINGS));
+            parts[0] = Node::text("((");
+            parts[2] = Node::text(format!(")::{one} {operator} ("));
+            parts[4] = Node::text(format!(")::{two})"));
+        }
         Node::value(Ty::Bool, parts)
     }
 }

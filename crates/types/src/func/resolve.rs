@@ -413,8 +413,6 @@ pub fn common_type(types: &[Type], what: &str) -> Result<Type> {
             return Err(SqlError::new(SqlState::CANNOT_COERCE, message));
         }
     }
-    // a modifier that all share is kept
-    let mut known = types.iter().filter(|ty| !is_unknown(**ty));
-    let shared = known.next().copied().filter(|first| known.all(|ty| ty == first));
-    Ok(shared.unwrap_or(chosen))
+    // only types that are all the same share a modifier: a literal has none, and may be longer
+    Ok(chosen)
 }

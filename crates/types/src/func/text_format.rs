@@ -371,7 +371,12 @@ pub(super) fn register(r: &mut Registry) {
     r.add("quote_ident(text) text", code!(|a: &str| Ok(quote_ident(a).into_owned())));
     r.add("quote_literal(text) text", code!(|a: &str| Ok(quote_literal(a))));
     r.stable("quote_literal(anyelement) text", |call, args| {
-        Ok(quote_literal(&args[0].to_text(call.args[0], call.env).unwrap_or_default()).into())
+        // as a cast to text, which spells these out
+        let text = match &args[0] {
+            Value::Bool(v) => v.to_string().into(),
+            other => other.to_text(call.args[0], call.env).unwrap_or_default(),
+        };
+        Ok(quote_literal(&text).into())
     });
     r.nullable(
         "quote_nullable(text) text",

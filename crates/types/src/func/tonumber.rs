@@ -1,7 +1,7 @@
 //! `to_char` of numbers, and `to_number`: templates of `9`, `0`, `.`, `,`, `D`, `G`, `S`, `MI`, `PR`, `FM`, `$` and
 //! `L`.
 //!
-//! `EEEE`, `V`, `RN`, `TH`, `PL` and `SG` are refused.
+//! `EEEE`, `V`, `RN`, `TH`, `PL`, `SG` and `B` are refused.
 
 use super::Registry;
 use super::args::code;
@@ -51,7 +51,7 @@ fn template(text: &str) -> Result<Template> {
             }
             ("MI", _) => (Piece::Minus, 2),
             ("PR", _) => (Piece::Brackets, 2),
-            ("EE" | "RN" | "TH" | "PL" | "SG", _) | (_, 'V' | 'v') => {
+            ("EE" | "RN" | "TH" | "PL" | "SG", _) | (_, 'V' | 'v' | 'B' | 'b') => {
                 return Err(SqlError::unsupported(format!(
                     "the number template \"{text}\" is not supported"
                 )));
@@ -90,11 +90,11 @@ fn template(text: &str) -> Result<Template> {
     Ok(found)
 }
 
-/// A number by a template.
-fn to_char(v: &Numeric, text: &str) -> Result<String> {
+/// A number by a template; `minus` if it has a minus even where it is rounded to zero, as a float has.
+fn to_char(v: &Numeric, minus: bool, text: &str) -> Result<String> {
     let template = template(text)?;
     let rounded = if v.is_finite() { v.round(template.behind as i32)? } else { v.clone() };
-    let negative = rounded.signum() == Some(-1);
+    let negative = minus || rounded.signum() == Some(-1);
     let shown = rounded.abs().to_string();
     let (whole, part) = shown.split_once('.').unwrap_or((&shown, ""));
     // digits behind the point that FM leaves: up to the last that is no zero, or a 0 of the template
@@ -111,7 +111,7 @@ fn to_char(v: &Numeric, text: &str) -> Result<String> {
     // a zero before a point is not shown, unless the template has a place for it alone, or nothing else is left
     let alone = template.fill && kept == 0 && template.before > 0;
     let whole = if whole == "0" && template.behind > 0 && !alone { "" } else { whole };
-    let fits = v.is_finite() && whole.len() <= template.before;
+    let fits = template.before > 0 && whole.len() <= template.before;
     let overflow = "#".repeat(template.before);
     let (whole, hashes) = if fits { (whole, "") } else { (overflow.as_str(), "#") };
     let has_sign = template.pieces.iter().any(|p| matches!(p, Piece::Sign | Piece::Minus | Piece::Brackets));
@@ -165,6 +165,8 @@ fn to_char(v: &Numeric, text: &str) -> Result<String> {
                 }
                 behind += 1;
             }
+            // NaN and the infinities have nothing behind a point
+            Piece::Point if fits && !v.is_finite() => break,
             // a point without digits behind it is not shown, except after what does not fit
             Piece::Point if template.behind == 0 && hashes.is_empty() => in_fraction = true,
             Piece::Point => {
@@ -221,10 +223,16 @@ fn to_number(text: &str, pattern: &str) -> Result<Numeric> {
 }
 
 pub(super) fn register(r: &mut Registry) {
-    r.stable("to_char(int4,text) text", code!(|v: i32, t: &str| to_char(&Numeric::from(v), t)));
-    r.stable("to_char(int8,text) text", code!(|v: i64, t: &str| to_char(&Numeric::from(v), t)));
-    r.stable("to_char(numeric,text) text", code!(|v: &Numeric, t: &str| to_char(v, t)));
-    r.stable("to_char(float4,text) text", code!(|v: f32, t: &str| to_char(&Numeric::from_f32(v), t)));
-    r.stable("to_char(float8,text) text", code!(|v: f64, t: &str| to_char(&Numeric::from_f64(v), t)));
+    r.stable("to_char(int4,text) text", code!(|v: i32, t: &str| to_char(&Numeric::from(v), false, t)));
+    r.stable("to_char(int8,text) text", code!(|v: i64, t: &str| to_char(&Numeric::from(v), false, t)));
+    r.stable("to_char(numeric,text) text", code!(|v: &Numeric, t: &str| to_char(v, false, t)));
+    r.stable(
+        "to_char(float4,text) text",
+        code!(|v: f32, t: &str| to_char(&Numeric::from_f32(v), v < 0.0, t)),
+    );
+    r.stable(
+        "to_char(float8,text) text",
+        code!(|v: f64, t: &str| to_char(&Numeric::from_f64(v), v < 0.0, t)),
+    );
     r.stable("to_number(text,text) numeric", code!(|text: &str, t: &str| to_number(text, t)));
 }
