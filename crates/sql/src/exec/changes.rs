@@ -14,7 +14,8 @@ use std::rc::Rc;
 /// Rows that are being found.
 pub(super) struct Finding<'a> {
     names: Vec<RowId>,
-    met: HashSet<RowId>,
+    /// `None` if no row is found twice.
+    met: Option<HashSet<RowId>>,
     values: Stash<'a>,
     old: usize,
     new: usize,
@@ -22,10 +23,11 @@ pub(super) struct Finding<'a> {
 }
 
 impl<'a> Finding<'a> {
-    /// With so many old values, new ones, and values that are returned.
-    pub(super) fn new(old: usize, new: usize, returned: usize) -> Self {
+    /// With so many old values, new ones, and values that are returned; `repeats` if a row may be found several times.
+    pub(super) fn new(old: usize, new: usize, returned: usize, repeats: bool) -> Self {
         let width = old + new + returned;
-        Self { names: Vec::new(), met: HashSet::new(), values: Stash::new(width), old, new, width }
+        let met = repeats.then(HashSet::new);
+        Self { names: Vec::new(), met, values: Stash::new(width), old, new, width }
     }
 
     /// Values of a row.
@@ -39,7 +41,12 @@ impl<'a> Finding<'a> {
     /// 53200.
     #[inline]
     pub(super) fn meets(&mut self, memory: &mut Memory<'_>, row: RowId) -> Result<bool> {
-        if !self.met.insert(row) {
+        let Some(met) = &mut self.met else {
+            // among the names
+            memory.take_rows(size_of::<RowId>())?;
+            return Ok(true);
+        };
+        if !met.insert(row) {
             return Ok(false);
         }
         // here, and among the names

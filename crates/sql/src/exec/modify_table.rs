@@ -29,6 +29,15 @@ fn is_point(source: &Node) -> bool {
     key.iter().all(|value| matches!(value, KeyValue::One(_)))
 }
 
+/// Whether a source may yield one row of its target several times: a scan does not, for its keys are all different.
+fn repeats(source: &Node) -> bool {
+    match source {
+        Node::Filter { input, .. } => repeats(input),
+        Node::Scan(_) => false,
+        _ => true,
+    }
+}
+
 /// How an UPDATE locks its rows: keys that others may refer to are locked more strongly.
 fn mode_of(update: &Update) -> Mode {
     let desc = &update.table.desc;
@@ -325,7 +334,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         let old: &[Slot] = if needs_old { &update.old } else { &[] };
         let returning = update.returning.as_deref().unwrap_or_default();
-        let mut finding = Finding::new(old.len(), update.row.len(), returning.len());
+        let mut finding = Finding::new(old.len(), update.row.len(), returning.len(), repeats(&update.source));
         let _ = self.run(&update.source, &mut |exec| {
             let row = exec.found(update.target)?;
             // with FROM a row may be found several times: the first one counts
@@ -524,7 +533,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
         let old: &[Slot] = if needs_old { &delete.old } else { &[] };
         let returning = delete.returning.as_deref().unwrap_or_default();
-        let mut finding = Finding::new(old.len(), 0, returning.len());
+        let mut finding = Finding::new(old.len(), 0, returning.len(), repeats(&delete.source));
         let _ = self.run(&delete.source, &mut |exec| {
             let row = exec.found(delete.target)?;
             if !finding.meets(&mut exec.memory, row)? || !exec.claims(table, row, true) {
