@@ -18,7 +18,7 @@ use crate::shared::AccShared;
 use crate::table::{AccTable, Points};
 use crate::txn::RowLocation;
 use crate::worker::Ctx;
-use scaledb_base::{Result, Timestamp};
+use scaledb_base::{Error, Result, Timestamp};
 use scaledb_engine::{Order, Range, RowId};
 use scaledb_row::{Projection, RowRef};
 use scaledb_sync::atomic::{Ordering, fence};
@@ -69,16 +69,16 @@ impl Ctx<'_> {
     /// next one.
     ///
     /// # Errors
-    /// Entries that it has to wait for cannot be merged: the system has no more memory.
-    pub(crate) fn begin_snapshot(&mut self, deferrable: bool) -> Result<()> {
+    /// Entries that it has to wait for cannot be merged: the system has no more memory. [`Error::Stopped`].
+    pub(crate) fn begin_snapshot(&mut self, deferrable: bool, go_on: &dyn Fn() -> bool) -> Result<()> {
         let shared = self.shared;
         let least =
             if deferrable { boundary_after(Timestamp::start_of(shared.clock.now_fenced()).raw()) } else { 0 };
         let boundary = loop {
-            if let Some(boundary) = self.try_begin(least)? {
+            if let Some(boundary) = self.try_begin(least, go_on)? {
                 break boundary;
             }
-            self.start_retaining()?;
+            self.start_retaining(go_on)?;
         };
         self.txn.snapshot = Timestamp::from_raw(boundary);
         let (now, last) = (shared.clock.now(), &shared.snapshots.last_use);
@@ -90,7 +90,7 @@ impl Ctx<'_> {
     }
 
     /// Announces the snapshot, then finds its boundary. `None`: commits do not retain.
-    fn try_begin(&mut self, least: u64) -> Result<Option<u64>> {
+    fn try_begin(&mut self, least: u64, go_on: &dyn Fn() -> bool) -> Result<Option<u64>> {
         let snapshots = &self.shared.snapshots;
         let announced = &self.lane().snapshot;
         announced.store(snapshots.floor.load(Ordering::SeqCst), Ordering::SeqCst);
@@ -101,7 +101,7 @@ impl Ctx<'_> {
             return Ok(None);
         }
         let least = least.max(snapshots.since.load(Ordering::Acquire));
-        let boundary = self.wait_for_lanes(|shared| {
+        let boundary = self.wait_for_lanes(go_on, |shared| {
             let boundary = shared.reached().max(shared.snapshots.floor.load(Ordering::SeqCst));
             (boundary >= least).then_some(boundary)
         })?;
@@ -118,7 +118,7 @@ impl Ctx<'_> {
 
     /// Lets commits retain, and waits for those in flight that do not.
     #[cold]
-    fn start_retaining(&mut self) -> Result<()> {
+    fn start_retaining(&mut self, go_on: &dyn Fn() -> bool) -> Result<()> {
         let shared = self.shared;
         let snapshots = &shared.snapshots;
         let gate = snapshots.gate.lock();
@@ -130,7 +130,7 @@ impl Ctx<'_> {
         // pairs with the load in `is_retaining`: who has read `OFF` is pinned before this time
         snapshots.state.store(CLOSING, Ordering::SeqCst);
         let started = shared.clock.now_fenced();
-        let waited = self.wait_for_lanes(|shared| (shared.min_pin() > started).then_some(()));
+        let waited = self.wait_for_lanes(go_on, |shared| (shared.min_pin() > started).then_some(()));
         if waited.is_err() {
             snapshots.state.store(OFF, Ordering::SeqCst);
             return waited;
@@ -143,7 +143,11 @@ impl Ctx<'_> {
     }
 
     /// Waits until `done` says so, merging this worker's own lane and those of idle ones meanwhile.
-    fn wait_for_lanes<R>(&mut self, done: impl Fn(&AccShared) -> Option<R>) -> Result<R> {
+    fn wait_for_lanes<R>(
+        &mut self,
+        go_on: &dyn Fn() -> bool,
+        done: impl Fn(&AccShared) -> Option<R>,
+    ) -> Result<R> {
         let shared = self.shared;
         if let Some(result) = done(shared) {
             return Ok(result);
@@ -163,6 +167,9 @@ impl Ctx<'_> {
             }
             if let Some(result) = done(shared) {
                 break Ok(result);
+            }
+            if !go_on() {
+                break Err(Error::Stopped);
             }
             thread::sleep(Duration::from_micros(50));
         };

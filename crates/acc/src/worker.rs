@@ -209,6 +209,11 @@ impl AccWorker {
 impl Worker for AccWorker {
     #[inline]
     fn begin(&mut self, kind: TxnKind) -> Result<()> {
+        self.begin_while(kind, &|| true)
+    }
+
+    #[inline]
+    fn begin_while(&mut self, kind: TxnKind, go_on: &dyn Fn() -> bool) -> Result<()> {
         if self.txn.running {
             self.rollback();
         }
@@ -223,7 +228,7 @@ impl Worker for AccWorker {
         ctx.txn.kind = kind;
         ctx.note_changes();
         if kind.is_snapshot() {
-            let begun = ctx.begin_snapshot(kind != TxnKind::Snapshot);
+            let begun = ctx.begin_snapshot(kind != TxnKind::Snapshot, go_on);
             if begun.is_err() {
                 ctx.finish();
             }

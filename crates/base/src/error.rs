@@ -146,6 +146,17 @@ pub enum Error {
         /// The budget in bytes.
         budget: u64,
     },
+    /// What open transactions remember until they commit has a limit of its own beside rows and indexes.
+    #[error(
+        "out of memory: open transactions may remember {limit} bytes of what they read and write; this one has {own}: \
+         commit smaller parts, end transactions that idle, or raise the memory budget"
+    )]
+    TransactionsTooLarge {
+        /// What this one remembers.
+        own: u64,
+        /// What all may remember together: a third of the memory budget, half of it for deletes.
+        limit: u64,
+    },
     /// A database directory that cannot be opened, or not be written.
     #[error("{0}")]
     Directory(String),

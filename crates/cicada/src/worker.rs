@@ -126,7 +126,7 @@ impl Ctx<'_> {
     /// A snapshot takes its boundary: the last one, or one behind all that has begun. The latter waits for all
     /// transactions that are open: a deferrable one however long their owners leave them so, one of the present
     /// only for young ones, see [`is_left_open`].
-    fn begin_snapshot(&mut self, kind: TxnKind) -> Result<()> {
+    fn begin_snapshot(&mut self, kind: TxnKind, go_on: &dyn Fn() -> bool) -> Result<()> {
         let (shared, id) = (self.shared, self.local.id());
         if kind != TxnKind::Snapshot {
             let least = shared.horizon.latest() + 1;
@@ -134,6 +134,9 @@ impl Ctx<'_> {
             let since = shared.clock.now();
             let times = (shared.clock.ticks(PATIENCE), shared.clock.ticks(YOUTH));
             while shared.horizon.min_wts() < Timestamp::start_of(least).raw() {
+                if !go_on() {
+                    return Err(Error::Stopped);
+                }
                 let now = shared.clock.now();
                 if kind == TxnKind::Present {
                     let waited = now.saturating_sub(since);
@@ -397,6 +400,11 @@ impl CicadaWorker {
 impl Worker for CicadaWorker {
     #[inline]
     fn begin(&mut self, kind: TxnKind) -> Result<()> {
+        self.begin_while(kind, &|| true)
+    }
+
+    #[inline]
+    fn begin_while(&mut self, kind: TxnKind, go_on: &dyn Fn() -> bool) -> Result<()> {
         if self.txn.running {
             self.rollback();
         }
@@ -408,7 +416,9 @@ impl Worker for CicadaWorker {
         }
         match kind {
             TxnKind::ReadWrite | TxnKind::ReadOnly => ctx.begin()?,
-            TxnKind::Snapshot | TxnKind::Deferrable | TxnKind::Present => ctx.begin_snapshot(kind)?,
+            TxnKind::Snapshot | TxnKind::Deferrable | TxnKind::Present => {
+                ctx.begin_snapshot(kind, go_on)?;
+            }
         }
         ctx.state.serial += 1 << Timestamp::ORIGIN_BITS;
         ctx.state.promotions = 0;

@@ -294,6 +294,16 @@ pub trait Worker: Send {
     /// None but what the engine's resources impose. A transaction that still runs is rolled back.
     fn begin(&mut self, kind: TxnKind) -> Result<()>;
 
+    /// As [`Worker::begin`], as long as `go_on`, which is asked while it waits for a snapshot, says so. An engine whose
+    /// begin waits for nobody need not ask.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], too: no transaction runs.
+    fn begin_while(&mut self, kind: TxnKind, go_on: &dyn Fn() -> bool) -> Result<()> {
+        let _ = go_on;
+        self.begin(kind)
+    }
+
     /// Whether a transaction runs.
     fn in_transaction(&self) -> bool;
 

@@ -3,7 +3,7 @@
 //! theirs up.
 
 use crate::domain::Domain;
-use scaledb_base::Result;
+use scaledb_base::{Error, Result};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 
@@ -43,15 +43,16 @@ impl Private {
     /// The transaction has `bytes` now, which is not less than before; for another delete, or for something else.
     ///
     /// # Errors
-    /// [`scaledb_base::Error::OutOfMemory`]: all transactions together would have too much.
+    /// [`Error::TransactionsTooLarge`]: all transactions together would have too much.
     #[cold]
     pub fn raise_to(&mut self, bytes: usize, deletes: bool) -> Result<()> {
         let more = (bytes as u64).saturating_sub(self.bytes);
         let budget = self.domain.private();
         let before = budget.used.fetch_add(more, Ordering::Relaxed); // only a sum
-        if before.saturating_add(more) > if deletes { budget.deletes } else { budget.growth } {
+        let limit = if deletes { budget.deletes } else { budget.growth };
+        if before.saturating_add(more) > limit {
             budget.used.fetch_sub(more, Ordering::Relaxed); // only a sum
-            return Err(self.domain.out_of_memory());
+            return Err(Error::TransactionsTooLarge { own: self.bytes, limit });
         }
         self.bytes += more;
         Ok(())

@@ -27,6 +27,7 @@ pub(crate) fn plain(error: Error) -> SqlError {
         Error::Stopped => SqlState::QUERY_CANCELED,
         Error::TooManyWorkers { .. } => SqlState::TOO_MANY_CONNECTIONS,
         Error::OutOfMemory { .. } => SqlState::OUT_OF_MEMORY,
+        Error::TransactionsTooLarge { own, limit } => return transactions_too_large(*own, *limit),
         Error::NullValue(_) => SqlState::NOT_NULL_VIOLATION,
         // types fit where SQL writes; a column of the library may have a length
         Error::WrongType { got, .. } if got.ends_with(" bytes") => SqlState::STRING_DATA_RIGHT_TRUNCATION,
@@ -41,6 +42,19 @@ pub(crate) fn plain(error: Error) -> SqlError {
         _ => SqlState::INTERNAL_ERROR,
     };
     SqlError::new(state, error.to_string())
+}
+
+#[cold]
+fn transactions_too_large(own: u64, limit: u64) -> SqlError {
+    let what = format!("transactions may remember {} kB together until they commit", limit >> 10);
+    let hint = if own > limit / 2 {
+        "Change fewer rows in each transaction, or raise the memory budget."
+    } else {
+        "Others remember the rest: try again when they have ended, or raise the memory budget."
+    };
+    SqlError::new(SqlState::OUT_OF_MEMORY, what)
+        .detail(format!("This transaction remembers {} kB of what it has read and written.", own >> 10))
+        .hint(hint)
 }
 
 const LOG_HINT: &str = "Nothing can be written until the server is started again; what is durable can be read. See the server's disk.";

@@ -13,6 +13,7 @@ use scaledb_base::TableId;
 use scaledb_catalog::SequenceDesc;
 use scaledb_engine::{Engine, SerializationPoint, TableInfo, TxnKind, Worker};
 use scaledb_types::{Result, SqlError, SqlState};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -264,7 +265,13 @@ impl<E: Engine> Session<E> {
             let shared = &self.state.shared;
             // first: a commit between the two is counted
             self.transaction.commits = shared.commits();
-            let begun = worker.begin(kind);
+            let begun = match kind.is_snapshot() {
+                true => match self.begin_snapshot(&mut worker, kind) {
+                    Ok(begun) => begun,
+                    Err(error) => break Err(error),
+                },
+                false => worker.begin(kind),
+            };
             if shared.is_shared && begun.is_ok() {
                 match shared.is_newest(&mut worker) {
                     Ok(true) => {}
@@ -304,6 +311,23 @@ impl<E: Engine> Session<E> {
         self.transaction.snapshot = kind.is_snapshot();
         self.transaction.version = Some(self.state.catalog.version);
         Ok(())
+    }
+
+    /// Begins a transaction of the engine that reads a snapshot, which may wait for others.
+    ///
+    /// # Errors
+    /// 57014: the wait was cancelled, or took too long.
+    fn begin_snapshot(&self, worker: &mut E::Worker, kind: TxnKind) -> Result<scaledb_base::Result<()>> {
+        let (context, why) = (self.context(), Cell::new(None));
+        let go_on = || match context.check_cancel() {
+            Ok(()) => true,
+            Err(error) => {
+                why.set(Some(error));
+                false
+            }
+        };
+        let begun = worker.begin_while(kind, &go_on);
+        why.into_inner().map_or(Ok(begun), Err)
     }
 
     /// COMMIT of a block. False if it had failed, and was rolled back.

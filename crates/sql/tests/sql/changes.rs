@@ -592,6 +592,27 @@ fn the_making_of_an_index_is_cancelled<E: Engine>(db: Database<E>) {
     assert_eq!(text(s, "select count(*) from t where a = 7"), "300");
 }
 
+/// A deferrable transaction of Cicada waits for all that are open, for as long as they are: not beyond its statement.
+fn a_wait_for_a_snapshot_ends_with_its_statement<E: Engine>(db: Database<E>) {
+    let (writer, reader) = (&mut session(&db), &mut session(&db));
+    ok(writer, "create table t (id int primary key)");
+    ok(writer, "begin; insert into t values (1)");
+    for _ in 0..3 {
+        ok(reader, "set statement_timeout = 20; begin isolation level serializable read only deferrable");
+        let answer = run(reader, "select count(*) from t");
+        if db.engine().name() == "cicada" {
+            let error = answer.unwrap_err();
+            assert_eq!(error.code().as_str(), "57014");
+            assert!(format!("{error:?}").contains("statement timeout"), "{error:?}");
+        }
+        ok(reader, "rollback; set statement_timeout = 0");
+    }
+    ok(writer, "commit");
+    ok(reader, "begin isolation level serializable read only deferrable");
+    assert_eq!(text(reader, "select count(*) from t"), "1");
+    ok(reader, "commit");
+}
+
 fn agrees_on<E: Engine>(s: &mut scaledb_sql::Session<E>) {
     assert_eq!(
         text(s, "select count(*), sum(a) from t where a > 0"),
@@ -603,6 +624,7 @@ on_each_engine!(
     indexes_come_and_go_without_a_copy,
     transactions_beside_a_change_of_indexes,
     the_making_of_an_index_is_cancelled,
+    a_wait_for_a_snapshot_ends_with_its_statement,
     what_statements_are_compiled_from_is_validated,
     read_only_transactions_do_not_starve,
     a_read_only_transaction_is_not_ended_by_changes,
