@@ -7,12 +7,12 @@
 
 mod support;
 
-use scaledb_occult::{Slot, slot_key, slot_of};
+use scaledb_occult::{Slot, slot_of};
 use scaledb_occult_client::{Client, Error, Session};
 use scaledb_occult_lab::{Lab, Node, Options, Shape, Weather};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use support::{client_with, lab, run};
+use support::{client_with, lab, move_slot, run};
 use tokio::sync::watch;
 
 fn number(value: Option<scaledb_occult_client::Bytes>) -> u64 {
@@ -244,7 +244,7 @@ fn a_moving_slot_breaks_no_history() {
             tokio::time::sleep(Duration::from_millis(500)).await;
             for round in 0..2 {
                 for key in (0..4).flat_map(|writer| [cause(writer), format!("left-{writer}")]) {
-                    move_slot(lab, slot_of(key.as_bytes())).await;
+                    move_slot(lab, slot_of(key.as_bytes()), round == 1).await;
                 }
                 tokio::time::sleep(Duration::from_millis(200 * round)).await;
             }
@@ -253,30 +253,4 @@ fn a_moving_slot_breaks_no_history() {
         assert_eq!(met.lost, 0, "{met:?}");
         assert!(met.written > 10 && met.transactions > 10 && met.checks > 20, "{met:?}");
     });
-}
-
-/// As `redis-cli --cluster reshard` does it.
-async fn move_slot(lab: &Lab, slot: Slot) {
-    let masters = &lab.nodes()[..3];
-    let owner = |node: &Node| {
-        let keys: redis::RedisResult<redis::Value> = node.ask(&["OBJECT", "FREQ", slot_key(slot)]);
-        !keys.is_err_and(|error| error.redirect_node().is_some())
-    };
-    let from = masters.iter().position(owner).unwrap();
-    let (source, target) = (&masters[from], &masters[(from + 1) % 3]);
-    let number = slot.get().to_string();
-    let id = |node: &Node| node.ask::<String>(&["CLUSTER", "MYID"]).unwrap();
-    target.ask::<()>(&["CLUSTER", "SETSLOT", &number, "IMPORTING", &id(source)]).unwrap();
-    source.ask::<()>(&["CLUSTER", "SETSLOT", &number, "MIGRATING", &id(target)]).unwrap();
-    let port = target.place.announced.to_string();
-    loop {
-        let keys: Vec<String> = source.ask(&["CLUSTER", "GETKEYSINSLOT", &number, "1"]).unwrap();
-        let Some(key) = keys.first() else { break };
-        source.ask::<redis::Value>(&["MIGRATE", "127.0.0.1", &port, key, "0", "5000"]).unwrap();
-        // the clients go on in between
-        tokio::time::sleep(Duration::from_millis(3)).await;
-    }
-    for node in [target, source, &masters[(from + 2) % 3]] {
-        node.ask::<()>(&["CLUSTER", "SETSLOT", &number, "NODE", &id(target)]).unwrap();
-    }
 }

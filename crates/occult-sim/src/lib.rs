@@ -15,6 +15,7 @@
 
 pub mod cluster;
 pub mod explore;
+pub mod history;
 pub mod plan;
 pub mod queue;
 pub mod versions;

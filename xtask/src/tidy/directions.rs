@@ -38,7 +38,11 @@ const CRATES: &[Crate] = &[
     row("scaledb-occult-module", &["scaledb-occult"], &[]),
     row("scaledb-occult-client", &["scaledb-occult"], &[]),
     row("scaledb-occult-python", &["scaledb-occult-client"], &[]),
-    row("scaledb-occult-lab", &["scaledb-sync", "scaledb-occult", "scaledb-occult-client"], &[]),
+    row(
+        "scaledb-occult-lab",
+        &["scaledb-sync", "scaledb-occult", "scaledb-occult-client"],
+        &["scaledb-occult-sim"],
+    ),
     row("scaledb-occult-sim", &["scaledb-occult"], &[]),
     row("scaledb-log", &["scaledb-sync", "scaledb-base"], CHECKERS),
     row("scaledb-cluster", &[

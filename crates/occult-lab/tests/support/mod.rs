@@ -2,9 +2,11 @@
 
 #![allow(unreachable_pub, dead_code, reason = "each test takes what it needs")]
 
+use scaledb_occult::{Slot, slot_key};
 use scaledb_occult_client::{Address, Client, Options};
-use scaledb_occult_lab::Lab;
+use scaledb_occult_lab::{Lab, Node};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// A cluster, unless the machine has no server, or nobody has built the module.
 pub fn lab(options: &scaledb_occult_lab::Options) -> Option<Lab> {
@@ -34,4 +36,31 @@ pub async fn client_with(lab: &Lab, datacenter: u8, change: impl FnOnce(&mut Opt
     options.addresses = near.map(|(announced, direct)| (address(announced), address(direct))).collect();
     change(&mut options);
     Client::connect(options).await.unwrap()
+}
+
+/// Moves a slot to the next of three masters, or to the one before, as `redis-cli --cluster reshard` does it.
+pub async fn move_slot(lab: &Lab, slot: Slot, back: bool) {
+    let masters = &lab.nodes()[..3];
+    let owner = |node: &Node| {
+        let keys: redis::RedisResult<redis::Value> = node.ask(&["OBJECT", "FREQ", slot_key(slot)]);
+        !keys.is_err_and(|error| error.redirect_node().is_some())
+    };
+    let from = masters.iter().position(owner).unwrap();
+    let to = (from + if back { 2 } else { 1 }) % 3;
+    let (source, target) = (&masters[from], &masters[to]);
+    let number = slot.get().to_string();
+    let id = |node: &Node| node.ask::<String>(&["CLUSTER", "MYID"]).unwrap();
+    target.ask::<()>(&["CLUSTER", "SETSLOT", &number, "IMPORTING", &id(source)]).unwrap();
+    source.ask::<()>(&["CLUSTER", "SETSLOT", &number, "MIGRATING", &id(target)]).unwrap();
+    let port = target.place.announced.to_string();
+    loop {
+        let keys: Vec<String> = source.ask(&["CLUSTER", "GETKEYSINSLOT", &number, "1"]).unwrap();
+        let Some(key) = keys.first() else { break };
+        source.ask::<redis::Value>(&["MIGRATE", "127.0.0.1", &port, key, "0", "5000"]).unwrap();
+        // the clients go on in between
+        tokio::time::sleep(Duration::from_millis(3)).await;
+    }
+    for node in [target, source, &masters[3 - from - to]] {
+        node.ask::<()>(&["CLUSTER", "SETSLOT", &number, "NODE", &id(target)]).unwrap();
+    }
 }
