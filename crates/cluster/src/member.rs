@@ -572,7 +572,7 @@ impl Member {
     /// What it has counted.
     pub fn numbers(&self) -> Numbers {
         let state = self.core.lock();
-        self.core.counters.read(&state.node)
+        self.core.counters.read(&state.node, self.core.network.written())
     }
 
     /// Ends it without a word to the others, as a crash would. Its sessions get [`Lost::Left`].

@@ -26,9 +26,18 @@ impl Packet {
         let value = |value: &Option<Value>| value.as_ref().map_or(0, |value| value.0.len());
         SMALL
             + match &message.body {
-                Body::ReadReply(_, key, found, _) | Body::Write(_, key, found, _) => {
-                    key.bytes.len() + value(found)
+                Body::ReadReply(_, key, found, _) => key.bytes.len() + value(found),
+                Body::Write(_, _, writes, _) => {
+                    writes.iter().map(|(key, written)| SMALL + key.bytes.len() + value(written)).sum()
                 }
+                Body::Claim(_, _, claim) => {
+                    let locks = claim.locks.iter().map(|(key, _)| SMALL + key.bytes.len());
+                    locks.sum::<usize>() + claim.reads.len() * SMALL
+                }
+                Body::ClaimReply(_, _, Ok(granted)) => granted.len() * SMALL,
+                Body::WriteAck(acks) => acks.len() * SMALL,
+                Body::Promised(items, _) => items.len() * SMALL,
+                Body::Unlock(_, keys) => keys.len() * SMALL,
                 Body::ScanReply(_, _, _, rows, seen) => {
                     let rows = rows.iter().map(|(key, value)| SMALL + key.bytes.len() + value.0.len());
                     rows.sum::<usize>() + seen.len() * SMALL
@@ -46,7 +55,7 @@ impl Packet {
                     });
                     keys.sum::<usize>() + ranges.sum::<usize>()
                 }
-                Body::Read(_, key) | Body::Lock(_, key, _) | Body::LockReply(_, key, _) => key.bytes.len(),
+                Body::Read(_, key) => key.bytes.len(),
                 _ => SMALL,
             }
     }
@@ -65,6 +74,11 @@ pub trait Network: Send + Sync + 'static {
 
     /// Sends a packet without waiting; called with the member locked.
     fn send(&self, to: NodeId, packet: Packet);
+
+    /// Bytes that it has written for other members; none where packets are no bytes.
+    fn written(&self) -> u64 {
+        0
+    }
 
     /// The member ends: no more is delivered when this returns, and the entrance is dropped.
     fn close(&self);

@@ -35,6 +35,8 @@ pub struct Numbers {
     pub transactions: u64,
     /// Messages to other members.
     pub sent: u64,
+    /// Bytes to other members, heartbeats and all that repeats included.
+    pub written: u64,
     /// Messages of other members.
     pub received: u64,
     /// Epochs that have ended.
@@ -82,7 +84,7 @@ impl Counters {
         self.checkpoints.fetch_add(1, Ordering::Relaxed); // a statistic
     }
 
-    pub(crate) fn read(&self, node: &Node<Ours, Rows>) -> Numbers {
+    pub(crate) fn read(&self, node: &Node<Ours, Rows>, written: u64) -> Numbers {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed); // a statistic
         Numbers {
             view: node.view().number,
@@ -90,6 +92,7 @@ impl Counters {
             stage: node.stage(),
             transactions: node.transactions() as u64,
             sent: get(&self.sent),
+            written,
             received: get(&self.received),
             epochs: get(&self.epochs),
             views: get(&self.views),

@@ -5,8 +5,8 @@ use scaledb_cluster::codec::{self, Bytes, MAX_FRAME};
 use scaledb_cluster::{Key, Rows, Value};
 use scaledb_scar::link::{Content, Frame, Incarnation};
 use scaledb_scar::{
-    Body, Brought, Conflict, Copied, Epoch, Granted, Item, Message, NodeId, PartitionId, Range, Report, Seen,
-    Time, TxnId, Version, View, ViewNumber, Wanted,
+    Body, Brought, Claim, Conflict, Copied, Epoch, Granted, Item, Message, NodeId, PartitionId, Range,
+    Report, Seen, Time, TxnId, Version, View, ViewNumber, Wanted,
 };
 use scaledb_sync::Arc;
 use std::ops::Bound;
@@ -26,7 +26,7 @@ fn messages() -> Vec<Message<Rows>> {
     let seen = Seen { item: item.clone(), wts: Time(3), rts: Time(u64::MAX), epoch: Epoch(1) };
     let range = Range { low: Bound::Unbounded, high: Bound::Excluded(key(200)), backward: true, limit: 1000 };
     let value = Value(vec![0; 1000].as_slice().into());
-    let granted = Granted { rts: Time(9), split: Some((None, Some(key(1)))) };
+    let granted = Granted { wts: Time(8), rts: Time(9), split: Some((None, Some(key(1)))) };
     let now = Version { value: Some(value.clone()), wts: Time(4), epoch: Epoch(2) };
     let before = Some(Version { value: None, ..now.clone() });
     let copied = Copied { key: key(8), now, rts: Time(5), before, gap: (Time(1), Time(2)) };
@@ -49,10 +49,17 @@ fn messages() -> Vec<Message<Rows>> {
             },
         ),
         Body::ScanReply(txn, PartitionId(1), range, vec![(key(2), value.clone()); 5], vec![seen; 7]),
-        Body::Lock(txn, key(3), None),
-        Body::LockReply(txn, key(4), Ok(granted)),
-        Body::Extend(txn, item.clone(), Time(1), Time(2)),
-        Body::ExtendReply(txn, item.clone(), Time(1), Time(2), Err(Conflict::Locked(txn))),
+        Body::Claim(
+            txn,
+            1,
+            Claim {
+                reads: vec![(item.clone(), Time(1)); 2],
+                until: Time(2),
+                locks: vec![(key(3), None), (key(4), Some(Time(5)))],
+            },
+        ),
+        Body::ClaimReply(txn, 2, Ok(vec![granted; 2])),
+        Body::ClaimReply(txn, 3, Err((item.clone(), Conflict::Locked(txn)))),
         Body::Report(Report {
             committed: Epoch(1),
             whole: Epoch(2),
@@ -61,10 +68,10 @@ fn messages() -> Vec<Message<Rows>> {
             holds: Some(Epoch(5)),
         }),
         Body::Install(Epoch(2), Epoch(5), Time(4)),
-        Body::Promised(item, Time(1), Time(2)),
-        Body::Write(txn, key(5), Some(value), Time(7)),
-        Body::WriteAck(txn, key(6)),
-        Body::Unlock(txn, key(7)),
+        Body::Promised(vec![(item, Time(1))], Time(2)),
+        Body::Write(txn, 4, vec![(key(5), Some(value)), (key(6), None)], Time(7)),
+        Body::WriteAck(vec![(txn, 4); 3]),
+        Body::Unlock(txn, vec![key(7); 2]),
         Body::Copy(PartitionId(3), Some(key(8))),
         Body::Chunk(PartitionId(3), None, vec![copied; 3], Some((Time(1), Time(2)))),
         Body::Close,

@@ -243,6 +243,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         keep_as_view_says(&mut self.replicas, self.id, &self.view);
     }
 
+    /// The replica that answers the reads of this node's transactions.
+    pub(crate) fn read_here(&self, partition: PartitionId) -> Option<&Replica<D>> {
+        let primary = || self.view.placement(partition).is_some_and(|place| place.primary == self.id);
+        self.readable(partition).filter(|_| self.rules.protocol().local_reads || primary())
+    }
+
     /// The replica of a partition, if it may be read.
     pub(crate) fn readable(&self, partition: PartitionId) -> Option<&Replica<D>> {
         let whole =

@@ -49,6 +49,7 @@ impl<R: Rules, D: Data> Node<R, D> {
     pub(crate) fn close(&mut self, from: NodeId, epoch: Epoch, out: &mut Out<D>) {
         if from == self.view.leader && epoch == self.epoch && self.stage == Stage::Open {
             self.stage = Stage::Closing;
+            self.acknowledge(out);
             self.try_prepare(out);
         }
     }

@@ -158,7 +158,7 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     /// The primary of a partition that cannot be read here.
     fn elsewhere(&self, partition: PartitionId) -> Option<NodeId> {
-        if self.readable(partition).is_some() {
+        if self.read_here(partition).is_some() {
             return None;
         }
         self.view.placement(partition).map(|place| place.primary).filter(|&primary| primary != self.id)

@@ -11,6 +11,8 @@
 //! `docs/internals/scar-model.md` has the rules with their formulas; each is a [`Rule`] that an explorer can switch
 //! off. What keys and values are, [`Data`] says.
 
+mod claims;
+mod commit;
 mod coordinator;
 mod copy;
 mod data;
@@ -21,9 +23,11 @@ mod journal;
 pub mod link;
 mod message;
 mod node;
+mod protocol;
 mod range;
 mod replica;
 mod rules;
+mod serve;
 mod transaction;
 mod view;
 mod views;
@@ -33,8 +37,9 @@ pub use data::Data;
 pub use fetch::{Brought, Wanted};
 pub use ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, ViewNumber};
 pub use journal::{Checkpointing, Entry, Piece, Recovered};
-pub use message::{Answer, Body, Conflict, Ends, Granted, Message, Out, Report, Why};
-pub use node::{MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Outcome, Refused, Size, Stage};
+pub use message::{Answer, Body, Claim, Conflict, Ends, Granted, Message, Out, Report, Why, Writes};
+pub use node::{Isolation, MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Outcome, Refused, Size, Stage};
+pub use protocol::{Compared, Method, Protocol};
 pub use range::Range;
 pub use replica::{Item, Seen, Version};
 pub use rules::{Ours, Rule, Rules, Switched};

@@ -47,22 +47,18 @@ pub enum Body<D: Data> {
     Fetch(TxnId, u32, Wanted<D::Key>),
     /// The answer: of what was asked, as much as there is room for.
     FetchReply(TxnId, u32, Brought<D::Key, D::Value>),
-    /// Coordinator to primary: lock the key, if it still has the wts.
-    Lock(TxnId, D::Key, Option<Time>),
-    /// The answer.
-    LockReply(TxnId, D::Key, Result<Granted<D::Key>, Conflict>),
-    /// Coordinator to primary: what was read with this wts, is it valid at the second time?
-    Extend(TxnId, Item<D::Key>, Time, Time),
-    /// The answer, with what was asked.
-    ExtendReply(TxnId, Item<D::Key>, Time, Time, Result<(), Conflict>),
-    /// Coordinator to backup: what was read with this wts is promised until the second time.
-    Promised(Item<D::Key>, Time, Time),
-    /// Coordinator to replica: the key's new value, none if it is deleted.
-    Write(TxnId, D::Key, Option<D::Value>, Time),
-    /// The answer.
-    WriteAck(TxnId, D::Key),
+    /// Coordinator to primary: lock these keys, and is what was read still so? The number is the claim's.
+    Claim(TxnId, u32, Claim<D::Key>),
+    /// The answer: the locks, in the order of the keys; or what was in the way, and then none is given.
+    ClaimReply(TxnId, u32, Result<Vec<Granted<D::Key>>, (Item<D::Key>, Conflict)>),
+    /// Coordinator to backup: what was read with these wts is promised until the time.
+    Promised(Vec<(Item<D::Key>, Time)>, Time),
+    /// Coordinator to replica: new values of keys, none for those that are deleted. The number is the message's.
+    Write(TxnId, u32, Writes<D>, Time),
+    /// The answers of some.
+    WriteAck(Vec<(TxnId, u32)>),
     /// Coordinator to primary: the transaction has aborted.
-    Unlock(TxnId, D::Key),
+    Unlock(TxnId, Vec<D::Key>),
 
     /// Learner to primary: what comes behind this key?
     Copy(PartitionId, Option<D::Key>),
@@ -92,6 +88,26 @@ pub enum Body<D: Data> {
     Go,
 }
 
+/// New values of keys.
+pub type Writes<D> = Vec<(<D as Data>::Key, Option<<D as Data>::Value>)>;
+
+/// What a coordinator wants of a primary, before it decides.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Claim<K> {
+    /// What was read, and with which wts: is it valid until then? It is looked at before a key is locked.
+    pub reads: Vec<(Item<K>, Time)>,
+    /// The time that the reads are to be valid at.
+    pub until: Time,
+    /// Keys to lock, if they still have the wts.
+    pub locks: Vec<(K, Option<Time>)>,
+}
+
+impl<K> Default for Claim<K> {
+    fn default() -> Self {
+        Self { reads: Vec::new(), until: Time(0), locks: Vec::new() }
+    }
+}
+
 /// What a member of a new view knows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Report {
@@ -111,6 +127,8 @@ pub struct Report {
 /// A lock that was given.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Granted<K> {
+    /// When the record was written.
+    pub wts: Time,
     /// What the record's readers were promised.
     pub rts: Time,
     /// The ends of the gap that the new key has split; none if the key had a record.

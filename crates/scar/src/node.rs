@@ -11,7 +11,7 @@ use super::replica::Replica;
 use super::rules::{Rule, Rules};
 use super::transaction::{Kind, Transaction};
 use super::view::View;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Transactions that a node coordinates at once, those included whose epoch has not committed.
@@ -66,6 +66,15 @@ pub struct Size {
     pub bytes: usize,
 }
 
+/// What has become of transactions under snapshot isolation that have got their place at a node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Isolation {
+    /// All of them.
+    pub decided: u64,
+    /// Those whose reads are valid at the time of their writes, too: they were serializable.
+    pub serializable: u64,
+}
+
 /// What has become of an epoch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Outcome {
@@ -115,8 +124,12 @@ pub struct Node<R, D: Data> {
     pub(crate) transactions: BTreeMap<TxnId, Transaction<D>>,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
     pub(crate) next: u64,
-    /// Commits that wait may be able to begin.
-    pub(crate) resume: bool,
+    /// Sessions whose first waiting commit may be able to begin.
+    pub(crate) ready: BTreeSet<SessionId>,
+    /// Writes that it has applied, and not told their coordinators yet: nobody waits for that before the barrier.
+    pub(crate) acks: BTreeMap<NodeId, Vec<(TxnId, u32)>>,
+    /// What it has counted of snapshot isolation.
+    pub(crate) isolation: Isolation,
     /// Checks that wait for an open epoch.
     pub(crate) checks: Vec<TxnId>,
     /// Epochs that changes of view have undone or left out: those between the two.
@@ -162,7 +175,9 @@ impl<R: Rules, D: Data> Node<R, D> {
             transactions: BTreeMap::new(),
             sessions: BTreeMap::new(),
             next: 1,
-            resume: false,
+            ready: BTreeSet::new(),
+            acks: BTreeMap::new(),
+            isolation: Isolation::default(),
             checks: Vec::new(),
             undone: Vec::new(),
             held: Vec::new(),
@@ -301,6 +316,11 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.replicas.values().any(Replica::has_locks)
     }
 
+    /// What it has counted of snapshot isolation.
+    pub fn isolation(&self) -> Isolation {
+        self.isolation
+    }
+
     /// Transactions that are neither answered nor done.
     pub fn transactions(&self) -> usize {
         self.transactions.len()
@@ -347,10 +367,10 @@ impl<R: Rules, D: Data> Node<R, D> {
             while let Some(message) = out.local.pop_front() {
                 self.handle(self.id, message, out);
             }
-            if !std::mem::take(&mut self.resume) {
+            self.begin_commits(out);
+            if out.local.is_empty() {
                 return;
             }
-            self.begin_commits(out);
         }
     }
 
@@ -419,16 +439,12 @@ impl<R: Rules, D: Data> Node<R, D> {
             }
             // of what is below, all that matters is acknowledged before its epoch ends
             _ if late => {}
-            Body::Lock(txn, key, wts) => self.serve_lock(from, txn, key, wts, out),
-            Body::LockReply(txn, key, answer) => self.lock_done(txn, key, answer, out),
-            Body::Extend(txn, item, wts, cts) => self.serve_extend(from, txn, item, wts, cts, out),
-            Body::ExtendReply(txn, item, wts, cts, answer) => {
-                self.extend_done(txn, item, (wts, cts), answer, out);
-            }
-            Body::Promised(item, wts, rts) => self.know_promise(item, wts, rts),
-            Body::Write(txn, key, value, cts) => self.serve_write(from, txn, key, value, cts, out),
-            Body::WriteAck(txn, key) => self.write_done(from, txn, key, out),
-            Body::Unlock(txn, key) => self.serve_unlock(txn, key),
+            Body::Claim(txn, number, claim) => self.serve_claim(from, txn, number, claim, out),
+            Body::ClaimReply(txn, number, answer) => self.claim_done(from, txn, number, answer, out),
+            Body::Promised(items, until) => self.know_promises(items, until),
+            Body::Write(txn, number, writes, cts) => self.serve_write(from, txn, number, writes, cts, out),
+            Body::WriteAck(acks) => self.writes_done(from, acks, out),
+            Body::Unlock(txn, keys) => self.serve_unlock(txn, keys),
             Body::Close => self.close(from, epoch, out),
             Body::Prepared(largest) => self.member_prepared(from, epoch, largest, out),
             Body::Whole(floor) => self.know_whole(from, epoch, floor, out),

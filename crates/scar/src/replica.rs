@@ -302,16 +302,30 @@ impl<D: Data> Replica<D> {
         }
     }
 
-    /// At the primary: locks a key, that need not exist.
+    /// Until when it is promised that a key is not written, as far as is known here.
+    pub(crate) fn promised_until(&self, key: &D::Key) -> Time {
+        let rts = match self.records.get(key) {
+            Some(record) => record.rts,
+            None => self
+                .records
+                .range((Excluded(key), Unbounded))
+                .next()
+                .map_or(self.end.rts, |(_, above)| above.gap.rts),
+        };
+        rts.max(self.floor)
+    }
+
+    /// At the primary: locks a key, that need not exist. Whether the transaction did not have the lock before.
     pub(crate) fn lock(
         &mut self,
         rules: impl Rules,
         txn: TxnId,
         key: &D::Key,
         wts: Option<Time>,
-    ) -> Result<Granted<D::Key>, Conflict> {
+    ) -> Result<(Granted<D::Key>, bool), Conflict> {
         let floor = self.floor;
         let known = self.records.get(key);
+        let had = known.is_some_and(|record| record.lock == Some(txn));
         if let Some(owner) = known.and_then(|record| record.lock).filter(|&owner| owner != txn) {
             return Err(Conflict::Locked(owner));
         }
@@ -321,9 +335,9 @@ impl<D: Data> Replica<D> {
         }
         let (record, split) = self.split(key);
         record.lock = Some(txn);
-        let granted = Granted { rts: record.rts.max(floor), split };
+        let granted = Granted { wts: record.now.wts, rts: record.rts.max(floor), split };
         self.locked.insert(key.clone());
-        Ok(granted)
+        Ok((granted, !had))
     }
 
     /// At the primary: is what was read at `wts` still so at `cts`? Then it is promised.

@@ -1,5 +1,7 @@
 //! Switches for single rules of the protocol, so that an explorer can show that each is needed.
 
+use super::protocol::Protocol;
+
 /// A rule. `a` to `k` are the holes of the published protocol that the rule closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
@@ -197,6 +199,12 @@ impl Rule {
 pub trait Rules: Copy {
     /// Whether a rule is in force.
     fn on(self, rule: Rule) -> bool;
+
+    /// What transactions go by.
+    #[inline(always)]
+    fn protocol(self) -> Protocol {
+        Protocol::SCAR
+    }
 }
 
 /// All rules, always.

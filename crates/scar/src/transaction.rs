@@ -3,7 +3,7 @@
 use super::data::Data;
 use super::fetch::Fetched;
 use super::ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time};
-use super::message::{Conflict, Granted};
+use super::message::{Claim, Conflict, Granted};
 use super::range::Range;
 use super::replica::{Item, Seen};
 use super::view::View;
@@ -16,6 +16,9 @@ pub enum Kind {
     Serializable,
     /// Reads the last committed epoch at this node's replicas, and never conflicts.
     Snapshot,
+    /// Reads and writes under snapshot isolation: what it reads is of one time, at or before that of its writes, and
+    /// nobody else has written in between what it writes.
+    SnapshotIsolation,
 }
 
 /// What a transaction had read at some moment: see [`Node::forget`](crate::Node::forget).
@@ -32,6 +35,30 @@ pub(crate) enum Question<K> {
 /// What was refused, and why.
 pub(crate) type Refusal<K> = (Item<K>, Conflict);
 
+/// What primaries have been asked, and what they have answered.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Claims<K> {
+    /// Not answered: the claims by their numbers, and who was asked.
+    pub(crate) awaited: BTreeMap<u32, (NodeId, Claim<K>)>,
+    pub(crate) granted: BTreeMap<K, Granted<K>>,
+    /// What was read with these wts is valid at the time that was asked for.
+    pub(crate) extended: BTreeMap<Item<K>, Time>,
+    pub(crate) until: Time,
+    pub(crate) failed: Option<Refusal<K>>,
+}
+
+impl<K> Default for Claims<K> {
+    fn default() -> Self {
+        Self {
+            awaited: BTreeMap::new(),
+            granted: BTreeMap::new(),
+            extended: BTreeMap::new(),
+            until: Time(0),
+            failed: None,
+        }
+    }
+}
+
 /// Where it stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Phase<K> {
@@ -43,16 +70,16 @@ pub(crate) enum Phase<K> {
     Fetching { awaited: NodeSet },
     /// Its commit waits for the next epoch, or for the session's transaction before it.
     Waiting,
-    /// Locks are asked for.
-    Locking { awaited: BTreeSet<K>, granted: BTreeMap<K, Granted<K>>, failed: Option<Refusal<K>> },
-    /// Extensions are asked for, of what was read with these wts.
-    Validating { awaited: BTreeMap<Item<K>, Time>, failed: Option<Refusal<K>> },
+    /// Locks are asked for, and, as far as that can be known, what the commit's time needs.
+    Locking(Claims<K>),
+    /// Extensions are asked for, of what the commit's time needs and was not asked before.
+    Validating(Claims<K>),
     /// A check of its reads waits for the next epoch.
     ToCheck,
     /// Extensions are asked for, for no more than a check.
-    Checking { awaited: BTreeMap<Item<K>, Time>, failed: Option<Refusal<K>> },
-    /// Writes are being applied.
-    Writing { awaited: BTreeSet<(NodeId, K)> },
+    Checking(Claims<K>),
+    /// Writes are being applied: who has not acknowledged which message.
+    Writing { awaited: BTreeSet<(NodeId, u32)> },
     /// It waits for its epoch to commit.
     Decided,
 }
@@ -72,6 +99,8 @@ pub(crate) struct Transaction<D: Data> {
     pub(crate) writes: BTreeMap<D::Key, Option<D::Value>>,
     /// What primaries have answered ahead of the client.
     pub(crate) fetched: Fetched<D>,
+    /// The number of its last claim.
+    pub(crate) claims: u32,
 }
 
 impl<D: Data> Transaction<D> {
@@ -86,6 +115,7 @@ impl<D: Data> Transaction<D> {
             values: BTreeMap::new(),
             writes: BTreeMap::new(),
             fetched: Fetched::default(),
+            claims: 0,
         }
     }
 
@@ -98,10 +128,7 @@ impl<D: Data> Transaction<D> {
             | Phase::ToCheck
             | Phase::Waiting
             | Phase::Decided => false,
-            Phase::Checking { .. }
-            | Phase::Locking { .. }
-            | Phase::Validating { .. }
-            | Phase::Writing { .. } => true,
+            Phase::Checking(_) | Phase::Locking(_) | Phase::Validating(_) | Phase::Writing { .. } => true,
         }
     }
 
@@ -114,6 +141,15 @@ impl<D: Data> Transaction<D> {
     pub(crate) fn valid_at(&mut self, epoch: Epoch, time: Time) {
         for seen in &mut self.reads {
             (seen.epoch, seen.rts) = (epoch, seen.rts.max(time));
+        }
+    }
+
+    /// Some are.
+    pub(crate) fn extended(&mut self, items: &BTreeMap<Item<D::Key>, Time>, until: Time) {
+        for seen in &mut self.reads {
+            if items.get(&seen.item) == Some(&seen.wts) {
+                (seen.epoch, seen.rts) = (self.epoch, seen.rts.max(until));
+            }
         }
     }
 
@@ -221,7 +257,8 @@ mod tests {
         // another version of the gap is another read, and no reason to take one of them for valid
         transaction.reads.push(Seen { wts: Time(6), ..read(9) });
         // keys come in ascending order: each splits what is above the one before
-        let granted = |key: u32| Granted { rts: Time(0), split: Some((key.checked_sub(1), None)) };
+        let granted =
+            |key: u32| Granted { wts: Time(0), rts: Time(0), split: Some((key.checked_sub(1), None)) };
         let granted = (0..KEYS).map(|key| (key, granted(key))).collect();
         transaction.split_reads(&view, &granted);
         assert_eq!(transaction.reads.len(), 2 * (KEYS as usize + 1), "two versions, and the parts of each");

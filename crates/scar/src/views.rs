@@ -58,6 +58,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             self.end_open(txn, out);
         }
         self.checks.clear();
+        self.acks.clear();
         for session in self.sessions.values_mut() {
             session.queue.retain(|txn| self.transactions.get(txn).is_some_and(|t| t.phase == Phase::Waiting));
         }
@@ -192,6 +193,6 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.write_down(Entry::Committed(self.base), out);
         self.release(out);
         self.go_on_copying(out);
-        self.resume = true;
+        self.ready_all();
     }
 }

@@ -3,8 +3,8 @@
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::{
-    Body, Brought, Conflict, Copied, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId, Ours,
-    Out, PartitionId, Range, Report, Seen, SessionId, Time, TxnId, Version, View, ViewNumber, Wanted,
+    Body, Brought, Claim, Conflict, Copied, Data, Ends, Epoch, Granted, Item, Kind, Message, Node, NodeId,
+    Ours, Out, PartitionId, Range, Report, Seen, SessionId, Time, TxnId, Version, View, ViewNumber, Wanted,
 };
 use std::ops::Bound;
 use std::sync::Arc;
@@ -69,6 +69,15 @@ fn view(random: &mut SmallRng) -> View {
     view
 }
 
+fn claim(random: &mut SmallRng) -> Claim<Key> {
+    let locks = (0..random.random_range(0..3)).map(|_| {
+        let key = key(random);
+        (key, random.random::<bool>().then(|| Time(number(random))))
+    });
+    let locks = locks.collect();
+    Claim { reads: vec![(item(random), Time(number(random)))], until: Time(number(random)), locks }
+}
+
 fn body(random: &mut SmallRng) -> Body<Numbers> {
     let txn = TxnId { node: NodeId(random.random_range(0..4)), number: number(random) };
     let value = random.random::<bool>().then_some(1);
@@ -83,21 +92,24 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
             let rows = vec![(key(random), 2); 3];
             Body::ScanReply(txn, partition(random), range(random), rows, vec![seen; 3])
         }
-        4 => Body::Lock(txn, key(random), random.random::<bool>().then_some(a)),
-        5 => {
+        4 | 7 => Body::Claim(txn, random.random_range(0..3), claim(random)),
+        5 | 8 => {
             let split = random.random::<bool>().then(|| (Some(key(random)), None));
-            Body::LockReply(txn, key(random), Ok(Granted { rts: a, split }))
+            let granted = vec![Granted { wts: b, rts: a, split }; random.random_range(0..3)];
+            Body::ClaimReply(txn, random.random_range(0..3), Ok(granted))
         }
-        6 => Body::LockReply(txn, key(random), Err(Conflict::Locked(txn))),
-        7 => Body::Extend(txn, item(random), a, b),
-        8 => {
-            let answer = if random.random() { Ok(()) } else { Err(Conflict::Changed) };
-            Body::ExtendReply(txn, item(random), a, b, answer)
+        6 => {
+            let refused =
+                (item(random), if random.random() { Conflict::Locked(txn) } else { Conflict::Changed });
+            Body::ClaimReply(txn, random.random_range(0..3), Err(refused))
         }
-        9 => Body::Promised(item(random), a, b),
-        10 | 11 => Body::Write(txn, key(random), value, a),
-        12 => Body::WriteAck(txn, key(random)),
-        13 => Body::Unlock(txn, key(random)),
+        9 => Body::Promised(vec![(item(random), a); random.random_range(0..3)], b),
+        10 | 11 => {
+            let writes = vec![(key(random), value); random.random_range(0..3)];
+            Body::Write(txn, random.random_range(0..3), writes, a)
+        }
+        12 => Body::WriteAck(vec![(txn, random.random_range(0..3)); random.random_range(0..3)]),
+        13 => Body::Unlock(txn, vec![key(random); random.random_range(0..3)]),
         25 => {
             let keys = vec![key(random); random.random_range(0..3)];
             Body::Fetch(txn, 1, Wanted { keys, ranges: vec![(partition(random), range(random))] })

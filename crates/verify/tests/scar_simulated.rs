@@ -28,6 +28,7 @@ const RARE: &[Rule] = &[
     Rule::CleanAtGo,
     Rule::CopyOnDisk,
     Rule::LearnersKeepTombstones,
+    Rule::InstalledWhenOnDisk,
 ];
 
 /// Rules that no cluster here misses; `scar_model.rs` says which case does, or why none can.

@@ -86,6 +86,7 @@ const CRATES: &[Crate] = &[
     row("scaledb-workloads", &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine",
     ], CHECKERS),
+    row("scaledb-scar-lab", &["scaledb-sync", "scaledb-scar", "scaledb-workloads"], &[]),
     row("scaledb-manycore", &[
         "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-acc", "scaledb-cicada", "scaledb-workloads",
     ], &[]),

@@ -6,7 +6,7 @@ const RULE: &str = "io";
 
 /// Crates that may do I/O: those that face the system, or whoever runs tests and benchmarks.
 const ALLOWED: &[&str] =
-    &["cli", "client", "cluster", "log", "manycore", "occult-lab", "server", "verify", "workloads"];
+    &["cli", "client", "cluster", "log", "manycore", "occult-lab", "scar-lab", "server", "verify", "workloads"];
 
 /// Paths and types that mean I/O.
 const PATHS: &[&str] = &["std::fs", "std::net", "std::os", "File::open", "File::create"];

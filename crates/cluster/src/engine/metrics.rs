@@ -70,6 +70,7 @@ pub(super) fn metrics(member: &Member) -> Vec<Labelled> {
             MetricKind::Counter,
             by("direction", &messages),
         ),
+        counter("scaledb_cluster_written_bytes", "Bytes written for other nodes", numbers.written),
         labelled(
             "scaledb_cluster_aborts",
             "Transactions of the node that did not commit, by what was in the way",

@@ -78,6 +78,8 @@ struct Shared {
     threads: Mutex<Vec<JoinHandle<()>>>,
     next: AtomicU64,
     stop: AtomicBool,
+    /// Bytes of frames, before they are encrypted.
+    written: AtomicU64,
     last_error: Mutex<Option<String>>,
 }
 
@@ -118,6 +120,7 @@ impl Tcp {
             threads: Mutex::new(Vec::new()),
             next: AtomicU64::new(1),
             stop: AtomicBool::new(false),
+            written: AtomicU64::new(0),
             last_error: Mutex::new(None),
         });
         Ok(Arc::new(Self { shared, listener: Mutex::new(Some(listener)), address }))
@@ -264,6 +267,10 @@ impl Network for Tcp {
         if full {
             self.shared.give_up(&peer, "too much waits to be sent");
         }
+    }
+
+    fn written(&self) -> u64 {
+        self.shared.written.load(Ordering::Relaxed) // a statistic
     }
 
     fn close(&self) {

@@ -140,6 +140,7 @@ fn serve(shared: &Shared, peer: &Peer, mut stream: Stream) -> io::Result<()> {
             codec::push_frame(wire, &mut buffer).map_err(io::Error::other)?;
         }
         stream.write_all(&buffer)?;
+        shared.written.fetch_add(buffer.len() as u64, Ordering::Relaxed); // a statistic
         stream.flush()?;
         // a huge message must not keep its memory
         buffer.shrink_to(1 << 20);

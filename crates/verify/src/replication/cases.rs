@@ -194,7 +194,8 @@ fn failures() -> Vec<Setup> {
             &[0, 1, 4],
             vec![
                 client(0, &[Read(0), Add(1)]),
-                client(1, &[Pause, Put(0), Put(4)]).after(0),
+                client(1, &[Pause, Put(0)]).after(0),
+                client(1, &[Read(0), Put(4)]).piped(1),
                 client(2, &[Pause, Pause, Read(4), Read(0)]).after(0),
             ],
         )
@@ -207,7 +208,8 @@ fn failures() -> Vec<Setup> {
             vec![
                 client(1, &[Read(1), Add(0)]),
                 client(1, &[Put(1)]).after(0),
-                client(1, &[Put(1), Put(5)]).after(1),
+                client(1, &[Put(1)]).after(1),
+                client(1, &[Read(1), Put(5)]).piped(2),
                 client(2, &[Pause, Read(5), Read(1)]).after(1),
             ],
         )
@@ -427,7 +429,8 @@ fn joins() -> Vec<Setup> {
             &[0, 1, 2],
             vec![
                 client(2, &[Read(0), Put(1)]),
-                client(1, &[Put(0), Put(2)]).after(0),
+                client(1, &[Put(0)]).after(0),
+                client(1, &[Read(0), Put(2)]).piped(1),
                 client(0, &[Pause, Read(2), Read(0)]).after(0),
             ],
         )

@@ -1,0 +1,105 @@
+//! Claims: what a coordinator wants of the primaries, in one message to each.
+
+use super::commit::{AT_ONCE, Extensions};
+use super::data::Data;
+use super::ids::{NodeId, Time, TxnId};
+use super::message::{Body, Claim, Granted, Out};
+use super::node::Node;
+use super::replica::Item;
+use super::rules::{Rule, Rules};
+use super::transaction::{Claims, Phase, Refusal};
+use std::collections::BTreeMap;
+
+impl<R: Rules, D: Data> Node<R, D> {
+    /// Sends claims; each has room for so much, and what is more is asked for in further ones.
+    pub(crate) fn claim(
+        &mut self,
+        txn: TxnId,
+        reads: Extensions<D::Key>,
+        until: Time,
+        locks: Vec<(D::Key, Option<Time>)>,
+        out: &mut Out<D>,
+    ) -> Claims<D::Key> {
+        let mut full = Vec::new();
+        let mut open: BTreeMap<NodeId, Claim<D::Key>> = BTreeMap::new();
+        let claim_of = |open: &mut BTreeMap<NodeId, Claim<D::Key>>, full: &mut Vec<_>, node: NodeId| {
+            let claim = open.entry(node).or_default();
+            if claim.reads.len() + claim.locks.len() >= AT_ONCE {
+                full.push((node, std::mem::take(claim)));
+            }
+        };
+        for (item, wts) in reads {
+            if let Some(place) = self.view.placement(self.view.partition_of::<D>(&item)) {
+                claim_of(&mut open, &mut full, place.primary);
+                open.entry(place.primary).or_default().reads.push((item, wts));
+            }
+        }
+        for (key, wts) in locks {
+            if let Some(place) = self.view.placement(self.view.partition::<D>(&key)) {
+                claim_of(&mut open, &mut full, place.primary);
+                open.entry(place.primary).or_default().locks.push((key, wts));
+            }
+        }
+        let mut claims = Claims { until, ..Claims::default() };
+        for (node, mut claim) in full.into_iter().chain(open) {
+            claim.until = until;
+            let Some(transaction) = self.transactions.get_mut(&txn) else { break };
+            transaction.claims = transaction.claims.wrapping_add(1);
+            let number = transaction.claims;
+            claims.awaited.insert(number, (node, claim.clone()));
+            self.send(node, Body::Claim(txn, number, claim), out);
+        }
+        claims
+    }
+
+    pub(crate) fn claim_done(
+        &mut self,
+        from: NodeId,
+        txn: TxnId,
+        number: u32,
+        answer: Result<Vec<Granted<D::Key>>, Refusal<D::Key>>,
+        out: &mut Out<D>,
+    ) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        let (Phase::Locking(claims) | Phase::Validating(claims) | Phase::Checking(claims)) =
+            &mut transaction.phase
+        else {
+            return;
+        };
+        let Some((node, claim)) = claims.awaited.get(&number) else { return };
+        if *node != from || answer.as_ref().is_ok_and(|granted| granted.len() != claim.locks.len()) {
+            return;
+        }
+        let Some((_, claim)) = claims.awaited.remove(&number) else { return };
+        match answer {
+            Ok(granted) => {
+                claims.granted.extend(claim.locks.into_iter().map(|(key, _)| key).zip(granted));
+                claims.extended.extend(claim.reads);
+            }
+            Err(refusal) => drop(claims.failed.get_or_insert(refusal)),
+        }
+        if claims.awaited.is_empty() {
+            self.locked(txn, out);
+            self.validated(txn, out);
+            self.checked(txn, out);
+        }
+    }
+
+    /// Time synchronization: what the primaries have promised is told to the backups, that may then answer for longer.
+    pub(crate) fn tell_promises(&self, items: Extensions<D::Key>, until: Time, out: &mut Out<D>) {
+        if !self.rules.on(Rule::TellExtensions) {
+            return;
+        }
+        let mut told: BTreeMap<NodeId, Vec<(Item<D::Key>, Time)>> = BTreeMap::new();
+        for (item, wts) in items {
+            if let Some(place) = self.view.placement(self.view.partition_of::<D>(&item)) {
+                for node in place.backups.iter() {
+                    told.entry(node).or_default().push((item.clone(), wts));
+                }
+            }
+        }
+        for (node, items) in told {
+            self.send(node, Body::Promised(items, until), out);
+        }
+    }
+}

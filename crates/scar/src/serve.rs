@@ -1,0 +1,155 @@
+//! What a replica does for coordinators: the primary's and the backup's side of a transaction.
+
+use super::data::Data;
+use super::ids::{NodeId, PartitionId, Time, TxnId};
+use super::journal::Entry;
+use super::message::{Body, Claim, Conflict, Granted, Out, Writes};
+use super::node::{Node, Stage};
+use super::range::Range;
+use super::replica::{Item, Write};
+use super::rules::Rules;
+use super::transaction::Refusal;
+
+/// Acknowledgements that wait for one coordinator, at most.
+const ACKNOWLEDGEMENTS: usize = 64;
+
+impl<R: Rules, D: Data> Node<R, D> {
+    fn is_primary(&self, partition: PartitionId) -> bool {
+        self.view.placement(partition).is_some_and(|place| place.primary == self.id)
+    }
+
+    pub(crate) fn serve_read(&mut self, from: NodeId, txn: TxnId, key: D::Key, out: &mut Out<D>) {
+        let partition = self.view.partition::<D>(&key);
+        if let Some(replica) = self.readable(partition) {
+            let (value, seen) = replica.read(partition, &key, self.epoch);
+            self.send(from, Body::ReadReply(txn, key, value, seen), out);
+        }
+    }
+
+    pub(crate) fn serve_scan(
+        &mut self,
+        from: NodeId,
+        txn: TxnId,
+        partition: PartitionId,
+        range: Range<D::Key>,
+        out: &mut Out<D>,
+    ) {
+        if let Some(replica) = self.readable(partition) {
+            let (rows, seen) = replica.scan(partition, &range, self.epoch);
+            self.send(from, Body::ScanReply(txn, partition, range, rows, seen), out);
+        }
+    }
+
+    /// Either gives all that a coordinator wants, or nothing but promises, which bind nobody else.
+    pub(crate) fn serve_claim(
+        &mut self,
+        from: NodeId,
+        txn: TxnId,
+        number: u32,
+        claim: Claim<D::Key>,
+        out: &mut Out<D>,
+    ) {
+        let of_reads = claim.reads.iter().map(|(item, _)| self.view.partition_of::<D>(item));
+        let of_locks = claim.locks.iter().map(|(key, _)| self.view.partition::<D>(key));
+        if !of_reads.chain(of_locks).all(|partition| self.is_primary(partition)) {
+            return;
+        }
+        let answer = self.grant(txn, claim);
+        self.send(from, Body::ClaimReply(txn, number, answer), out);
+    }
+
+    fn grant(
+        &mut self,
+        txn: TxnId,
+        Claim { reads, until, locks }: Claim<D::Key>,
+    ) -> Result<Vec<Granted<D::Key>>, Refusal<D::Key>> {
+        let (rules, full) = (self.rules, self.is_full());
+        // before the locks: those split the gaps that were read
+        for (item, wts) in reads {
+            let replica = self.replicas.get_mut(&self.view.partition_of::<D>(&item));
+            let valid = replica.map(|replica| replica.extend(rules, txn, &item, wts, until));
+            valid.unwrap_or(Err(Conflict::Changed)).map_err(|conflict| (item, conflict))?;
+        }
+        let (mut granted, mut fresh) = (Vec::with_capacity(locks.len()), Vec::new());
+        for (key, wts) in locks {
+            let replica = self.replicas.get_mut(&self.view.partition::<D>(&key));
+            let answer = match replica {
+                None => Err(Conflict::Changed),
+                Some(replica) if full && !replica.has(&key) => Err(Conflict::Full),
+                Some(replica) => replica.lock(rules, txn, &key, wts),
+            };
+            match answer {
+                Ok((lock, is_fresh)) => {
+                    granted.push(lock);
+                    if is_fresh {
+                        fresh.push(key);
+                    }
+                }
+                Err(conflict) => {
+                    // what an earlier claim has got stays: this one may be it, once more
+                    self.serve_unlock(txn, fresh);
+                    return Err((Item::Record(key), conflict));
+                }
+            }
+        }
+        Ok(granted)
+    }
+
+    pub(crate) fn know_promises(&mut self, items: Vec<(Item<D::Key>, Time)>, until: Time) {
+        for (item, wts) in items {
+            if let Some(replica) = self.replicas.get_mut(&self.view.partition_of::<D>(&item)) {
+                replica.promised(&item, wts, until);
+            }
+        }
+    }
+
+    pub(crate) fn serve_write(
+        &mut self,
+        from: NodeId,
+        txn: TxnId,
+        number: u32,
+        writes: Writes<D>,
+        cts: Time,
+        out: &mut Out<D>,
+    ) {
+        let (rules, epoch) = (self.rules, self.epoch);
+        let kept = |(key, _): &(D::Key, _)| self.replicas.contains_key(&self.view.partition::<D>(key));
+        if !writes.iter().all(kept) {
+            return;
+        }
+        for (key, value) in writes {
+            let partition = self.view.partition::<D>(&key);
+            let primary = self.is_primary(partition);
+            let entry = self.view.durable.then(|| Entry::Write(key.clone(), value.clone(), cts, epoch));
+            if let Some(replica) = self.replicas.get_mut(&partition) {
+                replica.write(rules, primary, Write { txn, key, value, cts, epoch });
+            }
+            if let Some(entry) = entry {
+                self.write_down(entry, out);
+            }
+        }
+        let waiting = self.acks.entry(from).or_default();
+        waiting.push((txn, number));
+        if self.stage != Stage::Open || from == self.id || waiting.len() >= ACKNOWLEDGEMENTS {
+            let acks = std::mem::take(waiting);
+            self.send(from, Body::WriteAck(acks), out);
+        }
+    }
+
+    /// The barrier has come, and waits for all acknowledgements.
+    pub(crate) fn acknowledge(&mut self, out: &mut Out<D>) {
+        for (node, acks) in std::mem::take(&mut self.acks) {
+            if !acks.is_empty() {
+                self.send(node, Body::WriteAck(acks), out);
+            }
+        }
+    }
+
+    pub(crate) fn serve_unlock(&mut self, txn: TxnId, keys: Vec<D::Key>) {
+        for key in keys {
+            if let Some(replica) = self.replicas.get_mut(&self.view.partition::<D>(&key)) {
+                replica.unlock(txn, &key);
+            }
+        }
+    }
+}
