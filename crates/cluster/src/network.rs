@@ -36,7 +36,7 @@ impl Packet {
                 }
                 Body::ClaimReply(_, _, Ok(granted)) => granted.len() * SMALL,
                 Body::WriteAck(acks) => acks.len() * SMALL,
-                Body::Promised(items, _) => items.len() * SMALL,
+                Body::Promised(items) => items.len() * SMALL,
                 Body::Unlock(_, keys) => keys.len() * SMALL,
                 Body::ScanReply(_, _, _, rows, seen) => {
                     let rows = rows.iter().map(|(key, value)| SMALL + key.bytes.len() + value.0.len());

@@ -68,7 +68,7 @@ fn messages() -> Vec<Message<Rows>> {
             holds: Some(Epoch(5)),
         }),
         Body::Install(Epoch(2), Epoch(5), Time(4)),
-        Body::Promised(vec![(item, Time(1))], Time(2)),
+        Body::Promised(vec![(item, Time(1), Time(2))]),
         Body::Write(txn, 4, vec![(key(5), Some(value)), (key(6), None)], Time(7)),
         Body::WriteAck(vec![(txn, 4); 3]),
         Body::Unlock(txn, vec![key(7); 2]),

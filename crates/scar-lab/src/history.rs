@@ -23,6 +23,9 @@ pub struct Done {
     pub versions: Vec<(Key, u64)>,
 }
 
+/// Where a version stands among those of its key, and whose it is.
+type Version = ((u64, u64), usize);
+
 /// What all clients have done.
 #[derive(Clone, Debug, Default)]
 pub struct History(pub Vec<Done>);
@@ -44,7 +47,7 @@ pub enum Anomaly {
 /// The first anomaly that it finds.
 pub fn check(history: &History, least: Option<u32>) -> Result<(), Anomaly> {
     let index: HashMap<u64, usize> = history.0.iter().enumerate().map(|(i, done)| (done.writer, i)).collect();
-    let mut versions: BTreeMap<Key, Vec<((u64, u64), usize)>> = BTreeMap::new();
+    let mut versions: BTreeMap<Key, Vec<Version>> = BTreeMap::new();
     for (i, done) in history.0.iter().enumerate() {
         for key in &done.writes {
             let version = done.versions.iter().find(|(of, _)| of == key);

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Reads are always of the primary. A transaction is decided when the backups have its writes: nothing waits for an
-//! epoch. All locks of a transaction at one node are asked for in one message, which is the best that can be done for it.
+//! epoch. All locks of a transaction at one node are asked for in one message: nothing better can be done for it.
 
 use super::data::{Key, Row, Value};
 use super::history::Done;
@@ -280,7 +280,7 @@ impl Machine for Locking {
         self.clients[client] = Client {
             number,
             program: program.clone(),
-            writer: number << 8 | u64::from(self.common.me.0) + 1,
+            writer: (number << 8) | (u64::from(self.common.me.0) + 1),
             awaited: asked.keys().copied().collect(),
             asked: asked.clone(),
             ..Client::default()

@@ -124,7 +124,7 @@ impl Machine for Optimistic {
             return;
         };
         self.written += 1;
-        let writer = self.written << 8 | u64::from(self.common.me.0) + 1;
+        let writer = (self.written << 8) | (u64::from(self.common.me.0) + 1);
         self.clients[client] =
             Client { program: program.clone(), next: 0, writer, done: Done { writer, ..Done::default() } };
         self.owners.insert(txn, client);

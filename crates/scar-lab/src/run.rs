@@ -110,8 +110,8 @@ pub fn round_trips(
 ) -> Result<Vec<Vec<Option<Duration>>>, Failed> {
     let nodes = delays.len();
     let mut table = vec![vec![None; nodes]; nodes];
-    for to in 0..nodes {
-        for from in (0..nodes).filter(|&from| from != to) {
+    for (from, row) in table.iter_mut().enumerate() {
+        for (to, time) in row.iter_mut().enumerate().filter(|&(to, _)| to != from) {
             let two = |i: usize| if i == 0 { from } else { to };
             let delays = (0..2).map(|i| (0..2).map(|j| delays[two(i)][two(j)]).collect()).collect();
             let setup = Setup {
@@ -128,7 +128,7 @@ pub fn round_trips(
                 seed: 1,
                 keep_history: false,
             };
-            table[from][to] = Some(of(&setup, |_| Ping)?.latency(0.5));
+            *time = Some(of(&setup, |_| Ping)?.latency(0.5));
         }
     }
     Ok(table)

@@ -4,7 +4,7 @@
 //!   length: u32 │ when it was sent: u64, nanoseconds since the run began │ message, in postcard's format
 //! ```
 //!
-//! All nodes of a run have the same clock. Whoever reads a message knows when it may be seen: a delay after it was sent.
+//! All nodes of a run have the same clock: whoever reads a message knows when it may be seen.
 
 use scaledb_scar::NodeId;
 use scaledb_sync::Arc;

@@ -3,12 +3,18 @@
 use super::commit::{AT_ONCE, Extensions};
 use super::data::Data;
 use super::ids::{NodeId, Time, TxnId};
-use super::message::{Body, Claim, Granted, Out};
+use super::message::{Body, Claim, Claimed, Out};
 use super::node::Node;
 use super::replica::Item;
 use super::rules::{Rule, Rules};
-use super::transaction::{Claims, Phase, Refusal};
+use super::transaction::{Claims, Phase};
 use std::collections::BTreeMap;
+
+/// Promises that wait to be told to one backup, at most.
+const PROMISES: usize = 32;
+
+/// What is promised, by what was read with which wts, and until when.
+pub(crate) type Told<K> = BTreeMap<(Item<K>, Time), Time>;
 
 impl<R: Rules, D: Data> Node<R, D> {
     /// Sends claims; each has room for so much, and what is more is asked for in further ones.
@@ -57,7 +63,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         from: NodeId,
         txn: TxnId,
         number: u32,
-        answer: Result<Vec<Granted<D::Key>>, Refusal<D::Key>>,
+        answer: Claimed<D::Key>,
         out: &mut Out<D>,
     ) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
@@ -86,20 +92,40 @@ impl<R: Rules, D: Data> Node<R, D> {
     }
 
     /// Time synchronization: what the primaries have promised is told to the backups, that may then answer for longer.
-    pub(crate) fn tell_promises(&self, items: Extensions<D::Key>, until: Time, out: &mut Out<D>) {
+    /// It is no more than that, so it waits until there is more to tell, or until the barrier.
+    pub(crate) fn tell_promises(&mut self, items: Extensions<D::Key>, until: Time, out: &mut Out<D>) {
         if !self.rules.on(Rule::TellExtensions) {
             return;
         }
-        let mut told: BTreeMap<NodeId, Vec<(Item<D::Key>, Time)>> = BTreeMap::new();
         for (item, wts) in items {
-            if let Some(place) = self.view.placement(self.view.partition_of::<D>(&item)) {
-                for node in place.backups.iter() {
-                    told.entry(node).or_default().push((item.clone(), wts));
+            let Some(place) = self.view.placement(self.view.partition_of::<D>(&item)) else { continue };
+            for node in place.backups.iter() {
+                if node == self.id {
+                    self.know_promises(vec![(item.clone(), wts, until)]);
+                    continue;
+                }
+                let told = self.promises.entry(node).or_default();
+                let known = told.entry((item.clone(), wts)).or_default();
+                *known = until.max(*known);
+                if told.len() >= PROMISES {
+                    let told = std::mem::take(told);
+                    self.send_promises(node, told, out);
                 }
             }
         }
-        for (node, items) in told {
-            self.send(node, Body::Promised(items, until), out);
+    }
+
+    /// The barrier has come: whatever is to be told is.
+    pub(crate) fn tell_all_promises(&mut self, out: &mut Out<D>) {
+        for (node, told) in std::mem::take(&mut self.promises) {
+            if !told.is_empty() {
+                self.send_promises(node, told, out);
+            }
         }
+    }
+
+    fn send_promises(&self, node: NodeId, told: Told<D::Key>, out: &mut Out<D>) {
+        let told = told.into_iter().map(|((item, wts), until)| (item, wts, until));
+        self.send(node, Body::Promised(told.collect()), out);
     }
 }

@@ -25,6 +25,9 @@ const BYTES_AT_ONCE: usize = 1 << 20;
 /// What is to be extended, with the wts that each was read at.
 pub(crate) type Extensions<K> = BTreeMap<Item<K>, Time>;
 
+/// What is to be extended together with the locks, and until when.
+type Foreseen<K> = (Extensions<K>, Time);
+
 impl<R: Rules, D: Data> Node<R, D> {
     /// Begins the commits that may begin: in an open epoch, and in the order of each session.
     pub(crate) fn begin_commits(&mut self, out: &mut Out<D>) {
@@ -149,7 +152,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         &self,
         txn: TxnId,
         locks: &[(D::Key, Option<Time>)],
-    ) -> Result<(Extensions<D::Key>, Time), Refusal<D::Key>> {
+    ) -> Result<Foreseen<D::Key>, Refusal<D::Key>> {
         let protocol = self.rules.protocol();
         let none = (Extensions::new(), Time(0));
         let Some(transaction) = self.transactions.get(&txn) else { return Ok(none) };

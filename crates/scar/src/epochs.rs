@@ -50,6 +50,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         if from == self.view.leader && epoch == self.epoch && self.stage == Stage::Open {
             self.stage = Stage::Closing;
             self.acknowledge(out);
+            self.tell_all_promises(out);
             self.try_prepare(out);
         }
     }

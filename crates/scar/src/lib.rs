@@ -37,7 +37,7 @@ pub use data::Data;
 pub use fetch::{Brought, Wanted};
 pub use ids::{Epoch, NodeId, NodeSet, PartitionId, SessionId, Time, TxnId, ViewNumber};
 pub use journal::{Checkpointing, Entry, Piece, Recovered};
-pub use message::{Answer, Body, Claim, Conflict, Ends, Granted, Message, Out, Report, Why, Writes};
+pub use message::{Answer, Body, Claim, Claimed, Conflict, Ends, Granted, Message, Out, Report, Why, Writes};
 pub use node::{Isolation, MAX_OPERATIONS, MAX_TRANSACTIONS, Node, Outcome, Refused, Size, Stage};
 pub use protocol::{Compared, Method, Protocol};
 pub use range::Range;

@@ -50,9 +50,9 @@ pub enum Body<D: Data> {
     /// Coordinator to primary: lock these keys, and is what was read still so? The number is the claim's.
     Claim(TxnId, u32, Claim<D::Key>),
     /// The answer: the locks, in the order of the keys; or what was in the way, and then none is given.
-    ClaimReply(TxnId, u32, Result<Vec<Granted<D::Key>>, (Item<D::Key>, Conflict)>),
-    /// Coordinator to backup: what was read with these wts is promised until the time.
-    Promised(Vec<(Item<D::Key>, Time)>, Time),
+    ClaimReply(TxnId, u32, Claimed<D::Key>),
+    /// Coordinator to backup: what was read with the first time as wts is promised until the second.
+    Promised(Vec<(Item<D::Key>, Time, Time)>),
     /// Coordinator to replica: new values of keys, none for those that are deleted. The number is the message's.
     Write(TxnId, u32, Writes<D>, Time),
     /// The answers of some.
@@ -87,6 +87,9 @@ pub enum Body<D: Data> {
     /// Leader to members: all have installed it.
     Go,
 }
+
+/// The locks of a claim, in the order of its keys; or what was in the way.
+pub type Claimed<K> = Result<Vec<Granted<K>>, (Item<K>, Conflict)>;
 
 /// New values of keys.
 pub type Writes<D> = Vec<(<D as Data>::Key, Option<<D as Data>::Value>)>;

@@ -1,5 +1,6 @@
 //! A node: what it knows, and who handles what.
 
+use super::claims::Told;
 use super::copy::CHUNK;
 use super::data::Data;
 use super::epochs::Leading;
@@ -128,6 +129,8 @@ pub struct Node<R, D: Data> {
     pub(crate) ready: BTreeSet<SessionId>,
     /// Writes that it has applied, and not told their coordinators yet: nobody waits for that before the barrier.
     pub(crate) acks: BTreeMap<NodeId, Vec<(TxnId, u32)>>,
+    /// What was promised, and is not told to these backups yet.
+    pub(crate) promises: BTreeMap<NodeId, Told<D::Key>>,
     /// What it has counted of snapshot isolation.
     pub(crate) isolation: Isolation,
     /// Checks that wait for an open epoch.
@@ -177,6 +180,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             next: 1,
             ready: BTreeSet::new(),
             acks: BTreeMap::new(),
+            promises: BTreeMap::new(),
             isolation: Isolation::default(),
             checks: Vec::new(),
             undone: Vec::new(),
@@ -441,7 +445,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             _ if late => {}
             Body::Claim(txn, number, claim) => self.serve_claim(from, txn, number, claim, out),
             Body::ClaimReply(txn, number, answer) => self.claim_done(from, txn, number, answer, out),
-            Body::Promised(items, until) => self.know_promises(items, until),
+            Body::Promised(items) => self.know_promises(items),
             Body::Write(txn, number, writes, cts) => self.serve_write(from, txn, number, writes, cts, out),
             Body::WriteAck(acks) => self.writes_done(from, acks, out),
             Body::Unlock(txn, keys) => self.serve_unlock(txn, keys),

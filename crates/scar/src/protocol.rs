@@ -1,7 +1,7 @@
 //! What transactions go by: SCAR, or one of the protocols that it is compared with.
 //!
-//! All of them lock what they write at the primaries, without waiting, and send the writes to the replicas when they are
-//! decided; results leave with the epoch. They differ in what they ask of the primaries about their reads:
+//! All of them lock what they write at the primaries, without waiting, and send the writes to the replicas when they
+//! are decided; results leave with the epoch. They differ in what they ask of the primaries about their reads:
 //!
 //! ```text
 //!   Scar             those whose promise ends before the transaction's time, to have it extended

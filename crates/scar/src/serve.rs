@@ -3,12 +3,12 @@
 use super::data::Data;
 use super::ids::{NodeId, PartitionId, Time, TxnId};
 use super::journal::Entry;
-use super::message::{Body, Claim, Conflict, Granted, Out, Writes};
+use super::message::{Body, Claim, Claimed, Conflict, Out, Writes};
 use super::node::{Node, Stage};
+use super::protocol::Method;
 use super::range::Range;
 use super::replica::{Item, Write};
 use super::rules::Rules;
-use super::transaction::Refusal;
 
 /// Acknowledgements that wait for one coordinator, at most.
 const ACKNOWLEDGEMENTS: usize = 64;
@@ -58,12 +58,10 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.send(from, Body::ClaimReply(txn, number, answer), out);
     }
 
-    fn grant(
-        &mut self,
-        txn: TxnId,
-        Claim { reads, until, locks }: Claim<D::Key>,
-    ) -> Result<Vec<Granted<D::Key>>, Refusal<D::Key>> {
+    fn grant(&mut self, txn: TxnId, Claim { reads, until, locks }: Claim<D::Key>) -> Claimed<D::Key> {
         let (rules, full) = (self.rules, self.is_full());
+        // without promises nothing is known of what a transaction with the lock will do, or when
+        let until = if rules.protocol().method == Method::Occ { Time(u64::MAX) } else { until };
         // before the locks: those split the gaps that were read
         for (item, wts) in reads {
             let replica = self.replicas.get_mut(&self.view.partition_of::<D>(&item));
@@ -95,8 +93,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         Ok(granted)
     }
 
-    pub(crate) fn know_promises(&mut self, items: Vec<(Item<D::Key>, Time)>, until: Time) {
-        for (item, wts) in items {
+    pub(crate) fn know_promises(&mut self, items: Vec<(Item<D::Key>, Time, Time)>) {
+        for (item, wts, until) in items {
             if let Some(replica) = self.replicas.get_mut(&self.view.partition_of::<D>(&item)) {
                 replica.promised(&item, wts, until);
             }

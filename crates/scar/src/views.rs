@@ -59,6 +59,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         self.checks.clear();
         self.acks.clear();
+        self.promises.clear();
         for session in self.sessions.values_mut() {
             session.queue.retain(|txn| self.transactions.get(txn).is_some_and(|t| t.phase == Phase::Waiting));
         }

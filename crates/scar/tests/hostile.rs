@@ -103,7 +103,7 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
                 (item(random), if random.random() { Conflict::Locked(txn) } else { Conflict::Changed });
             Body::ClaimReply(txn, random.random_range(0..3), Err(refused))
         }
-        9 => Body::Promised(vec![(item(random), a); random.random_range(0..3)], b),
+        9 => Body::Promised(vec![(item(random), a, b); random.random_range(0..3)]),
         10 | 11 => {
             let writes = vec![(key(random), value); random.random_range(0..3)];
             Body::Write(txn, random.random_range(0..3), writes, a)

@@ -5,8 +5,18 @@ use super::{Finding, Tree, has_word};
 const RULE: &str = "io";
 
 /// Crates that may do I/O: those that face the system, or whoever runs tests and benchmarks.
-const ALLOWED: &[&str] =
-    &["cli", "client", "cluster", "log", "manycore", "occult-lab", "scar-lab", "server", "verify", "workloads"];
+const ALLOWED: &[&str] = &[
+    "cli",
+    "client",
+    "cluster",
+    "log",
+    "manycore",
+    "occult-lab",
+    "scar-lab",
+    "server",
+    "verify",
+    "workloads",
+];
 
 /// Paths and types that mean I/O.
 const PATHS: &[&str] = &["std::fs", "std::net", "std::os", "File::open", "File::create"];
