@@ -39,7 +39,7 @@ mod transaction;
 pub use error::Error;
 pub use options::Options;
 pub use scaledb_occult::client::{Config, Conflict, Error as OperationError, Metrics};
-pub use scaledb_occult::{BadToken, Micros, Shape};
+pub use scaledb_occult::{BadToken, Micros, Refused, Shape};
 pub use session::{Client, Session};
 pub use topology::Address;
 pub use transaction::Transaction;

@@ -166,11 +166,6 @@ impl Servers {
                 self.learn().await;
                 Failure::NotSent
             }
-            "WRONGTYPE" => refused("the key holds a plain value of Redis (WRONGTYPE)"),
-            "OOM" => refused("the server has no memory left (OOM)"),
-            "NOPERM" | "NOAUTH" | "WRONGPASS" => {
-                refused("the server does not permit this user to do that (NOPERM)")
-            }
             _ => refused("the server has refused the command: is the module loaded there, in this version?"),
         }
     }

@@ -4,7 +4,7 @@
 
 mod support;
 
-use scaledb_occult_client::{Client, Error, Session};
+use scaledb_occult_client::{Client, Error, OperationError, Refused, Session};
 use scaledb_occult_lab::{Options, Shape, Weather};
 use std::time::Duration;
 use support::{client, lab, run};
@@ -189,5 +189,36 @@ fn a_client_that_ends_in_its_commit_leaves_all_or_nothing() {
             assert!(seen.iter().all(|value| *value == seen[0]), "round {round}: {seen:?}");
         }
         assert!(ended >= 5, "{ended} of 40 were ended: the test shows nothing");
+    });
+}
+
+/// What the server itself refuses has a type: nothing has happened, and trying again is of no use.
+#[test]
+fn what_the_server_refuses_is_not_taken_for_a_fault() {
+    let options = Options { shape: Shape { masters: 3, replicas: false }, ..Options::default() };
+    let Some(lab) = lab(&options) else { return };
+    run(async {
+        let mut session = client(&lab, 0).await.session();
+        let everywhere = |words: &[&str]| {
+            for node in lab.nodes() {
+                node.ask::<()>(words).unwrap();
+            }
+        };
+        let refused = |result: Result<(), Error>| match result {
+            Err(Error::Operation(OperationError::Refused(refused))) => refused,
+            other => panic!("{other:?}"),
+        };
+        for node in lab.nodes() {
+            // the others answer that the slot is elsewhere
+            let _ = node.ask::<()>(&["SET", "plain", "x"]);
+        }
+        assert_eq!(refused(session.set("plain", "y").await), Refused::WrongType);
+        everywhere(&["CONFIG", "SET", "maxmemory", "1"]);
+        assert_eq!(refused(session.set("key", "y").await), Refused::OutOfMemory);
+        everywhere(&["CONFIG", "SET", "maxmemory", "0"]);
+        everywhere(&["ACL", "SETUSER", "default", "-occult.write"]);
+        assert_eq!(refused(session.set("key", "y").await), Refused::NotPermitted);
+        everywhere(&["ACL", "SETUSER", "default", "+occult.write"]);
+        session.set("key", "y").await.unwrap();
     });
 }

@@ -54,6 +54,12 @@ pub enum Refused {
         /// The limit.
         limit: usize,
     },
+    /// A key holds a plain value of Redis.
+    WrongType,
+    /// The server has no memory left for a write.
+    OutOfMemory,
+    /// The server does not let this user do that, or does not know him.
+    NotPermitted,
     /// The arguments are none of the command.
     Malformed(Malformed),
 }
@@ -68,7 +74,7 @@ impl From<Malformed> for Refused {
 
 impl Refused {
     /// The first word of each, but for the arguments of a wrong program, which are Redis' `ERR`.
-    pub const PREFIXES: [&str; 9] = [
+    pub const PREFIXES: [&str; 12] = [
         "LOCKED",
         "LOST",
         "FUTURE",
@@ -78,6 +84,9 @@ impl Refused {
         "NOTMASTER",
         "RECORDSFULL",
         "TOOLARGE",
+        "WRONGTYPE",
+        "OOM",
+        "NOPERM",
     ];
 }
 
@@ -116,6 +125,9 @@ impl fmt::Display for Refused {
                 "RECORDSFULL the slot remembers as many committed transactions as it can; try later",
             ),
             Self::TooLarge { what, limit } => write!(f, "TOOLARGE {limit} are allowed: {what}"),
+            Self::WrongType => f.write_str("WRONGTYPE the key holds a plain value of Redis: delete it first"),
+            Self::OutOfMemory => f.write_str("OOM the server has no memory left for a write"),
+            Self::NotPermitted => f.write_str("NOPERM the server does not permit this user to do that"),
             Self::Malformed(error) => write!(f, "ERR {error}"),
         }
     }
@@ -154,6 +166,9 @@ impl FromStr for Refused {
             "TRYAGAIN" => Self::Moving,
             "NOTMASTER" => Self::NotMaster,
             "RECORDSFULL" => Self::Full,
+            "WRONGTYPE" => Self::WrongType,
+            "OOM" => Self::OutOfMemory,
+            "NOPERM" | "NOAUTH" | "WRONGPASS" => Self::NotPermitted,
             "TOOLARGE" => Self::TooLarge { what: "see the server's message", limit: number()? as usize },
             _ => return Err(Malformed("not a refusal of a shard")),
         })

@@ -129,6 +129,9 @@ fn refusals_come_back_as_redis_errors() {
         Refused::Moving,
         Refused::NotMaster,
         Refused::Full,
+        Refused::WrongType,
+        Refused::OutOfMemory,
+        Refused::NotPermitted,
     ] {
         let text = refused.to_string();
         assert_eq!(text.parse(), Ok(refused));
