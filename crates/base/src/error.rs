@@ -166,6 +166,14 @@ pub enum Error {
     /// The log can no longer be written. What was acknowledged is safe; nothing more can be.
     #[error("the log has failed and the database is read-only until it is opened again: {0}")]
     LogFailed(String),
+    /// A transaction that cannot be run here, but at others. Nothing of it has happened.
+    #[error("{why}; ask {ask}")]
+    NotHere {
+        /// Why not.
+        why: &'static str,
+        /// Who can run it.
+        ask: String,
+    },
     /// A cluster that does not answer, or that this node is no member of any more. What has become of a commit is not
     /// known here: the other members know.
     #[error("{0}")]

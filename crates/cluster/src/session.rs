@@ -38,9 +38,13 @@ impl Session {
     /// Begins a transaction. Answers of earlier ones that nobody has asked for are dropped.
     ///
     /// # Errors
-    /// The node refuses it; [`Refused::View`] passes.
+    /// The node refuses it; [`Refused::View`] passes, unless [`Session::has_left`].
     pub fn begin(&mut self, kind: Kind) -> Result<TxnId, Refused> {
         let mut state = self.core.lock();
+        // its node may not know: it is in a view that the others have left behind
+        if state.left {
+            return Err(Refused::View);
+        }
         self.core.empty_mailbox(&mut state, self.id);
         let session = self.id;
         let txn = self.core.run(&mut state, |node, _| node.begin(session, kind))?;

@@ -277,3 +277,16 @@ fn rows_and_indexes_agree_when_a_node_dies() {
         }
     }
 }
+
+#[test]
+fn a_node_that_has_left_names_those_to_ask() {
+    let (mut cluster, engines) = start(Answers::WithTheEpoch);
+    let mut worker = engines[2].worker().unwrap();
+    worker.begin(TxnKind::ReadWrite).unwrap();
+    worker.rollback();
+    cluster.kill(NodeId(2));
+    let error = worker.begin(TxnKind::ReadWrite).unwrap_err();
+    assert!(matches!(error, Error::NotHere { .. }) && !error.is_conflict(), "{error:?}");
+    assert_eq!(error.to_string(), "this node is no member of its cluster any more; ask node-0 or node-1");
+    engines[0].worker().unwrap().begin(TxnKind::ReadWrite).unwrap();
+}

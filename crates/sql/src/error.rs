@@ -34,6 +34,7 @@ pub(crate) fn plain(error: Error) -> SqlError {
         Error::OutOfRange(_) => SqlState::NUMERIC_VALUE_OUT_OF_RANGE,
         Error::NoSuchTable(_) => SqlState::UNDEFINED_TABLE,
         Error::Unresolved(_) => SqlState::STATEMENT_COMPLETION_UNKNOWN,
+        Error::NotHere { .. } => SqlState::CANNOT_CONNECT_NOW,
         Error::LogFailed(why) => {
             return SqlError::new(SqlState::IO_ERROR, format!("the log cannot be written: {why}"))
                 .detail("Nothing of this transaction is kept.")

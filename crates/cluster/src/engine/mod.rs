@@ -92,6 +92,20 @@ impl Shared {
         self.rows.fetch_add(1, Ordering::Relaxed) // only uniqueness matters
     }
 
+    /// The node has left the cluster, or does not hear it: a transaction that has not begun to commit ends
+    /// with nothing.
+    #[cold]
+    fn not_here(&self, lost: Lost) -> Error {
+        let (view, node) = (self.member.view(), self.member.node());
+        let others = view.lives.iter().filter(|&(&other, _)| other != node);
+        let names: Vec<&str> = others.map(|(_, life)| life.name.as_str()).collect();
+        let why = match lost {
+            Lost::Left | Lost::Undone => "this node is no member of its cluster any more",
+            Lost::Silent => "the cluster has not answered this node in time",
+        };
+        Error::NotHere { why, ask: names.join(" or ") }
+    }
+
     fn wait_durable(&self, ts: Timestamp) -> Result<()> {
         self.member.wait_committed(horizon::epoch(ts)).map_err(lost)
     }

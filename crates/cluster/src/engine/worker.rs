@@ -91,7 +91,8 @@ impl ClusterWorker {
     fn ended(&mut self, ended: Ended, table: TableId, key: &[u8]) -> Error {
         let tables = self.txn.take().map_or_else(Vec::new, |running| running.tables);
         let (why, item) = match ended {
-            Ended::Lost(lost) => return super::lost(lost),
+            // it had not begun to commit
+            Ended::Lost(lost) => return self.shared.not_here(lost),
             Ended::Aborted(why, item) => (why, item),
         };
         let mut kind = match why {
@@ -728,8 +729,14 @@ impl Worker for ClusterWorker {
     fn commit(&mut self) -> Result<Timestamp> {
         let running = self.running()?;
         let (id, writes) = (running.id, running.own.take());
-        let (epoch, cts) =
-            self.talk.commit(id, writes).map_err(|ended| self.ended(ended, TableId(0), &[]))?;
+        let (epoch, cts) = match self.talk.commit(id, writes) {
+            Ok(place) => place,
+            Err(Ended::Lost(lost)) => {
+                self.txn = None;
+                return Err(super::lost(lost));
+            }
+            Err(ended) => return Err(self.ended(ended, TableId(0), &[])),
+        };
         self.txn = None;
         let place = super::horizon::place(epoch, cts);
         if self.shared.waits {
