@@ -72,6 +72,10 @@ pub(crate) enum ClusterCommand {
     Remove(NodeCommandArgs),
     /// Let all nodes keep as much as the others, and replace lost replicas; waits until it is done
     Rebalance(RebalanceArgs),
+    /// Have all nodes copy their directories, as they are at one epoch; waits until they have
+    Backup(ClusterBackupArgs),
+    /// Make the directories of a new cluster's nodes, and its first view, from a backup
+    Restore(ClusterRestoreArgs),
     /// Run three nodes in this process, transfer money at all of them, and end one without a warning
     Demo(ClusterDemoArgs),
 }
@@ -99,6 +103,30 @@ pub(crate) struct RebalanceArgs {
     /// Wait no longer than so many seconds; the cluster goes on
     #[arg(long, value_name = "SECONDS")]
     pub(crate) timeout: Option<u64>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ClusterBackupArgs {
+    /// The name of the backup: that of a directory below each node's --cluster-backups
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ClusterRestoreArgs {
+    /// The nodes' copies, each a directory in this one
+    pub(crate) from: PathBuf,
+    /// Where the directories of the new nodes go, each by its node's name: move them to --data of the nodes
+    pub(crate) to: PathBuf,
+    /// The name of a node of the new cluster; once for each
+    #[arg(long, value_name = "NAME", required = true)]
+    pub(crate) node: Vec<String>,
+    /// How many nodes of the new cluster may fail together [default: as in the one of the backup]
+    #[arg(long, value_name = "N")]
+    pub(crate) cluster_failures: Option<u8>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
@@ -154,6 +182,15 @@ pub(crate) struct NodeArgs {
     /// A node that says nothing for so many milliseconds is put out; the same at all nodes
     #[arg(long, default_value_t = 1000, value_name = "MS", requires = "cluster", value_parser = clap::value_parser!(u64).range(100..=600_000))]
     pub(crate) cluster_silence: u64,
+    /// Nodes that come back with their directories wait so many seconds for one that has not
+    #[arg(long, default_value_t = 30, value_name = "SECONDS", requires = "cluster", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) cluster_restart: u64,
+    /// A checkpoint is made when this node's log is so many mebibytes long
+    #[arg(long, default_value_t = 64, value_name = "MIB", requires = "cluster", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub(crate) cluster_checkpoint: u64,
+    /// Where this node puts its copy when the cluster is backed up: in DIR/BACKUP/NODE
+    #[arg(long, value_name = "DIR", requires_all = ["cluster", "data"])]
+    pub(crate) cluster_backups: Option<PathBuf>,
     /// A new cluster begins when so many nodes are there
     #[arg(long, default_value_t = 3, value_name = "N", requires = "cluster", value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(crate) cluster_nodes: u8,

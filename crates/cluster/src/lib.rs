@@ -12,6 +12,7 @@
 //!
 //! The protocol is `scaledb-scar`, a state machine without I/O; this crate runs it.
 
+pub mod backup;
 mod beat;
 pub mod codec;
 mod durable;
@@ -40,4 +41,4 @@ pub use open::{Founding, NodeConfig, open};
 pub use rows::{Key, Rows, Value};
 pub use session::{NoAnswer, Session};
 pub use settings::Settings;
-pub use store::{ClusterView, Etcd, InMemory, Life, MetadataStore, StoreError};
+pub use store::{ClusterView, Etcd, InMemory, Life, MetadataStore, NodeReport, StoreError};

@@ -10,15 +10,17 @@
 //! belong to the member. `beat` ends epochs and says that the member is there; `watch` talks with the metadata store,
 //! which may be slow, and makes or follows views.
 
-use super::durable::{self, DirectoryError, Journal, OnDisk};
+use super::backup::{BackupState, MakeTarget, keep_backups};
+use super::durable::{self, DirectoryError, Journal, OnDisk, Owner};
 use super::membership::Halt;
 use super::network::{Network, Packet};
 use super::numbers::{Counters, Numbers};
 use super::rows::Rows;
 use super::session::Session;
 use super::settings::Settings;
-use super::store::{ClusterView, MetadataStore, StoreError};
+use super::store::{ClusterView, MetadataStore, NodeReport, StoreError};
 use super::{beat, watch};
+use scaledb_log::disk::Disk;
 use scaledb_scar::link::Incarnation;
 use scaledb_scar::{
     Answer, Epoch, Node, NodeId, Ours, Out, Outcome, SessionId, Stage, TxnId, ViewNumber, Why,
@@ -143,6 +145,8 @@ pub(crate) struct Views {
     pub(crate) ask: bool,
     /// Why there is no next view, though members are silent.
     pub(crate) halt: Option<Halt>,
+    /// How far this member is with the last backup that it was asked for.
+    pub(crate) backup: Option<BackupState>,
 }
 
 /// The transaction of an answer.
@@ -336,6 +340,16 @@ impl Core {
         self.epochs.notify_all();
     }
 
+    /// Notes in the store how far the member is.
+    pub(crate) fn report(&self) -> Result<(), StoreError> {
+        let (view, committed) = {
+            let state = self.lock();
+            (state.node.view().number, state.node.committed())
+        };
+        let backup = self.views.lock().backup.clone();
+        self.store.report(self.me, &NodeReport { life: self.life, view, committed, backup })
+    }
+
     pub(crate) fn stopping(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
@@ -488,7 +502,14 @@ impl Member {
             epochs: Condvar::new(),
             wake_beat: Condvar::new(),
             wake_watch: Condvar::new(),
-            views: Mutex::new(Views { newest, heard, failed: BTreeMap::new(), ask: false, halt: None }),
+            views: Mutex::new(Views {
+                newest,
+                heard,
+                failed: BTreeMap::new(),
+                ask: false,
+                halt: None,
+                backup: None,
+            }),
             stop: AtomicBool::new(false),
             removed: AtomicBool::new(false),
         });
@@ -514,6 +535,25 @@ impl Member {
     /// Which node it is.
     pub fn node(&self) -> NodeId {
         self.core.me
+    }
+
+    /// Copies its directory when it is told to ([`super::backup::backup`]). `target` makes the directory of a
+    /// copy by the name of the backup; none: the member says that it has no place for copies.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn keep_backups(
+        &self,
+        owner: Owner,
+        from: Arc<dyn Disk>,
+        target: Option<Box<MakeTarget>>,
+    ) -> std::io::Result<()> {
+        let core = self.core.clone();
+        let thread = try_spawn("scaledb-backup", move || {
+            keep_backups(&core, &owner, &from, target.as_deref());
+        })?;
+        self.threads.lock().push(thread);
+        Ok(())
     }
 
     /// Its settings.

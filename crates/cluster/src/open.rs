@@ -1,6 +1,7 @@
 //! How a node of a cluster over TCP starts: it registers, and waits until a view names it; the first of enough nodes
 //! founds the cluster.
 
+use super::backup::MakeTarget;
 use super::durable::{OnDisk, Owner};
 use super::member::{Member, StartError};
 use super::membership;
@@ -60,6 +61,8 @@ pub struct NodeConfig {
     pub store: Arc<dyn MetadataStore>,
     /// Where it keeps what it has, in a cluster whose nodes do.
     pub disk: Option<Arc<dyn Disk>>,
+    /// Makes the directories of its backups; none: it makes no backups.
+    pub backups: Option<Box<MakeTarget>>,
     /// If there is no cluster yet: what it is to be. None: wait until others found it.
     pub founding: Option<Founding>,
     /// The times.
@@ -71,17 +74,21 @@ pub struct NodeConfig {
 /// # Errors
 /// The store does not answer, the system has no thread, or nobody wants to wait any more.
 pub fn open(config: NodeConfig, goes_on: impl Fn() -> bool) -> Result<(Arc<Member>, Arc<Tcp>), StartError> {
-    let NodeConfig { cluster, name, listener, advertise, tls, store, disk, founding, settings } = config;
+    let NodeConfig { cluster, name, listener, advertise, tls, store, disk, backups, founding, settings } =
+        config;
     if let Some(founding) = founding {
         founding.check().map_err(|what| StartError::Store(StoreError(what)))?;
     }
     let (me, life) = store.register(&name, &advertise)?;
     let owner = Owner { cluster: cluster.clone(), name, node: me };
-    let on_disk = disk.map(|disk| OnDisk::open(disk, owner, life)).transpose()?;
+    let on_disk = disk.clone().map(|disk| OnDisk::open(disk, owner.clone(), life)).transpose()?;
     let wait = Waiting { settings: &settings, store: &*store, me, life, founding, on_disk: on_disk.as_ref() };
     wait.until_named(goes_on)?;
     let tcp = Tcp::new(TcpConfig { cluster, me, life, tls, settings }, listener)?;
     let member = Member::start_on(settings, me, life, store, tcp.clone(), on_disk)?;
+    if let Some(disk) = disk {
+        member.keep_backups(owner, disk, backups)?;
+    }
     Ok((member, tcp))
 }
 

@@ -10,8 +10,12 @@ use scaledb_sync::Arc;
 use scaledb_sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+/// How often a member reports, if it has no new view: etcd keeps all that was ever written, until it is compacted.
+const REPORT: Duration = Duration::from_secs(30);
+
 pub(crate) fn run(core: &Core) {
     let mut renewed = Instant::now();
+    let (mut reported, mut of) = (Instant::now(), None);
     while !core.stopping() {
         if renewed.elapsed() >= core.settings.lease / 3 {
             // the lease matters only to others, who then ask whether this member is silent
@@ -19,6 +23,13 @@ pub(crate) fn run(core: &Core) {
                 core.counters.store_errors.fetch_add(1, Ordering::Relaxed); // a statistic
             }
             renewed = Instant::now();
+        }
+        let view = core.lock().node.view().number;
+        if of != Some(view) || reported.elapsed() >= REPORT {
+            if core.report().is_err() {
+                core.counters.store_errors.fetch_add(1, Ordering::Relaxed); // a statistic
+            }
+            (reported, of) = (Instant::now(), Some(view));
         }
         match look(core) {
             Ok(true) => {}

@@ -1,5 +1,7 @@
 //! Members in one process: transfers, failures, and what must be there afterwards.
 
+#[path = "members/backup.rs"]
+mod backup;
 #[path = "members/bank.rs"]
 mod bank;
 #[path = "members/client.rs"]

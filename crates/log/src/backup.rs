@@ -50,14 +50,33 @@ pub(crate) fn hold(disk: &dyn Disk) -> Result<Box<dyn Send + Sync>> {
 /// [`LogError::NotEmpty`], [`LogError::NoDatabase`], [`LogError::Locked`], [`LogError::Io`]; damage to either of
 /// the two.
 pub fn backup(from: &Arc<dyn Disk>, to: &Arc<dyn Disk>) -> Result<BackupReport> {
+    backup_when(from, to, || Ok(()))
+}
+
+/// The same; `ready` runs when no file of the database is removed any more, in front of the moment that is
+/// copied. What it makes sure to be on disk is in the copy, and the checkpoint in the copy is from before.
+///
+/// # Errors
+/// As [`backup`], or what `ready` returns.
+pub fn backup_when<E: From<LogError>>(
+    from: &Arc<dyn Disk>,
+    to: &Arc<dyn Disk>,
+    ready: impl FnOnce() -> std::result::Result<(), E>,
+) -> std::result::Result<BackupReport, E> {
     let _target = lock(&**to, LOCK)?;
     let names = to.list().context("list", &to.describe())?;
     if names.iter().any(|name| Name::parse(name) != Name::Lock) {
-        return Err(LogError::NotEmpty { directory: to.describe() });
+        return Err(LogError::NotEmpty { directory: to.describe() }.into());
     }
     let _held = hold(&**from)?;
     let manifest = Manifest::read(&**from)?;
     let manifest = manifest.ok_or_else(|| LogError::NoDatabase { directory: from.describe() })?;
+    ready()?;
+    Ok(copy_held(from, to, manifest)?)
+}
+
+/// Copies a checkpoint and the log up to now, under both locks.
+fn copy_held(from: &Arc<dyn Disk>, to: &Arc<dyn Disk>, manifest: Manifest) -> Result<BackupReport> {
     let scan = scan(&**from, &manifest)?;
     let (mut files, mut bytes) = (1, 0);
     let mut copy_file = |name: &str, len: u64| {

@@ -38,7 +38,7 @@ mod stats;
 mod waiting;
 mod writer;
 
-pub use backup::{BackupReport, backup};
+pub use backup::{BackupReport, backup, backup_when};
 pub use check::{CheckReport, check};
 pub use checkpoint::{Block, Checkpoint, CheckpointRow, CheckpointWriter, PartReader, PartWriter, Rows};
 pub use directory::DatabaseDir;

@@ -10,7 +10,7 @@
 //! The log is of the order in which the node has done things. What stands behind the last mark counts for nothing.
 //! See `docs/internals/cluster-durability.md`.
 
-use super::copy::{Copied, Copying};
+use super::copy::{CHUNK, Copied, Copying};
 use super::data::Data;
 use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId, ViewNumber};
 use super::message::{Body, Out};
@@ -96,6 +96,11 @@ impl<D: Data> Recovered<D> {
         }
     }
 
+    /// Of an empty log of the same node.
+    pub fn emptied(&self) -> Self {
+        Self::new(self.id)
+    }
+
     /// The last epoch that is there as a whole.
     pub fn whole(&self) -> Epoch {
         self.whole
@@ -104,6 +109,38 @@ impl<D: Data> Recovered<D> {
     /// The last view that it has installed.
     pub fn view(&self) -> ViewNumber {
         self.view.as_ref().map_or(ViewNumber(0), |view| view.number)
+    }
+
+    /// That view.
+    pub fn installed(&self) -> Option<&View> {
+        self.view.as_deref()
+    }
+
+    /// The time up to which all is promised.
+    pub fn floor(&self) -> Time {
+        self.floor
+    }
+
+    /// The partitions that it keeps as a whole.
+    pub fn partitions(&self) -> impl Iterator<Item = PartitionId> {
+        self.replicas.iter().filter(|(_, replica)| replica.copying.is_none()).map(|(&partition, _)| partition)
+    }
+
+    /// What a partition had when the last epoch ended, for a replica that knows nothing from before: records without
+    /// their earlier versions, and no tombstones.
+    pub fn pieces_of(&self, partition: PartitionId) -> Vec<Piece<D>> {
+        let Some(replica) = self.replicas.get(&partition) else { return Vec::new() };
+        let (mut pieces, mut after) = (Vec::new(), None);
+        loop {
+            let (mut records, end) = replica.chunk(after.as_ref(), CHUNK);
+            after = records.last().map(|record| record.key.clone());
+            records.retain(|record| record.now.value.is_some());
+            records.iter_mut().for_each(|record| record.before = None);
+            pieces.push(Piece { partition, records, behind: None });
+            if end.is_some() || after.is_none() {
+                return pieces;
+            }
+        }
     }
 
     /// How many records there are.

@@ -1,5 +1,6 @@
 //! `scaledb cluster`: a cluster of nodes, looked at, and shown at work.
 
+mod backup;
 mod bank;
 mod demo;
 pub(crate) mod node;
@@ -21,6 +22,8 @@ pub(crate) fn run(args: &ClusterArgs) -> Result {
         ClusterCommand::Drain(args) => steer::node(args, steer::Wish::Drain),
         ClusterCommand::Remove(args) => steer::node(args, steer::Wish::Remove),
         ClusterCommand::Rebalance(args) => steer::rebalance(args),
+        ClusterCommand::Backup(args) => backup::backup(args),
+        ClusterCommand::Restore(args) => backup::restore(args),
         ClusterCommand::Demo(args) => demo::run(args),
     }
 }

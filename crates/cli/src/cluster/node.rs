@@ -3,6 +3,7 @@
 use super::store;
 use crate::Result;
 use crate::args::NodeArgs;
+use scaledb_cluster::backup::MakeTarget;
 use scaledb_cluster::tcp::{PeerTls, Tcp};
 use scaledb_cluster::{Founding, Member, NodeConfig, Settings};
 use scaledb_log::disk::{Disk, RealDisk};
@@ -12,7 +13,7 @@ use scaledb_sync::thread::{JoinHandle, sleep, spawn};
 use signal_hook::consts::SIGTERM;
 use signal_hook::low_level::raise;
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How often it is looked whether the node still is a member.
@@ -43,8 +44,15 @@ pub(crate) fn open(args: &NodeArgs, cluster: &str, data: Option<&Path>) -> Resul
         tls: PeerTls::load(authority, certificate, key)?,
         store: Arc::new(store(cluster, &args.cluster_name)?),
         disk: data.map(RealDisk::open).transpose()?.map(|disk| Arc::new(disk) as Arc<dyn Disk>),
+        backups: args.cluster_backups.clone().map(|directory| targets(directory, name.clone())),
         founding: Some(founding),
-        settings: Settings { suspect_after: silence, heartbeat: silence / 10, ..Settings::default() },
+        settings: Settings {
+            suspect_after: silence,
+            heartbeat: silence / 10,
+            restart: Duration::from_secs(args.cluster_restart),
+            checkpoint_bytes: args.cluster_checkpoint << 20,
+            ..Settings::default()
+        },
     };
     tracing::info!(node = name, address = advertise, "waiting until the cluster's view names this node");
     let opened = scaledb_cluster::open(config, || true)?;
@@ -52,6 +60,15 @@ pub(crate) fn open(args: &NodeArgs, cluster: &str, data: Option<&Path>) -> Resul
     let members: Vec<&str> = view.lives.values().map(|life| life.name.as_str()).collect();
     tracing::info!(view = view.view.number.0, members = members.join(", "), "is a member of the cluster");
     Ok(opened)
+}
+
+/// Makes directories for copies of a node: DIR/BACKUP/NODE.
+fn targets(directory: PathBuf, node: String) -> Box<MakeTarget> {
+    Box::new(move |backup| {
+        let target = directory.join(backup).join(&node);
+        std::fs::create_dir_all(&target)?;
+        Ok(Arc::new(RealDisk::open(&target)?))
+    })
 }
 
 /// Ends the server when its node is no member any more.

@@ -12,6 +12,7 @@ use scaledb_cluster::MetadataStore;
 pub(crate) fn run(args: &StoreArgs) -> Result {
     let store = store(&args.cluster, &args.cluster_name)?;
     let (nodes, alive, current) = (store.nodes()?, store.alive()?, store.view()?);
+    let reports = store.reports()?;
     let Some(current) = current else {
         say!(
             "the cluster {} has no view yet: {} registered",
@@ -34,12 +35,16 @@ pub(crate) fn run(args: &StoreArgs) -> Result {
         view.failures,
     );
     let mut well = thin == 0;
-    let mut rows = Vec::new();
+    let (mut rows, mut last) = (Vec::new(), Vec::new());
     for (&node, life) in &nodes {
         let is_alive = alive.get(&node) == Some(&life.incarnation);
         let member = current.names(node, life.incarnation);
         let removed = current.removed.has(node) && !view.members.has(node);
         well &= is_alive && member || removed;
+        let report = reports.get(&node).filter(|report| report.life == life.incarnation);
+        if member {
+            last.push(report.map(|report| report.committed.0));
+        }
         let role = match (member, view.leader == node) {
             (true, true) => "leader",
             (true, false) if current.removed.has(node) => "is removed",
@@ -59,9 +64,24 @@ pub(crate) fn run(args: &StoreArgs) -> Result {
             if is_alive { "yes" } else { "no" }.to_owned(),
             primaries.to_string(),
             backups.to_string(),
+            report.map_or_else(|| "-".to_owned(), |report| report.committed.0.to_string()),
         ]);
     }
-    show!("{}", table(&["node", "number", "address", "role", "lease", "primary of", "backup of"], &rows));
+    show!(
+        "{}",
+        table(&["node", "number", "address", "role", "lease", "primary of", "backup of", "epoch"], &rows)
+    );
+    // epochs that a node has not reported yet are no less durable
+    let newest = last.iter().flatten().max();
+    match newest {
+        Some(epoch) if view.durable => {
+            say!("durable: up to epoch {epoch} all is on the disks of all members")
+        }
+        Some(epoch) => {
+            say!("in memory: up to epoch {epoch} all is in the memory of all replicas, and on no disk")
+        }
+        None => say!("no member has said how far it is"),
+    }
     if !current.is_settled() {
         say!("the view is new: not all of its members have installed it");
         well = false;

@@ -3,9 +3,10 @@
 use super::journal::Journal;
 use crate::codec;
 use crate::member::Core;
+use crate::rows::Rows;
 use scaledb_base::TableId;
-use scaledb_log::LogError;
-use scaledb_scar::Checkpointing;
+use scaledb_log::{LogError, PartWriter};
+use scaledb_scar::{Checkpointing, Piece};
 use scaledb_sync::thread;
 use std::time::{Duration, Instant};
 
@@ -61,13 +62,7 @@ fn make(core: &Core, journal: &Journal) -> Result<Option<u64>, LogError> {
     loop {
         let begin = Instant::now();
         let Some(piece) = core.lock().node.checkpoint_piece() else { break };
-        let table = TableId(u32::from(piece.partition.0));
-        let bytes = codec::encode(&piece).map_err(|error| LogError::Io {
-            what: "write",
-            file: "a checkpoint".to_owned(),
-            error: scaledb_sync::Arc::new(std::io::Error::other(error.to_string())),
-        })?;
-        part.row(table, &number.to_be_bytes(), &[journal.last().raw()], |out| out.extend_from_slice(&bytes))?;
+        write_piece(&mut part, number, journal, &piece)?;
         number += 1;
         thread::sleep(begin.elapsed() * REST);
         if core.stopping() {
@@ -81,4 +76,34 @@ fn make(core: &Core, journal: &Journal) -> Result<Option<u64>, LogError> {
     let catalog = catalog.encode().map_err(|_| LogError::Closed)?;
     writer.finish(&catalog, journal.last())?;
     Ok(Some(bytes))
+}
+
+fn write_piece(
+    part: &mut PartWriter,
+    number: u64,
+    journal: &Journal,
+    piece: &Piece<Rows>,
+) -> Result<(), LogError> {
+    let table = TableId(u32::from(piece.partition.0));
+    let bytes = codec::encode(piece).map_err(|error| LogError::Io {
+        what: "write",
+        file: "a checkpoint".to_owned(),
+        error: scaledb_sync::Arc::new(std::io::Error::other(error.to_string())),
+    })?;
+    part.row(table, &number.to_be_bytes(), &[journal.last().raw()], |out| out.extend_from_slice(&bytes))
+}
+
+/// Makes the checkpoint of a member that is not running, whose log ends where the checkpoint begins.
+pub(super) fn make_at_rest<'a>(
+    journal: &Journal,
+    pieces: impl Iterator<Item = &'a Piece<Rows>>,
+) -> Result<u64, LogError> {
+    let Some((catalog, writer)) = journal.begin_checkpoint()? else { return Err(LogError::Closed) };
+    let mut part = writer.part()?;
+    for (number, piece) in (0..).zip(pieces) {
+        write_piece(&mut part, number, journal, piece)?;
+    }
+    let bytes = part.finish()?;
+    writer.finish(&catalog.encode().map_err(|_| LogError::Closed)?, journal.last())?;
+    Ok(bytes)
 }

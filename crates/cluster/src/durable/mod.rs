@@ -23,7 +23,7 @@ use line::{Catalog, Head, Line};
 use scaledb_log::disk::Disk;
 use scaledb_log::{DatabaseDir, LogError, LogOptions, Op, Replay};
 use scaledb_scar::link::Incarnation;
-use scaledb_scar::{NodeId, Piece, Recovered};
+use scaledb_scar::{Entry, Epoch, NodeId, Piece, Recovered};
 use scaledb_sync::Arc;
 use scaledb_sync::clock::Clock;
 use std::time::Duration;
@@ -82,17 +82,32 @@ pub struct OnDisk {
 
 /// What a directory is read into.
 struct Reader {
-    owner: Owner,
+    /// Whose it is to be; none: whoever's it is.
+    owner: Option<Owner>,
     known: bool,
+    /// What stands behind the end of this epoch is not read.
+    end: Option<Epoch>,
     lives: Vec<Incarnation>,
     recovered: Recovered<Rows>,
 }
 
 impl Reader {
+    fn new(owner: Option<Owner>, node: NodeId) -> Self {
+        let recovered = Recovered::new(node);
+        Self { owner, known: false, end: None, lives: Vec::new(), recovered }
+    }
+
     fn head(&mut self, head: &Head) -> Result<(), DirectoryError> {
-        let Owner { cluster, name, node } = &self.owner;
-        if head.cluster != *cluster || head.name != *name || head.node != *node {
+        let mine = |Owner { cluster, name, node }: &Owner| {
+            head.cluster == *cluster && head.name == *name && head.node == *node
+        };
+        if self.owner.as_ref().is_some_and(|owner| !mine(owner)) {
             return Err(DirectoryError::Another { cluster: head.cluster.clone(), name: head.name.clone() });
+        }
+        if self.owner.is_none() {
+            let (cluster, name, node) = (head.cluster.clone(), head.name.clone(), head.node);
+            self.owner = Some(Owner { cluster, name, node });
+            self.recovered = Recovered::new(node);
         }
         self.known = true;
         Ok(())
@@ -121,6 +136,9 @@ impl Reader {
         while let Some(batch) = replay.next_batch()? {
             for transaction in batch.transactions() {
                 for op in transaction.ops() {
+                    if self.end.is_some_and(|end| self.recovered.whole() >= end) {
+                        break;
+                    }
                     if let Op::Catalog { entry } = op? {
                         self.line(Line::decode(entry)?)?;
                     }
@@ -139,7 +157,7 @@ impl Reader {
                 self.lives.push(life);
             }
             Line::Anew(life) => {
-                self.recovered = Recovered::new(self.owner.node);
+                self.recovered = self.recovered.emptied();
                 self.lives = vec![life];
             }
             Line::Entry(entry) => self.recovered.replay(entry),
@@ -155,8 +173,7 @@ impl OnDisk {
     /// It is another's, damaged, of another version, or cannot be written.
     pub fn open(disk: Arc<dyn Disk>, owner: Owner, life: Incarnation) -> Result<Self, DirectoryError> {
         let directory = DatabaseDir::open(disk, ENGINE)?;
-        let recovered = Recovered::new(owner.node);
-        let mut reader = Reader { owner, known: false, lives: Vec::new(), recovered };
+        let mut reader = Reader::new(Some(owner.clone()), owner.node);
         reader.checkpoint(&directory)?;
         let mut replay = directory.replay()?;
         reader.log(&mut replay)?;
@@ -167,7 +184,7 @@ impl OnDisk {
             ..LogOptions::default()
         };
         let log = directory.start(replay, options, clock.clone())?;
-        let Reader { owner, known, lives, mut recovered } = reader;
+        let Reader { known, lives, mut recovered, .. } = reader;
         recovered.cut();
         let head = Head { cluster: owner.cluster, name: owner.name, node: owner.node };
         let journal = Arc::new(Journal::new(log, clock, head.clone(), lives.clone()));
@@ -177,6 +194,22 @@ impl OnDisk {
         journal.note_life(life)?;
         let lives = lives.into_iter().chain([life]).collect();
         Ok(Self { journal, node: owner.node, lives, recovered })
+    }
+
+    /// Writes a directory from which a member resumes: what it keeps when an epoch has ended. The life that has opened
+    /// it never runs. Returns how many bytes that takes.
+    ///
+    /// # Errors
+    /// The files.
+    pub(crate) fn settle<'a>(
+        self,
+        begin: Entry<Rows>,
+        pieces: impl Iterator<Item = &'a Piece<Rows>>,
+    ) -> Result<u64, LogError> {
+        self.journal.append(std::iter::once(begin))?;
+        let bytes = checkpoint::make_at_rest(&self.journal, pieces)?;
+        self.journal.close();
+        Ok(bytes)
     }
 
     /// Whether what is on disk is what a view says of its node: the view names one of its lives, and none of them
@@ -212,6 +245,19 @@ impl OnDisk {
     pub(crate) fn into_parts(self) -> (Arc<Journal>, Recovered<Rows>) {
         (self.journal, self.recovered)
     }
+}
+
+/// Reads a copy of a node's directory up to the end of an epoch, or of the next one that there is. Nothing is written.
+///
+/// # Errors
+/// It is none, damaged, or of another version.
+pub(crate) fn read_copy(disk: Arc<dyn Disk>, end: Epoch) -> Result<Recovered<Rows>, DirectoryError> {
+    let directory = DatabaseDir::open(disk, ENGINE)?;
+    let mut reader = Reader { end: Some(end), ..Reader::new(None, NodeId(0)) };
+    reader.checkpoint(&directory)?;
+    reader.log(&mut directory.replay()?)?;
+    reader.recovered.cut();
+    Ok(reader.recovered)
 }
 
 impl std::fmt::Debug for OnDisk {

@@ -6,11 +6,13 @@
 //!   scaledb/CLUSTER/number/N       its name
 //!   scaledb/CLUSTER/life/N         the node's last life     the incarnation is etcd's revision of the write
 //!   scaledb/CLUSTER/alive/N        an incarnation           with a lease
+//!   scaledb/CLUSTER/report/N       what it says of itself   written again and again
+//!   scaledb/CLUSTER/backup         what is to be backed up  replaced as the view
 //! ```
 //!
 //! Values of our own are in the format of messages, behind its version: a node of another version is refused.
 
-use super::{ClusterView, Life, MAX_NAME, MetadataStore, StoreError};
+use super::{BackupWish, ClusterView, Life, MAX_NAME, MetadataStore, NodeReport, StoreError};
 use crate::codec::{self, FORMAT};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -214,6 +216,22 @@ impl Etcd {
         }
     }
 
+    /// Gives a key a value in the place of the last one; none is none. Whether it had that one.
+    fn exchange(&self, key: &str, last: Option<Vec<u8>>, next: Option<Vec<u8>>) -> Result<bool, StoreError> {
+        let key = self.key(key);
+        let compare = match last {
+            None => json!({ "key": key, "target": "VERSION", "version": "0" }),
+            Some(last) => json!({ "key": key, "target": "VALUE", "value": text(last) }),
+        };
+        let change = match next {
+            Some(next) => json!({ "request_put": { "key": key, "value": text(next) } }),
+            None => json!({ "request_delete_range": { "key": key } }),
+        };
+        let answer = self.ask("kv/txn", &json!({ "compare": [compare], "success": [change] }))?;
+        // false is not written
+        Ok(answer.get("succeeded").and_then(Value::as_bool).unwrap_or_default())
+    }
+
     fn grant(&self, node: NodeId, life: Incarnation, lease: Duration) -> Result<Lease, StoreError> {
         let seconds = lease.as_secs().max(1).to_string();
         let answer = self.ask("lease/grant", &json!({ "TTL": seconds }))?;
@@ -259,15 +277,7 @@ impl MetadataStore for Etcd {
     }
 
     fn replace(&self, last: Option<&ClusterView>, next: &ClusterView) -> Result<bool, StoreError> {
-        let key = self.key("view");
-        let compare = match last {
-            None => json!({ "key": key, "target": "VERSION", "version": "0" }),
-            Some(last) => json!({ "key": key, "target": "VALUE", "value": text(pack(last)?) }),
-        };
-        let put = json!({ "request_put": { "key": key, "value": text(pack(next)?) } });
-        let answer = self.ask("kv/txn", &json!({ "compare": [compare], "success": [put] }))?;
-        // false is not written
-        Ok(answer.get("succeeded").and_then(Value::as_bool).unwrap_or_default())
+        self.exchange("view", last.map(pack).transpose()?, Some(pack(next)?))
     }
 
     fn renew(&self, node: NodeId, life: Incarnation, lease: Duration) -> Result<(), StoreError> {
@@ -286,5 +296,27 @@ impl MetadataStore for Etcd {
     fn alive(&self) -> Result<BTreeMap<NodeId, Incarnation>, StoreError> {
         let found = self.numbered("alive")?;
         found.into_iter().map(|(node, packed, _)| Ok((node, unpack(&packed)?))).collect()
+    }
+
+    fn report(&self, node: NodeId, report: &NodeReport) -> Result<(), StoreError> {
+        let key = self.key(format_args!("report/{}", node.0));
+        self.ask("kv/put", &json!({ "key": key, "value": text(pack(report)?) })).map(drop)
+    }
+
+    fn reports(&self) -> Result<BTreeMap<NodeId, NodeReport>, StoreError> {
+        let found = self.numbered("report")?;
+        found.into_iter().map(|(node, packed, _)| Ok((node, unpack(&packed)?))).collect()
+    }
+
+    fn backup(&self) -> Result<Option<BackupWish>, StoreError> {
+        self.get("backup")?.map(|packed| unpack(&packed)).transpose()
+    }
+
+    fn replace_backup(
+        &self,
+        last: Option<&BackupWish>,
+        next: Option<&BackupWish>,
+    ) -> Result<bool, StoreError> {
+        self.exchange("backup", last.map(pack).transpose()?, next.map(pack).transpose()?)
     }
 }

@@ -1,6 +1,6 @@
 //! The metadata store of a cluster within one process.
 
-use super::{ClusterView, Life, MetadataStore, StoreError};
+use super::{BackupWish, ClusterView, Life, MetadataStore, NodeReport, StoreError};
 use scaledb_scar::link::Incarnation;
 use scaledb_scar::{NodeId, NodeSet};
 use scaledb_sync::lock::Mutex;
@@ -17,6 +17,8 @@ struct Contents {
     nodes: BTreeMap<NodeId, Life>,
     view: Option<ClusterView>,
     leases: BTreeMap<NodeId, (Incarnation, Instant)>,
+    reports: BTreeMap<NodeId, NodeReport>,
+    backup: Option<BackupWish>,
 }
 
 impl InMemory {
@@ -66,5 +68,31 @@ impl MetadataStore for InMemory {
         let now = Instant::now();
         contents.leases.retain(|_, (_, end)| *end > now);
         Ok(contents.leases.iter().map(|(&node, &(life, _))| (node, life)).collect())
+    }
+
+    fn report(&self, node: NodeId, report: &NodeReport) -> Result<(), StoreError> {
+        self.0.lock().reports.insert(node, report.clone());
+        Ok(())
+    }
+
+    fn reports(&self) -> Result<BTreeMap<NodeId, NodeReport>, StoreError> {
+        Ok(self.0.lock().reports.clone())
+    }
+
+    fn backup(&self) -> Result<Option<BackupWish>, StoreError> {
+        Ok(self.0.lock().backup.clone())
+    }
+
+    fn replace_backup(
+        &self,
+        last: Option<&BackupWish>,
+        next: Option<&BackupWish>,
+    ) -> Result<bool, StoreError> {
+        let mut contents = self.0.lock();
+        let same = contents.backup.as_ref() == last;
+        if same {
+            contents.backup = next.cloned();
+        }
+        Ok(same)
     }
 }

@@ -1,4 +1,5 @@
-//! The metadata store: it keeps the newest view, and who is alive. It is asked on a change of view, not per epoch.
+//! The metadata store: it keeps the newest view, who is alive, what nodes say of themselves from time to time, and what
+//! they are to back up. It is asked on a change of view, not per epoch.
 
 mod etcd;
 mod memory;
@@ -6,8 +7,9 @@ mod memory;
 pub use etcd::Etcd;
 pub use memory::InMemory;
 
+use super::backup::{BackupState, BackupWish};
 use scaledb_scar::link::Incarnation;
-use scaledb_scar::{NodeId, NodeSet, View, ViewNumber};
+use scaledb_scar::{Epoch, NodeId, NodeSet, View, ViewNumber};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -109,6 +111,19 @@ impl Life {
     }
 }
 
+/// What a node says of itself from time to time, and when it has a new view.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct NodeReport {
+    /// Which life of it.
+    pub life: Incarnation,
+    /// The view that it has installed.
+    pub view: ViewNumber,
+    /// The last epoch whose results may leave. In a durable cluster it is on the disk of each member.
+    pub committed: Epoch,
+    /// How far it is with the last backup that it was asked for.
+    pub backup: Option<BackupState>,
+}
+
 /// The store did not do what it was asked for, or has not answered.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the metadata store: {0}")]
@@ -151,4 +166,32 @@ pub trait MetadataStore: Send + Sync + 'static {
     /// # Errors
     /// The store does not answer.
     fn alive(&self) -> Result<BTreeMap<NodeId, Incarnation>, StoreError>;
+
+    /// Notes what a node says of itself, in the place of what it has said before.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    fn report(&self, node: NodeId, report: &NodeReport) -> Result<(), StoreError>;
+
+    /// What the nodes have said last.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    fn reports(&self) -> Result<BTreeMap<NodeId, NodeReport>, StoreError>;
+
+    /// The backup that the nodes are to make.
+    ///
+    /// # Errors
+    /// The store does not answer.
+    fn backup(&self) -> Result<Option<BackupWish>, StoreError>;
+
+    /// Replaces that if it still is `last`; none: there is none. Whether it was done.
+    ///
+    /// # Errors
+    /// The store does not answer; it may have been done.
+    fn replace_backup(
+        &self,
+        last: Option<&BackupWish>,
+        next: Option<&BackupWish>,
+    ) -> Result<bool, StoreError>;
 }

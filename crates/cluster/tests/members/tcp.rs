@@ -316,6 +316,7 @@ fn nodes_found_a_cluster() {
             tls: authority.tls(name),
             store: store.clone(),
             disk: None,
+            backups: None,
             founding,
             settings: settings(),
         }
