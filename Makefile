@@ -88,6 +88,10 @@ tidy: setup ## The rules of style and architecture
 test-unit: setup postgresql etcd ## Unit, integration and documentation tests
 	$(CARGO) test --workspace --locked
 
+.PHONY: test-cluster
+test-cluster: setup etcd ## Clusters of real processes, each kind of failure again and again; ROUNDS=5
+	SCALEDB_CLUSTER_ROUNDS="$${ROUNDS:-5}" $(CARGO) test --release --locked -p scaledb-cli --test cluster
+
 .PHONY: postgresql
 postgresql: # random statements are compared with its answers; without it, with each other's only
 	@if ! [ -x /usr/lib/postgresql/15/bin/initdb ] && [ -z "$${SCALEDB_POSTGRES_BIN:-}" ]; then

@@ -37,7 +37,7 @@ pub(crate) enum Command {
     /// Measure a workload.
     Bench(BenchArgs),
     /// Be a server for PostgreSQL's clients.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Run SQL: in memory, on a directory, or on a server; at a terminal, or from a script.
     Shell(ShellArgs),
     /// Print what the server's configuration keeps of a password (read from the standard input).
