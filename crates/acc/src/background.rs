@@ -1,6 +1,7 @@
 //! What is done beside transactions: merges of idle workers' lanes, clean-up, the leader's steps.
 //!
-//! Workers do their own chores every few commits; a thread per database does what nobody is there for.
+//! Workers do their own chores every few commits; a thread per database does those of workers that run no
+//! transactions.
 
 use crate::cleanup::{Horizon, clean};
 use crate::lane::NONE;
@@ -14,8 +15,8 @@ use std::time::Duration;
 
 /// Commits between a worker's chores, with few workers.
 const CHORES: u32 = if scaledb_sync::MODEL { 2 } else { 64 };
-/// Commits between a worker's chores for each worker there is: they look at all lanes, and who owns a lane has to fetch
-/// it back then. So what a commit costs for it does not grow with the workers.
+/// Commits between a worker's chores, per worker of the database. Chores look at all lanes, whose owners then have to
+/// fetch the cache line back: with an interval that grows with the workers, the cost per commit does not.
 const CHORES_OF_WORKER: u32 = if scaledb_sync::MODEL { 0 } else { 8 };
 
 /// A worker that begins transactions while memory is short looks this often for what can be freed.
@@ -77,8 +78,8 @@ impl Ctx<'_> {
         shared.domain.restore_reserve();
     }
 
-    /// Before the worker goes: its entries are merged, so that nobody has to. If they cannot be, the lane stays
-    /// pinned, and others merge it: the background thread, the next worker of this id, a snapshot that waits for it.
+    /// Before the worker is dropped: merges its pending entries. If that fails, the lane stays pinned until the
+    /// background thread, the next worker of this id, or a snapshot that waits for the lane merges them.
     pub(crate) fn leave(&mut self) {
         self.local.enter();
         let _ = self.merge_old_lists(true);

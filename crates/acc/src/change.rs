@@ -40,9 +40,7 @@ impl Ctx<'_> {
     /// Notes which changes of indexes there have been.
     #[inline]
     pub(crate) fn note_changes(&mut self) {
-        // pairs with the stores of who counts: who sees the count sees the closed table
-        let changes = self.shared.changes.count.load(Ordering::Acquire);
-        (self.txn.changes, self.txn.write_changes) = (changes, changes);
+        self.txn.changes = self.shared.changes.see();
     }
 
     /// Whether the transaction may write to a table now. Waits while its indexes change.
@@ -52,8 +50,7 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn may_write(&mut self, table: &AccTable) -> Result<()> {
         if self.txn.writes.is_empty() {
-            // before the set is read that the first write keeps
-            self.txn.write_changes = self.shared.changes.count.load(Ordering::Acquire);
+            self.shared.changes.see_before_write(&mut self.txn.changes);
         }
         if table.indexes.get().closed { table.wait_for_change() } else { Ok(()) }
     }
@@ -80,7 +77,7 @@ impl Ctx<'_> {
         if self.txn.kind.is_snapshot() && snapshot <= until {
             return Ok(());
         }
-        let had = self.txn.changes != self.shared.changes.count.load(Ordering::SeqCst);
+        let had = self.txn.changes.at_begin != self.shared.changes.count.load(Ordering::SeqCst);
         if had { Err(definition_changed(index.id)) } else { Err(Error::NoSuchTable(index.id.to_string())) }
     }
 
@@ -92,27 +89,18 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn definitions_hold(&self) -> Result<()> {
         let now = self.shared.changes.count.load(Ordering::Acquire);
-        if now == self.txn.changes { Ok(()) } else { self.compare_definitions() }
+        if now == self.txn.changes.at_begin { Ok(()) } else { self.compare_definitions() }
     }
 
     #[cold]
     fn compare_definitions(&self) -> Result<()> {
         let txn = &*self.txn;
-        for write in txn.writes.iter().filter(|write| write.op != Op::Nothing) {
-            let table = self.shared.tables.get(write.table)?;
-            if table.changed.load(Ordering::SeqCst) > txn.write_changes {
-                return Err(definition_changed(table.id));
-            }
-        }
+        let written = txn.writes.iter().filter(|write| write.op != Op::Nothing).map(|write| write.table);
         let reads = txn.reads.iter().map(|read| read.table);
         let reads = reads.chain(txn.absents.iter().map(|absent| absent.table));
-        for id in reads.chain(txn.ranges.iter().map(|range| range.table)) {
-            let table = self.shared.tables.get(id)?;
-            if table.until.load(Ordering::SeqCst) != u64::MAX {
-                return Err(definition_changed(id));
-            }
-        }
-        Ok(())
+        let used = reads.chain(txn.ranges.iter().map(|range| range.table));
+        // a commit has a later timestamp than every drop so far
+        self.shared.compare_definitions(txn.changes, written, used, u64::MAX - 1)
     }
 
     /// Deletes entries of a dropped index, given by their addresses.

@@ -11,12 +11,12 @@ use scaledb_memory::Local;
 use scaledb_row::GroupSet;
 
 /// Records of one lane that one call cleans at the most, so that the lane is soon free again; more if more
-/// wait, or a worker whose transactions delete much would fall behind for ever.
+/// wait, or a worker whose transactions delete much would never catch up.
 const AT_ONCE: usize = 256;
 /// The part of a long queue that one call cleans: one in so many.
 const BACKLOG: usize = 8;
 
-/// What lies before all that runs and all that may begin.
+/// A timestamp before every running transaction and every one that may begin.
 pub(crate) struct Horizon {
     /// A record deleted before this raw timestamp may go.
     records: u64,

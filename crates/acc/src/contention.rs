@@ -26,7 +26,7 @@ impl Contention {
     /// Waits while another transaction has priority, for a bounded time.
     #[inline]
     pub(crate) fn give_way(&self, clock: &Clock) {
-        // a hint: who misses it commits once more
+        // a hint: a worker that misses it does one more commit before it waits
         if self.privileged.load(Ordering::Relaxed) {
             self.wait_for_privileged(clock);
         }
@@ -41,7 +41,7 @@ impl Contention {
         }
     }
 
-    /// Takes the priority if nobody has it.
+    /// Takes the priority, unless another worker has it.
     pub(crate) fn take(&self) -> bool {
         self.privileged.compare_exchange(false, true, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }

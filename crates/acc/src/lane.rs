@@ -118,7 +118,7 @@ impl LaneGuard<'_> {
     /// The end of the pin. No commit is in flight, and no item waits.
     #[inline]
     pub(crate) fn unpin(&self) {
-        // Release: who misses the pin sees what it protected in the trees
+        // Release: a thread that no longer sees the pin finds in the trees what it protected
         self.lane.pin_ticks.store(NONE, Ordering::Release);
         self.lane.pin_generation.store(NONE, Ordering::Release);
     }

@@ -16,7 +16,7 @@ use scaledb_memory::{Local, Purpose};
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
 
-/// A pending entry on its way into the tree: the first eight bytes of its key, the record, its cell.
+/// A pending entry that is being merged: the first eight bytes of its key, the record, its cell.
 struct Entry(u64, Record, CellId);
 
 /// Places of the hash structure that are asked for before entries are removed from them: others have written there

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!             start                         tail
-//!   ring  ... │ item │ item │ item │ item │ ...          items are numbered for ever; slot = number & mask
+//!   ring  ... │ item │ item │ item │ item │ ...          items are numbered without end; slot = number & mask
 //!                 ▲                 │
 //!                 └──── prev ───────┘    items of one cell form a chain, newest first; `heads[cell]`
 //!                                        is the newest
@@ -122,7 +122,7 @@ impl PendingList {
             ring = self.ring();
         }
         let (item, head) = (ring.item(number), &self.heads[cell.0 as usize]);
-        // pairs with the Acquire fence in `for_each_of`: who reads the new content sees `start` beyond the old
+        // pairs with the Acquire fence in `for_each_of`: a reader of the new content sees `start` beyond the old
         fence(Ordering::Release);
         item.record.store(record.raw(), Ordering::Relaxed); // published by the head
         item.prev.store(head.load(Ordering::Relaxed), Ordering::Relaxed); // published by the head
@@ -187,7 +187,7 @@ impl PendingList {
 
     /// Removes all items before `number`: they are in the tree. Under the lane lock.
     pub(crate) fn remove_before(&self, number: u64) {
-        // pairs with the Acquires in `for_each_of`: who misses the items sees them in the tree
+        // pairs with the Acquires in `for_each_of`: a reader that misses the items finds them in the tree
         self.start.store(number, Ordering::Release);
     }
 

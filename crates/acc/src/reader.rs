@@ -9,7 +9,7 @@ use scaledb_kit::Reader;
 use scaledb_memory::Local;
 use scaledb_sync::thread;
 
-/// Reads rows one by one, each as it is: keeps no old rows, as a snapshot would.
+/// Reads rows one by one, each in its current state. Unlike a snapshot, it makes no commit retain old rows.
 pub struct RowReader {
     local: Local,
     row: Vec<u64>,
@@ -24,9 +24,10 @@ impl RowReader {
 }
 
 impl AccShared {
-    /// The merge horizon: all commits before it are in the trees, so that a walk sees them, or what came after them.
+    /// The merge horizon: the keys of all commits before it are in the trees. A walk sees those commits, or later ones
+    /// of the same rows.
     pub(crate) fn merge_horizon(&self) -> Timestamp {
-        // the clock before the pins: who pins later commits later
+        // the clock before the pins: a commit that pins after this has a later timestamp
         let now = self.clock.now_fenced();
         Timestamp::start_of(self.min_pin().min(now))
     }
@@ -57,7 +58,7 @@ impl Reader<AccTable> for RowReader {
     ) -> Result<()> {
         let layout = table.schema.layout();
         let mut seen = [Word(0); MAX_GROUPS];
-        // commits hold locks for instants
+        // a commit holds its locks only from C2 to C6
         let presence = loop {
             match record.read(layout, &table.all, &mut self.row, &mut seen) {
                 Ok(presence) => break presence,

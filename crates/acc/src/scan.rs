@@ -293,7 +293,7 @@ impl Ctx<'_> {
                 }
             }
         }
-        if self.txn.inserts_into(table.id) {
+        if self.txn.writes.inserts_into(table.id) {
             for (number, write) in self.txn.writes.iter().enumerate() {
                 let own = write.record.is_none() && write.table == table.id && write.op == Op::Insert;
                 if own && within(&self.txn.keys[write.key.clone()]) {

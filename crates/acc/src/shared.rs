@@ -61,9 +61,9 @@ impl AccShared {
     }
 
     /// Looks at the pins and raises the bound. A lane that pins meanwhile with an older generation takes the part of a
-    /// leaf that it finds unlocked after its pin is out. Who raised `generation` to what is read here had locked the
-    /// leaves before; so that part is of this generation or a later one. (A leaf that was read before the pin counts
-    /// if it is unchanged *and unlocked*: see [`is_undisturbed`](scaledb_index::btree::BTree::is_undisturbed).)
+    /// leaf that it finds unlocked after its pin is out. The split that raised `generation` to this value had locked
+    /// the leaves before; so that part is of this generation or a later one. (A leaf that was read before the pin
+    /// counts if it is unchanged *and unlocked*: see [`is_undisturbed`](scaledb_index::btree::BTree::is_undisturbed).)
     pub(crate) fn raise_needed_after(&self) -> u64 {
         let now = self.generation.load(Ordering::SeqCst);
         let workers = self.domain.workers();
@@ -81,7 +81,7 @@ impl AccShared {
         if bound <= before {
             return before;
         }
-        // pairs with the Acquire in `needed_after`: who forgets up to the bound sees what the lanes had done
+        // pairs with the Acquire in `needed_after`: a thread that forgets up to the bound sees what the lanes had done
         self.needed_after.fetch_max(bound, Ordering::AcqRel).max(bound)
     }
 

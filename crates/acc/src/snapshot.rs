@@ -32,7 +32,7 @@ const FAILURES: u32 = 1_000;
 impl AccShared {
     /// The latest boundary that all lanes have reached.
     fn reached(&self) -> u64 {
-        // the clock before the pins: who pins later commits later
+        // the clock before the pins: a commit that pins after this has a later timestamp
         let now = self.clock.now_fenced();
         let pins = if self.config.rules.on(Rule::BoundaryBeforePins) { self.min_pin() } else { NONE };
         boundary_at(Timestamp::start_of(pins.min(now)).raw())
@@ -106,6 +106,8 @@ impl Ctx<'_> {
             (boundary >= least).then_some(boundary)
         })?;
         let snapshots = &self.shared.snapshots;
+        // the lane's own store above
+        debug_assert!(self.lane().snapshot.load(Ordering::Relaxed) <= boundary, "the floor was announced");
         snapshots.floor.fetch_max(boundary, Ordering::SeqCst);
         self.lane().snapshot.store(boundary, Ordering::SeqCst);
         Ok(Some(boundary))
@@ -127,7 +129,7 @@ impl Ctx<'_> {
         }
         snapshots.last_use.store(shared.clock.now(), Ordering::Relaxed); // read only by `maybe_stop_retaining`
         snapshots.since.store(NONE, Ordering::SeqCst);
-        // pairs with the load in `is_retaining`: who has read `OFF` is pinned before this time
+        // pairs with the load in `is_retaining`: a commit that has read `OFF` has pinned before this time
         snapshots.state.store(CLOSING, Ordering::SeqCst);
         let started = shared.clock.now_fenced();
         let waited = self.wait_for_lanes(go_on, |shared| (shared.min_pin() > started).then_some(()));
@@ -238,7 +240,7 @@ impl Ctx<'_> {
         }
     }
 
-    /// `scan` of a snapshot: the tree holds all that it can see.
+    /// `scan` of a snapshot: the tree holds the keys of all commits that it can see.
     pub(crate) fn scan_at(
         &mut self,
         table: &AccTable,

@@ -9,7 +9,7 @@
 //! writes are rare.
 //!
 //! And whether to collect at all. An entry that is inserted at commit is handled once, a collected one
-//! twice; but who inserts alone takes every lock and cache line for itself. Which is cheaper depends on the
+//! twice; but an insert at commit pays for each lock and cache line alone. Which is cheaper depends on the
 //! machine, on how many others insert, and where: so each worker measures both, for each index ([`Way`]).
 
 use crate::config::IndexUpdates;

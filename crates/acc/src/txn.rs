@@ -3,23 +3,18 @@
 use crate::record::{Overflow, Record, Word};
 use hashbrown::HashTable;
 use scaledb_base::limits::{MAX_GROUPS, MAX_WRITES};
-use scaledb_base::{Error, Result, TableId, Timestamp};
-use scaledb_engine::{Cuts, ReadMark, RowId, TxnKind};
+use scaledb_base::{Result, TableId, Timestamp};
+use scaledb_engine::{ReadMark, RowId, TxnKind};
 use scaledb_index::btree::{Finger, LeafRead, LeafStamp};
 use scaledb_index::phantomlet::CellId;
-use scaledb_memory::{Domain, Private};
+use scaledb_kit::{Account, SeenChanges, WriteMark, WriteSet};
+use scaledb_memory::Domain;
 use scaledb_row::{ColumnSet, GroupSet};
 use scaledb_sync::Arc;
 use std::ops::Range;
 
 /// Where a row was found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RowLocation {
-    /// A record, whether live or not.
-    Record(Record),
-    /// An insert of this transaction, by its number in the write_set.
-    Own(usize),
-}
+pub(crate) type RowLocation = scaledb_kit::RowLocation<Record>;
 
 /// A row that a scan has to look at.
 #[derive(Clone, Copy)]
@@ -94,6 +89,20 @@ pub(crate) struct Write {
     pub(crate) read: GroupSet,
 }
 
+impl scaledb_kit::Write for Write {
+    type Record = Record;
+
+    #[inline]
+    fn table(&self) -> TableId {
+        self.table
+    }
+
+    #[inline]
+    fn record(&self) -> Option<Record> {
+        self.record
+    }
+}
+
 impl Write {
     /// The groups that the write changes.
     pub(crate) fn groups(&self, layout: &scaledb_row::Layout) -> GroupSet {
@@ -122,25 +131,16 @@ pub(crate) struct Held {
     pub(crate) overflow: Option<Overflow>,
 }
 
-/// A savepoint's state.
-#[derive(Clone, Copy)]
-pub(crate) struct Mark {
-    writes: usize,
-    undo: usize,
-}
-
 /// The running transaction of a worker. Its memory is reused from transaction to transaction.
 pub(crate) struct Txn {
     pub(crate) running: bool,
-    /// What of all this was accounted for, and how large it may grow, in words, before that is done again.
-    private: Private,
-    accounted: usize,
+    /// What of all this was accounted for.
+    account: Account,
     /// Unique among all transactions of the process: the worker, and a count.
     pub(crate) serial: u64,
     pub(crate) kind: TxnKind,
     /// Changes of indexes before it began, and before its first write.
-    pub(crate) changes: u64,
-    pub(crate) write_changes: u64,
+    pub(crate) changes: SeenChanges,
     /// The boundary that a snapshot reads at.
     pub(crate) snapshot: Timestamp,
     pub(crate) reads: Vec<Read>,
@@ -149,20 +149,12 @@ pub(crate) struct Txn {
     pub(crate) cells: Vec<(CellId, u64)>,
     pub(crate) seen: Vec<u64>,
     pub(crate) keys: Vec<u8>,
-    pub(crate) writes: Vec<Write>,
+    pub(crate) writes: WriteSet<Write>,
     pub(crate) images: Vec<u64>,
-    /// Writes as they were before this transaction changed them again.
-    undo: Vec<(usize, Write)>,
-    /// To which lengths the write_set was cut back.
-    cuts: Cuts,
-    pub(crate) savepoints: Vec<Mark>,
     /// A Bloom filter of the records and keys in the write_set.
     filter: u64,
     /// All writes by identity, once there are more than [`SCANNED`]; their numbers.
     many: HashTable<u32>,
-    pub(crate) inserts: usize,
-    /// The tables with inserts: a scan of another one need not look through the write_set.
-    inserted: Vec<TableId>,
     /// The latest commit that was read.
     pub(crate) latest: Timestamp,
     pub(crate) held: Vec<Held>,
@@ -177,17 +169,8 @@ pub(crate) struct Txn {
     pub(crate) candidates: Vec<Candidate>,
 }
 
-/// The name of a row that this transaction inserts: this bit, how often writes had been taken back when it was given,
-/// and the number of the write.
-const OWN: u64 = RowId::OWN;
-const NUMBER_BITS: u32 = 24;
-
 /// Records that a transaction writes; few in unit tests, which run into the limit.
 const WRITES: usize = if cfg!(test) { 256 } else { MAX_WRITES };
-const _: () = assert!(MAX_WRITES <= 1 << NUMBER_BITS);
-
-/// A transaction accounts for its memory in steps of so many words: a MiB.
-const ACCOUNTED: usize = 1 << 17;
 
 /// A write_set of so many is searched one by one, behind the filter.
 const SCANNED: usize = if scaledb_sync::MODEL { 2 } else { 32 };
@@ -206,12 +189,10 @@ impl Txn {
     pub(crate) fn new(domain: &Arc<Domain>) -> Self {
         Self {
             running: false,
-            private: Private::new(domain.clone()),
-            accounted: ACCOUNTED,
+            account: Account::new(domain.clone()),
             serial: 0,
             kind: TxnKind::ReadWrite,
-            changes: 0,
-            write_changes: 0,
+            changes: SeenChanges::default(),
             snapshot: Timestamp::ZERO,
             reads: Vec::new(),
             absents: Vec::new(),
@@ -219,15 +200,10 @@ impl Txn {
             cells: Vec::new(),
             seen: Vec::new(),
             keys: Vec::new(),
-            writes: Vec::new(),
+            writes: WriteSet::new(WRITES),
             images: Vec::new(),
-            undo: Vec::new(),
-            cuts: Cuts::default(),
-            savepoints: Vec::new(),
             filter: 0,
             many: HashTable::new(),
-            inserts: 0,
-            inserted: Vec::new(),
             latest: Timestamp::ZERO,
             held: Vec::new(),
             posts: Vec::new(),
@@ -254,9 +230,6 @@ impl Txn {
         self.keys.clear();
         self.writes.clear();
         self.images.clear();
-        self.undo.clear();
-        self.cuts.clear();
-        self.savepoints.clear();
         self.held.clear();
         self.posts.clear();
         self.posted = 0;
@@ -265,11 +238,8 @@ impl Txn {
             // rare, and large: not kept
             self.many = HashTable::new();
         }
-        self.inserts = 0;
-        self.inserted.clear();
         self.latest = Timestamp::ZERO;
-        self.private.clear();
-        self.accounted = ACCOUNTED;
+        self.account.clear();
         let size =
             self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity();
         (size > KEPT || self.held.capacity() > KEPT / 16) && self.give_back(size, KEPT)
@@ -287,7 +257,6 @@ impl Txn {
         self.keys.shrink_to(kept / 4);
         self.writes.shrink_to(kept / 16);
         self.images.shrink_to(kept / 4);
-        self.undo.shrink_to(kept / 16);
         self.held.shrink_to(kept / 16);
         self.posts.shrink_to(kept / 16);
         self.candidates.clear();
@@ -295,22 +264,20 @@ impl Txn {
         size > HUGE
     }
 
-    /// Before a write: takes what the transaction has grown by since the last time from the budget of all transactions.
-    #[cold]
-    fn account(&mut self, op: Op) -> Result<()> {
-        let bytes = self.images.len() * size_of::<u64>()
-            + self.writes.len() * (size_of::<Write>() + size_of::<Held>())
-            + self.reads.len() * size_of::<Read>()
-            + self.keys.len();
-        self.private.raise_to(bytes, op == Op::Delete)?;
-        self.accounted = self.words() + ACCOUNTED;
-        Ok(())
-    }
-
-    /// About how large it is.
+    /// Whether one more write finds room: in the write_set, and in the memory of all transactions.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWrites`](scaledb_base::Error::TooManyWrites),
+    /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
     #[inline]
-    fn words(&self) -> usize {
-        self.images.len() + 32 * self.writes.len() + 4 * self.reads.len()
+    fn check_room(&mut self, op: Op) -> Result<()> {
+        self.writes.check_room()?;
+        let (images, writes, reads) = (self.images.len(), self.writes.len(), self.reads.len());
+        let bytes = || {
+            let of_writes = writes * (size_of::<Write>() + size_of::<Held>());
+            images * size_of::<u64>() + of_writes + reads * size_of::<Read>() + self.keys.len()
+        };
+        self.account.grow(images + 32 * writes + 4 * reads, bytes, op == Op::Delete)
     }
 
     /// Remembers the words of a record's groups.
@@ -381,16 +348,10 @@ impl Txn {
         self.writes.iter().position(|w| w.record == Some(record))
     }
 
-    /// Whether it may have inserted in a table.
-    #[inline]
-    pub(crate) fn inserts_into(&self, table: TableId) -> bool {
-        self.inserts > 0 && self.inserted.contains(&table)
-    }
-
     /// The insert of a key.
     #[inline]
     pub(crate) fn insert_of(&self, table: TableId, hash: u64, key: &[u8]) -> Option<usize> {
-        if self.inserts == 0 || !self.may_have(hash) {
+        if !self.writes.has_inserts() || !self.may_have(hash) {
             return None;
         }
         let is_it = |w: &Write| {
@@ -406,7 +367,7 @@ impl Txn {
     /// The insert that this commit has found a record for, a placeholder of its own or the one that the key had; `hash`
     /// is that of the record's key.
     pub(crate) fn insert_at(&self, hash: u64, record: Record) -> Option<usize> {
-        if self.inserts == 0 || !self.may_have(hash) {
+        if !self.writes.has_inserts() || !self.may_have(hash) {
             return None;
         }
         let is_it = |number: usize| self.writes[number].record == Some(record);
@@ -420,26 +381,15 @@ impl Txn {
     /// Adds a write. Returns its number.
     ///
     /// # Errors
-    /// [`Error::TooManyWrites`], [`Error::OutOfMemory`].
+    /// [`Error::TooManyWrites`](scaledb_base::Error::TooManyWrites),
+    /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
     pub(crate) fn push_write(&mut self, write: Write) -> Result<usize> {
-        if self.writes.len() >= WRITES {
-            return Err(Error::TooManyWrites { limit: MAX_WRITES });
-        }
-        if self.words() > self.accounted {
-            self.account(write.op)?;
-        }
+        self.check_room(write.op)?;
         match write.record {
             Some(record) => self.filter |= Self::bit(record.raw()),
-            None => {
-                self.filter |= Self::bit(write.hash);
-                self.inserts += 1;
-                if self.inserted.last() != Some(&write.table) && !self.inserted.contains(&write.table) {
-                    self.inserted.push(write.table);
-                }
-            }
+            None => self.filter |= Self::bit(write.hash),
         }
-        self.writes.push(write);
-        let number = self.writes.len() - 1;
+        let number = self.writes.push(write);
         if number >= SCANNED || !self.many.is_empty() {
             let first = if self.many.is_empty() { 0 } else { number };
             let writes = &self.writes;
@@ -451,48 +401,33 @@ impl Txn {
         Ok(number)
     }
 
-    /// Write access to an earlier write, which is noted for a rollback to a savepoint.
-    pub(crate) fn rewrite(&mut self, number: usize) -> &mut Write {
-        self.undo.push((number, self.writes[number].clone()));
-        &mut self.writes[number]
-    }
-
-    /// The present state of the write_set.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { writes: self.writes.len(), undo: self.undo.len() }
-    }
-
     /// The numbers of the writes since `mark` that insert what was not there.
-    pub(crate) fn inserts_since(&self, mark: Mark) -> impl Iterator<Item = usize> + use<> {
+    pub(crate) fn inserts_since(&self, mark: WriteMark) -> impl Iterator<Item = usize> + use<> {
         let inserts: Vec<usize> =
-            (mark.writes..self.writes.len()).filter(|&number| self.writes[number].op == Op::Insert).collect();
+            self.writes.since(mark).filter(|&number| self.writes[number].op == Op::Insert).collect();
         inserts.into_iter()
     }
 
     /// Back to an earlier state of the write_set.
-    pub(crate) fn undo_to(&mut self, mark: Mark) {
-        while self.undo.len() > mark.undo {
-            let (number, write) = self.undo.pop().expect("longer than the mark");
-            self.writes[number] = write;
-        }
+    pub(crate) fn undo_to(&mut self, mark: WriteMark) {
+        self.writes.undo_changes(mark);
         if !self.many.is_empty() {
-            for (number, write) in self.writes.iter().enumerate().skip(mark.writes) {
-                if let Ok(entry) = self.many.find_entry(identity(write), |&n| n as usize == number) {
+            for number in self.writes.since(mark) {
+                let of = identity(&self.writes[number]);
+                if let Ok(entry) = self.many.find_entry(of, |&n| n as usize == number) {
                     entry.remove();
                 }
             }
         }
-        self.cuts.cut(self.writes.len(), mark.writes);
-        for write in self.writes.drain(mark.writes..) {
-            match write.record {
-                None => self.inserts -= 1,
-                // what was seen of the row was seen
-                Some(record) => self.reads.extend(write.read.iter().map(|group| Read {
+        for write in self.writes.cut(mark) {
+            // what was seen of the row was seen
+            if let Some(record) = write.record {
+                self.reads.extend(write.read.iter().map(|group| Read {
                     record,
                     seen: write.seen[group],
                     table: write.table,
                     group: group as u32,
-                })),
+                }));
             }
         }
     }
@@ -515,31 +450,16 @@ impl Txn {
     /// The name by which this transaction can come back to a row.
     #[inline]
     pub(crate) fn row_id(&self, table: TableId, place: RowLocation) -> RowId {
-        let raw = match place {
-            RowLocation::Record(record) => record.raw(),
-            RowLocation::Own(number) => OWN | self.cuts.now() << NUMBER_BITS | number as u64,
-        };
-        // SAFETY: records that the transaction found stay valid while it runs; a write's number is checked
-        // when it comes back.
-        unsafe { RowId::new(raw, self.serial, table) }
+        self.writes.row_id(self.serial, table, place)
     }
 
     /// The place that a row's name stands for.
     ///
     /// # Errors
-    /// [`Error::StaleRow`].
+    /// [`Error::StaleRow`](scaledb_base::Error::StaleRow).
     #[inline]
     pub(crate) fn place(&self, table: TableId, id: RowId) -> Result<RowLocation> {
-        let raw = id.check(self.serial, table)?;
-        if raw & OWN == 0 {
-            // SAFETY: `row_id` gave the name in this transaction.
-            return Ok(RowLocation::Record(unsafe { Record::from_raw(raw) }));
-        }
-        let number = (raw & ((1 << NUMBER_BITS) - 1)) as usize;
-        // a rollback to a savepoint may have taken the write back, and another one have got its number
-        let named = !self.cuts.have_taken(number, (raw & !OWN) >> NUMBER_BITS);
-        let write = self.writes.get(number).filter(|w| named && w.table == table);
-        write.map(|w| w.record.map_or(RowLocation::Own(number), RowLocation::Record)).ok_or(Error::StaleRow)
+        self.writes.named(self.serial, table, id)
     }
 }
 

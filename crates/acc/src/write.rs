@@ -4,36 +4,29 @@ use crate::read::conflict;
 use crate::record::{Presence, Record, Word};
 use crate::rules::Rule;
 use crate::table::AccTable;
-use crate::txn::{Mark, Op, RowLocation, Txn, Write};
+use crate::txn::{Op, RowLocation, Txn, Write};
 use crate::worker::Ctx;
-use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES, MAX_ROW_BYTES};
+use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
 use scaledb_engine::RowId;
 use scaledb_keys::KeyBuf;
+use scaledb_kit::{WriteMark, check_key};
 use scaledb_row::{ColumnSet, GroupSet, Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::atomic::Ordering;
-
-/// Row numbers that a worker takes from its table at a time.
-const ROW_BLOCK: u64 = 1 << 10;
 
 impl Ctx<'_> {
     /// `insert` of a base row and its index entries. Changes nothing if it fails.
     pub(crate) fn insert(&mut self, table: &AccTable, row: &RowBuf) -> Result<RowId> {
         let words = row.words();
-        if words.len() * 8 > MAX_ROW_BYTES {
-            return Err(Error::RowTooLarge { got: words.len() * 8, limit: MAX_ROW_BYTES });
-        }
-        if words.len() < table.schema.layout().fixed_words() {
-            return Err(Error::WrongRow(table.id));
-        }
+        table.check_row(words)?;
         let view = row.view(&table.schema);
         let mut key = KeyBuf::new();
-        if table.schema.primary_key().parts().is_empty() {
+        if table.is_numbered() {
             key = key.u64(self.next_row_number(table)?);
         } else {
             table.schema.primary_key().encode(&table.schema, view, &mut key);
         }
-        let mark = self.txn.mark();
+        let mark = self.txn.writes.mark();
         let result = self.insert_with_entries(table, &key, words);
         if result.is_err() {
             self.undo_statement(mark);
@@ -50,8 +43,7 @@ impl Ctx<'_> {
             index.entry_key(&table.schema, view, key, &mut entry_key);
             self.insert_record(index, &entry_key, &[], Some(number))?;
         }
-        let place = self.txn.writes[number].record.map_or(RowLocation::Own(number), RowLocation::Record);
-        Ok(self.txn.row_id(table.id, place))
+        Ok(self.txn.row_id(table.id, self.txn.writes.location(number)))
     }
 
     /// The key of the next row of a table without a primary key: unique, and ascending per worker.
@@ -60,8 +52,9 @@ impl Ctx<'_> {
         // only this worker touches the two
         let mut next = mine.next_row.load(Ordering::Relaxed);
         if next == mine.end_of_rows.load(Ordering::Relaxed) {
-            next = table.row_numbers.fetch_add(ROW_BLOCK, Ordering::Relaxed);
-            mine.end_of_rows.store(next + ROW_BLOCK, Ordering::Relaxed);
+            let block = table.take_row_numbers();
+            next = block.start;
+            mine.end_of_rows.store(block.end, Ordering::Relaxed);
         }
         mine.next_row.store(next + 1, Ordering::Relaxed);
         Ok(next)
@@ -75,11 +68,9 @@ impl Ctx<'_> {
         words: &[u64],
         base: Option<usize>,
     ) -> Result<usize> {
-        if key.len() > MAX_KEY_BYTES {
-            return Err(Error::KeyTooLarge { got: key.len(), limit: MAX_KEY_BYTES });
-        }
+        check_key(key)?;
         let hash = self.shared.hasher.hash(key);
-        let numbered = table.index_of.is_none() && table.schema.primary_key().parts().is_empty();
+        let numbered = table.is_numbered();
         // the commit will write where the look-up below only reads: to ask the other cores for the line once is enough
         table.prefetch_insert(self.local, hash);
         let mut own = self.txn.insert_of(table.id, hash, key);
@@ -100,7 +91,7 @@ impl Ctx<'_> {
         self.txn.images.extend_from_slice(words);
         let image = start..self.txn.images.len();
         if let Some(number) = own {
-            let write = self.txn.rewrite(number);
+            let write = self.txn.writes.rewrite(number);
             write.op = match write.op {
                 Op::Delete => Op::Replace,
                 Op::Nothing => Op::Insert,
@@ -192,7 +183,8 @@ impl Ctx<'_> {
         let mut edit = RowMut::new(layout, images, start, cols.columns());
         let result = f(&mut edit);
         let dirty = edit.dirty();
-        let value = match self.check_update(table, dirty, start, result) {
+        let words = self.txn.images.len() - start;
+        let value = match result.and_then(|value| table.check_update(dirty, words).map(|()| value)) {
             Ok(value) if !dirty.is_empty() => value,
             unchanged => {
                 self.txn.images.truncate(start);
@@ -201,7 +193,7 @@ impl Ctx<'_> {
             }
         };
         let written = layout.groups_of(dirty);
-        let mark = self.txn.mark();
+        let mark = self.txn.writes.mark();
         let image = start..self.txn.images.len();
         let pushed = self.txn.push_write(Write {
             table: table.id,
@@ -281,18 +273,19 @@ impl Ctx<'_> {
         let mut edit = RowMut::new(table.schema.layout(), &mut self.txn.images, start, cols.columns());
         let result = f(&mut edit);
         let dirty = edit.dirty();
-        let value = match self.check_update(table, dirty, start, result) {
+        let words = self.txn.images.len() - start;
+        let value = match result.and_then(|value| table.check_update(dirty, words).map(|()| value)) {
             Ok(value) => value,
             Err(error) => {
                 self.txn.images.truncate(start);
                 return Err(error);
             }
         };
-        let mark = self.txn.mark();
+        let mark = self.txn.writes.mark();
         let image = start..self.txn.images.len();
         // entries are found by the row as it was before this statement
         let old = self.txn.writes[number].clone();
-        let write = self.txn.rewrite(number);
+        let write = self.txn.writes.rewrite(number);
         write.image = image;
         write.loaded = ColumnSet::ALL;
         write.dirty = old_dirty.union(dirty);
@@ -303,31 +296,6 @@ impl Ctx<'_> {
             return Err(error);
         }
         Ok(Some(value))
-    }
-
-    /// What an update may not do.
-    fn check_update<R>(
-        &self,
-        table: &AccTable,
-        dirty: ColumnSet,
-        start: usize,
-        result: Result<R>,
-    ) -> Result<R> {
-        let value = result?;
-        let pk = table.schema.primary_key();
-        if pk.columns().overlaps(dirty) {
-            // the shared bit of columns from 63 on may overlap by accident
-            let columns = table.schema.columns();
-            let part = pk.parts().iter().find(|p| dirty.has(p.column) && p.column < 63);
-            if let Some(part) = part {
-                return Err(Error::KeyUpdate(columns[part.column].name.clone()));
-            }
-        }
-        let got = (self.txn.images.len() - start) * 8;
-        if got > MAX_ROW_BYTES {
-            return Err(Error::RowTooLarge { got, limit: MAX_ROW_BYTES });
-        }
-        Ok(value)
     }
 
     /// Moves the index entries of a row whose columns `dirty` were set by write `number`; `old` is this
@@ -426,13 +394,13 @@ impl Ctx<'_> {
         if deleted {
             return Ok(());
         }
-        // the row that we read has this entry; who does not find it has read the row too early
+        // the row that this transaction has read has this entry; if the entry is gone, the read is stale
         Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into(), with: None }.into())
     }
 
     /// `delete` of a row and its index entries.
     pub(crate) fn delete(&mut self, table: &AccTable, place: RowLocation) -> Result<bool> {
-        let mark = self.txn.mark();
+        let mark = self.txn.writes.mark();
         if table.indexes.get().ids.is_empty() {
             return self.delete_record(table, place);
         }
@@ -500,7 +468,7 @@ impl Ctx<'_> {
             if op == Op::Delete {
                 self.see_all_groups(table, number)?;
             }
-            self.txn.rewrite(number).op = op;
+            self.txn.writes.rewrite(number).op = op;
             return Ok(true);
         }
         let RowLocation::Record(record) = place else { return Ok(false) };
@@ -575,7 +543,7 @@ impl Ctx<'_> {
 
     /// Takes back a statement that failed. It may have found keys free before it failed, and would have failed
     /// otherwise, or in another way, had they not been: those were reads.
-    fn undo_statement(&mut self, mark: Mark) {
+    fn undo_statement(&mut self, mark: WriteMark) {
         for undone in self.txn.inserts_since(mark) {
             self.note_free(undone);
         }
@@ -594,7 +562,7 @@ impl Ctx<'_> {
         record
             .read(table.schema.layout(), &table.existence, &mut self.txn.row, &mut words)
             .map_err(|_| conflict(ConflictKind::ReadLocked, table, record))?;
-        let write = self.txn.rewrite(number);
+        let write = self.txn.writes.rewrite(number);
         for group in missing.iter() {
             write.seen[group] = words[group];
         }

@@ -13,9 +13,7 @@ impl Ctx<'_> {
     /// Notes which changes of indexes there have been.
     #[inline]
     pub(crate) fn note_changes(&mut self) {
-        // pairs with the stores of who counts: who sees the count sees the closed table
-        let changes = self.shared.changes.count.load(Ordering::Acquire);
-        (self.txn.changes, self.txn.write_changes) = (changes, changes);
+        self.txn.changes = self.shared.changes.see();
     }
 
     /// Whether the transaction may write to a table now. Waits while its indexes change.
@@ -25,8 +23,7 @@ impl Ctx<'_> {
     #[inline]
     pub(crate) fn may_write(&mut self, table: &CicadaTable) -> Result<()> {
         if self.txn.writes.is_empty() {
-            // before the set is read that the first write keeps
-            self.txn.write_changes = self.shared.changes.count.load(Ordering::Acquire);
+            self.shared.changes.see_before_write(&mut self.txn.changes);
         }
         let set = table.indexes.get();
         if set.closed || self.txn.ts < set.since { table.wait_for_change() } else { Ok(()) }
@@ -44,7 +41,7 @@ impl Ctx<'_> {
 
     #[cold]
     fn may_not_use(&self, index: &CicadaTable, since: u64) -> Result<()> {
-        let had = self.txn.changes != self.shared.changes.count.load(Ordering::SeqCst);
+        let had = self.txn.changes.at_begin != self.shared.changes.count.load(Ordering::SeqCst);
         if had || self.txn.ts < since {
             return Err(definition_changed(index.id));
         }
@@ -60,27 +57,17 @@ impl Ctx<'_> {
     pub(crate) fn definitions_hold(&self) -> Result<()> {
         // SeqCst: behind the versions that this commit has installed
         let now = self.shared.changes.count.load(Ordering::SeqCst);
-        if now == self.txn.changes { Ok(()) } else { self.compare_definitions() }
+        if now == self.txn.changes.at_begin { Ok(()) } else { self.compare_definitions() }
     }
 
     #[cold]
     fn compare_definitions(&self) -> Result<()> {
         let txn = &*self.txn;
-        for write in txn.writes.iter().filter(|write| write.op != Op::Nothing) {
-            let table = self.shared.tables.get(write.table)?;
-            if table.changed.load(Ordering::SeqCst) > txn.write_changes {
-                return Err(definition_changed(table.id));
-            }
-        }
+        let written = txn.writes.iter().filter(|write| write.op != Op::Nothing).map(|write| write.table);
         let reads = txn.reads.iter().map(|read| read.table);
         let reads = reads.chain(txn.absents.iter().map(|absent| absent.table));
-        for id in reads.chain(txn.ranges.iter().map(|range| range.table)) {
-            let table = self.shared.tables.get(id)?;
-            if table.until.load(Ordering::SeqCst) <= txn.ts {
-                return Err(definition_changed(id));
-            }
-        }
-        Ok(())
+        let used = reads.chain(txn.ranges.iter().map(|range| range.table));
+        self.shared.compare_definitions(txn.changes, written, used, txn.ts)
     }
 
     /// Deletes entries of a dropped index, given by their addresses.

@@ -87,7 +87,7 @@ impl Ctx<'_> {
         Purpose::of_commit(words(Op::Insert).sum(), words(Op::Update).sum(), words(Op::Delete).count())
     }
 
-    /// Tells the log that a commit with this transaction's timestamp is on its way. If the log may have promised a
+    /// Tells the log that a commit with this transaction's timestamp is coming. If the log may have promised a
     /// horizon beyond it, the transaction is postponed: it takes a later timestamp. That is as if it had
     /// begun then, and read in advance what V4 now finds to be still visible, or not.
     fn enter_log(&mut self) -> Result<()> {
@@ -192,7 +192,7 @@ impl Ctx<'_> {
                 self.install_version(number)?;
             }
         }
-        if self.txn.inserts > 0 {
+        if self.txn.writes.has_inserts() {
             // rows before their index entries, which hold their addresses
             self.insert_records(false)?;
             for i in 0..self.txn.order.len() {
@@ -322,12 +322,12 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// Whether nobody with a larger timestamp has looked for one of the new keys in vain.
+    /// Whether no transaction with a larger timestamp has found one of the new keys absent.
     fn check_absent_guards(&self, entries: bool) -> Result<()> {
         if !self.shared.config.rules.on(Rule::GuardAbsent) {
             return Ok(());
         }
-        // pairs with the fence after V3: who has looked for the key in vain has raised its guard
+        // pairs with the fence after V3: a transaction that found the key absent has raised its guard
         fence(Ordering::SeqCst);
         for (write, held) in self.txn.writes.iter().zip(&self.txn.held) {
             if held.created && write.base.is_some() == entries {
@@ -379,7 +379,7 @@ impl Ctx<'_> {
                 });
             }
             if rules.on(Rule::GuardLeaves) {
-                // pairs with the fence after V3: who has scanned the leaf has raised its guard
+                // pairs with the fence after V3: a transaction that has scanned the leaf has raised its guard
                 fence(Ordering::SeqCst);
                 self.check_leaf_guards(table, &sorted)?;
             }

@@ -23,9 +23,9 @@ pub enum Clocks {
 /// Serializable they are in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Consistency {
-    /// Who begins after another one has committed comes after it: strict serializability. With
+    /// A transaction that begins after another has committed comes after it: strict serializability. With
     /// [`Clocks::Synchronized`] that costs a commit nothing, unless its timestamp was boosted. With
-    /// [`Clocks::Loose`] a commit waits until all that runs has a larger timestamp.
+    /// [`Clocks::Loose`] a commit waits until every running transaction has a larger timestamp.
     #[default]
     External,
     /// Only the order of each worker's own transactions is kept, and what

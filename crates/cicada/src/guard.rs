@@ -1,7 +1,7 @@
 //! Read timestamps of what has no record (section 3.6).
 //!
 //! Records have read timestamps, so that a transaction with a smaller timestamp cannot change afterwards
-//! what was read. So must the gaps between them: a key that was looked for in vain, a leaf that was
+//! what was read. So must the gaps between them: a key that was found absent, a leaf that was
 //! scanned. The paper keeps both timestamps in the index nodes. Here the write timestamp of a node is the
 //! stamp of the tree's leaf, and the read timestamps stand beside the index, in cells by the hash of a key
 //! or of a leaf's part; cells are shared, which costs an unnecessary conflict now and then.

@@ -114,14 +114,14 @@ impl Horizon {
     #[inline]
     pub(crate) fn settle(&self, id: WorkerId, ticks: u64) -> u64 {
         let ticks = ticks.max(self.floor.load(Ordering::SeqCst));
-        // read by those who want to be later than all that has begun: see `latest`
+        // read by threads that need a timestamp later than every transaction that has begun: see `latest`
         self.slot(id).clock.store(ticks, Ordering::Release);
         ticks
     }
 
     /// A transaction takes a later timestamp than it began with. What it announced stays: a lower bound.
     pub(crate) fn postpone(&self, id: WorkerId, ticks: u64) {
-        // read by those who want to be later than all that was given out, once the transaction has ended
+        // read, once the transaction has ended, by threads that need a timestamp later than every one given out
         self.slot(id).clock.store(ticks, Ordering::Release);
     }
 
@@ -179,7 +179,7 @@ impl Horizon {
         fence(Ordering::SeqCst);
         let mut latest = 0;
         for slot in &self.slots[..self.workers()] {
-            // who has announced itself has the larger of that and the floor; pairs with the Releases
+            // a worker that has announced itself takes the larger of that and the floor; pairs with the Releases
             let writer = slot.writer.load(Ordering::Acquire);
             let announced = if writer == IDLE { 0 } else { Timestamp::from_raw(writer).ticks() };
             latest = latest.max(announced).max(slot.clock.load(Ordering::Acquire));

@@ -70,7 +70,7 @@ impl Reader<CicadaTable> for SnapshotReader<'_> {
         record: Record,
         f: impl FnOnce(&[u64], Option<&[u64]>) -> Result<()>,
     ) -> Result<()> {
-        // all before the boundary is settled: nobody is waited for
+        // every version before the boundary is committed or aborted: there is no pending one to wait for
         let visible = loop {
             match record.visible::<true>(self.boundary, 0) {
                 Ok(visible) => break visible,

@@ -14,7 +14,7 @@
 //! like any other: it can be read, and a writer with a timestamp below `rts` comes too late.
 //!
 //! ```text
-//!  obsolete = out of the indexes for ever, or about to be: look the key up again
+//!  obsolete = has left the indexes, or is about to: look the key up again
 //! ```
 //!
 //! *Validity.* A [`Record`] is a plain address. It may be used by a worker whose activity is published
@@ -104,7 +104,7 @@ impl Record {
         Self::bytes(self.key_len(), self.capacity())
     }
 
-    /// A record that nobody knows, without versions, and with room for an inlined row of `capacity` words
+    /// A record that no other thread can reach, without versions, with room for an inlined row of `capacity` words
     /// (0: for none).
     ///
     /// # Errors
@@ -292,7 +292,7 @@ impl Record {
             let wts = version.wts();
             if wts >= ts {
                 outdated |= wts > ts && version.status() != Status::Aborted;
-                // only a version above the timestamp for ever may be skipped by a later search
+                // a later search may skip only versions that stay above the timestamp
                 later = at;
             } else {
                 match version.status() {
@@ -429,7 +429,7 @@ impl Record {
         items.compare_exchange(mine, mine | CLOSED, Ordering::SeqCst, Ordering::Relaxed).is_ok()
     }
 
-    /// For who has closed it in vain.
+    /// Undoes [`Record::close`] when the record cannot be removed after all.
     pub(crate) fn reopen(self) {
         self.head().items.fetch_and(!CLOSED, Ordering::Relaxed);
     }
@@ -446,7 +446,7 @@ impl Record {
         self.latest().compare_exchange(latest, obsolete, Ordering::SeqCst, Ordering::SeqCst).is_ok()
     }
 
-    /// Gives back a record that nobody knows.
+    /// Frees a record that no other thread can reach.
     ///
     /// # Safety
     /// It was never in an index, and has no version but an inlined one.
@@ -455,7 +455,7 @@ impl Record {
         unsafe { local.free(self.0.cast(), Self::bytes(self.key_len(), self.capacity())) };
     }
 
-    /// Gives its memory back when nobody who is active now can use it any more.
+    /// Frees its memory when no transaction that is active now can use it any more.
     ///
     /// # Safety
     /// It is obsolete, out of all indexes, and in no clean-up queue but the caller's; once.

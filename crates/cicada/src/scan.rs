@@ -169,7 +169,7 @@ impl Ctx<'_> {
         high: Option<&[u8]>,
         candidates: &mut Vec<RowLocation>,
     ) {
-        if !self.txn.inserts_into(table.id) {
+        if !self.txn.writes.inserts_into(table.id) {
             return;
         }
         let txn = &*self.txn;
@@ -210,7 +210,7 @@ impl Ctx<'_> {
                 fetch(ahead);
             }
             if let RowLocation::Record(record) = candidate {
-                // obsolete: absent for everybody, and whoever brings the key back finds the leaf guarded
+                // obsolete: absent at every timestamp, and an insert of the key meets the guard of the leaf
                 if record.is_obsolete() {
                     continue;
                 }

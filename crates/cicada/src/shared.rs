@@ -39,9 +39,10 @@ impl Deref for CicadaShared {
 #[derive(Default)]
 struct NextNeeded {
     generation: u64,
-    /// When `min_wts` has passed it, all who ran when the generation was read have ended.
+    /// When `min_wts` has passed it, all transactions that ran when the generation was read have ended.
     ticks: u64,
-    /// They have, and it is their timestamps, which a commit may have postponed, that are waited for.
+    /// They have ended. A commit may have postponed its timestamp, so `ticks` now is the latest of their timestamps,
+    /// and `min_wts` has to pass that, too.
     ended: bool,
 }
 
@@ -94,7 +95,7 @@ impl CicadaShared {
         self.needed_after.load(Ordering::SeqCst)
     }
 
-    /// A raw timestamp that is behind all that were given out, and before all that will be.
+    /// A raw timestamp greater than every one given out so far, and less than every later one.
     pub(crate) fn begin_anew(&self) -> u64 {
         let ticks = self.horizon.latest() + 1;
         self.horizon.raise_floor(ticks);

@@ -4,22 +4,17 @@ use crate::own::OwnWrites;
 use crate::record::Record;
 use crate::version::Version;
 use scaledb_base::limits::MAX_WRITES;
-use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{Cuts, ReadMark, RowId, TxnKind};
+use scaledb_base::{Result, TableId};
+use scaledb_engine::{ReadMark, RowId, TxnKind};
 use scaledb_index::btree::{LeafRead, LeafStamp};
-use scaledb_memory::{Domain, Private};
+use scaledb_kit::{Account, SeenChanges, WriteMark, WriteSet};
+use scaledb_memory::Domain;
 use scaledb_row::ColumnSet;
 use scaledb_sync::Arc;
 use std::ops::Range;
 
 /// Where a row was found.
-#[derive(Clone, Copy)]
-pub(crate) enum RowLocation {
-    /// A record, whether live or not.
-    Record(Record),
-    /// An insert of this transaction, by its number in the write_set.
-    Own(usize),
-}
+pub(crate) type RowLocation = scaledb_kit::RowLocation<Record>;
 
 /// A record as it was read.
 #[derive(Clone, Copy)]
@@ -84,6 +79,20 @@ pub(crate) struct Write {
     pub(crate) base: Option<usize>,
 }
 
+impl scaledb_kit::Write for Write {
+    type Record = Record;
+
+    #[inline]
+    fn table(&self) -> TableId {
+        self.table
+    }
+
+    #[inline]
+    fn record(&self) -> Option<Record> {
+        self.record
+    }
+}
+
 /// What a commit has done for one write.
 #[derive(Default, Clone, Copy)]
 pub(crate) struct Held {
@@ -95,25 +104,16 @@ pub(crate) struct Held {
     pub(crate) created: bool,
 }
 
-/// A savepoint's state.
-#[derive(Clone, Copy)]
-pub(crate) struct Mark {
-    writes: usize,
-    undo: usize,
-}
-
 /// The running transaction of a worker. Its memory is reused from transaction to transaction.
 pub(crate) struct Txn {
     pub(crate) running: bool,
-    /// What of all this was accounted for, and how large it may grow, in words, before that is done again.
-    private: Private,
-    accounted: usize,
+    /// What of all this was accounted for.
+    account: Account,
     /// Unique among all transactions of the process: the worker, and a count.
     pub(crate) serial: u64,
     pub(crate) kind: TxnKind,
     /// Changes of indexes before it began, and before its first write.
-    pub(crate) changes: u64,
-    pub(crate) write_changes: u64,
+    pub(crate) changes: SeenChanges,
     /// The timestamp; for a snapshot the boundary: everything before is seen.
     pub(crate) ts: u64,
     /// The latest commit that a check met in a scanned range, beside what was read.
@@ -123,19 +123,11 @@ pub(crate) struct Txn {
     pub(crate) ranges: Vec<RangeRead>,
     pub(crate) seen: Vec<u64>,
     pub(crate) keys: Vec<u8>,
-    pub(crate) writes: Vec<Write>,
+    pub(crate) writes: WriteSet<Write>,
     pub(crate) images: Vec<u64>,
     own: OwnWrites,
-    /// Writes as they were before this transaction changed them again.
-    undo: Vec<(usize, Write)>,
-    /// To which lengths the write_set was cut back.
-    cuts: Cuts,
-    pub(crate) savepoints: Vec<Mark>,
-    pub(crate) inserts: usize,
     /// Records without a row that are kept for inserts.
     pub(crate) pins: Vec<(TableId, Record)>,
-    /// The tables with inserts: a scan of another one need not look through the write_set.
-    inserted: Vec<TableId>,
     pub(crate) held: Vec<Held>,
     /// The order of installation: numbers of writes to records that exist.
     pub(crate) order: Vec<(u64, u32)>,
@@ -145,28 +137,17 @@ pub(crate) struct Txn {
     pub(crate) candidates: Vec<RowLocation>,
 }
 
-/// The name of a row that this transaction inserts: this bit, how often writes had been taken back when it was given,
-/// and the number of the write.
-const OWN: u64 = RowId::OWN;
-const NUMBER_BITS: u32 = 24;
-
 /// Records that a transaction writes; few in unit tests, which run into the limit.
 const WRITES: usize = if cfg!(test) { 256 } else { MAX_WRITES };
-const _: () = assert!(MAX_WRITES <= 1 << NUMBER_BITS);
-
-/// A transaction accounts for its memory in steps of so many words: a MiB.
-const ACCOUNTED: usize = 1 << 17;
 
 impl Txn {
     pub(crate) fn new(domain: &Arc<Domain>) -> Self {
         Self {
             running: false,
-            private: Private::new(domain.clone()),
-            accounted: ACCOUNTED,
+            account: Account::new(domain.clone()),
             serial: 0,
             kind: TxnKind::ReadWrite,
-            changes: 0,
-            write_changes: 0,
+            changes: SeenChanges::default(),
             ts: 0,
             latest: 0,
             reads: Vec::new(),
@@ -174,15 +155,10 @@ impl Txn {
             ranges: Vec::new(),
             seen: Vec::new(),
             keys: Vec::new(),
-            writes: Vec::new(),
+            writes: WriteSet::new(WRITES),
             images: Vec::new(),
             own: OwnWrites::new(),
-            undo: Vec::new(),
-            cuts: Cuts::default(),
-            savepoints: Vec::new(),
-            inserts: 0,
             pins: Vec::new(),
-            inserted: Vec::new(),
             held: Vec::new(),
             order: Vec::new(),
             batch: Vec::new(),
@@ -206,15 +182,9 @@ impl Txn {
         self.writes.clear();
         self.images.clear();
         self.own.clear();
-        self.undo.clear();
-        self.cuts.clear();
-        self.savepoints.clear();
         self.held.clear();
         self.order.clear();
-        self.inserts = 0;
-        self.inserted.clear();
-        self.private.clear();
-        self.accounted = ACCOUNTED;
+        self.account.clear();
         let size =
             self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity();
         (size > KEPT || self.held.capacity() > KEPT / 16) && self.give_back(size, KEPT)
@@ -231,7 +201,6 @@ impl Txn {
         self.keys.shrink_to(kept / 4);
         self.writes.shrink_to(kept / 16);
         self.images.shrink_to(kept / 4);
-        self.undo.shrink_to(kept / 16);
         self.pins.shrink_to(kept / 16);
         self.held.shrink_to(kept / 16);
         self.order.shrink_to(kept / 16);
@@ -242,22 +211,20 @@ impl Txn {
         size > HUGE
     }
 
-    /// Before a write: takes what the transaction has grown by since the last time from the budget of all transactions.
-    #[cold]
-    fn account(&mut self, op: Op) -> Result<()> {
-        let bytes = self.images.len() * size_of::<u64>()
-            + self.writes.len() * (size_of::<Write>() + size_of::<Held>())
-            + self.reads.len() * size_of::<Read>()
-            + self.keys.len();
-        self.private.raise_to(bytes, op == Op::Delete)?;
-        self.accounted = self.words() + ACCOUNTED;
-        Ok(())
-    }
-
-    /// About how large it is.
+    /// Whether one more write finds room: in the write_set, and in the memory of all transactions.
+    ///
+    /// # Errors
+    /// [`Error::TooManyWrites`](scaledb_base::Error::TooManyWrites),
+    /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
     #[inline]
-    fn words(&self) -> usize {
-        self.images.len() + 32 * self.writes.len() + 4 * self.reads.len()
+    fn check_room(&mut self, op: Op) -> Result<()> {
+        self.writes.check_room()?;
+        let (images, writes, reads) = (self.images.len(), self.writes.len(), self.reads.len());
+        let bytes = || {
+            let of_writes = writes * (size_of::<Write>() + size_of::<Held>());
+            images * size_of::<u64>() + of_writes + reads * size_of::<Read>() + self.keys.len()
+        };
+        self.account.grow(images + 32 * writes + 4 * reads, bytes, op == Op::Delete)
     }
 
     /// Copies a key.
@@ -295,7 +262,7 @@ impl Txn {
     /// The insert of a key that had no record.
     #[inline]
     pub(crate) fn insert_of(&self, table: TableId, hash: u64, key: &[u8]) -> Option<usize> {
-        if self.inserts == 0 {
+        if !self.writes.has_inserts() {
             return None;
         }
         self.own.find(hash, |n| {
@@ -305,38 +272,21 @@ impl Txn {
         })
     }
 
-    /// Whether it may have inserted in a table.
-    #[inline]
-    pub(crate) fn inserts_into(&self, table: TableId) -> bool {
-        self.inserts > 0 && self.inserted.contains(&table)
-    }
-
     /// Adds a write. Returns its number.
     ///
     /// # Errors
-    /// [`Error::TooManyWrites`], [`Error::OutOfMemory`].
+    /// [`Error::TooManyWrites`](scaledb_base::Error::TooManyWrites),
+    /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
     pub(crate) fn push_write(&mut self, write: Write) -> Result<usize> {
-        if self.writes.len() >= WRITES {
-            return Err(Error::TooManyWrites { limit: MAX_WRITES });
-        }
-        if self.words() > self.accounted {
-            self.account(write.op)?;
-        }
+        self.check_room(write.op)?;
         fn place(write: &Write) -> u64 {
             write.record.map_or(write.hash, Record::raw)
         }
         let number = self.writes.len();
-        if write.record.is_none() {
-            self.inserts += 1;
-            if self.inserted.last() != Some(&write.table) && !self.inserted.contains(&write.table) {
-                self.inserted.push(write.table);
-            }
-        }
         let (of, writes) = (place(&write), &self.writes);
         // what a rollback took back may still be named: `find` sees that it is gone
         self.own.insert(of, number, |n| writes.get(n).map_or(0, place));
-        self.writes.push(write);
-        Ok(number)
+        Ok(self.writes.push(write))
     }
 
     /// The key of a write that had no record has got one, by another transaction.
@@ -348,32 +298,12 @@ impl Txn {
         });
     }
 
-    /// Write access to an earlier write, which is noted for a rollback to a savepoint.
-    pub(crate) fn rewrite(&mut self, number: usize) -> &mut Write {
-        self.undo.push((number, self.writes[number].clone()));
-        &mut self.writes[number]
-    }
-
-    /// The present state of the write_set.
-    pub(crate) fn mark(&self) -> Mark {
-        Mark { writes: self.writes.len(), undo: self.undo.len() }
-    }
-
     /// Back to an earlier state of the write_set. Inserts that are taken back have found their keys absent:
     /// that was read, if `keep_reads`.
-    pub(crate) fn undo_to(&mut self, mark: Mark, keep_reads: bool) {
-        while self.undo.len() > mark.undo {
-            let (number, write) = self.undo.pop().expect("longer than the mark");
-            self.writes[number] = write;
-        }
-        self.cuts.cut(self.writes.len(), mark.writes);
-        for write in self.writes.drain(mark.writes..) {
-            if write.record.is_none() {
-                self.inserts -= 1;
-                if keep_reads {
-                    self.absents.push(Absent { table: write.table, hash: write.hash, key: write.key });
-                }
-            }
+    pub(crate) fn undo_to(&mut self, mark: WriteMark, keep_reads: bool) {
+        self.writes.undo_changes(mark);
+        for write in self.writes.cut(mark).filter(|write| keep_reads && write.record.is_none()) {
+            self.absents.push(Absent { table: write.table, hash: write.hash, key: write.key });
         }
     }
 
@@ -400,31 +330,16 @@ impl Txn {
     /// The name by which this transaction can come back to a row.
     #[inline]
     pub(crate) fn row_id(&self, table: TableId, place: RowLocation) -> RowId {
-        let raw = match place {
-            RowLocation::Record(record) => record.raw(),
-            RowLocation::Own(number) => OWN | self.cuts.now() << NUMBER_BITS | number as u64,
-        };
-        // SAFETY: records that the transaction found stay valid while it runs; a write's number is checked
-        // when it comes back.
-        unsafe { RowId::new(raw, self.serial, table) }
+        self.writes.row_id(self.serial, table, place)
     }
 
     /// The place that a row's name stands for.
     ///
     /// # Errors
-    /// [`Error::StaleRow`].
+    /// [`Error::StaleRow`](scaledb_base::Error::StaleRow).
     #[inline]
     pub(crate) fn place(&self, table: TableId, id: RowId) -> Result<RowLocation> {
-        let raw = id.check(self.serial, table)?;
-        if raw & OWN == 0 {
-            // SAFETY: `row_id` gave the name in this transaction.
-            return Ok(RowLocation::Record(unsafe { Record::from_raw(raw) }));
-        }
-        let number = (raw & ((1 << NUMBER_BITS) - 1)) as usize;
-        // a rollback to a savepoint may have taken the write back, and another one have got its number
-        let named = !self.cuts.have_taken(number, (raw & !OWN) >> NUMBER_BITS);
-        let write = self.writes.get(number).filter(|w| named && w.table == table);
-        write.map(|w| w.record.map_or(RowLocation::Own(number), RowLocation::Record)).ok_or(Error::StaleRow)
+        self.writes.named(self.serial, table, id)
     }
 }
 

@@ -140,7 +140,7 @@ impl Version {
     /// The status.
     #[inline]
     pub(crate) fn status(self) -> Status {
-        // pairs with the Release in `settle`: who sees a commit sees all versions that it installed
+        // pairs with the Release in `settle`: a reader that sees a commit sees all versions that it installed
         match self.header().state.load(Ordering::Acquire) & STATUS {
             1 => Status::Pending,
             2 => Status::Committed,
@@ -237,7 +237,7 @@ impl Version {
         }
     }
 
-    /// Gives its memory back when nobody who is active now can use it any more. An inlined place goes with
+    /// Frees its memory when no transaction that is active now can use it any more. An inlined place goes with
     /// its record.
     ///
     /// # Safety

@@ -388,9 +388,7 @@ impl CicadaWorker {
             return Err(Error::ReadOnlyTransaction);
         }
         self.operate(table, |ctx, table| {
-            if table.index_of.is_some() {
-                return Err(Error::BadDefinition(format!("{} is an index: write to its table", table.name)));
-            }
+            table.check_writable()?;
             ctx.may_write(table)?;
             f(ctx, table)
         })
@@ -561,18 +559,14 @@ impl Worker for CicadaWorker {
         if !self.txn.running {
             return Err(Error::TransactionEnded);
         }
-        let mark = self.txn.mark();
-        self.txn.savepoints.push(mark);
-        Ok(Savepoint(self.txn.savepoints.len() as u64 - 1))
+        Ok(self.txn.writes.savepoint())
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         if !self.txn.running {
             return Err(Error::TransactionEnded);
         }
-        let number = savepoint.0 as usize;
-        let mark = *self.txn.savepoints.get(number).ok_or(Error::NoSuchSavepoint)?;
-        self.txn.savepoints.truncate(number + 1);
+        let mark = self.txn.writes.back_to(savepoint)?;
         self.ctx().roll_back_to(mark);
         Ok(())
     }

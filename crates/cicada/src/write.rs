@@ -9,27 +9,19 @@ use crate::techniques::Technique;
 use crate::txn::{Op, RowLocation, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
-use scaledb_base::limits::{MAX_KEY_BYTES, MAX_ROW_BYTES};
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
 use scaledb_engine::RowId;
 use scaledb_keys::KeyBuf;
+use scaledb_kit::{WriteMark, check_key};
 use scaledb_row::{ColumnSet, Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
-
-/// Row numbers that a worker takes from its table at a time.
-const ROW_BLOCK: u64 = 1 << 10;
 
 impl Ctx<'_> {
     /// `insert` of a base row and its index entries. Changes nothing if it fails.
     pub(crate) fn insert(&mut self, table: &CicadaTable, row: &RowBuf) -> Result<RowId> {
         let words = row.words();
-        if words.len() * 8 > MAX_ROW_BYTES {
-            return Err(Error::RowTooLarge { got: words.len() * 8, limit: MAX_ROW_BYTES });
-        }
-        if words.len() < table.schema.layout().fixed_words() {
-            return Err(Error::WrongRow(table.id));
-        }
+        table.check_row(words)?;
         let view = row.view(&table.schema);
         let mut key = KeyBuf::new();
         if table.is_numbered() {
@@ -37,7 +29,7 @@ impl Ctx<'_> {
         } else {
             table.schema.primary_key().encode(&table.schema, view, &mut key);
         }
-        let mark = self.txn.mark();
+        let mark = self.txn.writes.mark();
         let result = self.insert_with_entries(table, &key, words);
         if result.is_err() {
             self.txn.undo_to(mark, true);
@@ -54,8 +46,7 @@ impl Ctx<'_> {
             index.entry_key(&table.schema, view, key, &mut entry_key);
             self.insert_record(index, &entry_key, &[0], Some(number))?;
         }
-        let place = self.txn.writes[number].record.map_or(RowLocation::Own(number), RowLocation::Record);
-        Ok(self.txn.row_id(table.id, place))
+        Ok(self.txn.row_id(table.id, self.txn.writes.location(number)))
     }
 
     /// The key of the next row of a table without a primary key: unique, and ascending per worker.
@@ -66,9 +57,7 @@ impl Ctx<'_> {
         }
         let mine = &mut rows[table.id.index()];
         if mine.is_empty() {
-            // only the numbers count
-            let first = table.row_numbers.fetch_add(ROW_BLOCK, Ordering::Relaxed);
-            *mine = first..first + ROW_BLOCK;
+            *mine = table.take_row_numbers();
         }
         let number = mine.start;
         mine.start += 1;
@@ -83,9 +72,7 @@ impl Ctx<'_> {
         words: &[u64],
         base: Option<usize>,
     ) -> Result<usize> {
-        if key.len() > MAX_KEY_BYTES {
-            return Err(Error::KeyTooLarge { got: key.len(), limit: MAX_KEY_BYTES });
-        }
+        check_key(key)?;
         let hash = self.shared.hasher.hash(key);
         let mut own = self.txn.insert_of(table.id, hash, key);
         let mut record = None;
@@ -98,7 +85,7 @@ impl Ctx<'_> {
                 if own.is_some() || self.keep_absent(table, found)? {
                     break;
                 }
-                // on its way out of the index
+                // clean-up is removing the record from the index: look again
                 if !backoff.wait() {
                     return Err(conflict_with(ConflictKind::WriteLocked, table, found, 0));
                 }
@@ -114,7 +101,7 @@ impl Ctx<'_> {
                     return Err(Error::DuplicateKey { table: table.id, key: key.into() });
                 }
             };
-            let write = self.txn.rewrite(number);
+            let write = self.txn.writes.rewrite(number);
             (write.op, write.image, write.dirty, write.base) = (op, image, ColumnSet::ALL, base);
             return Ok(number);
         }
@@ -201,7 +188,8 @@ impl Ctx<'_> {
         let mut edit = RowMut::new(table.schema.layout(), &mut self.txn.images, start, cols.columns());
         let result = f(&mut edit);
         let dirty = edit.dirty();
-        let value = match self.check_update(table, dirty, start, result) {
+        let words = self.txn.images.len() - start;
+        let value = match result.and_then(|value| table.check_update(dirty, words).map(|()| value)) {
             Ok(value) if !dirty.is_empty() => value,
             unchanged => {
                 self.txn.images.truncate(start);
@@ -209,11 +197,11 @@ impl Ctx<'_> {
             }
         };
         let image = start..self.txn.images.len();
-        let mark = self.txn.mark();
+        let mark = self.txn.writes.mark();
         let number = match (row, place) {
             (Row::Own(number), _) | (_, RowLocation::Own(number)) => {
                 let old = self.txn.writes[number].image.clone();
-                let write = self.txn.rewrite(number);
+                let write = self.txn.writes.rewrite(number);
                 (write.image, write.dirty) = (image, write.dirty.union(dirty));
                 self.move_entries(table, number, dirty, &OldRow::Image(old)).map(|()| number)
             }
@@ -233,31 +221,6 @@ impl Ctx<'_> {
                 Err(error)
             }
         }
-    }
-
-    /// What an update may not do.
-    fn check_update<R>(
-        &self,
-        table: &CicadaTable,
-        dirty: ColumnSet,
-        start: usize,
-        result: Result<R>,
-    ) -> Result<R> {
-        let value = result?;
-        let pk = table.schema.primary_key();
-        if pk.columns().overlaps(dirty) {
-            // the shared bit of columns from 63 on may overlap by accident
-            let columns = table.schema.columns();
-            let part = pk.parts().iter().find(|p| dirty.has(p.column) && p.column < 63);
-            if let Some(part) = part {
-                return Err(Error::KeyUpdate(columns[part.column].name.clone()));
-            }
-        }
-        let got = (self.txn.images.len() - start) * 8;
-        if got > MAX_ROW_BYTES {
-            return Err(Error::RowTooLarge { got, limit: MAX_ROW_BYTES });
-        }
-        Ok(value)
     }
 
     /// The primary key of a row in the write_set.
@@ -314,7 +277,8 @@ impl Ctx<'_> {
         if deleted {
             return Ok(());
         }
-        // the row that we read has this entry; who does not find it has read two different states
+        // the row that this transaction has read has this entry; if the entry is gone, the two reads are of different
+        // states
         Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into(), with: None }.into())
     }
 
@@ -332,7 +296,7 @@ impl Ctx<'_> {
             RowLocation::Record(record) => record.key().into(),
             RowLocation::Own(number) => self.key_of(number),
         };
-        let mark = self.txn.mark();
+        let mark = self.txn.writes.mark();
         let result = self.delete_with_entries(table, place, &pk, &old);
         if result.is_err() {
             self.txn.undo_to(mark, true);
@@ -374,7 +338,7 @@ impl Ctx<'_> {
         let Some(row) = self.read_to_write(table, place)? else { return Ok(false) };
         match (row, place) {
             (Row::Own(number), _) | (_, RowLocation::Own(number)) => {
-                let write = self.txn.rewrite(number);
+                let write = self.txn.writes.rewrite(number);
                 write.op = if write.op == Op::Insert { Op::Nothing } else { Op::Delete };
             }
             (Row::Version(_), RowLocation::Record(record)) => {
@@ -404,7 +368,7 @@ impl Ctx<'_> {
     }
 
     /// `rollback_to`: see [`Txn::undo_to`](crate::txn::Txn::undo_to).
-    pub(crate) fn roll_back_to(&mut self, mark: crate::txn::Mark) {
+    pub(crate) fn roll_back_to(&mut self, mark: WriteMark) {
         let keep = self.shared.config.rules.on(Rule::UndoneReads);
         self.txn.undo_to(mark, keep);
     }

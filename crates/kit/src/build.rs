@@ -3,8 +3,7 @@
 use crate::bulk::{Headed, duplicate, headed, load_index, sort};
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
-use crate::table::Table;
-use scaledb_base::limits::MAX_KEY_BYTES;
+use crate::table::{Table, check_key};
 use scaledb_base::{Error, Result};
 use scaledb_index::btree::{LeafRead, Position};
 use scaledb_keys::KeyBuf;
@@ -16,7 +15,7 @@ use scaledb_sync::Arc;
 const ASK: usize = if cfg!(debug_assertions) { 16 } else { 1 << 12 };
 const LOAD: usize = if cfg!(debug_assertions) { 64 } else { 1 << 16 };
 
-/// An index on its way: entries that have been made for it.
+/// An index that is being built: the entries that have been made for it.
 pub(crate) struct Build<R> {
     entries: Vec<Headed<R>>,
     /// What the list takes of the budget of all transactions.
@@ -28,8 +27,8 @@ impl<R: Record> Build<R> {
         Self { entries: Vec::new(), room: Private::new(domain) }
     }
 
-    /// Fills an index that nobody knows. Nobody writes to the table, and `local` is active. On an error, what was made
-    /// is to be discarded.
+    /// Fills an index that is not published yet. The table is closed for writers, and `local` is active. After an error
+    /// the caller calls [`Build::discard`].
     ///
     /// # Errors
     /// [`Error::DuplicateKey`], [`Error::KeyTooLarge`], [`Error::OutOfMemory`], [`Error::Stopped`].
@@ -69,14 +68,14 @@ impl<R: Record> Build<R> {
         Ok(())
     }
 
-    /// Takes back what was made of an index that nobody knows. `local` is active.
+    /// Frees what was made of an index that was never published. `local` is active.
     pub(crate) fn discard<T: Table<Record = R>>(self, local: &mut Local, index: &T) {
         if let Some(tree) = index.ordered() {
-            // SAFETY: nobody has the index, which goes without a further look at its tree.
+            // SAFETY: the index was never published, and is dropped without a further look at its tree.
             unsafe { tree.free_all(local) };
         }
         for (_, entry) in self.entries {
-            // SAFETY: made for the index, which nobody has.
+            // SAFETY: made for the index, which was never published.
             unsafe { entry.free(local) };
         }
     }
@@ -95,13 +94,11 @@ pub(crate) fn make_entry<P: Records>(
     // SAFETY: the caller holds the record.
     let key = unsafe { record.key_for() };
     index.entry_key(&base.schema, RowRef::new(base.schema.layout(), row), key, entry_key);
-    if entry_key.len() > MAX_KEY_BYTES {
-        return Err(Error::KeyTooLarge { got: entry_key.len(), limit: MAX_KEY_BYTES });
-    }
+    check_key(entry_key)?;
     engine.create(local, index, entry_key, &[record.raw()], &[ts]).map(Some)
 }
 
-/// The records of a table, each once. None comes meanwhile that stays.
+/// The records of a table, each once. Records that come meanwhile belong to commits that fail.
 fn records<T: Table>(local: &Local, table: &T) -> Vec<u64> {
     let mut records = Vec::new();
     match (table.hash(), table.ordered()) {

@@ -1,12 +1,12 @@
 //! Changes of the indexes of a database, one after the other and counted; `closed.rs` has the steps.
 
 use scaledb_base::{Error, Result, TableId};
-use scaledb_sync::atomic::AtomicU64;
+use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::lock::{Mutex, MutexGuard};
 use scaledb_sync::{CachePadded, thread};
 use std::time::Duration;
 
-/// How often who waits for its turn looks whether it is still to wait.
+/// How often a change that waits for its turn looks whether it should still wait.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Changes of the indexes of a database.
@@ -14,13 +14,37 @@ const LOOK: Duration = Duration::from_millis(1);
 pub struct Changes {
     /// Twice the number of changes: each is counted before and behind it.
     pub count: CachePadded<AtomicU64>,
-    /// Held by who changes a table's indexes.
+    /// Held while the indexes of a table are changed.
     pub(crate) turn: Mutex<()>,
-    /// Dropped indexes that have entries still, and the key from where on.
+    /// Dropped indexes that still have entries, each with the key from which on it has them.
     pub(crate) dropped: Mutex<Vec<(TableId, Vec<u8>)>>,
 }
 
+/// The count of changes as a transaction saw it. What it does is right if no change since then has touched what it
+/// used.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SeenChanges {
+    /// When it began.
+    pub at_begin: u64,
+    /// Before its first write; until then, when it began.
+    pub at_first_write: u64,
+}
+
 impl Changes {
+    /// What a transaction that begins now has seen.
+    #[inline]
+    pub fn see(&self) -> SeenChanges {
+        // pairs with the stores in `Closed::count`: a transaction that sees the count sees the closed table
+        let count = self.count.load(Ordering::Acquire);
+        SeenChanges { at_begin: count, at_first_write: count }
+    }
+
+    /// A transaction is about to make its first write: before it reads which indexes the table has.
+    #[inline]
+    pub fn see_before_write(&self, seen: &mut SeenChanges) {
+        seen.at_first_write = self.count.load(Ordering::Acquire); // as above
+    }
+
     /// Waits for the changes before, as long as `go_on` says so.
     ///
     /// # Errors

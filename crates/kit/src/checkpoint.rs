@@ -4,7 +4,7 @@
 //! would keep old rows for as long as it takes. It has a *begin*:
 //!
 //! ```text
-//!   commit_ts < begin   the walk sees the commit, or what came after it      Protocol::begin_checkpoint
+//!   commit_ts < begin   the walk sees the commit, or a later row             Protocol::begin_checkpoint
 //!   commit_ts ≥ begin   is in the log, which recovery replays from begin on
 //! ```
 //!

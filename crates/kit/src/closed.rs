@@ -1,8 +1,8 @@
 //! Changes of indexes while their tables are used. docs/internals/schema-changes.md has the argument.
 //!
 //! ```text
-//!  1  the table is closed: who would write to it waits           its IndexSet
-//!  2  the change is counted: who wrote before conflicts          Changes::count, TableCore::changed
+//!  1  the table is closed: writers wait                           its IndexSet
+//!  2  the change is counted: earlier writers conflict            Changes::count, TableCore::changed
 //!  3  no commit is left that has not seen 2                      Protocol::await_commits
 //!  4  entries of all rows, sorted, into a new tree; or the index is marked as gone
 //!  5  the table is open, with the new set; and the change is counted once more

@@ -123,7 +123,7 @@ pub(crate) fn drop_index<P: Protocol>(engine: &P, local: &Local, id: TableId) ->
     let ts = engine.log_definition(local, &entry)?;
     let info = catalog.detach(base.id, id, entry)?;
     drop(catalog);
-    // before anybody writes without it: who has used it sees this, or is through
+    // before a transaction writes without it: one that has used the index sees this when it commits, or has committed
     let until = engine.end_definition();
     index.until.store(until, Ordering::SeqCst);
     closed.next = IndexSet { since: until, ..IndexSet::of(&info) };

@@ -33,7 +33,7 @@ pub(crate) fn empty_some<P: Protocol>(engine: &Arc<P>) -> Result<bool> {
     worker.rollback();
     drop(worker);
     let mut dropped = core.changes.dropped.lock();
-    // nobody else takes one away but who has done the same
+    // another thread that has emptied the same index may have taken it away
     let at = dropped.iter().position(|(other, _)| *other == id);
     match (next, at) {
         (Ok(Some(next)), Some(at)) => dropped[at].1 = next,

@@ -18,9 +18,11 @@
 //!  recovery.rs, rebuild.rs           rows and log back, and the indexes
 //!  inspect.rs                        tables against their indexes
 //!  bulk.rs                           many records into an empty index
+//!  write_set.rs, account.rs          writes of a transaction, and the memory that it takes
 //!  rules.rs                          switches for tests
 //! ```
 
+mod account;
 mod background;
 mod backoff;
 mod build;
@@ -45,11 +47,13 @@ mod recovery;
 mod rules;
 mod table;
 mod tables;
+mod write_set;
 
 pub use crate::core::{Core, WORKERS};
+pub use account::Account;
 pub use backoff::{Backoff, Regulation};
 pub use bulk::head;
-pub use changes::Changes;
+pub use changes::{Changes, SeenChanges};
 pub use counters::{Counters, count, load};
 pub use definitions::create_unlogged;
 pub use hash::KeyHasher;
@@ -60,5 +64,6 @@ pub use record::{Record, RecordEntry};
 pub use records::Records;
 pub use recovery::malformed;
 pub use rules::Rules;
-pub use table::{IndexOf, IndexSet, Table, TableCore, definition_changed};
+pub use table::{IndexOf, IndexSet, Table, TableCore, check_key, definition_changed};
 pub use tables::{TABLES, Tables};
+pub use write_set::{RowLocation, Write, WriteMark, WriteSet};

@@ -63,8 +63,8 @@ pub trait Protocol: Records {
     /// One round of what is done for idle workers. `local` is not active. Returns whether there is more to do.
     fn tend(&self, local: &mut Local, now: u64) -> bool;
 
-    /// Logs a change of tables, before anybody can use what is new. Returns when it is logged: who has asked for the
-    /// change waits until that is durable.
+    /// Logs a change of tables, before what is new can be used. Returns when it is in the log; the caller waits until
+    /// it is durable.
     ///
     /// # Errors
     /// [`Error::LogFailed`](scaledb_base::Error::LogFailed).
@@ -76,10 +76,11 @@ pub trait Protocol: Records {
     /// count.
     fn await_commits(&self);
 
-    /// A raw timestamp behind all that have read or written without an index that has just been made.
+    /// A raw timestamp later than every transaction that has run without an index that has just been made.
     fn begin_definition(&self) -> u64;
 
-    /// A raw timestamp behind all that have used an index that is dropped, and before all that write without it.
+    /// A raw timestamp later than every transaction that has used a dropped index, and earlier than every one that
+    /// writes without it.
     fn end_definition(&self) -> u64;
 
     /// Brings what commits have left unmerged into the structures of an index. `local` is active.

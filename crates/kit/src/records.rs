@@ -18,7 +18,7 @@ pub trait Records: Send + Sync + Sized + 'static {
     /// What every database has.
     fn core(&self) -> &Core<Self::Table>;
 
-    /// A table or an index, empty, that nobody knows.
+    /// An empty table or index that is not published yet.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).

@@ -17,7 +17,7 @@ use scaledb_index::indexlet::Inserted;
 use scaledb_log::{Block, Op};
 use scaledb_memory::Local;
 
-/// A database on its way from files into memory.
+/// A database that is being read from its files into memory.
 pub(crate) struct Recovery<'a, P> {
     pub(crate) engine: &'a P,
     /// By table id: the records of a table that has no hash index; `None` for the others, and for indexes.

@@ -2,19 +2,23 @@
 //! (and the primary key, unless the index is unique), and its rows hold the address of the record of the table.
 
 use crate::record::{Record, RecordEntry};
+use scaledb_base::limits::{MAX_KEY_BYTES, MAX_ROW_BYTES};
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId};
 use scaledb_engine::TableInfo;
 use scaledb_index::btree::BTree;
 use scaledb_index::hash::HashIndex;
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnSet, ColumnType, KeySpec, RowRef, Schema};
-use scaledb_sync::atomic::AtomicU64;
+use scaledb_sync::atomic::{AtomicU64, Ordering};
 use scaledb_sync::{CachePadded, Published, thread};
-use std::ops::DerefMut;
+use std::ops::{DerefMut, Range};
 use std::time::Duration;
 
 /// How often a writer looks whether its table is open again.
 const LOOK: Duration = Duration::from_millis(1);
+
+/// Row numbers that a worker takes from its table at a time.
+const ROW_BLOCK: u64 = 1 << 10;
 
 /// A table of an engine: what every table has, and the structures that find its records.
 pub trait Table: DerefMut<Target = TableCore> + Send + Sync + 'static {
@@ -141,6 +145,59 @@ impl TableCore {
         }
     }
 
+    /// A block of numbers for rows of a table without a primary key. Nobody else gets one of them.
+    pub fn take_row_numbers(&self) -> Range<u64> {
+        // only the numbers count
+        let first = self.row_numbers.fetch_add(ROW_BLOCK, Ordering::Relaxed);
+        first..first + ROW_BLOCK
+    }
+
+    /// Whether applications may write here: to a table, not to an index.
+    ///
+    /// # Errors
+    /// [`Error::BadDefinition`].
+    #[inline]
+    pub fn check_writable(&self) -> Result<()> {
+        if self.index_of.is_none() { Ok(()) } else { Err(self.is_index()) }
+    }
+
+    #[cold]
+    fn is_index(&self) -> Error {
+        Error::BadDefinition(format!("{} is an index: write to its table", self.name))
+    }
+
+    /// Whether the words are a row of this table.
+    ///
+    /// # Errors
+    /// [`Error::RowTooLarge`], [`Error::WrongRow`].
+    #[inline]
+    pub fn check_row(&self, words: &[u64]) -> Result<()> {
+        check_size(words.len())?;
+        if words.len() < self.schema.layout().fixed_words() { Err(Error::WrongRow(self.id)) } else { Ok(()) }
+    }
+
+    /// Whether an update may set the columns `dirty`, after which the row has so many words.
+    ///
+    /// # Errors
+    /// [`Error::KeyUpdate`], [`Error::RowTooLarge`].
+    #[inline]
+    pub fn check_update(&self, dirty: ColumnSet, words: usize) -> Result<()> {
+        if self.schema.primary_key().columns().overlaps(dirty) {
+            self.check_key_columns(dirty)?;
+        }
+        check_size(words)
+    }
+
+    #[cold]
+    fn check_key_columns(&self, dirty: ColumnSet) -> Result<()> {
+        // the shared bit of columns from 63 on may overlap by accident
+        let mut parts = self.schema.primary_key().parts().iter();
+        match parts.find(|part| dirty.has(part.column) && part.column < 63) {
+            Some(part) => Err(Error::KeyUpdate(self.schema.columns()[part.column].name.clone())),
+            None => Ok(()),
+        }
+    }
+
     /// Waits until the table is open again; its indexes are others then.
     ///
     /// # Errors
@@ -152,6 +209,23 @@ impl TableCore {
         }
         Err(definition_changed(self.id))
     }
+}
+
+/// Whether a row may have so many words.
+#[inline]
+fn check_size(words: usize) -> Result<()> {
+    let got = words * size_of::<u64>();
+    if got > MAX_ROW_BYTES { Err(Error::RowTooLarge { got, limit: MAX_ROW_BYTES }) } else { Ok(()) }
+}
+
+/// Whether a key may be so long.
+///
+/// # Errors
+/// [`Error::KeyTooLarge`].
+#[inline]
+pub fn check_key(key: &[u8]) -> Result<()> {
+    let got = key.len();
+    if got > MAX_KEY_BYTES { Err(Error::KeyTooLarge { got, limit: MAX_KEY_BYTES }) } else { Ok(()) }
 }
 
 /// The conflict of a transaction that has used a table or an index as it is no more.

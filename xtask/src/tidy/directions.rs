@@ -63,8 +63,8 @@ const CRATES: &[Crate] = &[
         "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-kit",
     ], CHECKERS),
     row("scaledb-engines", &[
-        "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-acc",
-        "scaledb-cicada",
+        "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-log", "scaledb-durability", "scaledb-kit",
+        "scaledb-acc", "scaledb-cicada",
     ], &[]),
     row("scaledb-types", &["scaledb-base"], &[]),
     row("scaledb-locks", &["scaledb-sync"], &[]),

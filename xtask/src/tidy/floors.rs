@@ -21,7 +21,7 @@ const HOUSES: &[House] = &[House {
     modules: &[
         // what all of it stands on
         "trace", "api", "patience", "presets", "supervisor", "cancel", "temporary", "memory", "error", "gate", "workers",
-        "activity", "reclamation", "sequence", "pins", "adopted",
+        "activity", "reclamation", "sequence", "pins", "stored", "adopted",
         // text, to a syntax tree
         "parse",
         // what plans are made of, and their making
@@ -38,7 +38,7 @@ const HOUSES: &[House] = &[House {
     krate: "kit",
     modules: &[
         // what is told and counted
-        "rules", "hash", "backoff", "counters", "record",
+        "rules", "hash", "backoff", "counters", "account", "record", "write_set",
         // tables, and a database of them
         "table", "tables", "catalog", "changes", "core", "records", "reader", "protocol",
         // tables and indexes come and go

@@ -28,7 +28,7 @@ impl Ctx<'_> {
                 mine.list.kill(item);
             }
             let (hash, in_tree) = (write.hash, held.in_tree);
-            // the tree first: who does not find the key in the hash index does not find it in the tree either
+            // the tree first: a look-up that misses the key in the hash index misses it in the tree, too
             if in_tree {
                 self.remove_from_tree(table, record);
             }

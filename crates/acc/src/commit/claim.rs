@@ -23,7 +23,7 @@ use scaledb_index::indexlet::{Indexlet, Inserted};
 use scaledb_kit::count;
 use scaledb_sync::hint::Backoff;
 
-/// An insert on its way into the indexes.
+/// An insert that is being put into the indexes.
 #[derive(Clone, Copy)]
 struct Insert<'t> {
     table: &'t AccTable,

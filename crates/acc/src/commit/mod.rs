@@ -66,7 +66,7 @@ impl Commit<'_, '_> {
         Ok(self.ts)
     }
 
-    /// One step: what comes before it has been done.
+    /// Runs one step; the steps before it have run.
     fn step(&mut self, step: Step) -> Result<()> {
         match step {
             Step::Pin => {
@@ -89,7 +89,7 @@ impl Commit<'_, '_> {
         self.lane.pin(self.ctx.shared.generation.load(Ordering::SeqCst), self.now);
     }
 
-    /// C2. Existing rows first: who comes to read one of them now waits for the new row, and is spared a conflict. (No
+    /// C2. Existing rows first: a reader of one of them waits for the new row, instead of failing validation later. (No
     /// order of locks is needed: waits are bounded.)
     #[inline]
     fn lock(&mut self) -> Result<()> {

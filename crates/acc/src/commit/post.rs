@@ -11,7 +11,7 @@ impl Ctx<'_> {
     /// Posts each key that is new, and in no tree. List before bit before count and seq.
     pub(super) fn post(&mut self, lane: &LaneGuard<'_>) -> Result<()> {
         let shared = self.shared;
-        let timed = self.txn.inserts > 0 && times_posts(self.state.until_chores);
+        let timed = self.txn.writes.has_inserts() && times_posts(self.state.until_chores);
         let timer = timed.then(|| Timer::start(&shared.clock));
         for number in 0..self.txn.writes.len() {
             let (write, held) = (&self.txn.writes[number], &self.txn.held[number]);

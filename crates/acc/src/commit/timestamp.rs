@@ -9,12 +9,12 @@ use std::time::Duration;
 const SKEW: Duration = Duration::from_millis(1);
 
 impl Ctx<'_> {
-    /// C4: after the locks and posts are visible to all, later than all that was read, unique.
+    /// C4: takes a unique timestamp, after all locks and posts are visible, and later than every commit that was read.
     ///
-    /// Returns when the clock has left the timestamp's tick, if something is validated behind it. Two commits in one
-    /// tick are in the order of their workers' ids; who validates in a later tick has validated what nobody with a
-    /// timestamp of this tick will lock any more, for locks come before timestamps. A timestamp that is ahead of the
-    /// clock is waited for, too. For the others, see [`leave_tick`](Self::leave_tick).
+    /// If something is validated after it, returns only when the clock has left the timestamp's tick. Two commits in
+    /// one tick are in the order of their workers' ids. Locks come before timestamps, so a commit that validates in a
+    /// later tick knows that no commit with a timestamp of this tick will still lock what it validates. A timestamp
+    /// that is ahead of the clock is waited for, too. For the others, see [`leave_tick`](Self::leave_tick).
     pub(super) fn timestamp(&mut self) -> Timestamp {
         let clock = &self.shared.clock;
         let now = clock.now_fenced();

@@ -240,7 +240,7 @@ impl Record {
 
     #[inline]
     fn shape(self) -> Shape {
-        // pairs with the Release in `move_to_overflow`: who sees the flag sees the address
+        // pairs with the Release in `move_to_overflow`: a reader that sees the flag sees the address
         Shape(self.atomic(0).load(Ordering::Acquire))
     }
 
@@ -316,7 +316,7 @@ impl Record {
     /// The header word of a group.
     #[inline]
     pub fn word(self, group: usize) -> Word {
-        // pairs with the Release in `unlock`: who sees a commit's timestamp sees its row
+        // pairs with the Release in `unlock`: a reader that sees a commit's timestamp sees its row
         Word(self.group_word(group).load(Ordering::Acquire))
     }
 
