@@ -149,7 +149,7 @@ pub trait Engine: Send + Sync + 'static {
     fn tables(&self) -> Vec<Arc<TableInfo>>;
 
     /// Adds a secondary index to a table, made from the rows that it has; returns the table as it is then. Not part of
-    /// a transaction. Meanwhile others read the table, and who writes to it waits. A transaction that wrote to the
+    /// a transaction. Meanwhile others read the table, and writers wait. A transaction that wrote to the
     /// table before does not commit (a conflict); nor does one that uses the index, but began before the index was
     /// there.
     ///
@@ -256,8 +256,8 @@ pub trait Engine: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Writes what nobody has waited for, and ends the log: no transaction that writes commits behind this. Dropping
-    /// the engine does it, too, and cannot tell of a failure.
+    /// Makes all commits durable, and ends the log: a transaction that writes cannot commit after this. Dropping the
+    /// engine does the same, but cannot report a failure.
     ///
     /// # Errors
     /// [`Error::LogFailed`], now or earlier.

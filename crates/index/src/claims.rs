@@ -7,8 +7,8 @@ use crate::indexlet::Indexlet;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{Ordering, fence};
 
-/// After a claim in the indexlet: what the tree has under the key. `None`: nothing still, for the leaf is as it was
-/// when it had not, and nobody is at it.
+/// After a claim in the indexlet: what the tree has under the key. `None`: still nothing, because the leaf has not
+/// changed since it was found not to have the key, and is not locked.
 #[inline]
 pub fn look_in_tree<E: Entry, const L: usize, const I: usize>(
     tree: &BTree<E, L, I>,

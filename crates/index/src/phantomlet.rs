@@ -9,7 +9,7 @@
 //! insert, item off the list, **count** down, **bit** off. A scan reads **count and seq**, **owners** and then
 //! the leaf: the opposite of the order in which they are written. So
 //!
-//! - a scan that sees a post's seq sees its count, unless that was merged; who sees the count without it
+//! - a scan that sees a post's seq sees its count, unless that was merged; a scan that sees the count without the seq
 //!   sees the owner's bit and the owner's list with the item, unless that was merged;
 //! - whoever sees a number from after the merge sees the leaf with the key, since it reads the leaf later;
 //! - a scan that does not see a post's seq sees another seq when it validates, if the post came before the
@@ -125,10 +125,10 @@ impl Phantomlet {
         let (word, bit) = (&cell.owners[worker.index() / 64], 1 << (worker.index() % 64));
         // relaxed: only this worker, or who holds its lane, changes the bit
         if word.load(Ordering::Relaxed) & bit == 0 {
-            // release: pairs with the acquire load in `read`: who sees the bit sees the list
+            // release: pairs with the acquire load in `read`: a scan that sees the bit sees the list
             word.fetch_or(bit, Ordering::Release);
         }
-        // release: pairs with the acquire load in `read`: who sees the count and the seq sees list and bit
+        // release: pairs with the acquire load in `read`: a scan that sees the count and the seq sees list and bit
         (cell.posts.fetch_add(n * POST, Ordering::Release) >> COUNT_BITS) + 1
     }
 
@@ -143,7 +143,7 @@ impl Phantomlet {
     /// Step M5: `n` items are in the tree. (They have left the pending list before: M4.)
     #[inline]
     pub fn merged(&self, cell: CellId, n: u64) {
-        // release: pairs with the acquire load in `read`: who misses them in the count sees them in the tree
+        // release: pairs with the acquire load in `read`: a scan that misses them in the count sees them in the tree
         let before = self.cell(cell).posts.fetch_sub(n, Ordering::Release);
         debug_assert!(before & COUNT >= n);
     }
@@ -152,7 +152,7 @@ impl Phantomlet {
     #[inline]
     pub fn clear_owner(&self, cell: CellId, worker: WorkerId) {
         let bit = 1u64 << (worker.index() % 64);
-        // release: pairs with the acquire load in `read`: who misses the bit sees the items in the tree
+        // release: pairs with the acquire load in `read`: a scan that misses the bit sees the items in the tree
         self.cell(cell).owners[worker.index() / 64].fetch_and(!bit, Ordering::Release);
     }
 

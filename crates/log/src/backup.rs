@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 /// What was copied.
 #[derive(Debug, Clone)]
 pub struct BackupReport {
-    /// Everything that was committed before it is in the copy: all that was acknowledged when the backup began.
+    /// Everything that was committed before it is in the copy: every commit that was acknowledged when the backup
+    /// began.
     pub horizon: Timestamp,
     /// Files.
     pub files: u64,

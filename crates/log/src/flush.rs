@@ -39,7 +39,7 @@ pub(crate) enum Round {
     Written,
     /// There was nothing to write.
     Idle,
-    /// Somebody waits, and a commit on its way holds the horizon back.
+    /// A thread waits for the durable horizon, and a commit in flight holds it back.
     Held,
 }
 
@@ -132,7 +132,7 @@ impl LogShared {
         flusher.group.clear();
         let now = self.clock.now_fenced();
         self.passed.fetch_max(now, Ordering::SeqCst);
-        // pairs with the fence in `begin_at`: who does not see it is seen below
+        // pairs with the fence in `begin_at`: a commit that does not see `passed` is seen below
         fence(Ordering::SeqCst);
         let mut ticks = now;
         let mut patience = PATIENCE;
@@ -239,7 +239,7 @@ impl LogShared {
     /// Step 5.
     fn publish(&self, horizon: Timestamp) {
         debug_assert!(horizon.raw() >= self.durable.load(Ordering::Relaxed)); // only the flusher writes it
-        // Release: who reads it may rely on what is on disk
+        // Release: a thread that reads the horizon relies on what is on disk before it
         self.durable.store(horizon.raw(), Ordering::Release);
         let answers = self.waiting.lock().satisfied(horizon);
         for answer in answers {

@@ -116,7 +116,7 @@ impl LogShared {
     pub(crate) fn stop_with(&self, reason: LogError) -> LogError {
         let mut waiting = self.waiting.lock();
         let reason = waiting.stopped.get_or_insert(reason).clone();
-        // Relaxed: who sees it looks under the lock
+        // Relaxed: a thread that sees it reads the reason under the lock
         self.stopped.store(true, Ordering::Relaxed);
         let answers = waiting.all();
         drop(waiting);
@@ -346,7 +346,7 @@ impl Log {
 
 impl Drop for Log {
     fn drop(&mut self) {
-        // who wants to know calls `close`
+        // a caller that needs to know of a failure calls `close`
         let _ = self.close();
     }
 }

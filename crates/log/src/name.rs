@@ -55,7 +55,7 @@ pub(crate) fn segment(number: u64) -> String {
     format!("log-{number:016x}")
 }
 
-/// A segment on its way to its name.
+/// A segment that is being prepared, before it gets its final name.
 pub(crate) fn segment_in_preparation(number: u64) -> String {
     format!("log-{number:016x}{NEW}")
 }

@@ -7,7 +7,7 @@ pub enum Rule {
     InFlight,
     /// A commit whose timestamp was drawn before it began is refused once a horizon beyond may be promised.
     Passed,
-    /// A commit is on its way until its record is in the buffer.
+    /// A commit is in flight until its record is in the buffer.
     EndBehindAppend,
     /// After a failure nothing is written any more.
     FailForEver,
@@ -27,7 +27,7 @@ pub enum Rule {
     KeepNeeded,
     /// No file goes while a backup is at work.
     Hold,
-    /// Checksums are of one database, one segment, one group: what comes from elsewhere has none.
+    /// Checksums are seeded by database, segment and group: bytes from another place fail them.
     Seeds,
 }
 

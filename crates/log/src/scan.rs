@@ -166,7 +166,7 @@ pub(crate) fn scan(disk: &dyn Disk, manifest: &Manifest) -> Result<Scan> {
     }
     let alive: Vec<u64> = scan.segments.iter().map(|segment| segment.number).collect();
     scan.void = headed.iter().map(|s| s.header.number).filter(|number| !alive.contains(number)).collect();
-    // the first segment of an incarnation is all that says that it has begun
+    // that an incarnation has begun is known by its first segment alone: that one is not unused
     let prepared = headed.last().filter(|last| last.header.number > last.header.first);
     scan.unused = prepared.map(|last| last.header.number).filter(|number| scan.void.contains(number));
     if scan.horizon < manifest.required {

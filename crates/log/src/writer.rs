@@ -1,4 +1,4 @@
-//! The workers' side: a buffer each, and a word that says that a commit is on its way.
+//! The workers' side of the log: each has a buffer, and a word that says that a commit is in flight.
 //!
 //! ```text
 //!  worker    begin(ticks) ── fence, clock: commit_ts ── append ── end
@@ -18,7 +18,7 @@ use scaledb_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use scaledb_sync::lock::{Mutex, MutexGuard};
 use std::fmt;
 
-/// No commit is on its way.
+/// No commit is in flight.
 pub(crate) const NONE: u64 = u64::MAX;
 
 /// What a worker has appended and the flusher has not taken.
@@ -33,7 +33,7 @@ pub(crate) struct Buffer {
 /// A worker's place, on cache lines of its own.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    /// At or below the ticks of the commit that is on its way, or [`NONE`]. Written by the worker only.
+    /// At or below the ticks of the commit in flight, or [`NONE`]. Written by the worker only.
     pub(crate) in_flight: AtomicU64,
     /// `= buffer.bytes.len()`, to be read without the lock. Written under it.
     pub(crate) pending: AtomicUsize,
@@ -105,7 +105,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A commit is on its way: its commit_ts, which is drawn behind a fence after this, has `ticks` or more.
+    /// A commit is in flight: its commit_ts, which it takes after a fence that follows this, has `ticks` or more.
     #[inline]
     pub fn begin(&self, ticks: u64) {
         // Release: a flusher that reads this has read past the `end` of the commit before, and must see its
@@ -147,7 +147,7 @@ impl Writer {
     /// The commit has appended its record, or was given up.
     #[inline]
     pub fn end(&self) {
-        // Release: pairs with the flusher's Acquire load; who reads it sees what was appended
+        // Release: pairs with the flusher's Acquire load, which then sees what was appended
         self.slot().in_flight.store(NONE, Ordering::Release);
     }
 }
@@ -188,6 +188,7 @@ fn open_record(bytes: &mut Vec<u8>, ts: Timestamp) {
 
 #[inline]
 fn close_record(bytes: &mut [u8], record: usize) {
+    debug_assert!(record + RECORD_HEADER <= bytes.len(), "a record begins with its header");
     let len = bytes.len() - record - RECORD_HEADER;
     let len = u32::try_from(len).expect("a record is split before it is too long");
     bytes[record + 8..record + RECORD_HEADER].copy_from_slice(&len.to_le_bytes());

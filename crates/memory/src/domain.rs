@@ -1,4 +1,4 @@
-//! Who is looking at shared memory since when, and what may be reused.
+//! Reclamation by timestamp: since when each worker has been active, and which retired blocks may be reused.
 
 use crate::arena::{Arena, Exchange, LARGE, block_bytes};
 use crate::faults::Faults;

@@ -80,7 +80,7 @@ pub struct Config {
     pub log_statement: LogStatement,
     /// Statements that take so many milliseconds are logged with their texts; 0 is all, -1 none. Sessions may `SET` it.
     pub log_min_duration_statement: i32,
-    /// Whether it is logged who has connected.
+    /// Whether new connections are logged, with their users.
     pub log_connections: bool,
     /// Whether the end of sessions is logged.
     pub log_disconnections: bool,

@@ -208,7 +208,7 @@ impl Control {
     }
 
     fn enter(&self, phase: Phase) {
-        // pairs with the load in `state`: who sees the phase sees what was set before it
+        // pairs with the load in `state`, which then sees what was set before the phase
         self.state.store(pack(phase, self.ticks.now()), Ordering::Release);
     }
 

@@ -68,7 +68,7 @@ pub enum Measure {
 
 /// A session that was opened.
 pub struct NewSession<S> {
-    /// It.
+    /// The session itself.
     pub session: S,
     /// Its number: what `pg_backend_pid()` says.
     pub pid: i32,

@@ -76,7 +76,7 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// A rule for everybody.
+    /// A rule for all users, databases and addresses.
     pub fn of(method: Verdict) -> Self {
         Self { over: Over::Any, address: None, databases: Vec::new(), users: Vec::new(), method }
     }

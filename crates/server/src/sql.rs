@@ -131,7 +131,7 @@ where
             return None;
         }
         let reclamation = self.database.reclamation();
-        // memory may be full of rows that are needed: nobody is ended for next to nothing
+        // memory may be full of rows that are needed: no session is ended unless it holds back enough garbage
         let garbage =
             reclamation.waiting.saturating_mul(LEAST_GARBAGE).saturating_add(reclamation.waiting_bytes);
         if garbage < memory.budget / GARBAGE_PART {

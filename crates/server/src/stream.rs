@@ -83,8 +83,9 @@ impl Read for Stream {
         match &*self.0 {
             Socket::Tcp(stream) => (&mut &*stream).read(to),
             Socket::Unix(stream) => {
-                // Who sleeps in a read of such a socket is woken in vain whenever the other side takes what was
-                // written. Who sleeps in poll is not: this call saves two switches between threads per round trip.
+                // A thread that sleeps in a read of such a socket wakes for nothing whenever the other side takes what
+                // was written. One that sleeps in poll does not: this call saves two switches between threads per round
+                // trip.
                 poll(&mut [PollFd::new(stream, PollFlags::IN)], None)?;
                 (&mut &*stream).read(to)
             }

@@ -14,7 +14,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
     /// there keep their values, and count as existing.
     ///
     /// # Errors
-    /// As for [`BTree::insert`]; what came before the error is inserted.
+    /// As for [`BTree::insert`]; the entries before the one that failed are inserted.
     ///
     /// # Safety
     /// As for [`BTree::insert`], for each value.

@@ -1,4 +1,4 @@
-//! The end of a tree.
+//! Frees the nodes of a tree.
 
 use super::boundary::Boundary;
 use super::node::{Inner, Leaf, Node};
@@ -7,9 +7,8 @@ use scaledb_memory::Local;
 use std::ptr::NonNull;
 
 impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
-    /// Gives the memory of all nodes back to `local`. Without it, the memory stays taken until the
-    /// domain is dropped (and, where blocks are not carved from the domain's chunks, as under Miri and
-    /// the model checkers, for ever).
+    /// Gives the memory of all nodes back to `local`. Without this call, it stays allocated until the domain is
+    /// dropped. (Under Miri and the model checkers blocks are not carved from the domain's chunks: there, it leaks.)
     ///
     /// # Safety
     /// Nobody else uses the tree, or anything that was read of it, now or later; nor does the caller.

@@ -89,7 +89,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
     /// leaves of keys that lie apart are fetched ahead.
     ///
     /// # Errors
-    /// As for [`BTree::insert`]; what came before the error is inserted.
+    /// As for [`BTree::insert`]; the entries before the one that failed are inserted.
     ///
     /// # Safety
     /// As for [`BTree::insert`], for each value.

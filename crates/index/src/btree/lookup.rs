@@ -171,8 +171,8 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         unsafe { stamp.leaf.leaf::<L>() }.version.stamp() == stamp.version
     }
 
-    /// [`BTree::is_current`], and nobody is about to change that: the leaf's part is what its keys may be posted under
-    /// from now on. A holder may be splitting the leaf, or taking it out, in a generation that others know already.
+    /// [`BTree::is_current`], and the leaf is not locked: from now on, its keys may be posted under the leaf's part. A
+    /// holder of the lock may be splitting or unlinking the leaf, in a generation that other threads already read.
     #[inline]
     pub fn is_undisturbed(&self, local: &Local, stamp: LeafStamp) -> bool {
         self.assert_protected(local);

@@ -35,7 +35,7 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         let middle = split_point(&meta, slot, left.high());
         let separator = self.separator(left, middle, key);
 
-        // all that can fail comes before all that changes
+        // every step that can fail comes before the first change
         let boundary = Boundary::new(local, separator)?;
         let high = left.high();
         let block = match self.create(local, || Leaf::<L>::new(boundary, high, left.next(), 0)) {

@@ -26,7 +26,7 @@ pub(super) struct Restart;
 pub(super) struct VersionLock(AtomicU64);
 
 impl VersionLock {
-    /// A node that nobody has changed yet.
+    /// The version of a new node.
     pub(super) fn new() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -77,7 +77,7 @@ impl VersionLock {
         self.0.load(Ordering::Acquire) & !LOCKED
     }
 
-    /// Whether the node has the version `word` and nobody is at it.
+    /// Whether the node has the version `word` and is not locked.
     #[inline(always)]
     pub(super) fn is(&self, word: u64) -> bool {
         // pairs with the Release store of `Guard::drop`
@@ -118,7 +118,7 @@ impl Guard<'_> {
         self.after = self.before + CHANGE;
     }
 
-    /// Unlocks a node that was unlinked for ever.
+    /// Unlocks a node that was unlinked, and marks it obsolete.
     pub(super) fn bury(mut self) {
         self.after = (self.before + CHANGE) | OBSOLETE;
     }

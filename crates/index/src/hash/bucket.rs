@@ -8,7 +8,7 @@ pub(crate) const SLOTS: usize = if scaledb_sync::MODEL { 2 } else { 7 };
 /// Buckets that a probe may visit, its home included.
 pub(crate) const PROBE: usize = if scaledb_sync::MODEL { 2 } else { 16 };
 
-/// Bits of a hash that an entry's note holds; with the tag, they are all that is left of the hash.
+/// Bits of a hash that an entry's note holds; with the tag, an entry keeps no other bits of the hash.
 pub(crate) const NOTE_BITS: u32 = 3;
 const DISTANCE_BITS: u32 = 4;
 const NOTE: u32 = NOTE_BITS + DISTANCE_BITS;

@@ -10,8 +10,8 @@
 //! 2. Whoever changes a bucket holds that bucket's lock, too.
 //! 3. Locks are taken in ascending order (the home first, then at most one more at a time; a split takes
 //!    all homes from the first to the last). So nobody waits in a circle.
-//! 4. An insert raises the overflow counts on its way *before* it stores its word; a remove lowers them
-//!    *after* it has cleared the word.
+//! 4. An insert raises the overflow counts of the buckets that it passes *before* it stores its word; a remove lowers
+//!    them *after* it has cleared the word.
 //!
 //! # Why it is atomic
 //! *Two inserts of one key* have one home, so rule 1 orders them: the second finds the word of the first,
@@ -19,8 +19,8 @@
 //!
 //! *A get takes no lock.* By rule 4, while a word stands in a slot, every bucket between its home and it
 //! counts it. So a get that began after the insert was done (or after anybody saw the entry: the word's
-//! release store carries the counts along) finds no zero count on its way, and loads the slot itself,
-//! whatever happens to other keys meanwhile: entries never move within a segment. So it misses the entry
+//! release store carries the counts along) finds no zero count in the buckets that it passes, and loads the slot
+//! itself, whatever happens to other keys meanwhile: entries never move within a segment. So it misses the entry
 //! only if the remove had begun to clear it. Nor can it find the entry again after a miss: the word is
 //! gone before any count falls. A hit is true because `eq` compared the key in memory that stays valid
 //! while the caller is active.

@@ -93,7 +93,7 @@ pub struct PartReader {
 }
 
 impl PartReader {
-    /// The next block, in `buffer`; `None` when all were read, and it were all that there should be.
+    /// The next block, in `buffer`; `None` when all blocks that the manifest names have been read.
     ///
     /// # Errors
     /// [`LogError::Damaged`], [`LogError::Io`].

@@ -128,7 +128,7 @@ impl CheckpointWriter {
             }),
             ..manifest.clone()
         };
-        // if this fails, nobody knows which of the two is in force: the files of both stay
+        // if this fails, either manifest may be in force: the files of both stay
         self.installed = true;
         next.install(disk)?;
         *manifest = next;

@@ -144,7 +144,7 @@ fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     };
     match fs::mkdir(path, Mode::RWXU) {
         Ok(()) => {
-            // the directory itself must not be lost with all that is synced in it
+            // without this, a crash could lose the directory and with it the synced files in it
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             system::retry_on_intr({
                 let parent = open(parent.unwrap_or(Path::new(".")))?;
