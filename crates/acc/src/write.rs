@@ -54,7 +54,7 @@ impl Ctx<'_> {
         if next == mine.end_of_rows.load(Ordering::Relaxed) {
             let block = table.take_row_numbers();
             next = block.start;
-            mine.end_of_rows.store(block.end, Ordering::Relaxed);
+            mine.end_of_rows.store(block.end, Ordering::Relaxed); // only this worker touches it
         }
         mine.next_row.store(next + 1, Ordering::Relaxed);
         Ok(next)
