@@ -23,7 +23,7 @@ use super::{beat, watch};
 use scaledb_log::disk::Disk;
 use scaledb_scar::link::Incarnation;
 use scaledb_scar::{
-    Answer, Epoch, Node, NodeId, Ours, Out, Outcome, SessionId, Stage, TxnId, ViewNumber, Why,
+    Answer, Body, Epoch, Message, Node, NodeId, Ours, Out, Outcome, SessionId, Stage, TxnId, ViewNumber, Why,
 };
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
@@ -138,6 +138,10 @@ struct Mailbox {
 pub(crate) struct Views {
     /// The newest view that this member knows of; its node may not have installed it yet.
     pub(crate) newest: ClusterView,
+    /// The newest view whose members the network speaks with.
+    pub(crate) followed: ViewNumber,
+    /// The beginning of a view that the network does not follow yet: at most one, of the newest such view.
+    pub(crate) early: Option<(NodeId, Message<Rows>)>,
     pub(crate) heard: BTreeMap<NodeId, Instant>,
     /// Those that the network has given up.
     pub(crate) failed: BTreeMap<NodeId, Incarnation>,
@@ -308,6 +312,7 @@ impl Core {
         match packet {
             Packet::Message(message) => {
                 self.counters.received.fetch_add(1, Ordering::Relaxed); // a statistic
+                let Some(message) = self.unless_early(from, message) else { return };
                 let mut state = self.lock();
                 if !state.left {
                     self.run(&mut state, |node, out| node.receive(from, message, out));
@@ -321,6 +326,43 @@ impl Core {
                 }
             }
             Packet::NewView => self.ask_store(),
+        }
+    }
+
+    /// The message, unless it begins a view that the network does not follow yet. That is set aside until the network
+    /// does: the node would answer, and then speak, to lives of members that have ended, and what is sent to those is lost.
+    fn unless_early(&self, from: NodeId, message: Message<Rows>) -> Option<Message<Rows>> {
+        let Body::Fence(view) = &message.body else { return Some(message) };
+        let mut views = self.views.lock();
+        if view.number <= views.followed {
+            return Some(message);
+        }
+        let later = |(_, early): &(NodeId, Message<Rows>)| match &early.body {
+            Body::Fence(early) => early.number > view.number,
+            _ => false,
+        };
+        if !views.early.as_ref().is_some_and(later) {
+            views.early = Some((from, message));
+        }
+        views.ask = true;
+        self.wake_watch.notify_all();
+        None
+    }
+
+    /// The network follows a view: what has come of it earlier is due.
+    pub(crate) fn followed(&self, view: ViewNumber) {
+        let early = {
+            let mut views = self.views.lock();
+            views.followed = views.followed.max(view);
+            views.early.take()
+        };
+        // of a view that is later still it is set aside again
+        let message = early.and_then(|(from, message)| Some((from, self.unless_early(from, message)?)));
+        if let Some((from, message)) = message {
+            let mut state = self.lock();
+            if !state.left {
+                self.run(&mut state, |node, out| node.receive(from, message, out));
+            }
         }
     }
 
@@ -504,6 +546,8 @@ impl Member {
             wake_watch: Condvar::new(),
             views: Mutex::new(Views {
                 newest,
+                followed: ViewNumber(0),
+                early: None,
                 heard,
                 failed: BTreeMap::new(),
                 ask: false,

@@ -162,6 +162,7 @@ fn follow(core: &Core, stored: ClusterView) -> bool {
         views.newest = stored.clone();
     }
     core.network.follow(&stored);
+    core.followed(stored.view.number);
     let mut state = core.lock();
     if stored.view.leader == core.me && state.node.view().number < stored.view.number {
         let view = Arc::new(stored.view);

@@ -3,9 +3,13 @@
 use super::bank::settings;
 use super::client::{Failed, Txn, key, number, value};
 use scaledb_cluster::membership::Halt;
-use scaledb_cluster::{LocalCluster, Lost, Member, MetadataStore, Session, StartError};
+use scaledb_cluster::{
+    ClusterView, Entrance, InMemory, Life, LocalCluster, Lost, Member, MetadataStore, Network, Packet,
+    Session, Settings, StartError,
+};
 use scaledb_scar::link::Incarnation;
-use scaledb_scar::{Answer, Kind, NodeId};
+use scaledb_scar::{Answer, Body, Epoch, Kind, Message, NodeId, View, ViewNumber};
+use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, thread};
 use std::time::{Duration, Instant};
 
@@ -114,4 +118,64 @@ fn who_waits_for_an_epoch_that_is_undone_is_told() {
     put(&mut session, 4).unwrap();
     assert!(member.committed() > epoch);
     assert_eq!(member.wait_committed(epoch), Err(Lost::Undone));
+}
+
+/// A network that notes, in their order, the views that it follows and the reports on views that it sends.
+#[derive(Default)]
+struct Noted {
+    entrance: Mutex<Option<Entrance>>,
+    order: Mutex<Vec<&'static str>>,
+}
+
+impl Network for Noted {
+    fn attach(&self, entrance: Entrance) -> std::io::Result<()> {
+        *self.entrance.lock() = Some(entrance);
+        Ok(())
+    }
+
+    fn follow(&self, view: &ClusterView) {
+        if view.view.number > ViewNumber(1) {
+            self.order.lock().push("follows");
+        }
+    }
+
+    fn send(&self, _: NodeId, packet: Packet) {
+        if let Packet::Message(Message { body: Body::Report(..), .. }) = packet {
+            self.order.lock().push("reports");
+        }
+    }
+
+    fn close(&self) {
+        *self.entrance.lock() = None;
+    }
+}
+
+#[test]
+fn a_view_is_begun_when_the_network_speaks_with_its_members_and_not_before() {
+    let store = Arc::new(InMemory::new());
+    let lives = ["a", "b", "c"].map(|name| {
+        let (node, incarnation) = store.register(name, name).unwrap();
+        (node, Life { incarnation, name: name.to_owned(), address: name.to_owned() })
+    });
+    let first = ClusterView::first(View::first(3, 3, 1), lives.clone().into());
+    assert!(store.replace(None, &first).unwrap());
+    // the others never speak, and nobody minds
+    let settings = Settings { suspect_after: Duration::from_secs(3600), ..settings() };
+    let network = Arc::new(Noted::default());
+    let (me, life) = (lives[1].0, lives[1].1.incarnation);
+    let member = Member::start(settings, me, life, store.clone(), network.clone()).unwrap();
+
+    // another life of c; the leader's message is faster than what the member learns from the store
+    let mut next = ClusterView { view: first.view.resumed(), ..first.clone() };
+    next.lives.get_mut(&lives[2].0).unwrap().incarnation = Incarnation(100);
+    let number = next.view.number;
+    let fence =
+        Message { view: number, epoch: Epoch(1), body: Body::Fence(std::sync::Arc::new(next.view.clone())) };
+    let entrance = network.entrance.lock().clone().unwrap();
+    entrance.deliver(first.view.leader, Packet::Message(fence));
+    assert!(store.replace(Some(&first), &next).unwrap());
+    until("the view is not begun", || network.order.lock().contains(&"reports"));
+    assert_eq!(network.order.lock()[0], "follows");
+    drop(entrance);
+    member.stop();
 }
