@@ -442,7 +442,7 @@ fn out_of_memory() {
     };
     // one transaction that is too large: nothing of it stays, and its memory comes back
     let result = fill(&mut bench.session, 100..200);
-    assert!(matches!(result, Err(Error::OutOfMemory { .. })), "{result:?}");
+    assert!(matches!(result, Err(Error::TransactionsTooLarge { .. })), "{result:?}");
     eventually(|| fill(&mut bench.session, 100..101).is_ok());
     // many small ones, until no more fit: each is there whole or not at all
     eventually(|| fill(&mut bench.session, 101..110).is_ok());
