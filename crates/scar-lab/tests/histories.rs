@@ -25,14 +25,25 @@ fn setup(competitor: Competitor, workload: Arc<dyn Workload>, partitions: u16) -
     }
 }
 
-fn contended(competitor: Competitor) -> Measured {
-    run(&setup(competitor, Arc::new(Ycsb::contended(6, 8, 0.6, 50)), 6)).unwrap()
+/// A run that has met what is asked for. A busy machine takes its time: later runs are longer.
+fn until(setup: &mut Setup, met: impl Fn(&Measured) -> bool) -> Measured {
+    for _ in 0..5 {
+        let measured = run(setup).unwrap();
+        if met(&measured) {
+            return measured;
+        }
+        setup.measured *= 2;
+    }
+    panic!("{:?} does not meet what it should", setup.competitor);
+}
+
+fn contended(competitor: Competitor) -> Setup {
+    setup(competitor, Arc::new(Ycsb::contended(6, 8, 0.6, 50)), 6)
 }
 
 fn holds(competitor: Competitor, least: Option<u32>) {
-    let measured = contended(competitor);
-    assert!(measured.history.0.len() > 20, "{competitor:?}: {} transactions", measured.history.0.len());
-    assert!(measured.aborts > 0.0, "{competitor:?} has met no conflict");
+    let measured =
+        until(&mut contended(competitor), |found| found.history.0.len() > 20 && found.aborts > 0.0);
     assert_eq!(check(&measured.history, least), Ok(()), "{competitor:?}");
 }
 
@@ -66,8 +77,9 @@ fn snapshot_isolation_has_no_cycle_of_one_antidependency() {
 fn read_committed_reads_what_was_committed_and_no_more() {
     holds(Competitor::Optimistic(Protocol::READ_COMMITTED), READ_COMMITTED);
     // or the checks above would check nothing
-    let weaker = contended(Competitor::Optimistic(Protocol::READ_COMMITTED));
-    assert!(matches!(check(&weaker.history, None), Err(Anomaly::Cycle(..))));
+    until(&mut contended(Competitor::Optimistic(Protocol::READ_COMMITTED)), |weaker| {
+        matches!(check(&weaker.history, None), Err(Anomaly::Cycle(..)))
+    });
 }
 
 #[test]
@@ -75,9 +87,8 @@ fn new_orders_are_serializable() {
     for everywhere in [true, false] {
         let workload = TpcC::new(3, everywhere);
         let partitions = workload.partitions();
-        let setup = setup(Competitor::Optimistic(Protocol::SCAR), Arc::new(workload), partitions);
-        let measured = run(&setup).unwrap();
-        assert!(measured.history.0.len() > 20);
+        let mut setup = setup(Competitor::Optimistic(Protocol::SCAR), Arc::new(workload), partitions);
+        let measured = until(&mut setup, |found| found.history.0.len() > 20);
         assert_eq!(check(&measured.history, None), Ok(()));
     }
 }
