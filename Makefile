@@ -72,6 +72,15 @@ bench: build ## TPC-C and YCSB-A, ten seconds each; see docs/benchmarks.md
 	"$$CARGO_TARGET_DIR/release/scaledb" bench tpcc
 	"$$CARGO_TARGET_DIR/release/scaledb" bench ycsb-a
 
+.PHONY: simulator
+simulator: setup ## The simulator of many cores, which `scaledb repro` asks for what this machine cannot measure
+	RUSTFLAGS="$${RUSTFLAGS:-} --cfg sim" CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/sim" \
+		$(CARGO) build --release --locked -p scaledb-manycore --features ablations
+
+.PHONY: evidence
+evidence: build simulator ## The figures of the papers, made again: docs/evidence.md and its pictures
+	"$$CARGO_TARGET_DIR/release/scaledb" repro all --out docs/evidence --page docs/evidence.md
+
 .PHONY: bench-compare
 bench-compare: setup ## The structures beside those of other crates
 	cd bench/compare && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/compare" $(CARGO) run --release --locked

@@ -36,6 +36,9 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Measure a workload.
     Bench(BenchArgs),
+    /// Make figures of the papers again: tables, CSV files and pictures.
+    #[cfg(feature = "repro")]
+    Repro(ReproArgs),
     /// Be a server for PostgreSQL's clients.
     Serve(Box<ServeArgs>),
     /// Run SQL: in memory, on a directory, or on a server; at a terminal, or from a script.
@@ -52,6 +55,29 @@ pub(crate) enum Command {
     Log(LogArgs),
     /// Look at a cluster of nodes, or see one at work.
     Cluster(ClusterArgs),
+}
+
+#[cfg(feature = "repro")]
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ReproArgs {
+    /// Figures (scaledb-8a), papers (cicada), or all; list prints their names
+    #[arg(required = true, value_name = "FIGURE")]
+    pub(crate) figures: Vec<String>,
+    /// Seconds instead of minutes: shows that a figure can be made; its points mean little
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Where the CSV files and the pictures go
+    #[arg(long, default_value = "evidence", value_name = "DIRECTORY")]
+    pub(crate) out: PathBuf,
+    /// A page in Markdown: figures that it has places for are put there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) page: Option<PathBuf>,
+    /// The simulator of many cores [default: where 'make simulator' leaves it]
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) simulator: Option<PathBuf>,
+    /// Where the random numbers start
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -13,6 +13,8 @@ mod output;
 mod password;
 mod print;
 mod progress;
+#[cfg(feature = "repro")]
+mod repro;
 mod serve;
 mod shell;
 
@@ -27,6 +29,8 @@ fn main() -> ExitCode {
     let done = match Args::parse().command {
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),
+        #[cfg(feature = "repro")]
+        Command::Repro(args) => repro::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Shell(args) => return shell::run(&args),
         Command::Password => password::run(),

@@ -1,14 +1,16 @@
 //! The command line.
 
-use crate::shape::Shape;
-use clap::{Parser, ValueEnum};
+use clap::Parser;
+use scaledb_manycore::{Ask, Shape, Subject, Tuning, Way};
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// Workloads on many cores: simulated in builds with `--cfg sim`, else on those of this machine.
 #[derive(Debug, Parser)]
 #[command(name = "manycore", max_term_width = 120)]
 pub(crate) struct Args {
+    /// A point as JSON, as `scaledb repro` asks for one; the answer is JSON, too. Nothing else counts then
+    #[arg(long, value_name = "JSON")]
+    pub(crate) ask: Option<String>,
     /// The simulated machine: scaledb (2 x 18 cores), cicada (2 x 14), chiplets (2 x 64), flat (sharing is free)
     #[arg(long, default_value = "scaledb")]
     pub(crate) machine: String,
@@ -48,35 +50,19 @@ pub(crate) struct Args {
 }
 
 impl Args {
-    pub(crate) fn warmup(&self) -> Duration {
-        Duration::from_millis(self.warmup)
-    }
-
-    pub(crate) fn measured(&self, cores: usize) -> Duration {
-        Duration::from_millis(self.measured.unwrap_or((120 / cores as u64).clamp(4, 30)))
-    }
-}
-
-/// An engine, and how it gets new keys into its range indexes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Way {
-    /// ACC, in batches.
-    Collected,
-    /// ACC, as each worker measures that it is cheaper.
-    Measured,
-    /// ACC, at each commit.
-    Synchronous,
-    /// Cicada.
-    Cicada,
-}
-
-impl Way {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Collected => "collected",
-            Self::Measured => "measured",
-            Self::Synchronous => "synchronous",
-            Self::Cicada => "cicada",
+    /// The point of a workload on so many cores.
+    pub(crate) fn point(&self, shape: Shape, way: Way, cores: usize) -> Ask {
+        let measured = self.measured.unwrap_or((120 / cores as u64).clamp(4, 30));
+        Ask {
+            subject: Subject::Workload(shape, way),
+            cores,
+            machine: self.machine.clone(),
+            warmup_us: self.warmup * 1_000,
+            measured_us: measured * 1_000,
+            seed: self.seed,
+            work: self.work,
+            same_line: self.same_line,
+            tuning: Tuning { full: self.full, ..Tuning::default() },
         }
     }
 }

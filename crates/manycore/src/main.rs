@@ -9,13 +9,11 @@
 //! A simulation is evidence of sharing, not of nanoseconds.
 
 mod args;
-mod measure;
-mod shape;
 mod table;
 
 use args::Args;
 use clap::Parser;
-use measure::measure;
+use scaledb_manycore::measure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -30,18 +28,24 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
+    if let Some(text) = &args.ask {
+        let answer = measure(&serde_json::from_str(text)?)?;
+        println!("{}", serde_json::to_string(&answer)?);
+        return Ok(());
+    }
     table::heading(args)?;
     let mut csv = table::Csv::create(args.csv.as_deref())?;
-    for &workload in &args.workload {
+    for &shape in &args.workload {
         for &way in &args.ways {
             let mut first = None;
             for &cores in &args.cores {
-                let point = measure(args, workload, way, cores)?;
-                let first = *first.get_or_insert(point.per_second / cores as f64);
-                table::row(&point, first);
-                csv.row(args, &point, first)?;
+                let answer = measure(&args.point(shape, way, cores))?;
+                let first = *first.get_or_insert(answer.per_second / cores as f64);
+                let row = table::Row { shape, way, cores, answer: &answer, first };
+                table::print(&row);
+                csv.row(args, &row)?;
                 if args.hot {
-                    println!("{}", point.times);
+                    println!("{}", answer.times);
                 }
             }
         }

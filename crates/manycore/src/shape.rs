@@ -1,6 +1,6 @@
 //! The workloads, at sizes that a simulation of 128 cores can hold.
 
-use crate::args::Args;
+use crate::ask::Ask;
 use clap::ValueEnum;
 use scaledb_engine::Engine;
 use scaledb_sync::Arc;
@@ -10,6 +10,7 @@ use scaledb_workloads::report::Report;
 use scaledb_workloads::smallbank::{self, SmallBank};
 use scaledb_workloads::tpcc::{self, Mix, Scale, Tables, Tpcc};
 use scaledb_workloads::ycsb::{self, Ycsb};
+use serde::{Deserialize, Serialize};
 
 /// Rows of `item`, and of `stock` per warehouse: a twentieth. Less fits the caches better, which lets what cores share
 /// weigh more.
@@ -20,8 +21,9 @@ const CUSTOMERS: u16 = 150;
 const RECORDS: u64 = 200_000;
 
 /// A workload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Shape {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shape {
     /// TPC-C, a warehouse per core.
     Tpcc,
     /// TPC-C on four warehouses.
@@ -58,11 +60,12 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    pub(crate) fn name(self) -> String {
+    /// Its name on the command line.
+    pub fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    fn ycsb(self) -> Option<ycsb::Config> {
+    fn ycsb(self, ask: &Ask) -> Option<ycsb::Config> {
         let config = match self {
             Self::ReadInsert50 => ycsb::Config::read_insert(50),
             Self::ReadInsert95 => ycsb::Config::read_insert(95),
@@ -73,7 +76,19 @@ impl Shape {
             Self::Scans => ycsb::Config::letter('e')?,
             _ => return None,
         };
-        Some(ycsb::Config { records: RECORDS, ..config })
+        let tuning = &ask.tuning;
+        let mut config = ycsb::Config { records: tuning.records.unwrap_or(RECORDS), ..config };
+        config.theta = tuning.theta.unwrap_or(config.theta);
+        config.requests = tuning.requests.unwrap_or(config.requests);
+        config.field_bytes = tuning.record_bytes.map_or(config.field_bytes, |bytes| bytes / config.fields);
+        if let Some(percent) = tuning.read_percent {
+            let others = 100u32.saturating_sub(percent);
+            // the workloads that are asked for so do one thing beside reading
+            for share in [&mut config.read_modify_write, &mut config.insert, &mut config.update] {
+                *share = if *share > 0 { others } else { 0 };
+            }
+        }
+        Some(config)
     }
 
     /// Loads it on as many threads as run it, calls `loaded`, and runs it.
@@ -84,12 +99,12 @@ impl Shape {
         self,
         engine: &E,
         options: &Options,
-        args: &Args,
+        ask: &Ask,
         synchronous: bool,
         loaded: &mut (dyn FnMut() + Send),
     ) -> Outcome<Report> {
-        let (threads, seed) = (options.threads, args.seed);
-        if let Some(config) = self.ycsb() {
+        let (threads, seed) = (options.threads, ask.seed);
+        if let Some(config) = self.ycsb(ask) {
             let table = ycsb::Table::create(engine, &config, synchronous)?;
             table.load(engine, config.records, threads)?;
             return drive(engine, Ycsb::new(config, table, seed), options, loaded);
@@ -106,13 +121,14 @@ impl Shape {
             Self::Tpcc1 => 1,
             _ => threads as u16,
         };
+        let warehouses = ask.tuning.warehouses.unwrap_or(warehouses);
         let mix = match self {
             Self::NewOrderDelivery => Mix::NewOrderDelivery,
             Self::NewOrderPayment => Mix::NewOrderPayment,
             _ => Mix::Full,
         };
         let small = Scale { warehouses, items: ITEMS, customers: CUSTOMERS };
-        let scale = if args.full { Scale::full(warehouses) } else { small };
+        let scale = if ask.tuning.full { Scale::full(warehouses) } else { small };
         let tables = Arc::new(Tables::create(engine, scale, synchronous)?);
         tpcc::load(engine, &tables, seed, threads, micros_since_2000())?;
         drive(engine, Tpcc { tables, mix, seed, snapshot_reads: false }, options, loaded)

@@ -1,7 +1,7 @@
 //! Rows of the scaling table.
 
 use crate::args::Args;
-use crate::measure::Point;
+use scaledb_manycore::{Answer, Shape, Way};
 use std::error::Error;
 use std::fs::File;
 use std::io::Write;
@@ -35,22 +35,40 @@ pub(crate) fn heading(args: &Args) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A row. `first`: transactions per second and core at the first number of cores.
-pub(crate) fn row(point: &Point, first: f64) {
-    let times = point.per_second / first;
-    let aborts: Vec<_> = point.aborts.iter().take(4).map(|(kind, count)| format!("{kind} {count}")).collect();
-    let events = point.events.map_or_else(String::new, |(millions, rate)| {
+/// A row.
+pub(crate) struct Row<'a> {
+    pub(crate) shape: Shape,
+    pub(crate) way: Way,
+    pub(crate) cores: usize,
+    pub(crate) answer: &'a Answer,
+    /// Transactions per second and core at the first number of cores.
+    pub(crate) first: f64,
+}
+
+impl Row<'_> {
+    fn times(&self) -> f64 {
+        self.answer.per_second / self.first
+    }
+}
+
+/// Prints a row.
+pub(crate) fn print(row: &Row<'_>) {
+    let Row { shape, way, cores, answer, .. } = row;
+    let times = row.times();
+    let aborts: Vec<_> =
+        answer.aborts().iter().take(4).map(|(kind, count)| format!("{kind} {count}")).collect();
+    let events = answer.events.map_or_else(String::new, |(millions, rate)| {
         format!("  [{millions:.0} M events, {rate:.1} M per second]")
     });
     println!(
         "{:<20} {:<12} {:>5} {:>12.0} {:>7.2} {:>9.1}% {:>8.2}  {}{events}",
-        point.workload,
-        point.way.name(),
-        point.cores,
-        point.per_second,
+        shape.name(),
+        way.name(),
+        cores,
+        answer.per_second,
         times,
-        times * 100.0 / point.cores as f64,
-        point.abort_percent,
+        times * 100.0 / *cores as f64,
+        answer.abort_percent,
         aborts.join(", "),
     );
 }
@@ -75,11 +93,11 @@ impl Csv {
     ///
     /// # Errors
     /// The system's.
-    pub(crate) fn row(&mut self, args: &Args, point: &Point, first: f64) -> std::io::Result<()> {
+    pub(crate) fn row(&mut self, args: &Args, row: &Row<'_>) -> std::io::Result<()> {
         let Some(file) = &mut self.0 else { return Ok(()) };
         let machine = if scaledb_sync::SIMULATED { args.machine.as_str() } else { "real" };
-        let Point { workload, way, cores, per_second, abort_percent, .. } = point;
-        let (way, times) = (way.name(), per_second / first);
+        let (workload, way, cores, times) = (row.shape.name(), row.way.name(), row.cores, row.times());
+        let Answer { per_second, abort_percent, .. } = row.answer;
         writeln!(file, "{machine},{workload},{way},{cores},{per_second:.0},{times:.3},{abort_percent:.3}")
     }
 }

@@ -1,10 +1,10 @@
 //! How many times per second threads can read each kind of clock (ScaleDB, figure 10b).
 
 use scaledb_sync::atomic::{AtomicBool, Ordering};
-use scaledb_sync::clock::{Clock, Source};
+use scaledb_sync::clock::{Clock, Instant, Source};
 use scaledb_sync::{CachePadded, thread};
 use serde::{Deserialize, Serialize};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The sources compared.
 pub const SOURCES: [Source; 4] = [Source::Tsc, Source::TimingThread, Source::Counter, Source::Monotonic];
@@ -38,7 +38,8 @@ pub fn measure(source: Source, threads: usize, duration: Duration) -> ClockRate 
     let (clock, stop) = (&clock, &stop);
     let reads_per_second = thread::scope(|scope| {
         let readers: Vec<_> = (0..threads)
-            .map(|_| {
+            .map(|number| {
+                thread::place_next(number);
                 scope.spawn(move || {
                     let (start, mut reads, mut last) = (Instant::now(), 0, 0);
                     // nothing is published with the flag

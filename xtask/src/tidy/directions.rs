@@ -26,6 +26,7 @@ const CHECKERS: &[&str] = &["scaledb-acc", "scaledb-verify", "scaledb-workloads"
 #[rustfmt::skip]
 const CRATES: &[Crate] = &[
     row("scaledb-machine", &[], &[]),
+    row("scaledb-evidence", &[], &[]),
     row("scaledb-sync", &["scaledb-machine"], &[]),
     row("scaledb-base", &[], &[]),
     row("scaledb-keys", &["scaledb-base"], &[]),
@@ -88,8 +89,10 @@ const CRATES: &[Crate] = &[
     ], CHECKERS),
     row("scaledb-scar-lab", &["scaledb-sync", "scaledb-scar", "scaledb-workloads"], &[]),
     row("scaledb-manycore", &[
-        "scaledb-sync", "scaledb-base", "scaledb-engine", "scaledb-acc", "scaledb-cicada", "scaledb-workloads",
+        "scaledb-sync", "scaledb-base", "scaledb-memory", "scaledb-index", "scaledb-engine", "scaledb-acc",
+        "scaledb-cicada", "scaledb-workloads",
     ], &[]),
+    row("scaledb-figures", &["scaledb-sync", "scaledb-workloads", "scaledb-manycore", "scaledb-evidence"], &[]),
     row("scaledb-pgwire", &["scaledb-base"], &["scaledb-sync"]),
     row("scaledb-client", &["scaledb-sync", "scaledb-base", "scaledb-pgwire"], &[]),
     row("scaledb-server", &[
@@ -104,7 +107,7 @@ const CRATES: &[Crate] = &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine", "scaledb-log",
         "scaledb-acc", "scaledb-cicada", "scaledb-engines", "scaledb-types", "scaledb-catalog", "scaledb-sql", "scaledb",
         "scaledb-verify", "scaledb-workloads", "scaledb-pgwire", "scaledb-client", "scaledb-server",
-        "scaledb-cluster", "scaledb-scar", "scaledb-sqlbench",
+        "scaledb-cluster", "scaledb-scar", "scaledb-sqlbench", "scaledb-evidence", "scaledb-figures",
     ], CHECKERS),
     row("scaledb-fuzzing", &[
         "scaledb-sync", "scaledb-base", "scaledb-types", "scaledb-log", "scaledb-acc", "scaledb-sql", "scaledb-pgwire",

@@ -9,6 +9,8 @@ const ALLOWED: &[&str] = &[
     "cli",
     "client",
     "cluster",
+    "evidence",
+    "figures",
     "log",
     "manycore",
     "occult-lab",
