@@ -72,6 +72,9 @@ pub(crate) struct ReproArgs {
     /// A page in Markdown: figures that it has places for are put there
     #[arg(long, value_name = "FILE")]
     pub(crate) page: Option<PathBuf>,
+    /// Only what the cores of this machine measure: nothing is simulated
+    #[arg(long, conflicts_with = "simulator")]
+    pub(crate) real: bool,
     /// The simulator of many cores [default: where 'make simulator' leaves it]
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) simulator: Option<PathBuf>,
@@ -414,7 +417,7 @@ fn engines() -> impl TypedValueParser<Value = EngineKind> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<EngineKind>())
 }
 
-#[derive(Debug, ClapArgs)]
+#[derive(Debug, Clone, ClapArgs)]
 pub(crate) struct BenchArgs {
     /// What is measured
     #[arg(value_enum)]
@@ -433,6 +436,10 @@ pub(crate) struct BenchArgs {
     /// Worker threads [default: the cores]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
     pub(crate) threads: Option<u16>,
+    /// Measure it with each of these numbers of threads, and print how it scales; stops at the cores that there are
+    #[arg(long, value_delimiter = ',', value_name = "THREADS", conflicts_with_all = ["threads", "directory", "connect"],
+          value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS))]
+    pub(crate) scale: Vec<u16>,
     /// Seconds that are measured
     #[arg(long, default_value = "10", value_parser = seconds)]
     pub(crate) seconds: Duration,
@@ -505,7 +512,7 @@ pub(crate) struct BenchArgs {
 }
 
 /// Settings of Cicada that its figures vary.
-#[derive(Debug, Default, PartialEq, Eq, ClapArgs)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, ClapArgs)]
 #[command(next_help_heading = "Options of --engine cicada")]
 pub(crate) struct CicadaArgs {
     /// Inline rows of up to this many bytes; 0: none [default: 216]
@@ -659,6 +666,7 @@ impl BenchArgs {
             ("--index-updates", self.index_updates.is_some(), runs_transactions),
             ("--snapshot-reads", self.snapshot_reads, runs_transactions),
             ("--directory", self.directory.is_some(), runs_transactions),
+            ("--scale", !self.scale.is_empty(), runs_transactions),
             ("--sql", self.sql.is_some(), family.has_sql()),
             ("--connect", self.connect.is_some(), family.has_sql()),
         ];

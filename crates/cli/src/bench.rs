@@ -1,5 +1,6 @@
 //! `scaledb bench`: one workload, one result.
 
+mod scale;
 pub(crate) mod sql;
 mod staleness;
 
@@ -55,41 +56,59 @@ struct Finished {
 
 pub(crate) fn run(args: &BenchArgs) -> Result {
     args.check()?;
+    if !args.scale.is_empty() {
+        return scale::run(args);
+    }
     if !args.json {
         say!("{}: {}", args.workload.name(), plural(args.threads() as u64, "thread"));
     }
-    if args.workload.family() == Family::Clock {
-        return run_clock(args);
+    match args.workload.family() {
+        Family::Clock => run_clock(args),
+        Family::Staleness => scaledb_engines::open(args.engine, settings(args)?, Staleness(args))?,
+        _ => show(args, &finish(args)?),
     }
+}
+
+/// Runs a workload that has a report.
+fn finish(args: &BenchArgs) -> Result<Finished> {
     if args.connect.is_some() {
-        return show(args, &sql::measure_other(args)?);
+        return sql::measure_other(args);
     }
-    let settings = Settings {
+    scaledb_engines::open(args.engine, settings(args)?, Bench(args))?
+}
+
+fn settings(args: &BenchArgs) -> Result<Settings> {
+    Ok(Settings {
         reserve: args.reserve << 20,
         durability: durability(args)?,
         options: args.engine_options(),
         ..Settings::default()
-    };
-    scaledb_engines::open(args.engine, settings, Bench(args))?
+    })
 }
 
 /// The benchmark, on whichever engine.
 struct Bench<'a>(&'a BenchArgs);
 
 impl WithEngine for Bench<'_> {
-    type Output = Result;
+    type Output = Result<Finished>;
 
-    fn with<E: Open>(self, engine: E) -> Result {
+    fn with<E: Open>(self, engine: E) -> Result<Finished> {
         let args = self.0;
         if !engine.tables().is_empty() {
             return Err("the directory holds a database already: a benchmark needs an empty one".into());
         }
-        if args.workload.family() == Family::Staleness {
-            return staleness::run(args, &engine);
-        }
-        let finished =
-            if args.sql().is_some() { sql::measure(args, engine)? } else { measure(args, &engine)? };
-        show(args, &finished)
+        if args.sql().is_some() { sql::measure(args, engine) } else { measure(args, &engine) }
+    }
+}
+
+/// How old snapshots are, on whichever engine.
+struct Staleness<'a>(&'a BenchArgs);
+
+impl WithEngine for Staleness<'_> {
+    type Output = Result;
+
+    fn with<E: Open>(self, engine: E) -> Result {
+        staleness::run(self.0, &engine)
     }
 }
 
@@ -102,27 +121,37 @@ fn measure<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     }
 }
 
+impl Check {
+    fn passed(&self) -> bool {
+        match self {
+            Self::NotMade | Self::Passed => true,
+            Self::Failed(_) => false,
+            Self::Conditions(conditions) => conditions.iter().all(Condition::holds),
+        }
+    }
+}
+
+/// A result as it is printed in JSON.
+fn output<'a>(args: &BenchArgs, finished: &'a Finished) -> Output<'a> {
+    Output {
+        workload: args.workload.name(),
+        parameters: finished.parameters.clone(),
+        index_updates: args.index_updates.unwrap_or_default(),
+        snapshot_reads: args.snapshot_reads,
+        sql: args.sql().map(|by| format!("{by:?}").to_lowercase()),
+        seed: args.seed,
+        load_seconds: finished.load_seconds,
+        report: &finished.report,
+        check: &finished.check,
+    }
+}
+
 /// Prints a result, and tells whether its check passed.
 fn show(args: &BenchArgs, finished: &Finished) -> Result {
-    let Finished { parameters, load_seconds, report, check } = finished;
-    let passed = match check {
-        Check::NotMade | Check::Passed => true,
-        Check::Failed(_) => false,
-        Check::Conditions(conditions) => conditions.iter().all(Condition::holds),
-    };
+    let Finished { report, check, .. } = finished;
+    let passed = check.passed();
     if args.json {
-        let output = Output {
-            workload: args.workload.name(),
-            parameters: parameters.clone(),
-            index_updates: args.index_updates.unwrap_or_default(),
-            snapshot_reads: args.snapshot_reads,
-            sql: args.sql().map(|by| format!("{by:?}").to_lowercase()),
-            seed: args.seed,
-            load_seconds: *load_seconds,
-            report,
-            check,
-        };
-        say!("{}", serde_json::to_string_pretty(&output)?);
+        say!("{}", serde_json::to_string_pretty(&output(args, finished))?);
         return Ok(passed);
     }
     print::throughput(report);

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 const SIMULATORS: [&str; 3] = ["manycore-sim", "../sim/release/manycore", "../sim/debug/manycore"];
 
 pub(crate) fn run(args: &ReproArgs) -> Result {
-    let settings = Settings { simulator: args.simulator.clone().or_else(simulator) };
+    let simulator = if args.real { None } else { args.simulator.clone().or_else(simulator) };
+    let settings = Settings { simulator };
     if args.figures.iter().any(|name| name == "list") {
         list(all(&settings));
         return Ok(true);

@@ -166,3 +166,60 @@ fn an_output_that_cannot_be_written_is_one() {
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("standard output"), "{}", text(&output.stderr));
 }
+
+#[test]
+#[cfg(feature = "repro")]
+fn figures_are_listed_made_and_put_into_a_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let page = directory.path().join("page.md");
+    std::fs::write(&page, "<!-- figure scaledb-10b -->\n<!-- end of figure -->\nafter\n").unwrap();
+    let (out, file) = (directory.path().join("pictures"), page.to_str().unwrap());
+    let list = text(&scaledb(&["repro", "list"]).stdout);
+    assert!(list.contains("scaledb-8a") && list.contains("cicada-t2"), "{list}");
+    let made = scaledb(&[
+        "repro",
+        "scaledb-10b",
+        "--quick",
+        "--real",
+        "--page",
+        file,
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    assert!(text(&made.stdout).contains("1 of 1 figures"), "{}", text(&made.stdout));
+    let csv = std::fs::read_to_string(out.join("scaledb-10b.csv")).unwrap();
+    assert!(
+        csv.lines().any(|line| line.starts_with("scaledb-10b,\"shared counter, real cores\",real,")),
+        "{csv}"
+    );
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("(pictures/scaledb-10b.svg)") && page.ends_with("after\n"), "{page}");
+}
+
+#[test]
+#[cfg(feature = "repro")]
+fn an_unknown_figure_and_a_missing_simulator_are_told() {
+    let unknown = scaledb(&["repro", "scaledb-99"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(text(&unknown.stderr).contains("there is no figure scaledb-99"), "{}", text(&unknown.stderr));
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    let failed = scaledb(&["repro", "cicada-7", "--quick", "--out", out, "--simulator", "/nowhere/manycore"]);
+    assert_eq!(failed.status.code(), Some(2));
+    assert!(text(&failed.stderr).contains("/nowhere/manycore"), "{}", text(&failed.stderr));
+}
+
+#[test]
+fn a_scaling_table_stops_at_the_cores_that_there_are() {
+    let args =
+        ["bench", "smallbank", "--scale", "1,2,120", "--seconds", "0.2", "--warmup", "0", "--records", "500"];
+    let output = scaledb(&args);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let (table, left_out) = (text(&output.stdout), text(&output.stderr));
+    assert!(table.contains("efficiency") && table.contains("\n  1 ") && table.contains("100.0 %"), "{table}");
+    assert!(table.contains("Checks of the databases: ok") && !table.contains("\n  120 "), "{table}");
+    assert!(left_out.contains("120 threads"), "{left_out}");
+    let both = scaledb(&["bench", "smallbank", "--scale", "1", "--threads", "2"]);
+    assert_eq!(both.status.code(), Some(2));
+}

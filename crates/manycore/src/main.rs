@@ -13,7 +13,7 @@ mod table;
 
 use args::Args;
 use clap::Parser;
-use scaledb_manycore::measure;
+use scaledb_manycore::{Failure, measure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
+fn run(args: &Args) -> Result<(), Failure> {
     if let Some(text) = &args.ask {
         let answer = measure(&serde_json::from_str(text)?)?;
         println!("{}", serde_json::to_string(&answer)?);

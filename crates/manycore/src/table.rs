@@ -1,8 +1,7 @@
 //! Rows of the scaling table.
 
 use crate::args::Args;
-use scaledb_manycore::{Answer, Shape, Way};
-use std::error::Error;
+use scaledb_manycore::{Answer, Failure, Shape, Way};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +10,7 @@ use std::path::Path;
 ///
 /// # Errors
 /// An unknown machine.
-pub(crate) fn heading(args: &Args) -> Result<(), Box<dyn Error>> {
+pub(crate) fn heading(args: &Args) -> Result<(), Failure> {
     #[cfg(sim)]
     {
         let names =
