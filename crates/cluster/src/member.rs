@@ -330,7 +330,8 @@ impl Core {
     }
 
     /// The message, unless it begins a view that the network does not follow yet. That is set aside until the network
-    /// does: the node would answer, and then speak, to lives of members that have ended, and what is sent to those is lost.
+    /// does: the node would answer, and then speak, to lives of members that have ended, and what is sent to those is
+    /// lost.
     fn unless_early(&self, from: NodeId, message: Message<Rows>) -> Option<Message<Rows>> {
         let Body::Fence(view) = &message.body else { return Some(message) };
         let mut views = self.views.lock();
