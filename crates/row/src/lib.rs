@@ -20,6 +20,7 @@
 
 mod delta;
 mod edit;
+mod key_value;
 mod layout;
 mod projection;
 mod schema;
@@ -28,6 +29,7 @@ mod view;
 
 pub use delta::Malformed;
 pub use edit::{RowBuf, RowMut};
+pub use key_value::read_key;
 pub use layout::{GroupSet, Layout};
 pub use projection::{ColumnSet, Projection, Span};
 pub use schema::{Column, KeyPart, KeySpec, Schema};

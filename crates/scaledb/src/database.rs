@@ -184,15 +184,15 @@ impl<E: Engine> Database<E> {
     }
 
     /// Adds an index to a table that has rows; returns the table with it. Not part of a transaction. Others read the
-    /// table meanwhile, and who writes to it waits: transactions that wrote to it before run again. Handles from before
+    /// table meanwhile, and writers wait: transactions that wrote to it before run again. Handles from before
     /// go on to work, without the index.
     ///
     /// ```
     /// use scaledb::{Database, Table, Type};
     /// let db = Database::in_memory();
-    /// let t = db.create_table(Table::build("t").column("id", Type::Int8).column("n", Type::Int8).primary_key(["id"]))?;
-    /// db.run(|txn| (0..100).try_for_each(|id| txn.insert(&t, (id, id % 10)).map(|_| ())))?;
-    /// let t = db.add_index(&t, "by_n", ["n"])?;
+    /// let t = db.create_table(Table::build("t").column("id", Type::Int8).column("n",
+    /// Type::Int8).primary_key(["id"]))?; db.run(|txn| (0..100).try_for_each(|id| txn.insert(&t, (id, id % 10)).map(|_|
+    /// ())))?; let t = db.add_index(&t, "by_n", ["n"])?;
     /// let by_n = t.index("by_n")?;
     /// assert_eq!(db.run(|txn| Ok(txn.scan(&by_n).prefix(7).collect()?.len()))?, 10);
     /// assert!(db.drop_index(&t, "by_n")?.index("by_n").is_err());
@@ -371,7 +371,7 @@ impl<E: Engine> Database<E> {
         pooled.core.as_mut().expect("present until the drop").run(kind, f)
     }
 
-    /// What SQL shares, opened by the first who asks.
+    /// What all SQL sessions share; opened by the first call.
     #[cfg(feature = "sql")]
     pub(crate) fn sql_inner(&self) -> crate::sql::Result<std::sync::Arc<crate::sql::Inner<E>>> {
         let mut sql = self.inner.sql.lock();

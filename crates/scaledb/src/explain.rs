@@ -6,7 +6,7 @@ use crate::value::Value;
 use scaledb_base::{Conflict, ConflictKind, Error, TableId};
 use scaledb_engine::Engine;
 use scaledb_keys::{Direction, KeyReader, Malformed};
-use scaledb_row::{Column, ColumnType, KeyPart, KeySpec};
+use scaledb_row::{Column, KeyPart, KeySpec, read_key};
 
 impl<E: Engine> Database<E> {
     /// What a transaction collided with, in the words of the schema: the table or index by name, the key
@@ -15,7 +15,8 @@ impl<E: Engine> Database<E> {
     /// ```
     /// # use scaledb::{Database, Error, Table, Type};
     /// # let db = Database::in_memory();
-    /// # let t = db.create_table(Table::build("accounts").column("id", Type::Int8).column("n", Type::Int8).primary_key(["id"]))?;
+    /// # let t = db.create_table(Table::build("accounts").column("id", Type::Int8).column("n",
+    /// Type::Int8).primary_key(["id"]))?;
     /// # db.run(|txn| txn.insert(&t, (7, 10)))?;
     /// # let mut session = db.session()?;
     /// let mut txn = session.begin()?;
@@ -33,7 +34,7 @@ impl<E: Engine> Database<E> {
         format!("conflict ({}) on {place} {at} {key}", conflict.kind.name())
     }
 
-    /// An error in the words of the schema: [`Database::explain`] for all that name a table.
+    /// An error in the words of the schema: [`Database::explain`] does that for all errors that name a table.
     pub fn explain_error(&self, error: &Error) -> String {
         let explained = match error {
             Error::Conflict(conflict) => Some(self.explain(conflict)),
@@ -95,22 +96,5 @@ fn read(reader: &mut KeyReader<'_>, column: &Column, part: &KeyPart) -> Result<V
     if column.nullable && reader.null_marker(part.nulls)? {
         return Ok(Value::Null);
     }
-    let d = part.direction;
-    Ok(match column.ty {
-        ColumnType::Bool => Value::Bool(reader.bool(d)?),
-        ColumnType::Int2 => Value::Int2(reader.i16(d)?),
-        ColumnType::Int4 => Value::Int4(reader.i32(d)?),
-        ColumnType::Int8 => Value::Int8(reader.i64(d)?),
-        ColumnType::Float4 => Value::Float4(reader.f32(d)?),
-        ColumnType::Float8 => Value::Float8(reader.f64(d)?),
-        ColumnType::Date => Value::Date(reader.i32(d)?),
-        ColumnType::Time => Value::Time(reader.i64(d)?),
-        ColumnType::Timestamp => Value::Timestamp(reader.i64(d)?),
-        ColumnType::Uuid => Value::Uuid(reader.fixed_bytes(16, d)?.try_into().map_err(|_| Malformed)?),
-        ColumnType::Fixed(len) => Value::Bytes(reader.fixed_bytes(usize::from(len), d)?),
-        ColumnType::Text(_) => Value::Text(String::from_utf8(reader.bytes(d)?).map_err(|_| Malformed)?),
-        ColumnType::Bytes(_) => Value::Bytes(reader.bytes(d)?),
-        // in no key
-        ColumnType::Tail => return Err(Malformed),
-    })
+    read_key(reader, column.ty, part.direction, |value| value.into())
 }

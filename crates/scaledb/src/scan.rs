@@ -70,7 +70,7 @@ impl<'t, 's, E: Engine> Scan<'t, 's, E> {
         self.narrow(key, Self::start_at)
     }
 
-    /// Keys after this one, and after all that begin with it.
+    /// Keys after this one, and after all keys that begin with it.
     pub fn after(self, key: impl Tuple) -> Self {
         self.narrow(key, |scan, key| match behind(key) {
             Some(key) => scan.start_at(key),
@@ -265,7 +265,7 @@ impl<'t, 's, E: Engine> Scan<'t, 's, E> {
     }
 }
 
-/// The first key behind all that begin with this one.
+/// The first key after all keys that begin with this one.
 fn behind(mut key: KeyBuf) -> Option<KeyBuf> {
     key.next_prefix().then_some(key)
 }

@@ -141,7 +141,8 @@ impl<E: Engine> Session<E> {
     ///     fn from(error: Error) -> Self { Self::Database(error) }
     /// }
     /// # let db = Database::in_memory();
-    /// # let t = db.create_table(Table::build("t").column("id", Type::Int8).column("n", Type::Int8).primary_key(["id"]))?;
+    /// # let t = db.create_table(Table::build("t").column("id", Type::Int8).column("n",
+    /// Type::Int8).primary_key(["id"]))?;
     /// # db.run(|txn| txn.insert(&t, (1, 10)))?;
     /// # let mut session = db.session()?;
     /// let refused = session.try_run(TxnKind::ReadWrite, |txn| {
@@ -222,7 +223,7 @@ impl<E: Engine> Session<E> {
         self.core.mode = mode;
     }
 
-    /// Waits until the last transaction of this session, and all that it has seen, survive a crash: after
+    /// Waits until the last transaction of this session, and every commit that it has seen, survive a crash: after
     /// asynchronous commits.
     ///
     /// # Errors
@@ -239,7 +240,8 @@ impl<E: Engine> Session<E> {
     /// use scaledb::engine::{Projection, Worker};
     /// use scaledb::{keys::KeyBuf, Database, Table, TxnKind, Type};
     /// # let db = Database::in_memory();
-    /// # let t = db.create_table(Table::build("t").column("id", Type::Int8).column("n", Type::Int8).primary_key(["id"]))?;
+    /// # let t = db.create_table(Table::build("t").column("id", Type::Int8).column("n",
+    /// Type::Int8).primary_key(["id"]))?;
     /// # let mut session = db.session()?;
     /// # session.run(|txn| txn.insert(&t, (1, 10)))?;
     /// let n = Projection::new(t.schema(), [1]);

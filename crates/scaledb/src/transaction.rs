@@ -15,7 +15,7 @@ use scaledb_row::{Projection, RowBuf, RowMut};
 /// A running transaction. Dropping it rolls it back.
 ///
 /// It sees the database as if it ran alone at one moment, that of its commit, and its own writes on top.
-/// An operation that fails with [`Error::Conflict`] has ended it: all that follow fail with
+/// An operation that fails with [`Error::Conflict`] has ended it: all later ones fail with
 /// [`Error::TransactionEnded`]. An operation that fails with another error has changed nothing, and the
 /// transaction goes on. A commit ends it whatever its result.
 ///
@@ -25,7 +25,8 @@ use scaledb_row::{Projection, RowBuf, RowMut};
 /// ```
 /// # use scaledb::{Database, Error, Table, Type};
 /// # let db = Database::in_memory();
-/// # let accounts = db.create_table(Table::build("accounts").column("id", Type::Int8).column("balance", Type::Int8).primary_key(["id"]))?;
+/// # let accounts = db.create_table(Table::build("accounts").column("id", Type::Int8).column("balance",
+/// Type::Int8).primary_key(["id"]))?;
 /// # let mut session = db.session()?;
 /// let mut txn = session.begin()?;
 /// txn.insert(&accounts, (1, 100))?;
@@ -103,8 +104,9 @@ impl<'a, E: Engine> Transaction<'a, E> {
     /// ```
     /// # use scaledb::{Database, Table, Type};
     /// # let db = Database::in_memory();
-    /// # let users = db.create_table(Table::build("users").column("id", Type::Int8).column("email", Type::Text(90)).primary_key(["id"]).unique_index("by_email", ["email"]))?;
-    /// let by_email = users.index("by_email")?;
+    /// # let users = db.create_table(Table::build("users").column("id", Type::Int8).column("email",
+    /// Type::Text(90)).primary_key(["id"]).unique_index("by_email", ["email"]))?; let by_email =
+    /// users.index("by_email")?;
     /// # db.run(|txn| txn.insert(&users, (7, "ann@example.org")))?;
     /// let row = db.run(|txn| txn.get_by(&by_email, "ann@example.org"))?;
     /// assert_eq!(row.unwrap().get::<i64>("id")?, 7);
@@ -150,7 +152,8 @@ impl<'a, E: Engine> Transaction<'a, E> {
     /// ```
     /// # use scaledb::{Database, Table, Type};
     /// # let db = Database::in_memory();
-    /// # let t = db.create_table(Table::build("t").column("id", Type::Int8).column("n", Type::Int8).primary_key(["id"]))?;
+    /// # let t = db.create_table(Table::build("t").column("id", Type::Int8).column("n",
+    /// Type::Int8).primary_key(["id"]))?;
     /// # db.run(|txn| txn.insert(&t, (1, 10)))?;
     /// db.run(|txn| {
     ///     txn.update(&t, 1, |row| {

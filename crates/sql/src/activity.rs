@@ -1,4 +1,4 @@
-//! Who is connected: what `pg_stat_activity` shows.
+//! The connected sessions: what `pg_stat_activity` shows.
 
 use crate::api::Status;
 use crate::trace::Number;

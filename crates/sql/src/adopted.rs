@@ -1,6 +1,7 @@
 //! Tables that the library has made, as SQL has them, and those of SQL as the library has them; and which of the
 //! engine's indexes a descriptor means.
 
+use crate::stored::{shared_type, sql_type};
 use scaledb_base::{Error, Result, TableId};
 use scaledb_catalog::{
     Catalog, ColumnDesc, IndexDesc, KeyColumn, PrimaryKeyDesc, Relation, Store, TableDesc,
@@ -264,55 +265,6 @@ fn is_ordered<W: Worker>(worker: &mut W, id: TableId) -> Result<bool> {
         Err(Error::NotOrdered(_)) => Ok(false),
         other => other.map(|()| true),
     }
-}
-
-/// The type that SQL has for a column of the library.
-fn sql_type(ty: ColumnType) -> Type {
-    match ty {
-        ColumnType::Bool => Type::BOOL,
-        ColumnType::Int2 => Type::INT2,
-        ColumnType::Int4 => Type::INT4,
-        ColumnType::Int8 => Type::INT8,
-        ColumnType::Float4 => Type::FLOAT4,
-        ColumnType::Float8 => Type::FLOAT8,
-        ColumnType::Date => Type::DATE,
-        ColumnType::Time => Type::TIME,
-        ColumnType::Timestamp => Type::TIMESTAMP,
-        ColumnType::Uuid => Type::UUID,
-        ColumnType::Text(_) => Type::TEXT,
-        ColumnType::Bytes(_) | ColumnType::Fixed(_) | ColumnType::Tail => Type::BYTEA,
-    }
-}
-
-/// The type of a column, if the library's rows have it.
-fn shared_type(column: &ColumnDesc) -> std::result::Result<Type, String> {
-    let ty = Type::from_oid(column.type_oid).map(|ty| ty.with_typmod(column.typmod));
-    let has = |ty: &Type| {
-        !ty.array
-            && matches!(
-                ty.base,
-                Base::Bool
-                    | Base::Int2
-                    | Base::Int4
-                    | Base::Int8
-                    | Base::Float4
-                    | Base::Float8
-                    | Base::Text
-                    | Base::Varchar
-                    | Base::Name
-                    | Base::Json
-                    | Base::Bytea
-                    | Base::Date
-                    | Base::Time
-                    | Base::Timestamp
-                    | Base::Timestamptz
-                    | Base::Uuid
-            )
-    };
-    ty.filter(has).ok_or_else(|| {
-        let of = ty.map_or_else(|| "an unknown type".to_owned(), |ty| format!("type {ty}"));
-        format!("has a column \"{}\" of {of}, which rows of the library do not have", column.name)
-    })
 }
 
 /// A table of the engine with the names of a descriptor; or why the library cannot have it.

@@ -43,7 +43,7 @@ impl Cancel {
 
     /// The next batch begins.
     pub(crate) fn advance(&self) {
-        // only the session writes it; who sees the number sees what came before the batch
+        // only the session writes it; a thread that sees the number sees what came before the batch
         let number = self.0.running.load(Ordering::Relaxed) + 1;
         self.0.running.store(number, Ordering::Release);
     }

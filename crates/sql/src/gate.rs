@@ -65,7 +65,7 @@ pub(crate) struct Raised<'a>(&'a Flag);
 
 impl Drop for Raised<'_> {
     fn drop(&mut self) {
-        // pairs with the loads in `settle`: who sees it down sees the commit
+        // pairs with the loads in `settle`: a session that sees it down sees the commit
         self.0.0.store(false, Ordering::Release);
     }
 }

@@ -46,6 +46,7 @@ mod sequence;
 mod session;
 mod shared;
 mod statistics;
+mod stored;
 mod supervisor;
 mod system;
 mod temporary;

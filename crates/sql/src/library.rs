@@ -48,7 +48,7 @@ impl<E: Engine> Database<E> {
             }
         };
         // The engine does not take a table back. So from here on there is one, and if SQL cannot be told of it, that is
-        // no error of the creation: who is told of an error may rely on there being none.
+        // not an error of the creation: a caller that gets an error may rely on the table not being there
         match shared.tell(&before, &mut worker, &info) {
             Ok(None) => {}
             Ok(Some(why)) => shared.is_absent(&info, why),

@@ -1,7 +1,9 @@
-//! Which statements transactions end with, so that who has a conflict can be told the other one's.
+//! Which statements transactions end with, so that the error of a conflict can name the other
+//! transaction's.
 //!
 //! Each worker leaves the number of a statement and the timestamp of the commit in memory of its own, by plain
-//! stores; only who has a conflict reads them. Numbers stand for texts, which are noted when statements are compiled.
+//! stores; only a session with a conflict reads them. Numbers stand for texts, which are noted when statements are
+//! compiled.
 //!
 //! ```text
 //!  commit   ts = 0, statement, begun + 1 ── engine ── ts = its timestamp
@@ -98,7 +100,7 @@ impl Trace {
         let commit = &commits.last[begun as usize % KEPT];
         // ordered by the store behind it
         commit.ts.store(0, Ordering::Relaxed);
-        // Release pairs with the Acquire in `statement`: who sees it sees that the old timestamp is gone
+        // Release pairs with the Acquire in `statement`, which then sees that the old timestamp is gone
         commit.statement.store(statement, Ordering::Release);
         commits.begun.store(begun + 1, Ordering::Release);
     }
@@ -110,7 +112,7 @@ impl Trace {
         // its only writer is here
         let begun = commits.begun.load(Ordering::Relaxed);
         let commit = &commits.last[begun.wrapping_sub(1) as usize % KEPT];
-        // Release pairs with the Acquire in `statement`: who sees the timestamp sees its statement
+        // Release pairs with the Acquire in `statement`, which then sees the statement of the timestamp
         commit.ts.store(ts.map_or(FAILED, Timestamp::raw), Ordering::Release);
     }
 

@@ -155,7 +155,7 @@ impl<W: Worker> Workers<W> {
     #[inline]
     pub(crate) fn give(&self, place: &WorkerSlot<W>, worker: Box<W>) {
         *place.0.lock() = Some(worker);
-        // behind the place's lock: who has looked there and found nothing is counted
+        // after the place's lock was held: a worker that found nothing there has been counted
         if self.waiting.load(Ordering::Relaxed) > 0 {
             self.hand_over(place);
         }

@@ -166,7 +166,7 @@ impl<E: Engine> Sql<E> {
     }
 
     /// [`Sql::background`] with up to so many threads, at least one. What is started beyond waits for its turn; a job
-    /// that waits for another one that was started later may wait for ever.
+    /// that waits for one that was started later can deadlock with it.
     pub fn background_with(&self, threads: usize) -> Background<E> {
         let (state, work) = (Mutex::default(), Condvar::new());
         let threads = Threads { state, work, limit: threads.max(1) };

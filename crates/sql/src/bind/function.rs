@@ -1,8 +1,8 @@
 //! Calls of functions: plain ones, aggregates, window functions, those of the session, those that return sets.
 
 use super::expr::{is_named, last_name};
-use super::query::sort_key;
 use super::scope::Scope;
+use super::tail::sort_key;
 use super::{Binder, Typed, unsupported};
 use crate::functions::{self, AggregateFn, ScalarFn, SessionFn, SetFn};
 use crate::plan::SetCall;

@@ -7,13 +7,18 @@ pub(crate) mod dml;
 pub(crate) mod expr;
 pub(crate) mod from;
 pub(crate) mod function;
+mod group_keys;
 mod grouping;
 mod labels;
 pub(crate) mod lock;
 pub(crate) mod names;
 pub(crate) mod query;
 pub(crate) mod scope;
+mod select;
+mod select_list;
+mod set_operation;
 mod subquery;
+mod tail;
 pub(crate) mod window;
 mod with;
 

@@ -2,7 +2,7 @@
 
 use super::function::over_ordered_set;
 use super::names::fold;
-use super::query::sort_key;
+use super::tail::sort_key;
 use super::{Binder, Typed};
 use crate::functions::{self, AggregateFn, ScalarFn};
 use crate::parse::frames;

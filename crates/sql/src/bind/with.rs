@@ -2,8 +2,9 @@
 
 use super::lock;
 use super::names::fold;
-use super::query::{Tail, tail_of, unequal};
 use super::scope::Scope;
+use super::set_operation::unequal;
+use super::tail::{Tail, tail_of};
 use super::{Binder, Bound, CteDef, Output, Typed, unsupported};
 use crate::plan::{Cte, Inlined, Recursive, Slot};
 use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type, common_type};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 /// How far a WITH query is bound, and so what it means to refer to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stage {
-    /// It is whole. Whether it refers to itself, and who reads it stands outside of it.
+    /// It has been bound, and its readers are outside of it. `recursive`: it refers to itself.
     Whole { recursive: bool },
     /// It writes, and has no RETURNING.
     Silent,

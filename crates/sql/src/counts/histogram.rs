@@ -2,7 +2,7 @@
 
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 
-/// The ends of the classes, in nanoseconds; a last one has all that is longer.
+/// The ends of the classes, in nanoseconds; the last class has all longer ones.
 const ENDS: [u64; 19] = [
     10_000,
     25_000,

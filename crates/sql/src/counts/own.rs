@@ -11,8 +11,8 @@ use std::sync::Arc;
 /// Statements, and relations, that a session counts at a time without the lock.
 const SLOTS: usize = 32;
 
-/// What a session counts. It alone writes the counters; who takes a slot for something else holds the lock of
-/// [`Collected`], and so does who reads.
+/// What a session counts. It alone writes the counters. Reading them, and taking a slot for another use, needs the
+/// lock of [`Collected`].
 #[derive(Debug, Default)]
 pub(super) struct Own {
     pub(super) statements: [StatementSlot; SLOTS],
@@ -50,7 +50,7 @@ pub(crate) struct Runs {
     pub(crate) errors: u64,
     /// Errors that are conflicts.
     pub(crate) conflicts: u64,
-    /// Runs that nobody has heard of, because they met a conflict and were repeated.
+    /// Runs that met a conflict and were repeated, which their clients do not see.
     pub(crate) retries: u64,
     pub(crate) nanos: u64,
     pub(crate) shortest: Option<u64>,

@@ -3,62 +3,12 @@
 use super::tail;
 use crate::plan::place::Place;
 use crate::plan::{IndexColumn, Table};
+use crate::stored::{datum, stored_of};
 use scaledb_base::Error;
 use scaledb_keys::{Direction, KeyBuf, Nulls};
-use scaledb_row::{Column, ColumnType, Datum, RowBuf, RowMut, RowRef, Schema};
+use scaledb_row::{Column, Datum, RowBuf, RowMut, RowRef, Schema};
 use scaledb_types::calendar::check_timestamp;
-use scaledb_types::{Base, Result, Storage, Stored, Type, Value};
-use std::borrow::Cow;
-
-/// Bytes that a value of variable length may have; rows have a limit of their own.
-const MAX_BYTES: u32 = scaledb_base::limits::MAX_ROW_BYTES as u32;
-
-/// The engine's type of a column.
-pub(crate) fn column_type(ty: Type) -> ColumnType {
-    match ty.storage() {
-        Storage::Bool => ColumnType::Bool,
-        Storage::Int2 => ColumnType::Int2,
-        Storage::Int4 => ColumnType::Int4,
-        Storage::Int8 => ColumnType::Int8,
-        Storage::Float4 => ColumnType::Float4,
-        Storage::Float8 => ColumnType::Float8,
-        Storage::Date => ColumnType::Date,
-        Storage::Time => ColumnType::Time,
-        Storage::Timestamp => ColumnType::Timestamp,
-        Storage::Uuid => ColumnType::Uuid,
-        Storage::Fixed(len) => ColumnType::Fixed(len),
-        Storage::Text => ColumnType::Text(MAX_BYTES),
-        Storage::Bytes => ColumnType::Bytes(MAX_BYTES),
-    }
-}
-
-/// The engine's column for the values of columns that are added later.
-pub(crate) fn tail_column() -> Column {
-    Column::new("tail", ColumnType::Tail)
-}
-
-/// The engine's type of a column that holds a key of its own form.
-pub(crate) fn key_column_type() -> ColumnType {
-    ColumnType::Bytes(MAX_BYTES)
-}
-
-fn datum<'a>(stored: &'a Stored<'_>) -> Datum<'a> {
-    match stored {
-        Stored::Null => Datum::Null,
-        Stored::Bool(v) => Datum::Bool(*v),
-        Stored::Int2(v) => Datum::Int2(*v),
-        Stored::Int4(v) => Datum::Int4(*v),
-        Stored::Int8(v) => Datum::Int8(*v),
-        Stored::Float4(v) => Datum::Float4(*v),
-        Stored::Float8(v) => Datum::Float8(*v),
-        Stored::Date(v) => Datum::Date(*v),
-        Stored::Time(v) => Datum::Time(*v),
-        Stored::Timestamp(v) => Datum::Timestamp(*v),
-        Stored::Uuid(v) => Datum::Uuid(*v),
-        Stored::Text(v) => Datum::Text(v),
-        Stored::Bytes(v) => Datum::Bytes(v),
-    }
-}
+use scaledb_types::{Base, Result, Stored, Type, Value};
 
 /// Reads a column.
 ///
@@ -81,22 +31,7 @@ pub(crate) fn load(row: RowRef<'_>, schema: &Schema, column: usize, ty: Type) ->
             _ => {}
         }
     }
-    let stored = match row.get(schema, column) {
-        Datum::Null => Stored::Null,
-        Datum::Bool(v) => Stored::Bool(v),
-        Datum::Int2(v) => Stored::Int2(v),
-        Datum::Int4(v) => Stored::Int4(v),
-        Datum::Int8(v) => Stored::Int8(v),
-        Datum::Float4(v) => Stored::Float4(v),
-        Datum::Float8(v) => Stored::Float8(v),
-        Datum::Date(v) => Stored::Date(v),
-        Datum::Time(v) => Stored::Time(v),
-        Datum::Timestamp(v) => Stored::Timestamp(v),
-        Datum::Uuid(v) => Stored::Uuid(v),
-        Datum::Text(v) => Stored::Text(v),
-        Datum::Bytes(v) => Stored::Bytes(Cow::Borrowed(v)),
-    };
-    Value::load(ty, &stored)
+    Value::load(ty, &stored_of(row.get(schema, column)))
 }
 
 /// Reads a column of a table, wherever it is.

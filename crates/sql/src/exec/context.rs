@@ -26,9 +26,9 @@ pub(crate) trait Host {
     fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>>;
     /// The rows of a table that is computed.
     fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>>;
-    /// Takes a lock for the transaction, if nobody is in the way.
+    /// Takes a lock for the transaction, unless it conflicts with a lock of another session.
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool>;
-    /// Takes a lock for the session, if nobody is in the way.
+    /// Takes a lock for the session, unless it conflicts with a lock of another one.
     fn keep_lock(&self, tag: Tag, mode: Mode) -> Result<bool>;
     /// Gives a lock of the session back, once. False if it has none.
     fn give_lock_back(&self, tag: Tag, mode: Mode) -> bool;

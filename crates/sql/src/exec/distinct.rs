@@ -68,7 +68,7 @@ impl<'a> Seen<'a> {
         rest.push(row, row.iter().chain(carried))
     }
 
-    /// Forgets what was seen: the rows that nobody knows about.
+    /// Forgets the rows that it has seen.
     fn finish(self, memory: &mut Memory<'_>) -> Result<Vec<Rows<'a>>> {
         memory.give_rows(self.weight);
         drop(self.rows);

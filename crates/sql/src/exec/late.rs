@@ -68,7 +68,7 @@ impl<W: Worker> Exec<'_, W> {
     /// Notes something to look at.
     pub(super) fn note(&mut self, check: Option<Check>) {
         let Some(check) = check else { return };
-        // a key that no other row has now need not wait: who takes it later is looked at in turn
+        // a key that no other row has now need not wait: a row that takes it later is checked itself
         if matches!(check, Check::Reference(_)) && self.waits(&check) {
             self.deferred.push(check);
         } else {

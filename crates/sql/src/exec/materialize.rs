@@ -31,7 +31,7 @@ pub(crate) struct Evaluated<'a> {
     growing: Option<Box<Growing<'a>>>,
 }
 
-/// A query on its way: as many of its rows are found as somebody has asked for.
+/// A query that is being run: it has found as many of its rows as its readers have asked for.
 #[derive(Debug)]
 struct Growing<'a> {
     first: Arc<Node>,

@@ -24,7 +24,7 @@ use scaledb_types::{Result, Value};
 use std::ops::Range;
 
 /// Where a row has what one window looks at.
-struct Place {
+struct WindowColumns {
     partition: Range<usize>,
     order: Range<usize>,
     counts: usize,
@@ -37,7 +37,7 @@ struct Place {
 /// How rows are laid out.
 pub(super) struct Layout {
     number: usize,
-    places: Vec<Place>,
+    places: Vec<WindowColumns>,
     width: usize,
 }
 
@@ -54,7 +54,7 @@ impl Layout {
         for window in windows {
             let args = window.function.args().len();
             let keys = window.partition.iter().map(|_| ascending()).chain(window.order.iter().cloned());
-            places.push(Place {
+            places.push(WindowColumns {
                 keys: keys.chain([ascending()]).collect(),
                 partition: behind(window.partition.len()),
                 order: behind(window.order.len()),
@@ -114,7 +114,7 @@ impl<'l, 'a> Passes<'l, 'a> {
     }
 }
 
-/// Who takes the rows of a pass.
+/// The receiver of the rows of a pass.
 type Take<'t, 'a, W> = &'t mut dyn FnMut(&mut Exec<'a, W>, Box<[Value]>) -> Result<Flow>;
 
 /// The partition and the order of a row.
@@ -289,7 +289,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn hand_out_peers(
         &mut self,
         at: &mut Partition<'a>,
-        place: &Place,
+        place: &WindowColumns,
         width: usize,
         take: Take<'_, 'a, W>,
     ) -> Result<Flow> {
@@ -317,7 +317,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn hand_out_partition(
         &mut self,
         at: &mut Partition<'a>,
-        place: &Place,
+        place: &WindowColumns,
         width: usize,
         (window, offsets): (&Window, &Offsets),
         take: Take<'_, 'a, W>,

@@ -68,7 +68,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 }
 
 /// Where the current row stands, with its peers and its frame.
-pub(super) struct Place<'w> {
+pub(super) struct FramePosition<'w> {
     frame: &'w Frame,
     offsets: &'w Offsets,
     /// The key of the order that distances are between.
@@ -83,7 +83,7 @@ pub(super) struct Place<'w> {
     tail: usize,
 }
 
-impl<'w> Place<'w> {
+impl<'w> FramePosition<'w> {
     /// Before the first row of a partition.
     pub(super) fn new(window: &'w Window, offsets: &'w Offsets, env: &'w Env) -> Self {
         let (frame, order) = (&window.frame, window.order.first());

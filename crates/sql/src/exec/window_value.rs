@@ -1,7 +1,7 @@
 //! The values of window functions, row by row of a partition.
 
 use super::sliding::Aggregating;
-use super::window_frame::{Offsets, Place, Rows};
+use super::window_frame::{FramePosition, Offsets, Rows};
 use super::{Exec, Flow};
 use crate::plan::window::OwnFn;
 use crate::plan::{Window, WindowFn};
@@ -9,7 +9,7 @@ use scaledb_engine::Worker;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::ops::Range;
 
-/// Who takes the values, in the order of the rows.
+/// The receiver of the values, in the order of the rows.
 pub(super) type Give<'g, 'a, W> = &'g mut dyn FnMut(&mut Exec<'a, W>, Value) -> Result<Flow>;
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -21,7 +21,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         rows: &mut impl Rows,
         give: Give<'_, 'a, W>,
     ) -> Result<Flow> {
-        let mut place = Place::new(window, offsets, self.context.env);
+        let mut place = FramePosition::new(window, offsets, self.context.env);
         let mut flow = Flow::Continue(());
         let mut buckets = Buckets::default();
         let mut aggregating = match &window.function {
@@ -52,7 +52,12 @@ impl<'a, W: Worker> Exec<'a, W> {
 }
 
 /// The value of a function that is called over windows only.
-fn own(function: OwnFn, rows: &mut impl Rows, place: &mut Place<'_>, buckets: &mut Buckets) -> Result<Value> {
+fn own(
+    function: OwnFn,
+    rows: &mut impl Rows,
+    place: &mut FramePosition<'_>,
+    buckets: &mut Buckets,
+) -> Result<Value> {
     let (at, len) = (place.at, rows.len());
     Ok(match function {
         OwnFn::RowNumber => Value::Int8(at as i64 + 1),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Plan ──► names: what its slots are called
-//!      └─► nodes: a tree of what there is to say, with expressions as SQL, and of a cluster the nodes that
+//!      └─► nodes: a tree of lines and properties, with expressions as SQL, and of a cluster the nodes that
 //!          answer (sites) ──► text, structured
 //! ```
 

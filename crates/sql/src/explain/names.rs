@@ -36,7 +36,7 @@ pub(super) struct Names<'p> {
 }
 
 impl<'p> Names<'p> {
-    /// Of all that is in a tree of operators, and in what is computed from its rows.
+    /// The names of everything in a tree of operators, and in what is computed from its rows.
     pub(super) fn new(root: &'p Node, output: &'p [Expr]) -> Self {
         let mut names = Self::default();
         names.node(root);

@@ -41,7 +41,7 @@ impl Facts {
 }
 
 impl Planner<'_> {
-    /// Looks up what is known of the tables of a tree.
+    /// Looks up the statistics of the tables of a tree.
     pub(super) fn learn(&mut self, tree: &Tree) {
         match tree {
             Tree::Leaf(leaf) => {

@@ -33,7 +33,7 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             prepare(&mut join.outer, used, reads || on || outer);
         }
         Node::Project { input, exprs } => {
-            // what has an effect has it for every row, whoever reads it
+            // an expression with side effects is evaluated for every row, whether its result is read or not
             exprs.retain(|(expr, slot)| used[*slot] || expr.is_volatile() || expr.needs_worker());
             let own = exprs.iter().any(|(expr, _)| expr.needs_worker());
             prepare(input, used, reads || own);

@@ -41,7 +41,7 @@ pub(super) fn is_deeper_than(limit: usize, text: &str) -> bool {
     false
 }
 
-/// Words that may stand before each other for ever, each around what follows.
+/// Words that may stand before each other any number of times, each around what follows.
 const PREFIXES: [&str; 8] = ["not", "array", "interval", "date", "time", "timestamp", "exists", "lateral"];
 
 #[cfg(test)]

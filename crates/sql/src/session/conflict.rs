@@ -1,10 +1,11 @@
 //! What a conflict was about: the table or index, and the key, as the client knows them.
 
 use crate::plan::{IndexColumn, Table};
+use crate::stored::{column_type, stored_of};
 use scaledb_base::TableId;
 use scaledb_keys::{Direction, KeyReader, Nulls};
-use scaledb_types::{Env, Storage, Stored, Value};
-use std::borrow::Cow;
+use scaledb_row::{Datum, read_key};
+use scaledb_types::{Env, Value};
 
 /// The name of a table or index of the engine, and a key of it, if it is the table's.
 pub(super) fn describe(table: &Table, id: TableId, key: &[u8], env: &Env) -> Option<(String, String)> {
@@ -43,25 +44,7 @@ fn read(reader: &mut KeyReader<'_>, table: &Table, column: &IndexColumn, env: &E
         reader.bytes(d).ok()?;
         return Some("...".to_owned());
     }
-    let text;
-    let stored = match column.ty.storage() {
-        Storage::Bool => Stored::Bool(reader.bool(d).ok()?),
-        Storage::Int2 => Stored::Int2(reader.i16(d).ok()?),
-        Storage::Int4 => Stored::Int4(reader.i32(d).ok()?),
-        Storage::Int8 => Stored::Int8(reader.i64(d).ok()?),
-        Storage::Float4 => Stored::Float4(reader.f32(d).ok()?),
-        Storage::Float8 => Stored::Float8(reader.f64(d).ok()?),
-        Storage::Date => Stored::Date(reader.i32(d).ok()?),
-        Storage::Time => Stored::Time(reader.i64(d).ok()?),
-        Storage::Timestamp => Stored::Timestamp(reader.i64(d).ok()?),
-        Storage::Uuid => Stored::Uuid(reader.fixed_bytes(16, d).ok()?.try_into().ok()?),
-        Storage::Fixed(len) => Stored::Bytes(Cow::Owned(reader.fixed_bytes(usize::from(len), d).ok()?)),
-        Storage::Text => {
-            text = String::from_utf8(reader.bytes(d).ok()?).ok()?;
-            Stored::Text(&text)
-        }
-        Storage::Bytes => Stored::Bytes(Cow::Owned(reader.bytes(d).ok()?)),
-    };
-    let value = Value::load(column.ty, &stored).ok()?;
+    let load = |datum: Datum<'_>| Value::load(column.ty, &stored_of(datum)).ok();
+    let value = read_key(reader, column_type(column.ty), d, load).ok()??;
     value.to_text(column.ty, env).map(|text| text.to_string())
 }

@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 /// Values whose memory is not worth counting.
 const SMALL: usize = 16 << 10;
 
-/// Who takes the rows of a statement, each as it is found.
+/// The receiver of the rows of a statement, each as it is found.
 ///
 /// What a transaction has read may not fit together until it has committed: of rows that were handed out nothing
 /// follows before [`Session::run`] has returned, and within a block before its commit has.

@@ -122,7 +122,7 @@ pub struct Session<E: Engine> {
     scratch: Option<Scratch>,
     /// Statements that will run soon, each with the key of its row.
     foreseen: Vec<(Held, KeyBuf)>,
-    /// A message that is on its way to the session.
+    /// A message of a client that is being received for the session.
     arriving: Option<Reservation>,
     /// What becomes of temporary tables at each commit.
     on_commit: Vec<temporary::AtCommit>,
@@ -204,8 +204,8 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// A message that is on its way to this session takes so many bytes by now; zero when it has been dealt with. They
-    /// count as memory of statements do.
+    /// The message that is being received for this session takes so many bytes by now; zero when it has been dealt
+    /// with. They count as memory of statements do.
     ///
     /// # Errors
     /// 53200: there is no room for it.

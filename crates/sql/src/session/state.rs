@@ -9,7 +9,7 @@ use crate::bind::{Keys, Lookup, SystemTable};
 use crate::counts::{Collected, RelationSize, TableNumbers};
 use crate::error::Statements;
 use crate::exec::context::Host;
-use crate::exec::{codec, tail};
+use crate::exec::tail;
 use crate::functions::SessionFn;
 use crate::memory::Reservation;
 use crate::pins::same;
@@ -18,6 +18,7 @@ use crate::plan::statistics::TableStatistics;
 use crate::plan::{Computed, ForeignKey, IndexColumn, IndexRef, Table, column_type};
 use crate::reclamation::Reclamation;
 use crate::shared::Shared;
+use crate::stored;
 use crate::system::{self, Facts};
 use crate::trace::Number;
 use scaledb_base::ConflictKind;
@@ -793,16 +794,16 @@ pub(crate) fn engine_def(desc: &TableDesc) -> Result<scaledb_engine::TableDef> {
     let separate = key_columns(desc, &types, types.len());
     let mut columns = Vec::new();
     for (position, (column, &ty)) in desc.columns.iter().zip(&types).enumerate() {
-        let engine = Column::new(&format!("c{position}"), codec::column_type(ty));
+        let engine = Column::new(&format!("c{position}"), stored::column_type(ty));
         columns.push(if column.not_null { engine } else { engine.nullable() });
     }
     for (position, _) in &separate {
-        let engine = Column::new(&format!("k{position}"), codec::key_column_type());
+        let engine = Column::new(&format!("k{position}"), stored::key_column_type());
         columns.push(if desc.columns[*position].not_null { engine } else { engine.nullable() });
     }
     // the widest tables have no room for columns that come later
     if columns.len() < scaledb_base::limits::MAX_COLUMNS {
-        columns.push(codec::tail_column());
+        columns.push(stored::tail_column());
     }
     let part = |column: &KeyColumn| -> Result<KeyPart> {
         let position =

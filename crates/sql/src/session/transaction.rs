@@ -246,7 +246,7 @@ impl<E: Engine> Session<E> {
         let deferrable = modes.modes.deferrable.or(modes.defaults.deferrable).unwrap_or(false);
         let mut kind = match modes.is_read_only() {
             true if deferrable => TxnKind::Deferrable,
-            // one of several statements would conflict with any writer, for ever if there are many
+            // one of several statements would conflict with any writer, and might never commit beside many
             true if !modes.is_alone() => TxnKind::Present,
             true => TxnKind::ReadOnly,
             false => TxnKind::ReadWrite,

@@ -190,7 +190,7 @@ impl<E: Engine> Shared<E> {
     /// How many commits there were, where they are counted.
     #[inline]
     pub(crate) fn commits(&self) -> u64 {
-        // pairs with the lowering of flags: who has closed the gate sees all
+        // pairs with the lowering of flags: a session that has closed the gate sees all of them
         self.commits.as_ref().map_or(0, |commits| commits.load(Ordering::Acquire))
     }
 
@@ -206,7 +206,7 @@ impl<E: Engine> Shared<E> {
         let indexes = catalog.tables().map(|table| 1 + table.indexes.len()).sum::<usize>();
         self.collected.keep_only(relations + indexes, |oid| has(&catalog, oid));
         *self.current.lock() = catalog;
-        // before the version: who has seen the new catalog sees this
+        // before the version: a session that has seen the new catalog sees this
         self.changed_at.store(changed_at.raw(), Ordering::Release);
         self.version.store(version, Ordering::SeqCst);
         self.plans.clear();
@@ -355,7 +355,7 @@ impl<E: Engine> Shared<E> {
         self.statistics.of(&self.source(), table)
     }
 
-    /// Gathers what there is to know of a table.
+    /// Gathers the statistics of a table.
     pub(crate) fn analyze(&self, table: &Table) {
         self.statistics.gather(&self.source(), table);
     }

@@ -79,14 +79,14 @@ impl<'a> Numbering<'a> {
     pub(crate) fn finish(self, memory: &mut Memory<'_>) -> Result<Numbered<'a>> {
         let Self { rows, mut weight, file, width, len } = self;
         let Some((mut writer, places)) = file else {
-            return Ok(Numbered { place: Place::Memory(rows), weight, len });
+            return Ok(Numbered { place: Medium::Memory(rows), weight, len });
         };
         let end = writer.end_run()?.end;
         weight = READERS * BUFFER + places.len() * size_of::<u64>();
         memory.take_share(weight)?;
         let first = Reader::new(Rc::new(writer.into_file()), 0..end, width);
         Ok(Numbered {
-            place: Place::File(File { first, end, places, readers: Vec::new(), reads: 0 }),
+            place: Medium::File(File { first, end, places, readers: Vec::new(), reads: 0 }),
             weight,
             len,
         })
@@ -95,13 +95,14 @@ impl<'a> Numbering<'a> {
 
 /// Rows that were found.
 pub(crate) struct Numbered<'a> {
-    place: Place<'a>,
+    place: Medium<'a>,
     /// Bytes that were taken for them.
     pub(crate) weight: usize,
     len: usize,
 }
 
-enum Place<'a> {
+/// Where the rows are.
+enum Medium<'a> {
     Memory(Vec<Box<[Value]>>),
     File(File<'a>),
 }
@@ -136,8 +137,8 @@ impl Numbered<'_> {
     /// 58030, XX001.
     pub(crate) fn get(&mut self, number: usize) -> Result<&[Value]> {
         match &mut self.place {
-            Place::Memory(rows) => Ok(&rows[number]),
-            Place::File(file) => file.get(number),
+            Medium::Memory(rows) => Ok(&rows[number]),
+            Medium::File(file) => file.get(number),
         }
     }
 }

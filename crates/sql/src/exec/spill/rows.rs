@@ -78,7 +78,7 @@ impl<'a> Writer<'a> {
         Ok(run)
     }
 
-    /// The file, with all that was written in ended runs.
+    /// The file, with the rows of all runs that have ended.
     pub(crate) fn into_file(self) -> TemporaryFile<'a> {
         self.file
     }

@@ -131,7 +131,7 @@ impl<'a> Stashed<'a> {
         }
     }
 
-    /// The rows one by one, for who is the only one to read them.
+    /// The rows one by one, for their only reader.
     pub(crate) fn drain(self) -> Drain<'a> {
         match self.place {
             StoredRows::Memory(rows) => {

@@ -40,7 +40,7 @@ pub(super) enum Asked {
 /// What a CREATE TABLE asks for of an engine that has these options.
 ///
 /// # Errors
-/// 0A000 for what the engine does not have, 22023 for what nobody has, 42601.
+/// 0A000 for what the engine does not have, 22023 for an option that no engine has, 42601.
 pub(super) fn asked(create: &CreateTable, options: &[OptionSpec]) -> Result<Asked> {
     if create.partition_of.is_some() {
         let what = "partitions that are tables of their own are not supported";

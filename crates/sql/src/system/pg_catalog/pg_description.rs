@@ -37,7 +37,7 @@ pub(in crate::system) struct Comment<'c> {
     pub(in crate::system) text: &'c str,
 }
 
-/// All comments on what there is.
+/// The comments on all objects.
 pub(in crate::system) fn comments(catalog: &Catalog) -> impl Iterator<Item = Comment<'_>> {
     catalog.relations().flat_map(|relation| {
         let comments = match relation {

@@ -1,0 +1,81 @@
+//! The select list: the columns that a query returns.
+
+use super::labels::name_of;
+use super::names::fold;
+use super::scope::{ScopeColumn, Shown};
+use super::{Binder, Output, Typed, unsupported};
+use scaledb_types::{Result, SqlError, SqlState};
+use sqlparser::ast::{SelectItem, SelectItemQualifiedWildcardKind};
+
+/// Columns of a row that a query makes.
+const MAX_COLUMNS: usize = 1_664;
+
+/// 54011 for a row that is too wide.
+pub(super) fn check_width(columns: usize) -> Result<()> {
+    if columns <= MAX_COLUMNS {
+        return Ok(());
+    }
+    let what = format!("target lists can have at most {MAX_COLUMNS} entries");
+    Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, what))
+}
+
+impl Binder<'_> {
+    /// Binds a select list. What has no type of its own is text if that is to be `decided`.
+    pub(crate) fn projection(&mut self, items: &[SelectItem], decided: bool) -> Result<Vec<Output>> {
+        let bind = if decided { Self::expr_decided } else { Self::expr };
+        let mut output = Vec::new();
+        for item in items {
+            match item {
+                SelectItem::Wildcard(_) => {
+                    let tables = self.scope().tables.len();
+                    if tables == 0 {
+                        return Err(SqlError::new(
+                            SqlState::SYNTAX_ERROR,
+                            "SELECT * with no tables specified is not valid",
+                        ));
+                    }
+                    let shown = self.scope().shown(0..tables);
+                    self.expand(shown, &mut output);
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                    let (schema, name) = super::names::split(name)?;
+                    let tables = self.scope().tables.clone();
+                    let table = tables
+                        .iter()
+                        .find(|table| table.name == name && (schema.is_none() || table.schema == schema));
+                    let table = table.ok_or_else(|| {
+                        let what = format!("missing FROM-clause entry for table \"{name}\"");
+                        SqlError::new(SqlState::UNDEFINED_TABLE, what)
+                    })?;
+                    self.expand(table.columns.iter().map(ScopeColumn::shown).collect(), &mut output);
+                }
+                SelectItem::UnnamedExpr(ast) => {
+                    let typed = bind(self, ast)?;
+                    let name = name_of(ast, &self.first_names);
+                    output.push(self.output(name, typed));
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    let typed = bind(self, expr)?;
+                    output.push(self.output(fold(alias), typed));
+                }
+                _ => return Err(unsupported("this item of a select list")),
+            }
+        }
+        Ok(output)
+    }
+
+    fn output(&self, name: String, typed: Typed) -> Output {
+        let origin = self.origin(&typed.expr);
+        Output { name, expr: typed.expr, ty: typed.ty, origin }
+    }
+
+    fn expand(&mut self, columns: Vec<Shown>, output: &mut Vec<Output>) {
+        for Shown { name, expr, ty, origin } in columns {
+            if self.known_columns.iter().any(|(table, end)| *table == origin.0 && origin.1 >= *end) {
+                continue;
+            }
+            self.mark(&expr);
+            output.push(Output { name, expr, ty, origin });
+        }
+    }
+}

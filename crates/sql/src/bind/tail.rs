@@ -1,0 +1,178 @@
+//! ORDER BY, LIMIT, OFFSET and DISTINCT ON: which rows a query returns of those that it makes, and in what order.
+
+use super::names::fold;
+use super::{Binder, Bound, Output, unsupported};
+use crate::optimize;
+use crate::plan::expr::Expr;
+use crate::plan::{Node, SortKey};
+use scaledb_types::cast::Context;
+use scaledb_types::{Result, SqlError, SqlState, Type};
+use sqlparser::ast::{self, Expr as Ast, LimitClause, LockClause, OrderByExpr, OrderByKind, Query};
+
+/// ORDER BY, LIMIT and OFFSET of a query.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tail<'q> {
+    pub(super) order: &'q [OrderByExpr],
+    pub(super) limit: Option<&'q Ast>,
+    pub(super) offset: Option<&'q Ast>,
+    pub(super) locks: &'q [LockClause],
+}
+
+/// The tail of a query.
+///
+/// # Errors
+/// What of it is not there.
+pub(super) fn tail_of(query: &Query) -> Result<Tail<'_>> {
+    let order = match &query.order_by {
+        Some(order) => match &order.kind {
+            OrderByKind::Expressions(list) => list.as_slice(),
+            OrderByKind::All(_) => return Err(unsupported("ORDER BY ALL")),
+        },
+        None => &[],
+    };
+    let mut tail = Tail { order, limit: None, offset: None, locks: &query.locks };
+    match &query.limit_clause {
+        Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+            tail.limit = limit.as_ref();
+            tail.offset = offset.as_ref().map(|offset| &offset.value);
+        }
+        Some(LimitClause::OffsetCommaLimit { .. }) => {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "LIMIT #,# syntax is not supported")
+                .hint("Use separate LIMIT and OFFSET clauses."));
+        }
+        None => {}
+    }
+    if let Some(fetch) = &query.fetch {
+        if fetch.with_ties || fetch.percent {
+            return Err(unsupported("FETCH WITH TIES"));
+        }
+        tail.limit = fetch.quantity.as_ref();
+    }
+    Ok(tail)
+}
+
+impl Binder<'_> {
+    /// ORDER BY and LIMIT of something that is not a plain SELECT: only its columns can be named.
+    pub(super) fn with_tail(&mut self, bound: Bound, tail: Tail<'_>) -> Result<Bound> {
+        if tail.order.is_empty() {
+            return self.limited(bound, tail);
+        }
+        let (node, columns) = self.slots_of(bound, &[]);
+        let output: Vec<Output> = columns
+            .iter()
+            .map(|c| Output { name: c.name.clone(), expr: Expr::Slot(c.slot), ty: c.ty, origin: c.origin })
+            .collect();
+        let mut keys = Vec::new();
+        for item in tail.order {
+            let Some(number) = self.output_number(&item.expr, &output)? else {
+                return Err(SqlError::unsupported("invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
+                    .detail("Only result column names can be used, not expressions or functions.")
+                    .hint("Move the query into a FROM clause."));
+            };
+            keys.push(sort_key(output[number].expr.clone(), item));
+        }
+        columns.iter().for_each(|column| self.used[column.slot] = true);
+        let carry = columns.iter().map(|column| column.slot).collect();
+        let node = Node::Sort { input: Box::new(node), keys, carry, top: false };
+        self.limited(Bound::new(node, output), tail)
+    }
+
+    /// The rows of a query that LIMIT and OFFSET leave.
+    pub(super) fn limited(&mut self, mut bound: Bound, tail: Tail<'_>) -> Result<Bound> {
+        if tail.limit.is_none() && tail.offset.is_none() {
+            return Ok(bound);
+        }
+        let mut count = |ast: Option<&Ast>| -> Result<Option<Expr>> {
+            let Some(ast) = ast else { return Ok(None) };
+            let typed = self.expr(ast)?;
+            Ok(Some(self.coerce(typed, Type::INT8, Context::Assignment)?.expr))
+        };
+        let (limit, offset) = (count(tail.limit)?, count(tail.offset)?);
+        bound.node = optimize::first_of(bound.node, limit, offset);
+        bound.lookup = None;
+        Ok(bound)
+    }
+
+    /// The output column that an item of ORDER BY or GROUP BY names, by its number or name.
+    pub(super) fn output_number(&mut self, ast: &Ast, output: &[Output]) -> Result<Option<usize>> {
+        match ast {
+            Ast::Value(value) => match &value.value {
+                ast::Value::Number(text, _) => {
+                    let number: usize = text.parse().unwrap_or(0);
+                    if number == 0 || number > output.len() {
+                        let what = format!("ORDER BY position {text} is not in select list");
+                        return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
+                    }
+                    Ok(Some(number - 1))
+                }
+                _ => Ok(None),
+            },
+            Ast::Identifier(ident) => {
+                let name = fold(ident);
+                let mut named = output.iter().enumerate().filter(|(_, output)| output.name == name);
+                let Some((number, first)) = named.next() else { return Ok(None) };
+                if named.any(|(_, other)| !other.expr.same(&first.expr)) {
+                    let what = format!("ORDER BY \"{name}\" is ambiguous");
+                    return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what));
+                }
+                Ok(Some(number))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The keys of ORDER BY, and the columns that they name.
+    pub(super) fn order(
+        &mut self,
+        order: &[OrderByExpr],
+        output: &[Output],
+    ) -> Result<Vec<(SortKey, Option<usize>)>> {
+        let mut keys = Vec::new();
+        for item in order {
+            let number = self.output_number(&item.expr, output)?;
+            let expr = match number {
+                Some(number) => output[number].expr.clone(),
+                None => self.expr_decided(&item.expr)?.expr,
+            };
+            // a constant orders nothing
+            if !matches!(expr, Expr::Const(_)) {
+                keys.push((sort_key(expr, item), number));
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The expressions of DISTINCT ON.
+    pub(super) fn distinct_on(&mut self, list: &[Ast], output: &[Output]) -> Result<Vec<Expr>> {
+        let mut on = Vec::new();
+        for ast in list {
+            on.push(match self.output_number(ast, output)? {
+                Some(number) => output[number].expr.clone(),
+                None => self.expr_decided(ast)?.expr,
+            });
+        }
+        Ok(on)
+    }
+}
+
+/// DISTINCT ON needs rows sorted by its expressions before anything else.
+pub(super) fn check_distinct_on(on: &[Expr], order: &[(SortKey, Option<usize>)]) -> Result<()> {
+    let is_on = |key: &Expr| on.iter().any(|expr| expr.same(key));
+    let leading: Vec<&Expr> = order.iter().map(|(key, _)| &key.expr).take_while(|key| is_on(key)).collect();
+    let all = on.iter().all(|expr| {
+        matches!(expr, Expr::Const(_)) || leading.iter().any(|key| key.same(expr)) || !expr.same(expr)
+    });
+    if all || leading.len() == order.len() {
+        return Ok(());
+    }
+    Err(SqlError::new(
+        SqlState::INVALID_COLUMN_REFERENCE,
+        "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+    ))
+}
+
+/// A key of ORDER BY. NULLs are greater than all values, unless it says otherwise.
+pub(crate) fn sort_key(expr: Expr, item: &OrderByExpr) -> SortKey {
+    let descending = item.options.asc == Some(false);
+    SortKey { expr, descending, nulls_first: item.options.nulls_first.unwrap_or(descending) }
+}
