@@ -44,7 +44,7 @@ fn value(key: u64) -> u64 {
 
 /// Mixes all bits.
 fn hash(key: u64) -> u64 {
-    let x = u128::from(key ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f;
+    let x = u128::from(key ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xd6e8_feb8_6659_fd93_a076_1d64_78bd_642f);
     (x >> 64) as u64 ^ x as u64
 }
 
