@@ -25,8 +25,8 @@ fn rounds(short: usize) -> usize {
     std::env::var("SCALEDB_CLUSTER_ROUNDS").map_or(short, |rounds| rounds.parse().expect("a number"))
 }
 
-/// Whether failures are repeated. About once in fifty times that a node joins under load, a cluster stands still (see
-/// "What there is not" in `docs/cluster.md`): until that is mended, tests that do so run in `make test-cluster` only.
+/// Whether failures are repeated. Tests that wait for leases to end, or need a network or a file system of their own,
+/// run in `make test-cluster` only: they take minutes beside other tests.
 fn is_long() -> bool {
     let long = std::env::var("SCALEDB_CLUSTER_ROUNDS").is_ok();
     if !long {
