@@ -259,7 +259,11 @@ impl<R: Rules, D: Data> Node<R, D> {
         let after = self.undone.partition_point(|&(last, _)| last < epoch);
         match after.checked_sub(1).and_then(|i| self.undone.get(i)) {
             // what one member has installed is decided when all have
-            Some(&(_, next)) if next == self.epoch && self.stage == Stage::Installed => Outcome::Open,
+            Some(&(_, next))
+                if next == self.epoch && matches!(self.stage, Stage::Fenced | Stage::Installed) =>
+            {
+                Outcome::Open
+            }
             Some(&(_, next)) if epoch < next => Outcome::Undone,
             _ if epoch <= self.committed => Outcome::Committed,
             _ => Outcome::Open,

@@ -150,11 +150,6 @@ impl<R: Rules, D: Data> Node<R, D> {
             self.clean();
         }
         self.held = self.decided_until(last);
-        for txn in self.decided_until(Epoch(u64::MAX)) {
-            if !self.held.contains(&txn) {
-                self.finish(txn, Answer::Aborted(txn, Why::View, None), out);
-            }
-        }
         if !self.rules.on(Rule::AnswerAtGo) {
             self.release(out);
         }
@@ -193,6 +188,11 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.clean();
         self.write_down(Entry::Committed(self.base), out);
         self.release(out);
+        // until all have installed the view, the next one may be made by those that have not, and keep what this one
+        // undoes
+        for txn in self.decided_until(Epoch(u64::MAX)) {
+            self.finish(txn, Answer::Aborted(txn, Why::View, None), out);
+        }
         self.go_on_copying(out);
         self.ready_all();
     }
