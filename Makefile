@@ -64,7 +64,7 @@ demo: build ## TPC-C in SQL, a row that all update, the same on PostgreSQL if it
 	"$$CARGO_TARGET_DIR/release/scaledb" demo
 
 .PHONY: cluster-demo
-cluster-demo: build ## Three nodes in one process; one ends without a warning, and nothing that was answered is lost
+cluster-demo: build etcd ## Three nodes on this machine under TPC-C and Retwis in SQL; one is killed and comes back; nothing is lost
 	"$$CARGO_TARGET_DIR/release/scaledb" cluster demo
 
 .PHONY: bench

@@ -105,7 +105,8 @@ pub(crate) enum ClusterCommand {
     Backup(ClusterBackupArgs),
     /// Make the directories of a new cluster's nodes, and its first view, from a backup
     Restore(ClusterRestoreArgs),
-    /// Run three nodes in this process, transfer money at all of them, and end one without a warning
+    /// Run three nodes on this machine with TPC-C and Retwis in SQL, kill one, let it come back, and look for what was
+    /// answered; needs etcd
     Demo(ClusterDemoArgs),
 }
 
@@ -173,12 +174,21 @@ pub(crate) struct StoreArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ClusterDemoArgs {
-    /// How long the nodes work before one is ended, and after it, each
+    /// How long the nodes work before one is killed, without it, and when it is back, each
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) seconds: u64,
-    /// Clients of each node
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
+    /// Clients of each node: half of them run TPC-C, half Retwis
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u16).range(2..=64))]
     pub(crate) clients: u16,
+    /// Milliseconds of silence after which a node is given up: more on a machine that is busy
+    #[arg(long, default_value_t = 1000, value_name = "MS", value_parser = clap::value_parser!(u64).range(100..=600_000))]
+    pub(crate) silence: u64,
+    /// Warehouses of TPC-C, small ones
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
+    pub(crate) warehouses: u16,
+    /// The program etcd
+    #[arg(long, default_value = "etcd", value_name = "FILE")]
+    pub(crate) etcd: PathBuf,
 }
 
 /// A server that is a node of a cluster.

@@ -14,6 +14,7 @@ mod client;
 mod conflict;
 mod embedded;
 pub mod point;
+pub mod retwis;
 mod rows;
 pub mod tpcc;
 mod values;

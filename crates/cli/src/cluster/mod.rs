@@ -1,7 +1,6 @@
 //! `scaledb cluster`: a cluster of nodes, looked at, and shown at work.
 
 mod backup;
-mod bank;
 mod demo;
 pub(crate) mod node;
 mod status;

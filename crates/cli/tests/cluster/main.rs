@@ -7,6 +7,7 @@
 mod backup;
 mod commands;
 mod cut;
+mod demo;
 mod full_disk;
 mod kills;
 mod load;

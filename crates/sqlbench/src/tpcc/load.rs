@@ -1,6 +1,6 @@
 //! The schema, and the initial population (clause 4.3.3.1) by COPY.
 
-use super::schema::TABLES;
+use super::schema::{TABLES, in_cluster};
 use crate::client::{Client, Failure};
 use crate::rows::Rows;
 use scaledb_sync::thread;
@@ -21,6 +21,14 @@ const COPY_BYTES: usize = 256 << 10;
 /// The database's: 42P07 if there are some already.
 pub fn create<C: Client>(client: &mut C) -> Result<(), Failure> {
     client.script(TABLES)
+}
+
+/// Creates the tables in a cluster: what belongs to a warehouse is kept together, and every node has the items.
+///
+/// # Errors
+/// The database's: 42P07 if there are some already, 0A000 if it is no cluster.
+pub fn create_in_cluster<C: Client>(client: &mut C) -> Result<(), Failure> {
+    client.script(&in_cluster())
 }
 
 /// A part of the database that one connection loads.

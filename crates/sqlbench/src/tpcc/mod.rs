@@ -13,5 +13,5 @@ mod stock_level;
 mod terminal;
 
 pub use conditions::check;
-pub use load::{create, load};
+pub use load::{create, create_in_cluster, load};
 pub use terminal::{CLASSES, Terminal};

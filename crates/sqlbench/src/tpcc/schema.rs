@@ -54,3 +54,38 @@ CREATE TABLE stock (
     s_remote_cnt integer NOT NULL, s_data varchar(50) NOT NULL,
     PRIMARY KEY (s_w_id, s_i_id));
 ";
+
+/// The same for a cluster.
+pub(super) fn in_cluster() -> String {
+    let clause = |table: &str| match table {
+        "item" => "WITH (replicate = everywhere)",
+        "warehouse" => "PARTITION BY HASH (w_id)",
+        "district" => "PARTITION BY HASH (d_w_id)",
+        "customer" => "PARTITION BY HASH (c_w_id)",
+        "orders" => "PARTITION BY HASH (o_w_id)",
+        "new_order" => "PARTITION BY HASH (no_w_id)",
+        "order_line" => "PARTITION BY HASH (ol_w_id)",
+        "stock" => "PARTITION BY HASH (s_w_id)",
+        // without a key
+        _ => "",
+    };
+    let statement = |text: &str| {
+        let table = text.trim_start().strip_prefix("CREATE TABLE ").and_then(|rest| rest.split(' ').next());
+        format!("{text} {};", table.map_or("", clause))
+    };
+    TABLES.split_terminator(';').filter(|text| !text.trim().is_empty()).map(statement).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_table_with_a_key_says_where_its_rows_are() {
+        let statements = in_cluster();
+        assert_eq!(statements.matches("PARTITION BY HASH").count(), 7);
+        assert_eq!(statements.matches("replicate").count(), 1);
+        assert_eq!(statements.matches("PRIMARY KEY").count(), 8);
+        assert_eq!(statements.matches(';').count(), TABLES.matches(';').count());
+    }
+}
