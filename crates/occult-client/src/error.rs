@@ -46,6 +46,12 @@ impl Error {
         matches!(self, Self::Operation(OperationError::LostWrite { .. }))
     }
 
+    /// Whether a write that the session knew may be lost: there were more failovers of its slot than that remembers. It
+    /// is told once; the session may go on.
+    pub fn is_loss_unknown(&self) -> bool {
+        matches!(self, Self::Operation(OperationError::LossUnknown { .. }))
+    }
+
     /// Whether a transaction has done nothing and may be run again.
     pub fn is_conflict(&self) -> bool {
         match self {

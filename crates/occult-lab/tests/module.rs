@@ -461,7 +461,8 @@ fn what_exceeds_a_limit_is_refused() {
     // a client that knows the future
     let mut deps = Timestamp::default();
     deps.update(Datacenter(0), slot_of(b"k"), Stamp::from_bits(u64::MAX));
-    let future = Command::Write { key: value("k"), value: value("v"), known: Known { deps, seen: None } };
+    let future =
+        Command::Write { key: value("k"), value: value("v"), known: Known { deps, ..Known::default() } };
     assert!(matches!(node.occult(&future), Err(Failure::Refused(Refused::Future { .. }))));
     // keys of two slots
     let two = Command::Read { keys: vec![value("a"), value("b")] };

@@ -26,7 +26,7 @@ unsafe extern "C" fn on_time(ctx: *mut raw::RedisModuleCtx, _: *mut c_void) {
         let ctx = Context::new(ctx);
         start(&ctx);
         // a timer runs between commands
-        state::set_migrating(false);
+        state::begin_command(None);
         plain::stamp(&ctx);
         send(&ctx);
     });

@@ -24,7 +24,7 @@ pub(crate) fn server_now(ctx: &Context) -> Option<Server> {
     let master = host::is_master(ctx);
     state::with(|module| {
         match (master, module.server.role) {
-            (true, Role::Replica) => module.server.promote(host::random()),
+            (true, Role::Replica) => module.server.promote(host::random(), state::now()),
             (false, Role::Master) => module.server.demote(),
             _ => {}
         }

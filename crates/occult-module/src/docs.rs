@@ -41,6 +41,8 @@ fn kind(spec: &Spec) -> (raw::RedisModuleCmdFunc, &'static str) {
         "OCCULT.APPLY" | "OCCULT.BEAT" | "OCCULT.RESTORE" => {
             (Some(stream_command), "write admin deny-script")
         }
+        // for operators
+        "OCCULT.SETTLE" => (Some(client_command), "write admin deny-script"),
         "OCCULT.READ" => (Some(client_command), "readonly deny-script"),
         // these store more than there was
         "OCCULT.WRITE" | "OCCULT.PREPARE" => (Some(client_command), "write deny-oom deny-script"),

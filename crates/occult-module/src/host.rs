@@ -27,17 +27,25 @@ pub(crate) fn is_from_master_or_file(ctx: &Context) -> bool {
     ctx.get_flags().intersects(ContextFlags::REPLICATED | ContextFlags::LOADING)
 }
 
-/// Watches which command a client sends, for [`state::is_migrating`]: the notification of a removed key does not
-/// say it.
+/// Watches which keys clients name in a MIGRATE, for [`state::takes`]: the notification of a removed key does not say
+/// which command has removed it. In a MULTI the filter sees commands when they are queued, and not when they run.
 pub(crate) fn watch_migrate(ctx: &Context) -> bool {
     /// # Safety
     /// As the server calls it, before each command.
     unsafe extern "C" fn filter(filter: *mut raw::RedisModuleCommandFilterCtx) {
         guard((), || {
-            // SAFETY: the filter is the server's, and valid during the call
-            let name = unsafe { raw::RedisModule_CommandFilterArgGet.map(|get| get(filter, 0)) };
-            let name = name.filter(|name| !name.is_null()).map(|name| RedisString::string_as_slice(name));
-            state::set_migrating(name.is_some_and(|name| name.eq_ignore_ascii_case(b"migrate")));
+            let argument = |at: c_int| {
+                // SAFETY: the filter is the server's, and valid during the call
+                let argument = unsafe { raw::RedisModule_CommandFilterArgGet.map(|get| get(filter, at)) };
+                argument.filter(|text| !text.is_null()).map(|text| RedisString::string_as_slice(text))
+            };
+            if !argument(0).is_some_and(|name| name.eq_ignore_ascii_case(b"migrate")) {
+                return state::begin_command(None);
+            }
+            // SAFETY: as above
+            let count = unsafe { raw::RedisModule_CommandFilterArgsCount.map_or(0, |count| count(filter)) };
+            let arguments: Vec<&[u8]> = (0..count).map_while(argument).collect();
+            state::begin_command(Some(&taken_by(&arguments)));
         });
     }
     // SAFETY: the context is that of the loading module
@@ -163,6 +171,16 @@ pub(crate) fn timer(
 pub(crate) unsafe fn context_of(io: *mut raw::RedisModuleIO) -> *mut raw::RedisModuleCtx {
     // SAFETY: the caller's
     unsafe { raw::RedisModule_GetContextFromIO.map_or(ptr::null_mut(), |context| context(io)) }
+}
+
+/// The name of the value that is being written, if the server says it.
+///
+/// # Safety
+/// `io` is the server's, and valid; the name lives as long as the call in which this is asked.
+pub(crate) unsafe fn key_of<'a>(io: *mut raw::RedisModuleIO) -> Option<&'a [u8]> {
+    // SAFETY: the caller's
+    let key = unsafe { raw::RedisModule_GetKeyNameFromIO.map(|key| key(io))? };
+    (!key.is_null()).then(|| RedisString::string_as_slice(key))
 }
 
 /// Writes `OCCULT.RESTORE key kind bytes` into an append-only file.
@@ -294,9 +312,38 @@ pub(crate) fn on_key_changes(ctx: &Context, run: fn(&Context)) -> bool {
     }
 }
 
+/// The keys that `MIGRATE host port key|"" database timeout [COPY] [REPLACE] [AUTH ..] [KEYS key ...]` takes away.
+fn taken_by<'a>(arguments: &[&'a [u8]]) -> Vec<&'a [u8]> {
+    let [_, _, _, key, _, _, options @ ..] = arguments else { return Vec::new() };
+    let at = |name: &[u8]| options.iter().position(|option| option.eq_ignore_ascii_case(name));
+    let listed = at(b"keys");
+    if at(b"copy").is_some_and(|copy| listed.is_none_or(|keys| copy < keys)) {
+        return Vec::new();
+    }
+    match listed {
+        Some(keys) if key.is_empty() => options[keys + 1..].to_vec(),
+        _ => vec![key],
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::owns_by;
+    use super::{owns_by, taken_by};
+
+    #[test]
+    fn the_keys_of_a_migrate_are_found() {
+        let taken = |text: &str| {
+            let arguments: Vec<&[u8]> =
+                text.split(' ').map(|word| word.trim_matches('"').as_bytes()).collect();
+            let keys = taken_by(&arguments).into_iter();
+            keys.map(|key| String::from_utf8_lossy(key).into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(taken("MIGRATE host 1 key 0 100"), ["key"]);
+        assert_eq!(taken("migrate host 1 key 0 100 REPLACE"), ["key"]);
+        assert_eq!(taken("MIGRATE host 1 \"\" 0 100 REPLACE AUTH p KEYS a copy b"), ["a", "copy", "b"]);
+        assert!(taken("MIGRATE host 1 key 0 100 COPY").is_empty());
+        assert!(taken("MIGRATE host 1 key").is_empty());
+    }
 
     #[test]
     fn a_moving_slot_is_not_settled() {

@@ -93,6 +93,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
 
 fn load(ctx: &Context, settings: Settings) -> Result<(), String> {
     let mut server = Server::master(settings.datacenter, host::random());
+    server.begun = state::now();
     server.shape = settings.shape;
     server.max_ahead = settings.max_ahead;
     state::begin(Module {
@@ -185,7 +186,9 @@ unsafe extern "C" fn loading(
     _: *mut c_void,
 ) {
     let begins = [raw::REDISMODULE_SUBEVENT_LOADING_RDB_START, raw::REDISMODULE_SUBEVENT_LOADING_REPL_START];
+    let over = [raw::REDISMODULE_SUBEVENT_LOADING_ENDED, raw::REDISMODULE_SUBEVENT_LOADING_FAILED];
     guard((), || {
+        state::set_loading(!over.contains(&what));
         if begins.contains(&what) {
             state::with(|module| module.put_aside.clear());
         }

@@ -10,7 +10,7 @@ use crate::store::{self, Keys};
 use crate::{commands, host};
 use redis_module::Context;
 use scaledb_occult::wire::{Command, Known};
-use scaledb_occult::{Entry, Micros, Role, Server, Slot, Store, Timestamp, slot_of};
+use scaledb_occult::{Entry, Incarnation, Micros, Role, Server, Slot, Store, Timestamp, slot_of};
 
 /// The store as it was before the key went: a deletion reads of it what the value depended on.
 struct Before<'a>(&'a Unlinked);
@@ -39,20 +39,20 @@ pub(crate) fn stamp(ctx: &Context) {
     }
     let removed = state::take_unlinked();
     let Some(server) = commands::server_now(ctx) else { return };
-    let stamps = server.role == Role::Master && !host::is_loading(ctx) && !state::is_migrating();
+    let stamps = server.role == Role::Master && !host::is_loading(ctx);
     for unlinked in removed {
-        if !stamps {
-            leave(ctx, slot_of(&unlinked.key));
+        if !stamps || unlinked.moved {
+            leave(ctx, slot_of(&unlinked.key), state::life_of_stream(&server));
         } else if !stamp_one(ctx, &server, state::now(), &unlinked) {
             state::note_unlinked(unlinked);
         }
     }
 }
 
-fn leave(ctx: &Context, slot: Slot) {
+fn leave(ctx: &Context, slot: Slot, life: Incarnation) {
     if matches!(store::look(ctx, slot, |shard| shard.is_new()), Ok(false)) {
         // of another type than a state it is nothing that could be trusted
-        let _ = store::change(ctx, slot, |shard| shard.leave());
+        let _ = store::change(ctx, slot, |shard| shard.leave(life, state::now()));
     }
 }
 

@@ -4,9 +4,9 @@
 //! another one would find nothing, and is refused, instead of racing. A child that the server forks to save has a
 //! copy.
 
-use scaledb_occult::{Micros, Server, Shard, Slot, Timestamp, Value};
+use scaledb_occult::{Incarnation, Micros, Role, Server, Shard, Slot, Timestamp, Value};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Counters since the start, as `INFO occult` shows them.
 #[derive(Clone, Copy, Debug, Default)]
@@ -37,6 +37,23 @@ pub(crate) struct Module {
 pub(crate) struct Unlinked {
     pub(crate) key: Value,
     pub(crate) deps: Timestamp,
+    /// By MIGRATE: it lives on elsewhere.
+    pub(crate) moved: bool,
+}
+
+/// How many keys that a queued MIGRATE has named are remembered. With more, each that a command serializes and then
+/// removes is taken for one of them.
+const MAX_NAMED: usize = 65_536;
+
+/// What is known of keys that MIGRATE takes away.
+#[derive(Debug, Default)]
+struct Moving {
+    /// Keys that a MIGRATE has named.
+    named: HashSet<Value>,
+    /// There were too many.
+    any: bool,
+    /// Those of them that the command that runs, or the commands of one MULTI, have serialized.
+    dumped: HashSet<Value>,
 }
 
 thread_local! {
@@ -45,7 +62,8 @@ thread_local! {
     static OWN: Cell<bool> = const { Cell::new(false) };
     static BUSY: Cell<bool> = const { Cell::new(false) };
     static SAVING: Cell<bool> = const { Cell::new(false) };
-    static MIGRATING: Cell<bool> = const { Cell::new(false) };
+    static LOADING: Cell<bool> = const { Cell::new(false) };
+    static MOVING: RefCell<Moving> = RefCell::default();
 }
 
 /// Sets the state when the module is loaded.
@@ -89,14 +107,58 @@ pub(crate) fn is_saving() -> bool {
     SAVING.get()
 }
 
-/// Notes whether the command that begins is MIGRATE.
-pub(crate) fn set_migrating(migrating: bool) {
-    MIGRATING.set(migrating);
+/// A command begins, or is queued in a MULTI; `migrate` are the keys that it takes away, if it is MIGRATE.
+pub(crate) fn begin_command(migrate: Option<&[&[u8]]>) {
+    MOVING.with_borrow_mut(|moving| {
+        moving.dumped.clear();
+        let Some(keys) = migrate else { return };
+        if moving.named.len() + keys.len() > MAX_NAMED {
+            (moving.any, moving.named) = (true, HashSet::new());
+        } else {
+            moving.named.extend(keys.iter().map(|key| Value::from(*key)));
+        }
+    });
 }
 
-/// Whether MIGRATE runs: it removes keys because they are elsewhere now.
-pub(crate) fn is_migrating() -> bool {
-    MIGRATING.get()
+/// Notes that a key is serialized for another server.
+pub(crate) fn note_dumped(key: &[u8]) {
+    MOVING.with_borrow_mut(|moving| {
+        if moving.any || moving.named.contains(key) {
+            moving.dumped.insert(key.into());
+        }
+    });
+}
+
+/// Whether MIGRATE removes the key, because it is elsewhere now: the command that runs has serialized it before, and a
+/// MIGRATE has named it.
+pub(crate) fn takes(key: &[u8]) -> bool {
+    MOVING.with_borrow_mut(|moving| {
+        let taken = moving.dumped.remove(key);
+        if taken {
+            moving.named.remove(key);
+        }
+        taken
+    })
+}
+
+/// Notes whether the server reads a file, or all that its master has.
+pub(crate) fn set_loading(loading: bool) {
+    LOADING.set(loading);
+}
+
+/// Whether it does.
+pub(crate) fn is_loading() -> bool {
+    LOADING.get()
+}
+
+/// The life of the master whose changes this server sees: its own, or the one whose beat came last. What a file says is
+/// of a life that is over.
+pub(crate) fn life_of_stream(server: &Server) -> Incarnation {
+    match server.role {
+        _ if is_loading() => Incarnation::NONE,
+        Role::Master => server.incarnation,
+        Role::Replica => server.beat.incarnation(),
+    }
 }
 
 /// Notes a key that somebody else has removed.

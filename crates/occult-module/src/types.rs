@@ -5,10 +5,10 @@
 
 use crate::guard::guard;
 use crate::host;
-use crate::state::{self, Unlinked};
+use crate::state::{self, Module, Unlinked};
 use redis_module::native_types::RedisType;
 use redis_module::{Context, RedisString, raw};
-use scaledb_occult::{Entry, Shard, slot_of};
+use scaledb_occult::{Entry, Role, Server, Shard, slot_of};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -41,8 +41,11 @@ pub(crate) trait Stored: Sized + 'static {
     /// Why it is not accepted from a client, if it is not.
     fn objection(&self) -> Option<&'static str>;
 
-    /// It is leaving the key space.
-    fn unlinked(&self, key: &[u8]);
+    /// It comes from another server.
+    fn received(&mut self, server: &Server);
+
+    /// It is leaving the key space; `moved` to another server, if it is not a deletion.
+    fn unlinked(&self, key: &[u8], moved: bool);
 }
 
 impl Stored for Entry {
@@ -68,9 +71,11 @@ impl Stored for Entry {
         ahead.then_some("a restored value has a stamp from the future")
     }
 
-    fn unlinked(&self, key: &[u8]) {
+    fn received(&mut self, _: &Server) {}
+
+    fn unlinked(&self, key: &[u8], moved: bool) {
         if !state::is_own() {
-            state::note_unlinked(Unlinked { key: key.into(), deps: self.deps.clone() });
+            state::note_unlinked(Unlinked { key: key.into(), deps: self.deps.clone(), moved });
         }
     }
 }
@@ -79,15 +84,13 @@ impl Stored for Shard {
     const KIND: &'static str = "slot";
 
     fn bytes(&self) -> Vec<u8> {
-        // what the beat has promised goes with it
-        let bytes = state::with(|module| self.to_bytes_of(&module.server)).unwrap_or_else(|| self.to_bytes());
-        if state::is_saving() {
-            return bytes;
-        }
-        // DUMP or MIGRATE: other keys of the slot follow, so the next master must not trust it at once
-        let mut moved = Self::from_bytes(&bytes).unwrap_or_else(|_| self.clone());
-        moved.arrive();
-        moved.to_bytes()
+        let bytes = state::with(|Module { server, .. }| match state::is_saving() {
+            // what the beat has promised goes with it
+            true => self.to_bytes_of(server),
+            // DUMP or MIGRATE: other keys of the slot follow, so the next master must not trust it at once
+            false => self.to_bytes_moving(server),
+        });
+        bytes.unwrap_or_else(|| self.to_bytes())
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -103,8 +106,24 @@ impl Stored for Shard {
         None
     }
 
-    fn unlinked(&self, key: &[u8]) {
-        state::with(|module| module.put_aside.insert(slot_of(key), self.clone()));
+    fn received(&mut self, server: &Server) {
+        self.arrive(state::life_of_stream(server), server.begun);
+    }
+
+    fn unlinked(&self, key: &[u8], moved: bool) {
+        // what MIGRATE has taken has its state elsewhere
+        if moved {
+            return;
+        }
+        state::with(|module| {
+            let mut aside = self.clone();
+            if module.server.role == Role::Replica || state::is_loading() {
+                // it may be MIGRATE that has removed it at the master: should this server be the next one, its keys
+                // are elsewhere
+                aside.leave(state::life_of_stream(&module.server), state::now());
+            }
+            module.put_aside.insert(slot_of(key), aside);
+        });
     }
 }
 
@@ -142,12 +161,15 @@ unsafe extern "C" fn load<T: Stored>(io: *mut raw::RedisModuleIO, version: c_int
             return ptr::null_mut();
         }
         let Ok(bytes) = raw::load_string_buffer(io) else { return ptr::null_mut() };
-        let Some(value) = T::read(bytes.as_ref()) else {
+        let Some(mut value) = T::read(bytes.as_ref()) else {
             host::warn("a file, or another server, has a malformed value");
             return ptr::null_mut();
         };
         // SAFETY: the server gives an `io` of a load in progress
         let ctx = Context::new(unsafe { host::context_of(io) });
+        if !host::is_loading(&ctx) {
+            state::with(|module| value.received(&module.server));
+        }
         let from_client = !host::is_loading(&ctx) && host::is_master(&ctx);
         if from_client && let Some(objection) = value.objection() {
             host::warn(objection);
@@ -163,6 +185,12 @@ unsafe extern "C" fn save<T: Stored>(io: *mut raw::RedisModuleIO, value: *mut c_
     guard((), || {
         // SAFETY: the server gives a value that it has of this type
         let value = unsafe { &*value.cast::<T>() };
+        if !state::is_saving() {
+            // SAFETY: the server gives an `io` of a save in progress
+            if let Some(key) = unsafe { host::key_of(io) } {
+                state::note_dumped(key);
+            }
+        }
         raw::save_slice(io, &value.bytes());
     });
 }
@@ -206,13 +234,10 @@ unsafe extern "C" fn memory<T: Stored>(value: *const c_void) -> usize {
 /// As the server calls it: `value` is one of ours, of this type, and `key` is its name.
 unsafe extern "C" fn unlink<T: Stored>(key: *mut raw::RedisModuleString, value: *const c_void) {
     guard((), || {
-        // what MIGRATE has taken has its state elsewhere
-        if T::KIND == Shard::KIND && state::is_migrating() {
-            return;
-        }
         // SAFETY: the server gives a value that it has of this type
         let value = unsafe { &*value.cast::<T>() };
-        value.unlinked(RedisString::string_as_slice(key));
+        let key = RedisString::string_as_slice(key);
+        value.unlinked(key, state::takes(key));
     });
 }
 

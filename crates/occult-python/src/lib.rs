@@ -13,6 +13,12 @@ use tokio::sync::Mutex;
 
 create_exception!(_occult, Error, PyException, "An operation has failed.");
 create_exception!(_occult, ConflictError, Error, "A transaction has met conflicts each time it was tried.");
+create_exception!(
+    _occult,
+    LossUnknownError,
+    Error,
+    "A write that the session knew may be lost: its slot has forgotten the failover."
+);
 create_exception!(_occult, LostWriteError, Error, "A failover has lost a write that the session knew.");
 create_exception!(
     _occult,
@@ -35,6 +41,8 @@ fn raised(error: occult::Error) -> PyErr {
         ConflictError::new_err(text)
     } else if error.is_lost_write() {
         LostWriteError::new_err(text)
+    } else if error.is_loss_unknown() {
+        LossUnknownError::new_err(text)
     } else if error.is_unknown() {
         UnknownError::new_err(text)
     } else {
@@ -255,6 +263,7 @@ fn _occult(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Transaction>()?;
     module.add("Error", py.get_type::<Error>())?;
     module.add("ConflictError", py.get_type::<ConflictError>())?;
+    module.add("LossUnknownError", py.get_type::<LossUnknownError>())?;
     module.add("LostWriteError", py.get_type::<LostWriteError>())?;
     module.add("UnknownError", py.get_type::<UnknownError>())
 }

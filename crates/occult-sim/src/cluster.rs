@@ -118,7 +118,8 @@ impl Copy {
                 self.keys.entries.remove(key);
                 self.keys.newest.remove(key);
                 if let Some(shard) = self.shards.get_mut(slot) {
-                    shard.leave();
+                    // failovers wait for the end of a move here, so that no life ends in between
+                    shard.leave(self.server.incarnation, Micros(u64::MAX));
                 }
             }
             Item::KeyArrives(key, entry) => self.keys.put(key, entry.clone()),
@@ -127,7 +128,7 @@ impl Copy {
             }
             Item::StateArrives(slot, shard, deleted) => {
                 let mut shard = Shard::clone(shard);
-                shard.arrive();
+                shard.arrive(self.server.incarnation, self.server.begun);
                 self.shards.insert(*slot, shard);
                 self.keys.newest.extend(deleted.iter().cloned());
             }
@@ -239,6 +240,9 @@ pub struct Cluster {
     pub failovers: u64,
     /// Moves of slots so far.
     pub moves: u64,
+    /// Slots whose master was replaced after they had moved to it and before it gave a stamp: who has seen something of
+    /// them is told that it may be lost.
+    pub anew: HashSet<Slot>,
 }
 
 impl Cluster {
@@ -290,6 +294,7 @@ impl Cluster {
             max_ahead,
             failovers,
             moves,
+            anew: HashSet::new(),
         }
     }
 
@@ -337,6 +342,9 @@ impl Cluster {
         let copy = &self.groups[group].copies[at];
         let new = Shard::default();
         let shard = copy.shards.get(&slot).unwrap_or(&new);
+        if shard.begins_anew(&copy.server) {
+            self.anew.insert(slot);
+        }
         let planned = visit.command.run(shard, &copy.server, copy.now(visit.now), settled, &copy.keys);
         let failovers = if copy.outdated { 0 } else { self.failovers };
         let (failovers, from_master) = (failovers, copy.server.role == Role::Master);
@@ -595,7 +603,7 @@ impl Cluster {
 
     /// A replica becomes the master, or the old one starts again, without what it does not have. `keeps` is how much of
     /// the end of its log the old one has kept, if it is that one.
-    pub fn promote(&mut self, group: usize, at: usize, loses: usize) {
+    pub fn promote(&mut self, group: usize, at: usize, loses: usize, now: Micros) {
         self.failovers += 1;
         self.lives += 1;
         let of = &mut self.groups[group];
@@ -624,7 +632,8 @@ impl Cluster {
             of.copies[before].server.demote();
             of.copies[before].outdated = true;
         }
-        of.copies[at].server.promote(self.lives);
+        let now = of.copies[at].now(now);
+        of.copies[at].server.promote(self.lives, now);
         of.up = true;
         self.lose(group, &lost);
     }
@@ -754,8 +763,10 @@ fn named(command: &Command) -> Vec<&Value> {
         Command::Read { keys } | Command::ReadMaster { keys, .. } => keys.iter().collect(),
         Command::Write { key, .. } | Command::Delete { key, .. } => vec![key],
         Command::Prepare { prepare, .. } => prepare.writes.iter().map(|write| &write.key).collect(),
-        Command::Commit { .. } | Command::Abort { .. } | Command::Status { .. } | Command::End { .. } => {
-            Vec::new()
-        }
+        Command::Commit { .. }
+        | Command::Abort { .. }
+        | Command::Status { .. }
+        | Command::End { .. }
+        | Command::Settle { .. } => Vec::new(),
     }
 }

@@ -389,7 +389,7 @@ impl World {
             Event::Promote(group) => {
                 let at = self.random.random_range(0..self.plan.datacenters);
                 let loses = self.random.random_range(0..30);
-                self.cluster.promote(group, at, loses);
+                self.cluster.promote(group, at, loses, self.queue.now());
             }
             Event::StepClock => {
                 let group = self.random.random_range(0..self.plan.groups);
@@ -745,19 +745,22 @@ impl World {
             Error::Unknown { .. } => "unknown",
             Error::CommitUnknown { .. } => "commit unknown",
             Error::LostWrite { .. } => "lost write",
+            Error::LossUnknown { .. } => "loss unknown",
             Error::Conflict { .. } => "conflict",
             Error::Refused(_) => "refused",
             Error::Nonsense { .. } => "nonsense",
         };
         *self.report.errors.entry(name).or_default() += 1;
-        if let Error::LostWrite { slot } = error {
+        if let Error::LostWrite { slot } | Error::LossUnknown { slot } = error {
+            let certain = matches!(error, Error::LostWrite { .. }) && !self.cluster.anew.contains(slot);
             let direct = self.clients[at].direct.remove(slot).unwrap_or_default();
             let client = &mut self.clients[at];
             let glimpsed =
                 client.glimpsed.extract_if(.., |(of, ..)| of == slot).map(|(_, key, number)| (key, number));
             let direct: Vec<(Key, u32)> = direct.into_iter().chain(glimpsed).collect();
             let phantom = self.clients[at].phantoms.remove(slot);
-            if !phantom
+            if certain
+                && !phantom
                 && !direct.iter().any(|(key, number)| self.cluster.versions.get(*key, *number).lost.is_some())
             {
                 let seen: Vec<_> = direct

@@ -66,13 +66,16 @@ pub enum Rule {
     SessionOrder,
     /// A home remembers a transaction that it has committed for as long as it may hold a lock elsewhere (d).
     OpenRecordsStay,
+    /// A failover in the middle of a move: the next master of the slot's old group waits until somebody says where its
+    /// keys are, and that of its new group claims nothing of what came before it (f).
+    MovesEndInOneLife,
     /// A shard that begins anew, since a failover has lost all of it, belongs to the same datacenter as before (e).
     GroupKeepsDatacenter,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -102,11 +105,12 @@ impl Rule {
         Self::BeatGoesWithState,
         Self::SessionOrder,
         Self::OpenRecordsStay,
+        Self::MovesEndInOneLife,
         Self::GroupKeepsDatacenter,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 17] = [
+    pub const NOT_PUBLISHED: [Self; 18] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -123,6 +127,7 @@ impl Rule {
         Self::ErasedLeavesDeps,
         Self::OverwriteInherits,
         Self::OpenRecordsStay,
+        Self::MovesEndInOneLife,
         Self::GroupKeepsDatacenter,
     ];
 }

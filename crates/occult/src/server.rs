@@ -28,6 +28,8 @@ pub struct Server {
     pub role: Role,
     /// The life of this master: another one after each start and each promotion.
     pub incarnation: Incarnation,
+    /// When this life of a master has begun, by its clock.
+    pub begun: Micros,
     /// The last beat that it has sent or applied. It carries the incarnation of its master.
     pub beat: Stamp,
     /// How far before the own clock stamps are accepted.
@@ -53,6 +55,7 @@ impl Server {
             home: datacenter,
             role: Role::Master,
             incarnation: Incarnation::from_random(random),
+            begun: Micros(0),
             beat: Stamp::ZERO,
             max_ahead: DEFAULT_MAX_AHEAD,
             shape: Shape::default(),
@@ -66,8 +69,9 @@ impl Server {
     }
 
     /// Becomes a master: after a promotion, or after a start from files. `random` is any random number.
-    pub fn promote(&mut self, random: u64) {
+    pub fn promote(&mut self, random: u64, now: Micros) {
         self.role = Role::Master;
+        self.begun = now;
         let before = self.incarnation;
         self.incarnation = Incarnation::from_random(random);
         if self.incarnation == before || self.incarnation == self.beat.incarnation() {

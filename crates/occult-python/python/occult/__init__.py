@@ -18,6 +18,24 @@
 `occult.asyncio` has the same for asyncio.
 """
 
-from ._occult import Client, ConflictError, Error, LostWriteError, Session, Transaction, UnknownError
+from ._occult import (
+    Client,
+    ConflictError,
+    Error,
+    LossUnknownError,
+    LostWriteError,
+    Session,
+    Transaction,
+    UnknownError,
+)
 
-__all__ = ["Client", "ConflictError", "Error", "LostWriteError", "Session", "Transaction", "UnknownError"]
+__all__ = [
+    "Client",
+    "ConflictError",
+    "Error",
+    "LossUnknownError",
+    "LostWriteError",
+    "Session",
+    "Transaction",
+    "UnknownError",
+]

@@ -20,7 +20,8 @@ enum Answer {
     Prepared(Prepared),
     Locked(LockInfo),
     OutOfReach,
-    Lost(Stamp),
+    /// What the session has seen, and what is to be said of it.
+    Lost(Stamp, Error),
     Failed(Error),
 }
 
@@ -106,7 +107,7 @@ impl Commit {
             }
             (part.answer, part.asked) = (None, true);
             let prepare = Prepare { txn, home, lease, writes: part.writes.clone() };
-            let known = crate::wire::Known { deps: known.deps.clone(), seen: view.known(part.slot).seen };
+            let known = crate::wire::Known { deps: known.deps.clone(), ..view.known(part.slot) };
             asks.push(Ask { tag, to: Target::Master, command: Command::Prepare { prepare, known } });
         }
         self.phase = Phase::Prepare(until);
@@ -125,13 +126,13 @@ impl Commit {
             return self.abort(view, error);
         }
         let lost = answers().find_map(|(at, answer)| match answer {
-            Answer::Lost(seen) => Some((self.parts[at].slot, *seen)),
+            Answer::Lost(seen, error) => Some((self.parts[at].slot, *seen, error.clone())),
             _ => None,
         });
-        if let Some((slot, seen)) = lost {
+        if let Some((slot, seen, error)) = lost {
             // if there are more, the next attempt is told of the next one
             view.memory.report_lost(slot, seen);
-            return self.abort(view, Error::LostWrite { slot });
+            return self.abort(view, error);
         }
         let locked = answers().find_map(|(at, answer)| match answer {
             Answer::Locked(lock) => Some((at, *lock)),
@@ -262,7 +263,7 @@ impl Commit {
         self.phase = Phase::Abort;
         let asked = self.parts.iter().enumerate().filter(|(_, part)| {
             part.asked
-                && !matches!(part.answer, Some(Answer::Locked(_) | Answer::Lost(_) | Answer::Failed(_)))
+                && !matches!(part.answer, Some(Answer::Locked(_) | Answer::Lost(..) | Answer::Failed(_)))
         });
         let txn = self.txn;
         let ask = |(tag, part): (usize, &Part)| {
@@ -297,7 +298,12 @@ impl Commit {
                     Ok(Reply::Prepared(prepared)) => Answer::Prepared(prepared),
                     Ok(_) => Answer::Failed(Error::Nonsense { slot: part.slot }),
                     Err(Failure::Refused(Refused::Locked(lock))) => Answer::Locked(lock),
-                    Err(Failure::Refused(Refused::Lost { seen, .. })) => Answer::Lost(seen),
+                    Err(Failure::Refused(Refused::Lost { slot, seen, .. })) => {
+                        Answer::Lost(seen, Error::LostWrite { slot })
+                    }
+                    Err(Failure::Refused(Refused::Forgotten { slot, seen })) => {
+                        Answer::Lost(seen, Error::LossUnknown { slot })
+                    }
                     Err(Failure::Refused(Refused::Moving | Refused::NotMaster | Refused::Full))
                     | Err(Failure::NotSent | Failure::Unknown) => Answer::OutOfReach,
                     Err(Failure::Refused(refused)) => Answer::Failed(Error::Refused(refused)),

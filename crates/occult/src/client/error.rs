@@ -78,6 +78,16 @@ pub enum Error {
         /// Which one.
         slot: Slot,
     },
+    /// A slot has been through more failovers than it remembers since this session has asked for it: a write that the
+    /// session has read or made may be lost. It is told once; the session may go on.
+    #[error(
+        "slot {} has been through more failovers than it remembers: a write that this session knows may be lost",
+        slot.get()
+    )]
+    LossUnknown {
+        /// Which one.
+        slot: Slot,
+    },
     /// The transaction has aborted. Nothing has happened.
     #[error("the transaction has aborted: {conflict}")]
     Conflict {

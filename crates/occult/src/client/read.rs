@@ -130,6 +130,10 @@ impl Read {
                 view.memory.report_lost(slot, seen);
                 Step::Done(Err(Error::LostWrite { slot }))
             }
+            Failure::Refused(Refused::Forgotten { seen, .. }) => {
+                view.memory.report_lost(slot, seen);
+                Step::Done(Err(Error::LossUnknown { slot }))
+            }
             Failure::Refused(Refused::Moving | Refused::NotMaster) | Failure::NotSent | Failure::Unknown => {
                 view.memory.metrics.unreachable_waits += 1;
                 // the nearest copy may be down: the master may not be

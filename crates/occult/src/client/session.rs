@@ -214,6 +214,7 @@ impl View<'_> {
     pub(super) fn known(&self, slot: Slot) -> Known {
         let carries = self.config.rules.on(Rule::WritesCarryDeps);
         let deps = if carries { self.deps.clone() } else { Timestamp::new(self.deps.shape()) };
-        Known { deps, seen: self.seen(slot) }
+        let verified = self.memory.seen.get(&slot).map_or(Incarnation::NONE, |seen| seen.verified);
+        Known { deps, seen: self.seen(slot), verified }
     }
 }

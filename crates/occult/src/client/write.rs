@@ -72,6 +72,10 @@ impl Change {
                 view.memory.report_lost(slot, seen);
                 Step::Done(Err(Error::LostWrite { slot }))
             }
+            Failure::Refused(Refused::Forgotten { seen, .. }) => {
+                view.memory.report_lost(slot, seen);
+                Step::Done(Err(Error::LossUnknown { slot }))
+            }
             Failure::Refused(Refused::Moving | Refused::NotMaster) | Failure::NotSent => {
                 view.memory.metrics.unreachable_waits += 1;
                 let error = Error::Unreachable { slot, waited: self.patience.waited(now) };

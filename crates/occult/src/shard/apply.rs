@@ -3,16 +3,21 @@
 use super::records::Record;
 use super::{Life, Shard};
 use crate::limits::MAX_INCARNATIONS;
-use crate::{Action, Effect, Entry, Slot, Store, Timestamp};
+use crate::{Action, Effect, Entry, Slot, Stamp, Store, Timestamp};
 
 impl Shard {
     /// Applies an effect. A master gives its effects to its replicas in the order in which it applies them.
     pub fn apply(&mut self, slot: Slot, effect: &Effect, store: &mut impl Store) {
         let datacenter = *self.datacenter.get_or_insert(effect.datacenter);
-        self.arrived = false;
-        self.leaving &= !effect.settled;
+        self.arrived = None;
+        if effect.settled {
+            self.leaving = None;
+        }
+        if effect.anew {
+            self.lives.clear();
+        }
         if self.incarnation() != effect.incarnation {
-            let begin = self.ceiling();
+            let begin = if effect.anew { Stamp::ZERO } else { self.ceiling() };
             if self.lives.len() == MAX_INCARNATIONS {
                 self.lives.remove(0);
             }

@@ -15,6 +15,9 @@ pub struct Effect {
     pub datacenter: Datacenter,
     /// Whether all keys of the shard are at the master, and none is on its way to another one.
     pub settled: bool,
+    /// Whether the shard claims nothing of what was written before this: a failover in the middle of a move of its slot
+    /// may have lost it.
+    pub anew: bool,
     /// What changes.
     pub action: Action,
 }
@@ -76,7 +79,7 @@ impl Effect {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
         codec::put_incarnation(&mut out, self.incarnation);
-        out.extend([self.datacenter.0, u8::from(self.settled)]);
+        out.extend([self.datacenter.0, u8::from(self.settled), u8::from(self.anew)]);
         match &self.action {
             Action::Put { key, entry } => {
                 out.push(0);
@@ -127,12 +130,18 @@ impl Effect {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         let incarnation = reader.incarnation()?;
-        let (datacenter, settled) = (reader.datacenter()?, reader.flag()?);
+        let (datacenter, settled, anew) = (reader.datacenter()?, reader.flag()?, reader.flag()?);
         let action = match reader.byte()? {
             0 => {
                 let key = reader.bytes(MAX_KEY)?.into();
                 let entry = Entry::from_bytes(reader.rest())?;
-                return Ok(Self { incarnation, datacenter, settled, action: Action::Put { key, entry } });
+                return Ok(Self {
+                    incarnation,
+                    datacenter,
+                    settled,
+                    anew,
+                    action: Action::Put { key, entry },
+                });
             }
             1 => Action::Erase {
                 key: reader.bytes(MAX_KEY)?.into(),
@@ -154,7 +163,7 @@ impl Effect {
             _ => return Err(Malformed("no such effect")),
         };
         reader.end()?;
-        Ok(Self { incarnation, datacenter, settled, action })
+        Ok(Self { incarnation, datacenter, settled, anew, action })
     }
 }
 

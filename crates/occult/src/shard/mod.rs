@@ -48,6 +48,17 @@ struct Life {
     begin: Stamp,
 }
 
+/// What has become of a write that somebody has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It is there, or was overwritten.
+    Kept,
+    /// A failover has lost it.
+    Lost,
+    /// There were more failovers since than the shard remembers.
+    Forgotten,
+}
+
 /// What a command answers, and what it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
@@ -76,17 +87,30 @@ pub struct Shard {
     lock: Option<Box<Lock>>,
     /// Transactions that have committed here.
     records: Records,
-    /// It has come from another master, key by key. Until the new one adopts it some keys may be missing.
-    arrived: bool,
-    /// A key has left by a move of the slot, so it may be missing here. The master is asked only for keys that it has;
-    /// replicas are not trusted.
-    leaving: bool,
+    /// It has come from another master, key by key, in this life of the one to which it came. Until that adopts it some
+    /// keys may be missing; a later life cannot know which of them a failover has lost.
+    arrived: Option<Incarnation>,
+    /// A key has left by a move of the slot, so it may be missing here. The master that it has left is asked only for
+    /// keys that it has; replicas are not trusted, and neither is a later life of the master: its server does not know
+    /// any more that the slot was moving.
+    leaving: Option<Leaving>,
+}
+
+/// Keys have left a master.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Leaving {
+    /// In this life of it.
+    life: Incarnation,
+    /// Since then, by the clock of who notes it.
+    since: Micros,
 }
 
 impl Shard {
     /// The shardstamp, with what the beat of the server adds: all writes up to it are here.
     pub fn shardstamp(&self, server: &Server) -> Stamp {
-        let partial = self.arrived || self.leaving && server.role == crate::Role::Replica;
+        let partial = self.arrived.is_some()
+            || self.leaving.is_some() && server.role == crate::Role::Replica
+            || self.is_orphaned(server);
         if partial && server.rules.on(crate::Rule::MovedSlotsWait) {
             return Stamp::ZERO;
         }
@@ -126,21 +150,46 @@ impl Shard {
         *self == Self::default()
     }
 
-    /// Notes that the state has come from another master by a move of its slot, and that keys may follow.
-    pub fn arrive(&mut self) {
-        self.arrived = true;
+    /// Notes that the state has come from another master by a move of its slot, and that keys may follow. `life` is
+    /// that of the master to which it comes, and has `begun` then. If keys have come before, an earlier life may have
+    /// lost them. Clocks differ by less than a failover takes.
+    pub fn arrive(&mut self, life: Incarnation, begun: Micros) {
+        let lost = self.leaving.take().is_some_and(|leaving| leaving.since <= begun);
+        self.arrived = Some(if lost { Incarnation::NONE } else { life });
+    }
+
+    /// Its bytes for another master, to which it moves.
+    pub fn to_bytes_moving(&self, server: &Server) -> Vec<u8> {
+        let bytes = self.to_bytes_of(server);
+        let mut moving = Self::from_bytes(&bytes).unwrap_or_else(|_| self.clone());
+        moving.arrived = Some(Incarnation::NONE);
+        moving.to_bytes()
     }
 
     /// Notes that one of its keys has gone to another master by a move of its slot: at the master, and at each replica
-    /// when it sees that the key is removed by something else than an effect.
-    pub fn leave(&mut self) {
-        self.leaving = true;
+    /// when it sees that the key is removed by something else than an effect. `life` is that of the master.
+    pub fn leave(&mut self, life: Incarnation, now: Micros) {
+        // the first one counts: what has left in an earlier life is not back
+        self.leaving.get_or_insert(Leaving { life, since: now });
     }
 
     /// Whether keys may be missing: it has arrived and is not adopted yet, or keys of it have left. Only then the
     /// server has to find out whether [`Call::settled`](crate::wire::Call::settled).
     pub fn is_partial(&self) -> bool {
-        self.arrived || self.leaving
+        self.arrived.is_some() || self.leaving.is_some()
+    }
+
+    /// Whether keys have left in an earlier life of this master, and nobody has said since where they are.
+    pub(crate) fn is_orphaned(&self, server: &Server) -> bool {
+        let rule = server.rules.on(crate::Rule::MovesEndInOneLife);
+        rule && self.leaving.is_some_and(|leaving| leaving.life != server.incarnation)
+    }
+
+    /// Whether it has come in an earlier life of this master, so that what has come with it may be lost: it claims
+    /// nothing of what was written before.
+    pub fn begins_anew(&self, server: &Server) -> bool {
+        let rule = server.rules.on(crate::Rule::MovesEndInOneLife);
+        rule && self.arrived.is_some_and(|life| life != server.incarnation)
     }
 
     /// The greatest stamp that its lives so far have given, or have promised to a transaction.
@@ -148,19 +197,29 @@ impl Shard {
         self.lock.as_ref().map_or(self.stamp, |lock| lock.stamp.max(self.stamp))
     }
 
-    /// Whether a stamp that somebody has seen of this shard is of a write that is not there any more. `now` is the
-    /// life of the master that is asked.
-    fn has_lost(&self, seen: Stamp, now: Incarnation) -> bool {
-        let current = (self.incarnation() != now).then(|| Life { incarnation: now, begin: self.ceiling() });
-        let lives = self.lives.iter().copied().chain(current);
-        let life = lives.take_while(|life| life.begin < seen).last();
-        life.is_some_and(|life| life.incarnation != seen.incarnation())
+    /// What has become of a write of this shard with a stamp that somebody has seen, at the master that is asked.
+    /// `verified` is the life of which is known that it had the write.
+    fn fate(&self, seen: Stamp, verified: Incarnation, server: &Server) -> Fate {
+        let now = server.incarnation;
+        let anew = self.begins_anew(server);
+        let begin = if anew { Stamp::ZERO } else { self.ceiling() };
+        let current = (self.incarnation() != now || anew).then_some(Life { incarnation: now, begin });
+        let before: &[Life] = if anew { &[] } else { &self.lives };
+        let lives = || before.iter().copied().chain(current);
+        match lives().take_while(|life| life.begin < seen).last() {
+            Some(life) if life.incarnation == seen.incarnation() => Fate::Kept,
+            Some(_) => Fate::Lost,
+            // a life that is remembered had it, and so have all after that one: their beginnings are greater
+            None if lives().any(|life| life.incarnation == verified) => Fate::Kept,
+            None if lives().next().is_none() => Fate::Kept,
+            None => Fate::Forgotten,
+        }
     }
 
     /// Its bytes, for another server, or for a file. What the beat of this server has promised goes with it: the next
     /// master gives no stamp below.
     pub fn to_bytes_of(&self, server: &Server) -> Vec<u8> {
-        if self.arrived || !server.rules.on(crate::Rule::BeatGoesWithState) {
+        if self.arrived.is_some() || !server.rules.on(crate::Rule::BeatGoesWithState) {
             return self.to_bytes();
         }
         Self { stamp: self.shardstamp(server), ..self.clone() }.to_bytes()
@@ -173,8 +232,8 @@ impl Shard {
         let flags = flag(self.datacenter.is_some(), 0)
             | flag(self.erased.is_some(), 1)
             | flag(self.lock.is_some(), 2)
-            | flag(self.arrived, 3)
-            | flag(self.leaving, 4);
+            | flag(self.arrived.is_some(), 3)
+            | flag(self.leaving.is_some(), 4);
         out.extend([Self::VERSION, flags]);
         out.extend(self.datacenter.map(|datacenter| datacenter.0));
         codec::put_stamp(&mut out, self.stamp);
@@ -190,10 +249,17 @@ impl Shard {
             lock.encode(&mut out);
         }
         self.records.encode(&mut out);
+        if let Some(life) = self.arrived {
+            codec::put_incarnation(&mut out, life);
+        }
+        if let Some(Leaving { life, since }) = self.leaving {
+            codec::put_incarnation(&mut out, life);
+            codec::put_number(&mut out, since.0);
+        }
         out
     }
 
-    const VERSION: u8 = 2;
+    const VERSION: u8 = 3;
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
     ///
@@ -222,8 +288,14 @@ impl Shard {
         let erased = if flag(1) { Some(Box::new(Timestamp::decode(&mut reader)?)) } else { None };
         let lock = if flag(2) { Some(Box::new(Lock::decode(&mut reader)?)) } else { None };
         let records = Records::decode(&mut reader)?;
+        let arrived = if flag(3) { Some(reader.incarnation()?) } else { None };
+        let leaving = if flag(4) {
+            Some(Leaving { life: reader.incarnation()?, since: reader.micros()? })
+        } else {
+            None
+        };
         reader.end()?;
-        Ok(Self { datacenter, stamp, lives, erased, lock, records, arrived: flag(3), leaving: flag(4) })
+        Ok(Self { datacenter, stamp, lives, erased, lock, records, arrived, leaving })
     }
 }
 

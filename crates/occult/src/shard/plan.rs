@@ -1,6 +1,6 @@
 //! The commands of a shard: what they answer and which effect they have.
 
-use super::{Lock, Planned, Shard};
+use super::{Fate, Lock, Planned, Shard};
 use crate::limits::{
     MAX_KEY, MAX_LEASE, MAX_PREPARED_BYTES, MAX_READ_KEYS, MAX_VALUE, MAX_WRITES, RECORD_RETENTION,
 };
@@ -67,7 +67,7 @@ impl Shard {
         let wanted = known.deps.get(datacenter, call.slot);
         let has = self.shardstamp(call.server);
         let mut reply = self.plan_read(call, store, keys)?;
-        if self.arrived || wanted > has {
+        if self.arrived.is_some() || wanted > has {
             let mut advanced = Stamp::new(wanted.next_time(), call.server.incarnation).max(has);
             if let Some(lock) = &self.lock {
                 if lock.stamp <= wanted && call.server.rules.on(Rule::MasterReadsAreChecked) {
@@ -203,7 +203,7 @@ impl Shard {
         parts: &[Slot],
     ) -> Result<Planned<()>, Refused> {
         self.settled(call)?;
-        if self.leaving && !call.settled && call.server.rules.on(Rule::MovedSlotsWait) {
+        if self.leaving.is_some() && !call.settled && call.server.rules.on(Rule::MovedSlotsWait) {
             // some of its keys may be at the next master already
             return Err(Refused::Moving);
         }
@@ -297,15 +297,41 @@ impl Shard {
         }
     }
 
+    /// SETTLE: somebody who knows says that a failover has interrupted a move of the slot, and that what is here is all
+    /// that is left. Who has seen a write of the slot is told that it may be lost.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Moving`] while the slot is moving, or belongs to another server.
+    pub fn plan_settle(&self, call: Call<'_>) -> Result<Planned<()>, Refused> {
+        if call.server.role != Role::Master {
+            return Err(Refused::NotMaster);
+        }
+        if !call.settled {
+            return Err(Refused::Moving);
+        }
+        let effect = || Effect { anew: true, ..self.effect(call, Action::Advance(self.stamp)) };
+        Ok(Planned { reply: (), effect: self.is_partial().then(effect) })
+    }
+
     /// Whether commands that need a master may run; the datacenter of the shard's stamps.
     fn ready(&self, call: Call<'_>, known: &Known) -> Result<Datacenter, Refused> {
         self.settled(call)?;
         sane(call, &known.deps)?;
         if let Some(seen) = known.seen
             && call.server.rules.on(Rule::IncarnationsTell)
-            && self.has_lost(seen, call.server.incarnation)
         {
-            return Err(Refused::Lost { slot: call.slot, seen, incarnation: call.server.incarnation });
+            match self.fate(seen, known.verified, call.server) {
+                Fate::Kept => {}
+                Fate::Lost => {
+                    return Err(Refused::Lost {
+                        slot: call.slot,
+                        seen,
+                        incarnation: call.server.incarnation,
+                    });
+                }
+                Fate::Forgotten => return Err(Refused::Forgotten { slot: call.slot, seen }),
+            }
         }
         Ok(self.datacenter.unwrap_or(call.server.datacenter_of_new()))
     }
@@ -314,7 +340,10 @@ impl Shard {
         if call.server.role != Role::Master {
             return Err(Refused::NotMaster);
         }
-        if self.arrived && !call.settled && call.server.rules.on(Rule::MovedSlotsWait) {
+        if self.arrived.is_some() && !call.settled && call.server.rules.on(Rule::MovedSlotsWait) {
+            return Err(Refused::Moving);
+        }
+        if self.is_orphaned(call.server) {
             return Err(Refused::Moving);
         }
         Ok(())
@@ -365,7 +394,8 @@ impl Shard {
 
     fn effect(&self, call: Call<'_>, action: Action) -> Effect {
         let datacenter = self.datacenter.unwrap_or(call.server.datacenter_of_new());
-        Effect { incarnation: call.server.incarnation, datacenter, settled: call.settled, action }
+        let anew = self.begins_anew(call.server);
+        Effect { incarnation: call.server.incarnation, datacenter, settled: call.settled, anew, action }
     }
 }
 

@@ -135,7 +135,7 @@ impl Host {
 fn knows(stamp: Stamp) -> Known {
     let mut deps = Timestamp::new(Shape::default());
     deps.update(Datacenter(0), slot(), stamp);
-    Known { deps, seen: None }
+    Known { deps, ..Known::default() }
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn who_has_seen_a_lost_write_is_told() {
     let kept = host.write("a", "kept", &Known::default()).unwrap();
     let lost = host.write("a", "lost", &Known::default()).unwrap();
     let mut promoted = host.replica(1);
-    promoted.server.promote(2);
+    promoted.server.promote(2, START);
     let seen = |stamp| Known { seen: Some(stamp), ..Known::default() };
     assert!(promoted.read_master("a", &seen(kept)).is_ok());
     assert!(matches!(promoted.read_master("a", &seen(lost)), Err(Refused::Lost { .. })));
@@ -353,7 +353,7 @@ fn who_has_seen_a_lost_write_is_told() {
     assert!(matches!(promoted.write("a", "2", &seen(lost)), Err(Refused::Lost { .. })));
     // and after the next failover
     let mut third = promoted.replica(promoted.stream.len());
-    third.server.promote(3);
+    third.server.promote(3, START);
     assert!(third.read_master("a", &seen(new)).is_ok());
     assert!(matches!(third.read_master("a", &seen(lost)), Err(Refused::Lost { .. })));
 }
@@ -365,7 +365,7 @@ fn the_stamp_of_a_lock_outlives_a_failover() {
         host.write("a", "old", &Known::default()).unwrap();
         let (stamp, _) = host.prepare(1, "a", Some("new")).unwrap();
         let mut promoted = host.replica(2);
-        promoted.server.promote(2);
+        promoted.server.promote(2, START);
         promoted.now = START.plus(Micros(2_000));
         let seen = Known { seen: Some(stamp), ..Known::default() };
         if commits {
@@ -391,7 +391,7 @@ fn a_slot_that_moves_is_not_trusted_before_all_of_it_is_there() {
     host.write("b", "1", &Known::default()).unwrap();
     let mut target = Host::master(2);
     target.shard = host.shard.clone();
-    target.shard.arrive();
+    target.shard.arrive(target.server.incarnation, target.server.begun);
     target.settled = false;
     assert_eq!(target.read("a").shardstamp, Stamp::ZERO);
     assert_eq!(target.write("a", "2", &Known::default()), Err(Refused::Moving));
@@ -413,8 +413,8 @@ fn a_replica_that_misses_what_has_left_is_not_trusted() {
     for keys in [&mut host.keys, &mut replica.keys] {
         keys.remove(&key("a"));
     }
-    host.shard.leave();
-    replica.shard.leave();
+    host.shard.leave(host.server.incarnation, host.now);
+    replica.shard.leave(host.server.incarnation, host.now);
     assert_eq!(replica.read("a").shardstamp, Stamp::ZERO);
     // the master still has other keys, and writes to them change nothing about that
     host.settled = false;
@@ -472,11 +472,107 @@ fn a_slow_clock_is_pulled_forward_by_what_a_client_knows() {
         let mut host = Host::master(1);
         host.server.rules = rules;
         let ahead = Stamp::new(START.plus(Micros(5_000_000)), crate::Incarnation::new(9));
-        let mut known = Known { deps: Timestamp::new(Shape::Temporal(1)), seen: None };
+        let mut known = Known { deps: Timestamp::new(Shape::Temporal(1)), ..Known::default() };
         known.deps.update(Datacenter(0), Slot::new(1).unwrap(), ahead);
         let stamp = host.write("a", "x", &known).unwrap();
         known.deps.update(Datacenter(0), slot(), stamp);
         let fresh = host.shard.shardstamp(&host.server) >= known.deps.get(Datacenter(0), slot());
         assert_eq!(fresh, rules == Rules::ours());
     }
+}
+
+/// The old group of a slot fails in the middle of a move: its next master does not know that keys have left.
+#[test]
+fn a_key_that_has_left_does_not_look_deleted_after_a_failover() {
+    for rules in [Rules::ours(), Rules::ours().without(Rule::MovesEndInOneLife)] {
+        let mut host = Host::master(1);
+        host.server.rules = rules;
+        let stamp = host.write("a", "1", &Known::default()).unwrap();
+        host.write("b", "1", &Known::default()).unwrap();
+        let mut promoted = host.replica(2);
+        promoted.keys.remove(&key("a"));
+        promoted.shard.leave(host.server.incarnation, host.now);
+        promoted.server.rules = rules;
+        promoted.server.promote(2, START);
+        let seen = Known { seen: Some(stamp), ..knows(stamp) };
+        let read = promoted.read_master("a", &seen);
+        assert_eq!(read.is_ok_and(|reply| reply.items[0].value.is_none()), rules != Rules::ours());
+        if rules != Rules::ours() {
+            continue;
+        }
+        assert_eq!(promoted.write("b", "2", &Known::default()), Err(Refused::Moving));
+        assert_eq!(promoted.read("b").shardstamp, Stamp::ZERO);
+        // an operator has looked: the key has not come back
+        promoted.settled = false;
+        assert_eq!(promoted.shard.plan_settle(promoted.call()), Err(Refused::Moving));
+        promoted.settled = true;
+        let settled = promoted.shard.plan_settle(promoted.call()).unwrap();
+        promoted.apply(settled.effect);
+        assert!(matches!(promoted.read_master("a", &seen), Err(Refused::Lost { .. })));
+        let new = promoted.write("b", "2", &Known::default()).unwrap();
+        assert!(promoted.read_master("b", &Known { seen: Some(new), ..knows(new) }).is_ok());
+        assert_eq!(promoted.shard.plan_settle(promoted.call()).unwrap().effect, None);
+    }
+}
+
+/// The new group of a slot fails before its master has adopted what has come: keys that came last may be lost.
+#[test]
+fn what_has_arrived_is_not_claimed_after_a_failover() {
+    for rules in [Rules::ours(), Rules::ours().without(Rule::MovesEndInOneLife)] {
+        let mut host = Host::master(1);
+        let stamp = host.write("a", "1", &Known::default()).unwrap();
+        host.write("b", "1", &Known::default()).unwrap();
+        let mut promoted = Host::new(Server::replica(Datacenter(1)));
+        promoted.server.rules = rules;
+        promoted.shard = host.shard.clone();
+        promoted.shard.arrive(crate::Incarnation::new(2), Micros(0));
+        promoted.server.promote(3, START);
+        let seen = Known { seen: Some(stamp), ..knows(stamp) };
+        let read = promoted.read_master("a", &seen);
+        assert_eq!(matches!(read, Err(Refused::Lost { .. })), rules == Rules::ours());
+        let new = promoted.write("b", "2", &Known::default()).unwrap();
+        let read = promoted.read_master("a", &seen);
+        assert_eq!(matches!(read, Err(Refused::Lost { .. })), rules == Rules::ours());
+        assert!(promoted.read_master("b", &Known { seen: Some(new), ..knows(new) }).is_ok());
+    }
+}
+
+/// The same, if keys had come before the state: they may be lost without a trace.
+#[test]
+fn what_has_come_before_the_state_is_not_claimed_after_a_failover() {
+    for begun in [START.plus(Micros(1)), Micros(START.0 - 1)] {
+        let mut host = Host::master(1);
+        let stamp = host.write("a", "1", &Known::default()).unwrap();
+        host.write("b", "1", &Known::default()).unwrap();
+        host.shard.leave(host.server.incarnation, host.now);
+        let mut target = Host::master(3);
+        target.server.begun = begun;
+        target.shard = Shard::from_bytes(&host.shard.to_bytes_moving(&host.server)).unwrap();
+        target.shard.arrive(target.server.incarnation, begun);
+        let read = target.read_master("a", &Known { seen: Some(stamp), ..knows(stamp) });
+        assert_eq!(matches!(read, Err(Refused::Lost { .. })), begun > START);
+    }
+}
+
+/// More failovers than a shard remembers: it does not know any more what became of an old write, and says so.
+#[test]
+fn a_session_that_has_missed_too_many_failovers_is_told() {
+    let mut host = Host::master(1);
+    let old = host.write("a", "1", &Known::default()).unwrap();
+    let mut last = host.server.incarnation;
+    for life in 2..=crate::limits::MAX_INCARNATIONS as u64 + 2 {
+        host.server.promote(life, START);
+        host.now = host.now.plus(Micros(1_000));
+        host.write("b", "1", &Known::default()).unwrap();
+        if life < 10 {
+            last = host.server.incarnation;
+        }
+    }
+    let seen = |verified| Known { seen: Some(old), verified, ..Known::default() };
+    let first = crate::Incarnation::from_random(1);
+    assert_eq!(host.read_master("a", &seen(first)), Err(Refused::Forgotten { slot: slot(), seen: old }));
+    assert_eq!(host.write("a", "2", &seen(first)), Err(Refused::Forgotten { slot: slot(), seen: old }));
+    // who has asked a master since that is remembered knows that it was there then, and so it is
+    assert!(host.read_master("a", &seen(last)).is_ok());
+    assert!(host.read_master("a", &Known::default()).is_ok());
 }

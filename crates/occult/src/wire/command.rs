@@ -46,7 +46,7 @@ const fn spec(
 ///
 /// The key of the slot's state ([`slot_key`]) is an argument of each that concerns a shard, so that a cluster keeps
 /// it together with the keys: while a slot moves, a command finds both, or is told to try again.
-pub const COMMANDS: [Spec; 11] = [
+pub const COMMANDS: [Spec; 12] = [
     spec(
         "OCCULT.READ",
         -3,
@@ -97,6 +97,14 @@ pub const COMMANDS: [Spec; 11] = [
         (1, 1, 1),
         "slotkey txn parts",
         "A committed transaction holds no locks in these slots any more; to its home.",
+    ),
+    spec(
+        "OCCULT.SETTLE",
+        2,
+        true,
+        (1, 1, 1),
+        "slotkey",
+        "A failover has interrupted a move of the slot, and what is here is all that is left of it.",
     ),
     spec("OCCULT.APPLY", 3, true, (1, 1, 1), "slotkey effect", "An effect, from the master or from a file."),
     spec("OCCULT.BEAT", 3, true, (0, 0, 0), "stamp datacenter", "A beat, from the master or from a file."),
@@ -178,6 +186,11 @@ pub enum Command {
         /// Where else.
         parts: Vec<Slot>,
     },
+    /// What is here is all that is left of a slot whose move a failover has interrupted. An operator says it.
+    Settle {
+        /// Which one.
+        slot: Slot,
+    },
 }
 
 impl Command {
@@ -188,7 +201,7 @@ impl Command {
             Self::Read { keys } | Self::ReadMaster { keys, .. } => of(keys.first()),
             Self::Write { key, .. } | Self::Delete { key, .. } => slot_of(key),
             Self::Prepare { prepare, .. } => of(prepare.writes.first().map(|write| &write.key)),
-            Self::Commit { slot, .. } | Self::Abort { slot, .. } => *slot,
+            Self::Commit { slot, .. } | Self::Abort { slot, .. } | Self::Settle { slot } => *slot,
             Self::Status { home, .. } | Self::End { home, .. } => *home,
         }
     }
@@ -247,6 +260,7 @@ impl Command {
             Self::Abort { txn, .. } => vec![named("ABORT"), slot, txn.0.to_vec()],
             Self::Status { txn, .. } => vec![named("STATUS"), slot, txn.0.to_vec()],
             Self::End { txn, parts, .. } => vec![named("END"), slot, txn.0.to_vec(), bytes_of(parts)],
+            Self::Settle { .. } => vec![named("SETTLE"), slot],
         }
     }
 
@@ -303,6 +317,7 @@ impl Command {
                 parts: parts_of(parts)?,
             },
             [slot, txn] if is("ABORT") => Self::Abort { slot: slot_named(slot)?, txn: txn_of(txn)? },
+            [slot] if is("SETTLE") => Self::Settle { slot: slot_named(slot)? },
             [slot, txn] if is("STATUS") => Self::Status { home: slot_named(slot)?, txn: txn_of(txn)? },
             [slot, txn, parts] if is("END") => {
                 Self::End { home: slot_named(slot)?, txn: txn_of(txn)?, parts: parts_of(parts)? }
@@ -348,6 +363,7 @@ impl Command {
             }
             Self::Abort { txn, .. } => wrap(shard.plan_abort(call, *txn)?, |()| Reply::Done),
             Self::End { txn, parts, .. } => wrap(shard.plan_end(call, *txn, parts)?, |()| Reply::Done),
+            Self::Settle { .. } => wrap(shard.plan_settle(call)?, |()| Reply::Done),
             Self::Status { txn, .. } => wrap(shard.plan_status(call, *txn)?, Reply::Outcome),
         })
     }

@@ -11,7 +11,7 @@ mod reply;
 mod tests;
 
 use crate::codec::{self, Malformed, Reader};
-use crate::{Micros, Server, Slot, Stamp, Timestamp, TxnId, Write};
+use crate::{Incarnation, Micros, Server, Slot, Stamp, Timestamp, TxnId, Write};
 
 pub use command::{COMMANDS, Command, Spec};
 pub use refused::{LockInfo, Refused};
@@ -38,6 +38,8 @@ pub struct Known {
     pub deps: Timestamp,
     /// The greatest stamp of a write to this very shard that it has made, or read.
     pub seen: Option<Stamp>,
+    /// The life of the shard of which the client knows that it had that write.
+    pub verified: Incarnation,
 }
 
 impl Known {
@@ -45,6 +47,7 @@ impl Known {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(48);
         codec::put_stamp(&mut out, self.seen.unwrap_or_default());
+        codec::put_incarnation(&mut out, self.verified);
         self.deps.encode(&mut out);
         out
     }
@@ -56,10 +59,10 @@ impl Known {
     /// If the bytes are nothing of that kind.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
-        let seen = reader.stamp()?;
+        let (seen, verified) = (reader.stamp()?, reader.incarnation()?);
         let deps = Timestamp::decode(&mut reader)?;
         reader.end()?;
-        Ok(Self { deps, seen: (seen != Stamp::ZERO).then_some(seen) })
+        Ok(Self { deps, seen: (seen != Stamp::ZERO).then_some(seen), verified })
     }
 }
 

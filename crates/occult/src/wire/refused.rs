@@ -30,6 +30,13 @@ pub enum Refused {
         /// The life of the shard that does not have it.
         incarnation: Incarnation,
     },
+    /// The client knows a write of the shard that is older than the failovers that the shard remembers: it may be lost.
+    Forgotten {
+        /// The shard.
+        slot: Slot,
+        /// The write.
+        seen: Stamp,
+    },
     /// The client claims to know stamps far in the future.
     Future {
         /// How far.
@@ -74,9 +81,10 @@ impl From<Malformed> for Refused {
 
 impl Refused {
     /// The first word of each, but for the arguments of a wrong program, which are Redis' `ERR`.
-    pub const PREFIXES: [&str; 12] = [
+    pub const PREFIXES: [&str; 13] = [
         "LOCKED",
         "LOST",
+        "FORGOTTEN",
         "FUTURE",
         "NOTPREPARED",
         "ENDED",
@@ -108,6 +116,13 @@ impl fmt::Display for Refused {
                 slot.get(),
                 seen.to_bits(),
                 incarnation.get(),
+            ),
+            Self::Forgotten { slot, seen } => write!(
+                f,
+                "FORGOTTEN {} {} this slot has been through more failovers than it remembers since that write, which \
+                 you know: it may be lost",
+                slot.get(),
+                seen.to_bits(),
             ),
             Self::Future { ahead, limit } => write!(
                 f,
@@ -160,6 +175,7 @@ impl FromStr for Refused {
                 seen: Stamp::from_bits(number()?),
                 incarnation: Incarnation::new(number()? as u16),
             },
+            "FORGOTTEN" => Self::Forgotten { slot: slot(number()?)?, seen: Stamp::from_bits(number()?) },
             "FUTURE" => Self::Future { ahead: Micros(number()?), limit: Micros(number()?) },
             "NOTPREPARED" => Self::NotPrepared,
             "ENDED" => Self::Ended,

@@ -14,7 +14,7 @@ use crate::{
 fn known() -> Known {
     let mut deps = Timestamp::default();
     deps.update(Datacenter(1), Slot::new(5).unwrap(), stamp());
-    Known { deps, seen: Some(stamp()) }
+    Known { deps, seen: Some(stamp()), verified: Incarnation::new(7) }
 }
 
 fn stamp() -> Stamp {
@@ -123,6 +123,7 @@ fn refusals_come_back_as_redis_errors() {
     for refused in [
         Refused::Locked(LockInfo { txn: TxnId([0xab; 16]), home: slot, lease_left: Micros(12) }),
         Refused::Lost { slot, seen: stamp(), incarnation: Incarnation::new(4_095) },
+        Refused::Forgotten { slot, seen: stamp() },
         Refused::Future { ahead: Micros(3), limit: Micros(2) },
         Refused::NotPrepared,
         Refused::Ended,
