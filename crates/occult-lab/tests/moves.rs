@@ -134,10 +134,10 @@ fn migrate_in_multi_is_no_deletion() {
     for node in lab.nodes() {
         set_slot(node, "NODE", Some(&id(target)));
     }
-    for i in 0..3 {
-        let reply = read(target, i, Some(stamps[i])).unwrap();
+    for (i, &stamp) in stamps[..3].iter().enumerate() {
+        let reply = read(target, i, Some(stamp)).unwrap();
         assert_eq!(text(&reply), Some(i.to_string().as_str()));
-        assert_eq!(reply.items[0].stamp, stamps[i]);
+        assert_eq!(reply.items[0].stamp, stamp);
     }
     assert_eq!(source.ask::<i64>(&["CLUSTER", "COUNTKEYSINSLOT", &slot().get().to_string()]).unwrap(), 0);
 }
@@ -157,8 +157,8 @@ fn a_failover_of_the_old_master_does_not_make_moved_keys_look_deleted() {
         }
         let promoted = fail_over(&mut lab, source);
         let (promoted, target) = (&lab.nodes()[promoted], &lab.nodes()[target]);
-        for i in 0..2 {
-            let found = read(promoted, i, Some(stamps[i]));
+        for (i, &stamp) in stamps[..2].iter().enumerate() {
+            let found = read(promoted, i, Some(stamp));
             assert_eq!(found, Err(Failure::Refused(Refused::Moving)), "state first: {state_first}");
         }
         assert_eq!(write(promoted, 1, "no"), Err(Failure::Refused(Refused::Moving)));
@@ -200,8 +200,8 @@ fn a_failover_of_the_new_master_tells_what_it_may_have_lost() {
     for node in masters {
         set_slot(node, "NODE", Some(&id(promoted)));
     }
-    for i in 0..4 {
-        let found = read(promoted, i, Some(stamps[i]));
+    for (i, &stamp) in stamps.iter().enumerate() {
+        let found = read(promoted, i, Some(stamp));
         assert!(matches!(found, Err(Failure::Refused(Refused::Lost { .. }))), "{found:?}");
         assert_eq!(text(&read(promoted, i, None).unwrap()), Some(i.to_string().as_str()));
     }
