@@ -210,14 +210,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         let isolated = transaction.kind == Kind::SnapshotIsolation;
         self.tell_promises(claims.extended, claims.until, out);
         let Some(transaction) = self.transactions.get(&txn) else { return };
-        let until = if isolated { self.read_time(transaction) } else { cts };
-        let later = granted.iter().find(|(_, lock)| isolated && lock.wts > until);
-        let reads = match later {
-            // another has written since what was read
-            Some((key, _)) => Err((Item::Record(key.clone()), Conflict::Changed)),
-            None => self.to_extend(txn, until, true),
-        };
-        let claims = match reads {
+        let mut until = if isolated { self.read_time(transaction) } else { cts };
+        if isolated && self.rules.on(Rule::FirstCommitterWins) {
+            // what is overwritten without having been read is part of what is seen: nobody has written in between
+            until = granted.values().map(|lock| lock.wts).fold(until, Time::max);
+        }
+        let claims = match self.to_extend(txn, until, true) {
             Ok(reads) => self.claim(txn, reads, until, Vec::new(), out),
             Err(refusal) => Claims { failed: Some(refusal), ..Claims::default() },
         };

@@ -240,7 +240,7 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     /// The view is another.
     pub(crate) fn keep_as_view_says(&mut self) {
-        keep_as_view_says(&mut self.replicas, self.id, &self.view);
+        keep_as_view_says(self.rules, &mut self.replicas, self.id, &self.view);
     }
 
     /// The replica that answers the reads of this node's transactions.

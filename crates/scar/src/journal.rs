@@ -210,7 +210,7 @@ impl<D: Data> Recovered<D> {
             // only a founder is no learner in the first view that it has installed
             found(&mut self.replicas, self.id, view);
         }
-        keep_as_view_says(&mut self.replicas, self.id, view);
+        keep_as_view_says(Ours, &mut self.replicas, self.id, view);
     }
 
     fn apply(&mut self, entry: Entry<D>) {
@@ -252,6 +252,7 @@ fn found<D: Data>(replicas: &mut BTreeMap<PartitionId, Replica<D>>, id: NodeId, 
 /// What a view wants of a node's replicas: what has been learned is kept, what is to be learned begins, what is
 /// another's goes.
 pub(crate) fn keep_as_view_says<D: Data>(
+    rules: impl Rules,
     replicas: &mut BTreeMap<PartitionId, Replica<D>>,
     id: NodeId,
     view: &View,
@@ -264,7 +265,7 @@ pub(crate) fn keep_as_view_says<D: Data>(
             }
         } else if place.learners.has(id) {
             replicas.entry(partition).or_insert_with(Replica::of_learner);
-        } else {
+        } else if rules.on(Rule::DroppedIsForgotten) {
             replicas.remove(&partition);
         }
     }

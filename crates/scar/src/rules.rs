@@ -109,11 +109,19 @@ pub enum Rule {
     CopyOnDisk,
     /// A checkpoint begins between two epochs, so that the log behind has all of each or nothing.
     CheckpointBeginsWithEpoch,
+    /// Under snapshot isolation all that is read is valid at a time not before what is overwritten: who has written in
+    /// between would be lost.
+    FirstCommitterWins,
+    /// What a view gives a node nothing of, that node has no more: it would be out of date when it comes back.
+    DroppedIsForgotten,
+    /// Who is taken out on purpose waits as it is until all others have installed that view, and is a member again if
+    /// too many of them fail before.
+    LeaverWaits,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 51] = [
+    pub const ALL: [Self; 54] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -165,6 +173,9 @@ impl Rule {
         Self::GapsBeginAnew,
         Self::CopyOnDisk,
         Self::CheckpointBeginsWithEpoch,
+        Self::FirstCommitterWins,
+        Self::DroppedIsForgotten,
+        Self::LeaverWaits,
     ];
 
     /// Those that the published protocol does not have.

@@ -70,6 +70,9 @@ pub struct Record {
     pub answered: bool,
     /// Its client knows that it has not.
     pub aborted: bool,
+    /// It is under snapshot isolation: what it has read was so at one time before, and what it writes nobody else has
+    /// written since.
+    pub isolated: bool,
     /// It is a check: at any time of its epoch what it has read was so.
     pub check: bool,
     /// Whose answers had left before it began: a set of clients.
@@ -128,11 +131,31 @@ struct Serial<'a> {
 }
 
 impl Serial<'_> {
+    /// Whether a transaction explains what it has read by a state of before, the last of `past` being that of now: one
+    /// that has all that must come before it, and the last versions of what it writes.
+    fn fits(&self, i: usize, past: &[(usize, Rows)]) -> bool {
+        let record = &self.records[i];
+        let Some((now, earlier)) = past.split_last() else { return false };
+        if !record.isolated {
+            return record.fits(&now.1);
+        }
+        let place = |record: &Record| record.place.unwrap_or_default().1;
+        let bound = |&(other, _): &(usize, Rows)| {
+            let Some(before) = self.records.get(other) else { return false };
+            (record.after | record.session) & (1 << other) != 0
+                || before.writes.keys().any(|key| record.writes.contains_key(key))
+                || (self.order == Order::Place && place(before) < place(record))
+        };
+        let first = past.iter().rposition(bound).unwrap_or(0);
+        record.fits(&now.1) || earlier.iter().skip(first).any(|(_, rows)| record.fits(rows))
+    }
+
     /// Puts the rest of the transactions in some order; the rows that it leaves.
-    fn complete(&self, placed: u32, rows: &Rows) -> Option<Rows> {
+    fn complete(&self, placed: u32, past: &mut Vec<(usize, Rows)>) -> Option<Rows> {
+        let rows = past.last()?.1.clone();
         let left: Vec<usize> = self.chosen.iter().copied().filter(|&i| placed & (1 << i) == 0).collect();
         if left.is_empty() {
-            return Some(rows.clone());
+            return Some(rows);
         }
         let rank = |i: usize| {
             let (_, epoch, cts) = self.records[i].place.unwrap_or_default();
@@ -144,12 +167,15 @@ impl Serial<'_> {
             let record = &self.records[i];
             let before = record.after | record.session;
             let waits = self.order != Order::Any && left.iter().any(|&other| before & (1 << other) != 0);
-            if waits || (self.order == Order::Place && !in_turn(i)) || !record.fits(rows) {
+            if waits || (self.order == Order::Place && !in_turn(i)) || !self.fits(i, past) {
                 return None;
             }
             let mut rows = rows.clone();
             record.apply(&mut rows);
-            self.complete(placed | 1 << i, &rows)
+            past.push((i, rows));
+            let complete = self.complete(placed | 1 << i, past);
+            past.pop();
+            complete
         })
     }
 }
@@ -187,13 +213,13 @@ pub fn check(
         return Err((Property::Lost, format!("answered, and undone: {record:?}")));
     }
     let mut serial = Serial { records, chosen: chosen(records, truth, until), order: Order::Place };
-    if let Some(rows) = serial.complete(0, start) {
+    if let Some(rows) = serial.complete(0, &mut vec![(usize::MAX, start.clone())]) {
         return Ok(rows);
     }
     let what = || format!("no serial order up to {until:?}");
     for (order, weaker) in [(Order::Strict, Property::TimestampOrder), (Order::Any, Property::StrictOrder)] {
         serial.order = order;
-        if serial.complete(0, start).is_some() {
+        if serial.complete(0, &mut vec![(usize::MAX, start.clone())]).is_some() {
             return Err((weaker, what()));
         }
     }

@@ -37,7 +37,12 @@ pub fn random_case(seed: u64) -> Setup {
     for i in 0..random.random_range(2..=5_usize) {
         // a snapshot reads what its node keeps: all of it, if f = 2
         let snapshot = failures == 2 && random.random_range(0..5) == 0;
-        let kind = if snapshot { Kind::Snapshot } else { Kind::Serializable };
+        let isolated = random.random_range(0..5) == 0;
+        let kind = match (snapshot, isolated) {
+            (true, _) => Kind::Snapshot,
+            (_, true) => Kind::SnapshotIsolation,
+            _ => Kind::Serializable,
+        };
         let after = (i > 0 && random.random_range(0..3) == 0).then(|| random.random_range(0..i));
         let piped =
             (i > 0 && after.is_none() && random.random_range(0..4) == 0).then_some(i.saturating_sub(1));
@@ -74,6 +79,8 @@ pub fn random_case(seed: u64) -> Setup {
         durable,
         restarts: if durable { random.random_range(0..=2) } else { 0 },
         power_cuts: if durable { random.random_range(0..=2) } else { 0 },
+        moves: if random.random_range(0..3) == 0 { random.random_range(1..=3) } else { 0 },
+        removals: u8::from(random.random_range(0..4) == 0),
         checkpoints: if durable { random.random_range(0..=2) } else { 0 },
     }
 }

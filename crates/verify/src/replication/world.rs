@@ -1,5 +1,7 @@
 //! Nodes, messages in flight, clients and the metadata store; and every move that can be made.
 
+mod operator;
+
 use super::data::{Key, Numbers, Value};
 use super::disk::Disk;
 use super::history::{Property, Record, Rows, Scanned, Truth, check, check_epochs};
@@ -111,6 +113,10 @@ pub struct Setup {
     pub repeats: u8,
     /// Partitions whose primary may become another, though nobody is lost.
     pub hand_overs: u8,
+    /// Replicas that may be added to a partition, or dropped where there are more than f + 1.
+    pub moves: u8,
+    /// Nodes that keep nothing, and may be taken out on purpose.
+    pub removals: u8,
     /// Extensions are told to the backups.
     pub sync: bool,
     /// Nodes keep what they have on disk.
@@ -183,6 +189,12 @@ pub enum Move {
     Promote(u8),
     /// It makes a view with the last of a partition's backups as primary.
     HandOver(u16),
+    /// It makes a view in which a node learns a partition.
+    Learn(u16, u8),
+    /// It makes a view without a replica that is too many.
+    Drop(u16, u8),
+    /// It makes a view without a node that keeps nothing.
+    Remove(u8),
     /// What a node has written is on disk.
     Sync(u8),
     /// A node is lost and comes back with its disk; whether what was not sure to be there is.
@@ -212,10 +224,14 @@ pub struct World {
     suspected: NodeSet,
     /// The last view that all its members have installed, and who of them was lost since.
     settled: (ViewNumber, NodeSet),
+    /// Who was taken out on purpose since, and waits.
+    leaving: NodeSet,
     crashes: u8,
     cuts: u8,
     joins: u8,
     hand_overs: u8,
+    moved: u8,
+    removals: u8,
     ticks: u8,
     repeats: u8,
     restarts: u8,
@@ -266,8 +282,11 @@ impl World {
             truth: Truth::default(),
             suspected: NodeSet::default(),
             settled: (view.number, NodeSet::default()),
+            leaving: NodeSet::default(),
             joins: setup.joins,
             hand_overs: setup.hand_overs,
+            moved: setup.moves,
+            removals: setup.removals,
             rules,
             crashes: setup.crashes,
             cuts: setup.cuts,
@@ -295,7 +314,7 @@ impl World {
             vec![self.flights.iter().fold(0, |sum, f| sum.wrapping_add(f.hash))]
         };
         let budget = (self.crashes, self.cuts, self.ticks, self.repeats, self.joins, self.hand_overs);
-        let store = (&*self.view, self.suspected, self.settled);
+        let store = (&*self.view, self.suspected, self.settled, self.leaving, self.moved, self.removals);
         let disks = (&self.disks, &self.installed, self.restarts, self.power_cuts, self.checkpoints);
         hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, store, budget, disks))
     }
@@ -421,6 +440,7 @@ impl World {
         if self.hand_overs > 0 && self.is_settled() {
             moves.extend((0..self.setup.partitions).map(Move::HandOver));
         }
+        moves.extend(self.placements());
         moves.extend(self.syncs());
         moves.extend(self.pieces());
         let there = |n: &NodeId| self.node(*n).is_some_and(|node| node.view().number.0 > 0);
@@ -471,10 +491,13 @@ impl World {
         self.flights.retain(|flight| flight.to != id && flight.from != id);
     }
 
+    /// What only those have installed that are lost or put out has never been.
     fn forget_installs(&mut self) {
-        let (nodes, installed) = (&self.nodes, &self.installed);
-        let have = |view| nodes.iter().zip(installed).any(|(node, &last)| node.is_some() && last >= view);
-        self.truth.forget(self.settled.0, have);
+        let has = |id: NodeId, view| self.is_member(id) && self.installed[usize::from(id.0)] >= view;
+        let have = |view| (0..self.setup.nodes).any(|i| has(NodeId(i), view));
+        let mut truth = self.truth.clone();
+        truth.forget(self.settled.0, have);
+        self.truth = truth;
     }
 
     /// Whoever was a client of a node's former life has lost it, and may never know.
@@ -568,7 +591,9 @@ impl World {
             Rc::make_mut(&mut self.disks[usize::from(id.0)]).append(out.journal.drain(..));
         }
         let view = node.view().number;
-        if node.stage() == Stage::Installed || (node.stage() == Stage::Open && view.0 > 1) {
+        // who was put out may install a view that the others have given up
+        let named = self.view.members.has(id) && !self.suspected.has(id);
+        if named && (node.stage() == Stage::Installed || (node.stage() == Stage::Open && view.0 > 1)) {
             let install = (view, node.installed());
             self.installed[usize::from(id.0)] = view;
             if !self.truth.installs.iter().any(|&(known, _)| known == view) {
@@ -579,6 +604,7 @@ impl World {
         if opened && view == self.view.number && self.settled.0 < view {
             let dead = self.view.members.iter().filter(|&n| self.nodes[usize::from(n.0)].is_none());
             self.settled = (view, dead.collect());
+            self.put_out(self.leaving);
         }
         for (to, message) in out.messages {
             if self.nodes[usize::from(to.0)].is_some() {
@@ -644,6 +670,7 @@ impl World {
                     after: if member { record.after } else { 0 },
                     place: Some((view, epoch, Time(0))),
                     check: true,
+                    isolated: false,
                     writes: BTreeMap::new(),
                     session: 0,
                     ..record.clone()
@@ -682,6 +709,7 @@ impl World {
             let session = (0..self.clients.len()).filter(earlier).fold(0, |set, i| set | 1 << i);
             let record = &mut Rc::make_mut(&mut self.records)[client];
             (record.after, record.session) = (after, session);
+            record.isolated = plan.kind == Kind::SnapshotIsolation;
             let mut begun = None;
             self.with_node(home, |node, _| {
                 begun = node.begin(SessionId(plan.session), plan.kind).ok().map(|txn| (txn, node.epoch()));
@@ -840,6 +868,9 @@ impl World {
                 }
             }
             Move::Promote(node) => self.new_view(self.view.promoted(NodeId(node))),
+            Move::Learn(partition, node) => self.learn(partition, NodeId(node)),
+            Move::Drop(partition, node) => self.drop_replica(partition, NodeId(node)),
+            Move::Remove(node) => self.remove(NodeId(node)),
             Move::HandOver(partition) => {
                 self.hand_overs -= 1;
                 let place = self.view.placement(PartitionId(partition));
@@ -866,12 +897,6 @@ impl World {
             check(&self.records, &self.truth, &self.start(), until.unwrap_or_default())?;
         }
         Ok(())
-    }
-
-    fn remove_dead(&mut self) {
-        if let Some(view) = self.view.without(self.dead_members()) {
-            self.new_view(view);
-        }
     }
 
     fn new_view(&mut self, view: View) {

@@ -3,7 +3,7 @@
 use super::super::data::{Key, Numbers, Value};
 use super::super::disk::Disk;
 use super::super::history::Truth;
-use super::history::{Broken, Check, History, Rows};
+use super::history::{Broken, Check, History, Outcome as Told, Rows};
 use super::host::Host;
 use super::metadata::{Entry, Metadata, Request};
 use super::network::Network;
@@ -15,7 +15,8 @@ use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_scar::link::{Frame, Incarnation};
 use scaledb_scar::{
-    Answer, Epoch, Message, Node, NodeId, Out, Outcome, PartitionId, Rule, Stage, Switched, View, ViewNumber,
+    Answer, Epoch, Message, Node, NodeId, Out, Outcome, PartitionId, Rule, Rules, Stage, Switched, View,
+    ViewNumber,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::AddAssign;
@@ -59,6 +60,8 @@ pub(super) enum Event {
         entry: Entry,
     },
     Trouble,
+    /// Replicas move.
+    Move,
     Mend(Mend),
     Wake(u8),
     Return(u8),
@@ -103,6 +106,12 @@ pub struct Report {
     pub checkpoints: u64,
     /// Clusters that lost more than a view may lose, and rightly stand still.
     pub blocked: u64,
+    /// Views in which replicas, primaries or the lead move.
+    pub moves: u64,
+    /// Views in which a node is taken out.
+    pub removals: u64,
+    /// Transactions under snapshot isolation of the replay.
+    pub isolated: u64,
 }
 
 impl AddAssign for Report {
@@ -121,6 +130,9 @@ impl AddAssign for Report {
         self.power_cuts += other.power_cuts;
         self.checkpoints += other.checkpoints;
         self.blocked += other.blocked;
+        self.moves += other.moves;
+        self.removals += other.removals;
+        self.isolated += other.isolated;
     }
 }
 
@@ -153,6 +165,8 @@ pub struct Cluster {
     pub(super) aborts: u64,
     pub(super) last_commit: Micros,
     pub(super) draining: bool,
+    /// Whom the operator takes out.
+    pub(super) going: Option<NodeId>,
     pub(super) drained_at: Micros,
     pub(super) report: Report,
 }
@@ -173,8 +187,11 @@ impl Cluster {
         let rules = if plan.tells { rules } else { rules.without(Rule::TellExtensions) };
         let mut view = View::first(plan.nodes, plan.partitions, plan.failures);
         view.durable = plan.durable;
+        if plan.everywhere {
+            view = view.everywhere(PartitionId(0));
+        }
         let view = Arc::new(view);
-        let metadata = Metadata::new(view.clone(), 2 * plan.silence, plan.nodes);
+        let metadata = Metadata::new(view.clone(), 2 * plan.silence, plan.nodes, rules.on(Rule::LeaverWaits));
         let start: Vec<_> = (0..plan.keys).map(|key| (key % 2 == 0).then_some(Value(key))).collect();
         let hosts = (0..plan.nodes).map(|i| {
             let mut node = Node::new(rules, NodeId(i), view.clone());
@@ -214,6 +231,7 @@ impl Cluster {
             aborts: 0,
             last_commit: 0,
             draining: false,
+            going: None,
             drained_at: 0,
             report: Report::default(),
             random,
@@ -229,6 +247,7 @@ impl Cluster {
             cluster.new_session(session as usize % cluster.hosts.len());
         }
         cluster.next_trouble();
+        cluster.next_move();
         cluster.queue.after(REST, Event::Rest);
         cluster
     }
@@ -356,6 +375,7 @@ impl Cluster {
                 }
             }
             Event::Trouble => self.trouble(),
+            Event::Move => self.move_something(),
             Event::Mend(mend) => self.mend(mend),
             Event::Wake(host) => self.wake(host.into()),
             Event::CrashLeader => self.crash(self.metadata.entry().view.leader.0.into()),
@@ -504,6 +524,8 @@ impl Cluster {
         report.unknown = report.begun - report.commits - report.aborts;
         (report.steps, report.time) = (self.queue.count(), self.queue.now());
         report.replayed = replayed as u64;
+        let isolated = self.history.records.iter().filter(|record| record.isolated);
+        report.isolated = isolated.filter(|record| record.outcome == Told::Committed).count() as u64;
         report.changes = self.metadata.entry().view.number.0 - 1;
         Ok(self.report)
     }

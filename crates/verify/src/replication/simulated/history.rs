@@ -14,6 +14,9 @@ use std::ops::RangeBounds;
 pub enum Broken {
     /// The run by (epoch, cts) gives other results.
     Results,
+    /// What was read under snapshot isolation is of no state of its epoch that has all that its session did before, or
+    /// another has written what it writes since that state.
+    Isolation,
     /// A transaction that began after another's answer has no later place.
     RealTime,
     /// A transaction of a session has a place before an earlier one's.
@@ -60,6 +63,8 @@ pub(super) struct Record {
     pub called: u64,
     /// Answers of this epoch, and of none later, had left when it began.
     pub after: Epoch,
+    /// It is under snapshot isolation.
+    pub isolated: bool,
     /// What it has read of others.
     pub reads: Vec<(Key, Option<Value>)>,
     pub scans: Vec<Scanned>,
@@ -75,6 +80,7 @@ impl Record {
             line,
             called: 0,
             after,
+            isolated: false,
             reads: Vec::new(),
             scans: Vec::new(),
             writes: Vec::new(),
@@ -85,6 +91,7 @@ impl Record {
 }
 
 /// The rows of the whole cluster, by key.
+#[derive(Clone)]
 pub(super) struct Rows {
     pub values: Vec<Option<Value>>,
     partitions: usize,
@@ -127,6 +134,51 @@ impl Rows {
                 *slot = value;
             }
         }
+    }
+}
+
+/// The states of an epoch, as far as it is replayed, for transactions under snapshot isolation: each has read one of
+/// them, and nobody has written since what it writes. So no update is lost; two that each write what the other has read
+/// may both commit.
+struct Past {
+    epoch: Epoch,
+    states: Vec<Rows>,
+    /// The first state with what is there now, by key.
+    since: Vec<usize>,
+    /// The first state with what a session has done.
+    sessions: BTreeMap<u32, usize>,
+}
+
+impl Past {
+    fn new() -> Self {
+        Self { epoch: Epoch(0), states: Vec::new(), since: Vec::new(), sessions: BTreeMap::new() }
+    }
+
+    fn go_to(&mut self, epoch: Epoch, rows: &Rows) {
+        if epoch != self.epoch {
+            *self = Self { epoch, states: vec![rows.clone()], ..Self::new() };
+            self.since = vec![0; rows.values.len()];
+        }
+    }
+
+    fn explain(&self, record: &Record) -> bool {
+        let written = record.writes.iter().filter_map(|(key, _)| self.since.get(key.0 as usize));
+        let first = written.chain(self.sessions.get(&record.line)).copied().max().unwrap_or(0);
+        self.states[first..].iter().any(|state| state.explain(record))
+    }
+
+    /// A transaction has left these rows.
+    fn note(&mut self, record: &Record, rows: &Rows) {
+        if !record.writes.is_empty() {
+            self.states.push(rows.clone());
+        }
+        let now = self.states.len() - 1;
+        for (key, _) in &record.writes {
+            if let Some(since) = self.since.get_mut(key.0 as usize) {
+                *since = now;
+            }
+        }
+        self.sessions.insert(record.line, now);
     }
 }
 
@@ -265,21 +317,31 @@ impl History {
         let records = &self.records;
         let lines = records.iter().map(|record| record.line as usize + 1).max().unwrap_or(0);
         let mut last_called = vec![0; lines];
+        let isolates = records.iter().any(|record| record.isolated);
+        let mut past = Past::new();
         let mut checks = Checks::new(&self.checks, &self.truth, self.committed);
         for group in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             checks.go_to(group[0].0, rows)?;
+            if isolates {
+                past.go_to(group[0].0, rows);
+            }
             let mut left: Vec<usize> = group.iter().map(|entry| entry.3).collect();
             while !left.is_empty() {
                 let first_of_session = |at: usize| {
                     let line = records[left[at]].line;
                     left[..at].iter().all(|&other| records[other].line != line)
                 };
-                let next =
-                    (0..left.len()).find(|&at| first_of_session(at) && rows.explain(&records[left[at]]));
+                let explained = |record: &Record| match record.isolated {
+                    false => rows.explain(record),
+                    true => past.explain(record),
+                };
+                let next = (0..left.len()).find(|&at| first_of_session(at) && explained(&records[left[at]]));
                 let Some(next) = next else {
                     let place = (group[0].0, group[0].1);
                     let about: Vec<String> = left.iter().map(|&i| self.differs(&records[i], rows)).collect();
-                    return Err((Broken::Results, format!("at {place:?}:\n{}", about.join("\n"))));
+                    let isolated = left.iter().all(|&i| records[i].isolated);
+                    let broken = if isolated { Broken::Isolation } else { Broken::Results };
+                    return Err((broken, format!("at {place:?}:\n{}", about.join("\n"))));
                 };
                 let record = &records[left.remove(next)];
                 if record.after >= group[0].0 {
@@ -291,10 +353,66 @@ impl History {
                 }
                 *last = record.called;
                 rows.apply(record);
+                if isolates {
+                    past.note(record, rows);
+                }
                 checks.state(rows);
             }
         }
         checks.go_to(Epoch(u64::MAX), rows)?;
         Ok(order.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A transaction of the first epoch: when, what it has read, and which keys it writes; its values are its time.
+    fn transaction(cts: u64, reads: &[(u64, u64)], writes: &[u64]) -> Record {
+        Record {
+            isolated: true,
+            called: cts,
+            reads: reads.iter().map(|&(key, value)| (Key(key), Some(Value(value)))).collect(),
+            writes: writes.iter().map(|&key| (Key(key), Some(Value(cts)))).collect(),
+            place: Some((ViewNumber(1), Epoch(1), Time(cts))),
+            outcome: Outcome::Committed,
+            ..Record::new(cts as u32, Epoch(0))
+        }
+    }
+
+    /// Rows 0 to 2 are there, with value 0.
+    fn check(records: Vec<Record>) -> Result<usize, Broken> {
+        let truth = Truth::default();
+        let history = History { records, checks: Vec::new(), truth, committed: Epoch(1) };
+        let mut rows = Rows::new(vec![Some(Value(0)); 3], 1);
+        history.replay(&mut rows).map_err(|(broken, _)| broken)
+    }
+
+    #[test]
+    fn under_snapshot_isolation_write_skew_passes_and_nothing_worse_does() {
+        let skew = || vec![transaction(1, &[(0, 0), (1, 0)], &[0]), transaction(2, &[(0, 0), (1, 0)], &[1])];
+        assert_eq!(check(skew()), Ok(2));
+        let mut serializable = skew();
+        serializable.iter_mut().for_each(|record| record.isolated = false);
+        assert_eq!(check(serializable), Err(Broken::Results));
+
+        let lost_update = vec![transaction(1, &[(0, 0)], &[0]), transaction(2, &[(0, 0)], &[0])];
+        assert_eq!(check(lost_update), Err(Broken::Isolation));
+        let second_committer = vec![transaction(1, &[], &[0, 1]), transaction(2, &[(1, 0)], &[0])];
+        assert_eq!(check(second_committer), Err(Broken::Isolation), "it has not read what it overwrites");
+        let two_snapshots = vec![transaction(1, &[], &[0, 1]), transaction(2, &[(0, 1), (1, 0)], &[2])];
+        assert_eq!(check(two_snapshots), Err(Broken::Isolation));
+        let of_nobody = vec![transaction(1, &[(0, 7)], &[])];
+        assert_eq!(check(of_nobody), Err(Broken::Isolation));
+    }
+
+    #[test]
+    fn a_snapshot_has_what_its_session_did_before_and_may_miss_what_others_did() {
+        let records = || vec![transaction(1, &[], &[0]), transaction(2, &[(0, 0)], &[1])];
+        assert_eq!(check(records()), Ok(2));
+        let mut of_one_session = records();
+        of_one_session[1].line = 1;
+        assert_eq!(check(of_one_session), Err(Broken::Isolation));
     }
 }

@@ -282,6 +282,9 @@ impl Cluster {
         let host = &self.hosts[at];
         let Some(node) = &host.node else { return };
         let (id, view) = (node.id(), &host.known.view);
+        if host.known.waits(id, host.life) {
+            return self.wake(at);
+        }
         let opened = !matches!(node.stage(), Stage::Fenced | Stage::Installed);
         if opened && node.view().number == view.number {
             let number = view.number;
@@ -354,6 +357,8 @@ impl Cluster {
                 self.call(at, |node, out| node.begin_log(out));
             }
             None => return,
+            // as it was, until all others have installed a view without it; they do not speak to it
+            Some(_) if entry.waits(id, host.life) && entry.readmits => return self.wake(at),
             // the others go on without it
             Some(_) if !named => return self.lose(at),
             Some(_) => {}

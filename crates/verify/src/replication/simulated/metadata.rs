@@ -16,6 +16,10 @@ pub(super) struct Entry {
     pub lives: Arc<[Incarnation]>,
     /// Members of the newest view whose lease has run out.
     pub silent: NodeSet,
+    /// Members of the last installed view that were taken out on purpose since, and wait.
+    pub leaving: NodeSet,
+    /// Whether they are members again if too many others fail.
+    pub readmits: bool,
 }
 
 impl Entry {
@@ -29,12 +33,28 @@ impl Entry {
         self.view.members.has(node) && self.lives[usize::from(node.0)] == life
     }
 
+    /// Whether this life of a node waits, as it was taken out and may have to be a member again.
+    pub(super) fn waits(&self, node: NodeId, life: Incarnation) -> bool {
+        self.leaving.has(node) && self.lives[usize::from(node.0)] == life
+    }
+
     /// A view without some members, if there may be one. An epoch has committed when a quorum of the last installed
     /// view knows that it is whole: so fewer than a quorum may be gone since then, or nobody that is left might know.
     pub(super) fn without(&self, gone: NodeSet) -> Option<View> {
         let view = self.view.without(gone)?;
         let lost = self.base.members.iter().filter(|&node| !view.members.has(node)).count();
-        (view.members != self.view.members && lost < self.base.quorum()).then_some(view)
+        // without the rule nobody counts those that were taken out
+        let taken_out = if self.readmits { 0 } else { self.leaving.count() };
+        if lost.saturating_sub(taken_out) < self.base.quorum() {
+            return (view.members != self.view.members).then_some(view);
+        }
+        if self.leaving.count() == 0 || !self.readmits {
+            return None;
+        }
+        let mut back = (*self.view).clone();
+        back.members = self.leaving.iter().fold(back.members, NodeSet::with);
+        let back = Self { view: back.into(), leaving: NodeSet::default(), ..self.clone() };
+        back.without(gone)
     }
 }
 
@@ -45,6 +65,8 @@ pub(super) enum Request {
     Renew,
     /// This view, if it is the successor of the newest.
     Change(Arc<View>),
+    /// This view, without a member that keeps nothing any more, if it is the successor of the newest.
+    Leave(Arc<View>),
     /// All members of the view have installed it.
     Installed(ViewNumber),
     /// To be a member.
@@ -63,10 +85,17 @@ pub(super) struct Metadata {
 }
 
 impl Metadata {
-    pub(super) fn new(view: Arc<View>, lease: Micros, nodes: u8) -> Self {
+    pub(super) fn new(view: Arc<View>, lease: Micros, nodes: u8, readmits: bool) -> Self {
         let lives = vec![Incarnation(1); usize::from(nodes)].into();
         Self {
-            entry: Entry { base: view.clone(), view, lives, silent: NodeSet::default() },
+            entry: Entry {
+                base: view.clone(),
+                view,
+                lives,
+                silent: NodeSet::default(),
+                leaving: NodeSet::default(),
+                readmits,
+            },
             leases: vec![lease; usize::from(nodes)],
             lease,
             away_until: 0,
@@ -88,6 +117,18 @@ impl Metadata {
             Request::Change(view) => {
                 let follows = view.number.0 == self.entry.view.number.0 + 1;
                 if follows && self.entry.view.members.has(from) {
+                    // who was leaving may be a member again
+                    self.entry.leaving =
+                        self.entry.leaving.iter().filter(|&node| !view.members.has(node)).collect();
+                    self.entry.view = view;
+                    changed = true;
+                }
+            }
+            Request::Leave(view) => {
+                let follows = view.number.0 == self.entry.view.number.0 + 1;
+                if follows && self.entry.is_settled() {
+                    let left = self.entry.view.members.iter().filter(|&node| !view.members.has(node));
+                    self.entry.leaving = left.collect();
                     self.entry.view = view;
                     changed = true;
                 }
@@ -95,6 +136,8 @@ impl Metadata {
             Request::Installed(number) => {
                 if number == self.entry.view.number {
                     self.entry.base = self.entry.view.clone();
+                    changed = self.entry.leaving.count() > 0;
+                    self.entry.leaving = NodeSet::default();
                 }
             }
             Request::Resume { former, life } => {

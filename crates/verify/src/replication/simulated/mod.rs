@@ -9,6 +9,7 @@
 //!   host        a node, its links, its own clock, whom it takes for dead
 //!   workload    sessions and their transactions
 //!   troubles    crashes, restarts, pauses, cuts, the end of all of them
+//!   moves       replicas, primaries and the lead move, nodes are taken out
 //!   cluster     all of it, and the loop
 //!   history     what was answered and what remains, against a replay by (epoch, cts)
 //! ```
@@ -19,6 +20,7 @@ mod cluster;
 mod history;
 mod host;
 mod metadata;
+mod moves;
 mod network;
 mod plan;
 mod queue;

@@ -62,6 +62,12 @@ pub struct Plan {
     pub sync: Micros,
     /// How often all nodes are lost together, at most.
     pub power_cuts: u64,
+    /// One transaction in so many is under snapshot isolation; 0: none.
+    pub isolated: u32,
+    /// From one move of replicas to the next, on average; 0: none.
+    pub moves: Micros,
+    /// Partition 0 is kept by all members.
+    pub everywhere: bool,
 }
 
 fn one_of<T: Copy>(random: &mut SmallRng, of: &[T]) -> T {
@@ -111,6 +117,9 @@ impl Plan {
             durable: seed.is_multiple_of(3) && returns > 0,
             sync: [50, 1_000, 8_000][(seed / 3 % 3) as usize],
             power_cuts: seed / 9 % 4,
+            isolated: [0, 0, 2, 0, 1, 4][(seed % 6) as usize],
+            moves: [0, 30_000, 0, 10_000, 0][(seed % 5) as usize],
+            everywhere: seed % 4 == 1,
         }
     }
 }

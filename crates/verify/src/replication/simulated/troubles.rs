@@ -176,7 +176,12 @@ impl Cluster {
             let host = &self.hosts[usize::from(id.0)];
             host.up && entry.names(id, host.life)
         };
-        entry.view.members.iter().filter(|&id| !there(id)).collect()
+        let waits = |id: NodeId| {
+            let host = &self.hosts[usize::from(id.0)];
+            host.up && entry.waits(id, host.life)
+        };
+        let members = entry.view.members.iter().filter(|&id| !there(id));
+        members.chain(entry.leaving.iter().filter(|&id| !waits(id))).collect()
     }
 
     /// A host is gone, with all that it knew.

@@ -153,7 +153,13 @@ impl Cluster {
         }
         let (host, id) = (session.host, session.id);
         let snapshot = self.plan.snapshots > 0 && self.random.random_range(0..self.plan.snapshots) == 0;
-        let kind = if snapshot { Kind::Snapshot } else { Kind::Serializable };
+        let isolated =
+            !snapshot && self.plan.isolated > 0 && self.random.random_range(0..self.plan.isolated) == 0;
+        let kind = match (snapshot, isolated) {
+            (true, _) => Kind::Snapshot,
+            (_, true) => Kind::SnapshotIsolation,
+            _ => Kind::Serializable,
+        };
         let Some(Ok(txn)) = self.call(host, |node, _| node.begin(id, kind)) else {
             self.wake_later(number, 3_000);
             return false;
@@ -162,7 +168,8 @@ impl Cluster {
         let record = self.history.records.len();
         self.hosts[host].note_transaction(txn, record as u32);
         let session = &mut self.sessions[number];
-        self.history.records.push(Record::new(session.line, self.answered));
+        let record_of = Record { isolated, ..Record::new(session.line, self.answered) };
+        self.history.records.push(record_of);
         self.owners.push(number as u32);
         (session.turn, session.txn, session.record) = (Turn::Open, txn, record);
         (session.snapshot, session.left) = (snapshot, left);
