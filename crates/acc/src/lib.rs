@@ -131,14 +131,14 @@ impl Protocol for AccShared {
         self.merge_all(local, index)
     }
 
-    fn delete_entries<R>(
+    fn delete_records<R>(
         worker: &mut AccWorker,
-        index: &AccTable,
+        table: &AccTable,
         choose: impl FnOnce(&Local) -> (Vec<u64>, R),
     ) -> Result<R> {
         let mut ctx = worker.ctx();
-        let (entries, rest) = choose(ctx.local);
-        ctx.delete_entries(index, entries)?;
+        let (records, rest) = choose(ctx.local);
+        ctx.delete_records(table, records)?;
         Ok(rest)
     }
 }

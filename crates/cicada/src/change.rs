@@ -70,13 +70,13 @@ impl Ctx<'_> {
         self.shared.compare_definitions(txn.changes, written, used, txn.ts)
     }
 
-    /// Deletes entries of a dropped index, given by their addresses.
-    pub(crate) fn delete_entries(&mut self, index: &CicadaTable, entries: Vec<u64>) -> Result<()> {
-        for raw in entries {
-            // SAFETY: the index held it in this activity.
+    /// Deletes entries of a dropped index, or rows of a cleared table without their entries, given by their addresses.
+    pub(crate) fn delete_records(&mut self, table: &CicadaTable, records: Vec<u64>) -> Result<()> {
+        for raw in records {
+            // SAFETY: the table held it in this activity.
             let record = unsafe { Record::from_raw(raw) };
             if !record.is_obsolete() {
-                self.delete_entry_record(index, record)?;
+                self.delete_lone_record(table, record)?;
             }
         }
         Ok(())

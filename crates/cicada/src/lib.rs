@@ -143,14 +143,14 @@ impl Protocol for CicadaShared {
         self.begin_anew()
     }
 
-    fn delete_entries<R>(
+    fn delete_records<R>(
         worker: &mut CicadaWorker,
-        index: &CicadaTable,
+        table: &CicadaTable,
         choose: impl FnOnce(&Local) -> (Vec<u64>, R),
     ) -> Result<R> {
         let mut ctx = worker.ctx();
-        let (entries, rest) = choose(ctx.local);
-        ctx.delete_entries(index, entries)?;
+        let (records, rest) = choose(ctx.local);
+        ctx.delete_records(table, records)?;
         Ok(rest)
     }
 }

@@ -328,9 +328,9 @@ impl Ctx<'_> {
         Ok(true)
     }
 
-    /// Deletes an entry whose row has no need of it any more.
-    pub(crate) fn delete_entry_record(&mut self, index: &CicadaTable, entry: Record) -> Result<()> {
-        self.delete_record(index, RowLocation::Record(entry)).map(|_| ())
+    /// Deletes one record: an entry whose row has no need of it any more, or a row whose entries are gone.
+    pub(crate) fn delete_lone_record(&mut self, table: &CicadaTable, record: Record) -> Result<()> {
+        self.delete_record(table, RowLocation::Record(record)).map(|_| ())
     }
 
     /// Adds the delete of one record to the write_set. False if there is no row.

@@ -29,6 +29,13 @@ pub enum CatalogEntry {
         /// Its id.
         id: TableId,
     },
+    /// A table was cleared: of what was committed to it before a raw timestamp, nothing is left.
+    ClearTable {
+        /// Its id.
+        id: TableId,
+        /// The timestamp: behind all commits to the table so far, before all later ones.
+        before: u64,
+    },
 }
 
 impl CatalogEntry {

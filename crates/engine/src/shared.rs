@@ -41,6 +41,14 @@ impl<E: Engine> Engine for Arc<E> {
         (**self).drop_index(index)
     }
 
+    fn clear_table(&self, table: TableId) -> Result<bool> {
+        (**self).clear_table(table)
+    }
+
+    fn is_clearing(&self, table: TableId) -> bool {
+        (**self).is_clearing(table)
+    }
+
     fn worker(&self) -> Result<Self::Worker> {
         (**self).worker()
     }

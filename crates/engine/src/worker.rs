@@ -181,6 +181,26 @@ pub trait Engine: Send + Sync + 'static {
     /// Everything is as it was: [`Error::NoSuchTable`] if there is no such index; [`Error::LogFailed`].
     fn drop_index(&self, index: TableId) -> Result<Arc<TableInfo>>;
 
+    /// Discards all rows of a table that nothing names any more, in a time that does not depend on how many there are:
+    /// not part of a transaction. They go in the background, and their memory with them; a crash does not bring them
+    /// back. Snapshots from before still see them. Until the table is empty ([`Engine::is_clearing`]) who would write
+    /// to it waits, and who reads it finds some of the rows. False, and nothing happens, in an engine that can only
+    /// delete rows one by one.
+    ///
+    /// # Errors
+    /// Everything is as it was: [`Error::NoSuchTable`], for an index, too; [`Error::TooManyWorkers`];
+    /// [`Error::LogFailed`].
+    fn clear_table(&self, table: TableId) -> Result<bool> {
+        let _ = table;
+        Ok(false)
+    }
+
+    /// Whether [`Engine::clear_table`] has not yet discarded all rows of a table.
+    fn is_clearing(&self, table: TableId) -> bool {
+        let _ = table;
+        false
+    }
+
     /// Registers a worker.
     ///
     /// # Errors

@@ -40,7 +40,9 @@ impl Catalog {
     pub(crate) fn for_checkpoint(&self) -> (Vec<u8>, Vec<TableId>) {
         let ids = self.entries.iter().filter_map(|entry| match entry {
             CatalogEntry::CreateTable { id, .. } => Some(*id),
-            CatalogEntry::AddIndex { .. } | CatalogEntry::DropIndex { .. } => None,
+            CatalogEntry::AddIndex { .. }
+            | CatalogEntry::DropIndex { .. }
+            | CatalogEntry::ClearTable { .. } => None,
         });
         (CatalogEntry::all_to_bytes(&self.entries), ids.collect())
     }
@@ -103,6 +105,12 @@ impl Catalog {
         let info = Arc::new(info);
         self.add(info.clone(), entry);
         info
+    }
+
+    /// Keeps for checkpoints that a table was cleared: only the last time counts.
+    pub(crate) fn clear(&mut self, table: TableId, before: u64) {
+        self.entries.retain(|entry| !matches!(entry, CatalogEntry::ClearTable { id, .. } if *id == table));
+        self.entries.push(CatalogEntry::ClearTable { id: table, before });
     }
 
     /// Lists an index no more.

@@ -16,8 +16,9 @@ pub struct Changes {
     pub count: CachePadded<AtomicU64>,
     /// Held while the indexes of a table are changed.
     pub(crate) turn: Mutex<()>,
-    /// Dropped indexes that still have entries, each with the key from which on it has them.
-    pub(crate) dropped: Mutex<Vec<(TableId, Vec<u8>)>>,
+    /// Dropped indexes, and cleared tables behind their indexes, that are not empty yet; each with the key from which
+    /// on it has records. They are emptied in this order.
+    pub(crate) emptying: Mutex<Vec<(TableId, Vec<u8>)>>,
 }
 
 /// The count of changes as a transaction saw it. What it does is right if no change since then has touched what it
@@ -43,6 +44,11 @@ impl Changes {
     #[inline]
     pub fn see_before_write(&self, seen: &mut SeenChanges) {
         seen.at_first_write = self.count.load(Ordering::Acquire); // as above
+    }
+
+    /// Whether a table was cleared and is not empty yet.
+    pub(crate) fn is_clearing(&self, table: TableId) -> bool {
+        self.emptying.lock().iter().any(|(id, _)| *id == table)
     }
 
     /// Waits for the changes before, as long as `go_on` says so.

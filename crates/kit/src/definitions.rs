@@ -63,6 +63,7 @@ pub(crate) fn add_index<P: Protocol>(
     let core = engine.core();
     let _turn = core.changes.wait_for_turn(go_on)?;
     let base = core.tables.get(table)?;
+    check_not_clearing(engine, table)?;
     let (info, mut index_info) = core.catalog.lock().describe_index(table, &def)?;
     let mut index = engine.make_table(local, TableCore::of_index(&info, &index_info), &def.options)?;
     let mut closed = Closed::new(engine, base);
@@ -117,6 +118,7 @@ pub(crate) fn drop_index<P: Protocol>(engine: &P, local: &Local, id: TableId) ->
         Some(of) if index.until.load(Ordering::SeqCst) == u64::MAX => core.tables.get(of.base)?,
         _ => return Err(Error::NoSuchTable(id.to_string())),
     };
+    check_not_clearing(engine, base.id)?;
     let mut closed = Closed::new(engine, base);
     let mut catalog = core.catalog.lock();
     let entry = CatalogEntry::DropIndex { id };
@@ -128,8 +130,40 @@ pub(crate) fn drop_index<P: Protocol>(engine: &P, local: &Local, id: TableId) ->
     index.until.store(until, Ordering::SeqCst);
     closed.next = IndexSet { since: until, ..IndexSet::of(&info) };
     drop(closed);
-    core.changes.dropped.lock().push((id, Vec::new()));
+    core.changes.emptying.lock().push((id, Vec::new()));
     Ok((info, ts))
+}
+
+/// Clears a table, and logs it: it stays closed until it is empty. Its records are still there: see
+/// [`empty_some`](crate::empty::empty_some).
+pub(crate) fn clear_table<P: Protocol>(engine: &P, local: &Local, id: TableId) -> Result<()> {
+    let core = engine.core();
+    let _turn = core.changes.turn.lock();
+    let base = core.tables.get(id)?;
+    if base.index_of.is_some() {
+        return Err(Error::NoSuchTable(id.to_string()));
+    }
+    if core.changes.is_clearing(id) {
+        return Ok(());
+    }
+    let mut closed = Closed::new(engine, base);
+    let before = engine.begin_definition();
+    let mut catalog = core.catalog.lock();
+    engine.log_definition(local, &CatalogEntry::ClearTable { id, before })?;
+    catalog.clear(id, before);
+    drop(catalog);
+    // who had a timestamp before that must not write to the table when it is open again
+    closed.next = IndexSet { since: before, closed: true, ..closed.next.clone() };
+    // entries first: they name records
+    let all: Vec<_> = closed.next.ids.iter().copied().chain([id]).map(|id| (id, Vec::new())).collect();
+    drop(closed);
+    core.changes.emptying.lock().extend(all);
+    Ok(())
+}
+
+/// The error of a change of a table that is being cleared.
+fn check_not_clearing<P: Protocol>(engine: &P, table: TableId) -> Result<()> {
+    if engine.core().changes.is_clearing(table) { Err(Error::NoSuchTable(table.to_string())) } else { Ok(()) }
 }
 
 /// Adds an index that the log, or a checkpoint, tells of; it is filled later.

@@ -1,56 +1,62 @@
-//! Entries of dropped indexes are deleted as a transaction deletes rows: snapshots may see them.
+//! Entries of dropped indexes, and records of cleared tables, are deleted as a transaction deletes rows: snapshots may
+//! see them. The log does not hear of it: it has the definition.
 
 use crate::protocol::Protocol;
-use crate::table::Table;
+use crate::table::{IndexSet, Table};
 use scaledb_base::Result;
 use scaledb_engine::{TxnKind, Worker};
 use scaledb_index::btree::{LeafRead, Position};
 use scaledb_memory::Local;
 use scaledb_sync::Arc;
 
-/// Entries that are deleted in one transaction.
+/// Records that are deleted in one transaction.
 const AT_ONCE: usize = if scaledb_sync::MODEL { 2 } else { 1 << 14 };
 
-/// Deletes some entries of a dropped index. Returns whether there are more.
+/// Deletes some records of a dropped index or a cleared table. Returns whether there are more.
 ///
 /// # Errors
 /// [`Error::TooManyWorkers`](scaledb_base::Error::TooManyWorkers) and others: there are more.
 pub(crate) fn empty_some<P: Protocol>(engine: &Arc<P>) -> Result<bool> {
     let core = engine.core();
-    let Some((id, from)) = core.changes.dropped.lock().first().cloned() else { return Ok(false) };
-    let index = core.tables.get(id)?;
+    let Some((id, from)) = core.changes.emptying.lock().first().cloned() else { return Ok(false) };
+    let table = core.tables.get(id)?;
     let mut local = core.domain.register()?;
     if from.is_empty() {
         local.enter();
-        let merged = engine.merge_all(&mut local, index);
+        let merged = engine.merge_all(&mut local, table);
         local.exit();
         merged?;
     }
     let mut worker = engine.worker_without_log(local);
     worker.begin(TxnKind::ReadWrite)?;
-    let deleted = P::delete_entries(&mut worker, index, |local| some_entries(local, index, from));
+    let deleted = P::delete_records(&mut worker, table, |local| some_records(local, table, from));
     let next = deleted.and_then(|next| worker.commit().map(|_| next));
     worker.rollback();
     drop(worker);
-    let mut dropped = core.changes.dropped.lock();
-    // another thread that has emptied the same index may have taken it away
-    let at = dropped.iter().position(|(other, _)| *other == id);
+    let mut emptying = core.changes.emptying.lock();
+    // another thread that has emptied the same one may have taken it away
+    let at = emptying.iter().position(|(other, _)| *other == id);
     match (next, at) {
-        (Ok(Some(next)), Some(at)) => dropped[at].1 = next,
+        (Ok(Some(next)), Some(at)) => emptying[at].1 = next,
         (Ok(None), Some(at)) => {
-            dropped.remove(at);
+            if table.index_of.is_none() {
+                // nobody else changes its set: see `check_not_clearing`
+                let set = table.indexes.get().clone();
+                table.indexes.replace(IndexSet { closed: false, ..set });
+            }
+            emptying.remove(at);
         }
         (Err(error), _) if !error.is_conflict() => return Err(error),
         _ => {}
     }
-    Ok(!dropped.is_empty())
+    Ok(!emptying.is_empty())
 }
 
-/// Records of an index from a key on; and the key behind the last, if there may be more.
-fn some_entries<T: Table>(local: &Local, index: &T, from: Vec<u8>) -> (Vec<u64>, Option<Vec<u8>>) {
+/// Records of a table or index from a key on; and the key behind the last, if there may be more.
+fn some_records<T: Table>(local: &Local, table: &T, from: Vec<u8>) -> (Vec<u64>, Option<Vec<u8>>) {
     let mut records = Vec::new();
-    let Some(tree) = index.ordered() else {
-        if let Some(hashed) = index.hash() {
+    let Some(tree) = table.ordered() else {
+        if let Some(hashed) = table.hash() {
             hashed.for_each(local, |raw| records.push(raw));
         }
         return (records, None);

@@ -171,6 +171,21 @@ impl<P: Protocol> Engine for Instance<P> {
         Ok(info)
     }
 
+    fn clear_table(&self, table: TableId) -> Result<bool> {
+        let local = self.shared.core().domain.register()?;
+        definitions::clear_table(&*self.shared, &local, table)?;
+        drop(local);
+        if self.background.is_none() {
+            // what cannot be deleted now goes with the next one
+            while empty_some(&self.shared).unwrap_or(false) {}
+        }
+        Ok(true)
+    }
+
+    fn is_clearing(&self, table: TableId) -> bool {
+        self.shared.core().changes.is_clearing(table)
+    }
+
     fn table(&self, name: &str) -> Option<std::sync::Arc<TableInfo>> {
         self.shared.core().catalog.lock().table(name)
     }

@@ -76,7 +76,8 @@ pub trait Protocol: Records {
     /// count.
     fn await_commits(&self);
 
-    /// A raw timestamp later than every transaction that has run without an index that has just been made.
+    /// A raw timestamp later than every transaction that has run without an index that has just been made, or that has
+    /// written to a table that has just been closed.
     fn begin_definition(&self) -> u64;
 
     /// A raw timestamp later than every transaction that has used a dropped index, and earlier than every one that
@@ -92,14 +93,14 @@ pub trait Protocol: Records {
         Ok(())
     }
 
-    /// Deletes entries of a dropped index in the running transaction of a worker: those that `choose` returns the
-    /// addresses of, as far as they are not deleted yet. Returns what else it returns.
+    /// Deletes records of a dropped index or a cleared table, and nothing else, in the running transaction of a worker:
+    /// those that `choose` returns the addresses of, as far as they are not deleted yet. Returns what else it returns.
     ///
     /// # Errors
     /// As [`Worker::delete`].
-    fn delete_entries<R>(
+    fn delete_records<R>(
         worker: &mut Self::Worker,
-        index: &Self::Table,
+        table: &Self::Table,
         choose: impl FnOnce(&Local) -> (Vec<u64>, R),
     ) -> Result<R>;
 }

@@ -22,6 +22,8 @@ pub(crate) struct Recovery<'a, P> {
     pub(crate) engine: &'a P,
     /// By table id: the records of a table that has no hash index; `None` for the others, and for indexes.
     pub(crate) staged: Vec<Option<Staged>>,
+    /// By table id, for tables that were cleared: what was committed before this raw timestamp is gone.
+    cleared: Vec<u64>,
 }
 
 /// One thread's part of it.
@@ -44,6 +46,7 @@ impl<P: Records> Restore for Recovery<'_, P> {
         let mut local = self.engine.core().domain.register()?;
         match entry {
             CatalogEntry::DropIndex { id } => return drop_recovered(self.engine, id),
+            CatalogEntry::ClearTable { id, before } => return self.clear(&mut local, id, before),
             CatalogEntry::CreateTable { id, .. } | CatalogEntry::AddIndex { id, .. }
                 if id.index() < tables.len() =>
             {
@@ -110,7 +113,38 @@ impl<P: Records> Restore for Recovery<'_, P> {
 
 impl<'a, P: Records> Recovery<'a, P> {
     pub(crate) fn new(engine: &'a P) -> Self {
-        Self { engine, staged: Vec::new() }
+        Self { engine, staged: Vec::new(), cleared: Vec::new() }
+    }
+
+    /// Removes what was committed to a table before a raw timestamp, and refuses what else of it comes.
+    fn clear(&mut self, local: &mut Local, id: TableId, before: u64) -> Result<()> {
+        let table = self.base_table(id)?;
+        self.cleared.resize(self.cleared.len().max(id.index() + 1), 0);
+        self.cleared[id.index()] = before;
+        self.engine.core().catalog.lock().clear(id, before);
+        local.enter();
+        let mut records = Vec::new();
+        match (table.hash(), &self.staged[id.index()]) {
+            (Some(hashed), _) => hashed.for_each(local, |raw| records.push(raw)),
+            (None, Some(staged)) => staged.for_each(|raw| records.push(raw)),
+            (None, None) => {}
+        }
+        for raw in records {
+            // SAFETY: as in `key_of`.
+            let record = unsafe { RecordOf::<P>::from_raw(raw) };
+            if record.committed().raw() < before {
+                let hash = self.engine.core().hasher.hash(key_of::<P>(raw));
+                self.remove(local, table, hash, record);
+            }
+        }
+        local.exit();
+        local.collect();
+        Ok(())
+    }
+
+    /// Whether a table was cleared after what was committed at `ts`.
+    fn is_cleared(&self, table: TableId, ts: u64) -> bool {
+        self.cleared.get(table.index()).is_some_and(|&before| ts < before)
     }
 
     fn base_table(&self, id: TableId) -> Result<&'a P::Table> {
@@ -200,6 +234,9 @@ impl<'a, P: Records> Recovery<'a, P> {
             if raw.len() != self.engine.stamps(table) {
                 return Err(inconsistent(format!("a row of table {} has another shape", table.name)));
             }
+            if self.is_cleared(table.id, raw.iter().copied().fold(0, u64::max)) {
+                continue;
+            }
             for (stamp, &raw) in stamps.iter_mut().zip(raw.iter()) {
                 *stamp = Timestamp::from_raw(raw);
             }
@@ -214,6 +251,8 @@ impl<'a, P: Records> Recovery<'a, P> {
     fn apply_op(&self, applier: &mut Applier, routed: &Routed<'_>) -> Result<()> {
         let (ts, hash) = (routed.ts, routed.hash);
         match routed.op {
+            Op::Insert { table, .. } | Op::Delete { table, .. } | Op::Update { table, .. }
+                if self.is_cleared(table, ts.raw()) => {}
             Op::Insert { table, key, row } => {
                 let table = self.base_table(table)?;
                 let stamps = [ts; MAX_GROUPS];

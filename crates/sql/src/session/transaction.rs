@@ -650,7 +650,7 @@ impl<E: Engine> Session<E> {
         let shared = self.state.shared.clone();
         let Ok(mut worker) = shared.workers.take(&self.place, &shared.engine) else { return };
         // if it fails, rows stay, and it is not used again before the next start
-        let emptied = crate::shared::empty(&mut *worker, table.id).is_ok();
+        let emptied = crate::shared::empty(&shared.engine, &mut *worker, table.id).is_ok();
         shared.workers.give(&self.place, worker);
         if emptied {
             shared.keep_spare(table);

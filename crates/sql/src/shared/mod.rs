@@ -265,7 +265,10 @@ impl<E: Engine> Shared<E> {
             let (mut spare, reindexed) = (self.spare.lock(), self.reindexed.lock());
             // with the indexes that they have now
             let fits = |info: &TableInfo| {
-                same_shape(info, &def) && manner_of(&info.name) == manner && !reindexed.contains(&info.id)
+                same_shape(info, &def)
+                    && manner_of(&info.name) == manner
+                    && !reindexed.contains(&info.id)
+                    && !self.engine.is_clearing(info.id)
             };
             let fits = |known: &Arc<TableInfo>| self.engine.table(&known.name).filter(|info| fits(info));
             let found = spare.iter().enumerate().find_map(|(at, known)| Some((at, fits(known)?)));
@@ -378,7 +381,7 @@ impl<E: Engine> Shared<E> {
         })
     }
 
-    /// Keeps an emptied table of the engine for the next one of its shape.
+    /// Keeps a table of the engine that is empty, or will be soon, for the next one of its shape.
     pub(crate) fn keep_spare(&self, table: Arc<TableInfo>) {
         self.spare.lock().push(table);
     }
@@ -398,35 +401,43 @@ fn left_over<E: Engine>(
         if !ours || named.contains(info.name.as_str()) {
             continue;
         }
-        empty(worker, info.id).map_err(plain)?;
+        empty(engine, worker, info.id).map_err(plain)?;
         spare.push(info);
     }
     Ok(spare)
 }
 
-/// Deletes all rows of a table of the engine, some thousands in a transaction.
+/// Discards all rows of a table of the engine that nothing names: a few in a transaction, so that the table is empty at
+/// once and serves again; many as the engine can.
 ///
 /// # Errors
 /// The engine's: some of its rows are left.
-pub(crate) fn empty<W: Worker>(worker: &mut W, table: TableId) -> scaledb_base::Result<()> {
-    const BATCH: usize = 10_000;
-    let none = Projection::existence();
-    loop {
-        let deleted = worker.run(TxnKind::ReadWrite, |worker| {
-            let mut rows = Vec::new();
-            worker.scan(table, Range::ALL, Order::Forward, &none, |row, _, _| {
-                rows.push(row);
-                if rows.len() < BATCH { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })?;
-            for row in &rows {
-                worker.delete_at(table, *row)?;
-            }
-            Ok(rows.len())
-        })?;
-        if deleted < BATCH {
-            return Ok(());
+pub(crate) fn empty<E: Engine>(
+    engine: &E,
+    worker: &mut E::Worker,
+    table: TableId,
+) -> scaledb_base::Result<()> {
+    const BATCH: usize = if cfg!(debug_assertions) { 100 } else { 10_000 };
+    while delete_some(worker, table, BATCH)? == BATCH {
+        if engine.clear_table(table)? {
+            break;
         }
     }
+    Ok(())
+}
+
+/// Deletes at most so many rows of a table. Returns how many.
+fn delete_some<W: Worker>(worker: &mut W, table: TableId, limit: usize) -> scaledb_base::Result<usize> {
+    let none = Projection::existence();
+    worker.run(TxnKind::ReadWrite, |worker| {
+        let mut rows = Vec::new();
+        worker.scan(table, Range::ALL, Order::Forward, &none, |row, _, _| {
+            rows.push(row);
+            if rows.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        rows.iter().try_for_each(|&row| worker.delete_at(table, row).map(|_| ()))?;
+        Ok(rows.len())
+    })
 }
 
 /// Whether a relation or an index is there.

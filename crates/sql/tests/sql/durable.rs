@@ -460,3 +460,33 @@ fn an_index_gets_a_name_whatever_an_earlier_run_has_left() {
         ok(s, "drop table t");
     }
 }
+
+/// A row at a time would be 10 bytes each, and more.
+#[test]
+fn dropping_many_rows_costs_the_log_as_much_as_few() {
+    const ROWS: u64 = 4_000;
+    let disk = SimDisk::new(10);
+    let db = open(disk.clone());
+    let s = &mut session(&db);
+    let logged = |s: &mut scaledb_sql::Session<Acc>, sql: &str| {
+        let bytes = || db.engine().stats().log.map_or(0, |log| log.bytes);
+        let before = bytes();
+        ok(s, sql);
+        // what comes behind it, too
+        ok(s, "create table if not exists last (id int); drop table last");
+        bytes() - before
+    };
+    for (round, sql) in ["drop table t", "truncate t", "drop table t"].into_iter().enumerate() {
+        ok(s, "create table if not exists t (id int primary key, a int unique, b int)");
+        ok(s, "create index if not exists t_b on t (b)");
+        let filled =
+            logged(s, &format!("insert into t select i, i, i % 7 from generate_series(1, {ROWS}) i"));
+        let emptied = logged(s, sql);
+        assert!(filled > ROWS * 15 && emptied < ROWS * 4, "{sql} in round {round}: {filled}, {emptied}");
+    }
+    ok(s, "create table t (id int primary key, a int unique, b int); create index t_b on t (b)");
+    ok(s, "insert into t values (1, 1, 1)");
+    drop(db);
+    let db = open(disk.killed(disk.operations()));
+    assert_eq!(text(&mut session(&db), "select id, (select count(*) from t where b = 1) from t"), "1|1");
+}
