@@ -338,9 +338,20 @@ pub struct SequenceDesc {
     pub cycle: bool,
     /// The table and column that it goes with when they are dropped.
     pub owned_by: Option<(u32, i16)>,
+    /// Under which number its last value is noted: its oid, until it is restarted. A restart takes another number, so
+    /// that it is rolled back, or lost in a crash, with its transaction.
+    #[serde(default)]
+    pub restarted_as: Option<u32>,
     /// What COMMENT ON has said.
     #[serde(default)]
     pub comments: Vec<CommentDesc>,
+}
+
+impl SequenceDesc {
+    /// The number under which its last value is noted.
+    pub fn value_id(&self) -> u32 {
+        self.restarted_as.unwrap_or(self.oid)
+    }
 }
 
 /// A view.

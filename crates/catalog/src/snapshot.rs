@@ -99,6 +99,18 @@ impl Catalog {
         self.by_oid.values()
     }
 
+    /// The numbers under which values of sequences were noted that another catalog does not name any more: the
+    /// sequences have been dropped or restarted.
+    pub fn values_gone<'a>(&'a self, now: &'a Self) -> impl Iterator<Item = u32> + 'a {
+        self.relations().filter_map(|relation| match relation {
+            Relation::Sequence(before) => match now.get(before.oid) {
+                Some(Relation::Sequence(after)) if after.value_id() == before.value_id() => None,
+                _ => Some(before.value_id()),
+            },
+            _ => None,
+        })
+    }
+
     /// All tables, by oid.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDesc>> {
         self.by_oid.values().filter_map(|relation| match relation {

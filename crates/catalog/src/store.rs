@@ -246,6 +246,16 @@ impl Store {
         Ok(worker.run(TxnKind::ReadWrite, |w| self.set_sequence_in(w, oid, value))?)
     }
 
+    /// Deletes what was noted of a sequence, in a transaction of its own.
+    ///
+    /// # Errors
+    /// The engine's.
+    pub fn forget_sequence<W: Worker>(&self, worker: &mut W, id: u32) -> Result<()> {
+        let key = KeyBuf::new().i64(i64::from(id));
+        worker.run(TxnKind::ReadWrite, |w| w.delete(self.sequences.id, &key))?;
+        Ok(())
+    }
+
     fn set_sequence_in<W: Worker>(
         &self,
         worker: &mut W,

@@ -22,6 +22,13 @@ const AHEAD: (i64, i64) = (32, 8192);
 /// Who notes again within this time notes twice as far ahead.
 const SOON: Duration = Duration::from_secs(1);
 
+/// How a sequence goes on: its increment, and its least and greatest value. ALTER SEQUENCE changes them.
+type Steps = (i64, i64, i64);
+
+fn steps_of(desc: &SequenceDesc) -> Steps {
+    (desc.increment, desc.min, desc.max)
+}
+
 /// A sequence in memory.
 #[derive(Debug)]
 struct SequenceState {
@@ -30,13 +37,15 @@ struct SequenceState {
     called: bool,
     /// Values that may be given before the next note.
     left: i64,
+    /// The steps of the last note: a value of other ones needs a note of its own.
+    steps: Steps,
     /// How many the last note was for, and when it was made.
     noted: Option<(i64, Instant)>,
 }
 
 impl SequenceState {
-    fn new(value: SequenceValue) -> Self {
-        Self { last: value.last, called: value.called, left: 0, noted: None }
+    fn new(value: SequenceValue, desc: &SequenceDesc) -> Self {
+        Self { last: value.last, called: value.called, left: 0, steps: steps_of(desc), noted: None }
     }
 
     /// How many values the next note is for.
@@ -62,13 +71,14 @@ impl<W: Worker> Sequences<W> {
     }
 
     fn state(&self, store: &Store, desc: &SequenceDesc) -> Result<Arc<Mutex<SequenceState>>> {
-        if let Some(state) = self.states.lock().get(&desc.oid) {
+        if let Some(state) = self.states.lock().get(&desc.value_id()) {
             return Ok(state.clone());
         }
-        let noted = store.sequence(&mut *self.worker.lock(), desc.oid).map_err(store_error)?;
-        let state = SequenceState::new(noted.unwrap_or(SequenceValue { last: desc.start, called: false }));
+        let noted = store.sequence(&mut *self.worker.lock(), desc.value_id()).map_err(store_error)?;
+        let state =
+            SequenceState::new(noted.unwrap_or(SequenceValue { last: desc.start, called: false }), desc);
         let mut all = self.states.lock();
-        Ok(all.entry(desc.oid).or_insert_with(|| Arc::new(Mutex::new(state))).clone())
+        Ok(all.entry(desc.value_id()).or_insert_with(|| Arc::new(Mutex::new(state))).clone())
     }
 
     /// Writes a note, and waits until it is durable.
@@ -76,12 +86,12 @@ impl<W: Worker> Sequences<W> {
         &self,
         store: &Store,
         engine: &E,
-        oid: u32,
+        id: u32,
         value: SequenceValue,
     ) -> Result<()> {
         let depends_on = {
             let mut worker = self.worker.lock();
-            store.set_sequence(&mut *worker, oid, value).map_err(store_error)?;
+            store.set_sequence(&mut *worker, id, value).map_err(store_error)?;
             worker.depends_on()
         };
         engine.wait_durable(depends_on).map_err(crate::error::not_durable)
@@ -98,7 +108,7 @@ impl<W: Worker> Sequences<W> {
         let mut taken = (0, 0);
         let depends_on = {
             let mut worker = self.worker.lock();
-            let noted = store.advance_sequence(&mut *worker, desc.oid, |noted| {
+            let noted = store.advance_sequence(&mut *worker, desc.value_id(), |noted| {
                 let first = match noted {
                     Some(SequenceValue { last, called: true }) => step(desc, last)?,
                     Some(SequenceValue { last, called: false }) => last,
@@ -127,17 +137,21 @@ impl<W: Worker> Sequences<W> {
     ) -> Result<i64> {
         let state = self.state(store, desc)?;
         let mut state = state.lock();
+        if state.steps != steps_of(desc) {
+            // what was noted for other steps says nothing about these
+            (state.left, state.steps) = (0, steps_of(desc));
+        }
         if state.left == 0 && engine.is_shared() {
             let ahead = state.ahead();
             let (first, count) = self.take(store, engine, desc, ahead)?;
             let noted = Some((ahead, Instant::now()));
-            *state = SequenceState { last: first, called: false, left: count, noted };
+            *state = SequenceState { last: first, called: false, left: count, noted, ..*state };
         }
         let next = if state.called { step(desc, state.last)? } else { state.last };
         if state.left == 0 {
             let ahead = state.ahead();
             let (far, count) = ahead_of(desc, next, ahead);
-            self.note(store, engine, desc.oid, SequenceValue { last: far, called: true })?;
+            self.note(store, engine, desc.value_id(), SequenceValue { last: far, called: true })?;
             state.left = count;
             state.noted = Some((ahead, Instant::now()));
         }
@@ -168,9 +182,18 @@ impl<W: Worker> Sequences<W> {
         let state = self.state(store, desc)?;
         let mut state = state.lock();
         let value = SequenceValue { last: value, called };
-        self.note(store, engine, desc.oid, value)?;
-        *state = SequenceState::new(value);
+        self.note(store, engine, desc.value_id(), value)?;
+        *state = SequenceState::new(value, desc);
         Ok(())
+    }
+
+    /// Forgets the values of sequences that have been dropped or restarted.
+    pub(crate) fn forget(&self, store: &Store, ids: impl Iterator<Item = u32>) {
+        for id in ids {
+            self.states.lock().remove(&id);
+            // a note that stays is read by nobody: no sequence gets its number again
+            let _ = store.forget_sequence(&mut *self.worker.lock(), id);
+        }
     }
 
     /// The last value, and whether it was given.

@@ -1,5 +1,6 @@
 //! From text to syntax trees.
 
+pub(crate) mod alter_sequence;
 pub(crate) mod comment;
 pub(crate) mod copy;
 mod cursor;

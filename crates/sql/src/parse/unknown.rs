@@ -28,7 +28,6 @@ const NAMES: &[&str] = &[
     "alter routine",
     "alter rule",
     "alter schema",
-    "alter sequence",
     "alter server",
     "alter statistics",
     "alter subscription",

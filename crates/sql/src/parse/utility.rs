@@ -104,6 +104,7 @@ pub(crate) enum Utility {
     },
     Close(Option<String>),
     Comment(super::comment::Comment),
+    AlterSequence(super::alter_sequence::AlterSequence),
     Checkpoint,
     /// Schemas and names of tables; all if there are none.
     Analyze(Vec<(Option<String>, String)>),
@@ -184,11 +185,22 @@ pub(crate) fn parse(text: &str) -> Option<Result<Utility>> {
         "grant" => |at| rest_as(at, Utility::Privilege("GRANT", "GRANT")),
         "revoke" => |at| rest_as(at, Utility::Privilege("REVOKE", "REVOKE")),
         "comment" => |at| Ok(Utility::Comment(super::comment::comment(at)?)),
+        "alter" if is_second(text, "sequence") => |at| {
+            at.expect("sequence")?;
+            Ok(Utility::AlterSequence(super::alter_sequence::alter_sequence(at)?))
+        },
         "unlisten" => |at| rest_as(at, Utility::Nothing("UNLISTEN")),
         _ => return None,
     };
     at.next();
     Some(parse(&mut at).and_then(|utility| at.end().map(|()| utility)))
+}
+
+/// Whether the second word of a statement is this one.
+fn is_second(text: &str, word: &str) -> bool {
+    let mut at = Cursor::new(text);
+    at.next();
+    at.accept(word)
 }
 
 fn lock(at: &mut Cursor<'_>) -> Result<Utility> {

@@ -163,9 +163,11 @@ impl<E: Engine> Session<E> {
         }
         let depends_on = worker.depends_on();
         let catalog = Arc::new(catalog);
+        let before = shared.catalog();
         shared.publish(catalog.clone(), depends_on);
         drop(held);
         drop(closed);
+        shared.sequences.forget(&shared.store, before.values_gone(&catalog));
         self.state.use_catalog(catalog);
         self.transaction.created.clear();
         Ok(depends_on)

@@ -20,7 +20,6 @@ pub(super) struct Mark {
     pub(super) dropped: usize,
     pub(super) added: usize,
     pub(super) gone: usize,
-    pub(super) restarted: usize,
     pub(super) changed: bool,
     /// Whether the transaction was to be read only.
     pub(super) read_only: Option<bool>,
@@ -52,7 +51,6 @@ impl<E: Engine> Session<E> {
             dropped: self.transaction.dropped.len(),
             added: self.transaction.added.len(),
             gone: self.transaction.gone.len(),
-            restarted: self.transaction.restarted.len(),
             changed: self.transaction.changed,
             read_only: self.transaction.modes.read_only,
             portal: self.last_portal,
@@ -85,7 +83,7 @@ impl<E: Engine> Session<E> {
         let number = self.find_savepoint(name)?;
         self.transaction.savepoints.truncate(number + 1);
         let mark = &self.transaction.savepoints[number];
-        let (restarted, added, gone) = (mark.restarted, mark.added, mark.gone);
+        let (added, gone) = (mark.added, mark.gone);
         let (engine, settings, deferred) = (mark.engine, mark.settings, mark.deferred);
         let (locks, constraints) = (mark.locks, mark.constraints.clone());
         let (read_only, portal) = (mark.read_only, mark.portal);
@@ -104,13 +102,11 @@ impl<E: Engine> Session<E> {
         self.transaction.modes.read_only = read_only;
         self.portals.retain(|_, other| other.number <= portal);
         self.state.owner.borrow_mut().release_to(locks);
-        self.restore_sequences(restarted);
         self.state.settings.borrow_mut().rollback_to(settings);
         self.transaction.deferred.truncate(deferred);
         self.constraints = constraints;
         if !Arc::ptr_eq(&catalog, &self.state.catalog) {
-            self.state.use_catalog(catalog);
-            self.cache.clear();
+            self.use_former(catalog);
         }
         for table in self.transaction.created.split_off(created) {
             // its rows go with the transaction, so it is not used again before

@@ -10,7 +10,7 @@ use crate::parse::utility::{Isolation, Modes};
 use crate::patience::CHANGE_WAIT;
 use crate::trace::Number;
 use scaledb_base::TableId;
-use scaledb_catalog::SequenceDesc;
+use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, SerializationPoint, TableInfo, TxnKind, Worker};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::cell::Cell;
@@ -78,8 +78,6 @@ pub(super) struct Transaction {
     pub(super) added: Vec<Added>,
     /// Indexes of the engine that nothing names after its commit.
     pub(super) gone: Vec<TableId>,
-    /// Sequences that it has begun anew, with the last value of each before and whether that was given.
-    pub(super) restarted: Vec<(Arc<SequenceDesc>, i64, bool)>,
     /// It has changed the catalog.
     pub(super) changed: bool,
     /// When it began, for `now()`.
@@ -580,11 +578,9 @@ impl<E: Engine> Session<E> {
             worker.rollback();
         }
         self.state.settings.borrow_mut().rollback_to(0);
-        self.restore_sequences(0);
         if self.transaction.changed {
             let catalog = self.state.shared.catalog();
-            self.state.use_catalog(catalog);
-            self.cache.clear();
+            self.use_former(catalog);
         }
         self.drop_indexes(false);
         let mut created = std::mem::take(&mut self.transaction.created);
@@ -593,21 +589,12 @@ impl<E: Engine> Session<E> {
         created
     }
 
-    /// Takes back what RESTART IDENTITY has done, behind the first `kept` sequences. Values that others have been given
-    /// meanwhile, beyond the old ones, stay given.
-    pub(super) fn restore_sequences(&mut self, kept: usize) {
+    /// Goes back to a catalog from before changes of this transaction.
+    pub(super) fn use_former(&mut self, catalog: Arc<Catalog>) {
         let shared = &self.state.shared;
-        for (sequence, last, called) in self.transaction.restarted.drain(kept..).rev() {
-            let beyond = match shared.last_value(&sequence) {
-                Ok((now, _)) if sequence.increment > 0 => now > last,
-                Ok((now, _)) => now < last,
-                Err(_) => false,
-            };
-            if !beyond {
-                // what cannot be noted now is found to be behind the table's keys by the next insert
-                let _ = shared.set_value(&sequence, last, called);
-            }
-        }
+        shared.sequences.forget(&shared.store, self.state.catalog.values_gone(&catalog));
+        self.state.use_catalog(catalog);
+        self.cache.clear();
     }
 
     /// The end of a transaction, however it went.
@@ -631,7 +618,6 @@ impl<E: Engine> Session<E> {
         transaction.statement = 0;
         transaction.writes = false;
         transaction.savepoints.clear();
-        transaction.restarted.clear();
         transaction.deferred.clear();
         transaction.changed = false;
         transaction.time = None;

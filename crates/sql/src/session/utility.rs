@@ -77,6 +77,9 @@ impl<E: Engine> Session<E> {
             }
             Utility::Copy(copy) => return self.copy(copy, alone, sink),
             Utility::Comment(comment) => return self.run_change(alone, |session| session.comment(comment)),
+            Utility::AlterSequence(alter) => {
+                return self.run_change(alone, |session| session.alter_sequence(alter));
+            }
             Utility::Execute { name, arguments } => return self.execute_named(name, arguments, alone, sink),
             Utility::Explain { options, text } => {
                 return self.explain(text, *options, (&compiled.params, params), alone, sink);

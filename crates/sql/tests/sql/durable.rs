@@ -139,6 +139,47 @@ fn a_sequence_gives_no_value_twice_whatever_becomes_of_who_asked() {
     }
 }
 
+/// A restart is part of its transaction: after a crash before the commit the sequence goes on where it was, or it would
+/// give the numbers of rows that are there.
+#[test]
+fn a_restart_is_lost_in_a_crash_with_its_transaction() {
+    let restarts = ["truncate t restart identity", "alter sequence t_id_seq restart"];
+    for (number, restart) in restarts.into_iter().enumerate() {
+        let disk = SimDisk::new(12);
+        let db = open(disk.clone());
+        let s = &mut session(&db);
+        ok(s, "create table t (id serial primary key, n int); insert into t (n) values (1), (2)");
+        ok(s, "begin");
+        ok(s, restart);
+        assert_eq!(text(s, "select nextval('t_id_seq')"), "1");
+        let before_commit = disk.operations();
+        ok(s, "commit");
+        let db = open(disk.image(before_commit, number as u64));
+        let other = &mut session(&db);
+        ok(other, "insert into t (n) values (3)");
+        assert_eq!(text(other, "select count(*) from t where id > 2"), "1");
+        let db = open(disk.killed(disk.operations()));
+        let next: i64 = text(&mut session(&db), "select nextval('t_id_seq')").parse().expect("a number");
+        assert!((2..40).contains(&next), "{next} behind a restart that was committed");
+    }
+}
+
+/// What was noted ahead in steps of one says nothing about steps of a thousand.
+#[test]
+fn a_sequence_with_another_increment_gives_no_value_twice_after_a_crash() {
+    let disk = SimDisk::new(13);
+    let db = open(disk.clone());
+    let s = &mut session(&db);
+    ok(s, "create sequence s");
+    assert_eq!(text(s, "select nextval('s')"), "1");
+    ok(s, "alter sequence s increment by 1000");
+    let last: i64 = text(s, "select nextval('s')").parse().expect("a number");
+    assert_eq!(last, 1001);
+    let db = open(disk.killed(disk.operations()));
+    let next: i64 = text(&mut session(&db), "select nextval('s')").parse().expect("a number");
+    assert!(next > last, "{next} was given after {last}");
+}
+
 #[test]
 fn a_new_sequence_does_not_go_on_where_a_dropped_one_was() {
     let disk = SimDisk::new(9);

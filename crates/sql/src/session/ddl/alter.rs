@@ -113,45 +113,55 @@ impl<E: Engine> Session<E> {
 
     /// OWNER TO, which can only name the user who asks.
     fn set_owner(&mut self, owner: &Owner) -> Result<()> {
-        let own = match owner {
-            Owner::Ident(name) => fold(name) == self.state.user,
-            _ => true,
-        };
-        if own { Ok(()) } else { self.state.no_privileges("OWNER TO") }
+        match owner {
+            Owner::Ident(name) => self.own_name(&fold(name)),
+            _ => Ok(()),
+        }
+    }
+
+    /// OWNER TO a user by name.
+    pub(super) fn own_name(&mut self, name: &str) -> Result<()> {
+        if name == self.state.user { Ok(()) } else { self.state.no_privileges("OWNER TO") }
     }
 
     fn alter_other(&mut self, relation: &Relation, operation: &AlterTableOperation) -> Result<()> {
         match operation {
             AlterTableOperation::OwnerTo { new_owner } => self.set_owner(new_owner),
             AlterTableOperation::RenameTable { table_name } => {
-                let name = self.renamed(relation.schema(), table_name)?;
-                let relation = match relation {
-                    Relation::Sequence(s) => {
-                        let mut s = (**s).clone();
-                        s.name = name;
-                        Relation::Sequence(Arc::new(s))
-                    }
-                    Relation::View(v) => {
-                        let mut v = (**v).clone();
-                        v.name = name;
-                        Relation::View(Arc::new(v))
-                    }
-                    other => other.clone(),
-                };
-                self.put(relation)
+                let (RenameTableNameKind::To(name) | RenameTableNameKind::As(name)) = table_name;
+                self.rename_other(relation, split(name)?.1)
             }
             _ => Err(SqlError::unsupported("this change is not supported")),
         }
     }
 
-    fn renamed(&self, schema: &str, to: &RenameTableNameKind) -> Result<String> {
-        let (RenameTableNameKind::To(name) | RenameTableNameKind::As(name)) = to;
-        let (_, name) = split(name)?;
-        if self.state.catalog.is_taken(schema, &name) {
+    /// Gives a sequence or a view another name.
+    pub(super) fn rename_other(&mut self, relation: &Relation, name: String) -> Result<()> {
+        self.check_free(relation.schema(), &name)?;
+        let relation = match relation {
+            Relation::Sequence(s) => {
+                let mut s = (**s).clone();
+                s.name = name;
+                Relation::Sequence(Arc::new(s))
+            }
+            Relation::View(v) => {
+                let mut v = (**v).clone();
+                v.name = name;
+                Relation::View(Arc::new(v))
+            }
+            other => other.clone(),
+        };
+        self.put(relation)
+    }
+
+    /// # Errors
+    /// 42P07 if there is a relation of that name.
+    fn check_free(&self, schema: &str, name: &str) -> Result<()> {
+        if self.state.catalog.is_taken(schema, name) {
             let what = format!("relation \"{name}\" already exists");
             return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
         }
-        Ok(name)
+        Ok(())
     }
 
     fn alter_one(&mut self, table: &Arc<Table>, operation: &AlterTableOperation) -> Result<()> {
@@ -193,7 +203,10 @@ impl<E: Engine> Session<E> {
                 store(self, desc)
             }
             AlterTableOperation::RenameTable { table_name } => {
-                desc.name = self.renamed(&desc.schema, table_name)?;
+                let (RenameTableNameKind::To(name) | RenameTableNameKind::As(name)) = table_name;
+                let (_, name) = split(name)?;
+                self.check_free(&desc.schema, &name)?;
+                desc.name = name;
                 store(self, desc)
             }
             AlterTableOperation::RenameConstraint { old_name, new_name: to } => {

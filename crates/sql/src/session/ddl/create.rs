@@ -1,18 +1,17 @@
-//! CREATE TABLE, INDEX, SEQUENCE, VIEW.
+//! CREATE TABLE, INDEX, VIEW.
 
 use super::super::Session;
+use super::sequence::new_sequence;
 use super::spread::Asked;
 use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{data_type, is_temporary, split};
-use scaledb_catalog::{
-    ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, SequenceDesc, Spread, TableDesc, ViewDesc,
-};
+use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, Spread, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{
     self, ColumnDef, ColumnOption, CreateIndex, CreateTable, CreateView, DataType, Expr as Ast, GeneratedAs,
-    ObjectName, SequenceOptions,
+    SequenceOptions,
 };
 use std::sync::Arc;
 
@@ -238,8 +237,8 @@ impl<E: Engine> Session<E> {
     fn make_owned(&mut self, desc: &mut TableDesc, owned: Owned) -> Result<()> {
         let name = self.free_name(desc, &[&desc.name, &owned.column], "seq");
         let column = position(desc, &owned.column)?;
-        let mut sequence = new_sequence(self.state.shared.new_oid(), &desc.schema, &name, owned.ty);
-        apply_options(&mut sequence, &owned.options)?;
+        let oid = self.state.shared.new_oid();
+        let mut sequence = new_sequence(oid, &desc.schema, &name, owned.ty, &owned.options)?;
         sequence.owned_by = Some((desc.oid, desc.columns[column].attnum));
         desc.columns[column].default = Some(format!("nextval('\"{}\".\"{name}\"'::regclass)", desc.schema));
         self.put(Relation::Sequence(Arc::new(sequence)))
@@ -255,42 +254,6 @@ impl<E: Engine> Session<E> {
         let at = position(desc, column)?;
         let ty = crate::plan::column_type(&desc.columns[at])?;
         self.make_owned(desc, Owned { column: column.to_owned(), ty, options: options.to_vec() })
-    }
-
-    pub(super) fn create_sequence(
-        &mut self,
-        name: &ObjectName,
-        temporary: bool,
-        if_not_exists: bool,
-        ty: Option<&DataType>,
-        options: &[SequenceOptions],
-        owned_by: Option<&ObjectName>,
-    ) -> Result<Tag> {
-        let (schema, name) = split(name)?;
-        let schema = self.schema_for(schema, temporary)?;
-        self.begin_change()?;
-        if self.state.catalog.is_taken(&schema, &name) {
-            let what = format!("relation \"{name}\" already exists");
-            if if_not_exists {
-                self.skip(&format!("{what}, skipping"), SqlState::DUPLICATE_TABLE);
-                return Ok(Tag::plain("CREATE SEQUENCE"));
-            }
-            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
-        }
-        let ty = ty.map(data_type).transpose()?.unwrap_or(Type::INT8);
-        let mut sequence = new_sequence(self.state.shared.new_oid(), &schema, &name, ty);
-        apply_options(&mut sequence, options)?;
-        if let Some(owner) = owned_by
-            && owner.to_string().to_lowercase() != "none"
-        {
-            let mut parts = owner.0.clone();
-            let column = parts.pop().map(|part| part.to_string()).unwrap_or_default();
-            let table = self.lookup_table(&ObjectName(parts))?;
-            let at = position(&table.desc, column.trim_matches('"'))?;
-            sequence.owned_by = Some((table.desc.oid, table.desc.columns[at].attnum));
-        }
-        self.put(Relation::Sequence(Arc::new(sequence)))?;
-        Ok(Tag::plain("CREATE SEQUENCE"))
     }
 
     pub(super) fn create_view(&mut self, create: &CreateView) -> Result<Tag> {
@@ -435,32 +398,6 @@ fn is_serial(ty: &DataType) -> bool {
     matches!(name.as_str(), "serial" | "serial4" | "bigserial" | "serial8" | "smallserial" | "serial2")
 }
 
-fn new_sequence(oid: u32, schema: &str, name: &str, ty: Type) -> SequenceDesc {
-    let max = match ty.base {
-        Base::Int2 => i64::from(i16::MAX),
-        Base::Int4 => i64::from(i32::MAX),
-        _ => i64::MAX,
-    };
-    SequenceDesc {
-        oid,
-        schema: schema.to_owned(),
-        name: name.to_owned(),
-        type_oid: ty.oid(),
-        start: 1,
-        increment: 1,
-        min: 1,
-        max,
-        cycle: false,
-        owned_by: None,
-        comments: Vec::new(),
-    }
-}
-
-fn number(expr: &Ast) -> Result<i64> {
-    let text = expr.to_string().replace(' ', "");
-    text.parse().map_err(|_| SqlError::invalid_parameter(format!("\"{text}\" is no value for a sequence")))
-}
-
 /// Whether a view may have these columns instead of others: queries of other views may name them.
 ///
 /// # Errors
@@ -490,47 +427,4 @@ pub(super) fn check_identity_type(ty: Type) -> Result<()> {
         return Ok(());
     }
     Err(SqlError::invalid_parameter("identity column type must be smallint, integer, or bigint"))
-}
-
-fn apply_options(sequence: &mut SequenceDesc, options: &[SequenceOptions]) -> Result<()> {
-    let (mut start, mut min, mut max) = (None, None, None);
-    for option in options {
-        match option {
-            SequenceOptions::IncrementBy(expr, _) => sequence.increment = number(expr)?,
-            SequenceOptions::MinValue(value) => min = value.as_ref().map(number).transpose()?,
-            SequenceOptions::MaxValue(value) => max = value.as_ref().map(number).transpose()?,
-            SequenceOptions::StartWith(expr, _) => start = Some(number(expr)?),
-            SequenceOptions::Cache(expr) => {
-                let count = number(expr)?;
-                if count <= 0 {
-                    let what = format!("CACHE ({count}) must be greater than zero");
-                    return Err(SqlError::invalid_parameter(what));
-                }
-            }
-            SequenceOptions::Cycle(no) => sequence.cycle = !*no,
-        }
-    }
-    if sequence.increment == 0 {
-        return Err(SqlError::invalid_parameter("INCREMENT must not be zero"));
-    }
-    if sequence.increment < 0 {
-        (sequence.min, sequence.max) = (-sequence.max - 1, -1);
-    }
-    sequence.min = min.unwrap_or(sequence.min);
-    sequence.max = max.unwrap_or(sequence.max);
-    let first = if sequence.increment > 0 { sequence.min } else { sequence.max };
-    sequence.start = start.unwrap_or(first);
-    if sequence.min >= sequence.max {
-        return Err(SqlError::invalid_parameter(format!(
-            "MINVALUE ({}) must be less than MAXVALUE ({})",
-            sequence.min, sequence.max
-        )));
-    }
-    if !(sequence.min..=sequence.max).contains(&sequence.start) {
-        return Err(SqlError::invalid_parameter(format!(
-            "START value ({}) is out of the range of the sequence",
-            sequence.start
-        )));
-    }
-    Ok(())
 }

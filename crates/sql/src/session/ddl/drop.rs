@@ -283,10 +283,7 @@ impl<E: Engine> Session<E> {
                     })
                     .collect();
                 for sequence in sequences {
-                    let shared = &self.state.shared;
-                    let (last, called) = shared.last_value(&sequence)?;
-                    shared.set_value(&sequence, sequence.start, false)?;
-                    self.transaction.restarted.push((sequence, last, called));
+                    self.restart((*sequence).clone(), sequence.start)?;
                 }
             }
         }

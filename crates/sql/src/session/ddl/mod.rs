@@ -11,6 +11,7 @@ mod create;
 mod drop;
 mod rebuild;
 mod reindex;
+mod sequence;
 mod spread;
 
 use super::Session;

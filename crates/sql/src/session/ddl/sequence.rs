@@ -1,0 +1,281 @@
+//! CREATE and ALTER SEQUENCE.
+
+use super::super::Session;
+use super::position;
+use crate::api::Tag;
+use crate::bind::names::{data_type, find_relation, shown, split};
+use crate::parse::alter_sequence::{AlterSequence, Change, Options};
+use scaledb_catalog::{Relation, SequenceDesc};
+use scaledb_engine::Engine;
+use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use sqlparser::ast::{DataType, Expr as Ast, Ident, ObjectName, SequenceOptions};
+use std::sync::Arc;
+
+impl<E: Engine> Session<E> {
+    pub(super) fn create_sequence(
+        &mut self,
+        name: &ObjectName,
+        temporary: bool,
+        if_not_exists: bool,
+        ty: Option<&DataType>,
+        options: &[SequenceOptions],
+        owned_by: Option<&ObjectName>,
+    ) -> Result<Tag> {
+        let (schema, name) = split(name)?;
+        let schema = self.schema_for(schema, temporary)?;
+        self.begin_change()?;
+        if self.state.catalog.is_taken(&schema, &name) {
+            let what = format!("relation \"{name}\" already exists");
+            if if_not_exists {
+                self.skip(&format!("{what}, skipping"), SqlState::DUPLICATE_TABLE);
+                return Ok(Tag::plain("CREATE SEQUENCE"));
+            }
+            return Err(SqlError::new(SqlState::DUPLICATE_TABLE, what));
+        }
+        let ty = ty.map(data_type).transpose()?.unwrap_or(Type::INT8);
+        if ty.array || !matches!(ty.base, Base::Int2 | Base::Int4 | Base::Int8) {
+            return Err(not_an_integer());
+        }
+        let mut sequence = new_sequence(self.state.shared.new_oid(), &schema, &name, ty, options)?;
+        if let Some(owner) = owned_by
+            && owner.to_string().to_lowercase() != "none"
+        {
+            sequence.owned_by = Some(self.owning_column(owner.clone())?);
+        }
+        self.put(Relation::Sequence(Arc::new(sequence)))?;
+        Ok(Tag::plain("CREATE SEQUENCE"))
+    }
+
+    /// The oid of the table and the number of the column that a name names.
+    fn owning_column(&self, mut owner: ObjectName) -> Result<(u32, i16)> {
+        let column = owner.0.pop().map(|part| part.to_string()).unwrap_or_default();
+        if owner.0.is_empty() {
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, "invalid OWNED BY option")
+                .hint("Specify OWNED BY table.column or OWNED BY NONE."));
+        }
+        let table = self.lookup_table(&owner)?;
+        let at = position(&table.desc, column.trim_matches('"'))?;
+        Ok((table.desc.oid, table.desc.columns[at].attnum))
+    }
+
+    /// ALTER SEQUENCE.
+    ///
+    /// # Errors
+    /// 42P01, 42809, 22023, 42601; 0A000 for SET.
+    pub(in crate::session) fn alter_sequence(&mut self, alter: &AlterSequence) -> Result<Tag> {
+        let tag = Tag::plain("ALTER SEQUENCE");
+        self.begin_change()?;
+        let found =
+            find_relation(&self.state.catalog, &self.state.path, alter.schema.as_deref(), &alter.name);
+        let Some(relation) = found.cloned() else {
+            let what = format!("relation \"{}\" does not exist", shown(alter.schema.as_deref(), &alter.name));
+            if alter.if_exists {
+                self.skip(&format!("{what}, skipping"), SqlState::UNDEFINED_TABLE);
+                return Ok(tag);
+            }
+            return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
+        };
+        let Relation::Sequence(desc) = &relation else {
+            let what = format!("\"{}\" is not a sequence", alter.name);
+            return Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what));
+        };
+        match &alter.change {
+            Change::Options(options) => self.change_sequence(desc, options)?,
+            Change::RenameTo(name) => self.rename_other(&relation, name.clone())?,
+            Change::OwnerTo(name) => self.own_name(name)?,
+            Change::SetSchema => {
+                return Err(SqlError::unsupported("schemas besides public are not supported"));
+            }
+            Change::SetLogged => return Err(SqlError::unsupported("sequences are always logged")),
+        }
+        Ok(tag)
+    }
+
+    fn change_sequence(&mut self, desc: &Arc<SequenceDesc>, options: &Options) -> Result<()> {
+        let mut changed = (**desc).clone();
+        apply(&mut changed, options, false)?;
+        let (last, _) = self.state.shared.last_value(desc)?;
+        let restart = options.restart.map(|at| at.unwrap_or(changed.start));
+        within(&changed, "RESTART", restart.unwrap_or(last))?;
+        if let Some(owner) = &options.owned_by {
+            self.may_be_owned(desc)?;
+            changed.owned_by = match owner.is_empty() {
+                true => None,
+                false => {
+                    let parts = owner.iter().map(|part| Ident::with_quote('"', part)).collect::<Vec<_>>();
+                    Some(self.owning_column(ObjectName::from(parts))?)
+                }
+            };
+        }
+        match restart {
+            Some(restart) => self.restart(changed, restart),
+            None => self.put(Relation::Sequence(Arc::new(changed))),
+        }
+    }
+
+    /// Restarts a sequence within the transaction. Others get its former values until the commit.
+    pub(super) fn restart(&mut self, mut desc: SequenceDesc, value: i64) -> Result<()> {
+        let shared = self.state.shared.clone();
+        desc.restarted_as = Some(shared.new_oid());
+        let desc = Arc::new(desc);
+        self.put(Relation::Sequence(desc.clone()))?;
+        shared.set_value(&desc, value, false)
+    }
+
+    /// Whether the column that a sequence goes with may change.
+    ///
+    /// # Errors
+    /// 0A000 for the sequence of an identity column.
+    fn may_be_owned(&self, desc: &SequenceDesc) -> Result<()> {
+        let Some((table, attnum)) = desc.owned_by else { return Ok(()) };
+        let Some(Relation::Table(table)) = self.state.catalog.get(table) else { return Ok(()) };
+        let identity = table.columns.iter().any(|c| c.attnum == attnum && c.identity.is_some());
+        if !identity {
+            return Ok(());
+        }
+        let detail = format!("Sequence \"{}\" is linked to table \"{}\".", desc.name, table.name);
+        Err(SqlError::unsupported("cannot change ownership of identity sequence").detail(detail))
+    }
+}
+
+/// A sequence with the options of a statement that creates it.
+///
+/// # Errors
+/// 22023.
+pub(super) fn new_sequence(
+    oid: u32,
+    schema: &str,
+    name: &str,
+    ty: Type,
+    options: &[SequenceOptions],
+) -> Result<SequenceDesc> {
+    let mut sequence = SequenceDesc {
+        oid,
+        schema: schema.to_owned(),
+        name: name.to_owned(),
+        type_oid: ty.oid(),
+        start: 1,
+        increment: 1,
+        min: 1,
+        max: i64::MAX,
+        cycle: false,
+        owned_by: None,
+        restarted_as: None,
+        comments: Vec::new(),
+    };
+    apply(&mut sequence, &options_of(options)?, true)?;
+    Ok(sequence)
+}
+
+fn options_of(asked: &[SequenceOptions]) -> Result<Options> {
+    let mut options = Options::default();
+    for option in asked {
+        match option {
+            SequenceOptions::IncrementBy(expr, _) => options.increment = Some(number(expr)?),
+            SequenceOptions::MinValue(value) => options.min = Some(value.as_ref().map(number).transpose()?),
+            SequenceOptions::MaxValue(value) => options.max = Some(value.as_ref().map(number).transpose()?),
+            SequenceOptions::StartWith(expr, _) => options.start = Some(number(expr)?),
+            SequenceOptions::Cache(expr) => options.cache = Some(number(expr)?),
+            SequenceOptions::Cycle(no) => options.cycle = Some(!*no),
+        }
+    }
+    Ok(options)
+}
+
+fn number(expr: &Ast) -> Result<i64> {
+    let text = expr.to_string().replace(' ', "");
+    text.parse().map_err(|_| SqlError::invalid_parameter(format!("\"{text}\" is no value for a sequence")))
+}
+
+/// The least and the greatest value of a type of integers, and its name.
+fn bounds_of(type_oid: u32) -> (i64, i64, &'static str) {
+    if type_oid == Type::INT2.oid() {
+        (i16::MIN.into(), i16::MAX.into(), "smallint")
+    } else if type_oid == Type::INT4.oid() {
+        (i32::MIN.into(), i32::MAX.into(), "integer")
+    } else {
+        (i64::MIN, i64::MAX, "bigint")
+    }
+}
+
+/// Gives a sequence the options of a statement; a new one gets the defaults of the others.
+///
+/// # Errors
+/// 22023.
+fn apply(sequence: &mut SequenceDesc, options: &Options, new: bool) -> Result<()> {
+    let invalid = |what: String| Err(SqlError::invalid_parameter(what));
+    // bounds that were those of the former type follow the type
+    let (mut min_follows, mut max_follows) = (new, new);
+    if let Some(name) = &options.ty {
+        let ty = integer_type(name)?;
+        let (least, greatest, _) = bounds_of(sequence.type_oid);
+        (min_follows, max_follows) = (sequence.min == least, sequence.max == greatest);
+        sequence.type_oid = ty.oid();
+    }
+    let (least, greatest, ty) = bounds_of(sequence.type_oid);
+    sequence.increment = options.increment.unwrap_or(sequence.increment);
+    if sequence.increment == 0 {
+        return invalid("INCREMENT must not be zero".to_owned());
+    }
+    let ascends = sequence.increment > 0;
+    sequence.cycle = options.cycle.unwrap_or(sequence.cycle);
+    let out_of_range = |which: &str, value: i64| {
+        invalid(format!("{which} ({value}) is out of range for sequence data type {ty}"))
+    };
+    match options.max {
+        Some(Some(max)) => sequence.max = max,
+        None if !max_follows => {}
+        _ => sequence.max = if ascends { greatest } else { -1 },
+    }
+    if !(least..=greatest).contains(&sequence.max) {
+        return out_of_range("MAXVALUE", sequence.max);
+    }
+    match options.min {
+        Some(Some(min)) => sequence.min = min,
+        None if !min_follows => {}
+        _ => sequence.min = if ascends { 1 } else { least },
+    }
+    if !(least..=greatest).contains(&sequence.min) {
+        return out_of_range("MINVALUE", sequence.min);
+    }
+    if sequence.min >= sequence.max {
+        return invalid(format!("MINVALUE ({}) must be less than MAXVALUE ({})", sequence.min, sequence.max));
+    }
+    let first = if ascends { sequence.min } else { sequence.max };
+    sequence.start = options.start.unwrap_or(if new { first } else { sequence.start });
+    within(sequence, "START", sequence.start)?;
+    if let Some(count) = options.cache
+        && count <= 0
+    {
+        return invalid(format!("CACHE ({count}) must be greater than zero"));
+    }
+    Ok(())
+}
+
+/// # Errors
+/// 22023 unless the value is between the bounds of the sequence.
+fn within(sequence: &SequenceDesc, which: &str, value: i64) -> Result<()> {
+    let what = if value < sequence.min {
+        format!("{which} value ({value}) cannot be less than MINVALUE ({})", sequence.min)
+    } else if value > sequence.max {
+        format!("{which} value ({value}) cannot be greater than MAXVALUE ({})", sequence.max)
+    } else {
+        return Ok(());
+    };
+    Err(SqlError::invalid_parameter(what))
+}
+
+/// # Errors
+/// 22023.
+fn integer_type(name: &str) -> Result<Type> {
+    Ok(match name {
+        "smallint" | "int2" => Type::INT2,
+        "integer" | "int" | "int4" => Type::INT4,
+        "bigint" | "int8" => Type::INT8,
+        _ => return Err(not_an_integer()),
+    })
+}
+
+fn not_an_integer() -> SqlError {
+    SqlError::invalid_parameter("sequence type must be smallint, integer, or bigint")
+}
