@@ -4,7 +4,7 @@ pub(crate) mod functions;
 mod information_schema;
 mod oids;
 mod pg_catalog;
-mod printed;
+pub(crate) mod printed;
 mod table;
 
 use crate::activity::Known;

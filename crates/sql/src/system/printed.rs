@@ -27,6 +27,13 @@ pub(super) fn printed_default(catalog: &Catalog, column: &ColumnDesc, text: &str
     }
 }
 
+/// The oid of the relation of whose values a default takes the next.
+pub(crate) fn sequence_of(catalog: &Catalog, default: &str) -> Option<u32> {
+    let Ok(Expr::Function(function)) = crate::parse::expression(default) else { return None };
+    let name = sequence(&function).filter(|_| function.name.to_string() == "nextval")?;
+    super::functions::find_relation(catalog, &[], &name)
+}
+
 /// A type as casts name it: without its length.
 fn type_name(ty: Type) -> String {
     match ty.plain().sql_name().as_str() {

@@ -3,6 +3,7 @@
 use super::super::Session;
 use super::constraint::{initially, not_null, one_primary_key};
 use super::rebuild::check_limits;
+use super::sequence::next_of;
 use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{data_type, fold, split};
@@ -142,6 +143,10 @@ impl<E: Engine> Session<E> {
             Relation::Sequence(s) => {
                 let mut s = (**s).clone();
                 s.name = name;
+                for (mut desc, at) in self.defaults_of(s.oid) {
+                    desc.columns[at].default = Some(next_of(&s));
+                    self.put(Relation::Table(Arc::new(desc)))?;
+                }
                 Relation::Sequence(Arc::new(s))
             }
             Relation::View(v) => {

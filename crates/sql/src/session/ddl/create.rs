@@ -1,7 +1,7 @@
 //! CREATE TABLE, INDEX, VIEW.
 
 use super::super::Session;
-use super::sequence::new_sequence;
+use super::sequence::{new_sequence, next_of};
 use super::spread::Asked;
 use super::{new_name, position};
 use crate::api::Tag;
@@ -240,7 +240,7 @@ impl<E: Engine> Session<E> {
         let oid = self.state.shared.new_oid();
         let mut sequence = new_sequence(oid, &desc.schema, &name, owned.ty, &owned.options)?;
         sequence.owned_by = Some((desc.oid, desc.columns[column].attnum));
-        desc.columns[column].default = Some(format!("nextval('\"{}\".\"{name}\"'::regclass)", desc.schema));
+        desc.columns[column].default = Some(next_of(&sequence));
         self.put(Relation::Sequence(Arc::new(sequence)))
     }
 

@@ -123,22 +123,16 @@ impl<E: Engine> Session<E> {
             }
             self.drop_relation(&view, together, true)?;
         }
-        if let Relation::Sequence(sequence) = relation
-            && let Some((table, attnum)) = sequence.owned_by
-            && let Some(table) = self.state.catalog.table(table).cloned()
-            && let Some(at) = table.position(attnum)
-            && table.columns[at].default.is_some()
-        {
-            if !cascade {
-                let column = &table.columns[at].name;
-                return Err(depends(
-                    &what,
-                    &format!("default value for column {column} of table {}", table.name),
-                ));
+        if let Relation::Sequence(sequence) = relation {
+            while let Some((mut desc, at)) = self.defaults_of(sequence.oid).pop() {
+                if !cascade {
+                    let column = &desc.columns[at].name;
+                    let user = format!("default value for column {column} of table {}", desc.name);
+                    return Err(depends(&what, &user));
+                }
+                desc.columns[at].default = None;
+                self.put(Relation::Table(Arc::new(desc)))?;
             }
-            let mut desc = (*table).clone();
-            desc.columns[at].default = None;
-            self.put(Relation::Table(Arc::new(desc)))?;
         }
         if let Relation::Table(desc) = relation {
             self.check_not_pending(oid, "DROP TABLE")?;

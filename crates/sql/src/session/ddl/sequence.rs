@@ -5,7 +5,8 @@ use super::position;
 use crate::api::Tag;
 use crate::bind::names::{data_type, find_relation, shown, split};
 use crate::parse::alter_sequence::{AlterSequence, Change, Options};
-use scaledb_catalog::{Relation, SequenceDesc};
+use crate::system::printed::sequence_of;
+use scaledb_catalog::{Relation, SequenceDesc, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{DataType, Expr as Ast, Ident, ObjectName, SequenceOptions};
@@ -122,6 +123,20 @@ impl<E: Engine> Session<E> {
         shared.set_value(&desc, value, false)
     }
 
+    /// The columns whose defaults are the next value of a sequence.
+    pub(super) fn defaults_of(&self, sequence: u32) -> Vec<(TableDesc, usize)> {
+        let catalog = &self.state.catalog;
+        let takes = |default: &Option<String>| {
+            default.as_deref().is_some_and(|text| sequence_of(catalog, text) == Some(sequence))
+        };
+        let mut found = Vec::new();
+        for table in catalog.tables() {
+            let columns = table.columns.iter().enumerate().filter(|(_, column)| takes(&column.default));
+            found.extend(columns.map(|(at, _)| ((**table).clone(), at)));
+        }
+        found
+    }
+
     /// Whether the column that a sequence goes with may change.
     ///
     /// # Errors
@@ -136,6 +151,12 @@ impl<E: Engine> Session<E> {
         let detail = format!("Sequence \"{}\" is linked to table \"{}\".", desc.name, table.name);
         Err(SqlError::unsupported("cannot change ownership of identity sequence").detail(detail))
     }
+}
+
+/// The default that takes the next value of a sequence.
+pub(super) fn next_of(sequence: &SequenceDesc) -> String {
+    let quoted = |name: &str| name.replace('"', "\"\"").replace('\'', "''");
+    format!("nextval('\"{}\".\"{}\"'::regclass)", quoted(&sequence.schema), quoted(&sequence.name))
 }
 
 /// A sequence with the options of a statement that creates it.

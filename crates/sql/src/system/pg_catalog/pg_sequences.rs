@@ -9,7 +9,7 @@ use scaledb_types::{Result, Type, Value};
 pub(super) const TABLE: Table = Table {
     schema: "pg_catalog", name: "pg_sequences", oid: 12007, rows,
     columns: &[
-        ("schemaname", Type::NAME), ("sequencename", Type::NAME), ("sequenceowner", Type::NAME),
+        ("schemaname", Type::NAME), ("sequencename", Type::NAME), ("sequenceowner", Type::NAME), ("data_type", Type::REGTYPE),
         ("start_value", Type::INT8), ("min_value", Type::INT8), ("max_value", Type::INT8),
         ("increment_by", Type::INT8), ("cycle", Type::BOOL), ("cache_size", Type::INT8), ("last_value", Type::INT8),
     ],
@@ -27,6 +27,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             .text("schemaname", &sequence.schema)
             .text("sequencename", &sequence.name)
             .text("sequenceowner", user)
+            .oid("data_type", sequence.type_oid)
             .set("start_value", Value::Int8(sequence.start))
             .set("min_value", Value::Int8(sequence.min))
             .set("max_value", Value::Int8(sequence.max))
