@@ -79,7 +79,12 @@ simulator: setup ## The simulator of many cores, which `scaledb repro` asks for 
 
 .PHONY: evidence
 evidence: build simulator ## The figures of the papers, made again: docs/evidence.md and its pictures
-	"$$CARGO_TARGET_DIR/release/scaledb" repro all --out docs/evidence --page docs/evidence.md
+	"$$CARGO_TARGET_DIR/release/scaledb" repro scaledb cicada --out docs/evidence --page docs/evidence.md
+
+.PHONY: occult-figures
+occult-figures: build occult-module ## The figures of Occult, made again: docs/occult/figures.md and its pictures
+	SCALEDB_OCCULT_MODULE="$$CARGO_TARGET_DIR/occult/release/liboccult.so" \
+		"$$CARGO_TARGET_DIR/release/scaledb" repro occult --out docs/evidence --page docs/occult/figures.md
 
 .PHONY: bench-compare
 bench-compare: setup ## The structures beside those of other crates
@@ -161,7 +166,7 @@ test-occult: setup redis ## Occult in real servers: histories, kill -9, failover
 	else
 		echo "test-occult: the client for Python is SKIPPED: there is no Python with venv, or no maturin"
 	fi
-	SCALEDB_OCCULT_MODULE="$$libraries/debug/liboccult.so" $(CARGO) test --locked -p scaledb-occult-lab
+	SCALEDB_OCCULT_MODULE="$$libraries/debug/liboccult.so" $(CARGO) test --locked -p scaledb-occult-lab -p scaledb-occult-bench
 
 .PHONY: occult-demo
 occult-demo: occult-module ## Two datacenters 39 ms apart: a photo album that goes wrong on plain reads at replicas

@@ -18,6 +18,7 @@ const NOT_HERE: &[(&str, &str)] = &[
         "needs the simulator; the tests of crates/figures make figures",
     ),
     ("target/release/scaledb repro cicada", "likewise"),
+    ("target/release/scaledb repro occult", "the tests of crates/figures make each in its quick form"),
     ("scaledb serve ", "does not end by itself: tests/served runs servers"),
     ("scaledb shell --connect ", "needs a server: tests/shell.rs connects to one"),
 ];

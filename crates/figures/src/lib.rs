@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  all(&Settings) ──► [Figure] ── real cores: workloads and structures in this process
-//!                              └─ more cores than there are: the program `manycore`, built with `--cfg sim`
+//!                              ├─ more cores than there are: the program `manycore`, built with `--cfg sim`
+//!                              └─ Occult: clusters in virtual time, and real redis-servers (`scaledb-occult-bench`)
 //! ```
 //!
 //! A figure of another paper is a module beside [`scaledb`] and a line of [`all`]. Published points are those that the
@@ -12,6 +13,7 @@ pub mod cicada;
 mod curves;
 pub mod lab;
 pub mod machine;
+pub mod occult;
 pub mod scaledb;
 
 use lab::Lab;
@@ -31,6 +33,7 @@ pub fn all(settings: &Settings) -> Vec<Figure> {
     let lab = Arc::new(Lab::new(settings.simulator.clone()));
     let mut figures = scaledb::figures(&lab);
     figures.extend(cicada::figures(&lab));
+    figures.extend(occult::figures());
     figures
 }
 

@@ -1,4 +1,4 @@
-//! Loading: `loadmodule liboccult.so datacenter 0 [shape isolated:2] [max-ahead-ms 10000] [beat-ms 10]`.
+//! Loading: `loadmodule liboccult.so datacenter 0 [shape isolated:2] [max-ahead-ms 10000] [beat-ms 1]`.
 
 use crate::guard::guard;
 use crate::state::{self, Counters, Module};

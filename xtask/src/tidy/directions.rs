@@ -88,11 +88,17 @@ const CRATES: &[Crate] = &[
         "scaledb-sync", "scaledb-base", "scaledb-keys", "scaledb-row", "scaledb-engine",
     ], CHECKERS),
     row("scaledb-scar-lab", &["scaledb-sync", "scaledb-scar", "scaledb-workloads"], &[]),
+    row("scaledb-occult-bench", &[
+        "scaledb-sync", "scaledb-occult", "scaledb-occult-sim", "scaledb-occult-lab", "scaledb-workloads",
+    ], &[]),
     row("scaledb-manycore", &[
         "scaledb-sync", "scaledb-base", "scaledb-memory", "scaledb-index", "scaledb-engine", "scaledb-acc",
         "scaledb-cicada", "scaledb-workloads",
     ], &[]),
-    row("scaledb-figures", &["scaledb-sync", "scaledb-workloads", "scaledb-manycore", "scaledb-evidence"], &[]),
+    row("scaledb-figures", &[
+        "scaledb-sync", "scaledb-workloads", "scaledb-manycore", "scaledb-evidence", "scaledb-occult",
+        "scaledb-occult-bench",
+    ], &[]),
     row("scaledb-pgwire", &["scaledb-base"], &["scaledb-sync"]),
     row("scaledb-client", &["scaledb-sync", "scaledb-base", "scaledb-pgwire"], &[]),
     row("scaledb-server", &[

@@ -13,6 +13,7 @@ const ALLOWED: &[&str] = &[
     "figures",
     "log",
     "manycore",
+    "occult-bench",
     "occult-lab",
     "scar-lab",
     "server",
