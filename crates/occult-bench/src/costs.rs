@@ -26,7 +26,7 @@ pub struct Costs {
 
 impl Costs {
     /// What [`real::costs`](crate::real::costs) found with redis-server 7.0.15 and the release build of the module, on
-    /// two busy processors: medians of three rounds of 3,000 commands, which differed by up to a third. Simulations
+    /// two busy processors: medians of three rounds of 3,000 commands, which differed by up to a half. Simulations
     /// use it, so that they give the same everywhere.
     pub const MEASURED: Self = Self {
         get: 27.0,
