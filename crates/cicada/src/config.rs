@@ -38,7 +38,8 @@ pub enum Consistency {
 pub struct Config {
     /// Bytes that rows and indexes may take: by default, six tenths of what the machine or the control group of the
     /// process has. Beyond, writes fail with [`OutOfMemory`](scaledb_base::Error::OutOfMemory); a part is kept for
-    /// deletes and updates in place. What running transactions remember may take a third as much, beside this.
+    /// deletes and updates in place. What running transactions remember may take a third as much, beside this;
+    /// beyond, they fail with [`TransactionsTooLarge`](scaledb_base::Error::TransactionsTooLarge).
     pub memory_budget: u64,
     /// Bytes of memory to take from the system when the database is opened, and to keep ready.
     pub reserve: u64,

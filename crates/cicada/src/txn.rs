@@ -215,7 +215,7 @@ impl Txn {
     ///
     /// # Errors
     /// [`Error::TooManyWrites`](scaledb_base::Error::TooManyWrites),
-    /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
+    /// [`Error::TransactionsTooLarge`](scaledb_base::Error::TransactionsTooLarge).
     #[inline]
     fn check_room(&mut self, op: Op) -> Result<()> {
         self.writes.check_room()?;
@@ -276,7 +276,7 @@ impl Txn {
     ///
     /// # Errors
     /// [`Error::TooManyWrites`](scaledb_base::Error::TooManyWrites),
-    /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
+    /// [`Error::TransactionsTooLarge`](scaledb_base::Error::TransactionsTooLarge).
     pub(crate) fn push_write(&mut self, write: Write) -> Result<usize> {
         self.check_room(write.op)?;
         fn place(write: &Write) -> u64 {

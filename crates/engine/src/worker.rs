@@ -372,7 +372,8 @@ pub trait Worker: Send {
     /// # Errors
     /// [`Error::DuplicateKey`] for the table or one of its unique indexes (the transaction goes on); a
     /// conflict; [`Error::KeyTooLarge`], [`Error::RowTooLarge`], [`Error::OutOfMemory`],
-    /// [`Error::ReadOnlyTransaction`], [`Error::TransactionEnded`].
+    /// [`Error::TransactionsTooLarge`], [`Error::TooManyWrites`]; [`Error::ReadOnlyTransaction`],
+    /// [`Error::TransactionEnded`].
     fn insert(&mut self, table: TableId, row: &RowBuf) -> Result<RowId>;
 
     /// Changes a row: `f` gets the columns of `cols` and sets what it likes, except key columns of the
@@ -403,7 +404,8 @@ pub trait Worker: Send {
     /// Deletes a row. False if there is none.
     ///
     /// # Errors
-    /// A conflict; [`Error::ReadOnlyTransaction`], [`Error::TransactionEnded`].
+    /// A conflict; [`Error::TransactionsTooLarge`], [`Error::TooManyWrites`]; [`Error::ReadOnlyTransaction`],
+    /// [`Error::TransactionEnded`].
     fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool>;
 
     /// [`Worker::delete`] of a row that this transaction has found before.

@@ -1,13 +1,11 @@
 //! The engines that there are: by name, and opened in one way. Commands, server, library and tests choose here, so that
-//! a new engine is one variant of [`EngineKind`], one arm of [`open`] and of [`inspect`], and one `impl`: of
-//! `Opened`, if it is an instance of a protocol of the kit, else of [`Open`].
+//! a new engine is one variant of [`EngineKind`], one arm of [`open`] and of [`inspect`], and one line of `opened!`, if
+//! it is an instance of a protocol of the kit; else one `impl` of [`Open`].
 //!
 //! ```text
 //!  "cicada" ──► EngineKind ──► open(kind, settings, user) ──► user.with(engine)     static dispatch behind one match
 //! ```
 
-mod acc;
-mod cicada;
 mod kind;
 mod memory;
 mod settings;

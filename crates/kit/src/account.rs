@@ -31,7 +31,7 @@ impl Account {
     /// last time, it takes what it has, `bytes`, from the budget.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](scaledb_base::Error::OutOfMemory).
+    /// [`Error::TransactionsTooLarge`](scaledb_base::Error::TransactionsTooLarge).
     #[inline]
     pub fn grow(&mut self, words: usize, bytes: impl FnOnce() -> usize, deletes: bool) -> Result<()> {
         if words <= self.until {

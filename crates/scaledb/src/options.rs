@@ -58,8 +58,9 @@ impl Options {
     /// Bytes that rows and indexes may take; by default six tenths of what the machine, or the control group (cgroup)
     /// of the process, has. Writes beyond fail with [`Error::OutOfMemory`](crate::Error::OutOfMemory), and the database
     /// goes on; a part is kept so that deletes, and updates that do not grow, go on as well. Transactions that run
-    /// may take a third as much for what they remember. Memory is taken in chunks of 2 MiB, at least one for each
-    /// session that writes.
+    /// may take a third as much for what they remember, and fail beyond with
+    /// [`Error::TransactionsTooLarge`](crate::Error::TransactionsTooLarge). Memory is taken in chunks of 2 MiB, at
+    /// least one for each session that writes.
     #[must_use]
     pub fn memory_budget(mut self, bytes: u64) -> Self {
         self.settings.memory_budget = Some(bytes);

@@ -66,8 +66,8 @@ impl<'a, E: Engine> Transaction<'a, E> {
     /// # Errors
     /// [`Error::DuplicateKey`] for the table or a unique index; [`Error::WrongArity`],
     /// [`Error::WrongType`], [`Error::NullValue`], [`Error::OutOfRange`], [`Error::KeyTooLarge`],
-    /// [`Error::RowTooLarge`], [`Error::OutOfMemory`], [`Error::TooManyWrites`]; a conflict;
-    /// [`Error::ReadOnlyTransaction`], [`Error::TransactionEnded`].
+    /// [`Error::RowTooLarge`], [`Error::OutOfMemory`], [`Error::TransactionsTooLarge`], [`Error::TooManyWrites`]; a
+    /// conflict; [`Error::ReadOnlyTransaction`], [`Error::TransactionEnded`].
     pub fn insert(&mut self, table: &Table, values: impl Tuple) -> Result<()> {
         self.source(table)?;
         table.writable()?;
@@ -190,7 +190,8 @@ impl<'a, E: Engine> Transaction<'a, E> {
     /// Deletes the row of a key. False if there is none.
     ///
     /// # Errors
-    /// As [`Transaction::get`]; [`Error::ReadOnlyTransaction`].
+    /// As [`Transaction::get`]; [`Error::TransactionsTooLarge`], [`Error::TooManyWrites`];
+    /// [`Error::ReadOnlyTransaction`].
     pub fn delete<'s>(&mut self, source: impl Into<Source<'s>>, key: impl Tuple) -> Result<bool> {
         let source = self.source(source)?;
         source.table.writable()?;
