@@ -26,6 +26,38 @@ enum Scalar {
     Subscript,
     /// A part of an array.
     Slice(u16),
+    /// A row of values.
+    Row(Box<Row>),
+}
+
+/// How a row is one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowForm {
+    Record,
+    Json,
+    Jsonb,
+}
+
+#[derive(Debug, PartialEq)]
+struct Row {
+    form: RowForm,
+    names: Vec<String>,
+    types: Vec<Type>,
+    /// The row is not there if this field is NULL.
+    key: Option<usize>,
+}
+
+impl Row {
+    fn value(&self, env: &Env, fields: &[Value]) -> Result<Value> {
+        if self.key.is_some_and(|key| fields[key].is_null()) {
+            return Ok(Value::Null);
+        }
+        match self.form {
+            RowForm::Record => Ok(scaledb_types::to_record(env, &self.types, fields)),
+            RowForm::Json => Ok(scaledb_types::row_to_json(env, &self.names, &self.types, fields)),
+            RowForm::Jsonb => scaledb_types::row_to_jsonb(env, &self.names, &self.types, fields),
+        }
+    }
 }
 
 impl PartialEq for Scalar {
@@ -38,6 +70,7 @@ impl PartialEq for Scalar {
             (Self::Narrow(a), Self::Narrow(b)) => a == b,
             (Self::Subscript, Self::Subscript) => true,
             (Self::Slice(a), Self::Slice(b)) => a == b,
+            (Self::Row(a), Self::Row(b)) => a == b,
             _ => false,
         }
     }
@@ -76,6 +109,16 @@ impl ScalarFn {
         Self(Arc::new(Scalar::Slice(given)))
     }
 
+    /// A row of values; it is NULL where the field `key` is.
+    pub(crate) fn row(form: RowForm, names: Vec<String>, types: Vec<Type>, key: Option<usize>) -> Self {
+        Self(Arc::new(Scalar::Row(Box::new(Row { form, names, types, key }))))
+    }
+
+    /// Whether it makes a row, and not its JSON.
+    pub(crate) fn makes_row(&self) -> bool {
+        matches!(&*self.0, Scalar::Row(row) if row.form == RowForm::Record)
+    }
+
     /// The name for EXPLAIN.
     pub(crate) fn shown(&self, args: &[String]) -> String {
         match &*self.0 {
@@ -91,6 +134,11 @@ impl ScalarFn {
                 let bounds: Vec<String> = args[1..].chunks(2).map(|bounds| bounds.join(":")).collect();
                 format!("{}[{}]", args[0], bounds.join("]["))
             }
+            Scalar::Row(row) => match row.form {
+                RowForm::Record => format!("ROW({})", args.join(", ")),
+                RowForm::Json => format!("row_to_json(ROW({}))", args.join(", ")),
+                RowForm::Jsonb => format!("to_jsonb(ROW({}))", args.join(", ")),
+            },
         }
     }
 
@@ -134,6 +182,7 @@ impl ScalarFn {
             Scalar::Narrow(ty) => Ok(narrow(&args[0], *ty)),
             Scalar::Subscript => Ok(subscript(args)),
             Scalar::Slice(given) => slice(args, *given),
+            Scalar::Row(row) => row.value(env, args),
         }
     }
 
@@ -141,6 +190,7 @@ impl ScalarFn {
         match &*self.0 {
             Scalar::Function { function, .. } => function.volatility == Volatility::Immutable,
             Scalar::Cast(cast) => !depends_on_session(cast.from) && !depends_on_session(cast.to),
+            Scalar::Row(_) => false,
             _ => true,
         }
     }

@@ -32,6 +32,7 @@ mod interval_text;
 pub mod json;
 pub mod numeric;
 pub mod ordered_set;
+mod record;
 pub mod storage;
 mod tagged;
 mod text;
@@ -52,6 +53,7 @@ pub use func::{
 pub use interval::Interval;
 pub use json::Json;
 pub use numeric::Numeric;
+pub use record::{row_to_json, row_to_jsonb, to_record};
 pub use storage::{KeyForm, Storage, Stored};
 pub use text::{NAME_LENGTH, utf8};
 pub use ty::{Base, Category, Type};

@@ -22,7 +22,18 @@ impl Binder<'_> {
                 }
                 if parts.len() == 1 { self.identifier(first)? } else { self.compound(&parts)? }
             }
-            other => self.expr(other)?,
+            other => match (self.row_fields(other)?, chain.peek()) {
+                (Some(fields), Some(AccessExpr::Dot(Ast::Identifier(name)))) => {
+                    chain.next();
+                    let name = fold(name);
+                    let field = fields.into_iter().find(|(field, _)| *field == name);
+                    field.map(|(_, field)| field).ok_or_else(|| {
+                        let what = format!("column \"{name}\" not found in data type record");
+                        SqlError::new(SqlState::UNDEFINED_COLUMN, what)
+                    })?
+                }
+                _ => self.expr(other)?,
+            },
         };
         while let Some(access) = chain.next() {
             value = match access {

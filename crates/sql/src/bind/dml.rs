@@ -4,6 +4,7 @@ use super::names::{fold, split};
 use super::scope::{Scope, ScopeColumn, ScopeTable};
 use super::{Binder, Bound, Output, Typed, unsupported};
 use crate::optimize;
+use crate::parse::marked;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::{
@@ -20,6 +21,33 @@ use std::sync::Arc;
 
 /// RETURNING: the values, the slots that they go to, and the columns of the result.
 type Returning = (Option<Vec<Expr>>, Vec<Slot>, Vec<Output>);
+
+/// Whose values the identity columns of an INSERT get.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Overriding {
+    /// Those of the statement, where the column allows it.
+    Nothing,
+    /// Those of the statement.
+    System,
+    /// Those of the sequence.
+    User,
+}
+
+impl Overriding {
+    /// What the first column says that an INSERT names.
+    fn of(first: Option<&ast::ObjectName>) -> Self {
+        match first.and_then(marked::mark_of) {
+            Some(marked::SYSTEM) => Self::System,
+            Some(marked::USER) => Self::User,
+            _ => Self::Nothing,
+        }
+    }
+
+    /// Whether a column gets its default, whatever the statement has for it.
+    fn keeps_default(self, table: &Table, position: usize) -> bool {
+        self == Self::User && table.desc.columns[position].identity.is_some()
+    }
+}
 
 impl Binder<'_> {
     /// Binds a statement that writes, as a query: its rows are those of RETURNING.
@@ -106,8 +134,9 @@ impl Binder<'_> {
             return Err(unsupported("this form of INSERT"));
         }
         let table = self.target(name)?;
+        let overriding = Overriding::of(insert.columns.first());
         let mut targets = Vec::new();
-        for column in &insert.columns {
+        for column in insert.columns.iter().skip(usize::from(overriding != Overriding::Nothing)) {
             let (_, name) = split(column)?;
             let position = Self::position(&table, &name).map_err(|error| self.at(column.span(), error))?;
             if targets.contains(&position) {
@@ -123,7 +152,6 @@ impl Binder<'_> {
         let mut values: Vec<Option<Expr>> = vec![None; table.types.len()];
         let mut source = Node::Result;
         let mut reads = false;
-        let overriding = false;
         if let Some(query) = &insert.source {
             match &*query.body {
                 SetExpr::Values(rows)
@@ -142,7 +170,10 @@ impl Binder<'_> {
                     self.check_width(bound.output.len(), targets.len(), named)?;
                     let output: Vec<Output> = bound.output;
                     for (output, &position) in output.into_iter().zip(&targets) {
-                        self.refuse_identity(&table, position)?;
+                        if overriding.keeps_default(&table, position) {
+                            continue;
+                        }
+                        self.refuse_identity(&table, position, overriding)?;
                         self.mark(&output.expr);
                         let typed = Typed::new(output.expr, output.ty);
                         let name = &table.desc.columns[position].name;
@@ -197,9 +228,9 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn refuse_identity(&self, table: &Table, position: usize) -> Result<()> {
+    fn refuse_identity(&self, table: &Table, position: usize, overriding: Overriding) -> Result<()> {
         let column = &table.desc.columns[position];
-        if column.identity == Some(Identity::Always) {
+        if column.identity == Some(Identity::Always) && overriding != Overriding::System {
             return Err(SqlError::new(
                 SqlState::GENERATED_ALWAYS,
                 format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
@@ -218,7 +249,7 @@ impl Binder<'_> {
         named: bool,
         rows: &[ast::Parens<Vec<Ast>>],
         values: &mut [Option<Expr>],
-        overriding: bool,
+        overriding: Overriding,
     ) -> Result<Node> {
         let width = rows.first().map_or(0, |row| row.content.len());
         self.check_width(width, targets.len(), named)?;
@@ -233,13 +264,11 @@ impl Binder<'_> {
             }
             let mut list = Vec::with_capacity(width);
             for (ast, &position) in row.content.iter().zip(targets) {
-                if is_default(ast) {
+                if is_default(ast) || overriding.keeps_default(table, position) {
                     list.push(self.default(table, position)?);
                     continue;
                 }
-                if !overriding {
-                    self.refuse_identity(table, position)?;
-                }
+                self.refuse_identity(table, position, overriding)?;
                 let typed = self.expr(ast)?;
                 list.push(self.assign(typed, table.types[position], &table.desc.columns[position].name)?);
             }

@@ -2,7 +2,7 @@
 
 use super::names::{data_type, fold, split};
 use super::{Binder, Typed, unsupported};
-use crate::functions::ScalarFn;
+use crate::functions::{RowForm, ScalarFn};
 use crate::parse::SYMMETRIC;
 use crate::plan::expr::{Ask, Compare, Expr, Test};
 use scaledb_types::cast::Context;
@@ -126,6 +126,11 @@ impl Binder<'_> {
                         Context::Explicit,
                     );
                 }
+                if ty == Type::TEXT
+                    && let Some(row) = self.row_value(expr, RowForm::Record)?
+                {
+                    return Ok(Typed::new(row.expr, ty));
+                }
                 let typed = self.expr(expr)?;
                 self.coerce(typed, ty, Context::Explicit)
             }
@@ -194,10 +199,10 @@ impl Binder<'_> {
                     _ => "btrim",
                 };
                 let mut args = vec![self.expr(expr)?];
-                if let Some(what) = trim_what {
+                for what in trim_characters.iter().flatten() {
                     args.push(self.expr(what)?);
                 }
-                for what in trim_characters.iter().flatten() {
+                if let Some(what) = trim_what {
                     args.push(self.expr(what)?);
                 }
                 self.call_typed(name, args)
@@ -247,7 +252,13 @@ impl Binder<'_> {
                         | "localtime"
                         | "localtimestamp"
                 );
-                if bare { self.call_typed(&name, Vec::new()) } else { Err(self.at(ident.span, error)) }
+                if bare {
+                    return self.call_typed(&name, Vec::new());
+                }
+                if self.names_table(&name) {
+                    return Err(unsupported(format!("the whole row \"{name}\" here")));
+                }
+                Err(self.at(ident.span, error))
             }
             Err(error) => Err(self.at(ident.span, error)),
             found => found,
@@ -331,6 +342,10 @@ impl Binder<'_> {
             for part in parts {
                 all.push(Expr::Test(test, Box::new(self.expr_decided(part)?.expr)));
             }
+            return Ok(Typed::new(Expr::And(all), Type::BOOL));
+        }
+        if let Some(fields) = self.row_fields(inner)? {
+            let all = fields.into_iter().map(|(_, field)| Expr::Test(test, Box::new(field.expr))).collect();
             return Ok(Typed::new(Expr::And(all), Type::BOOL));
         }
         let inner = self.expr_decided(inner)?;

@@ -4,13 +4,15 @@ use super::names::{fold, is_temporary, split};
 use super::scope::{Merged, ScopeColumn, ScopeTable, Shown};
 use super::with::{Reading, Stage};
 use super::{Binder, CteDef, Typed, unsupported};
+use crate::parse::marked;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
-use crate::plan::{Computed, Label, Node, Slot};
+use crate::plan::{Computed, Label, Node, SetItem, Slot};
 use scaledb_catalog::Relation;
 use scaledb_types::{Context, Result, SqlError, SqlState, Type, common_type};
 use sqlparser::ast::{
-    JoinConstraint, JoinOperator, ObjectName, Spanned as _, TableAlias, TableFactor, TableWithJoins,
+    Expr as Ast, FunctionArguments, JoinConstraint, JoinOperator, ObjectName, Spanned as _, TableAlias,
+    TableFactor, TableWithJoins,
 };
 
 /// A table factor that was bound: its tree, and where its tables stand in the scope.
@@ -78,6 +80,12 @@ impl Binder<'_> {
                     binder.refuse_recursion(right_references, "an outer join")?;
                 }
                 let on = binder.constraint(constraint, &tables, &right_tables, kind)?;
+                if matches!(kind, Kind::Left | Kind::Full) {
+                    binder.scope().may_miss(right_tables.clone());
+                }
+                if matches!(kind, Kind::Right | Kind::Full) {
+                    binder.scope().may_miss(tables.clone());
+                }
                 tree = match kind {
                     Kind::Inner => match tree {
                         Tree::Inner(mut parts, mut conditions) => {
@@ -436,6 +444,9 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         ordinality: bool,
     ) -> Result<Tree> {
+        if marked::mark_of(name) == Some(marked::ROWS) {
+            return self.rows_from(args, alias, ordinality);
+        }
         let name = super::expr::last_name(name)?;
         let mut bound = Vec::new();
         for arg in args {
@@ -443,6 +454,51 @@ impl Binder<'_> {
             bound.push(self.expr(arg)?);
         }
         self.set_function(&name, bound, alias, ordinality)
+    }
+
+    /// ROWS FROM: rows of several functions side by side, NULL where one has ended before the others.
+    fn rows_from(
+        &mut self,
+        functions: &[sqlparser::ast::FunctionArg],
+        alias: Option<&TableAlias>,
+        ordinality: bool,
+    ) -> Result<Tree> {
+        let mut calls = Vec::with_capacity(functions.len());
+        for function in functions {
+            let Ast::Function(function) = super::function::plain_arg(function)? else {
+                return Err(unsupported("what is no function in ROWS FROM"));
+            };
+            let FunctionArguments::List(list) = &function.args else {
+                return Err(unsupported("this function in ROWS FROM"));
+            };
+            calls.push((super::expr::last_name(&function.name)?, self.args(&list.args)?));
+        }
+        if calls.len() == 1
+            && let Some((name, args)) = calls.pop()
+        {
+            return self.set_function(&name, args, alias, ordinality);
+        }
+        if ordinality {
+            return Err(unsupported("WITH ORDINALITY of several functions in ROWS FROM"));
+        }
+        let (mut sets, mut columns, mut all, mut outer) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (name, args) in calls {
+            let (call, result) = self.set_call(&name, args)?;
+            call.args().iter().for_each(|arg| arg.slots(&mut |slot| outer.push(slot)));
+            let slots = self.new_slots(result.len());
+            let types = result.iter().map(|(_, ty)| *ty).collect();
+            for ((column_name, ty), &slot) in result.into_iter().zip(&slots) {
+                let column_name = if column_name.is_empty() { &name } else { &column_name };
+                columns.push(column(column_name, ty, slot));
+                self.used[slot] = true;
+            }
+            all.extend(&slots);
+            sets.push(SetItem { call, slots, types, row: None });
+        }
+        outer.iter().for_each(|&slot| self.used[slot] = true);
+        self.add_table(None, alias, "", columns)?;
+        let node = Node::ProjectSet { input: Box::new(Node::Result), sets };
+        Ok(Tree::Leaf(Leaf::lateral(node, all, outer)))
     }
 
     fn set_function(

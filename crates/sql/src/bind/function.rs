@@ -9,7 +9,7 @@ use crate::plan::SetCall;
 use crate::plan::expr::{Ask, Expr};
 use crate::plan::window::OwnFn;
 use crate::plan::{Aggregate, SetItem, SortKey};
-use scaledb_types::cast::Context;
+use scaledb_types::cast::{Context, find_cast};
 use scaledb_types::func::{resolve_function, resolve_operator};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{
@@ -125,6 +125,10 @@ impl Binder<'_> {
         if name == "coalesce" {
             let args = self.sets_barred("COALESCE", |binder| binder.args(list))?;
             return self.call_typed(&name, args);
+        }
+        // the row is in the form of the function's result
+        if let Some(row) = self.row_args(&name, list)?.and_then(|mut args| args.pop()) {
+            return Ok(row);
         }
         let args = self.args(list)?;
         if name == "grouping" && function.name.0.len() == 1 {
@@ -349,7 +353,12 @@ impl Binder<'_> {
         order: Order<'_>,
         filter: Option<&Ast>,
     ) -> Result<Parts> {
-        let mut args = if star { Vec::new() } else { self.args(list)? };
+        let row = if distinct { None } else { self.row_args(name, list)? };
+        let mut args = match row {
+            Some(row) => row,
+            None if star => Vec::new(),
+            None => self.args(list)?,
+        };
         let order = match order {
             Order::Of(order) => order,
             Order::Within(within) => {
@@ -416,23 +425,14 @@ impl Binder<'_> {
         match (name, args.len()) {
             ("generate_series", 2 | 3) => {
                 let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
-                let time = types[..2]
-                    .iter()
-                    .find(|ty| matches!(ty.base, Base::Date | Base::Timestamp | Base::Timestamptz));
-                let params = if let Some(time) = time {
-                    let ty = if time.base == Base::Timestamp { Type::TIMESTAMP } else { Type::TIMESTAMPTZ };
-                    vec![ty, ty, Type::INTERVAL]
-                } else {
-                    let common = scaledb_types::func::common_type(&types, "generate_series")?;
-                    let ty = match common.base {
-                        Base::Int8 | Base::Numeric => common.plain(),
-                        _ => Type::INT4,
-                    };
-                    vec![ty, ty, ty]
-                };
+                let params = series_params(&types).ok_or_else(|| no_function(name, &types))?;
                 let ty = params[0];
                 let mut exprs = Vec::new();
                 for (arg, param) in args.into_iter().zip(params) {
+                    let castable = arg.ty == param || find_cast(arg.ty, param, Context::Implicit).is_some();
+                    if arg.ty.base != Base::Unknown && !castable {
+                        return Err(no_function(name, &types));
+                    }
                     exprs.push(self.coerce(arg, param, Context::Implicit)?.expr);
                 }
                 let step =
@@ -493,4 +493,34 @@ impl Binder<'_> {
             }
         }
     }
+}
+
+/// What the arguments of `generate_series` are cast to: two integers or numbers, and their distance; or two points in
+/// time, whose distance has to be there. `None` for others.
+fn series_params(types: &[Type]) -> Option<[Type; 3]> {
+    if types.iter().any(|ty| ty.array) {
+        return None;
+    }
+    let time =
+        types[..2].iter().find(|ty| matches!(ty.base, Base::Date | Base::Timestamp | Base::Timestamptz));
+    if let Some(time) = time {
+        let ty = if time.base == Base::Timestamp { Type::TIMESTAMP } else { Type::TIMESTAMPTZ };
+        return (types.len() == 3).then_some([ty, ty, Type::INTERVAL]);
+    }
+    let ty = match scaledb_types::func::common_type(types, "generate_series").ok()?.base {
+        Base::Int2 | Base::Int4 | Base::Unknown | Base::Text => Type::INT4,
+        Base::Int8 => Type::INT8,
+        Base::Numeric => Type::NUMERIC,
+        _ => return None,
+    };
+    Some([ty, ty, ty])
+}
+
+/// 42883.
+fn no_function(name: &str, types: &[Type]) -> SqlError {
+    let types: Vec<String> = types.iter().map(|ty| ty.sql_name().to_string()).collect();
+    let what = format!("function {name}({}) does not exist", types.join(", "));
+    SqlError::new(SqlState::UNDEFINED_FUNCTION, what).hint(
+        "No function matches the given name and argument types. You might need to add explicit type casts.",
+    )
 }

@@ -19,6 +19,7 @@ mod select_list;
 mod set_operation;
 mod subquery;
 mod tail;
+mod whole_row;
 pub(crate) mod window;
 mod with;
 

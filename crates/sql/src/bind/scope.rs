@@ -87,6 +87,8 @@ pub(crate) struct Scope {
     pub(crate) merges: Vec<Merged>,
     /// Slots of tables that are in scope and may not be read by what is bound now.
     pub(crate) barred: Vec<Slot>,
+    /// Slots of tables whose rows an outer join may leave out.
+    pub(crate) missing: Vec<Slot>,
     /// Whether one of its tables is the recursive query that it is a part of.
     pub(crate) recursive: bool,
     /// Where aggregates go; `None` where they must not be.
@@ -123,6 +125,12 @@ impl Scope {
             shown.extend(columns.map(ScopeColumn::shown));
         }
         shown
+    }
+
+    /// Notes that an outer join may leave out the rows of some of its tables.
+    pub(crate) fn may_miss(&mut self, tables: Range<usize>) {
+        let columns = self.tables[tables].iter().flat_map(|table| &table.columns);
+        self.missing.extend(columns.map(|column| column.slot));
     }
 
     /// All slots of its tables.

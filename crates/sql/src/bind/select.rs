@@ -46,6 +46,9 @@ impl Binder<'_> {
         self.window_clause(&select.named_window)?;
         self.scope().sets = Some(Vec::new());
         let mut output = self.projection(&select.projection, decided)?;
+        if matches!(select.distinct, Some(Distinct::Distinct)) {
+            output.iter().try_for_each(|column| Self::refuse_rows(column.ty, "DISTINCT of"))?;
+        }
         check_width(output.len())?;
         let sets = self.scope().sets.take();
         let having = match &select.having {

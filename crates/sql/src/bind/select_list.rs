@@ -4,8 +4,9 @@ use super::labels::name_of;
 use super::names::fold;
 use super::scope::{ScopeColumn, Shown};
 use super::{Binder, Output, Typed, unsupported};
+use crate::functions::RowForm;
 use scaledb_types::{Result, SqlError, SqlState};
-use sqlparser::ast::{SelectItem, SelectItemQualifiedWildcardKind};
+use sqlparser::ast::{Expr as Ast, SelectItem, SelectItemQualifiedWildcardKind};
 
 /// Columns of a row that a query makes.
 const MAX_COLUMNS: usize = 1_664;
@@ -22,7 +23,11 @@ pub(super) fn check_width(columns: usize) -> Result<()> {
 impl Binder<'_> {
     /// Binds a select list. What has no type of its own is text if that is to be `decided`.
     pub(crate) fn projection(&mut self, items: &[SelectItem], decided: bool) -> Result<Vec<Output>> {
-        let bind = if decided { Self::expr_decided } else { Self::expr };
+        let bind = |binder: &mut Self, ast: &Ast| match binder.row_value(ast, RowForm::Record)? {
+            Some(row) => Ok(row),
+            None if decided => binder.expr_decided(ast),
+            None => binder.expr(ast),
+        };
         let mut output = Vec::new();
         for item in items {
             match item {

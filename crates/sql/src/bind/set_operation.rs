@@ -71,6 +71,9 @@ impl Binder<'_> {
         for ((a, b), &slot) in left.output.iter_mut().zip(&mut right.output).zip(&slots) {
             let both = [&*a, &*b].map(|side| Typed::new(side.expr.clone(), side.ty));
             let ty = common_of(&both, what)?;
+            if !all || op != SetOperator::Union {
+                Self::refuse_rows(ty, &format!("{what} of"))?;
+            }
             for side in [&mut *a, &mut *b] {
                 let typed = Typed::new(side.expr.clone(), side.ty);
                 side.expr = self.coerce(typed, ty, Context::Implicit)?.expr;

@@ -103,6 +103,7 @@ impl Binder<'_> {
                         let what = format!("ORDER BY position {text} is not in select list");
                         return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
                     }
+                    Self::refuse_row_key(&output[number - 1].expr)?;
                     Ok(Some(number - 1))
                 }
                 _ => Ok(None),
@@ -115,6 +116,7 @@ impl Binder<'_> {
                     let what = format!("ORDER BY \"{name}\" is ambiguous");
                     return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what));
                 }
+                Self::refuse_row_key(&first.expr)?;
                 Ok(Some(number))
             }
             _ => Ok(None),

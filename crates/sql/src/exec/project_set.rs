@@ -3,7 +3,7 @@
 use super::{Exec, Flow, Next, row_weight};
 use crate::plan::{Node, SetItem};
 use scaledb_engine::Worker;
-use scaledb_types::{Env, Result, Type, Value};
+use scaledb_types::{Result, Value, to_record};
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// For each row, the rows of the functions side by side; NULL where one has ended before the others.
@@ -48,42 +48,11 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     fn put_set(&mut self, set: &SetItem, row: Option<&[Value]>) {
         if let Some(slot) = set.row {
-            let text = row.map_or(Value::Null, |row| record_text(self.context.env, &set.types, row));
+            let text = row.map_or(Value::Null, |row| to_record(self.context.env, &set.types, row));
             self.frame[slot] = text;
         }
         for (at, &slot) in set.slots.iter().enumerate() {
             self.frame[slot] = row.and_then(|row| row.get(at)).cloned().unwrap_or_default();
         }
     }
-}
-
-/// A row as the text of a record: `(1,"a b",)`.
-fn record_text(env: &Env, types: &[Type], row: &[Value]) -> Value {
-    let mut out = vec![b'('];
-    let mut field = Vec::new();
-    for (number, (value, &ty)) in row.iter().zip(types).enumerate() {
-        if number > 0 {
-            out.push(b',');
-        }
-        if value.is_null() {
-            continue;
-        }
-        field.clear();
-        value.write_text(ty, env, &mut field);
-        let special = |byte: &u8| b"(),\"\\".contains(byte) || byte.is_ascii_whitespace();
-        if !field.is_empty() && !field.iter().any(special) {
-            out.extend_from_slice(&field);
-            continue;
-        }
-        out.push(b'"');
-        for &byte in &field {
-            if byte == b'"' || byte == b'\\' {
-                out.push(byte);
-            }
-            out.push(byte);
-        }
-        out.push(b'"');
-    }
-    out.push(b')');
-    Value::text(String::from_utf8_lossy(&out))
 }

@@ -5,7 +5,7 @@
 //! seems calls [`Dialect::parse_prefix`] about once for each operand; one that needs much more is refused.
 
 use super::sequence;
-use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident, Interval, Statement, Value};
+use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident, Interval, Statement, TrimWhereField, Value};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -225,8 +225,8 @@ impl Dialect for Bounded {
         if self.begins_set_operation(parser) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
-        if let Some(row) = row(parser) {
-            return Some(row);
+        if let Some(parsed) = row(parser).or_else(|| trim(parser)) {
+            return Some(parsed);
         }
         // the parser forgets the digits that stand before the text
         let precise = matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::INTERVAL)
@@ -356,6 +356,57 @@ fn interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         last_field: None,
         fractional_seconds_precision: Some(digits),
     })))
+}
+
+/// `trim(leading from a)`, `trim(both a, b)`: the parser wants an expression before FROM, and forgets the side where
+/// there is no FROM. `None` if it is something else.
+fn trim(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let keyword = |n: usize| match &parser.peek_nth_token_ref(n).token {
+        Token::Word(word) if word.quote_style.is_none() => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let trim_where = match keyword(2) {
+        Keyword::BOTH => Some(TrimWhereField::Both),
+        Keyword::LEADING => Some(TrimWhereField::Leading),
+        Keyword::TRAILING => Some(TrimWhereField::Trailing),
+        Keyword::FROM => None,
+        _ => return None,
+    };
+    if keyword(0) != Keyword::TRIM || parser.peek_nth_token_ref(1).token != Token::LParen {
+        return None;
+    }
+    (0..2 + usize::from(trim_where.is_some())).for_each(|_| parser.advance_token());
+    Some(trimmed(parser, trim_where))
+}
+
+/// What stands behind `trim(leading`.
+fn trimmed(parser: &mut Parser<'_>, trim_where: Option<TrimWhereField>) -> Result<Expr, ParserError> {
+    let mut trim_what = None;
+    if !parser.parse_keyword(Keyword::FROM) {
+        let first = parser.parse_expr()?;
+        if parser.parse_keyword(Keyword::FROM) {
+            trim_what = Some(Box::new(first));
+        } else {
+            return trimmed_list(parser, trim_where, None, first);
+        }
+    }
+    let first = parser.parse_expr()?;
+    trimmed_list(parser, trim_where, trim_what, first)
+}
+
+/// The list of arguments that ends a call of trim, behind its first one.
+fn trimmed_list(
+    parser: &mut Parser<'_>,
+    trim_where: Option<TrimWhereField>,
+    trim_what: Option<Box<Expr>>,
+    first: Expr,
+) -> Result<Expr, ParserError> {
+    let mut trim_characters = None;
+    if parser.consume_token(&Token::Comma) {
+        trim_characters = Some(parser.parse_comma_separated(Parser::parse_expr)?);
+    }
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::Trim { trim_where, trim_what, expr: Box::new(first), trim_characters })
 }
 
 /// `ROW (a, b)` is `(a, b)`: the parser would take it as a call.

@@ -9,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod frames;
 pub mod lex;
 pub(crate) mod locking;
+pub(crate) mod marked;
 mod nesting;
 pub(crate) mod normalize;
 mod sequence;
@@ -95,7 +96,9 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    Ok(parser.with_tokens_with_locations(frames::rewrite(locking::rewrite(using::rewrite(tokens)))))
+    Ok(parser.with_tokens_with_locations(marked::rewrite(frames::rewrite(locking::rewrite(using::rewrite(
+        tokens,
+    ))))))
 }
 
 fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {

@@ -50,7 +50,7 @@ impl<E: Engine> Session<E> {
             match action {
                 OnCommit::PreserveRows => {}
                 OnCommit::Drop => {
-                    self.drop_relation(&Relation::Table(desc.clone()), &emptied, true)?;
+                    self.drop_relation(&Relation::Table(desc.clone()), &emptied, true, &mut Vec::new())?;
                 }
                 OnCommit::DeleteRows if self.transaction.has_written(oid) => {
                     let reference =
@@ -109,7 +109,7 @@ impl<E: Engine> Session<E> {
         }
         self.begin_change()?;
         let oids: Vec<u32> = relations.iter().map(Relation::oid).collect();
-        relations.iter().try_for_each(|relation| self.drop_relation(relation, &oids, true))
+        relations.iter().try_for_each(|relation| self.drop_relation(relation, &oids, true, &mut Vec::new()))
     }
 
     /// The end of the session. What cannot be removed now is when the database is opened.

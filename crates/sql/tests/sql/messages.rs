@@ -181,3 +181,34 @@ fn what_is_of_a_cluster_is_refused_where_there_is_none() {
     ok(&mut s, "create table t (id int primary key) with (fillfactor = 70, autovacuum_enabled = off)");
     assert_eq!(crate::common::text(&mut s, "select reloptions from pg_class where relname = 't'"), "NULL");
 }
+
+#[test]
+fn what_goes_with_what_was_dropped_is_told() {
+    let db = acc();
+    let mut s = session(&db);
+    ok(&mut s, "create table p (id int primary key, n int)");
+    ok(&mut s, "create table c (id int references p, constraint same foreign key (id) references p)");
+    ok(&mut s, "create view v1 as select id from p; create view v2 as select id from v1");
+    ok(&mut s, "create view v3 as select id from v2");
+    let told = |s: &mut scaledb_sql::Session<scaledb_acc::Acc>, sql: &str| {
+        ok(s, sql);
+        let notices = s.take_notices();
+        let each = notices.iter().map(|notice| {
+            let detail = notice.fields.fields().detail.as_deref().unwrap_or_default().to_owned();
+            format!("{}/{detail}", notice.fields.message())
+        });
+        each.collect::<Vec<_>>()
+    };
+    assert_eq!(told(&mut s, "drop view v3 cascade"), [""; 0]);
+    ok(&mut s, "create view v3 as select id from v2");
+    assert_eq!(
+        told(&mut s, "drop view v1 cascade"),
+        ["drop cascades to 2 other objects/drop cascades to view v2\ndrop cascades to view v3"]
+    );
+    ok(&mut s, "create view v1 as select id from p; create view v2 as select id from v1");
+    assert_eq!(told(&mut s, "drop view v1, v2 cascade"), [""; 0]);
+    ok(&mut s, "create view v1 as select n from p");
+    assert_eq!(told(&mut s, "alter table p drop column n cascade"), ["drop cascades to view v1/"]);
+    ok(&mut s, "alter table c drop constraint c_id_fkey");
+    assert_eq!(told(&mut s, "drop table p cascade"), ["drop cascades to constraint same on table c/"]);
+}

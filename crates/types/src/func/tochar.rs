@@ -287,6 +287,8 @@ impl Moment {
     ) {
         let of_year = day - calendar::day_of(self.year, 1, 1) + 1;
         let (iso_year, iso_week) = calendar::iso_week(day);
+        // as that of the calendar: there is no year 0, and BC says on which side it lies
+        let iso_year = if iso_year <= 0 { 1 - iso_year } else { iso_year };
         let weekday = calendar::weekday(day);
         match key {
             "DAY" | "Day" => word(DAYS[weekday as usize], out),

@@ -78,7 +78,9 @@ impl<E: Engine> Session<E> {
             let name = catalog.get(oid).map(Relation::name).unwrap_or_default();
             match dropped {
                 Some((_, Some(sqlparser::ast::DropBehavior::Cascade))) => {
-                    self.drop_relation(&Relation::View(view.clone()), &[], true)?;
+                    let mut cascaded = vec![format!("view {}", view.name)];
+                    self.drop_relation(&Relation::View(view.clone()), &[], true, &mut cascaded)?;
+                    self.tell_of_cascade(&cascaded);
                 }
                 Some((column, _)) => {
                     let what = format!("column {column} of table {name}");
@@ -710,6 +712,6 @@ pub(super) fn depends(what: &str, user: &str) -> SqlError {
         SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
         format!("cannot drop {what} because other objects depend on it"),
     )
-    .detail(format!("{user} depends on {what}."))
+    .detail(format!("{user} depends on {what}"))
     .hint("Use DROP ... CASCADE to drop the dependent objects too.")
 }

@@ -2,7 +2,7 @@
 
 use super::super::Session;
 use super::alter::depends;
-use crate::api::Tag;
+use crate::api::{Severity, Tag};
 use crate::bind::names::split;
 use crate::exec::context::Host;
 use crate::plan::Table;
@@ -66,10 +66,26 @@ impl<E: Engine> Session<E> {
             }
         }
         let oids: Vec<u32> = dropped.iter().map(Relation::oid).collect();
+        let mut cascaded = Vec::new();
         for relation in dropped {
-            self.drop_relation(&relation, &oids, cascade)?;
+            self.drop_relation(&relation, &oids, cascade, &mut cascaded)?;
         }
+        self.tell_of_cascade(&cascaded);
         Ok(Tag::plain(tag))
+    }
+
+    /// The notice of what has gone with what was dropped.
+    pub(super) fn tell_of_cascade(&self, cascaded: &[String]) {
+        let notice = match cascaded {
+            [] => return,
+            [one] => SqlError::new(SqlState::SUCCESSFUL_COMPLETION, format!("drop cascades to {one}")),
+            many => {
+                let what = format!("drop cascades to {} other objects", many.len());
+                let each: Vec<String> = many.iter().map(|one| format!("drop cascades to {one}")).collect();
+                SqlError::new(SqlState::SUCCESSFUL_COMPLETION, what).detail(each.join("\n"))
+            }
+        };
+        self.state.notice(Severity::Notice, notice);
     }
 
     /// DROP TYPE: there are none but those that are always there.
@@ -93,11 +109,13 @@ impl<E: Engine> Session<E> {
         Ok(Tag::plain("DROP TYPE"))
     }
 
+    /// Drops a relation; with `cascade` what needs it, too, which `cascaded` then names.
     pub(in crate::session) fn drop_relation(
         &mut self,
         relation: &Relation,
         together: &[u32],
         cascade: bool,
+        cascaded: &mut Vec<String>,
     ) -> Result<()> {
         let oid = relation.oid();
         // gone with another one
@@ -105,7 +123,7 @@ impl<E: Engine> Session<E> {
             return Ok(());
         }
         let what = format!("{} {}", relation.kind(), relation.name());
-        let views: Vec<Relation> = self
+        let mut views: Vec<Relation> = self
             .state
             .catalog
             .relations()
@@ -113,6 +131,7 @@ impl<E: Engine> Session<E> {
             .filter(|other| other.oid() != oid && !together.contains(&other.oid()))
             .cloned()
             .collect();
+        views.sort_by_key(Relation::oid);
         if cascade && matches!(relation, Relation::View(_)) {
             // first: views may have been replaced by ones that name each other
             self.remove(oid)?;
@@ -121,7 +140,10 @@ impl<E: Engine> Session<E> {
             if !cascade {
                 return Err(depends(&what, &format!("view {}", view.name())));
             }
-            self.drop_relation(&view, together, true)?;
+            if self.state.catalog.get(view.oid()).is_some() {
+                cascaded.push(format!("view {}", view.name()));
+            }
+            self.drop_relation(&view, together, true, cascaded)?;
         }
         if let Relation::Sequence(sequence) = relation {
             while let Some((mut desc, at)) = self.defaults_of(sequence.oid).pop() {
@@ -130,6 +152,10 @@ impl<E: Engine> Session<E> {
                     let user = format!("default value for column {column} of table {}", desc.name);
                     return Err(depends(&what, &user));
                 }
+                cascaded.push(format!(
+                    "default value for column {} of table {}",
+                    desc.columns[at].name, desc.name
+                ));
                 desc.columns[at].default = None;
                 self.put(Relation::Table(Arc::new(desc)))?;
             }
@@ -141,6 +167,9 @@ impl<E: Engine> Session<E> {
             if let Some(user) = user.filter(|_| !cascade) {
                 let by = format!("constraint {} on table {}", user.constraint().name, user.from.name);
                 return Err(depends(&what, &by));
+            }
+            for user in references.iter().filter(|r| r.from.oid != oid && !together.contains(&r.from.oid)) {
+                cascaded.push(format!("constraint {} on table {}", user.constraint().name, user.from.name));
             }
             self.drop_references(oid, None)?;
             let owned: Vec<u32> = self

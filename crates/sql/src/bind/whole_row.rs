@@ -1,0 +1,130 @@
+//! The name of a table where a column could stand: its whole row.
+//!
+//! A row is text, so it is taken where nothing compares it: as a column of a result, in `count`, as JSON, in tests for
+//! NULL, and for one of its fields.
+
+use super::names::fold;
+use super::{Binder, Typed, unsupported};
+use crate::functions::{RowForm, ScalarFn};
+use crate::plan::expr::Expr;
+use scaledb_types::{Base, Result, SqlState, Type};
+use sqlparser::ast::{Expr as Ast, FunctionArg};
+
+/// A row that a name means.
+struct WholeRow {
+    names: Vec<String>,
+    fields: Vec<Typed>,
+    /// The field that is NULL only where an outer join has left the whole row out; `None` if none does.
+    key: Option<usize>,
+}
+
+impl Binder<'_> {
+    /// The whole row that an expression means, in a form; `None` if it is something else.
+    ///
+    /// # Errors
+    /// 0A000 for one that an outer join may leave out, if that cannot be seen.
+    pub(super) fn row_value(&mut self, ast: &Ast, form: RowForm) -> Result<Option<Typed>> {
+        let Some(row) = self.whole_row(ast)? else { return Ok(None) };
+        let types = row.fields.iter().map(|field| field.ty).collect();
+        let exprs = row.fields.into_iter().map(|field| field.expr).collect();
+        let ty = match form {
+            RowForm::Record => Type::RECORD,
+            RowForm::Json => Type::JSON,
+            RowForm::Jsonb => Type::JSONB,
+        };
+        let function = ScalarFn::row(form, row.names, types, row.key);
+        Ok(Some(Typed::new(Expr::Call(Box::new((function, exprs))), ty)))
+    }
+
+    /// The arguments of a function or an aggregate that takes a row as one of them; `None` if there is none, or it does
+    /// not take any.
+    ///
+    /// # Errors
+    /// As [`Binder::row_value`].
+    pub(super) fn row_args(&mut self, name: &str, list: &[FunctionArg]) -> Result<Option<Vec<Typed>>> {
+        let form = match name {
+            "count" | "array_agg" => RowForm::Record,
+            "row_to_json" | "to_json" | "json_agg" => RowForm::Json,
+            "to_jsonb" | "jsonb_agg" => RowForm::Jsonb,
+            _ => return Ok(None),
+        };
+        let [arg] = list else { return Ok(None) };
+        let ast = super::function::plain_arg(arg);
+        Ok(match ast {
+            Ok(ast) => self.row_value(ast, form)?.map(|row| vec![row]),
+            Err(_) => None,
+        })
+    }
+
+    /// The fields of the whole row that an expression means.
+    ///
+    /// # Errors
+    /// As [`Binder::row_value`].
+    pub(super) fn row_fields(&mut self, ast: &Ast) -> Result<Option<Vec<(String, Typed)>>> {
+        let row = self.whole_row(ast)?;
+        Ok(row.map(|row| row.names.into_iter().zip(row.fields).collect()))
+    }
+
+    /// Whether a name that no column has is that of a table.
+    pub(super) fn names_table(&self, name: &str) -> bool {
+        self.scopes.iter().rev().flat_map(|scope| &scope.tables).any(|table| table.name == name)
+    }
+
+    fn whole_row(&mut self, ast: &Ast) -> Result<Option<WholeRow>> {
+        let ident = match ast {
+            Ast::Nested(inner) => return self.whole_row(inner),
+            Ast::Identifier(ident) => ident,
+            _ => return Ok(None),
+        };
+        let name = fold(ident);
+        let undefined = |error: &scaledb_types::SqlError| error.code() == SqlState::UNDEFINED_COLUMN;
+        if !self.names_table(&name) || !self.column(None, &name).as_ref().is_err_and(undefined) {
+            return Ok(None);
+        }
+        let (mut columns, mut missing) = (Vec::new(), false);
+        for scope in self.scopes.iter().rev() {
+            if let Some(table) = scope.tables.iter().find(|table| table.name == name) {
+                missing = table.columns.iter().any(|column| scope.missing.contains(&column.slot));
+                columns.clone_from(&table.columns);
+                break;
+            }
+        }
+        let key = columns.iter().position(|column| {
+            let table = self.catalog.table(column.origin.0);
+            let desc = table.and_then(|table| Some(&table.columns[table.position(column.origin.1)?]));
+            desc.is_some_and(|desc| desc.not_null)
+        });
+        if missing && key.is_none() {
+            return Err(unsupported(format!(
+                "the whole row of \"{name}\", which an outer join may leave out and no column of which is NOT NULL,"
+            )));
+        }
+        let mut row = WholeRow { names: Vec::new(), fields: Vec::new(), key: key.filter(|_| missing) };
+        for column in columns {
+            row.fields.push(self.column(Some((&None, &name)), &column.name)?);
+            row.names.push(column.name);
+        }
+        Ok(Some(row))
+    }
+
+    /// 0A000 for a row as a key: rows are not compared.
+    ///
+    /// # Errors
+    /// See above.
+    pub(super) fn refuse_rows(ty: Type, what: &str) -> Result<()> {
+        if ty.base == Base::Record { Err(unsupported(format!("{what} whole rows"))) } else { Ok(()) }
+    }
+
+    /// 0A000 for a whole row by which to order or to group.
+    ///
+    /// # Errors
+    /// See above.
+    pub(super) fn refuse_row_key(expr: &Expr) -> Result<()> {
+        match expr {
+            Expr::Call(call) if call.0.makes_row() => {
+                Err(unsupported("ORDER BY and GROUP BY of whole rows".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Two forms that the parser does not know, put as names that nobody else can mean, as no name is empty:
+//!
+//! ```text
+//!  INSERT INTO t (a, b) OVERRIDING SYSTEM VALUE ..   INSERT INTO t (""."SYSTEM", a, b) ..
+//!  ROWS FROM (f(x), g(y))                            ""."ROWS"(f(x), g(y))
+//! ```
+
+use sqlparser::ast::{ObjectName, ObjectNamePart};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+
+/// What the name of ROWS FROM ends with.
+pub(crate) const ROWS: &str = "ROWS";
+
+/// What the list of columns of an INSERT begins with where it is OVERRIDING SYSTEM VALUE.
+pub(crate) const SYSTEM: &str = "SYSTEM";
+
+/// As [`SYSTEM`], of OVERRIDING USER VALUE.
+pub(crate) const USER: &str = "USER";
+
+/// What a name stands for, if it is one that was made here.
+pub(crate) fn mark_of(name: &ObjectName) -> Option<&str> {
+    match &name.0[..] {
+        [ObjectNamePart::Identifier(none), ObjectNamePart::Identifier(mark)] if none.value.is_empty() => {
+            Some(&mark.value)
+        }
+        _ => None,
+    }
+}
+
+/// Puts the forms of a statement in names.
+pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut at = 0;
+    while at < tokens.len() {
+        if is(&tokens, at, "OVERRIDING") {
+            override_at(&mut tokens, at);
+        } else if is(&tokens, at, "ROWS") {
+            rows_from_at(&mut tokens, at);
+        }
+        at += 1;
+    }
+    tokens
+}
+
+fn is(tokens: &[TokenWithSpan], at: usize, wanted: &str) -> bool {
+    matches!(tokens.get(at).map(|token| &token.token),
+        Some(Token::Word(word)) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+/// The next token behind one that is no space.
+fn behind(tokens: &[TokenWithSpan], at: usize) -> usize {
+    let spaces = tokens.iter().skip(at + 1).take_while(|token| matches!(token.token, Token::Whitespace(_)));
+    at + 1 + spaces.count()
+}
+
+fn mark(mark: &str) -> [Token; 3] {
+    let name = |value: &str| {
+        Token::Word(Word { value: value.to_owned(), quote_style: Some('"'), keyword: Keyword::NoKeyword })
+    };
+    [name(""), Token::Period, name(mark)]
+}
+
+fn override_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let who = behind(tokens, at);
+    let value = behind(tokens, who);
+    let Some(which) = [SYSTEM, USER].into_iter().find(|which| is(tokens, who, which)) else { return };
+    if !is(tokens, value, "VALUE") {
+        return;
+    }
+    let span = tokens[at].span;
+    for token in &mut tokens[at..=value] {
+        token.token = Token::Whitespace(Whitespace::Space);
+    }
+    let before = tokens[..at].iter().rposition(|token| !matches!(token.token, Token::Whitespace(_)));
+    let listed = before.is_some_and(|before| tokens[before].token == Token::RParen);
+    let open = tokens[..at].iter().rposition(|token| token.token == Token::LParen).filter(|_| listed);
+    let mut own = mark(which).to_vec();
+    let to = match open {
+        Some(open) => {
+            own.push(Token::Comma);
+            open + 1
+        }
+        None => {
+            own.insert(0, Token::LParen);
+            own.push(Token::RParen);
+            at
+        }
+    };
+    tokens.splice(to..to, own.into_iter().map(|token| TokenWithSpan { token, span }));
+}
+
+fn rows_from_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let from = behind(tokens, at);
+    let open = behind(tokens, from);
+    if !is(tokens, from, "FROM") || tokens.get(open).is_none_or(|token| token.token != Token::LParen) {
+        return;
+    }
+    // a column may have this name: `SELECT rows FROM (SELECT ..)`
+    let before = tokens[..at].iter().rposition(|token| !matches!(token.token, Token::Whitespace(_)));
+    let is_item = before.is_some_and(|before| {
+        matches!(tokens[before].token, Token::Comma | Token::LParen)
+            || ["FROM", "JOIN", "LATERAL", "USING"].iter().any(|word| is(tokens, before, word))
+    });
+    let inside = behind(tokens, open);
+    let is_query = ["SELECT", "WITH", "VALUES", "TABLE"].iter().any(|word| is(tokens, inside, word));
+    if !is_item || is_query {
+        return;
+    }
+    let span = tokens[at].span;
+    tokens.splice(at..open, mark(ROWS).into_iter().map(|token| TokenWithSpan { token, span }));
+}
