@@ -290,3 +290,27 @@ fn a_node_that_has_left_names_those_to_ask() {
     assert_eq!(error.to_string(), "this node is no member of its cluster any more; ask node-0 or node-1");
     engines[0].worker().unwrap().begin(TxnKind::ReadWrite).unwrap();
 }
+
+/// Reads ahead tell nobody why the transaction has ended: the next call does.
+#[test]
+fn a_transaction_that_ends_while_it_reads_ahead_says_why() {
+    let (mut cluster, engines) = start(Answers::WithTheEpoch);
+    let t = engines[0].create_table(definition("t")).unwrap();
+    let mut w = engines[0].worker().unwrap();
+    fill(&mut w, &t, 4, 4);
+    w.begin(TxnKind::ReadWrite).unwrap();
+    let view = |cluster: &LocalCluster| cluster.members().next().unwrap().view();
+    let before = view(&cluster).view.number;
+    cluster.kill(NodeId(2));
+    while view(&cluster).view.number == before || !view(&cluster).is_settled() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let all = Projection::all(&t.schema);
+    w.prefetch([(t.id, &*key(1, 1), &all), (t.id, &*key(2, 2), &all)].into_iter());
+    assert!(w.in_transaction());
+    let read = w.get(t.id, &key(1, 1), &all, |_, _| ());
+    assert!(read.as_ref().is_err_and(Error::is_conflict), "{read:?}");
+    assert!(!w.in_transaction());
+    w.rollback();
+    assert_eq!(rows(&mut w, &t, t.id).len(), 16);
+}

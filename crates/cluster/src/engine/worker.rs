@@ -23,6 +23,8 @@ pub struct ClusterWorker {
     talk: Talk,
     id: WorkerId,
     txn: Option<Running>,
+    /// Why the transaction has ended, when nobody could be told: the next call says it.
+    unheard: Option<Error>,
     /// What the last committed transaction depends on.
     depends_on: Timestamp,
     /// Definitions as they were last read: decoding one takes longer than comparing its bytes.
@@ -67,6 +69,7 @@ impl ClusterWorker {
             talk,
             id,
             txn: None,
+            unheard: None,
             depends_on: Timestamp::ZERO,
             known: HashMap::new(),
             index_of: HashMap::new(),
@@ -76,7 +79,10 @@ impl ClusterWorker {
     }
 
     fn running(&mut self) -> Result<&mut Running> {
-        self.txn.as_mut().ok_or(Error::TransactionEnded)
+        match &mut self.txn {
+            Some(running) => Ok(running),
+            None => Err(self.unheard.take().unwrap_or(Error::TransactionEnded)),
+        }
     }
 
     fn writing(&mut self) -> Result<&mut Running> {
@@ -143,7 +149,8 @@ impl ClusterWorker {
 
     /// What is under a key: an own write, or what the node finds.
     pub(super) fn read(&mut self, key: &Key) -> Result<Option<Value>> {
-        let running = self.txn.as_ref().ok_or(Error::TransactionEnded)?;
+        let running =
+            self.txn.as_ref().ok_or_else(|| self.unheard.take().unwrap_or(Error::TransactionEnded))?;
         if let Some(own) = running.own.get(key) {
             return Ok(own.clone());
         }
@@ -178,7 +185,8 @@ impl ClusterWorker {
         let mut values = Vec::new();
         let mut streams = [Stream::of_catalog(definitions::entries())];
         loop {
-            let running = self.txn.as_ref().ok_or(Error::TransactionEnded)?;
+            let running =
+                self.txn.as_ref().ok_or_else(|| self.unheard.take().unwrap_or(Error::TransactionEnded))?;
             let next = stream::next(&mut streams, &mut self.talk, id, &running.own);
             match next.map_err(|ended| self.ended(ended, table_of(&definitions::counter()), &[]))? {
                 Some((_, value)) => values.push(value),
@@ -257,7 +265,8 @@ impl ClusterWorker {
         streams: &mut [Stream],
         start: &[u8],
     ) -> Result<Option<(Key, Value)>> {
-        let running = self.txn.as_ref().ok_or(Error::TransactionEnded)?;
+        let running =
+            self.txn.as_ref().ok_or_else(|| self.unheard.take().unwrap_or(Error::TransactionEnded))?;
         let next = stream::next(streams, &mut self.talk, running.id, &running.own);
         next.map_err(|ended| self.ended(ended, space.id, start))
     }
@@ -532,7 +541,7 @@ impl Worker for ClusterWorker {
     }
 
     fn in_transaction(&self) -> bool {
-        self.txn.is_some()
+        self.txn.is_some() || self.unheard.is_some()
     }
 
     fn get<R>(
@@ -562,8 +571,14 @@ impl Worker for ClusterWorker {
         }
         let mut keys = Vec::new();
         for (table, key, _) in rows.take(PREFETCH) {
-            // whoever reads it hears what is wrong
-            let Ok(place) = self.place(table) else { return };
+            let place = match self.place(table) {
+                Ok(place) => place,
+                Err(error) => {
+                    // whoever reads it hears what is wrong, also if the transaction has ended by it
+                    self.unheard = self.txn.is_none().then_some(error);
+                    return;
+                }
+            };
             keys.push(place.space().key(key, self.shared.partitions));
         }
         // a transaction that has ended meanwhile says so at the next call
@@ -760,6 +775,7 @@ impl Worker for ClusterWorker {
     }
 
     fn rollback(&mut self) {
+        self.unheard = None;
         if let Some(running) = self.txn.take() {
             self.talk.rollback(running.id);
             self.shared.rollbacks.fetch_add(1, Ordering::Relaxed); // a statistic
