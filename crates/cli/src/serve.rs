@@ -8,7 +8,7 @@ use scaledb_cluster::engine::{Answers, Cluster};
 use scaledb_engine::Engine;
 use scaledb_engines::{Durability, Open, Recovered, Settings, WithEngine};
 use scaledb_log::disk::{RealDisk, Submission};
-use scaledb_server::{Config, Handle, Server, Sql};
+use scaledb_server::{Config, Handle, Server, Sql, SqlSession, Waiting};
 use scaledb_sql::{Database, Supervisor};
 use scaledb_sync::Arc;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -57,12 +57,19 @@ fn serve_node(config: Config, args: &ServeArgs, cluster: &str, memory: u64) -> R
     if args.engine.is_some() {
         return Err("a node of a cluster has the engine of the cluster: leave out --engine".into());
     }
-    let (member, peers) = cluster::node::open(&args.node, cluster, config.data.as_deref())?;
+    // who comes before the node is a member is told why it has to wait
+    let patience = cluster::node::Patience::new();
+    let why = patience.clone();
+    let waiting = Waiting::<SqlSession<Cluster>>::new(move || why.why());
+    let waiting = Server::start(Config { metrics: None, ..config.clone() }, waiting)?;
+    let (member, peers) = cluster::node::open(&args.node, cluster, config.data.as_deref(), &patience)?;
     member.call(|node, _| node.limit_memory(usize::try_from(memory).unwrap_or(usize::MAX)));
     let engine = Cluster::new(member.clone(), Answers::WhenDecided);
     let watch = cluster::node::Watch::begin(&member);
-    let served =
-        Database::open(engine).map_err(Into::into).and_then(|database| serve(config, args, database));
+    let served = Database::open(engine).map_err(Into::into).and_then(|database| {
+        waiting.stop();
+        serve(config, args, database)
+    });
     watch.end();
     let (left, removed) = (member.has_left(), member.was_removed());
     member.stop();

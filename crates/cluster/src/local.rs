@@ -218,7 +218,8 @@ impl LocalCluster {
         let on_disk = disk.map(|disk| OnDisk::open(disk, owner(me), life)).transpose()?;
         let end = self.channels.join(me);
         let (settings, store, founding) = (&self.settings, &*self.store, None);
-        Waiting { settings, store, me, life, founding, on_disk: on_disk.as_ref() }.until_named(goes_on)?;
+        Waiting { settings, store, me, life, founding, on_disk: on_disk.as_ref() }
+            .until_named(|_| goes_on())?;
         let store = self.store.clone();
         let member = Member::start_on(self.settings, me, life, store, end, on_disk)?;
         self.members.insert(me, member);

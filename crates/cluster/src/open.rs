@@ -69,27 +69,47 @@ pub struct NodeConfig {
     pub settings: Settings,
 }
 
-/// Starts a node, when the cluster's view names it. `goes_on` is asked again and again while that takes time.
+/// Starts a node, when the cluster's view names it. `goes_on` is asked again and again while that takes time, and told
+/// if that is because the store does not answer: the node waits until it does.
 ///
 /// # Errors
-/// The store does not answer, the system has no thread, or nobody wants to wait any more.
-pub fn open(config: NodeConfig, goes_on: impl Fn() -> bool) -> Result<(Arc<Member>, Arc<Tcp>), StartError> {
+/// The store refuses something, the system has no thread, or nobody wants to wait any more.
+pub fn open(
+    config: NodeConfig,
+    goes_on: impl Fn(Option<&StoreError>) -> bool,
+) -> Result<(Arc<Member>, Arc<Tcp>), StartError> {
     let NodeConfig { cluster, name, listener, advertise, tls, store, disk, backups, founding, settings } =
         config;
     if let Some(founding) = founding {
-        founding.check().map_err(|what| StartError::Store(StoreError(what)))?;
+        founding.check().map_err(|what| StartError::Store(StoreError::Refused(what)))?;
     }
-    let (me, life) = store.register(&name, &advertise)?;
+    let (me, life) = patiently(&settings, &goes_on, || Ok(store.register(&name, &advertise)?))?;
     let owner = Owner { cluster: cluster.clone(), name, node: me };
     let on_disk = disk.clone().map(|disk| OnDisk::open(disk, owner.clone(), life)).transpose()?;
     let wait = Waiting { settings: &settings, store: &*store, me, life, founding, on_disk: on_disk.as_ref() };
-    wait.until_named(goes_on)?;
+    let view = wait.until_named(goes_on)?;
     let tcp = Tcp::new(TcpConfig { cluster, me, life, tls, settings }, listener)?;
-    let member = Member::start_on(settings, me, life, store, tcp.clone(), on_disk)?;
+    let member = Member::start_in(settings, me, life, (store, view), tcp.clone(), on_disk)?;
     if let Some(disk) = disk {
         member.keep_backups(owner, disk, backups)?;
     }
     Ok((member, tcp))
+}
+
+/// Tries again as long as the store does not answer.
+fn patiently<T>(
+    settings: &Settings,
+    goes_on: impl Fn(Option<&StoreError>) -> bool,
+    ask: impl Fn() -> Result<T, StartError>,
+) -> Result<T, StartError> {
+    loop {
+        match ask() {
+            Err(StartError::Store(away @ StoreError::Away(_))) if goes_on(Some(&away)) => {
+                thread::sleep(settings.heartbeat);
+            }
+            done => return done,
+        }
+    }
 }
 
 /// A life of a node that is to be a member.
@@ -103,15 +123,25 @@ pub(crate) struct Waiting<'a> {
 }
 
 impl Waiting<'_> {
-    /// Waits until the view names this life of the node.
-    pub(crate) fn until_named(&self, goes_on: impl Fn() -> bool) -> Result<(), StartError> {
-        while !self.is_named()? {
-            if !goes_on() || self.store.view()?.is_some_and(|view| view.is_gone(self.me, self.life)) {
-                return Err(StartError::NotNamed(self.me));
+    /// Waits until the view names this life of the node: the view.
+    pub(crate) fn until_named(
+        &self,
+        goes_on: impl Fn(Option<&StoreError>) -> bool,
+    ) -> Result<ClusterView, StartError> {
+        loop {
+            let named = patiently(self.settings, &goes_on, || {
+                let named = self.is_named()?;
+                Ok((named, self.store.view()?))
+            })?;
+            match named {
+                (true, Some(view)) if view.names(self.me, self.life) => return Ok(view),
+                (_, Some(view)) if view.is_gone(self.me, self.life) => {
+                    return Err(StartError::NotNamed(self.me));
+                }
+                _ if !goes_on(None) => return Err(StartError::NotNamed(self.me)),
+                _ => thread::sleep(self.settings.heartbeat),
             }
-            thread::sleep(self.settings.heartbeat);
         }
-        Ok(())
     }
 
     /// Whether the view names this life of the node. Founds the cluster if there is no view and enough nodes are there;

@@ -26,6 +26,7 @@ mod server;
 mod sql;
 mod stream;
 mod tls;
+mod waiting;
 
 pub use config::{Config, LogStatement, StartError, TlsFiles};
 pub use control::{Canceller, Cancels, Timeouts};
@@ -37,3 +38,4 @@ pub use rules::{Over, Rule, Verdict};
 pub use scaledb_engines::EngineKind;
 pub use server::Server;
 pub use sql::{Sql, SqlSession};
+pub use waiting::Waiting;

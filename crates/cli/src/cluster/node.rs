@@ -5,22 +5,69 @@ use crate::Result;
 use crate::args::NodeArgs;
 use scaledb_cluster::backup::MakeTarget;
 use scaledb_cluster::tcp::{PeerTls, Tcp};
-use scaledb_cluster::{Founding, Member, NodeConfig, Settings};
+use scaledb_cluster::{Founding, Member, NodeConfig, Settings, StoreError};
 use scaledb_log::disk::{Disk, RealDisk};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::lock::Mutex;
 use scaledb_sync::thread::{JoinHandle, sleep, spawn};
 use signal_hook::consts::SIGTERM;
 use signal_hook::low_level::raise;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it is looked whether the node still is a member.
 const LOOK: Duration = Duration::from_millis(100);
 
+/// How often it is said that the metadata store does not answer.
+const SAY_AGAIN: Duration = Duration::from_secs(10);
+
+/// Why a node that starts is no member yet, for its log and its clients.
+#[derive(Clone)]
+pub(crate) struct Patience(Arc<Mutex<(String, Option<Instant>)>>);
+
+impl Patience {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new((NOT_NAMED.to_owned(), None))))
+    }
+
+    /// What the node waits for.
+    pub(crate) fn why(&self) -> String {
+        self.0.lock().0.clone()
+    }
+
+    /// It goes on to wait.
+    fn waits(&self, store: Option<&StoreError>) {
+        let (why, said) = &mut *self.0.lock();
+        match store {
+            Some(error) => {
+                if said.is_none_or(|at| at.elapsed() >= SAY_AGAIN) {
+                    tracing::error!(%error, "this node waits until the metadata store answers");
+                    *said = Some(Instant::now());
+                }
+                *why = format!("This node waits until the metadata store of its cluster answers: {error}");
+            }
+            None => {
+                if said.take().is_some() {
+                    tracing::info!("the metadata store answers again");
+                }
+                NOT_NAMED.clone_into(why);
+            }
+        }
+    }
+}
+
+/// What a node waits for when it has registered.
+const NOT_NAMED: &str = "This node waits until the view of its cluster names it.";
+
 /// Joins the cluster, or founds it with others; waits for that.
-pub(crate) fn open(args: &NodeArgs, cluster: &str, data: Option<&Path>) -> Result<(Arc<Member>, Arc<Tcp>)> {
+pub(crate) fn open(
+    args: &NodeArgs,
+    cluster: &str,
+    data: Option<&Path>,
+    patience: &Patience,
+) -> Result<(Arc<Member>, Arc<Tcp>)> {
     let needed = |option: &str| format!("a node of a cluster needs {option}");
     let name = args.node.clone().ok_or_else(|| needed("--node"))?;
     let listen = args.peer_listen.ok_or_else(|| needed("--peer-listen"))?;
@@ -55,7 +102,10 @@ pub(crate) fn open(args: &NodeArgs, cluster: &str, data: Option<&Path>) -> Resul
         },
     };
     tracing::info!(node = name, address = advertise, "waiting until the cluster's view names this node");
-    let opened = scaledb_cluster::open(config, || true)?;
+    let opened = scaledb_cluster::open(config, |store| {
+        patience.waits(store);
+        true
+    })?;
     let view = opened.0.view();
     let members: Vec<&str> = view.lives.values().map(|life| life.name.as_str()).collect();
     tracing::info!(view = view.view.number.0, members = members.join(", "), "is a member of the cluster");

@@ -69,7 +69,7 @@ fn a_backup_under_load_is_a_moment_behind_all_that_was_answered_before() {
     let mut client = client_of(&at, 1);
     run(&mut client, "CREATE TABLE later (id int4 PRIMARY KEY)").unwrap();
     run(&mut client, "INSERT INTO later VALUES (1)").unwrap();
-    let load = Load::begin(&at, &[]);
+    let load = Load::begin(&at, &[], false);
     load.progress(5);
     load.end();
     crate::load::check_sums(&mut client);

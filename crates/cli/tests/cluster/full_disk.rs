@@ -8,14 +8,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A file system in memory, of a few megabytes.
+/// A file system in memory, of some megabytes.
 struct Small(PathBuf);
 
 impl Small {
     /// None, with a message, where this process may mount nothing.
     fn mount(at: &Path) -> Option<Self> {
         std::fs::create_dir(at).unwrap();
-        let arguments = ["-t", "tmpfs", "-o", "size=24m", "scaledb-test"];
+        let arguments = ["-t", "tmpfs", "-o", "size=64m", "scaledb-test"];
         let mounted = Command::new("mount").args(arguments).arg(at).output();
         if !mounted.is_ok_and(|output| output.status.success()) {
             eprintln!("SKIPPED: this process may not mount a file system: a full disk is not tested");

@@ -22,7 +22,7 @@ fn all_nodes_are_killed_and_come_back_with_all_that_was_answered() {
         (0..3).for_each(|node| trial.is_back(node));
         trial.settle();
         for node in 0..3 {
-            trial.history.check(&mut client_of(&trial.at, node));
+            trial.check_at(node);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! are told is a failure of the test.
 
 use crate::process::{connect, try_connect, until};
+use crate::tpcc::{Business, Terminals};
 use postgres::error::SqlState;
 use postgres::{Client, Error, SimpleQueryMessage};
 use scaledb_verify::appends::{self, Step, Transaction};
@@ -146,6 +147,8 @@ pub(crate) struct History {
     /// Those whose answer did not come.
     unknown: Vec<i64>,
     lists: Vec<(Transaction, bool)>,
+    /// What terminals of TPC-C know.
+    pub(crate) business: Business,
 }
 
 impl History {
@@ -158,6 +161,7 @@ impl History {
         self.answered.extend(more.answered);
         self.unknown.extend(more.unknown);
         self.lists.extend(more.lists);
+        self.business += more.business;
     }
 
     /// All that was answered is there, nothing is there that cannot be, and what was seen has an order.
@@ -305,11 +309,12 @@ pub(crate) struct Load {
     transfers: Arc<AtomicU64>,
     appends: Arc<AtomicU64>,
     threads: Vec<JoinHandle<History>>,
+    terminals: Option<Terminals>,
 }
 
 impl Load {
-    /// Two clients of each node: one transfers, one appends.
-    pub(crate) fn begin(nodes: &Nodes, allowed: &'static [SqlState]) -> Self {
+    /// Two clients of each node: one transfers, one appends; and a terminal of TPC-C, if its tables are there.
+    pub(crate) fn begin(nodes: &Nodes, allowed: &'static [SqlState], tpcc: bool) -> Self {
         let (stop, transfers, appends) = <(Arc<AtomicBool>, Arc<AtomicU64>, Arc<AtomicU64>)>::default();
         let mut threads = Vec::new();
         let homes = nodes.lock().unwrap().len();
@@ -321,7 +326,9 @@ impl Load {
                 threads.push(thread::spawn(move || work(caller, number, &stop, &done)));
             }
         }
-        Self { stop, transfers, appends, threads }
+        let codes = || allowed.iter().map(|code| code.code().to_owned()).collect();
+        let terminals = tpcc.then(|| Terminals::begin(nodes, codes()));
+        Self { stop, transfers, appends, threads, terminals }
     }
 
     /// Waits until so many more of each kind have committed.
@@ -333,12 +340,18 @@ impl Load {
             assert!(!dead(), "a client has ended: it was told what it should not be");
             of(&self.transfers) >= transfers && of(&self.appends) >= appends
         });
+        if let Some(terminals) = &self.terminals {
+            terminals.progress(more);
+        }
     }
 
     /// Ends the clients: what they know.
     pub(crate) fn end(self) -> History {
         self.stop.store(true, Ordering::SeqCst);
         let mut all = History::default();
+        if let Some(terminals) = self.terminals {
+            all.business = terminals.end();
+        }
         for thread in self.threads {
             all.extend(thread.join().expect("a client was told what it should not be"));
         }

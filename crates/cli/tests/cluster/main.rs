@@ -2,7 +2,7 @@
 //! of failure;
 //! in each, transfers keep their sum, lists that were appended to have an order, and nothing that was answered is lost.
 //!
-//! `make test-cluster` runs each of them for longer.
+//! `make test-cluster` runs each of them for longer, and TPC-C beside: its conditions hold after each failure.
 
 mod backup;
 mod commands;
@@ -11,25 +11,30 @@ mod demo;
 mod full_disk;
 mod kills;
 mod load;
+mod moves;
 mod paused;
 mod process;
 mod rolling;
 mod store_away;
+mod tpcc;
 
 use load::{History, Load, Nodes, client_of};
 use postgres::error::SqlState;
 use process::{Cluster, Process, until};
 use std::sync::{Arc, Mutex};
+use tpcc::Tables;
+
+const ROUNDS: &str = "SCALEDB_CLUSTER_ROUNDS";
 
 /// How often a failure is repeated: `SCALEDB_CLUSTER_ROUNDS`.
 fn rounds(short: usize) -> usize {
-    std::env::var("SCALEDB_CLUSTER_ROUNDS").map_or(short, |rounds| rounds.parse().expect("a number"))
+    std::env::var(ROUNDS).map_or(short, |rounds| rounds.parse().expect("a number"))
 }
 
 /// Whether failures are repeated. Tests that wait for leases to end, or need a network or a file system of their own,
 /// run in `make test-cluster` only: they take minutes beside other tests.
 fn is_long() -> bool {
-    let long = std::env::var("SCALEDB_CLUSTER_ROUNDS").is_ok();
+    let long = std::env::var(ROUNDS).is_ok();
     if !long {
         eprintln!("SKIPPED: make test-cluster runs it");
     }
@@ -45,6 +50,8 @@ struct Trial {
     nodes: Vec<Process>,
     at: Nodes,
     history: History,
+    /// TPC-C's, where failures are repeated.
+    tables: Option<Tables>,
     /// What clients of a node may be told as it goes, besides that it goes.
     allowed: &'static [SqlState],
 }
@@ -67,11 +74,13 @@ impl Trial {
         until("three members", || cluster.is_well());
         let at = Arc::new(Mutex::new(at));
         load::fill(&mut client_of(&at, 0));
-        Self { cluster, durable, nodes, at, history: History::default(), allowed: &[] }
+        let first = at.lock().unwrap()[0];
+        let tables = std::env::var(ROUNDS).is_ok().then(|| Tables::fill(first));
+        Self { cluster, durable, nodes, at, history: History::default(), tables, allowed: &[] }
     }
 
     fn load(&self) -> Load {
-        Load::begin(&self.at, self.allowed)
+        Load::begin(&self.at, self.allowed, self.tables.is_some())
     }
 
     /// Starts a node that has ended, and waits until it serves clients.
@@ -102,7 +111,15 @@ impl Trial {
     fn check(&mut self, load: Load) {
         self.history.extend(load.end());
         for node in 0..self.nodes.len() {
-            self.history.check(&mut client_of(&self.at, node));
+            self.check_at(node);
+        }
+    }
+
+    /// What the clients know is so at a node.
+    fn check_at(&self, node: usize) {
+        self.history.check(&mut client_of(&self.at, node));
+        if let Some(tables) = &self.tables {
+            tables.check(self.at.lock().unwrap()[node], self.history.business);
         }
     }
 }

@@ -200,19 +200,40 @@ impl Cluster {
         self.start(scaledb(), name, self.at, &self.on_disk(name).each_ref().map(String::as_str))
     }
 
+    /// Where etcd and nodes are.
+    pub(crate) fn address(&self) -> IpAddr {
+        self.at
+    }
+
+    /// Starts a node that keeps its rows in a directory, and serves clients at this port.
+    pub(crate) fn durable_node_at(&self, command: Command, name: &str, port: u16) -> Process {
+        let on_disk = self.on_disk(name);
+        self.start_at(command, name, (self.at, port), &on_disk.each_ref().map(String::as_str))
+    }
+
     /// Starts a node that keeps its rows in memory.
     pub(crate) fn node(&self, name: &str) -> Process {
         self.start(scaledb(), name, self.at, &[])
     }
 
     /// Starts a node at an address; it says where it listens to clients when it is a member.
-    pub(crate) fn start(&self, mut command: Command, name: &str, at: IpAddr, more: &[&str]) -> Process {
+    pub(crate) fn start(&self, command: Command, name: &str, at: IpAddr, more: &[&str]) -> Process {
+        self.start_at(command, name, (at, 0), more)
+    }
+
+    fn start_at(
+        &self,
+        mut command: Command,
+        name: &str,
+        (at, port): (IpAddr, u16),
+        more: &[&str],
+    ) -> Process {
         let file = |kind: &str| self.directory.path().join(format!("{name}.{kind}"));
         // in another network namespace, the port is as good as any other
         let peers = format!("{at}:{}", free_port(self.at));
         let here = at.to_string();
         command
-            .args(["serve", "--listen", &here, "--port", "0", "--metrics", &format!("{at}:0")])
+            .args(["serve", "--listen", &here, "--port", &port.to_string(), "--metrics", &format!("{at}:0")])
             .args(["--log", "error", "--cluster", &self.url, "--node", name])
             .args(["--peer-listen", &peers, "--peer-advertise", &peers, "--cluster-silence", SILENCE])
             .args(["--cluster-partitions", "6", "--peer-ca"])

@@ -1,6 +1,9 @@
 //! etcd goes away, and comes back: transactions go on while the view stands, and what needs a new view waits.
 
-use crate::{Trial, rounds};
+use crate::process::{free_port, try_connect, until};
+use crate::{NAMES, Trial, rounds};
+use postgres::error::SqlState;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 /// Longer than the lease of a node in etcd.
@@ -36,4 +39,40 @@ fn transactions_go_on_without_etcd_and_views_change_when_it_is_back() {
         load.progress(10);
         trial.check(load);
     }
+}
+
+/// A node that starts while etcd is away waits for it: its log says so, its clients are told 57P03 and why, and it is a
+/// member when etcd is back.
+#[test]
+fn a_node_that_starts_without_etcd_waits_for_it_and_says_so() {
+    let Some(mut trial) = Trial::begin(true) else { return };
+    let load = trial.load();
+    load.progress(10);
+    trial.cluster.end_etcd();
+    trial.nodes[1].kill();
+    let here = trial.cluster.address();
+    let at = SocketAddr::new(here, free_port(here));
+    let log = trial.cluster.directory.path().join("waits.log");
+    let stderr = std::fs::File::create(&log).unwrap();
+    let mut command = crate::process::scaledb();
+    command.stderr(stderr);
+    trial.nodes[1] = trial.cluster.durable_node_at(command, NAMES[1], at.port());
+    let told = |error: &postgres::Error| {
+        let report = error.as_db_error();
+        report.is_some_and(|report| {
+            *report.code() == SqlState::CANNOT_CONNECT_NOW
+                && report.detail().is_some_and(|why| why.contains("metadata store"))
+        })
+    };
+    until("a client is told why it has to wait", || try_connect(at).is_err_and(|error| told(&error)));
+    assert!(
+        std::fs::read_to_string(&log).unwrap().contains("this node waits until the metadata store answers")
+    );
+    assert!(trial.nodes[1].0.try_wait().unwrap().is_none());
+    trial.cluster.begin_etcd();
+    trial.is_back(1);
+    assert_eq!(trial.at.lock().unwrap()[1], at);
+    trial.settle();
+    load.progress(10);
+    trial.check(load);
 }

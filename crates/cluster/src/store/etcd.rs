@@ -48,7 +48,12 @@ struct Lease {
 }
 
 fn error(what: impl std::fmt::Display) -> StoreError {
-    StoreError(format!("etcd: {what}"))
+    StoreError::Refused(format!("etcd: {what}"))
+}
+
+/// It may answer later.
+fn away(what: impl std::fmt::Display) -> StoreError {
+    StoreError::Away(format!("etcd: {what}"))
 }
 
 fn text(bytes: impl AsRef<[u8]>) -> String {
@@ -143,15 +148,17 @@ impl Etcd {
     fn ask_at(&self, endpoint: &str, path: &str, body: &Value) -> Result<Value, StoreError> {
         let request = self.agent.post(format!("{endpoint}/v3/{path}"));
         let sent = request.header("content-type", "application/json").send(body.to_string());
-        let mut response = sent.map_err(|failed| error(format!("{endpoint}: {failed}")))?;
+        let mut response = sent.map_err(|failed| away(format!("{endpoint}: {failed}")))?;
         let status = response.status();
         let read = response.body_mut().with_config().limit(MAX_ANSWER).read_to_vec();
-        let answer = read.map_err(|failed| error(format!("{endpoint}: {failed}")))?;
+        let answer = read.map_err(|failed| away(format!("{endpoint}: {failed}")))?;
         let answer: Value =
             serde_json::from_slice(&answer).map_err(|failed| error(format!("{endpoint}: {failed}")))?;
         if !status.is_success() || answer.get("error").is_some() {
             let why: String = answer.get("error").unwrap_or(&answer).to_string().chars().take(200).collect();
-            return Err(error(format!("{endpoint}: {why}")));
+            // a member that has no leader says so with a status of its own fault
+            let why = format!("{endpoint}: {why}");
+            return Err(if status.is_server_error() { away(why) } else { error(why) });
         }
         Ok(answer)
     }

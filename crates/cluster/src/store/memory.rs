@@ -33,7 +33,8 @@ impl MetadataStore for InMemory {
         let mut contents = self.0.lock();
         let known = contents.nodes.iter().find(|(_, life)| life.name == name).map(|(&node, _)| node);
         let free = || (0..NodeSet::LIMIT).map(NodeId).find(|node| !contents.nodes.contains_key(node));
-        let node = known.or_else(free).ok_or_else(|| StoreError("there are too many nodes".to_owned()))?;
+        let node =
+            known.or_else(free).ok_or_else(|| StoreError::Refused("there are too many nodes".to_owned()))?;
         contents.incarnations += 1;
         let incarnation = Incarnation(contents.incarnations);
         let life = Life { incarnation, name: name.to_owned(), address: address.to_owned() };

@@ -126,8 +126,14 @@ pub struct NodeReport {
 
 /// The store did not do what it was asked for, or has not answered.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the metadata store: {0}")]
-pub struct StoreError(pub String);
+pub enum StoreError {
+    /// It cannot do that, and will not later.
+    #[error("the metadata store: {0}")]
+    Refused(String),
+    /// It does not answer, or has lost its majority: it may do so later.
+    #[error("the metadata store does not answer: {0}")]
+    Away(String),
+}
 
 /// Keeps a [`ClusterView`], replaced only by who knows the last, the nodes, and leases of their lives.
 pub trait MetadataStore: Send + Sync + 'static {

@@ -322,13 +322,13 @@ fn nodes_found_a_cluster() {
         }
     };
     let wrong = Founding { failures: 3, ..founding };
-    assert!(matches!(open(config("a", Some(wrong)), || true), Err(StartError::Store(_))));
+    assert!(matches!(open(config("a", Some(wrong)), |_| true), Err(StartError::Store(_))));
     // alone it waits
-    assert!(matches!(open(config("a", Some(founding)), || false), Err(StartError::NotNamed(_))));
+    assert!(matches!(open(config("a", Some(founding)), |_| false), Err(StartError::NotNamed(_))));
     let opened: Vec<_> = thread::scope(|scope| {
         let threads = ["a", "b", "c"].map(|name| {
             let config = config(name, (name != "c").then_some(founding));
-            scope.spawn(move || open(config, || true).unwrap())
+            scope.spawn(move || open(config, |_| true).unwrap())
         });
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
