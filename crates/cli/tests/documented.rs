@@ -10,15 +10,12 @@ const NOT_HERE: &[(&str, &str)] = &[
     ("cargo test ", "runs tests for as long as it is told; make test runs the same tests for a short time"),
     ("cargo run --release -p scaledb-manycore ", "make test-sim builds the simulated machine and runs on it"),
     (
-        "cargo run --release -p scaledb-scar-lab ",
-        "the tests of crates/scar-lab make each figure in a tiny form",
-    ),
-    (
         "target/release/scaledb repro scaledb-8a",
         "needs the simulator; the tests of crates/figures make figures",
     ),
     ("target/release/scaledb repro cicada", "likewise"),
     ("target/release/scaledb repro occult", "the tests of crates/figures make each in its quick form"),
+    ("target/release/scaledb repro scar", "the tests of crates/figures make each figure in its quick form"),
     ("scaledb serve ", "does not end by itself: tests/served runs servers"),
     ("scaledb shell --connect ", "needs a server: tests/shell.rs connects to one"),
 ];

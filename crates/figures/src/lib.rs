@@ -3,6 +3,7 @@
 //! ```text
 //!  all(&Settings) ──► [Figure] ── real cores: workloads and structures in this process
 //!                              ├─ more cores than there are: the program `manycore`, built with `--cfg sim`
+//!                              ├─ several nodes: threads that speak TCP, `scaledb-scar-lab`
 //!                              └─ Occult: clusters in virtual time, and real redis-servers (`scaledb-occult-bench`)
 //! ```
 //!
@@ -15,6 +16,7 @@ pub mod lab;
 pub mod machine;
 pub mod occult;
 pub mod scaledb;
+pub mod scar;
 
 use lab::Lab;
 use scaledb_evidence::Figure;
@@ -34,6 +36,7 @@ pub fn all(settings: &Settings) -> Vec<Figure> {
     let mut figures = scaledb::figures(&lab);
     figures.extend(cicada::figures(&lab));
     figures.extend(occult::figures());
+    figures.extend(scar::figures());
     figures
 }
 

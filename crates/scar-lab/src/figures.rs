@@ -141,51 +141,27 @@ pub const FIGURES: &[Figure] = &[
         x: "from",
         measure: table,
     },
+    Figure {
+        name: "scar-nodes",
+        title: "Retwis, skew 1.2, on one, three and five nodes",
+        x: "nodes",
+        measure: nodes,
+    },
+    Figure {
+        name: "scar-barrier",
+        title: "Retwis, skew 1.2, by the length of an epoch",
+        x: "ms",
+        measure: barrier,
+    },
 ];
 
-/// The figures of a name: one, those of one number (`scar-7`), or `scar` for all.
-pub fn select(name: &str) -> Vec<Figure> {
-    let means = |figure: &&Figure| {
-        let rest = figure.name.strip_prefix(name);
-        rest.is_some_and(|rest| rest.is_empty() || !rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    FIGURES.iter().filter(means).copied().collect()
-}
+/// What the paper describes: under serializability nothing is asked for together with the locks.
+const OF_PAPER: Protocol = Protocol { parallel: false, ..Protocol::SCAR };
 
-impl Table {
-    /// As text, the first column under this name.
-    pub fn text(&self, x: &str) -> String {
-        let mut text = format!("{x:<22}");
-        self.columns.iter().for_each(|column| text.push_str(&format!(" {column:>14}")));
-        for (name, values) in &self.rows {
-            text.push_str(&format!("\n{name:<22}"));
-            values.iter().for_each(|&value| text.push_str(&format!(" {:>14}", number(value))));
-        }
-        text + "\n"
-    }
-
-    /// As comma-separated values.
-    pub fn csv(&self, x: &str) -> String {
-        let mut text = x.to_owned();
-        self.columns.iter().for_each(|column| text.push_str(&format!(",{column}")));
-        for (name, values) in &self.rows {
-            text.push_str(&format!("\n{name}"));
-            values.iter().for_each(|value| text.push_str(&format!(",{value}")));
-        }
-        text + "\n"
-    }
-}
-
-fn number(value: f64) -> String {
-    match value.abs() {
-        large if large >= 100.0 => format!("{value:.0}"),
-        _ => format!("{value:.2}"),
-    }
-}
-
-/// SCAR first, OCC second: ratios are of these.
-const FOUR: [(&str, Competitor); 4] = [
+/// Those that are compared.
+const ALL: [(&str, Competitor); 5] = [
     ("SCAR", Competitor::Optimistic(Protocol::SCAR)),
+    ("SCAR of the paper", Competitor::Optimistic(OF_PAPER)),
     ("OCC", Competitor::Optimistic(Protocol::OCC)),
     ("S2PL", Competitor::Locking),
     ("RC", Competitor::Optimistic(Protocol::READ_COMMITTED)),
@@ -255,20 +231,22 @@ impl Effort {
         Ok(rounds.into_iter().map(median).collect())
     }
 
-    /// A row for each setup: throughputs of the four, ratios, messages and bytes of a transaction.
-    fn four(&self, setups: Vec<(String, Setup)>, progress: &mut Progress<'_>) -> Result<Table, Failed> {
-        let names = FOUR.iter().map(|(name, _)| (*name).to_owned());
-        let more = ["SCAR/OCC", "SCAR/S2PL", "SCAR/RC"].into_iter().map(str::to_owned);
-        let costs = ["messages", "bytes"].into_iter();
-        let costs = costs.flat_map(|what| ["SCAR", "OCC"].map(|of| format!("{of} {what}")));
-        let mut table = Table { columns: names.chain(more).chain(costs).collect(), ..Table::default() };
+    /// A row for each setup. Columns, for each competitor: transactions per second by its name; then `cpu`,
+    /// microseconds of processor time for a transaction; `messages`; `bytes`.
+    fn each(&self, setups: Vec<(String, Setup)>, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+        let names = ALL.map(|(name, _)| name);
+        let kinds = ["", " cpu", " messages", " bytes"];
+        let columns = kinds.iter().flat_map(|kind| names.map(|name| format!("{name}{kind}")));
+        let mut table = Table { columns: columns.collect(), ..Table::default() };
         for (name, setup) in setups {
-            let all = self.compare(&setup, &FOUR, &mut |what| progress(&format!("{name}: {what}")))?;
-            let mut values: Vec<f64> = all.iter().map(|measured| measured.throughput).collect();
-            values.extend((1..FOUR.len()).map(|other| all[0].throughput / all[other].throughput.max(1e-9)));
-            values.extend(all[..2].iter().map(|measured| measured.messages));
-            values.extend(all[..2].iter().map(|measured| measured.bytes));
-            table.rows.push((name, values));
+            let all = self.compare(&setup, &ALL, &mut |what| progress(&format!("{name}: {what}")))?;
+            let values = [
+                |measured: &Measured| measured.throughput,
+                |measured: &Measured| measured.processor.unwrap_or_default(),
+                |measured: &Measured| measured.messages,
+                |measured: &Measured| measured.bytes,
+            ];
+            table.rows.push((name, values.iter().flat_map(|value| all.iter().map(value)).collect()));
         }
         Ok(table)
     }
@@ -288,40 +266,32 @@ fn contended(effort: &Effort, skew: f64) -> Setup {
 
 fn retwis_skew(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
     let setups = effort.of(&SKEWS).into_iter().map(|skew| (skew.to_string(), retwis(effort, skew, 50)));
-    let mut table = effort.four(setups.collect(), progress)?;
-    table.notes.push("published: SCAR/OCC 1.41 at skew 0, 1.9 at skew 2.4".into());
-    Ok(table)
+    effort.each(setups.collect(), progress)
 }
 
 fn retwis_cross(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
     let setups = effort.of(&CROSS).into_iter().map(|cross| (cross.to_string(), retwis(effort, 1.2, cross)));
-    let mut table = effort.four(setups.collect(), progress)?;
-    table.notes.push("published: SCAR/OCC up to 1.7".into());
-    Ok(table)
+    effort.each(setups.collect(), progress)
 }
 
 fn ycsb_skew(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
     let setups = effort.of(&SKEWS).into_iter().map(|skew| (skew.to_string(), ycsb(effort, skew, 50)));
-    let mut table = effort.four(setups.collect(), progress)?;
-    table.notes.push("published: SCAR/OCC 1.75 at skew 2.4".into());
-    Ok(table)
+    effort.each(setups.collect(), progress)
 }
 
 fn ycsb_cross(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
     let setups = effort.of(&CROSS).into_iter().map(|cross| (cross.to_string(), ycsb(effort, 1.2, cross)));
-    let mut table = effort.four(setups.collect(), progress)?;
-    table.notes.push("published: SCAR/OCC up to 1.65".into());
-    Ok(table)
+    effort.each(setups.collect(), progress)
 }
 
 fn latencies(effort: &Effort, setup: &Setup, progress: &mut Progress<'_>) -> Result<Table, Failed> {
-    let all = effort.compare(setup, &FOUR, progress)?;
+    let all = effort.compare(setup, &ALL, progress)?;
     let row = |quantile: f64| {
         let values = all.iter().map(|measured| measured.latency(quantile).as_micros() as f64);
         (quantile.to_string(), values.collect())
     };
     Ok(Table {
-        columns: FOUR.iter().map(|(name, _)| (*name).to_owned()).collect(),
+        columns: ALL.iter().map(|(name, _)| (*name).to_owned()).collect(),
         rows: [0.1, 0.25, 0.5, 0.75, 0.9, 0.99].map(row).into(),
         notes: vec!["from the first attempt of a transaction, retries included".into()],
     })
@@ -342,8 +312,7 @@ fn new_order(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Fail
         effort.local(Arc::new(workload), partitions)
     };
     let setups = vec![("replicated".to_owned(), setup(true)), ("partitioned".to_owned(), setup(false))];
-    let mut table = effort.four(setups, progress)?;
-    table.notes.push("published: SCAR/OCC slightly below 1 replicated, 1.32 partitioned".into());
+    let mut table = effort.each(setups, progress)?;
     table.notes.push("a tenth of TPC-C's customers and items".into());
     Ok(table)
 }
@@ -353,9 +322,7 @@ fn replicas(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Faile
     let setups = counts
         .into_iter()
         .map(|count| (count.to_string(), Setup { replicas: count, ..ycsb(effort, 1.2, 50) }));
-    let mut table = effort.four(setups.collect(), progress)?;
-    table.notes.push("published, 8 replicas of 8 nodes beside 1: SCAR 2.2, OCC 1.52, RC 2.4 times".into());
-    Ok(table)
+    effort.each(setups.collect(), progress)
 }
 
 /// Half of a round trip each way.
@@ -381,8 +348,7 @@ fn wide_area(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Fail
         }
     };
     let setups = vec![("partitioned".to_owned(), setup(1)), ("replicated".to_owned(), setup(3))];
-    let mut table = effort.four(setups, progress)?;
-    table.notes.push("published: SCAR/OCC 1.41 partitioned, 2.3 replicated".into());
+    let mut table = effort.each(setups, progress)?;
     table.notes.push("round trips of table 1; epochs of 1 s; 6 clients at each of 3 nodes".into());
     Ok(table)
 }
@@ -401,7 +367,6 @@ fn isolation(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Fail
         let values = vec![one, other, other / one.max(1e-9), all[0].aborts, all[1].aborts];
         table.rows.push((skew.to_string(), values));
     }
-    table.notes.push("published: 1.27 at skew 0.6, 2.11 at skew 2.4".into());
     Ok(table)
 }
 
@@ -411,7 +376,6 @@ fn anomalies(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Fail
         let all = effort.compare(&contended(effort, skew), &TWO[1..], progress)?;
         table.rows.push((skew.to_string(), vec![all[0].throughput, 100.0 * all[0].serializable]));
     }
-    table.notes.push("published: 58 % at skew 0.6, 40 % at skew 2.4, by equality of the two times".into());
     table
         .notes
         .push("here a transaction counts also if its reads are known to be valid when it writes".into());
@@ -461,15 +425,11 @@ fn factors(effort: &Effort, setup: &Setup, progress: &mut Progress<'_>) -> Resul
 }
 
 fn factors_retwis(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
-    let mut table = factors(effort, &retwis(effort, 1.2, 50), progress)?;
-    table.notes.push("published: SCAR 1.2, 1.7, 1.8; OCC +LR 1.1; RC +LR 1.23".into());
-    Ok(table)
+    factors(effort, &retwis(effort, 1.2, 50), progress)
 }
 
 fn factors_ycsb(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
-    let mut table = factors(effort, &ycsb(effort, 1.2, 50), progress)?;
-    table.notes.push("published: SCAR with all 1.8; OCC +LR 1.15; RC +LR 1.29".into());
-    Ok(table)
+    factors(effort, &ycsb(effort, 1.2, 50), progress)
 }
 
 fn parallel(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
@@ -487,8 +447,45 @@ fn parallel(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Faile
         let times = each[1..].iter().map(|value| value / each[0].max(1e-9));
         table.rows.push((skew.to_string(), each.iter().copied().chain(times).collect()));
     }
-    table.notes.push("published: PLV adds 0.05 at skew 0, up to 0.67 at a high one".into());
     Ok(table)
+}
+
+/// Transactions per second, and microseconds: to their place, processor time.
+fn alone(
+    setups: Vec<(String, Setup)>,
+    effort: &Effort,
+    progress: &mut Progress<'_>,
+) -> Result<Table, Failed> {
+    let columns = ["per second", "median", "of a hundred 99", "cpu", "messages", "bytes"];
+    let mut table = Table { columns: columns.map(str::to_owned).into(), ..Table::default() };
+    for (name, setup) in setups {
+        let all = effort.compare(&setup, &ALL[..1], &mut |what| progress(&format!("{name}: {what}")))?;
+        let latency = |quantile| all[0].latency(quantile).as_micros() as f64;
+        let Measured { throughput, processor, messages, bytes, .. } = all[0];
+        let values =
+            vec![throughput, latency(0.5), latency(0.99), processor.unwrap_or_default(), messages, bytes];
+        table.rows.push((name, values));
+    }
+    Ok(table)
+}
+
+fn nodes(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+    let setups = [1u8, 3, 5].into_iter().map(|nodes| {
+        let partitions = 2 * u16::from(nodes);
+        let workload = Arc::new(Retwis::new(partitions, effort.keys(), 1.2, 50));
+        let delays = vec![vec![DELAY; usize::from(nodes)]; usize::from(nodes)];
+        let replicas = nodes.min(REPLICAS);
+        (nodes.to_string(), Setup { nodes, replicas, delays, ..effort.local(workload, partitions) })
+    });
+    alone(setups.collect(), effort, progress)
+}
+
+fn barrier(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+    let lengths = effort.of(&[2, 5, 10, 20, 50, 100]);
+    let setups = lengths
+        .into_iter()
+        .map(|ms| (ms.to_string(), Setup { epoch: Duration::from_millis(ms), ..retwis(effort, 1.2, 50) }));
+    alone(setups.collect(), effort, progress)
 }
 
 fn table(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {

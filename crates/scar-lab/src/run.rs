@@ -57,6 +57,8 @@ pub struct Measured {
     pub messages: f64,
     /// And their bytes.
     pub bytes: f64,
+    /// Processor time of all threads for each transaction, in microseconds, where the system tells.
+    pub processor: Option<f64>,
     /// From a transaction's first attempt to its place, in ascending order.
     pub latencies: Vec<Duration>,
     /// Of the transactions under snapshot isolation, how many were serializable.
@@ -203,9 +205,10 @@ fn of<M: Machine>(setup: &Setup, make: impl Fn(Common) -> M) -> Result<Measured,
         nodes.into_iter().map(|node| thread::try_spawn("scar-lab-node", move || node.run())).collect();
     thread::sleep(setup.warm_up);
     stage.store(MEASURE, Ordering::Relaxed); // nodes look at it in passing
-    let began = Instant::now();
+    let (began, worked) = (Instant::now(), processor_time());
     thread::sleep(setup.measured);
     let took = began.elapsed();
+    let worked = processor_time().zip(worked).map(|(after, before)| after.saturating_sub(before));
     stage.store(STOP, Ordering::Relaxed); // likewise
     let mut all = Vec::new();
     for thread in threads? {
@@ -215,10 +218,20 @@ fn of<M: Machine>(setup: &Setup, make: impl Fn(Common) -> M) -> Result<Measured,
     for reader in readers {
         let _ = reader.join().map_err(|_| Failed::Panicked)?;
     }
-    Ok(sum(all.into_iter().collect::<io::Result<Vec<_>>>()?, took))
+    Ok(sum(all.into_iter().collect::<io::Result<Vec<_>>>()?, took, worked))
 }
 
-fn sum(nodes: Vec<Counted>, took: Duration) -> Measured {
+/// What all threads of this process have got of the processors, where the system tells (Linux).
+fn processor_time() -> Option<Duration> {
+    let mut sum = Duration::ZERO;
+    for task in std::fs::read_dir("/proc/self/task").ok()? {
+        let stat = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
+        sum += Duration::from_nanos(stat.split_whitespace().next()?.parse().ok()?);
+    }
+    Some(sum)
+}
+
+fn sum(nodes: Vec<Counted>, took: Duration, worked: Option<Duration>) -> Measured {
     let total = |f: fn(&Counted) -> u64| nodes.iter().map(f).sum::<u64>() as f64;
     let (decided, aborted) = (total(|n| n.decided), total(|n| n.aborted));
     let each = |what: f64| what / decided.max(1.0);
@@ -230,6 +243,7 @@ fn sum(nodes: Vec<Counted>, took: Duration) -> Measured {
         aborts: aborted / (decided + aborted).max(1.0),
         messages: each(total(|n| n.messages)),
         bytes: each(total(|n| n.bytes)),
+        processor: worked.map(|worked| each(worked.as_secs_f64() * 1e6)),
         latencies: latencies.into_iter().map(|us| Duration::from_micros(us.into())).collect(),
         serializable: total(|n| n.isolation.1) / isolated.max(1.0),
         history: History(nodes.into_iter().flat_map(|node| node.history).collect()),

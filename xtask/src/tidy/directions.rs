@@ -96,7 +96,7 @@ const CRATES: &[Crate] = &[
         "scaledb-cicada", "scaledb-workloads",
     ], &[]),
     row("scaledb-figures", &[
-        "scaledb-sync", "scaledb-workloads", "scaledb-manycore", "scaledb-evidence", "scaledb-occult",
+        "scaledb-sync", "scaledb-workloads", "scaledb-manycore", "scaledb-evidence", "scaledb-scar-lab", "scaledb-occult",
         "scaledb-occult-bench",
     ], &[]),
     row("scaledb-pgwire", &["scaledb-base"], &["scaledb-sync"]),
