@@ -77,9 +77,12 @@ simulator: setup ## The simulator of many cores, which `scaledb repro` asks for 
 	RUSTFLAGS="$${RUSTFLAGS:-} --cfg sim" CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/sim" \
 		$(CARGO) build --release --locked -p scaledb-manycore --features ablations
 
+# FIGURES="scaledb-7a cicada-3" are made alone; REPRO=--simulated leaves out the cores of a machine that others use
+FIGURES ?= scaledb cicada
+REPRO ?=
 .PHONY: evidence
-evidence: build simulator ## The figures of the papers, made again: docs/evidence.md and its pictures
-	"$$CARGO_TARGET_DIR/release/scaledb" repro scaledb cicada --out docs/evidence --page docs/evidence.md
+evidence: build simulator ## The figures of the papers, made again: docs/evidence.md; goes on where it was interrupted
+	"$$CARGO_TARGET_DIR/release/scaledb" repro $(FIGURES) --out docs/evidence --page docs/evidence.md $(REPRO)
 
 .PHONY: occult-figures
 occult-figures: build occult-module ## The figures of Occult, made again: docs/occult/figures.md and its pictures
@@ -91,7 +94,7 @@ bench-compare: setup ## The structures beside those of other crates
 	cd bench/compare && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/compare" $(CARGO) run --release --locked
 
 .PHONY: test
-test: tidy test-unit test-occult test-clients test-mutations test-crash test-examples test-loom test-shuttle test-sim test-miri ## Every test
+test: tidy test-unit test-peers test-occult test-clients test-mutations test-crash test-examples test-loom test-shuttle test-sim test-miri ## Every test
 	@echo "make test: all passed"
 
 .PHONY: tidy
@@ -217,6 +220,14 @@ test-clients: setup ## psql, pgbench, and the drivers of Python, Node, Go, Java 
 	@# the binary that the unit tests have built
 	$(CARGO) test --workspace --locked --no-run --quiet
 	SCALEDB="$$CARGO_TARGET_DIR/debug/scaledb" tests/clients/run.sh
+
+.PHONY: test-peers
+test-peers: ## The script that compares other programs with ours, on small programs
+	@if command -v python3 > /dev/null; then
+		PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover bench/peers
+	else
+		echo "test-peers: SKIPPED, there is no python3"
+	fi
 
 .PHONY: test-examples
 test-examples: setup ## Runs each example

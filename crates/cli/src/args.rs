@@ -78,6 +78,15 @@ pub(crate) struct ReproArgs {
     /// The simulator of many cores [default: where 'make simulator' leaves it]
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) simulator: Option<PathBuf>,
+    /// Only what is simulated: the cores of this machine, which others may use, measure nothing
+    #[arg(long, conflicts_with = "real")]
+    pub(crate) simulated: bool,
+    /// The longest time that the simulator may take for one point, in seconds
+    #[arg(long, default_value_t = 1_800, value_name = "SECONDS")]
+    pub(crate) limit: u64,
+    /// Measure points again that an earlier run has kept in points.jsonl beside the pictures
+    #[arg(long)]
+    pub(crate) again: bool,
     /// Where the random numbers start
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

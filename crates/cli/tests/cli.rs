@@ -206,8 +206,28 @@ fn an_unknown_figure_and_a_missing_simulator_are_told() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();
     let failed = scaledb(&["repro", "cicada-7", "--quick", "--out", out, "--simulator", "/nowhere/manycore"]);
-    assert_eq!(failed.status.code(), Some(2));
+    assert_eq!(failed.status.code(), Some(1));
     assert!(text(&failed.stderr).contains("/nowhere/manycore"), "{}", text(&failed.stderr));
+}
+
+/// `make evidence` takes long: what cannot be made must not cost the rest.
+#[test]
+#[cfg(feature = "repro")]
+fn after_a_figure_that_cannot_be_made_the_others_are_and_the_end_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    let args = ["repro", "scaledb-9b", "scaledb-10a", "--quick", "--real", "--out", out];
+    let first = scaledb(&args);
+    assert_eq!(first.status.code(), Some(1));
+    assert!(text(&first.stderr).contains("missing: scaledb-9b"), "{}", text(&first.stderr));
+    assert!(text(&first.stdout).contains("1 of 2 figures"), "{}", text(&first.stdout));
+    assert!(directory.path().join("scaledb-10a.svg").is_file());
+    assert!(!text(&first.stdout).contains("; 0 points measured and "), "{}", text(&first.stdout));
+    // what is there is not measured again
+    let second = text(&scaledb(&args).stdout);
+    assert!(second.contains("; 0 points measured and "), "{second}");
+    let again = text(&scaledb(&[&args[..], &["--again"]].concat()).stdout);
+    assert!(!again.contains("; 0 points measured and "), "{again}");
 }
 
 #[test]

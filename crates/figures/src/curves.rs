@@ -84,7 +84,7 @@ pub(crate) fn simulate(
     Ok(series.collect())
 }
 
-/// Measures a workload on 1, 2, 4 ... cores of this machine.
+/// Measures a workload on 1, 2, 4 ... cores of this machine, if they are to measure anything.
 ///
 /// # Errors
 /// What the engine returns.
@@ -95,14 +95,17 @@ pub(crate) fn on_real_cores(
     way: Way,
     y: Y,
     tune: impl Fn(&mut Ask),
-) -> Result<Series, Failure> {
+) -> Result<Option<Series>, Failure> {
+    if !lab.measures_real_cores() {
+        return Ok(None);
+    }
     let mut points = Vec::new();
     for cores in machine::core_counts() {
         let mut ask = real_point(run, Subject::Workload(shape, way), cores);
         tune(&mut ask);
         points.push((cores as f64, y(&lab.real(run, &ask)?)));
     }
-    Ok(Series::new(&format!("{}, real cores", way.name()), machine::here(), points))
+    Ok(Some(Series::new(&format!("{}, real cores", way.name()), machine::here(), points)))
 }
 
 /// Each series in multiples of its first point; what that was is noted.

@@ -1,10 +1,10 @@
 //! The figures of the papers behind this software, and how each is made again: `scaledb repro` prints and draws them.
 //!
 //! ```text
-//!  all(&Settings) ──► [Figure] ── real cores: workloads and structures in this process
-//!                              ├─ more cores than there are: the program `manycore`, built with `--cfg sim`
-//!                              ├─ several nodes: threads that speak TCP, `scaledb-scar-lab`
-//!                              └─ Occult: clusters in virtual time, and real redis-servers (`scaledb-occult-bench`)
+//!  all(&Lab) ──► [Figure] ── real cores: workloads and structures in this process
+//!                         ├─ more cores than there are: the program `manycore`, built with `--cfg sim`
+//!                         ├─ several nodes: threads that speak TCP, `scaledb-scar-lab`
+//!                         └─ Occult: clusters in virtual time, and real redis-servers (`scaledb-occult-bench`)
 //! ```
 //!
 //! A figure of another paper is a module beside [`scaledb`] and a line of [`all`]. Published points are those that the
@@ -12,29 +12,22 @@
 
 pub mod cicada;
 mod curves;
+mod known;
 pub mod lab;
 pub mod machine;
 pub mod occult;
+mod process;
 pub mod scaledb;
 pub mod scar;
 
 use lab::Lab;
 use scaledb_evidence::Figure;
 use scaledb_sync::Arc;
-use std::path::PathBuf;
-
-/// What figures are made with.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// The program `manycore`, built with `--cfg sim`; without it, what is simulated is missing.
-    pub simulator: Option<PathBuf>,
-}
 
 /// All figures, in the order of the papers. What one has measured, the others do not measure again.
-pub fn all(settings: &Settings) -> Vec<Figure> {
-    let lab = Arc::new(Lab::new(settings.simulator.clone()));
-    let mut figures = scaledb::figures(&lab);
-    figures.extend(cicada::figures(&lab));
+pub fn all(lab: &Arc<Lab>) -> Vec<Figure> {
+    let mut figures = scaledb::figures(lab);
+    figures.extend(cicada::figures(lab));
     figures.extend(occult::figures());
     figures.extend(scar::figures());
     figures

@@ -11,6 +11,9 @@ pub(crate) struct Args {
     /// A point as JSON, as `scaledb repro` asks for one; the answer is JSON, too. Nothing else counts then
     #[arg(long, value_name = "JSON")]
     pub(crate) ask: Option<String>,
+    /// Print as JSON how this program was built, as `scaledb repro` asks before it asks for points
+    #[arg(long, conflicts_with = "ask")]
+    pub(crate) build: bool,
     /// The simulated machine: scaledb (2 x 18 cores), cicada (2 x 14), chiplets (2 x 64), flat (sharing is free)
     #[arg(long, default_value = "scaledb")]
     pub(crate) machine: String,

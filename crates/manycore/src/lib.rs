@@ -9,10 +9,12 @@
 //! An [`Ask`] can be sent to another build of the program `manycore`: so an ordinary build gets simulated points.
 
 mod ask;
+mod build;
 mod measure;
 mod mechanism;
 mod shape;
 
 pub use ask::{Answer, Ask, Mechanism, Subject, Tuning, Way};
+pub use build::Build;
 pub use measure::{Failure, measure};
 pub use shape::Shape;

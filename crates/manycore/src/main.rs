@@ -13,7 +13,7 @@ mod table;
 
 use args::Args;
 use clap::Parser;
-use scaledb_manycore::{Failure, measure};
+use scaledb_manycore::{Build, Failure, measure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -28,6 +28,10 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<(), Failure> {
+    if args.build {
+        println!("{}", serde_json::to_string(&Build::this())?);
+        return Ok(());
+    }
     if let Some(text) = &args.ask {
         let answer = measure(&serde_json::from_str(text)?)?;
         println!("{}", serde_json::to_string(&answer)?);

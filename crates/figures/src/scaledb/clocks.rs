@@ -33,7 +33,7 @@ pub(super) fn figure(lab: &Arc<Lab>) -> Figure {
 fn measure(lab: &Lab, run: &Run<'_>) -> Result<Measured, Failure> {
     let each = Duration::from_millis(if run.form == Form::Quick { 20 } else { 1_000 });
     let mut measured = Measured::default();
-    for source in SOURCES {
+    for source in SOURCES.into_iter().filter(|_| lab.measures_real_cores()) {
         let name = clocks::name(source);
         (run.progress)(&format!("real cores: {name}"));
         let rate = |threads| (threads as f64, clocks::measure(source, threads, each).reads_per_second);

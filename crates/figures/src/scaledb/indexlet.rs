@@ -26,7 +26,7 @@ pub(super) fn figure(lab: &Arc<Lab>) -> Figure {
 
 fn measure(lab: &Lab, run: &Run<'_>) -> Result<Measured, Failure> {
     let mut measured = Measured::default();
-    for (name, mechanism) in MAPS {
+    for (name, mechanism) in MAPS.into_iter().filter(|_| lab.measures_real_cores()) {
         let mut points = Vec::new();
         for cores in machine::core_counts() {
             let ask = real_point(run, Subject::Mechanism(mechanism), cores);

@@ -97,7 +97,7 @@ fn scaling(lab: &Lab, run: &Run<'_>, shape: Shape, ways: &[Way], note: &str) -> 
         ways.iter().map(|&way| over_cores(run, MACHINE, &CORES, shape, way, |_| ())).collect();
     let mut series = simulate(lab, run, MACHINE, &curves, per_second)?;
     for &way in ways {
-        series.push(on_real_cores(lab, run, shape, way, per_second, |_| ())?);
+        series.extend(on_real_cores(lab, run, shape, way, per_second, |_| ())?);
     }
     let mut notes = Vec::new();
     times_the_first(&mut series, &mut notes);

@@ -46,9 +46,8 @@ fn cores(lab: &Lab, run: &Run<'_>) -> Result<Measured, Failure> {
         }
     }
     let mut series = simulate(lab, run, MACHINE, &curves, per_second)?;
-    let mut real = on_real_cores(lab, run, Shape::ReadInsert50, Way::Collected, per_second, |_| ())?;
-    real.name = "collected, 50-50, real cores".into();
-    series.push(real);
+    let real = on_real_cores(lab, run, Shape::ReadInsert50, Way::Collected, per_second, |_| ())?;
+    series.extend(real.map(|real| Series { name: "collected, 50-50, real cores".into(), ..real }));
     let mut notes = Vec::new();
     times_the_first(&mut series, &mut notes);
     notes.push(
