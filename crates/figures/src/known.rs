@@ -1,5 +1,5 @@
-//! Points that were measured: in this process, and, in a file, by others before it. A run that was interrupted goes on from
-//! there.
+//! Points that were measured: in this process, and, in a file, by others before it. A run that was interrupted goes on
+//! from there.
 //!
 //! The file has a line of JSON per point. It is only appended to; a line that was cut off is no point.
 

@@ -13,8 +13,8 @@ const OUTPUT: u64 = 16 << 20;
 /// The standard output of a process that ends well within a time.
 ///
 /// # Errors
-/// What went wrong, as a sentence; what the process said of it is a part of that. A process that does not end in time is
-/// killed.
+/// What went wrong, as a sentence; what the process said of it is a part of that. A process that does not end in time
+/// is killed.
 pub(crate) fn output(command: &mut Command, limit: Duration) -> Result<Vec<u8>, String> {
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| error.to_string())?;
