@@ -231,7 +231,7 @@ fn a_store_that_answers_anything_is_an_error() {
     }
     let begin = Instant::now();
     let store = Etcd::new(&address, "a", Duration::from_millis(300)).unwrap();
-    assert!(matches!(store.view(), Err(StoreError::Refused(_))));
+    assert!(matches!(store.view(), Err(StoreError::Away(_))));
     assert!(begin.elapsed() < Duration::from_secs(2));
     server.join().unwrap();
 }
