@@ -151,13 +151,16 @@ fn a_restart_is_lost_in_a_crash_with_its_transaction() {
         ok(s, "create table t (id serial primary key, n int); insert into t (n) values (1), (2)");
         ok(s, "begin");
         ok(s, restart);
+        let restarted = disk.operations();
         assert_eq!(text(s, "select nextval('t_id_seq')"), "1");
-        let before_commit = disk.operations();
+        let taken = disk.operations();
         ok(s, "commit");
-        let db = open(disk.image(before_commit, number as u64));
-        let other = &mut session(&db);
-        ok(other, "insert into t (n) values (3)");
-        assert_eq!(text(other, "select count(*) from t where id > 2"), "1");
+        for before_commit in [restarted, taken] {
+            let db = open(disk.image(before_commit, number as u64));
+            let other = &mut session(&db);
+            ok(other, "insert into t (n) values (3)");
+            assert_eq!(text(other, "select count(*) from t where id > 2"), "1");
+        }
         let db = open(disk.killed(disk.operations()));
         let next: i64 = text(&mut session(&db), "select nextval('t_id_seq')").parse().expect("a number");
         assert!((2..40).contains(&next), "{next} behind a restart that was committed");
@@ -173,8 +176,11 @@ fn a_sequence_with_another_increment_gives_no_value_twice_after_a_crash() {
     ok(s, "create sequence s");
     assert_eq!(text(s, "select nextval('s')"), "1");
     ok(s, "alter sequence s increment by 1000");
-    let last: i64 = text(s, "select nextval('s')").parse().expect("a number");
-    assert_eq!(last, 1001);
+    let mut last = 1;
+    for _ in 0..5 {
+        last = text(s, "select nextval('s')").parse().expect("a number");
+    }
+    assert_eq!(last, 5001);
     let db = open(disk.killed(disk.operations()));
     let next: i64 = text(&mut session(&db), "select nextval('s')").parse().expect("a number");
     assert!(next > last, "{next} was given after {last}");
