@@ -2,6 +2,7 @@
 
 mod access;
 mod case;
+mod clauses;
 mod coerce;
 pub(crate) mod dml;
 pub(crate) mod expr;
@@ -10,13 +11,16 @@ pub(crate) mod function;
 mod group_keys;
 mod grouping;
 mod labels;
+pub(crate) mod literal;
 pub(crate) mod lock;
 pub(crate) mod names;
+mod operator;
 pub(crate) mod query;
 pub(crate) mod scope;
 mod select;
 mod select_list;
 mod set_operation;
+mod special_call;
 mod subquery;
 mod tail;
 mod whole_row;

@@ -1,18 +1,24 @@
-//! SELECT: its clauses, in the order in which their rows are made.
+//! SELECT: a plan of its clauses, in the order in which their rows are made.
+//!
+//! ```text
+//! FROM, WHERE ── GROUP BY, HAVING ── window functions ── set-returning functions ── DISTINCT ── ORDER BY ── DISTINCT ON
+//! ```
+//!
+//! The clauses are bound first ([`Clauses`]), since what one of them needs decides about the others.
 
+use super::clauses::Clauses;
 use super::group_keys::GroupKeys;
 use super::grouping::{Groups, direct_refused};
-use super::lock::{Locking, Shape};
-use super::scope::Grouping;
-use super::select_list::check_width;
-use super::tail::{Tail, check_distinct_on};
-use super::{Binder, Bound, Output, unsupported};
+use super::lock::Locking;
+use super::tail::Tail;
+use super::{Binder, Bound, unsupported};
 use crate::optimize::decorrelate::Apart;
 use crate::optimize::{self, Asked};
 use crate::plan::expr::Expr;
-use crate::plan::{Node, SetItem, Sets, Slot, SortKey, Window};
-use scaledb_types::{Result, SqlError, SqlState, Value};
-use sqlparser::ast::{Distinct, GroupByExpr, Select};
+use crate::plan::joins::Tree;
+use crate::plan::{Aggregate, Node, SetItem, Sets, Slot, SortKey};
+use scaledb_types::{Result, Value};
+use sqlparser::ast::Select;
 use std::collections::HashSet;
 
 impl Binder<'_> {
@@ -23,252 +29,159 @@ impl Binder<'_> {
     pub(super) fn select(&mut self, select: &Select, tail: Tail<'_>) -> Result<Bound> {
         refuse(select)?;
         let decided = !std::mem::take(&mut self.leaves_open);
-        let volatile = self.volatile;
-        let locking = Locking::new(std::mem::take(&mut self.inherited));
         let lifts = std::mem::take(&mut self.lifts);
-        let around = std::mem::replace(&mut self.locking, locking);
-        let tree = self.from(&select.from).and_then(|tree| self.check_locking(&tree).map(|()| tree));
-        let locking = std::mem::replace(&mut self.locking, around);
-        let tree = tree?;
+        let volatile = self.volatile;
+        let (tree, locking) = self.tables_of(select)?;
         let input: HashSet<Slot> = self.scope().slots().collect();
-        let mut conditions = Vec::new();
-        if let Some(selection) = &select.selection {
-            self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);
-            let never = |part: &Expr| matches!(part, Expr::Const(Value::Null | Value::Bool(false)));
-            if conditions.iter().any(never) {
-                conditions = vec![Expr::Const(Value::Bool(false))];
-            }
+        let conditions = self.where_clause(select.selection.as_ref())?;
+        let mut clauses = self.clauses(select, tail.order, decided)?;
+        locking.check_shape(clauses.shape())?;
+        let correlated = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
+        let mut apart = None;
+        if correlated && locking.count() == 0 && !tail.is_limited() && clauses.only_filter_and_group() {
+            apart = tree.copy().map(|tree| Apart {
+                tree,
+                conditions: conditions.clone(),
+                groups: None,
+                having: None,
+            });
         }
-        self.scope().grouping = Some(Grouping::default());
-        let grouped = !matches!(&select.group_by, GroupByExpr::Expressions(list, _) if list.is_empty());
-        self.scope().subqueries = grouped.then(Vec::new);
-        self.scope().windows = Some(Vec::new());
-        self.window_clause(&select.named_window)?;
-        self.scope().sets = Some(Vec::new());
-        let mut output = self.projection(&select.projection, decided)?;
-        if matches!(select.distinct, Some(Distinct::Distinct)) {
-            output.iter().try_for_each(|column| Self::refuse_rows(column.ty, "DISTINCT of"))?;
-        }
-        check_width(output.len())?;
-        let sets = self.scope().sets.take();
-        let having = match &select.having {
-            Some(having) => Some(self.condition(having, "HAVING")?),
-            None => None,
-        };
-        self.scope().sets = sets;
-        let mut order = self.order(tail.order, &output)?;
-        let unordered = order.is_empty();
-        let mut distinct_on = match &select.distinct {
-            Some(Distinct::On(list)) => Some(self.distinct_on(list, &output)?),
-            _ => None,
-        };
-        self.unused_windows()?;
-        let mut sets = self.scope().sets.take().unwrap_or_default();
-        let Groups { keys: groups, sets: grouping_sets } = self.group_by(&select.group_by, &output)?;
-        let made = |slot: Slot| sets.iter().any(|set| set.row == Some(slot) || set.slots.contains(&slot));
-        if groups.iter().any(|group| matches!(group, Expr::Slot(slot) if made(*slot))) {
-            return Err(unsupported("a set-returning function in GROUP BY"));
-        }
-        if let Some(on) = &distinct_on {
-            check_distinct_on(on, &order)?;
-            if unordered {
-                // rows that are equal come one behind the other then, in the order that PostgreSQL gives them, too
-                let key = |expr: &Expr| SortKey { expr: expr.clone(), descending: false, nulls_first: false };
-                order = on.iter().map(|expr| (key(expr), None)).collect();
-            }
-        }
-        let distinct = matches!(select.distinct, Some(Distinct::Distinct));
-        let (mut order, mut computed) = self.computed(&mut output, order, distinct);
-        let Grouping { mut aggregates, calls, .. } = self.scope().grouping.take().unwrap_or_default();
-        let mut windows = self.scope().windows.take().unwrap_or_default();
-        if groups.iter().any(|group| reads_any(group, &windows)) {
-            let what = "window functions are not allowed in GROUP BY";
-            return Err(SqlError::new(SqlState::WINDOWING_ERROR, what));
-        }
-        if !aggregates.is_empty() && self.scope().recursive {
-            let what = "aggregate functions are not allowed in a recursive query's recursive term";
-            return Err(SqlError::new(SqlState::INVALID_RECURSION, what));
-        }
-        let several = grouping_sets.is_some() || !calls.is_empty();
-        let grouped = !groups.is_empty() || several || !aggregates.is_empty() || having.is_some();
-        locking.check_shape(Shape {
-            distinct: distinct || distinct_on.is_some(),
-            groups: !groups.is_empty(),
-            having: having.is_some(),
-            aggregates: !aggregates.is_empty(),
-            windows: !windows.is_empty(),
-            sets: !sets.is_empty(),
-        })?;
-        let plain = windows.is_empty() && sets.is_empty() && computed.is_empty();
-        let bare = tail.limit.is_none() && tail.offset.is_none() && plain;
-        let tied = self.scopes.len() > 1 && !self.scope().outer.is_empty() && self.volatile == volatile;
-        let mut apart = if bare && tied && !several && select.distinct.is_none() && locking.count() == 0 {
-            tree.copy().map(|tree| Apart { tree, conditions: conditions.clone(), groups: None, having: None })
-        } else {
-            None
-        };
-        // the order that the rows should come in, if nothing in between loses it
-        let wish: &[SortKey] = if grouped || !windows.is_empty() || distinct { &[] } else { &order };
-        let groups_of = (grouped && !several).then_some((groups.as_slice(), aggregates.as_slice()));
-        let asked = Asked { order: wish, groups: groups_of, few: tail.limit.is_some() };
+        let asked = asked(&clauses, tail);
         let optimize::Rows { mut node, mut sorted } = optimize::rows(self, tree, conditions, &asked);
-        let mut having = having;
-        if grouped {
-            let mut keys = GroupKeys::new(self, groups, &aggregates, &input, !several);
-            let sets_of_keys = grouping_sets.map(|sets| Sets { sets, slot: self.slot() });
-            let results = Self::grouping_results(calls, &keys.keys, sets_of_keys.as_ref())?;
-            if let Some(sets) = &sets_of_keys {
-                keys.keys.push((Expr::Const(Value::Null), sets.slot));
-            }
-            for output in &mut output {
-                keys.rewrite_in(&mut output.expr)?;
-            }
-            for key in &mut order {
-                keys.rewrite_in(&mut key.expr)?;
-            }
-            for (expr, _) in &mut computed {
-                keys.rewrite_in(expr)?;
-            }
-            for expr in distinct_on.iter_mut().flatten() {
-                keys.rewrite_in(expr)?;
-            }
-            having = having.map(|having| keys.rewrite(having)).transpose()?;
-            for set in &mut sets {
-                set.call = set.call.clone().map_args(&mut |arg| keys.rewrite(arg))?;
-            }
-            for window in &mut windows {
-                let order = window.order.iter_mut().map(|key| &mut key.expr);
-                let partition = window.partition.iter_mut().chain(order);
-                partition.chain(window.function.exprs_mut()).try_for_each(|expr| keys.rewrite_in(expr))?;
-            }
-            let mut direct = Vec::new();
-            for aggregate in &aggregates {
-                let exprs = aggregate.direct.iter().map(|expr| keys.rewrite(expr.clone()));
-                direct.push(exprs.collect::<Result<Vec<_>>>().map_err(direct_refused)?);
-            }
-            let keys = keys.keys;
-            for (aggregate, direct) in aggregates.iter_mut().zip(direct) {
-                aggregate.direct = direct;
-            }
-            if let Some(apart) = &mut apart {
-                apart.groups = Some((keys.clone(), aggregates.clone()));
-                apart.having.clone_from(&having);
-            }
-            node = Node::Aggregate { input: Box::new(node), keys, sets: sets_of_keys, aggregates };
-            if !results.is_empty() {
-                node = Node::Project { input: Box::new(node), exprs: results };
-            }
+        if clauses.is_grouped() {
+            node = self.aggregate_node(node, &mut clauses, &input, apart.as_mut())?;
         }
-        if let Some(predicate) = having {
+        if let Some(predicate) = clauses.having.take() {
             node = Node::Filter { input: Box::new(node), predicate };
         }
-        if !windows.is_empty() {
-            let mut read: Vec<&Expr> = output.iter().map(|output| &output.expr).collect();
-            read.extend(order.iter().map(|key| &key.expr));
-            read.extend(sets.iter().flat_map(|set| set.call.args()));
-            read.extend(computed.iter().map(|(expr, _)| expr).chain(distinct_on.iter().flatten()));
-            // what is computed of the rows that come out does not come in
-            let sets = sets.iter().flat_map(|set| set.slots.iter().chain(&set.row));
-            let above: Vec<Slot> = sets.chain(computed.iter().map(|(_, slot)| slot)).copied().collect();
-            node = self.window_node(node, windows, &read, &above);
+        if !clauses.windows.is_empty() {
+            node = self.window_node(node, &mut clauses);
             sorted = false;
         }
-        // rows that DISTINCT ON drops call no functions, unless they are dropped by what these return
-        let made = |slot: Slot| sets.iter().any(|set| set.row == Some(slot) || set.slots.contains(&slot));
-        let mut early = unordered;
-        let keys = order.iter().map(|key| &key.expr).chain(distinct_on.iter().flatten());
-        keys.for_each(|expr| expr.slots(&mut |slot| early |= made(slot)));
-        let mut late = Vec::new();
-        if distinct_on.is_some() && !early {
-            std::mem::swap(&mut late, &mut sets);
+        let late = clauses.take_late_sets();
+        node = set_nodes(node, std::mem::take(&mut clauses.sets));
+        if !clauses.computed.is_empty() {
+            let exprs = std::mem::take(&mut clauses.computed);
+            node = Node::Project { input: Box::new(node), exprs };
         }
-        node = set_nodes(node, sets);
-        if !computed.is_empty() {
-            node = Node::Project { input: Box::new(node), exprs: computed };
-        }
-        if distinct {
-            // the order is that of the columns that are made distinct
-            let on: Vec<Expr> = output.iter().map(|output| output.expr.clone()).collect();
-            for key in &order {
-                if !on.iter().any(|expr| expr.same(&key.expr)) {
-                    return Err(SqlError::new(
-                        SqlState::INVALID_COLUMN_REFERENCE,
-                        "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
-                    ));
-                }
-            }
+        if clauses.distinct {
+            let on = clauses.distinct_columns()?;
             node = Node::Distinct { input: Box::new(node), on, order: None };
         }
-        if !sorted && !order.is_empty() {
-            let mut carry = Vec::new();
-            output.iter().for_each(|output| output.expr.slots(&mut |slot| self.carry(slot, &mut carry)));
-            for set in &late {
-                carry.retain(|slot| set.row != Some(*slot) && !set.slots.contains(slot));
-            }
-            for set in &late {
-                set.call.args().iter().for_each(|arg| arg.slots(&mut |slot| self.carry(slot, &mut carry)));
-            }
-            for on in distinct_on.iter().flatten() {
-                on.slots(&mut |slot| carry.push(slot));
-            }
-            locking.carry(&mut carry);
-            node = Node::Sort { input: Box::new(node), keys: order.clone(), carry, top: false };
+        if !sorted && !clauses.order.is_empty() {
+            node = self.sort_node(node, &clauses, &late, &locking);
         }
-        if let Some(on) = distinct_on {
-            let leading =
-                order.into_iter().map(|key| key.expr).take_while(|key| on.iter().any(|expr| expr.same(key)));
-            let order = Some(leading.collect());
-            node = Node::Distinct { input: Box::new(node), on, order };
+        if let Some(on) = clauses.distinct_on.take() {
+            node = distinct_on_node(node, on, std::mem::take(&mut clauses.order));
         }
         node = set_nodes(node, late);
-        // a query in FROM that takes no part of its rows leaves the locks to the query around it
-        if lifts && tail.order.is_empty() && tail.limit.is_none() && tail.offset.is_none() {
+        // a query in FROM that returns all of its rows leaves the locks to the query around it
+        if lifts && tail.order.is_empty() && !tail.is_limited() {
             self.locking.take_over(locking);
         } else {
             node = self.lock_node(locking, node);
         }
-        let exprs: Vec<&Expr> = output.iter().map(|output| &output.expr).collect();
+        let exprs: Vec<&Expr> = clauses.output.iter().map(|output| &output.expr).collect();
         let lookup = apart.and_then(|apart| apart.lookup(self, &exprs));
-        self.limited(Bound { lookup, ..Bound::new(node, output) }, tail)
+        self.limited(Bound { lookup, ..Bound::new(node, clauses.output) }, tail)
     }
 
-    /// Columns whose values are sorted or made distinct, and would be others if they were computed again, go to
-    /// slots: the keys, and what is to be computed.
-    fn computed(
-        &mut self,
-        output: &mut [Output],
-        order: Vec<(SortKey, Option<usize>)>,
-        distinct: bool,
-    ) -> (Vec<SortKey>, Vec<(Expr, Slot)>) {
-        let mut computed: Vec<(Expr, Slot)> = Vec::new();
-        for (number, output) in output.iter_mut().enumerate() {
-            let is_key = order.iter().any(|(_, named)| *named == Some(number));
-            if !(distinct || is_key) || output.expr.same(&output.expr) && !output.expr.needs_worker() {
-                continue;
-            }
-            let slot = self.slot();
-            self.used[slot] = true;
-            self.mark(&output.expr);
-            computed.push((std::mem::replace(&mut output.expr, Expr::Slot(slot)), slot));
+    /// FROM, and which of its tables' rows are to be locked.
+    fn tables_of(&mut self, select: &Select) -> Result<(Tree, Locking)> {
+        let locking = Locking::new(std::mem::take(&mut self.inherited));
+        let around = std::mem::replace(&mut self.locking, locking);
+        let tree = self.from(&select.from).and_then(|tree| self.check_locking(&tree).map(|()| tree));
+        let locking = std::mem::replace(&mut self.locking, around);
+        Ok((tree?, locking))
+    }
+
+    /// WHERE, as conditions that must all hold.
+    fn where_clause(&mut self, selection: Option<&sqlparser::ast::Expr>) -> Result<Vec<Expr>> {
+        let mut conditions = Vec::new();
+        let Some(selection) = selection else { return Ok(conditions) };
+        self.condition(selection, "WHERE")?.into_conjuncts(&mut conditions);
+        let never = |conjunct: &Expr| matches!(conjunct, Expr::Const(Value::Null | Value::Bool(false)));
+        if conditions.iter().any(never) {
+            conditions = vec![Expr::Const(Value::Bool(false))];
         }
-        let keys = order.into_iter().map(|(key, number)| {
-            let expr = number.map_or(key.expr, |number| output[number].expr.clone());
-            SortKey { expr, ..key }
-        });
-        (keys.collect(), computed)
+        Ok(conditions)
     }
 
-    /// Computes window functions. What is `read` above comes through, unless it is made `above`.
-    fn window_node(&mut self, input: Node, windows: Vec<Window>, read: &[&Expr], above: &[Slot]) -> Node {
+    /// Groups rows of the slots `input` and computes aggregates; every other clause reads keys and aggregates from
+    /// then on.
+    fn aggregate_node(
+        &mut self,
+        input: Node,
+        clauses: &mut Clauses,
+        slots: &HashSet<Slot>,
+        apart: Option<&mut Apart>,
+    ) -> Result<Node> {
+        let determines = !clauses.has_several_groupings();
+        let Groups { keys: groups, sets } = std::mem::take(&mut clauses.groups);
+        let mut aggregates = std::mem::take(&mut clauses.aggregates);
+        let mut keys = GroupKeys::new(self, groups, &aggregates, slots, determines);
+        let sets = sets.map(|sets| Sets { sets, slot: self.slot() });
+        let calls = std::mem::take(&mut clauses.grouping_calls);
+        let results = Self::grouping_results(calls, &keys.keys, sets.as_ref())?;
+        if let Some(sets) = &sets {
+            keys.keys.push((Expr::Const(Value::Null), sets.slot));
+        }
+        clauses.rewrite(&keys)?;
+        let direct = |aggregate: &Aggregate| {
+            let exprs = aggregate.direct.iter().map(|expr| keys.rewrite(expr.clone()));
+            exprs.collect::<Result<Vec<_>>>().map_err(direct_refused)
+        };
+        let direct = aggregates.iter().map(direct).collect::<Result<Vec<_>>>()?;
+        let keys = keys.keys;
+        for (aggregate, direct) in aggregates.iter_mut().zip(direct) {
+            aggregate.direct = direct;
+        }
+        if let Some(apart) = apart {
+            apart.groups = Some((keys.clone(), aggregates.clone()));
+            apart.having.clone_from(&clauses.having);
+        }
+        let node = Node::Aggregate { input: Box::new(input), keys, sets, aggregates };
+        Ok(match results.is_empty() {
+            true => node,
+            false => Node::Project { input: Box::new(node), exprs: results },
+        })
+    }
+
+    /// Computes window functions, and lets through what the clauses above read besides.
+    fn window_node(&mut self, input: Node, clauses: &mut Clauses) -> Node {
+        let windows = std::mem::take(&mut clauses.windows);
+        let own = windows.iter().map(|window| window.slot);
+        // what is computed of the rows that come out does not come in
+        let sets = clauses.sets.iter().flat_map(|set| set.slots.iter().chain(&set.row));
+        let above = sets.chain(clauses.computed.iter().map(|(_, slot)| slot)).copied();
+        let made: Vec<Slot> = own.chain(above).collect();
         let mut carry: Vec<Slot> = Vec::new();
-        let own: Vec<Slot> = windows.iter().map(|window| window.slot).collect();
         let mut add = |slot: Slot| {
-            if !own.contains(&slot) && !above.contains(&slot) {
+            if !made.contains(&slot) {
                 self.carry(slot, &mut carry);
             }
         };
-        read.iter().for_each(|expr| expr.slots(&mut add));
+        clauses.read_above_windows().for_each(|expr| expr.slots(&mut add));
         Node::WindowAgg { input: Box::new(input), windows, carry }
+    }
+
+    /// Sorts rows, with what the `late` calls of set-returning functions and the clauses above read.
+    fn sort_node(&mut self, input: Node, clauses: &Clauses, late: &[SetItem], locking: &Locking) -> Node {
+        let mut carry = Vec::new();
+        for output in &clauses.output {
+            output.expr.slots(&mut |slot| self.carry(slot, &mut carry));
+        }
+        for set in late {
+            carry.retain(|slot| !set.makes(*slot));
+        }
+        for set in late {
+            set.call.args().iter().for_each(|arg| arg.slots(&mut |slot| self.carry(slot, &mut carry)));
+        }
+        for on in clauses.distinct_on.iter().flatten() {
+            on.slots(&mut |slot| carry.push(slot));
+        }
+        locking.carry(&mut carry);
+        Node::Sort { input: Box::new(input), keys: clauses.order.clone(), carry, top: false }
     }
 
     /// What must be carried so that a slot can be read: itself, and the fields of the row that it holds.
@@ -278,11 +191,22 @@ impl Binder<'_> {
     }
 }
 
-/// Whether an expression reads what a window function returns.
-fn reads_any(expr: &Expr, windows: &[Window]) -> bool {
-    let mut found = false;
-    expr.slots(&mut |slot| found |= windows.iter().any(|window| window.slot == slot));
-    found
+/// What the clauses ask of the rows of the tables.
+fn asked<'c>(clauses: &'c Clauses, tail: Tail<'_>) -> Asked<'c> {
+    let grouped = clauses.is_grouped();
+    // what stands between the tables and ORDER BY may lose their order
+    let loses = grouped || !clauses.windows.is_empty() || clauses.distinct;
+    let order: &[SortKey] = if loses { &[] } else { &clauses.order };
+    let groups = (grouped && !clauses.has_several_groupings())
+        .then_some((clauses.groups.keys.as_slice(), clauses.aggregates.as_slice()));
+    Asked { order, groups, few: tail.limit.is_some() }
+}
+
+/// The first row of each value of `on`, of rows that are sorted by these first.
+fn distinct_on_node(input: Node, on: Vec<Expr>, order: Vec<SortKey>) -> Node {
+    let keys = order.into_iter().map(|key| key.expr);
+    let leading = keys.take_while(|key| on.iter().any(|expr| expr.same(key))).collect();
+    Node::Distinct { input: Box::new(input), on, order: Some(leading) }
 }
 
 /// Calls set-returning functions; those whose arguments are results of others after these.

@@ -1,7 +1,7 @@
 //! Subqueries in expressions, and comparisons with ANY and ALL.
 
 use super::coerce::compared_as;
-use super::expr::{compare_of, operator_name, opposite};
+use super::operator::{compare_of, operator_name, opposite};
 use super::scope::{Asked, AskedBefore};
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;

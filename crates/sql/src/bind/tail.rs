@@ -18,6 +18,13 @@ pub(super) struct Tail<'q> {
     pub(super) locks: &'q [LockClause],
 }
 
+impl Tail<'_> {
+    /// Whether it returns a part of the rows only.
+    pub(super) fn is_limited(&self) -> bool {
+        self.limit.is_some() || self.offset.is_some()
+    }
+}
+
 /// The tail of a query.
 ///
 /// # Errors
@@ -79,7 +86,7 @@ impl Binder<'_> {
 
     /// The rows of a query that LIMIT and OFFSET leave.
     pub(super) fn limited(&mut self, mut bound: Bound, tail: Tail<'_>) -> Result<Bound> {
-        if tail.limit.is_none() && tail.offset.is_none() {
+        if !tail.is_limited() {
             return Ok(bound);
         }
         let mut count = |ast: Option<&Ast>| -> Result<Option<Expr>> {

@@ -5,8 +5,8 @@
 //! rows there are outside and inside; the run decides (see `exec::lookup`), so both plans are made here.
 
 use super::Statement;
-use super::access::{Planner, Wish};
 use super::estimate::rows_read;
+use super::planner::{Planner, Wish};
 use crate::plan::depends::Depends;
 use crate::plan::expr::{Compare, Expr, Lookup};
 use crate::plan::joins::Tree;

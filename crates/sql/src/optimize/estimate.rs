@@ -1,7 +1,7 @@
 //! How many rows parts of a plan yield, from what statistics say of tables.
 
-use super::access::Planner;
 use super::order::{Condition, Giving, Index, Mask, NEVER, Part, share};
+use super::planner::Planner;
 use crate::plan::expr::{Compare, Expr};
 use crate::plan::joins::Tree;
 use crate::plan::statistics::{ColumnStatistics, FEW, TableStatistics};

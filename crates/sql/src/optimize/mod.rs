@@ -9,14 +9,15 @@ pub(crate) mod decorrelate;
 mod estimate;
 mod extreme;
 mod order;
+mod planner;
 pub(crate) mod prepare;
 
 use crate::plan::expr::Expr;
 use crate::plan::joins::Tree;
 use crate::plan::statistics::TableStatistics;
 use crate::plan::{Aggregate, Node, Slot, SortKey, Table};
-use access::{Planner, Wish};
 use extreme::extreme_of;
+use planner::{Planner, Wish};
 use scaledb_types::Value;
 use std::sync::Arc;
 

@@ -1,0 +1,385 @@
+//! Operators, comparisons, predicates.
+
+use super::expr::negate;
+use super::{Binder, Typed, unsupported};
+use crate::functions::ScalarFn;
+use crate::parse::SYMMETRIC;
+use crate::plan::expr::{Compare, Expr, Test};
+use scaledb_types::cast::Context;
+use scaledb_types::func::{common_type, resolve_operator};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
+use sqlparser::ast::{self, BinaryOperator, Expr as Ast, UnaryOperator, Value as Literal};
+
+impl Binder<'_> {
+    pub(super) fn binary(&mut self, left: &Ast, op: &BinaryOperator, right: &Ast) -> Result<Typed> {
+        match op {
+            BinaryOperator::And | BinaryOperator::Or => return self.chain(left, op, right),
+            _ => {}
+        }
+        let name = operator_name(op)?;
+        if let (Ast::Tuple(left), Ast::Tuple(right)) = (left, right) {
+            return self.row_comparison(&name, left, right);
+        }
+        if let (Ast::Nested(inner), Ast::Tuple(_)) | (Ast::Tuple(_), Ast::Nested(inner)) = (left, right)
+            && matches!(**inner, Ast::Tuple(_))
+        {
+            return Err(unsupported("a nested row value"));
+        }
+        let left = self.expr(left)?;
+        let right = self.expr(right)?;
+        self.operator(&name, Some(left), right)
+    }
+
+    /// A chain of AND or OR, however long, is one list.
+    pub(super) fn chain(&mut self, left: &Ast, op: &BinaryOperator, right: &Ast) -> Result<Typed> {
+        let clause = if *op == BinaryOperator::And { "AND" } else { "OR" };
+        let mut operands = vec![right];
+        let mut rest = left;
+        while let Ast::BinaryOp { left, op: inner, right } = rest
+            && inner == op
+        {
+            operands.push(right);
+            rest = left;
+        }
+        operands.push(rest);
+        let mut list = Vec::with_capacity(operands.len());
+        for operand in operands.into_iter().rev() {
+            let typed = self.expr(operand)?;
+            list.push(self.boolean(typed, clause)?);
+        }
+        let expr = if *op == BinaryOperator::And { Expr::and(list) } else { Expr::or(list) };
+        Ok(Typed::new(expr, Type::BOOL))
+    }
+
+    pub(super) fn unary(&mut self, op: &UnaryOperator, inner: &Ast) -> Result<Typed> {
+        match op {
+            UnaryOperator::Not => {
+                let typed = self.expr(inner)?;
+                let inner = self.boolean(typed, "NOT")?;
+                Ok(Typed::new(Expr::Not(Box::new(inner)), Type::BOOL))
+            }
+            UnaryOperator::Minus => {
+                if let Ast::Value(value) = inner
+                    && let Literal::Number(text, _) = &value.value
+                {
+                    return self.number(&format!("-{text}"));
+                }
+                let value = self.expr(inner)?;
+                self.operator("-", None, value)
+            }
+            UnaryOperator::Plus => {
+                let value = self.expr(inner)?;
+                self.operator("+", None, value)
+            }
+            other => {
+                let value = self.expr(inner)?;
+                self.operator(&other.to_string(), None, value)
+            }
+        }
+    }
+
+    /// An operator on bound operands.
+    pub(crate) fn operator(&mut self, name: &str, left: Option<Typed>, right: Typed) -> Result<Typed> {
+        match left {
+            Some(left) if compare_of(name).is_some() => self.comparison(name, left, right),
+            Some(left) => {
+                let resolved = resolve_operator(name, Some(left.ty), right.ty)?;
+                self.resolved(resolved, vec![left, right])
+            }
+            None => {
+                let resolved = resolve_operator(name, None, right.ty)?;
+                self.resolved(resolved, vec![right])
+            }
+        }
+    }
+
+    /// A comparison: of values of one type where the types allow it, so that indexes can serve it.
+    pub(crate) fn comparison(&mut self, name: &str, left: Typed, right: Typed) -> Result<Typed> {
+        let Some(op) = compare_of(name) else {
+            return self.operator(name, Some(left), right);
+        };
+        let resolved = resolve_operator(name, Some(left.ty), right.ty)?;
+        let ordered = matches!(resolved.function.fast, scaledb_types::func::Fast::Comparison(_));
+        let (a, b) = (resolved.args[0], resolved.args[1]);
+        if !ordered {
+            return self.resolved(resolved, vec![left, right]);
+        }
+        let common = match (rank(a), rank(b)) {
+            _ if a.same(b) || a.is_text() && b.is_text() => None,
+            (Some(x), Some(y)) => Some(if x >= y { a } else { b }),
+            _ => return self.resolved(resolved, vec![left, right]),
+        };
+        let left = self.coerce(left, common.unwrap_or(a).plain(), Context::Implicit)?;
+        let right = self.coerce(right, common.unwrap_or(b).plain(), Context::Implicit)?;
+        let pair = [left.expr, right.expr];
+        if Expr::is_null_for_all(&pair) {
+            return Ok(Typed::constant(Value::Null, Type::BOOL));
+        }
+        let [left, right] = pair;
+        Ok(Typed::new(Expr::Compare(op, Box::new((left, right))), Type::BOOL))
+    }
+
+    /// A call of a resolved function.
+    pub(crate) fn resolved(
+        &mut self,
+        resolved: scaledb_types::func::Resolved,
+        args: Vec<Typed>,
+    ) -> Result<Typed> {
+        let mut exprs = Vec::with_capacity(args.len());
+        for (arg, &ty) in args.into_iter().zip(&resolved.args) {
+            exprs.push(self.coerce(arg, ty, Context::Implicit)?.expr);
+        }
+        let result = resolved.result;
+        if resolved.function.strict && Expr::is_null_for_all(&exprs) {
+            return Ok(Typed::constant(Value::Null, result));
+        }
+        let function = ScalarFn::new(resolved);
+        self.volatile += usize::from(function.is_volatile());
+        // constants are folded, if the function always answers the same, and does
+        let constants = function.is_immutable() && exprs.iter().all(|expr| matches!(expr, Expr::Const(_)));
+        if constants {
+            let values: Vec<Value> = exprs
+                .iter()
+                .map(|expr| match expr {
+                    Expr::Const(value) => value.clone(),
+                    _ => Value::Null,
+                })
+                .collect();
+            if let Ok(value) = function.call(self.env, &values)
+                && self.is_worth_keeping(&value, result, &values)
+            {
+                return Ok(Typed::constant(value, result));
+            }
+        }
+        Ok(Typed::new(Expr::Call(Box::new((function, exprs))), result))
+    }
+
+    /// `(a, b) < (c, d)`.
+    pub(super) fn row_comparison(&mut self, name: &str, left: &[Ast], right: &[Ast]) -> Result<Typed> {
+        if left.len() != right.len() {
+            return Err(unequal_rows());
+        }
+        let op = compare_of(name).ok_or_else(|| unsupported("this operator of row values"))?;
+        let mut pairs = Vec::new();
+        for (left, right) in left.iter().zip(right) {
+            pairs.push((self.expr(left)?, self.expr(right)?));
+        }
+        let all = |binder: &mut Self, pairs: Vec<(Typed, Typed)>| -> Result<Vec<Expr>> {
+            pairs.into_iter().map(|(l, r)| binder.comparison("=", l, r).map(|t| t.expr)).collect()
+        };
+        let expr = match op {
+            Compare::Eq => Expr::And(all(self, pairs)?),
+            Compare::Ne => Expr::Not(Box::new(Expr::And(all(self, pairs)?))),
+            _ => {
+                // a < c or a = c and (b < d or ..)
+                let strict = match op {
+                    Compare::Lt | Compare::Le => "<",
+                    _ => ">",
+                };
+                let mut expr: Option<Expr> = None;
+                for (left, right) in pairs.into_iter().rev() {
+                    let last = expr.is_none();
+                    let first =
+                        self.comparison(if last { name } else { strict }, left.clone(), right.clone())?;
+                    expr = Some(match expr {
+                        None => first.expr,
+                        Some(rest) => {
+                            let equal = self.comparison("=", left, right)?;
+                            Expr::Or(vec![first.expr, Expr::And(vec![equal.expr, rest])])
+                        }
+                    });
+                }
+                expr.unwrap_or(Expr::Const(Value::Bool(true)))
+            }
+        };
+        Ok(Typed::new(expr, Type::BOOL))
+    }
+
+    pub(super) fn in_list(&mut self, expr: &Ast, list: &[Ast], negated: bool) -> Result<Typed> {
+        if let Ast::Tuple(left) = expr {
+            let mut any = Vec::with_capacity(list.len());
+            for row in list {
+                let Ast::Tuple(right) = row else { return Err(unsupported("a row value beside a scalar")) };
+                any.push(self.row_comparison("=", left, right)?.expr);
+            }
+            return Ok(Typed::new(negate(Expr::Or(any), negated), Type::BOOL));
+        }
+        let value = self.expr(expr)?;
+        let mut items = Vec::with_capacity(list.len());
+        for item in list {
+            items.push(self.expr(item)?);
+        }
+        if items.len() == 1
+            && let Some(item) = items.pop()
+        {
+            let equal = self.comparison("=", value, item)?.expr;
+            return Ok(Typed::new(negate(equal, negated), Type::BOOL));
+        }
+        let mut types: Vec<Type> = vec![value.ty];
+        types.extend(items.iter().map(|item| item.ty));
+        let common = common_type(&types, "IN");
+        // integers of several widths are compared as they are
+        if let Ok(common) = common
+            && resolve_operator("=", Some(common), common)
+                .is_ok_and(|r| matches!(r.function.fast, scaledb_types::func::Fast::Comparison(_)))
+        {
+            let common = common.plain();
+            let value = self.coerce(value, common, Context::Implicit)?.expr;
+            let mut exprs = Vec::with_capacity(items.len());
+            for item in items {
+                exprs.push(self.coerce(item, common, Context::Implicit)?.expr);
+            }
+            return Ok(Typed::new(negate(Expr::In(Box::new(value), exprs), negated), Type::BOOL));
+        }
+        let mut any = Vec::with_capacity(items.len());
+        for item in items {
+            any.push(self.comparison("=", value.clone(), item)?.expr);
+        }
+        Ok(Typed::new(negate(Expr::Or(any), negated), Type::BOOL))
+    }
+
+    pub(super) fn like(
+        &mut self,
+        name: &str,
+        negated: bool,
+        expr: &Ast,
+        pattern: &Ast,
+        escape: Option<&ast::ValueWithSpan>,
+    ) -> Result<Typed> {
+        let value = self.expr(expr)?;
+        let mut pattern = self.expr(pattern)?;
+        if let Some(escape) = escape {
+            let escape = self.literal(&escape.value)?;
+            pattern = self.call_typed("like_escape", vec![pattern, escape])?;
+        }
+        let matched = self.operator(name, Some(value), pattern)?;
+        Ok(Typed::new(negate(matched.expr, negated), Type::BOOL))
+    }
+
+    pub(super) fn test(&mut self, test: Test, inner: &Ast) -> Result<Typed> {
+        if let Ast::Tuple(parts) = inner {
+            let mut all = Vec::with_capacity(parts.len());
+            for part in parts {
+                all.push(Expr::Test(test, Box::new(self.expr_decided(part)?.expr)));
+            }
+            return Ok(Typed::new(Expr::And(all), Type::BOOL));
+        }
+        if let Some(fields) = self.row_fields(inner)? {
+            let all = fields.into_iter().map(|(_, field)| Expr::Test(test, Box::new(field.expr))).collect();
+            return Ok(Typed::new(Expr::And(all), Type::BOOL));
+        }
+        let inner = self.expr_decided(inner)?;
+        Ok(Typed::new(Expr::Test(test, Box::new(inner.expr)), Type::BOOL))
+    }
+
+    pub(super) fn truth(&mut self, test: Test, inner: &Ast, clause: &'static str) -> Result<Typed> {
+        let typed = self.expr(inner)?;
+        let inner = self.boolean(typed, clause)?;
+        Ok(Typed::new(Expr::Test(test, Box::new(inner)), Type::BOOL))
+    }
+
+    pub(super) fn distinct_from(&mut self, left: &Ast, right: &Ast, negated: bool) -> Result<Typed> {
+        if let (Ast::Tuple(left), Ast::Tuple(right)) = (left, right) {
+            if left.len() != right.len() {
+                return Err(unequal_rows());
+            }
+            let pairs = left.iter().zip(right);
+            let equal = pairs.map(|(left, right)| Ok(self.distinct_from(left, right, true)?.expr));
+            let equal = Expr::And(equal.collect::<Result<_>>()?);
+            return Ok(Typed::new(negate(equal, !negated), Type::BOOL));
+        }
+        let (left, right) = (self.expr(left)?, self.expr(right)?);
+        let operands = self.operands("=", left, right, "IS DISTINCT FROM")?;
+        Ok(Typed::new(Expr::Distinct(negated, Box::new(operands)), Type::BOOL))
+    }
+
+    /// `x BETWEEN low AND high`, `BETWEEN SYMMETRIC`.
+    pub(super) fn between(&mut self, expr: &Ast, negated: bool, low: &Ast, high: &Ast) -> Result<Typed> {
+        let value = self.expr(expr)?;
+        let (low, symmetric) = match low {
+            Ast::Prefixed { prefix, value } if prefix.value == SYMMETRIC => (&**value, true),
+            _ => (low, false),
+        };
+        let low = self.expr(low)?;
+        let high = self.expr(high)?;
+        let mut within = |low: &Typed, high: &Typed| -> Result<Expr> {
+            let from = self.comparison(">=", value.clone(), low.clone())?;
+            let to = self.comparison("<=", value.clone(), high.clone())?;
+            Ok(Expr::and(vec![from.expr, to.expr]))
+        };
+        let mut both = within(&low, &high)?;
+        if symmetric {
+            both = Expr::Or(vec![both, within(&high, &low)?]);
+        }
+        Ok(Typed::new(negate(both, negated), Type::BOOL))
+    }
+
+    /// `x SIMILAR TO pattern`.
+    pub(super) fn similar_to(
+        &mut self,
+        negated: bool,
+        expr: &Ast,
+        pattern: &Ast,
+        escape: Option<&ast::ValueWithSpan>,
+    ) -> Result<Typed> {
+        let mut args = vec![self.expr(pattern)?];
+        if let Some(escape) = escape {
+            args.push(self.literal(&escape.value)?);
+        }
+        let regex = self.call_typed("similar_to_escape", args)?;
+        let value = self.expr(expr)?;
+        let matched = self.operator("~", Some(value), regex)?;
+        Ok(Typed::new(negate(matched.expr, negated), Type::BOOL))
+    }
+}
+
+/// The width of a number, among those that compare with each other.
+fn rank(ty: Type) -> Option<u8> {
+    if ty.array {
+        return None;
+    }
+    Some(match ty.base {
+        Base::Int2 => 0,
+        Base::Int4 => 1,
+        Base::Int8 => 2,
+        Base::Float4 => 10,
+        Base::Float8 => 11,
+        _ => return None,
+    })
+}
+
+/// The comparison of a name.
+pub(crate) fn compare_of(name: &str) -> Option<Compare> {
+    Some(match name {
+        "=" => Compare::Eq,
+        "<>" | "!=" => Compare::Ne,
+        "<" => Compare::Lt,
+        "<=" => Compare::Le,
+        ">" => Compare::Gt,
+        ">=" => Compare::Ge,
+        _ => return None,
+    })
+}
+
+pub(super) fn opposite(op: Compare) -> Compare {
+    match op {
+        Compare::Eq => Compare::Ne,
+        Compare::Ne => Compare::Eq,
+        Compare::Lt => Compare::Ge,
+        Compare::Ge => Compare::Lt,
+        Compare::Le => Compare::Gt,
+        Compare::Gt => Compare::Le,
+    }
+}
+
+pub(super) fn operator_name(op: &BinaryOperator) -> Result<String> {
+    if let BinaryOperator::PGCustomBinaryOperator(parts) = op {
+        return Ok(parts.last().cloned().unwrap_or_default());
+    }
+    Ok(op.to_string())
+}
+
+/// 42601 for rows of different lengths.
+fn unequal_rows() -> SqlError {
+    SqlError::new(SqlState::SYNTAX_ERROR, "unequal number of entries in row expressions")
+}

@@ -1,0 +1,309 @@
+//! Functions of values, and what plans compute of values besides: casts, elements and parts of arrays, rows.
+
+use scaledb_types::array::MAX_DIMENSIONS;
+use scaledb_types::func::{Call, Fast, Interrupt, Resolved, Volatility};
+use scaledb_types::{Array, Base, Cast, Dimension, Env, Function, Result, Type, Value};
+use std::sync::Arc;
+
+/// A function of values.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ScalarFn(Arc<Scalar>);
+
+#[derive(Debug)]
+enum Scalar {
+    Function {
+        function: &'static Function,
+        args: Vec<Type>,
+        result: Type,
+    },
+    Cast(Cast),
+    /// To a type that may not hold the value: NULL then.
+    Narrow(Type),
+    /// An element of an array.
+    Subscript,
+    /// A part of an array.
+    Slice(u16),
+    /// A row of values.
+    Row(Box<Row>),
+}
+
+/// How a row is one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowForm {
+    Record,
+    Json,
+    Jsonb,
+}
+
+#[derive(Debug, PartialEq)]
+struct Row {
+    form: RowForm,
+    names: Vec<String>,
+    types: Vec<Type>,
+    /// The row is not there if this field is NULL.
+    key: Option<usize>,
+}
+
+impl Row {
+    fn value(&self, env: &Env, fields: &[Value]) -> Result<Value> {
+        if self.key.is_some_and(|key| fields[key].is_null()) {
+            return Ok(Value::Null);
+        }
+        match self.form {
+            RowForm::Record => Ok(scaledb_types::to_record(env, &self.types, fields)),
+            RowForm::Json => Ok(scaledb_types::row_to_json(env, &self.names, &self.types, fields)),
+            RowForm::Jsonb => scaledb_types::row_to_jsonb(env, &self.names, &self.types, fields),
+        }
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Function { function: f, args: a, .. }, Self::Function { function: g, args: b, .. }) => {
+                std::ptr::eq(*f, *g) && a == b
+            }
+            (Self::Cast(a), Self::Cast(b)) => a == b,
+            (Self::Narrow(a), Self::Narrow(b)) => a == b,
+            (Self::Subscript, Self::Subscript) => true,
+            (Self::Slice(a), Self::Slice(b)) => a == b,
+            (Self::Row(a), Self::Row(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+fn width(ty: Type) -> Option<u8> {
+    match ty.base {
+        _ if ty.array => None,
+        Base::Int2 => Some(2),
+        Base::Int4 => Some(4),
+        Base::Int8 => Some(8),
+        _ => None,
+    }
+}
+
+impl ScalarFn {
+    pub(crate) fn new(resolved: Resolved) -> Self {
+        let Resolved { function, args, result } = resolved;
+        Self(Arc::new(Scalar::Function { function, args, result }))
+    }
+
+    pub(crate) fn cast(cast: Cast) -> Self {
+        Self(Arc::new(Scalar::Cast(cast)))
+    }
+
+    pub(crate) fn narrow(ty: Type) -> Self {
+        Self(Arc::new(Scalar::Narrow(ty)))
+    }
+
+    pub(crate) fn subscript() -> Self {
+        Self(Arc::new(Scalar::Subscript))
+    }
+
+    /// A slice; each bit of `given` is a bound that is there.
+    pub(crate) fn slice(given: u16) -> Self {
+        Self(Arc::new(Scalar::Slice(given)))
+    }
+
+    /// A row of values; it is NULL where the field `key` is.
+    pub(crate) fn row(form: RowForm, names: Vec<String>, types: Vec<Type>, key: Option<usize>) -> Self {
+        Self(Arc::new(Scalar::Row(Box::new(Row { form, names, types, key }))))
+    }
+
+    /// Whether it makes a row, and not its JSON.
+    pub(crate) fn makes_row(&self) -> bool {
+        matches!(&*self.0, Scalar::Row(row) if row.form == RowForm::Record)
+    }
+
+    /// The name for EXPLAIN.
+    pub(crate) fn shown(&self, args: &[String]) -> String {
+        match &*self.0 {
+            Scalar::Function { function, .. } if function.is_operator() => match args {
+                [one] => format!("({} {one})", function.name),
+                _ => format!("({})", args.join(&format!(" {} ", function.name))),
+            },
+            Scalar::Function { function, .. } => format!("{}({})", function.name, args.join(", ")),
+            Scalar::Cast(cast) => format!("({})::{}", args.join(", "), cast.to),
+            Scalar::Narrow(_) => args.join(", "),
+            Scalar::Subscript => format!("{}[{}]", args[0], args[1..].join("][")),
+            Scalar::Slice(_) => {
+                let bounds: Vec<String> = args[1..].chunks(2).map(|bounds| bounds.join(":")).collect();
+                format!("{}[{}]", args[0], bounds.join("]["))
+            }
+            Scalar::Row(row) => match row.form {
+                RowForm::Record => format!("ROW({})", args.join(", ")),
+                RowForm::Json => format!("row_to_json(ROW({}))", args.join(", ")),
+                RowForm::Jsonb => format!("to_jsonb(ROW({}))", args.join(", ")),
+            },
+        }
+    }
+
+    /// Whether it is written between its arguments.
+    pub(crate) fn is_operator(&self) -> bool {
+        matches!(&*self.0, Scalar::Function { function, .. } if function.is_operator())
+    }
+
+    /// Calls it.
+    ///
+    /// # Errors
+    /// What it refuses.
+    #[inline]
+    pub(crate) fn call(&self, env: &Env, args: &[Value]) -> Result<Value> {
+        self.call_within(env, args, Interrupt::never())
+    }
+
+    /// Calls it, and lets it ask whether it is still wanted.
+    ///
+    /// # Errors
+    /// What it refuses, and the error of the interrupt.
+    #[inline]
+    pub(crate) fn call_within(&self, env: &Env, args: &[Value], interrupt: Interrupt<'_>) -> Result<Value> {
+        match &*self.0 {
+            Scalar::Function { function, args: types, result } => {
+                match (function.fast, args) {
+                    (Fast::Int4(code), [Value::Int4(a), Value::Int4(b)]) => {
+                        return code(*a, *b).map(Value::Int4);
+                    }
+                    (Fast::Int8(code), [Value::Int8(a), Value::Int8(b)]) => {
+                        return code(*a, *b).map(Value::Int8);
+                    }
+                    (Fast::Float8(code), [Value::Float8(a), Value::Float8(b)]) => {
+                        return code(*a, *b).map(Value::Float8);
+                    }
+                    _ => {}
+                }
+                function.call(&Call { env, args: types, result: *result, interrupt }, args)
+            }
+            Scalar::Cast(cast) => cast.apply(&args[0], env),
+            Scalar::Narrow(ty) => Ok(narrow(&args[0], *ty)),
+            Scalar::Subscript => Ok(subscript(args)),
+            Scalar::Slice(given) => slice(args, *given),
+            Scalar::Row(row) => row.value(env, args),
+        }
+    }
+
+    pub(crate) fn is_immutable(&self) -> bool {
+        match &*self.0 {
+            Scalar::Function { function, .. } => function.volatility == Volatility::Immutable,
+            Scalar::Cast(cast) => !depends_on_session(cast.from) && !depends_on_session(cast.to),
+            Scalar::Row(_) => false,
+            _ => true,
+        }
+    }
+
+    /// Whether it depends on the session's settings.
+    pub(crate) fn is_stable(&self) -> bool {
+        !self.is_immutable()
+    }
+
+    pub(crate) fn is_volatile(&self) -> bool {
+        matches!(&*self.0, Scalar::Function { function, .. } if function.volatility == Volatility::Volatile)
+    }
+
+    /// Whether it is a cast of an integer to a wider one.
+    pub(crate) fn is_widening(&self) -> bool {
+        let Scalar::Cast(cast) = &*self.0 else { return false };
+        matches!((width(cast.from), width(cast.to)), (Some(from), Some(to)) if from < to)
+    }
+}
+
+fn depends_on_session(ty: Type) -> bool {
+    matches!(
+        ty.base,
+        Base::Date
+            | Base::Time
+            | Base::Timestamp
+            | Base::Timestamptz
+            | Base::Interval
+            | Base::Float4
+            | Base::Float8
+            | Base::Bytea
+    )
+}
+
+/// The value as one that a column can hold exactly, or NULL.
+fn narrow(value: &Value, ty: Type) -> Value {
+    let fits = |v: i64| match ty.base {
+        Base::Int2 => i16::try_from(v).map(Value::Int2).unwrap_or_default(),
+        Base::Int4 => i32::try_from(v).map(Value::Int4).unwrap_or_default(),
+        _ => Value::Int8(v),
+    };
+    match value {
+        Value::Int2(_) | Value::Int4(_) | Value::Int8(_) => fits(value.as_i64().unwrap_or(0)),
+        Value::Numeric(number) => match number.clone().to_typmod(ty) {
+            Ok(rounded) if rounded == *number => Value::Numeric(rounded),
+            _ => Value::Null,
+        },
+        other => other.clone(),
+    }
+}
+
+/// `array[i]`, `array[i][j]`.
+fn subscript(args: &[Value]) -> Value {
+    let Value::Array(array) = &args[0] else { return Value::Null };
+    let mut subscripts = [0; MAX_DIMENSIONS];
+    for (subscript, arg) in subscripts.iter_mut().zip(&args[1..]) {
+        let Some(number) = arg.as_i64().and_then(|number| i32::try_from(number).ok()) else {
+            return Value::Null;
+        };
+        *subscript = number;
+    }
+    array.get(&subscripts[..args.len() - 1]).clone()
+}
+
+/// `array[1:2]`, `array[1:2][:3]`; bits of `given` say which bounds are there. The result counts from 1.
+fn slice(args: &[Value], given: u16) -> Result<Value> {
+    let Value::Array(array) = &args[0] else { return Ok(Value::Null) };
+    let bounds = &args[1..];
+    if bounds.iter().enumerate().any(|(at, bound)| given & 1 << at != 0 && bound.is_null()) {
+        return Ok(Value::Null);
+    }
+    let dimensions = array.dimensions();
+    let empty = || Ok(Value::Array(Arc::new(Array::new(array.element(), Vec::new()))));
+    if bounds.len() / 2 > dimensions.len() {
+        return empty();
+    }
+    // the first element of each dimension, from zero, and how many there are
+    let mut parts = [(0usize, 0usize); MAX_DIMENSIONS];
+    let mut out = Vec::with_capacity(dimensions.len());
+    for (at, dimension) in dimensions.iter().enumerate() {
+        let lowest = i64::from(dimension.lower);
+        let highest = lowest + i64::from(dimension.len) - 1;
+        let bound = |number: usize| bounds.get(number).and_then(Value::as_i64);
+        let from = bound(at * 2).unwrap_or(lowest).max(lowest);
+        let to = bound(at * 2 + 1).unwrap_or(highest).min(highest);
+        if from > to {
+            return empty();
+        }
+        parts[at] = ((from - lowest) as usize, (to - from + 1) as usize);
+        out.push(Dimension { len: (to - from + 1) as i32, lower: 1 });
+    }
+    let mut values = Vec::with_capacity(out.iter().map(|dimension| dimension.len as usize).product());
+    let mut offset = 0;
+    cut(array.values(), dimensions, &parts, &mut offset, true, &mut values);
+    Ok(Value::Array(Arc::new(Array::with_dimensions(array.element(), out, values)?)))
+}
+
+/// Copies what is within the parts; `at` is the element that a dimension begins with.
+fn cut(
+    values: &[Value],
+    dimensions: &[Dimension],
+    parts: &[(usize, usize)],
+    at: &mut usize,
+    within: bool,
+    out: &mut Vec<Value>,
+) {
+    let Some((first, rest)) = dimensions.split_first() else {
+        if within {
+            out.push(values[*at].clone());
+        }
+        *at += 1;
+        return;
+    };
+    let (from, count) = parts[0];
+    for number in 0..first.len as usize {
+        let inside = within && (from..from + count).contains(&number);
+        cut(values, rest, &parts[1..], at, inside, out);
+    }
+}

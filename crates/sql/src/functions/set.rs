@@ -1,0 +1,132 @@
+//! Functions that return rows.
+
+use super::ScalarFn;
+use scaledb_types::{Base, Env, Interval, Result, SqlError, Type, Value};
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+/// Takes a row; breaks if it wants no more.
+pub(crate) type Next<'n> = &'n mut dyn FnMut(Vec<Value>) -> Result<ControlFlow<()>>;
+
+/// A function that returns rows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum SetFn {
+    /// From, to, by: the sum, and the type.
+    Series(ScalarFn, Type),
+    Unnest,
+    Subscripts,
+    /// The elements of an array, and their numbers from 1.
+    Expand,
+    Keywords,
+    /// One row with the value.
+    One,
+}
+
+/// Whether a name is that of a function that returns a set.
+pub(crate) fn returns_set(name: &str) -> bool {
+    ["unnest", "generate_series", "generate_subscripts", "_pg_expandarray", "pg_get_keywords"].contains(&name)
+}
+
+impl SetFn {
+    /// Hands the rows of a call to `next` until that breaks.
+    ///
+    /// # Errors
+    /// 22023, and those of `next`.
+    pub(crate) fn rows(&self, env: &Env, args: &[Value], next: Next<'_>) -> Result<ControlFlow<()>> {
+        let done = Ok(ControlFlow::Continue(()));
+        match self {
+            Self::One => return next(args.to_vec()),
+            Self::Keywords => {}
+            Self::Unnest => return unnest(args, next),
+            Self::Expand => {
+                let Value::Array(array) = &args[0] else { return done };
+                for (at, value) in array.values().iter().enumerate() {
+                    let number = Value::Int4(i32::try_from(at + 1).unwrap_or(i32::MAX));
+                    if next(vec![value.clone(), number])?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
+            Self::Subscripts => {
+                let (Value::Array(array), Some(number)) = (&args[0], args[1].as_i64()) else { return done };
+                let number = number.checked_sub(1).and_then(|number| usize::try_from(number).ok());
+                let Some(dimension) = number.and_then(|n| array.dimensions().get(n)) else { return done };
+                for at in dimension.lower..dimension.lower + dimension.len {
+                    if next(vec![Value::Int4(at)])?.is_break() {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                }
+            }
+            Self::Series(add, ty) => return series(env, add, *ty, args, next),
+        }
+        done
+    }
+}
+
+/// The elements of arrays side by side; NULL behind the end of the shorter ones.
+fn unnest(args: &[Value], next: Next<'_>) -> Result<ControlFlow<()>> {
+    let mut arrays: Vec<&[Value]> = Vec::with_capacity(args.len());
+    for arg in args {
+        arrays.push(if let Value::Array(array) = arg { array.values() } else { &[] });
+    }
+    let length = arrays.iter().map(|array| array.len()).max().unwrap_or(0);
+    for at in 0..length {
+        let row = arrays.iter().map(|array| array.get(at).cloned().unwrap_or_default());
+        if next(row.collect())?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+/// `generate_series(start, stop, step)`: `add` makes the next value of one.
+fn series(env: &Env, add: &ScalarFn, ty: Type, args: &[Value], next: Next<'_>) -> Result<ControlFlow<()>> {
+    let done = Ok(ControlFlow::Continue(()));
+    if args.iter().any(Value::is_null) {
+        return done;
+    }
+    let one = match ty.base {
+        Base::Int4 => Value::Int4(1),
+        Base::Int8 => Value::Int8(1),
+        _ => Value::Numeric(1i64.into()),
+    };
+    let step = args.get(2).unwrap_or(&one);
+    for (value, what) in args.iter().zip(["start value", "stop value", "step size"]) {
+        if let Value::Numeric(number) = value
+            && !number.is_finite()
+        {
+            let is = if number.is_nan() { "NaN" } else { "infinity" };
+            return Err(SqlError::invalid_parameter(format!("{what} cannot be {is}")));
+        }
+    }
+    let up = match sign_of(step) {
+        Ordering::Greater => true,
+        Ordering::Less => false,
+        Ordering::Equal => return Err(SqlError::invalid_parameter("step size cannot equal zero")),
+    };
+    let mut at = args[0].clone();
+    while if up { at <= args[1] } else { at >= args[1] } {
+        let following = add.call(env, &[at.clone(), step.clone()]);
+        if next(vec![at])?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+        match following {
+            Ok(following) => at = following,
+            // a series of integers ends where the type does
+            Err(_) if matches!(ty.base, Base::Int4 | Base::Int8) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    done
+}
+
+/// On which side of zero a step is.
+fn sign_of(step: &Value) -> Ordering {
+    match step {
+        Value::Int4(v) => v.cmp(&0),
+        Value::Int8(v) => v.cmp(&0),
+        Value::Numeric(v) => v.signum().unwrap_or(0).cmp(&0),
+        Value::Interval(v) => v.cmp(&Interval::default()),
+        _ => Ordering::Equal,
+    }
+}

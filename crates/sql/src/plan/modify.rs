@@ -1,0 +1,126 @@
+//! Statements that write, and what they check.
+
+use super::expr::Expr;
+use super::{IndexRef, Node, Slot, Table};
+use scaledb_row::Projection;
+use std::sync::Arc;
+
+/// A statement that writes.
+#[derive(Debug)]
+pub(crate) enum Modify {
+    Insert(Insert),
+    Update(Update),
+    Delete(Delete),
+}
+
+/// What is checked about a row that is written: slots hold the new row.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    /// Columns that refuse NULL.
+    pub(crate) not_null: Vec<usize>,
+    /// CHECK constraints: name and condition.
+    pub(crate) checks: Vec<(String, Expr)>,
+    /// Foreign keys of this table.
+    pub(crate) references: Vec<Arc<ForeignKey>>,
+    /// Foreign keys of others that refer to this table.
+    pub(crate) referred: Vec<Arc<ForeignKey>>,
+    /// Secondary indexes that are unique, which is checked late.
+    pub(crate) late: Vec<usize>,
+}
+
+impl Checks {
+    /// Whether an update is compared with the row that was there.
+    pub(crate) fn compares(&self) -> bool {
+        !(self.references.is_empty() && self.referred.is_empty() && self.late.is_empty())
+    }
+}
+
+/// A foreign key, ready to be checked from both sides.
+#[derive(Debug)]
+pub(crate) struct ForeignKey {
+    pub(crate) desc: scaledb_catalog::ForeignKeyDesc,
+    pub(crate) from: Arc<Table>,
+    pub(crate) to: Arc<Table>,
+    /// Positions of the columns.
+    pub(crate) from_columns: Vec<usize>,
+    pub(crate) to_columns: Vec<usize>,
+    /// The unique index of `to`, and for each of its columns the number of the foreign key's column.
+    pub(crate) unique: IndexRef,
+    pub(crate) key_order: Vec<usize>,
+    /// An index of `from` that begins with the columns, if there is one, and their order in it.
+    pub(crate) index: Option<(IndexRef, Vec<usize>)>,
+    /// The values of SET DEFAULT.
+    pub(crate) set_default: Vec<scaledb_types::Value>,
+}
+
+/// INSERT.
+#[derive(Debug)]
+pub(crate) struct Insert {
+    pub(crate) table: Arc<Table>,
+    pub(crate) source: Node,
+    /// Whether the source reads tables, so that it must be read to its end first.
+    pub(crate) reads: bool,
+    /// For each column of the table its value.
+    pub(crate) values: Vec<Expr>,
+    /// The slots of the new row, by column.
+    pub(crate) row: Vec<Slot>,
+    pub(crate) checks: Checks,
+    pub(crate) conflict: Option<OnConflict>,
+    pub(crate) returning: Option<Vec<Expr>>,
+    pub(crate) returning_slots: Vec<Slot>,
+}
+
+/// ON CONFLICT.
+#[derive(Debug)]
+pub(crate) struct OnConflict {
+    /// The unique index; `None` for any.
+    pub(crate) index: Option<IndexRef>,
+    /// What to do with the row that is there; nothing if `None`.
+    pub(crate) update: Option<Box<ConflictUpdate>>,
+}
+
+/// ON CONFLICT DO UPDATE.
+#[derive(Debug)]
+pub(crate) struct ConflictUpdate {
+    /// The slots of the row that is there, by column.
+    pub(crate) existing: Vec<Slot>,
+    pub(crate) set: Vec<(usize, Expr)>,
+    pub(crate) filter: Option<Expr>,
+}
+
+/// UPDATE.
+#[derive(Debug)]
+pub(crate) struct Update {
+    pub(crate) table: Arc<Table>,
+    /// Finds the rows: scan `target` names them.
+    pub(crate) source: Node,
+    pub(crate) target: usize,
+    /// The old row's slots, by column.
+    pub(crate) old: Vec<Slot>,
+    /// The new row's slots, by column.
+    pub(crate) row: Vec<Slot>,
+    pub(crate) set: Vec<(usize, Expr)>,
+    /// The columns that are set.
+    pub(crate) columns: Vec<usize>,
+    /// What the new row takes over: its slots, and those of the old row, where these are loaded.
+    pub(crate) copies: Vec<(Slot, Slot)>,
+    /// Whether a column of the primary key is set: rows are then deleted and inserted.
+    pub(crate) moves: bool,
+    /// Columns whose old values are needed (all, if rows move or constraints or RETURNING ask).
+    pub(crate) projection: Projection,
+    pub(crate) checks: Checks,
+    pub(crate) returning: Option<Vec<Expr>>,
+    pub(crate) returning_slots: Vec<Slot>,
+}
+
+/// DELETE.
+#[derive(Debug)]
+pub(crate) struct Delete {
+    pub(crate) table: Arc<Table>,
+    pub(crate) source: Node,
+    pub(crate) target: usize,
+    pub(crate) old: Vec<Slot>,
+    pub(crate) checks: Checks,
+    pub(crate) returning: Option<Vec<Expr>>,
+    pub(crate) returning_slots: Vec<Slot>,
+}

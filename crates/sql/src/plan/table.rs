@@ -1,0 +1,98 @@
+//! A table as plans use it, and its indexes.
+
+use super::place::Places;
+use scaledb_base::TableId;
+use scaledb_catalog::{ColumnDesc, TableDesc};
+use scaledb_engine::TableInfo;
+use scaledb_types::{Result, SqlError, SqlState, Type};
+use std::sync::Arc;
+
+/// A table as plans use it: the descriptor and the engine's table behind it.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) desc: Arc<TableDesc>,
+    pub(crate) info: Arc<TableInfo>,
+    /// The types of the columns.
+    pub(crate) types: Vec<Type>,
+    /// The columns of the primary key; none if the engine numbers the rows.
+    pub(crate) primary: Vec<IndexColumn>,
+    /// The columns of the secondary indexes.
+    pub(crate) secondary: Vec<Vec<IndexColumn>>,
+    /// Columns whose keys have a form of their own: position, and the engine's column of the key.
+    pub(crate) key_columns: Vec<(usize, usize)>,
+    /// Where rows have the columns.
+    pub(crate) places: Places,
+}
+
+/// The type of a column.
+///
+/// # Errors
+/// XX001 if there is none.
+pub(crate) fn column_type(column: &ColumnDesc) -> Result<Type> {
+    let ty = Type::from_oid(column.type_oid).ok_or_else(|| {
+        SqlError::new(SqlState::DATA_CORRUPTED, format!("column {} has an unknown type", column.name))
+    })?;
+    Ok(ty.with_typmod(column.typmod))
+}
+
+/// A column of an index.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IndexColumn {
+    /// Its position in the table.
+    pub(crate) position: usize,
+    /// The engine's column that holds its key.
+    pub(crate) engine: usize,
+    /// Whether that is a column of its own.
+    pub(crate) separate: bool,
+    pub(crate) ty: Type,
+    pub(crate) descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+impl Table {
+    /// The columns of an index.
+    pub(crate) fn index(&self, index: IndexRef) -> &[IndexColumn] {
+        match index {
+            IndexRef::Primary => &self.primary,
+            IndexRef::Secondary(number) => &self.secondary[number],
+        }
+    }
+
+    /// The engine's id of an index.
+    pub(crate) fn index_id(&self, index: IndexRef) -> TableId {
+        match index {
+            IndexRef::Primary => self.info.id,
+            IndexRef::Secondary(number) => self.info.indexes[number].id,
+        }
+    }
+
+    /// The secondary indexes that are unique, which is checked late.
+    pub(crate) fn late(&self) -> Vec<usize> {
+        let indexes = self.desc.indexes.iter().enumerate();
+        indexes.filter(|(_, index)| index.deferrable.is_some()).map(|(number, _)| number).collect()
+    }
+
+    /// The oid of an index; that of the table if it has no primary key.
+    #[inline]
+    pub(crate) fn index_oid(&self, index: IndexRef) -> u32 {
+        match index {
+            IndexRef::Primary => self.desc.primary_key.as_ref().map_or(self.desc.oid, |key| key.oid),
+            IndexRef::Secondary(number) => self.desc.indexes[number].oid,
+        }
+    }
+
+    /// The name of an index.
+    pub(crate) fn index_name(&self, index: IndexRef) -> &str {
+        match index {
+            IndexRef::Primary => self.desc.primary_key.as_ref().map_or("", |key| key.name.as_str()),
+            IndexRef::Secondary(number) => &self.desc.indexes[number].name,
+        }
+    }
+}
+
+/// Which index of a table: its primary key, or the secondary one of this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IndexRef {
+    Primary,
+    Secondary(usize),
+}

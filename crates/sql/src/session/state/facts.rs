@@ -1,0 +1,97 @@
+//! What the system catalogs show of a session and its database.
+
+use super::State;
+use crate::activity::Known;
+use crate::counts::{Collected, RelationSize, TableNumbers};
+use crate::reclamation::Reclamation;
+use crate::system::Facts;
+use crate::trace::Number;
+use scaledb_base::ConflictKind;
+use scaledb_catalog::Catalog;
+use scaledb_engine::Engine;
+use scaledb_locks::Locks;
+use scaledb_sync::atomic::Ordering;
+use scaledb_types::{Result, Value};
+use std::sync::Arc;
+
+impl<E: Engine> Facts for State<E> {
+    fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    fn counters(&self) -> Vec<(String, u64)> {
+        let stats = self.shared.engine.stats();
+        let count = |name: &str, value: u64| (name.to_owned(), value);
+        let mut counters = vec![
+            count("transactions committed", stats.commits),
+            count("transactions rolled back", stats.rollbacks),
+            count("statements run again", self.shared.retries.load(Ordering::Relaxed)), // a statistic
+        ];
+        if let Some(temporary) = self.shared.temporary.get() {
+            let (files, bytes, now) = temporary.counts();
+            counters.extend([
+                count("temporary files", files),
+                count("bytes written to temporary files", bytes),
+                count("bytes in temporary files now", now),
+            ]);
+        }
+        let kinds = ConflictKind::ALL.iter().zip(stats.conflicts);
+        counters.extend(kinds.map(|(kind, value)| count(&format!("conflicts: {}", kind.name()), value)));
+        counters
+    }
+
+    fn collected(&self) -> &Collected {
+        &self.shared.collected
+    }
+
+    fn size(&self, oid: u32) -> Option<RelationSize> {
+        self.shared.size(&self.catalog, oid)
+    }
+
+    fn memory(&self) -> u64 {
+        self.shared.engine.memory().bytes
+    }
+
+    fn reclamation(&self) -> (Reclamation, Vec<(u32, Known)>) {
+        self.shared.reclamation()
+    }
+
+    fn table_numbers(&self) -> Vec<TableNumbers> {
+        self.shared.table_numbers(&self.catalog)
+    }
+
+    fn status(&self) -> Vec<(String, String)> {
+        self.status_lines()
+    }
+
+    fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    fn settings(&self) -> Vec<(String, String)> {
+        self.settings.borrow().all()
+    }
+
+    fn statement(&self, number: Number) -> Option<Arc<str>> {
+        self.shared.trace.text(number)
+    }
+
+    fn sessions(&self) -> Vec<(u32, Known)> {
+        self.shared.sessions.all()
+    }
+
+    fn names(&self) -> (&str, &str) {
+        (&self.user, &self.database)
+    }
+
+    fn sequence(&self, oid: u32) -> Result<(i64, bool)> {
+        match self.sequence_desc(&Value::Oid(oid))? {
+            Some(desc) => self.shared.last_value(&desc),
+            None => Ok((0, false)),
+        }
+    }
+
+    fn locks(&self) -> &Locks {
+        &self.shared.locks
+    }
+}

@@ -1,0 +1,133 @@
+//! What a running plan asks of its session: functions of the session, rows of the catalog, locks.
+
+use super::State;
+use super::locks::give_room;
+use crate::api::Severity;
+use crate::bind::Lookup;
+use crate::bind::names::is_temporary;
+use crate::exec::context::Host;
+use crate::functions::SessionFn;
+use crate::plan::{Computed, ForeignKey};
+use crate::system;
+use scaledb_engine::Engine;
+use scaledb_locks::{Mode, Owner, Tag};
+use scaledb_types::{Result, SqlError, SqlState, Type, Value};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+impl<E: Engine> Host for State<E> {
+    fn engine_error(&self, error: scaledb_base::Error) -> SqlError {
+        self.explain(error, |_| self.running.get())
+    }
+
+    fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value> {
+        let text = |at: usize| args.get(at).and_then(Value::as_str);
+        match function.name {
+            "nextval" | "currval" | "lastval" | "setval" => self.sequence_call(function.name, args),
+            "current_setting" => {
+                let Some(name) = text(0) else { return Ok(Value::Null) };
+                match self.settings.borrow().get(&name.to_lowercase()) {
+                    Ok(value) => Ok(Value::text(value)),
+                    Err(_) if args.get(1).is_some_and(Value::is_true) => Ok(Value::Null),
+                    Err(error) => Err(error),
+                }
+            }
+            "set_config" => {
+                let (Some(name), local) = (text(0), args[2].is_true()) else { return Ok(Value::Null) };
+                if name.eq_ignore_ascii_case("role")
+                    && !matches!(text(1), Some(role) if role == "none" || role == self.user)
+                {
+                    self.no_privileges("SET ROLE")?;
+                    return Ok(args[1].clone());
+                }
+                self.settings.borrow_mut().set(name, Some(text(1).unwrap_or_default()), local)?;
+                Ok(args[1].clone())
+            }
+            "current_schemas" | "current_schema" => {
+                let hidden = function.name == "current_schema" || !args[0].is_true();
+                let mut names: Vec<Value> = self
+                    .path
+                    .iter()
+                    .filter(|schema| {
+                        *schema == "public" || (*schema == "pg_catalog" || is_temporary(schema)) && !hidden
+                    })
+                    .map(Value::text)
+                    .collect();
+                if function.name == "current_schema" {
+                    return Ok(if names.is_empty() { Value::Null } else { names.remove(0) });
+                }
+                Ok(Value::Array(Arc::new(scaledb_types::Array::new(Type::NAME, names))))
+            }
+            "pg_postmaster_start_time" | "pg_conf_load_time" => Ok(Value::Timestamptz(self.shared.opened_at)),
+            "scaledb_stat_statements_reset" => {
+                self.shared.collected.reset();
+                Ok(Value::text(""))
+            }
+            "pg_backend_pid" => Ok(Value::Int4(self.id as i32)),
+            "pg_cancel_backend" | "pg_terminate_backend" | "pg_reload_conf" => {
+                self.ask_server(function.name, args.first())
+            }
+            _ => {
+                let result = system::functions::call(self, function, args)?;
+                match (function.name, &result) {
+                    // the names of sequences, for the most part: what matters is that they still mean the same
+                    ("cast", Value::Oid(oid)) if self.catalog.get(*oid).is_some() => self.used.note(*oid),
+                    (name, _) if system::functions::reads_catalog(name) => self.used.note_all(),
+                    _ => {}
+                }
+                Ok(result)
+            }
+        }
+    }
+
+    fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>> {
+        system::rows(self, table)
+    }
+
+    fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>> {
+        let referred = self.foreign_keys(table)?.1;
+        // the plan names the tables that are one step away; rows that go along lead farther
+        for key in &referred {
+            self.used.note(key.from.desc.oid);
+            key.from.desc.foreign_keys.iter().for_each(|other| self.used.note(other.table));
+        }
+        Ok(referred)
+    }
+
+    fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
+        self.may_lock(tag)?;
+        let mut owner = self.owner.borrow_mut();
+        self.need_room(&self.locks_memory, owner.count())?;
+        Ok(owner.try_take(tag, mode))
+    }
+
+    fn keep_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {
+        self.may_lock(tag)?;
+        let mut owner = self.owner.borrow_mut();
+        self.need_room(&self.kept_memory, owner.kept())?;
+        Ok(owner.try_keep(tag, mode))
+    }
+
+    fn give_lock_back(&self, tag: Tag, mode: Mode) -> bool {
+        let mut owner = self.owner.borrow_mut();
+        let given = owner.give_back(tag, mode);
+        give_room(&self.kept_memory, owner.kept());
+        given
+    }
+
+    fn give_locks_back(&self) {
+        self.give_all_locks_back();
+    }
+
+    fn owner(&self) -> &RefCell<Owner> {
+        &self.owner
+    }
+
+    fn note_wait(&self) {
+        self.waited.set(true);
+    }
+
+    fn warn(&self, code: SqlState, what: &str) {
+        self.notice(Severity::Warning, SqlError::new(code, what.to_owned()));
+    }
+}

@@ -1,0 +1,73 @@
+//! `nextval` and its like: the values of sequences that a session has taken.
+
+use super::State;
+use crate::bind::names::is_temporary;
+use scaledb_catalog::Relation;
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError, SqlState, Value};
+use std::sync::Arc;
+
+impl<E: Engine> State<E> {
+    /// The sequence of an oid; the transaction depends on it.
+    pub(super) fn sequence_desc(&self, value: &Value) -> Result<Option<Arc<scaledb_catalog::SequenceDesc>>> {
+        let Value::Oid(oid) = value else { return Ok(None) };
+        match self.catalog.get(*oid) {
+            Some(Relation::Sequence(desc)) => {
+                self.used.note(*oid);
+                Ok(Some(desc.clone()))
+            }
+            Some(other) => {
+                let what = format!("\"{}\" is not a sequence", other.name());
+                Err(SqlError::new(SqlState::WRONG_OBJECT_TYPE, what))
+            }
+            None => {
+                let what = format!("relation with OID {oid} does not exist");
+                Err(SqlError::new(SqlState::UNDEFINED_TABLE, what))
+            }
+        }
+    }
+
+    /// A call of a function of sequences.
+    pub(super) fn sequence_call(&self, name: &str, args: &[Value]) -> Result<Value> {
+        if name == "lastval" {
+            let current = self.last.get().and_then(|oid| self.currents.borrow().get(&oid).copied());
+            return current.map(Value::Int8).ok_or_else(|| {
+                SqlError::new(
+                    SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    "lastval is not yet defined in this session",
+                )
+            });
+        }
+        let Some(desc) = args.first().map_or(Ok(None), |arg| self.sequence_desc(arg))? else {
+            return Ok(Value::Null);
+        };
+        if self.read_only.get() && name != "currval" && !is_temporary(&desc.schema) {
+            let what = format!("cannot execute {name}() in a read-only transaction");
+            return Err(SqlError::new(SqlState::READ_ONLY_SQL_TRANSACTION, what));
+        }
+        match name {
+            "nextval" => {
+                let value = self.shared.next_value(&desc)?;
+                self.currents.borrow_mut().insert(desc.oid, value);
+                self.last.set(Some(desc.oid));
+                Ok(Value::Int8(value))
+            }
+            "currval" => {
+                self.currents.borrow().get(&desc.oid).map(|value| Value::Int8(*value)).ok_or_else(|| {
+                    let what =
+                        format!("currval of sequence \"{}\" is not yet defined in this session", desc.name);
+                    SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what)
+                })
+            }
+            _ => {
+                let Some(value) = args.get(1).and_then(Value::as_i64) else { return Ok(Value::Null) };
+                let called = args.get(2).is_none_or(Value::is_true);
+                self.shared.set_value(&desc, value, called)?;
+                if called {
+                    self.currents.borrow_mut().insert(desc.oid, value);
+                }
+                Ok(Value::Int8(value))
+            }
+        }
+    }
+}

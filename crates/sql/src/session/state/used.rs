@@ -1,0 +1,43 @@
+//! What of the catalog a transaction has used.
+
+use crate::pins::same;
+use scaledb_catalog::Catalog;
+use std::cell::{Cell, RefCell};
+
+/// What of the catalog a transaction has used.
+#[derive(Debug, Default)]
+pub(crate) struct Used {
+    relations: RefCell<Vec<u32>>,
+    whole: Cell<bool>,
+}
+
+impl Used {
+    /// It has used a relation.
+    pub(crate) fn note(&self, oid: u32) {
+        let mut relations = self.relations.borrow_mut();
+        if !relations.contains(&oid) {
+            relations.push(oid);
+        }
+    }
+
+    /// Whether it has used a relation.
+    pub(crate) fn contains(&self, oid: u32) -> bool {
+        self.relations.borrow().contains(&oid)
+    }
+
+    /// It has read something that any change of the catalog may change.
+    pub(crate) fn note_all(&self) {
+        self.whole.set(true);
+    }
+
+    /// The end of the transaction.
+    pub(crate) fn clear(&self) {
+        self.relations.borrow_mut().clear();
+        self.whole.set(false);
+    }
+
+    /// Whether a transaction that began with one catalog has found what it would find in another.
+    pub(crate) fn is_same(&self, before: &Catalog, now: &Catalog) -> bool {
+        !self.whole.get() && self.relations.borrow().iter().all(|&oid| same(before, now, oid))
+    }
+}
