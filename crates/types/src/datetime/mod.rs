@@ -1,11 +1,15 @@
 //! Dates and times as text: PostgreSQL's lenient input, ISO output.
 
+mod bad;
+mod fields;
+mod iso;
 mod parse;
 mod print;
 mod token;
+mod zone_text;
 
-pub(crate) use parse::{
-    Bad, error, named_zone, parse_date, parse_offset, parse_time, parse_timestamp, parse_timestamptz,
-};
+pub(crate) use bad::{Bad, error};
+pub(crate) use parse::{parse_date, parse_time, parse_timestamp, parse_timestamptz};
 pub(crate) use print::{write_clock, write_date, write_time, write_timestamp, write_timestamptz};
 pub(crate) use token::{Field, split};
+pub(crate) use zone_text::{named_zone, parse_offset};

@@ -13,6 +13,7 @@ mod args;
 mod array;
 mod bytes;
 mod comparison;
+mod date_part;
 mod datetime;
 mod float;
 mod int;
