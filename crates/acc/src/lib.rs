@@ -5,7 +5,7 @@
 //! commit where that is cheaper. Point reads are current; scans repair what has not been merged, and validate.
 //!
 //! ```text
-//!  worker.rs   the engine interface
+//!  worker.rs   what a worker can do; the kit makes it the engine interface
 //!    read.rs     point reads                    txn.rs      read_set, range_set, write_set
 //!    scan.rs     range scans, and their check   table.rs    a table or index: hash, tree, phantomlet
 //!    write.rs    buffered writes                pending.rs  unmerged entries of a worker and table
@@ -17,7 +17,7 @@
 //!  contention.rs priority                       tune.rs     the merge batch, and whether to merge
 //!  background.rs chores, and the thread that does them for idle workers
 //!  redo.rs       what a commit tells the log
-//!  change.rs     indexes that change under a transaction
+//!  change.rs     what changes of indexes wait for
 //!  record/       a record, its header words, the old rows that snapshots need
 //!  records.rs, reader.rs  what the kit asks of records: for recovery, indexes, checkpoints
 //! ```
@@ -62,7 +62,6 @@ use scaledb_base::{Result, Timestamp};
 use scaledb_engine::{Metric, OptionSpec, SerializationPoint, TableStats};
 use scaledb_kit::{Instance, Protocol, Settings};
 use scaledb_memory::Local;
-use scaledb_sync::Arc;
 use table::AccTable;
 
 /// A database with the ACC engine, in memory and, if it has a directory, on disk.
@@ -75,7 +74,6 @@ impl Protocol for AccShared {
     const TABLE_METRICS: &'static [Metric] = stats::METRICS;
 
     type Config = Config;
-    type Worker = AccWorker;
     type Reader<'a> = RowReader;
 
     fn settings(config: &Config) -> Settings {
@@ -85,14 +83,6 @@ impl Protocol for AccShared {
 
     fn new(config: Config, after: u64) -> Self {
         Self::new(config, after)
-    }
-
-    fn worker(self: &Arc<Self>, local: Local) -> AccWorker {
-        AccWorker::new(self.clone(), local)
-    }
-
-    fn worker_without_log(self: &Arc<Self>, local: Local) -> AccWorker {
-        AccWorker::without_log(self.clone(), local)
     }
 
     fn reader(&self) -> Result<RowReader> {
@@ -129,16 +119,5 @@ impl Protocol for AccShared {
 
     fn merge_all(&self, local: &mut Local, index: &AccTable) -> Result<()> {
         self.merge_all(local, index)
-    }
-
-    fn delete_records<R>(
-        worker: &mut AccWorker,
-        table: &AccTable,
-        choose: impl FnOnce(&Local) -> (Vec<u64>, R),
-    ) -> Result<R> {
-        let mut ctx = worker.ctx();
-        let (records, rest) = choose(ctx.local);
-        ctx.delete_records(table, records)?;
-        Ok(rest)
     }
 }

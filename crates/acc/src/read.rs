@@ -3,11 +3,12 @@
 use crate::record::{Presence, Record, Word};
 use crate::rules::Rule;
 use crate::table::AccTable;
-use crate::txn::{Absent, Op, RowLocation, Txn};
+use crate::txn::{Op, RowLocation, Txn};
 use crate::worker::Ctx;
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
 use scaledb_engine::{PREFETCH, RowId};
+use scaledb_kit::{Absent, Transaction};
 use scaledb_row::{Projection, RowRef};
 
 /// Look-ups that meet a record which has just left the indexes are done again, this often.

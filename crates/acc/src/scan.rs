@@ -14,6 +14,7 @@ use scaledb_base::{ConflictKind, Result};
 use scaledb_engine::{Order, Range, RowId};
 use scaledb_index::btree::{Entry, LeafRead, Position};
 use scaledb_index::phantomlet::{CellId, Owners};
+use scaledb_kit::Transaction;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowRef};
 use scaledb_sync::atomic::Ordering;

@@ -20,6 +20,7 @@ use crate::txn::RowLocation;
 use crate::worker::Ctx;
 use scaledb_base::{Error, Result, Timestamp};
 use scaledb_engine::{Order, Range, RowId};
+use scaledb_kit::Transaction;
 use scaledb_row::{Projection, RowRef};
 use scaledb_sync::atomic::{Ordering, fence};
 use scaledb_sync::thread;

@@ -4,14 +4,14 @@ use crate::record::{Overflow, Record, Word};
 use hashbrown::HashTable;
 use scaledb_base::limits::{MAX_GROUPS, MAX_WRITES};
 use scaledb_base::{Result, TableId, Timestamp};
-use scaledb_engine::{ReadMark, RowId, TxnKind};
+use scaledb_engine::ReadMark;
 use scaledb_index::btree::{Finger, LeafRead, LeafStamp};
 use scaledb_index::phantomlet::CellId;
-use scaledb_kit::{Account, SeenChanges, WriteMark, WriteSet};
-use scaledb_memory::Domain;
+use scaledb_kit::{
+    Absent, KEPT, KEPT_OF_ROWS, Remembered, Transaction, TxnCore, WriteMark, WriteSet, is_huge, is_large,
+};
 use scaledb_row::{ColumnSet, GroupSet};
-use scaledb_sync::Arc;
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 
 /// Where a row was found.
 pub(crate) type RowLocation = scaledb_kit::RowLocation<Record>;
@@ -27,13 +27,6 @@ pub(crate) struct Read {
     pub(crate) seen: Word,
     pub(crate) table: TableId,
     pub(crate) group: u32,
-}
-
-/// A key that was looked for and found nowhere.
-pub(crate) struct Absent {
-    pub(crate) table: TableId,
-    pub(crate) hash: u64,
-    pub(crate) key: Range<usize>,
 }
 
 /// The part of a leaf that was scanned.
@@ -66,7 +59,7 @@ pub(crate) enum Op {
 
 /// One record of the write_set.
 #[derive(Clone)]
-pub(crate) struct Write {
+pub struct Write {
     pub(crate) table: TableId,
     pub(crate) op: Op,
     /// The record; `None` for an insert until it is locked.
@@ -101,6 +94,11 @@ impl scaledb_kit::Write for Write {
     fn record(&self) -> Option<Record> {
         self.record
     }
+
+    #[inline]
+    fn is_nothing(&self) -> bool {
+        self.op == Op::Nothing
+    }
 }
 
 impl Write {
@@ -132,15 +130,8 @@ pub(crate) struct Held {
 }
 
 /// The running transaction of a worker. Its memory is reused from transaction to transaction.
-pub(crate) struct Txn {
-    pub(crate) running: bool,
-    /// What of all this was accounted for.
-    account: Account,
-    /// Unique among all transactions of the process: the worker, and a count.
-    pub(crate) serial: u64,
-    pub(crate) kind: TxnKind,
-    /// Changes of indexes before it began, and before its first write.
-    pub(crate) changes: SeenChanges,
+pub struct Txn {
+    core: TxnCore,
     /// The boundary that a snapshot reads at.
     pub(crate) snapshot: Timestamp,
     pub(crate) reads: Vec<Read>,
@@ -186,13 +177,9 @@ fn spread(x: u64) -> u64 {
 }
 
 impl Txn {
-    pub(crate) fn new(domain: &Arc<Domain>) -> Self {
+    pub(crate) fn new(core: TxnCore) -> Self {
         Self {
-            running: false,
-            account: Account::new(domain.clone()),
-            serial: 0,
-            kind: TxnKind::ReadWrite,
-            changes: SeenChanges::default(),
+            core,
             snapshot: Timestamp::ZERO,
             reads: Vec::new(),
             absents: Vec::new(),
@@ -220,8 +207,7 @@ impl Txn {
     /// large that the worker's other memory is worth a look.
     #[inline]
     pub(crate) fn clear(&mut self) -> bool {
-        const KEPT: usize = 1 << 16;
-        self.running = false;
+        self.core.end();
         self.reads.clear();
         self.absents.clear();
         self.ranges.clear();
@@ -239,45 +225,27 @@ impl Txn {
             self.many = HashTable::new();
         }
         self.latest = Timestamp::ZERO;
-        self.account.clear();
         let size =
             self.reads.capacity() + self.images.capacity() + self.keys.capacity() + self.seen.capacity();
-        (size > KEPT || self.held.capacity() > KEPT / 16) && self.give_back(size, KEPT)
+        is_large(size, self.held.capacity()) && self.give_back(size)
     }
 
-    /// Keeps memory for transactions of usual size: a large one must not leave as much as its rows take.
+    /// Keeps memory for transactions of usual size.
     #[cold]
-    fn give_back(&mut self, size: usize, kept: usize) -> bool {
-        const HUGE: usize = 1 << 20;
-        self.reads.shrink_to(kept / 4);
-        self.absents.shrink_to(kept / 16);
-        self.ranges.shrink_to(kept / 16);
-        self.cells.shrink_to(kept / 16);
-        self.seen.shrink_to(kept / 4);
-        self.keys.shrink_to(kept / 4);
-        self.writes.shrink_to(kept / 16);
-        self.images.shrink_to(kept / 4);
-        self.held.shrink_to(kept / 16);
-        self.posts.shrink_to(kept / 16);
+    fn give_back(&mut self, size: usize) -> bool {
+        self.reads.shrink_to(KEPT_OF_ROWS);
+        self.absents.shrink_to(KEPT);
+        self.ranges.shrink_to(KEPT);
+        self.cells.shrink_to(KEPT);
+        self.seen.shrink_to(KEPT_OF_ROWS);
+        self.keys.shrink_to(KEPT_OF_ROWS);
+        self.writes.shrink_to(KEPT);
+        self.images.shrink_to(KEPT_OF_ROWS);
+        self.held.shrink_to(KEPT);
+        self.posts.shrink_to(KEPT);
         self.candidates.clear();
-        self.candidates.shrink_to(kept / 16);
-        size > HUGE
-    }
-
-    /// Whether one more write finds room: in the write_set, and in the memory of all transactions.
-    ///
-    /// # Errors
-    /// [`Error::TooManyWrites`](scaledb_base::Error::TooManyWrites),
-    /// [`Error::TransactionsTooLarge`](scaledb_base::Error::TransactionsTooLarge).
-    #[inline]
-    fn check_room(&mut self, op: Op) -> Result<()> {
-        self.writes.check_room()?;
-        let (images, writes, reads) = (self.images.len(), self.writes.len(), self.reads.len());
-        let bytes = || {
-            let of_writes = writes * (size_of::<Write>() + size_of::<Held>());
-            images * size_of::<u64>() + of_writes + reads * size_of::<Read>() + self.keys.len()
-        };
-        self.account.grow(images + 32 * writes + 4 * reads, bytes, op == Op::Delete)
+        self.candidates.shrink_to(KEPT);
+        is_huge(size)
     }
 
     /// Remembers the words of a record's groups.
@@ -384,7 +352,7 @@ impl Txn {
     /// [`Error::TooManyWrites`](scaledb_base::Error::TooManyWrites),
     /// [`Error::TransactionsTooLarge`](scaledb_base::Error::TransactionsTooLarge).
     pub(crate) fn push_write(&mut self, write: Write) -> Result<usize> {
-        self.check_room(write.op)?;
+        self.check_room(write.op == Op::Delete)?;
         match write.record {
             Some(record) => self.filter |= Self::bit(record.raw()),
             None => self.filter |= Self::bit(write.hash),
@@ -431,14 +399,60 @@ impl Txn {
             }
         }
     }
+}
+
+impl Deref for Txn {
+    type Target = TxnCore;
+
+    #[inline(always)]
+    fn deref(&self) -> &TxnCore {
+        &self.core
+    }
+}
+
+impl DerefMut for Txn {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut TxnCore {
+        &mut self.core
+    }
+}
+
+impl Transaction for Txn {
+    type Write = Write;
+
+    #[inline(always)]
+    fn writes(&self) -> &WriteSet<Write> {
+        &self.writes
+    }
+
+    #[inline(always)]
+    fn writes_mut(&mut self) -> &mut WriteSet<Write> {
+        &mut self.writes
+    }
+
+    fn used(&self) -> impl Iterator<Item = TableId> {
+        let reads = self.reads.iter().map(|read| read.table);
+        let absents = self.absents.iter().map(|absent| absent.table);
+        reads.chain(absents).chain(self.ranges.iter().map(|range| range.table))
+    }
+
+    #[inline(always)]
+    fn remembered(&self) -> Remembered {
+        Remembered {
+            images: self.images.len(),
+            reads: self.reads.len(),
+            keys: self.keys.len(),
+            write_bytes: size_of::<Write>() + size_of::<Held>(),
+            read_bytes: size_of::<Read>(),
+        }
+    }
 
     /// The lengths of what was read; keys stay, for the writes have theirs among them.
-    pub(crate) fn read_mark(&self) -> ReadMark {
+    fn read_mark(&self) -> ReadMark {
         ReadMark([self.reads.len(), self.absents.len(), self.ranges.len(), self.seen.len(), self.cells.len()])
     }
 
-    /// Forgets what was read since.
-    pub(crate) fn forget_reads_since(&mut self, mark: ReadMark) {
+    fn forget_reads_since(&mut self, mark: ReadMark) {
         let ReadMark([reads, absents, ranges, seen, cells]) = mark;
         self.reads.truncate(reads);
         self.absents.truncate(absents);
@@ -446,32 +460,19 @@ impl Txn {
         self.seen.truncate(seen);
         self.cells.truncate(cells);
     }
-
-    /// The name by which this transaction can come back to a row.
-    #[inline]
-    pub(crate) fn row_id(&self, table: TableId, place: RowLocation) -> RowId {
-        self.writes.row_id(self.serial, table, place)
-    }
-
-    /// The place that a row's name stands for.
-    ///
-    /// # Errors
-    /// [`Error::StaleRow`](scaledb_base::Error::StaleRow).
-    #[inline]
-    pub(crate) fn place(&self, table: TableId, id: RowId) -> Result<RowLocation> {
-        self.writes.named(self.serial, table, id)
-    }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use scaledb_memory::Domain;
+    use scaledb_sync::Arc;
     use scaledb_sync::clock::Clock;
 
     #[test]
     fn a_huge_transaction_leaves_no_more_memory_than_a_usual_one_keeps() {
         const LEFT: usize = 1 << 14;
-        let mut txn = Txn::new(&Domain::new(Arc::new(Clock::new(0)), u64::MAX));
+        let mut txn = Txn::new(TxnCore::new(&Domain::new(Arc::new(Clock::new(0)), u64::MAX), 0));
         assert!(!txn.clear());
         // of deletes, say: nothing but what the commit held
         txn.held.resize_with(1 << 17, Held::default);

@@ -10,7 +10,7 @@ use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
 use scaledb_engine::RowId;
 use scaledb_keys::KeyBuf;
-use scaledb_kit::{WriteMark, check_key};
+use scaledb_kit::{Transaction, WriteMark, check_key};
 use scaledb_row::{ColumnSet, GroupSet, Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::atomic::Ordering;
 
@@ -538,7 +538,17 @@ impl Ctx<'_> {
                 return;
             }
         }
-        self.txn.absents.push(crate::txn::Absent { table: id, hash, key });
+        self.txn.absents.push(scaledb_kit::Absent { table: id, hash, key });
+    }
+
+    /// Back to a savepoint: what inserts since then have found free was read.
+    pub(crate) fn roll_back_to(&mut self, mark: WriteMark) {
+        if self.shared.config.rules.on(Rule::UndoneReads) {
+            return self.undo_statement(mark);
+        }
+        let reads = self.txn.reads.len();
+        self.txn.undo_to(mark);
+        self.txn.reads.truncate(reads);
     }
 
     /// Takes back a statement that failed. It may have found keys free before it failed, and would have failed

@@ -25,13 +25,14 @@ use crate::redo;
 use crate::rules::Rule;
 use crate::table::{CicadaTable, RecordEntry};
 use crate::techniques::Technique;
-use crate::txn::{Absent, Held, Op, Read};
+use crate::txn::{Held, Op, Read};
 use crate::version::{Status, Version};
 use crate::worker::{Ctx, clock_used_up};
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
 use scaledb_durability::failed;
 use scaledb_index::btree::Entry;
 use scaledb_index::indexlet::Inserted;
+use scaledb_kit::{Absent, Transaction};
 use scaledb_memory::Purpose;
 use scaledb_sync::atomic::{Ordering, fence};
 use scaledb_sync::hint::Backoff;
@@ -47,14 +48,14 @@ impl Ctx<'_> {
     pub(crate) fn commit(&mut self) -> Result<Timestamp> {
         let ts = Timestamp::from_raw(self.txn.ts);
         if self.txn.kind.is_snapshot() {
-            self.state.depends_on = Timestamp::from_raw(self.txn.ts.saturating_sub(1));
+            self.txn.depends_on = Timestamp::from_raw(self.txn.ts.saturating_sub(1));
             return Ok(ts);
         }
         self.note_nothings();
         if self.txn.is_read_only() {
             self.raise_reads()?;
             self.check(true)?;
-            self.state.depends_on = self.latest_read();
+            self.txn.depends_on = self.latest_read();
             return Ok(ts);
         }
         self.enter_log()?;
@@ -67,7 +68,7 @@ impl Ctx<'_> {
         match result {
             Ok(()) => {
                 self.settle();
-                self.state.depends_on = ts;
+                self.txn.depends_on = ts;
             }
             Err(_) => self.abort(),
         }
@@ -494,11 +495,12 @@ impl Ctx<'_> {
     }
 
     /// V4.
+    #[inline]
     fn check(&mut self, writing: bool) -> Result<()> {
         self.check_reads(writing)?;
         self.check_absents()?;
         self.check_ranges(true)?;
-        self.definitions_hold()
+        self.shared.definitions_hold(self.txn, self.txn.ts)
     }
 
     /// V4 for records: what was seen is visible still, and, where it is overwritten, was not read later.

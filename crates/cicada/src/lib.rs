@@ -6,7 +6,7 @@
 //! is in the way. Readers never block writers and are never copied to; the price is a new version per write.
 //!
 //! ```text
-//!  worker.rs   the engine interface
+//!  worker.rs   what a worker can do; the kit makes it the engine interface
 //!    read.rs     point reads, promotion             txn.rs, own.rs   read_set, range_set, write_set
 //!    scan.rs     range scans, and their check       table.rs         a table or index: hash, tree, guards
 //!    write.rs    buffered writes                    guard.rs         read timestamps of what has no record
@@ -15,7 +15,6 @@
 //!  clock.rs      a worker's clock                   horizon.rs       min_wts, min_rts, epochs
 //!  background.rs chores for idle workers            shared.rs        all of a database
 //!  redo.rs       what a commit tells the log        rules.rs, techniques.rs  switches for tests and figures
-//!  change.rs     indexes that change under a transaction
 //!  records.rs, reader.rs  what the kit asks of records: for recovery, indexes, checkpoints
 //! ```
 //!
@@ -23,7 +22,6 @@
 //! ([`Consistency`]), it agrees with real time.
 
 mod background;
-mod change;
 mod clock;
 mod commit;
 mod config;
@@ -61,7 +59,6 @@ use scaledb_base::{Result, Timestamp};
 use scaledb_engine::{CatalogEntry, Metric, OptionSpec, SerializationPoint, TableStats};
 use scaledb_kit::{Instance, Protocol, Records, Settings};
 use scaledb_memory::Local;
-use scaledb_sync::Arc;
 use scaledb_sync::atomic::{Ordering, fence};
 use table::CicadaTable;
 
@@ -75,7 +72,6 @@ impl Protocol for CicadaShared {
     const TABLE_METRICS: &'static [Metric] = &[];
 
     type Config = Config;
-    type Worker = CicadaWorker;
     type Reader<'a> = SnapshotReader<'a>;
 
     fn settings(config: &Config) -> Settings {
@@ -91,14 +87,6 @@ impl Protocol for CicadaShared {
         // snapshots see what was recovered
         let now = self.clock.now_fenced();
         self.lead(now, now);
-    }
-
-    fn worker(self: &Arc<Self>, local: Local) -> CicadaWorker {
-        CicadaWorker::new(self.clone(), local)
-    }
-
-    fn worker_without_log(self: &Arc<Self>, local: Local) -> CicadaWorker {
-        CicadaWorker::without_log(self.clone(), local)
     }
 
     fn reader(&self) -> Result<SnapshotReader<'_>> {
@@ -141,16 +129,5 @@ impl Protocol for CicadaShared {
 
     fn end_definition(&self) -> u64 {
         self.begin_anew()
-    }
-
-    fn delete_records<R>(
-        worker: &mut CicadaWorker,
-        table: &CicadaTable,
-        choose: impl FnOnce(&Local) -> (Vec<u64>, R),
-    ) -> Result<R> {
-        let mut ctx = worker.ctx();
-        let (records, rest) = choose(ctx.local);
-        ctx.delete_records(table, records)?;
-        Ok(rest)
     }
 }

@@ -4,11 +4,12 @@
 use crate::record::{Record, Visible};
 use crate::table::CicadaTable;
 use crate::techniques::Technique;
-use crate::txn::{Absent, Op, Read, RowLocation, Write};
+use crate::txn::{Op, Read, RowLocation, Write};
 use crate::version::Version;
 use crate::worker::{Ctx, PROMOTIONS};
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId, Timestamp};
 use scaledb_engine::{PREFETCH, RowId, TxnKind};
+use scaledb_kit::{Absent, Transaction};
 use scaledb_row::{ColumnSet, Projection, RowRef};
 
 /// A row of the running transaction.

@@ -14,6 +14,7 @@ use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
 use scaledb_engine::{Order, Range, RowId, TxnKind};
 use scaledb_index::btree::{Entry, LeafRead, Position};
+use scaledb_kit::Transaction;
 use scaledb_memory::Local;
 use scaledb_row::RowRef;
 use scaledb_sync::atomic::{Ordering, fence};

@@ -1,20 +1,20 @@
-//! A worker: the engine interface, on top of the parts of the protocol.
+//! A worker at work: Cicada's operations, on which `scaledb_kit` puts the engine interface.
 
 use crate::clock::{LAST_TICK, LONGEST_STEP, WorkerClock};
 use crate::config::{Clocks, Consistency};
 use crate::garbage::{Item, UNSTAMPED};
 use crate::gc::clean;
+use crate::record::Record;
 use crate::rules::Rule;
 use crate::shared::CicadaShared;
 use crate::table::CicadaTable;
-use crate::txn::Txn;
-use scaledb_base::{Error, Result, TableId, Timestamp, WorkerId};
-use scaledb_engine::{Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
-use scaledb_kit::{Counters, count};
+use crate::txn::{RowLocation, Txn};
+use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
+use scaledb_engine::{Order, Range, RowId, TxnKind};
+use scaledb_kit::{InstanceWorker, Operations, Parts, Transactions, TxnCore, WriteMark};
 use scaledb_log::Writer;
 use scaledb_memory::{IDLE, Local};
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
-use scaledb_sync::Arc;
 use scaledb_sync::hint::Backoff;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -51,22 +51,11 @@ fn is_left_open(waited: u64, age: u64, (patience, youth): (u64, u64)) -> bool {
 }
 
 /// One thread's access to a [`Cicada`](crate::Cicada) database.
-pub struct CicadaWorker {
-    shared: Arc<CicadaShared>,
-    /// `None` without a log. Before `local`: it ends while the worker's id is still its own.
-    log: Option<Writer>,
-    local: Local,
-    txn: Box<Txn>,
-    state: WorkerState,
-}
+pub type CicadaWorker = InstanceWorker<CicadaShared>;
 
 /// What a worker keeps between transactions.
-pub(crate) struct WorkerState {
+pub struct WorkerState {
     pub(crate) clock: WorkerClock,
-    /// The next transaction's serial.
-    serial: u64,
-    /// What the last committed transaction depends on.
-    pub(crate) depends_on: Timestamp,
     /// Commits since the last conflict.
     pub(crate) calm: u32,
     /// Versions that the running transaction has promoted.
@@ -87,7 +76,7 @@ pub(crate) struct WorkerState {
 }
 
 /// A worker at work: its own parts and the shared ones, borrowed apart.
-pub(crate) struct Ctx<'a> {
+pub struct Ctx<'a> {
     pub(crate) shared: &'a CicadaShared,
     pub(crate) log: &'a mut Option<Writer>,
     pub(crate) local: &'a mut Local,
@@ -101,14 +90,9 @@ pub(crate) fn clock_used_up() -> Error {
 }
 
 impl Ctx<'_> {
-    #[inline]
-    fn counters(&self) -> &Counters {
-        &self.shared.counters[self.local.id().index()]
-    }
-
     /// A transaction that reads the present takes its timestamp (section 3.1).
     #[inline]
-    fn begin(&mut self) -> Result<()> {
+    fn begin_present(&mut self) -> Result<()> {
         let (shared, id) = (self.shared, self.local.id());
         let now = shared.clock.now_fenced();
         let least = self.state.clock.advance(now);
@@ -153,20 +137,6 @@ impl Ctx<'_> {
         self.local.enter_at(shared.clock.now());
         self.txn.ts = shared.horizon.settle_snapshot(id);
         Ok(())
-    }
-
-    /// The end of a transaction, however it went.
-    #[inline]
-    fn finish(&mut self) {
-        if !self.txn.pins.is_empty() {
-            self.unpin();
-        }
-        let huge = self.txn.clear();
-        self.shared.horizon.end(self.local.id());
-        self.local.exit();
-        if huge {
-            self.local.give_back();
-        }
     }
 
     /// The records that were kept for inserts are left to clean-up.
@@ -280,17 +250,22 @@ impl Ctx<'_> {
     }
 }
 
-impl CicadaWorker {
-    pub(crate) fn new(shared: Arc<CicadaShared>, local: Local) -> Self {
-        let id = local.id();
-        shared.horizon.register(id);
-        let now = shared.clock.now();
+impl Transactions for CicadaShared {
+    type Txn = Txn;
+    type State = WorkerState;
+    type Ctx<'a> = Ctx<'a>;
+
+    fn txn(&self, core: TxnCore) -> Txn {
+        Txn::new(core)
+    }
+
+    fn state(&self, id: WorkerId) -> WorkerState {
+        self.horizon.register(id);
+        let now = self.clock.now();
         let times =
-            (shared.clock.ticks(shared.config.boost), shared.clock.ticks(Duration::from_secs(LONGEST_STEP)));
-        let state = WorkerState {
-            clock: WorkerClock::new(shared.config.clocks, now, shared.horizon.clock_of(id), times),
-            serial: now << Timestamp::ORIGIN_BITS | id.index() as u64,
-            depends_on: Timestamp::ZERO,
+            (self.clock.ticks(self.config.boost), self.clock.ticks(Duration::from_secs(LONGEST_STEP)));
+        WorkerState {
+            clock: WorkerClock::new(self.config.clocks, now, self.horizon.clock_of(id), times),
             calm: 0,
             promotions: 0,
             min_rts: 0,
@@ -299,329 +274,169 @@ impl CicadaWorker {
             until_collect: 0,
             synchronized_at: now,
             peer: id.index(),
-            synchronize: shared.clock.ticks(SYNCHRONIZE),
+            synchronize: self.clock.ticks(SYNCHRONIZE),
             relieved_at: 0,
             random: id.index() as u64 + 1,
-        };
-        let log = shared.log().map(|log| log.writer(id));
-        let txn = Box::new(Txn::new(&shared.domain));
-        Self { shared, log, local, txn, state }
-    }
-
-    /// A worker for what no log tells of.
-    pub(crate) fn without_log(shared: Arc<CicadaShared>, local: Local) -> Self {
-        let mut worker = Self::new(shared, local);
-        worker.log = None;
-        worker
-    }
-
-    /// This worker's next transactions come after the one with this timestamp, whoever ran it: what
-    /// [`Consistency::Causal`] asks those to say who tell others about their commits.
-    pub fn observe(&mut self, commit_ts: Timestamp) {
-        self.state.clock.observe(commit_ts.ticks());
-    }
-
-    #[inline]
-    pub(crate) fn ctx(&mut self) -> Ctx<'_> {
-        Ctx {
-            shared: &self.shared,
-            log: &mut self.log,
-            local: &mut self.local,
-            txn: &mut self.txn,
-            state: &mut self.state,
         }
     }
 
-    /// Runs one operation of the transaction on a table.
-    #[inline]
-    fn operate<R>(
-        &mut self,
-        table: TableId,
-        f: impl FnOnce(&mut Ctx<'_>, &CicadaTable) -> Result<R>,
-    ) -> Result<R> {
-        self.step(|ctx| {
-            let shared = ctx.shared;
-            shared.tables.get(table).and_then(|table| f(ctx, table))
-        })
-    }
-
-    /// [`CicadaWorker::operate`] for operations that read a table or through an index.
-    #[inline]
-    fn operate_reading<R>(
-        &mut self,
-        table: TableId,
-        f: impl FnOnce(&mut Ctx<'_>, &CicadaTable) -> Result<R>,
-    ) -> Result<R> {
-        self.operate(table, |ctx, table| {
-            if table.index_of.is_some() {
-                ctx.may_use(table)?;
-            }
-            f(ctx, table)
-        })
-    }
-
-    /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
-    #[inline]
-    fn step<R>(&mut self, f: impl FnOnce(&mut Ctx<'_>) -> Result<R>) -> Result<R> {
-        if !self.txn.running {
-            return Err(Error::TransactionEnded);
-        }
-        let mut ctx = self.ctx();
-        let result = f(&mut ctx);
-        if let Err(Error::Conflict(conflict)) = &result {
-            count(&ctx.counters().conflicts[conflict.kind as usize], 1);
-            ctx.state.clock.boost(true);
-            ctx.state.calm = 0;
-            ctx.finish();
-        }
-        result
-    }
-
-    /// [`CicadaWorker::operate`] for operations that write.
-    #[inline]
-    fn operate_writing<R>(
-        &mut self,
-        table: TableId,
-        f: impl FnOnce(&mut Ctx<'_>, &CicadaTable) -> Result<R>,
-    ) -> Result<R> {
-        if self.txn.running && self.txn.kind != TxnKind::ReadWrite {
-            return Err(Error::ReadOnlyTransaction);
-        }
-        self.operate(table, |ctx, table| {
-            table.check_writable()?;
-            ctx.may_write(table)?;
-            f(ctx, table)
-        })
+    #[inline(always)]
+    fn ctx(Parts { shared, log, local, txn, state }: Parts<'_, Self>) -> Ctx<'_> {
+        Ctx { shared, log, local, txn, state }
     }
 }
 
-impl Worker for CicadaWorker {
-    #[inline]
-    fn begin(&mut self, kind: TxnKind) -> Result<()> {
-        self.begin_while(kind, &|| true)
+impl Operations<CicadaShared> for Ctx<'_> {
+    #[inline(always)]
+    fn txn(&mut self) -> &mut Txn {
+        self.txn
+    }
+
+    fn relieve(&mut self) {
+        self.relieve();
     }
 
     #[inline]
-    fn begin_while(&mut self, kind: TxnKind, go_on: &dyn Fn() -> bool) -> Result<()> {
-        if self.txn.running {
-            self.rollback();
-        }
-        let mut ctx = self.ctx();
-        ctx.txn.kind = kind;
-        ctx.note_changes();
-        if ctx.shared.domain.is_short() {
-            ctx.relieve();
-        }
-        match kind {
-            TxnKind::ReadWrite | TxnKind::ReadOnly => ctx.begin()?,
-            TxnKind::Snapshot | TxnKind::Deferrable | TxnKind::Present => {
-                ctx.begin_snapshot(kind, go_on)?;
-            }
-        }
-        ctx.state.serial += 1 << Timestamp::ORIGIN_BITS;
-        ctx.state.promotions = 0;
-        ctx.txn.serial = ctx.state.serial;
-        ctx.txn.running = true;
-        Ok(())
+    fn begin(&mut self, kind: TxnKind, go_on: &dyn Fn() -> bool) -> Result<()> {
+        self.state.promotions = 0;
+        if kind.is_snapshot() { self.begin_snapshot(kind, go_on) } else { self.begin_present() }
     }
 
     #[inline]
-    fn in_transaction(&self) -> bool {
-        self.txn.running
+    fn reads_at(&self) -> u64 {
+        self.txn.ts
     }
 
     #[inline]
     fn get<R>(
         &mut self,
-        table: TableId,
+        table: &CicadaTable,
         key: &[u8],
-        _cols: &Projection,
+        _: &Projection,
         f: impl FnOnce(RowId, RowRef<'_>) -> R,
     ) -> Result<Option<R>> {
-        self.operate_reading(table, |ctx, table| ctx.get(table, key, f))
+        self.get(table, key, f)
     }
 
-    fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
-        if self.txn.running {
-            self.ctx().prefetch(rows);
-        }
-    }
-
-    fn prefetch_inserts<'k>(&mut self, keys: impl Iterator<Item = (TableId, &'k [u8])>) {
-        if self.txn.running {
-            self.ctx().prefetch_inserts(keys);
-        }
+    fn get_named<R>(
+        &mut self,
+        table: &CicadaTable,
+        row: RowId,
+        _: &Projection,
+        f: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        self.get_named(table, row, f)
     }
 
     fn scan(
         &mut self,
-        index: TableId,
+        table: &CicadaTable,
         range: Range<'_>,
         order: Order,
-        _cols: &Projection,
+        _: &Projection,
         f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
-        self.operate_reading(index, |ctx, table| ctx.scan(table, range, order, f))
+        self.scan(table, range, order, f)
+    }
+
+    fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
+        self.prefetch(rows);
+    }
+
+    fn prefetch_inserts<'k>(&mut self, keys: impl Iterator<Item = (TableId, &'k [u8])>) {
+        self.prefetch_inserts(keys);
     }
 
     #[inline]
-    fn insert(&mut self, table: TableId, row: &RowBuf) -> Result<RowId> {
-        self.operate_writing(table, |ctx, table| ctx.insert(table, row))
+    fn insert(&mut self, table: &CicadaTable, row: &RowBuf) -> Result<RowId> {
+        self.insert(table, row)
+    }
+
+    #[inline]
+    fn locate(&mut self, table: &CicadaTable, key: &[u8]) -> Option<RowLocation> {
+        self.locate(table, key)
     }
 
     #[inline]
     fn update<R>(
         &mut self,
-        table: TableId,
-        key: &[u8],
+        table: &CicadaTable,
+        place: RowLocation,
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
     ) -> Result<Option<R>> {
-        self.operate_writing(table, |ctx, table| match ctx.locate(table, key) {
-            Some(place) => ctx.update(table, place, cols, f),
-            None => Ok(None),
-        })
+        self.update(table, place, cols, f)
     }
 
-    #[inline]
-    fn update_at<R>(
-        &mut self,
-        table: TableId,
-        row: RowId,
-        cols: &Projection,
-        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
-    ) -> Result<Option<R>> {
-        self.operate_writing(table, |ctx, table| {
-            let place = ctx.txn.place(table.id, row)?;
-            ctx.update(table, place, cols, f)
-        })
+    fn delete(&mut self, table: &CicadaTable, place: RowLocation) -> Result<bool> {
+        self.delete(table, place)
     }
 
-    fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
-        self.operate_writing(table, |ctx, table| match ctx.locate(table, key) {
-            Some(place) => ctx.delete(table, place),
-            None => Ok(false),
-        })
-    }
-
-    fn delete_at(&mut self, table: TableId, row: RowId) -> Result<bool> {
-        self.operate_writing(table, |ctx, table| {
-            let place = ctx.txn.place(table.id, row)?;
-            ctx.delete(table, place)
-        })
+    fn delete_lone_record(&mut self, table: &CicadaTable, record: Record) -> Result<()> {
+        if record.is_obsolete() { Ok(()) } else { self.delete_lone_record(table, record) }
     }
 
     fn check_so_far(&mut self) -> Result<()> {
         // a snapshot has remembered nothing
-        self.step(|ctx| ctx.check_so_far())
+        self.check_so_far()
     }
 
-    fn get_at<R>(
-        &mut self,
-        table: TableId,
-        row: RowId,
-        _cols: &Projection,
-        f: impl FnOnce(RowRef<'_>) -> R,
-    ) -> Result<Option<R>> {
-        self.operate(table, |ctx, table| ctx.get_named(table, row, f))
-    }
-
-    fn read_mark(&mut self) -> ReadMark {
+    fn begin_forgettable_reads(&mut self) {
         // a promotion is a write
         self.state.promotions = PROMOTIONS;
-        self.txn.read_mark()
     }
 
-    fn forget_reads(&mut self, mark: ReadMark) {
-        self.txn.forget_reads_since(mark);
+    fn take_new_place(&mut self) -> Result<()> {
+        let now = self.shared.clock.now_fenced();
+        let ticks = self.state.clock.advance(now);
+        self.take_later(ticks)
     }
 
-    fn refresh(&mut self, mark: ReadMark) -> Result<bool> {
-        if self.txn.kind.is_snapshot() {
-            return Ok(true);
-        }
-        self.step(|ctx| {
-            let now = ctx.shared.clock.now_fenced();
-            let ticks = ctx.state.clock.advance(now);
-            ctx.take_later(ticks)?;
-            match ctx.check_so_far() {
-                Ok(()) => Ok(true),
-                Err(error) if error.is_conflict() => {
-                    ctx.txn.forget_reads_since(mark);
-                    ctx.check_so_far().map(|()| false)
-                }
-                Err(error) => Err(error),
-            }
-        })
-    }
-
-    fn savepoint(&mut self) -> Result<Savepoint> {
-        if !self.txn.running {
-            return Err(Error::TransactionEnded);
-        }
-        Ok(self.txn.writes.savepoint())
-    }
-
-    fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
-        if !self.txn.running {
-            return Err(Error::TransactionEnded);
-        }
-        let mark = self.txn.writes.back_to(savepoint)?;
-        self.ctx().roll_back_to(mark);
-        Ok(())
+    fn roll_back_to(&mut self, mark: WriteMark) {
+        self.roll_back_to(mark);
     }
 
     #[inline]
     fn commit(&mut self) -> Result<Timestamp> {
-        if !self.txn.running {
-            return Err(Error::TransactionEnded);
-        }
-        let mut ctx = self.ctx();
-        let reads_present = matches!(ctx.txn.kind, TxnKind::ReadWrite | TxnKind::ReadOnly);
-        let result = ctx.commit();
-        match &result {
-            Ok(_) => {
-                count(&ctx.counters().commits, 1);
-                ctx.state.clock.boost(false);
-                ctx.state.calm = ctx.state.calm.saturating_add(1);
-            }
-            Err(Error::Conflict(conflict)) => {
-                count(&ctx.counters().conflicts[conflict.kind as usize], 1);
-                ctx.state.clock.boost(true);
-                ctx.state.calm = 0;
-            }
-            Err(_) => count(&ctx.counters().rollbacks, 1),
-        }
-        let now = ctx.shared.clock.now();
-        ctx.chores(now);
-        ctx.finish();
-        if let (Ok(ts), true) = (&result, reads_present) {
-            ctx.wait_for_clock(*ts, now);
-        }
-        result
+        self.commit()
     }
 
     #[inline]
-    fn id(&self) -> WorkerId {
-        self.local.id()
-    }
-
-    fn depends_on(&self) -> Timestamp {
-        self.state.depends_on
-    }
-
-    fn wait_durable(&self) -> Result<()> {
-        self.shared.wait_durable(self.state.depends_on)
-    }
-
-    fn rollback(&mut self) {
-        if self.txn.running {
-            let mut ctx = self.ctx();
-            count(&ctx.counters().rollbacks, 1);
-            let now = ctx.shared.clock.now();
-            ctx.chores(now);
-            ctx.finish();
+    fn after_commit(&mut self, result: &Result<Timestamp>) {
+        if result.is_ok() {
+            self.state.clock.boost(false);
+            self.state.calm = self.state.calm.saturating_add(1);
         }
+        let now = self.shared.clock.now();
+        self.chores(now);
+        self.finish();
+        if let (Ok(ts), false) = (result, self.txn.kind.is_snapshot()) {
+            self.wait_for_clock(*ts, now);
+        }
+    }
+
+    fn after_rollback(&mut self) {
+        let now = self.shared.clock.now();
+        self.chores(now);
+        self.finish();
+    }
+
+    #[inline]
+    fn finish(&mut self) {
+        if !self.txn.pins.is_empty() {
+            self.unpin();
+        }
+        let huge = self.txn.clear();
+        self.shared.horizon.end(self.local.id());
+        self.local.exit();
+        if huge {
+            self.local.give_back();
+        }
+    }
+
+    fn note_conflict(&mut self, _: &mut Conflict) {
+        self.state.clock.boost(true);
+        self.state.calm = 0;
     }
 
     fn back_off(&mut self, attempt: u32) {
@@ -629,18 +444,18 @@ impl Worker for CicadaWorker {
         let limit = backoff.limit().max(backoff.least()) << attempt.saturating_sub(LOSSES).min(6);
         backoff.wait(&self.shared.clock, limit, &mut self.state.random);
     }
-}
 
-impl Drop for CicadaWorker {
-    fn drop(&mut self) {
-        self.rollback();
+    fn observe(&mut self, commit_ts: Timestamp) {
+        self.state.clock.observe(commit_ts.ticks());
+    }
+
+    fn leave(&mut self) {
         // the next worker of this id goes on behind this one's timestamps: they stand in the horizon's slot.
         // What is left in the queue is cleaned by the background thread, or by that worker.
-        let mut ctx = self.ctx();
-        let now = ctx.shared.clock.now();
-        ctx.local.enter_at(now);
-        ctx.do_chores(now);
-        ctx.local.exit();
+        let now = self.shared.clock.now();
+        self.local.enter_at(now);
+        self.do_chores(now);
+        self.local.exit();
     }
 }
 

@@ -12,7 +12,7 @@ use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
 use scaledb_engine::RowId;
 use scaledb_keys::KeyBuf;
-use scaledb_kit::{WriteMark, check_key};
+use scaledb_kit::{Transaction, WriteMark, check_key};
 use scaledb_row::{ColumnSet, Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
@@ -364,7 +364,7 @@ impl Ctx<'_> {
         self.check_reads(false)?;
         self.check_absents()?;
         self.check_ranges(false)?;
-        self.definitions_hold()
+        self.shared.definitions_hold(self.txn, self.txn.ts)
     }
 
     /// `rollback_to`: see [`Txn::undo_to`](crate::txn::Txn::undo_to).

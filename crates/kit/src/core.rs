@@ -2,18 +2,18 @@
 
 use crate::backoff::{Backoff, Regulation};
 use crate::catalog::Catalog;
-use crate::changes::{Changes, SeenChanges};
+use crate::changes::Changes;
 use crate::counters::{Counters, load};
 use crate::hash::KeyHasher;
-use crate::table::{Table, definition_changed};
+use crate::table::Table;
 use crate::tables::Tables;
 use scaledb_base::limits::MAX_WORKERS;
-use scaledb_base::{Result, TableId, Timestamp, WorkerId};
+use scaledb_base::{Result, Timestamp, WorkerId};
 use scaledb_durability::{failed, log_stats, log_table};
 use scaledb_engine::{CatalogEntry, Stats};
 use scaledb_log::Log;
 use scaledb_memory::Domain;
-use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::atomic::AtomicU64;
 use scaledb_sync::clock::{Clock, Source};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, CachePadded, names};
@@ -98,33 +98,6 @@ impl<T: Table> Core<T> {
             Some(log) => log_table(log, &self.clock, worker, entry),
             None => Ok(Timestamp::ZERO),
         }
-    }
-
-    /// Whether the indexes of the tables that a transaction has written are those that it kept, and none of the tables
-    /// and indexes that it has used was dropped at or before the raw timestamp `at`. Called when the count of changes
-    /// is another one than at its begin.
-    ///
-    /// # Errors
-    /// A conflict.
-    #[cold]
-    pub fn compare_definitions(
-        &self,
-        seen: SeenChanges,
-        written: impl Iterator<Item = TableId>,
-        used: impl Iterator<Item = TableId>,
-        at: u64,
-    ) -> Result<()> {
-        for id in written {
-            if self.tables.get(id)?.changed.load(Ordering::SeqCst) > seen.at_first_write {
-                return Err(definition_changed(id));
-            }
-        }
-        for id in used {
-            if self.tables.get(id)?.until.load(Ordering::SeqCst) <= at {
-                return Err(definition_changed(id));
-            }
-        }
-        Ok(())
     }
 
     /// From here on, everything is logged.

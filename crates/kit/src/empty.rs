@@ -3,6 +3,7 @@
 
 use crate::protocol::Protocol;
 use crate::table::{IndexSet, Table};
+use crate::worker::InstanceWorker;
 use scaledb_base::Result;
 use scaledb_engine::{TxnKind, Worker};
 use scaledb_index::btree::{LeafRead, Position};
@@ -27,9 +28,10 @@ pub(crate) fn empty_some<P: Protocol>(engine: &Arc<P>) -> Result<bool> {
         local.exit();
         merged?;
     }
-    let mut worker = engine.worker_without_log(local);
+    let mut worker = InstanceWorker::without_log(engine.clone(), local);
     worker.begin(TxnKind::ReadWrite)?;
-    let deleted = P::delete_records(&mut worker, table, |local| some_records(local, table, from));
+    // SAFETY: the transaction runs, and what is chosen is found in the table's structures now.
+    let deleted = unsafe { worker.delete_records(table, |local| some_records(local, table, from)) };
     let next = deleted.and_then(|next| worker.commit().map(|_| next));
     worker.rollback();
     drop(worker);

@@ -7,6 +7,7 @@ use crate::empty::empty_some;
 use crate::inspect::inspect;
 use crate::protocol::{Protocol, Settings};
 use crate::recovery::Recovery;
+use crate::worker::InstanceWorker;
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_durability::{Checkpointer, Directory, Durability, Inspected, Recovered, failed};
 use scaledb_engine::{
@@ -141,7 +142,7 @@ fn restore<P: Protocol>(
 }
 
 impl<P: Protocol> Engine for Instance<P> {
-    type Worker = P::Worker;
+    type Worker = InstanceWorker<P>;
 
     fn create_table(&self, def: TableDef) -> Result<std::sync::Arc<TableInfo>> {
         def.check_options(P::NAME, P::TABLE_OPTIONS)?;
@@ -194,8 +195,8 @@ impl<P: Protocol> Engine for Instance<P> {
         self.shared.core().catalog.lock().tables()
     }
 
-    fn worker(&self) -> Result<P::Worker> {
-        Ok(self.shared.worker(self.shared.core().domain.register()?))
+    fn worker(&self) -> Result<InstanceWorker<P>> {
+        Ok(InstanceWorker::new(self.shared.clone(), self.shared.core().domain.register()?))
     }
 
     fn stats(&self) -> Stats {

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!  Instance<P> ── implements scaledb_engine::Engine
-//!    ├─ P: Protocol ── workers, commits, and how a record is read and made      the engine's crate
+//!    ├─ P: Protocol ── operations, commits, and how a record is read and made   the engine's crate
 //!    │    └─ Core<P::Table> ── clock, domain, tables, log, counters, backoff
 //!    ├─ Background ── tends idle workers
 //!    └─ Checkpointer ── writes checkpoints
@@ -18,7 +18,11 @@
 //!  recovery.rs, rebuild.rs           rows and log back, and the indexes
 //!  inspect.rs                        tables against their indexes
 //!  bulk.rs                           many records into an empty index
-//!  write_set.rs, account.rs          writes of a transaction, and the memory that it takes
+//!  worker.rs                         the engine interface of a worker, on top of ...
+//!    operations.rs                     what the worker of an engine can do
+//!    txn.rs, write_set.rs              what a transaction remembers ...
+//!    account.rs, kept.rs               ... and the memory that it takes and keeps
+//!    usable.rs                         what it may use, while indexes come and go
 //!  rules.rs                          switches for tests
 //! ```
 
@@ -38,6 +42,8 @@ mod empty;
 mod hash;
 mod inspect;
 mod instance;
+mod kept;
+mod operations;
 mod protocol;
 mod reader;
 mod rebuild;
@@ -47,6 +53,9 @@ mod recovery;
 mod rules;
 mod table;
 mod tables;
+mod txn;
+mod usable;
+mod worker;
 mod write_set;
 
 pub use crate::core::{Core, WORKERS};
@@ -58,6 +67,8 @@ pub use counters::{Counters, count, load};
 pub use definitions::create_unlogged;
 pub use hash::KeyHasher;
 pub use instance::Instance;
+pub use kept::{KEPT, KEPT_OF_ROWS, is_huge, is_large};
+pub use operations::{Operations, Parts, RowLocationOf, Transactions};
 pub use protocol::{Protocol, Settings};
 pub use reader::Reader;
 pub use record::{Record, RecordEntry};
@@ -66,4 +77,7 @@ pub use recovery::malformed;
 pub use rules::Rules;
 pub use table::{IndexOf, IndexSet, Table, TableCore, check_key, definition_changed};
 pub use tables::{TABLES, Tables};
+pub use txn::{Absent, Remembered, Transaction, TxnCore};
+pub use usable::PRESENT;
+pub use worker::InstanceWorker;
 pub use write_set::{RowLocation, Write, WriteMark, WriteSet};

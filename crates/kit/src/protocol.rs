@@ -1,16 +1,15 @@
 //! What is an engine's own.
 
+use crate::operations::Transactions;
 use crate::reader::Reader;
-use crate::records::Records;
 use scaledb_base::{Result, Timestamp};
 use scaledb_durability::Durability;
-use scaledb_engine::{CatalogEntry, Metric, OptionSpec, SerializationPoint, TableStats, Worker};
+use scaledb_engine::{CatalogEntry, Metric, OptionSpec, SerializationPoint, TableStats};
 use scaledb_memory::Local;
-use scaledb_sync::Arc;
 
 /// What an engine adds to an [`Instance`](crate::Instance): how transactions run on a database's tables. It is what the
 /// workers of a database share.
-pub trait Protocol: Records {
+pub trait Protocol: Transactions {
     /// The engine's name: for reports, and in the directories that it writes.
     const NAME: &'static str;
     /// What decides where a transaction stands in the serial order.
@@ -22,8 +21,6 @@ pub trait Protocol: Records {
 
     /// How a database is opened.
     type Config;
-    /// Its workers.
-    type Worker: Worker;
     /// Readers of committed rows that are no transactions.
     type Reader<'a>: Reader<Self::Table>;
 
@@ -35,12 +32,6 @@ pub trait Protocol: Records {
 
     /// A directory has been read into memory; transactions come when this has returned.
     fn recovered(&self) {}
-
-    /// A worker with this access to memory.
-    fn worker(self: &Arc<Self>, local: Local) -> Self::Worker;
-
-    /// A worker for what no log tells of.
-    fn worker_without_log(self: &Arc<Self>, local: Local) -> Self::Worker;
 
     /// A reader of committed rows.
     ///
@@ -92,17 +83,6 @@ pub trait Protocol: Records {
         let _ = (local, index);
         Ok(())
     }
-
-    /// Deletes records of a dropped index or a cleared table, and nothing else, in the running transaction of a worker:
-    /// those that `choose` returns the addresses of, as far as they are not deleted yet. Returns what else it returns.
-    ///
-    /// # Errors
-    /// As [`Worker::delete`].
-    fn delete_records<R>(
-        worker: &mut Self::Worker,
-        table: &Self::Table,
-        choose: impl FnOnce(&Local) -> (Vec<u64>, R),
-    ) -> Result<R>;
 }
 
 /// What an instance has to know of an engine's configuration.

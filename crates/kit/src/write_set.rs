@@ -35,6 +35,9 @@ pub trait Write: Clone {
 
     /// The record; `None` for an insert whose key has none.
     fn record(&self) -> Option<Self::Record>;
+
+    /// Whether it changes nothing: an insert that was deleted again.
+    fn is_nothing(&self) -> bool;
 }
 
 /// A state of a write_set that it can be rolled back to.

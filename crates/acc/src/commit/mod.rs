@@ -31,6 +31,7 @@ use crate::rules::Rule;
 use crate::txn::{Held, Op};
 use crate::worker::Ctx;
 use scaledb_base::{Result, Timestamp};
+use scaledb_kit::{PRESENT, Transaction};
 use scaledb_memory::Purpose;
 use scaledb_sync::atomic::Ordering;
 use steps::Step;
@@ -96,7 +97,7 @@ impl Commit<'_, '_> {
         // read after the pin is out; pairs with the wait of those who start retaining
         self.retain = self.ctx.shared.snapshots.is_retaining();
         // what has changed already fails before anything is claimed
-        self.ctx.definitions_hold()?;
+        self.ctx.shared.definitions_hold(self.ctx.txn, PRESENT)?;
         self.ctx.writes_are_unchanged()?;
         let writes = self.ctx.txn.writes.len();
         self.ctx.txn.held.resize_with(writes, Held::default);
@@ -155,11 +156,11 @@ impl<'w> Ctx<'w> {
     pub(crate) fn commit(&mut self) -> Result<Timestamp> {
         if self.txn.kind.is_snapshot() {
             // it has seen what was committed before the boundary
-            self.state.depends_on = Timestamp::from_raw(self.txn.snapshot.raw().saturating_sub(1));
+            self.txn.depends_on = Timestamp::from_raw(self.txn.snapshot.raw().saturating_sub(1));
             return Ok(self.txn.snapshot);
         }
-        if self.txn.writes.iter().all(|w| w.op == Op::Nothing) {
-            self.state.depends_on =
+        if self.txn.is_read_only() {
+            self.txn.depends_on =
                 if self.skips(Rule::DependOnReads) { Timestamp::ZERO } else { self.txn.latest };
             return self.commit_read_only();
         }
@@ -201,7 +202,7 @@ impl<'w> Ctx<'w> {
         let Commit { lane, .. } = commit;
         self.local.set_purpose(Purpose::Growth);
         match &result {
-            Ok(commit_ts) => self.state.depends_on = *commit_ts,
+            Ok(commit_ts) => self.txn.depends_on = *commit_ts,
             Err(_) => self.abort(),
         }
         if let Some(log) = self.log.as_mut() {

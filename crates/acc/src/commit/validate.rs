@@ -6,6 +6,7 @@ use crate::rules::Rule;
 use crate::txn::Read;
 use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId};
+use scaledb_kit::PRESENT;
 use std::ops::Range;
 
 impl Ctx<'_> {
@@ -14,7 +15,7 @@ impl Ctx<'_> {
         self.validate_reads()?;
         self.validate_absents()?;
         self.validate_ranges()?;
-        self.definitions_hold()
+        self.shared.definitions_hold(self.txn, PRESENT)
     }
 
     #[inline]
