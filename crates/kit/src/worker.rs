@@ -1,7 +1,7 @@
 //! A worker of an [`Instance`](crate::Instance): the engine interface, on top of an engine's [`Operations`]. What every
 //! engine checks before an operation, counts, and does behind one, stands here.
 
-use crate::counters::{Counters, count};
+use crate::counters::count;
 use crate::operations::{Operations, Parts, Transactions};
 use crate::record::Record;
 use crate::records::RecordOf;
@@ -55,16 +55,12 @@ impl<P: Transactions> InstanceWorker<P> {
         self.parts().1
     }
 
-    #[inline]
-    fn parts(&mut self) -> (&P, P::Ctx<'_>) {
+    /// What all workers share, the worker at work, and its number.
+    #[inline(always)]
+    fn parts(&mut self) -> (&P, P::Ctx<'_>, usize) {
         let Self { log, local, txn, state, shared } = self;
-        let shared: &P = shared;
-        (shared, P::ctx(Parts { shared, log, local, txn, state }))
-    }
-
-    #[inline]
-    fn counters(&self) -> &Counters {
-        &self.shared.core().counters[self.local.id().index()]
+        let (shared, number): (&P, usize) = (shared, local.id().index());
+        (shared, P::ctx(Parts { shared, log, local, txn, state }), number)
     }
 
     #[inline]
@@ -77,23 +73,15 @@ impl<P: Transactions> InstanceWorker<P> {
         if self.txn.running { Ok(()) } else { Err(Error::TransactionEnded) }
     }
 
-    /// Counts a conflict.
-    #[cold]
-    fn note_conflict(&mut self, conflict: &mut Conflict) {
-        count(&self.counters().conflicts[conflict.kind as usize], 1);
-        self.ctx().note_conflict(conflict);
-    }
-
     /// Runs one operation of the transaction: a conflict ends it, another error leaves it as it was.
     #[inline]
     fn step<R>(&mut self, f: impl FnOnce(&P, &mut P::Ctx<'_>) -> Result<R>) -> Result<R> {
         self.check_running()?;
-        let (shared, mut ctx) = self.parts();
+        let (shared, mut ctx, number) = self.parts();
         let mut result = f(shared, &mut ctx);
-        drop(ctx);
         if let Err(Error::Conflict(conflict)) = &mut result {
-            self.note_conflict(conflict);
-            self.ctx().finish();
+            note_conflict(shared, &mut ctx, number, conflict);
+            ctx.finish();
         }
         result
     }
@@ -171,6 +159,13 @@ impl<P: Transactions> InstanceWorker<P> {
     }
 }
 
+/// Counts a conflict of a worker.
+#[cold]
+fn note_conflict<P: Transactions>(shared: &P, ctx: &mut P::Ctx<'_>, number: usize, conflict: &mut Conflict) {
+    count(&shared.core().counters[number].conflicts[conflict.kind as usize], 1);
+    ctx.note_conflict(conflict);
+}
+
 impl<P: Transactions> Worker for InstanceWorker<P> {
     #[inline]
     fn begin(&mut self, kind: TxnKind) -> Result<()> {
@@ -182,7 +177,7 @@ impl<P: Transactions> Worker for InstanceWorker<P> {
         if self.txn.running {
             self.rollback();
         }
-        let (shared, mut ctx) = self.parts();
+        let (shared, mut ctx, _) = self.parts();
         let core = shared.core();
         if core.domain.is_short() {
             ctx.relieve();
@@ -336,13 +331,14 @@ impl<P: Transactions> Worker for InstanceWorker<P> {
     #[inline]
     fn commit(&mut self) -> Result<Timestamp> {
         self.check_running()?;
-        let mut result = self.ctx().commit();
+        let (shared, mut ctx, number) = self.parts();
+        let mut result = ctx.commit();
         match &mut result {
-            Ok(_) => count(&self.counters().commits, 1),
-            Err(Error::Conflict(conflict)) => self.note_conflict(conflict),
-            Err(_) => count(&self.counters().rollbacks, 1),
+            Ok(_) => count(&shared.core().counters[number].commits, 1),
+            Err(Error::Conflict(conflict)) => note_conflict(shared, &mut ctx, number, conflict),
+            Err(_) => count(&shared.core().counters[number].rollbacks, 1),
         }
-        self.ctx().after_commit(&result);
+        ctx.after_commit(&result);
         result
     }
 
@@ -362,8 +358,9 @@ impl<P: Transactions> Worker for InstanceWorker<P> {
 
     fn rollback(&mut self) {
         if self.txn.running {
-            count(&self.counters().rollbacks, 1);
-            self.ctx().after_rollback();
+            let (shared, mut ctx, number) = self.parts();
+            count(&shared.core().counters[number].rollbacks, 1);
+            ctx.after_rollback();
         }
     }
 
