@@ -6,6 +6,13 @@
 //!  it may use an index       since ≤ at, and (at < until, or the index is there: until = u64::MAX)
 //!  it may write to a table   the table is open, and the `since` of its set of indexes ≤ at
 //! ```
+//!
+//! A snapshot at `until` itself would miss nothing in the index: what it sees was committed before. It is refused all the
+//! same, so that the rule is one for all engines, and the interval that of [`TableCore::since`] and
+//! [`TableCore::until`].
+//!
+//! [`TableCore::since`]: crate::TableCore::since
+//! [`TableCore::until`]: crate::TableCore::until
 
 use crate::core::Core;
 use crate::table::{Table, definition_changed};
@@ -39,7 +46,7 @@ impl<T: Table> Core<T> {
     #[inline]
     pub(crate) fn may_use(&self, txn: &impl Transaction, index: &T, at: u64) -> Result<()> {
         let (since, until) = (index.since.load(Ordering::SeqCst), index.until.load(Ordering::SeqCst));
-        if since <= at && (at < until || until == u64::MAX) {
+        if has_what_is_read(since, until, at) {
             return Ok(());
         }
         let changed = txn.changes.at_begin != self.changes.count.load(Ordering::SeqCst);
@@ -78,7 +85,31 @@ impl<T: Table> Core<T> {
     }
 }
 
+/// Whether an index has all entries that a transaction sees which reads at `at`.
+#[inline(always)]
+fn has_what_is_read(since: u64, until: u64, at: u64) -> bool {
+    since <= at && (at < until || until == u64::MAX)
+}
+
 #[cold]
 fn not_usable<T: Table>(index: &T, begins_anew: bool) -> Error {
     if begins_anew { definition_changed(index.id) } else { Error::NoSuchTable(index.id.to_string()) }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_read_by_those_who_find_all_their_entries_in_it() {
+        const THERE: u64 = u64::MAX;
+        // one that is there: by all who are not from before it was made
+        assert!(has_what_is_read(0, THERE, 0) && has_what_is_read(5, THERE, 5));
+        assert!(has_what_is_read(5, THERE, PRESENT) && !has_what_is_read(5, THERE, 4));
+        // one that was dropped: by those who read earlier, and by nobody who reads the present
+        assert!(has_what_is_read(5, 9, 8) && !has_what_is_read(5, 9, 4));
+        assert!(!has_what_is_read(5, 9, 9) && !has_what_is_read(5, 9, PRESENT));
+        // one that was dropped as it was made: by nobody
+        assert!((0..9).all(|at| !has_what_is_read(5, 5, at)));
+    }
 }
