@@ -1,4 +1,5 @@
-//! How much memory a worker keeps from one transaction to the next: a large one must not leave as much as its rows take.
+//! How much memory a worker keeps from one transaction to the next: a large one must not leave as much as its rows
+//! take.
 
 /// Elements that the vectors which grow with the rows of a transaction have room for, all together, until they shrink.
 const USUAL: usize = 1 << 16;

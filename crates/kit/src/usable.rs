@@ -7,8 +7,8 @@
 //!  it may write to a table   the table is open, and the `since` of its set of indexes ≤ at
 //! ```
 //!
-//! A snapshot at `until` itself would miss nothing in the index: what it sees was committed before. It is refused all the
-//! same, so that the rule is one for all engines, and the interval that of [`TableCore::since`] and
+//! A snapshot at `until` itself would miss nothing in the index: what it sees was committed before. It is refused all
+//! the same, so that the rule is one for all engines, and the interval that of [`TableCore::since`] and
 //! [`TableCore::until`].
 //!
 //! [`TableCore::since`]: crate::TableCore::since
