@@ -140,7 +140,7 @@ impl Spread {
     pub const PARTITION_BY: &str = "partition_by";
     /// The option that says that rows are kept in more places than others.
     pub const REPLICATE: &str = "replicate";
-    /// Its value: every node keeps all rows.
+    /// The value of [`Self::REPLICATE`] for tables of which every node keeps all rows.
     pub const EVERYWHERE: &str = "everywhere";
 
     /// How many columns rows are kept together by, if they are the first ones of a key.
@@ -164,7 +164,7 @@ pub enum Action {
     NoAction,
     /// An error.
     Restrict,
-    /// They go or change too.
+    /// The referring rows are deleted or changed, too.
     Cascade,
     /// Their columns become NULL.
     SetNull,
@@ -234,14 +234,14 @@ pub struct TableDesc {
 /// What COMMENT ON has said about a relation or a part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommentDesc {
-    /// What it is about.
+    /// What the comment is about.
     pub about: About,
-    /// What it says.
+    /// The comment's text.
     pub text: String,
 }
 
-/// What a comment is about. A part that is dropped leaves its comment behind, which nobody sees: numbers are not given
-/// again.
+/// What a comment is about. A part that is dropped leaves its comment behind, which is never shown: numbers are not
+/// given again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum About {
     /// The relation.

@@ -1,7 +1,7 @@
 //! The `scaledb` command.
 //!
 //! Exit codes: 0, done; 1, a check of the database failed; 2, wrong arguments or an error; 3, the disk failed while the
-//! server ran. The shell has its own. That nobody reads the output to its end is no error.
+//! server ran. The shell has its own. A reader of the output that goes away is no error.
 
 mod args;
 mod bench;

@@ -1,4 +1,4 @@
-//! The standard output. Who reads it may go away, as `head` does: the rest is for nobody then, and no error.
+//! The standard output. Its reader may go away, as `head` does: the rest is dropped then, and that is no error.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
@@ -25,7 +25,7 @@ pub(crate) fn line(text: fmt::Arguments<'_>) {
     write(format_args!("{text}\n"));
 }
 
-/// Whether nobody reads the output any more: what only makes output may end.
+/// Whether the reader of the output is gone: what only makes output may end.
 pub(crate) fn is_unread() -> bool {
     ENDED.get().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
@@ -49,7 +49,7 @@ macro_rules! say {
 macro_rules! complain {
     ($($text:tt)*) => {{
         use std::io::Write as _;
-        // there is nobody left to tell
+        // there is no reader left to tell
         let _ = write!(std::io::stderr(), $($text)*);
     }};
 }

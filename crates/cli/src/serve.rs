@@ -57,7 +57,7 @@ fn serve_node(config: Config, args: &ServeArgs, cluster: &str, memory: u64) -> R
     if args.engine.is_some() {
         return Err("a node of a cluster has the engine of the cluster: leave out --engine".into());
     }
-    // who comes before the node is a member is told why it has to wait
+    // a client that comes before the node is a member is told why it has to wait
     let patience = cluster::node::Patience::new();
     let why = patience.clone();
     let waiting = Waiting::<SqlSession<Cluster>>::new(move || why.why());
@@ -171,7 +171,7 @@ impl Supervisor for Supervision {
     }
 }
 
-/// Says what an operator should know before anybody relies on the server.
+/// Warns of what an operator should know before the server is relied on.
 fn introduce(config: &Config, server: &Server, is_node: bool) {
     for address in server.addresses() {
         say!("listening at {address}");

@@ -33,7 +33,7 @@ fn cut() -> io::Error {
 /// Splits off the first bytes.
 ///
 /// # Errors
-/// There are not so many.
+/// The message has fewer bytes.
 pub fn take<const N: usize>(body: &mut &[u8]) -> io::Result<[u8; N]> {
     let (first, rest) = body.split_first_chunk().ok_or_else(cut)?;
     *body = rest;
@@ -74,7 +74,7 @@ pub fn row<'a>(
 /// The names and the types' oids of a RowDescription's columns.
 ///
 /// # Errors
-/// It is cut off.
+/// The message is cut off.
 pub fn columns(mut body: &[u8]) -> io::Result<Vec<(String, u32)>> {
     let count = u16::from_be_bytes(take(&mut body)?);
     let mut columns = Vec::new();

@@ -41,7 +41,8 @@ impl Stream {
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
             Self::Tcp(stream) => stream.read(into),
-            // as libpq does; who sleeps in the read itself is woken in vain when the server takes what was sent
+            // as libpq does; a thread that sleeps in the read itself is woken in vain when the server takes what was
+            // sent
             Self::Unix(stream) => {
                 let ready = poll(&mut [PollFd::new(stream, PollFlags::IN)], None);
                 ready.map_err(io::Error::from).and_then(|_| stream.read(into))

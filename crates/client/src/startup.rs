@@ -1,4 +1,4 @@
-//! How a session begins: encryption, who the user is, and the proof of it; and how it is cancelled.
+//! How a session begins: encryption, and authentication; and how its statements are cancelled.
 
 use crate::address::Address;
 use crate::error::Error;
@@ -14,7 +14,7 @@ const VERSION: u32 = 3 << 16;
 /// What a cancel request has in place of a version.
 const CANCEL: u32 = 80_877_102;
 
-/// Who logs in, where the parameters do not say.
+/// The user, where the parameters do not name one.
 pub struct Login<'a> {
     /// The user.
     pub user: Option<String>,
@@ -22,7 +22,7 @@ pub struct Login<'a> {
     pub database: Option<String>,
     /// Asked for a password when the server wants one and the parameters have none.
     pub password: &'a mut dyn FnMut(&str) -> Option<Vec<u8>>,
-    /// Whether the server may ask for the password as it is: whoever answers at the address learns it.
+    /// Whether the server may ask for the password in clear text: whatever answers at the address learns it.
     pub cleartext: bool,
     /// The `application_name`, where the parameters give none.
     pub application: &'a str,
@@ -86,7 +86,7 @@ fn begin(
     if parameters.iter().any(|(_, value)| value.contains('\0')) {
         return Err(Error::Parameters("a parameter holds a zero byte".to_owned()));
     }
-    // a message without a tag: the one that is written for it is taken away
+    // a message without a tag: the tag that was written for it is taken away
     message::write(&mut socket.out, 0, |out| {
         out.extend_from_slice(&VERSION.to_be_bytes());
         for (name, value) in parameters {

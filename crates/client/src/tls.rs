@@ -1,7 +1,8 @@
 //! Encryption of the connection: asked for before anything else is said.
 //!
-//! As `psql` does, `prefer` and `require` encrypt for whoever answers: that keeps listeners out. With certificates to
-//! believe in, the server's must be one of theirs, for the name that was connected to: that keeps impostors out, too.
+//! As `psql` does, `prefer` and `require` encrypt without checking the server's identity: that keeps listeners out.
+//! With certificates to believe in, the server's must be one of theirs, for the name that was connected to: that keeps
+//! impostors out, too.
 
 use crate::error::Error;
 use crate::socket::Stream;
@@ -83,7 +84,7 @@ impl Encryption {
     }
 }
 
-/// Takes any certificate; whoever shows it must have its key.
+/// Takes any certificate; the server must have its key.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

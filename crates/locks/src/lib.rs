@@ -7,8 +7,8 @@
 //!  waits: which owner waits for which tag ◄── looked through for a cycle ┘ before a wait begins
 //! ```
 //!
-//! The correctness of data never depends on them: a commit validates what it has read, whoever holds what. They are
-//! there so that a transaction waits instead of failing. So whoever does not use them reads one counter
+//! The correctness of data never depends on them: a commit validates what it has read, whatever locks are held. They
+//! are there so that a transaction waits instead of failing. So a transaction that does not use them reads one counter
 //! ([`Locks::rows`], [`Locks::tables`]), and asks no further while it is zero.
 
 mod mode;

@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Mode {
-    /// Of whoever reads a table; `FOR KEY SHARE` of a row.
+    /// Of statements that read a table; `FOR KEY SHARE` of a row.
     AccessShare,
-    /// Of whoever locks rows; `FOR SHARE` of a row.
+    /// Of statements that lock rows; `FOR SHARE` of a row.
     RowShare,
-    /// Of whoever writes a table.
+    /// Of statements that write a table.
     RowExclusive,
     /// `SHARE UPDATE EXCLUSIVE`.
     ShareUpdateExclusive,
@@ -45,7 +45,7 @@ impl Mode {
         CONFLICTS[self as usize] & 1 << other as u8 != 0
     }
 
-    /// Whether it excludes all that `other` excludes: who has it needs no `other` besides.
+    /// Whether it excludes all that `other` excludes: an owner that has it needs no `other` besides.
     #[inline]
     pub fn covers(self, other: Self) -> bool {
         CONFLICTS[self as usize] & CONFLICTS[other as usize] == CONFLICTS[other as usize]

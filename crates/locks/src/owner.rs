@@ -61,7 +61,7 @@ impl Owner {
         self.transaction.iter().rev().take(RECENT).any(|&(own, held)| own == tag && held.covers(mode))
     }
 
-    /// Takes a lock for the transaction, if nobody is in the way.
+    /// Takes a lock for the transaction, if it can be had at once.
     pub fn try_take(&mut self, tag: Tag, mode: Mode) -> bool {
         if self.has(tag, mode) {
             return true;
@@ -96,7 +96,7 @@ impl Owner {
         self.session.len() + self.carried.len()
     }
 
-    /// Takes a lock for the session, if nobody is in the way. As often as it is taken it must be given back.
+    /// Takes a lock for the session, if it can be had at once. As often as it is taken it must be given back.
     pub fn try_keep(&mut self, tag: Tag, mode: Mode) -> bool {
         let taken = self.take_over(tag, mode) || self.locks.try_take(self.id, tag, mode);
         if taken {
@@ -168,7 +168,7 @@ impl Owner {
     }
 
     /// A statement that was run again has ended: what its last run has not taken is given back, and what that has not
-    /// given back is taken again, unless somebody else has it by now.
+    /// given back is taken again, unless another owner has it by now.
     pub fn end_repeated(&mut self) {
         for (tag, mode) in std::mem::take(&mut self.carried) {
             self.locks.release(self.id, tag, mode);

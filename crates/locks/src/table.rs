@@ -1,4 +1,4 @@
-//! The table of locks: who has what, who waits for it, and whether they wait for each other.
+//! The table of locks: its holders and waiters, and whether waiters wait for each other.
 
 use crate::Mode;
 use rapidhash::fast::RandomState;
@@ -10,7 +10,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Parts of the table, so that those who lock different things seldom meet.
+/// Shards of the table, so that owners that lock different things seldom contend.
 const SHARDS: usize = if scaledb_sync::MODEL { 2 } else { 64 };
 
 /// How long a waiter sleeps before it looks whether it was cancelled.
@@ -37,7 +37,7 @@ pub enum Tag {
     },
 }
 
-/// Somebody has, or waits for, a lock.
+/// A lock that is held, or waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Known {
     /// What is locked.
@@ -53,7 +53,7 @@ pub struct Known {
 /// An owner waits for a lock that another one has, or waits for in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
-    /// Who waits.
+    /// The waiters, in the order in which they came.
     pub owner: u32,
     /// For what.
     pub tag: Tag,
@@ -66,7 +66,7 @@ pub struct Blocked {
 /// Why a lock was not taken.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Failed<E> {
-    /// Those that wait for each other; the first is who asked.
+    /// The owners that wait for each other; the first is the one whose request fails.
     Deadlock(Vec<Blocked>),
     /// What the caller's check returned.
     Stopped(E),
@@ -80,7 +80,7 @@ struct Hold {
     count: u32,
 }
 
-/// Somebody who waits.
+/// A waiter.
 struct Waiter {
     owner: u32,
     mode: Mode,
@@ -105,8 +105,8 @@ pub struct Locks {
     rows: CachePadded<AtomicUsize>,
     /// Locks of tables that exclude what statements take, had or waited for.
     tables: CachePadded<AtomicUsize>,
-    /// Who waits for what. Taken before a shard's lock; every wait begins under it, so that whoever waits when a search
-    /// begins goes on waiting for the same until the search has ended, or is granted it.
+    /// What each waiter waits for. Taken before a shard's lock; every wait begins under it, so that a waiter that is
+    /// there when a search begins goes on waiting for the same until the search has ended, or is granted it.
     waits: Mutex<HashMap<u32, Tag, RandomState>>,
 }
 
@@ -136,7 +136,7 @@ impl Entry {
         self.holds.iter().all(|hold| hold.owner == owner || !hold.mode.excludes(mode))
     }
 
-    /// Whether it can be had at once. Who has a part already does not queue behind those who wait for it.
+    /// Whether it can be had at once. An owner that holds the lock in another mode does not queue behind waiters.
     fn admits(&self, owner: u32, mode: Mode) -> bool {
         self.is_free(owner, mode)
             && (self.is_of(owner) || self.queue.iter().all(|waiter| !waiter.mode.excludes(mode)))
@@ -149,7 +149,7 @@ impl Entry {
         }
     }
 
-    /// Grants what can be granted, in the order of the queue; those who get it are woken by the caller.
+    /// Grants what can be granted, in the order of the queue; the caller wakes those waiters.
     fn advance(&mut self, woken: &mut Vec<Arc<Waiter>>) {
         let mut at = 0;
         while let Some(waiter) = self.queue.get(at) {
@@ -181,7 +181,8 @@ impl Entry {
 }
 
 impl Locks {
-    /// How many rows are locked, or waited for: who writes a row asks for its lock only if this is not zero.
+    /// How many rows are locked, or waited for: a statement that writes a row asks for its lock only if this is not
+    /// zero.
     #[inline]
     pub fn rows(&self) -> usize {
         // a hint: what commits is validated, whatever is read here
@@ -228,7 +229,7 @@ impl Locks {
         }
     }
 
-    /// Takes a lock, if nobody is in the way.
+    /// Takes a lock, if it can be had at once.
     pub(crate) fn try_take(&self, owner: u32, tag: Tag, mode: Mode) -> bool {
         let mut shard = self.shard(tag);
         if let Some(entry) = shard.get(&tag)
@@ -296,7 +297,7 @@ impl Locks {
                 }
             }
             if let Err(error) = check() {
-                // who was granted it meanwhile has it
+                // a waiter that was granted it meanwhile has it
                 return if self.leave(tag, waiter) { Err(error) } else { Ok(()) };
             }
         }

@@ -1,4 +1,4 @@
-//! Who a client says it is, and its proof.
+//! Authentication: the user that a client names, and its proof.
 
 use crate::backend::Host;
 use crate::channel::{Channel, Tls, Transport};
@@ -31,11 +31,11 @@ const SASL_FINAL: i32 = 12;
 const SCRAM: &str = "SCRAM-SHA-256";
 const SCRAM_PLUS: &str = "SCRAM-SHA-256-PLUS";
 
-/// Lets the client prove who it is; returns when it has.
+/// Lets the client authenticate; returns when it has.
 ///
 /// # Errors
 ///
-/// It has not, or is gone.
+/// The client failed to authenticate, or is gone.
 pub(crate) fn authenticate<T: Transport, H: Host>(
     channel: &mut Channel<T>,
     inbox: &mut Inbox,

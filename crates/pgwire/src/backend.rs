@@ -22,31 +22,31 @@ pub trait Host {
     ///
     /// # Errors
     ///
-    /// It must not connect at all.
+    /// The client must not connect at all.
     fn method(&self, startup: &Startup) -> Result<Method>;
 
-    /// What proves a user's password. For a name that is nobody's: [`Verifier::nobody`].
+    /// What proves a user's password. For a name that no user has: [`Verifier::nobody`].
     fn verifier(&self, user: &str) -> Verifier;
 
-    /// Opens a session for a client that has proved who it is.
+    /// Opens a session for a client that has authenticated.
     ///
     /// # Errors
     ///
     /// There is no room, no such database, or a setting is wrong.
     fn open(&self, startup: &Startup) -> Result<Opened<Self::Backend>>;
 
-    /// Somebody asks to cancel what a session runs. A wrong key is no news.
+    /// A request to cancel what a session runs. A wrong key is ignored.
     fn cancel(&self, pid: i32, key: &[u8]);
 }
 
 /// A session that begins.
 #[derive(Debug)]
 pub struct Opened<B> {
-    /// It.
+    /// The session.
     pub backend: B,
     /// Settings that the client is told.
     pub parameters: Vec<(Cow<'static, str>, Cow<'static, str>)>,
-    /// Its number, for cancel requests.
+    /// The session's number, for cancel requests.
     pub pid: i32,
     /// What a cancel request must know: 4 bytes, or up to 256 for clients of protocol 3.2.
     pub key: Vec<u8>,

@@ -22,7 +22,7 @@ pub enum End {
     /// The client went without a word.
     #[error("closed by the client")]
     Closed,
-    /// It was a cancel request.
+    /// The connection was a cancel request.
     #[error("cancel request")]
     Cancel,
     /// The client was told why.

@@ -61,7 +61,7 @@ pub(crate) fn request(tag: u8, body: &[u8]) -> Result<Request<'_>> {
         b'S' => Request::Sync,
         b'X' => Request::Terminate,
         b'd' => {
-            // used by whoever waits for it; nobody does where it becomes a request
+            // used where a COPY waits for the data; dropped where the message becomes a request
             body.0 = &[];
             Request::CopyData
         }

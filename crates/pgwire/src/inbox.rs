@@ -22,7 +22,7 @@ pub(crate) enum ReadError {
     /// A length that no message of its type has.
     #[error("invalid message length {0}")]
     Length(i32),
-    /// There is no room for it.
+    /// There is no room for the message.
     #[error(transparent)]
     Full(Box<Report>),
 }

@@ -65,7 +65,7 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// A row begins, for those who cannot give it whole: [`values`](Self::values), [`end_row`](Self::end_row). If an
+    /// A row begins, for callers that cannot give it whole: [`values`](Self::values), [`end_row`](Self::end_row). If an
     /// error is reported instead of its end, nothing of it is sent.
     #[inline]
     pub fn begin_row(&mut self) {
@@ -91,7 +91,7 @@ impl<'a> Reply<'a> {
     ///
     /// # Errors
     ///
-    /// It is too large, or the client is gone.
+    /// The row is too large, or the client is gone.
     #[inline]
     pub fn end_row(&mut self) -> Result<()> {
         let Some(start) = self.out.row.take() else { return Ok(()) };

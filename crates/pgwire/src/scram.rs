@@ -9,7 +9,7 @@
 //!                                 ◄──   v=<signature>
 //! ```
 //!
-//! The server keeps a [`Verifier`], never the password: who steals it cannot log in with it.
+//! The server keeps a [`Verifier`], never the password: a stolen verifier is not enough to log in.
 
 use crate::report::{Report, Result, SqlState};
 use base64::Engine;
@@ -122,7 +122,7 @@ impl Exchange {
     ///
     /// # Errors
     ///
-    /// The message is malformed, or somebody between us hides what we offer.
+    /// The message is malformed, or a man in the middle has hidden that the server offers channel binding.
     pub(crate) fn start(
         verifier: Verifier,
         first: &[u8],
@@ -239,7 +239,7 @@ fn same(a: &Key, b: &Key) -> bool {
 ///
 /// # Errors
 ///
-/// It has none.
+/// The system gives no random numbers.
 pub fn random<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     rand::SecureRandom::fill(&rand::SystemRandom::new(), &mut bytes)

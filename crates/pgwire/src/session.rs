@@ -24,7 +24,7 @@ pub(crate) enum Next {
     Flush,
 }
 
-/// Who waits for the data of a `COPY FROM STDIN`.
+/// How the statement came that waits for the data of a `COPY FROM STDIN`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Copy {
     /// A simple query.

@@ -48,13 +48,13 @@ pub(crate) enum Greeting {
 /// Why a connection ends.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Stop {
-    /// Nobody listens any more.
+    /// The client has closed the connection.
     #[error(transparent)]
     Gone(#[from] ReadError),
     /// The client is told why.
     #[error(transparent)]
     Fatal(Box<Report>),
-    /// It said goodbye.
+    /// The client ended the session in order.
     #[error("done")]
     Done,
 }

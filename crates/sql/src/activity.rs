@@ -62,7 +62,7 @@ impl Activity {
         self.0.worker.store(u32::from(worker.0) + 1, Ordering::Relaxed); // as in `begin`
     }
 
-    /// It has ended, and the worker is given back behind this.
+    /// The transaction has ended; the worker is given back after this call.
     #[inline]
     pub(crate) fn give(&self) {
         self.0.worker.store(0, Ordering::Relaxed); // as in `begin`
@@ -74,7 +74,7 @@ impl Activity {
         u8::try_from(worker.checked_sub(1)?).ok().map(WorkerId)
     }
 
-    /// It has ended.
+    /// The transaction has ended.
     #[inline]
     pub(crate) fn rest(&self, status: Status) {
         let state = match status {

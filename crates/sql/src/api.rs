@@ -146,9 +146,9 @@ pub enum Step {
 pub enum Executed {
     /// To its end.
     Complete(Tag),
-    /// There are more rows.
+    /// The portal has more rows.
     Suspended,
-    /// There was no statement.
+    /// The text contained no statement.
     Empty,
     /// It is a COPY FROM STDIN: data is to come, by [`Session::copy_data`](crate::Session::copy_data).
     CopyIn(CopyInfo),

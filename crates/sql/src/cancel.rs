@@ -1,7 +1,7 @@
 //! Cancelling: which batch of statements runs, and which one is to stop.
 //!
-//! A batch is what one simple query asks for, or the extended messages up to a Sync. Who cancels names the batch by its
-//! number; numbers only grow, so that a request that comes late, when its batch has ended, stops nothing.
+//! A batch is what one simple query asks for, or the extended messages up to a Sync. A cancel request names the batch
+//! by its number; numbers only grow, so that a request that comes late, when its batch has ended, stops nothing.
 
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use scaledb_sync::atomic::{AtomicU64, Ordering};
 struct Numbers {
     /// The batch that runs, or the last one that did. Only the session writes it.
     running: AtomicU64,
-    /// The newest batch that somebody wants to stop. `stopped <= running`.
+    /// The newest batch that was asked to stop. `stopped <= running`.
     stopped: AtomicU64,
 }
 

@@ -60,7 +60,7 @@ fn transactions_too_large(own: u64, limit: u64) -> SqlError {
 
 const LOG_HINT: &str = "Nothing can be written until the server is started again; what is durable can be read. See the server's disk.";
 
-/// A commit of which nobody can say whether it is durable.
+/// A commit of which it is not known whether it is durable.
 pub(crate) fn not_durable(error: Error) -> SqlError {
     let Error::LogFailed(why) = error else { return plain(error) };
     SqlError::new(SqlState::IO_ERROR, format!("could not make the transaction durable: {why}"))

@@ -3,7 +3,7 @@
 //! A transaction works with plans that were made from one version of the catalog. A change of the catalog
 //! must not commit in the midst of such a commit, or its writes would go to tables that are no longer
 //! used. So each session raises a flag while it commits, and looks whether the gate is closed behind it;
-//! who changes the catalog closes the gate, and waits for the flags. Both write before they read, in one total
+//! a change of the catalog closes the gate, and waits for the flags. Both write before they read, in one total
 //! order (SeqCst): at least one of the two sees the other.
 //!
 //! The gate is closed for an instant. A change that reads all rows of a table, to copy or to check them, takes
@@ -19,12 +19,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const OPEN: u32 = 0;
-/// Nobody commits.
+/// The gate is closed: no transaction commits.
 const CLOSED: u32 = 1;
-/// There are bars before tables.
+/// There are bars before tables: no other session commits a write to them.
 const BARRED: u32 = 2;
 
-/// How often who waits looks whether it has been cancelled.
+/// How often a waiting session checks whether it has been cancelled.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A session's flag: it is committing.
@@ -36,7 +36,7 @@ pub(crate) struct Flag(CachePadded<AtomicBool>);
 pub(crate) struct Gate {
     /// `CLOSED` and `BARRED`, or `OPEN`.
     state: AtomicU32,
-    /// Held by who changes the catalog.
+    /// Held by the session that changes the catalog.
     turn: Mutex<()>,
     bars: Mutex<Bars>,
     /// The gate has opened, or the bars have gone.
@@ -124,8 +124,8 @@ impl Gate {
         self.state.load(Ordering::SeqCst) & CLOSED != 0 || bars.hold_up(session, writes)
     }
 
-    /// Whether nobody changes the catalog at this instant. All of a change whose commit the caller has seen is in force
-    /// if so: it opens the gate behind that.
+    /// Whether no session changes the catalog at this instant. All of a change whose commit the caller has seen is in
+    /// force if so: it opens the gate behind that.
     pub(crate) fn is_open(&self) -> bool {
         self.state.load(Ordering::SeqCst) & CLOSED == 0
     }

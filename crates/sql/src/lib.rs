@@ -4,7 +4,7 @@
 //! tidy` holds them to. What a lower floor needs of a higher one is a trait of its own.
 //!
 //! ```text
-//!   database, library    Database: who opens it; tables of the program that it is embedded in
+//!   database, library    Database: opens it, makes sessions; tables of the program that it is embedded in
 //!   session/             Session: simple │ parse, bind, execute, sync │ copy_data; transactions, DDL, settings
 //!   shared/              what sessions share: engine, catalog, plans, workers
 //!   explain/             plans as text            system/     catalogs that drivers read, one file each

@@ -28,7 +28,7 @@ impl<E: Engine> Database<E> {
     /// one of its indexes.
     pub fn create_table(&self, def: TableDef) -> Result<Arc<TableInfo>> {
         let shared = &self.shared;
-        // nobody else changes the catalog meanwhile
+        // no other session changes the catalog meanwhile
         let closed = shared.gate.close();
         let before = shared.catalog();
         let mut names = std::iter::once(&def.name).chain(def.indexes.iter().map(|index| &index.name));
@@ -155,7 +155,7 @@ impl<E: Engine> Shared<E> {
     /// # Errors
     /// The engine's, and what `f` says: the catalog is as it was.
     fn change(&self, table: &str, f: impl FnOnce(&Catalog, &mut TableDesc) -> Result<()>) -> Result<()> {
-        // nobody else changes the catalog meanwhile
+        // no other session changes the catalog meanwhile
         let _closed = self.gate.close();
         let before = self.catalog();
         let Some(desc) = before.tables().find(|desc| desc.engine == table) else { return Ok(()) };

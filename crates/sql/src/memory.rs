@@ -64,7 +64,7 @@ impl Budget {
         })
     }
 
-    /// Takes bytes, if an eighth of the budget is still there afterwards: for those who can do with less.
+    /// Takes bytes, if an eighth of the budget is still there afterwards: for operators that can do with less.
     fn take_some(&self, bytes: usize) -> bool {
         let limit = self.limit.load(Ordering::Relaxed); // a bound, and nothing is published by it
         let more = |used: usize| used.checked_add(bytes).filter(|used| *used <= limit - limit / 8);
@@ -251,12 +251,12 @@ impl<'b> Memory<'b> {
         self.rows = self.rows.saturating_sub(bytes);
     }
 
-    /// Where an attempt begins; `held` is what those who keep rows have taken for them.
+    /// Where an attempt begins; `held` is what cursors and results have taken for the rows that they keep.
     pub(crate) fn mark(&self, held: usize) -> Mark {
         Mark { used: self.used, rows: self.rows, held }
     }
 
-    /// Gives back what an attempt that has failed has taken, less what those who keep rows still hold.
+    /// Gives back what a failed attempt has taken, less what cursors and results still hold.
     pub(crate) fn back_to(&mut self, mark: Mark, held: usize) {
         let with_held = |bytes: usize| (bytes + held).saturating_sub(mark.held);
         self.used = self.used.min(with_held(mark.used));
@@ -392,7 +392,7 @@ mod tests {
         let mark = memory.mark(1000);
         memory.take(50).unwrap();
         memory.take_rows(3000).unwrap();
-        // of the rows of the attempt, some are kept by somebody else
+        // of the rows of the attempt, some are kept by a cursor or a result
         memory.back_to(mark, 1700);
         assert_eq!((memory.used, memory.rows), (1740, 1700));
         // what was for values still counts as such

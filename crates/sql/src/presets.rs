@@ -20,7 +20,7 @@ impl Presets {
 
     #[inline]
     pub(crate) fn generation(&self) -> u64 {
-        self.generation.load(Ordering::Relaxed) // who sees a new one takes the lock
+        self.generation.load(Ordering::Relaxed) // a session that sees a new one takes the lock
     }
 
     /// The values, and their generation.

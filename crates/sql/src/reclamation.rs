@@ -12,7 +12,7 @@ pub struct Reclamation {
     pub waiting_bytes: u64,
     /// How long the oldest of those that they wait for has been there.
     pub lag: Duration,
-    /// Those that they wait for, the oldest first.
+    /// The transactions that they wait for, the oldest first.
     pub transactions: Vec<Held>,
 }
 

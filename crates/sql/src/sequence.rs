@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Values that are given between two notes: at first, and of a sequence in demand.
 const AHEAD: (i64, i64) = (32, 8192);
 
-/// Who notes again within this time notes twice as far ahead.
+/// A sequence that needs the next note within this time notes twice as far ahead.
 const SOON: Duration = Duration::from_secs(1);
 
 /// How a sequence goes on: its increment, and its least and greatest value. ALTER SEQUENCE changes them.
@@ -191,7 +191,7 @@ impl<W: Worker> Sequences<W> {
     pub(crate) fn forget(&self, store: &Store, ids: impl Iterator<Item = u32>) {
         for id in ids {
             self.states.lock().remove(&id);
-            // a note that stays is read by nobody: no sequence gets its number again
+            // a note that stays is never read: no sequence gets its number again
             let _ = store.forget_sequence(&mut *self.worker.lock(), id);
         }
     }

@@ -53,7 +53,7 @@ struct Texts {
     last: Number,
     numbers: HashMap<Arc<str>, Number>,
     texts: HashMap<Number, Arc<str>>,
-    /// Those that there were when there were too many.
+    /// The older half: the texts that were there when there were too many.
     older: HashMap<Number, Arc<str>>,
 }
 
@@ -105,7 +105,7 @@ impl Trace {
         commits.begun.store(begun + 1, Ordering::Release);
     }
 
-    /// That commit has come to its end: `None` if it failed.
+    /// The commit has ended: with its timestamp, `None` if it failed.
     #[inline]
     pub(crate) fn end(&self, worker: WorkerId, ts: Option<Timestamp>) {
         let commits = &self.workers[worker.index()];

@@ -2,8 +2,8 @@
 //!
 //! An engine has a bounded number of workers, and a database may have more sessions. A session keeps its
 //! worker between transactions in a place where others find it: taking it from there and putting it back
-//! costs an uncontended lock. Who finds none waits, and is handed the next one that is given back. Workers are boxed:
-//! they move several times in each transaction.
+//! costs an uncontended lock. A statement that finds none waits, and is handed the next one that is given back. Workers
+//! are boxed: they move several times in each transaction.
 
 use crate::patience::WORKER_WAIT;
 use scaledb_base::Error;
@@ -75,7 +75,7 @@ impl<W: Worker> Workers<W> {
         if let Some(worker) = self.make(engine)? {
             return Ok(worker);
         }
-        // before places are looked at, under their locks: who gives a worker back behind that look sees it
+        // before places are looked at, under their locks: a thread that gives a worker back after that look sees it
         self.waiting.fetch_add(1, Ordering::Relaxed);
         let found = self.wait();
         self.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -128,7 +128,7 @@ impl<W: Worker> Workers<W> {
             if Instant::now() > deadline {
                 return None;
             }
-            // the time is for the deadline: who gives a worker back wakes somebody
+            // the timeout is for the deadline only: giving a worker back wakes a waiter
             idle = self.returned.wait_timeout(idle, Duration::from_millis(100));
             if let Some(worker) = idle.pop() {
                 return Some(worker);

@@ -29,7 +29,7 @@ const LOOKS: u32 = 80;
 /// The most users that one looks at.
 const MOST: u32 = 10;
 
-/// How skewed it is who is looked at.
+/// The skew of the users whose posts are read.
 const SKEW: f64 = 0.6;
 
 /// Users that read what an author posts.
@@ -74,7 +74,7 @@ const COUNT_UNREAD: usize = 5;
 const INSERT_POST: usize = 6;
 const INSERT_LINE: usize = 7;
 
-/// Creates the tables in a cluster, what is of a user together, and fills them with users who have not posted.
+/// Creates the tables in a cluster, the rows of a user on one node, and fills them with users that have no posts.
 ///
 /// # Errors
 /// The database's: 42P07 if there are such tables already, 0A000 if it is no cluster.
@@ -152,14 +152,14 @@ pub fn posts<C: Client>(client: &mut C) -> Result<Vec<(i64, u64)>, Failure> {
 /// A client that looks and posts.
 pub struct Visitor<C> {
     client: C,
-    /// What its posts say who posted.
+    /// Its number: the author of its posts.
     number: i64,
     users: u32,
     looked_at: (Zipf, Scramble),
     rng: Rng,
     rows: Rows,
     class: usize,
-    /// Whom it looks at; or the author, and who reads what that one posts.
+    /// The user whose posts it reads; or the author, and the followers that read the author's posts.
     chosen: Vec<i64>,
 }
 

@@ -11,7 +11,7 @@ pub struct Rows {
     values: Vec<Option<(u32, u32)>>,
     /// The statements that are complete.
     answers: Vec<AnswerRows>,
-    /// The one that is not.
+    /// The statement that is not complete yet.
     open: AnswerRows,
     /// A place to come back to: the lengths of `bytes` and `values`, and the open statement.
     marked: (usize, usize, AnswerRows),

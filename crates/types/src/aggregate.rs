@@ -45,7 +45,7 @@ enum Kind {
         sample: bool,
         root: bool,
     },
-    /// The same of floats.
+    /// The same for floats.
     SpreadFloat {
         sample: bool,
         root: bool,

@@ -41,7 +41,7 @@ where
     result
 }
 
-/// Measures a server that somebody else runs.
+/// Measures a server that runs already.
 pub(super) fn measure_other(args: &BenchArgs) -> Result<Finished> {
     let mut clients = connect(args.connect.as_deref().unwrap_or_default(), args.threads())?;
     let mut rows = Rows::default();

@@ -65,7 +65,7 @@ struct Measured {
     passed: bool,
 }
 
-/// All parts, one after the other, as long as somebody reads of them. Whether every check has passed.
+/// All parts, one after the other, as long as the output is read. Whether every check has passed.
 fn show_all(args: &DemoArgs, server: &Server) -> Result {
     let threads = args.threads();
     let scale = scale(args.warehouses, threads, args.small);
@@ -90,7 +90,7 @@ fn show_all(args: &DemoArgs, server: &Server) -> Result {
     Ok(passed)
 }
 
-/// TPC-C, and then the row that everybody updates. `None`: nobody reads of it any more.
+/// TPC-C, and then the row that all threads update. `None`: the output is not read any more.
 fn measure(
     args: &DemoArgs,
     scale: Scale,

@@ -37,7 +37,7 @@ const SETTINGS: [&str; 8] = [
 /// How long its start may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The name of the socket; nobody listens at the port.
+/// The port in the socket's name; the server does not listen at it.
 const PORT: u16 = 54_320;
 
 /// A server that runs. Dropped, it is ended, and its files are removed.

@@ -191,7 +191,7 @@ fn joined(relations: &Rows, columns: &Rows) -> Vec<Relation> {
     (0..relations.len()).map(relation).collect()
 }
 
-/// Names of relations; those of the system for who asks for them.
+/// Names of relations; those of the system catalogs where their schema is typed.
 fn named<'a>(relations: &'a [Relation], part: &str, rows: bool) -> impl Iterator<Item = String> + 'a {
     let system = part.starts_with("pg_");
     let chosen =

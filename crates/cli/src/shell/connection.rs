@@ -32,7 +32,7 @@ impl From<io::Error> for Failure {
 /// The state of the transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transaction {
-    /// There is none.
+    /// There is no connection.
     Idle,
     /// In a block.
     Open,

@@ -9,7 +9,7 @@ pub(crate) enum Line {
     Text(String),
     /// The user has given up the line.
     Interrupted,
-    /// There are no more.
+    /// The input is at its end.
     End,
 }
 

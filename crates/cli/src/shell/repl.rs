@@ -43,9 +43,9 @@ pub(crate) enum Outcome {
 /// What a statement or command came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// It did what it should.
+    /// The input was run without an error.
     Well,
-    /// It failed, and has said so.
+    /// A statement or command failed, and the error has been printed.
     Badly,
     /// The shell is to end with this status.
     Exit(u8),

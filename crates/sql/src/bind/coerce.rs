@@ -100,7 +100,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Makes expressions of one type, the one that they have in common.
+    /// Converts expressions to their common type.
     pub(crate) fn unify(&mut self, list: Vec<Typed>, what: &str) -> Result<(Vec<Expr>, Type)> {
         let ty = common_of(&list, what)?;
         let mut exprs = Vec::with_capacity(list.len());
@@ -110,7 +110,7 @@ impl Binder<'_> {
         Ok((exprs, ty))
     }
 
-    /// Makes the operands of a comparison of one type, the one that the operator compares: blanks at the end of a
+    /// Converts the operands of a comparison to the type that the operator compares: blanks at the end of a
     /// `varchar` do not count beside a `char`.
     pub(crate) fn operands(
         &mut self,

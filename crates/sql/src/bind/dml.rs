@@ -25,11 +25,11 @@ type Returning = (Option<Vec<Expr>>, Vec<Slot>, Vec<Output>);
 /// Whose values the identity columns of an INSERT get.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Overriding {
-    /// Those of the statement, where the column allows it.
+    /// The values of the statement, where the column allows it.
     Nothing,
-    /// Those of the statement.
+    /// The values of the statement: OVERRIDING SYSTEM VALUE.
     System,
-    /// Those of the sequence.
+    /// The values of the sequence: OVERRIDING USER VALUE.
     User,
 }
 
@@ -562,7 +562,7 @@ impl Binder<'_> {
             column.slot = new.slot;
         }
         let (returning, returning_slots, output) = self.returning(update.returning.as_deref())?;
-        // columns of the new row that somebody reads are copied from the old one
+        // columns of the new row that an expression reads are copied from the old one
         let mut whole = moves || checks.compares();
         whole |= !checks.checks.is_empty() && checks.checks.iter().any(|(_, check)| check.needs_worker());
         for (position, (&old, &new)) in old.iter().zip(&row).enumerate() {

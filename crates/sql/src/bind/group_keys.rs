@@ -30,7 +30,7 @@ impl<'k> GroupKeys<'k> {
         let mut lost = input.clone();
         let mut keys: Vec<(Expr, Slot)> = Vec::new();
         for expr in groups {
-            // a column keeps its slot, so that whoever reads it still does
+            // a column keeps its slot, so that expressions that read it still do
             let slot = match expr {
                 Expr::Slot(slot) => slot,
                 _ => binder.slot(),

@@ -58,7 +58,7 @@ impl Binder<'_> {
                 recursive.streams &= readings.len() == 1;
             }
             if !cte.read && !writes {
-                // what only such a query reads is read by nobody
+                // what only such a query reads is not read at all
                 let here = |reading: &Reading| !reading.within.contains(&cte.number);
                 self.read_ctes.values_mut().for_each(|readings| readings.retain(here));
             }
@@ -67,7 +67,7 @@ impl Binder<'_> {
                 cte.readers = Some(readings.into_iter().map(|reading| reading.slots).collect());
             }
         }
-        // what nobody reads is not evaluated, unless it writes
+        // a query that is not read is not evaluated, unless it writes
         ctes.retain(|cte| cte.read || matches!(cte.source(), Node::ModifyTable(_)));
         if !ctes.is_empty() {
             bound.node = Node::With { ctes, input: Box::new(bound.node) };
@@ -138,7 +138,7 @@ impl Binder<'_> {
         (node, columns)
     }
 
-    /// The same, for columns that are read by their names alone: those that nobody reads are not computed.
+    /// The same, for columns that are read by their names alone: those that are not read are not computed.
     pub(crate) fn open_columns(&mut self, bound: Bound, outer: &[Slot]) -> (Node, Vec<ScopeColumn>) {
         let mut exprs = Vec::new();
         let mut columns = Vec::new();

@@ -81,7 +81,7 @@ impl Binder<'_> {
             }
             output.push(Output { name: a.name.clone(), expr: Expr::Slot(slot), ty, origin: (0, 0) });
         }
-        // the rows of both are those of the union: a column that nobody reads there is read nowhere
+        // the rows of both are those of the union: a column that is not read there is read nowhere
         let appends = matches!(op, SetOperator::Union) && all;
         let mut side = |bound: Bound| {
             let (node, columns) =

@@ -17,22 +17,22 @@ use std::sync::Arc;
 pub(crate) enum Stage {
     /// It has been bound, and its readers are outside of it. `recursive`: it refers to itself.
     Whole { recursive: bool },
-    /// It writes, and has no RETURNING.
+    /// The query writes, and has no RETURNING.
     Silent,
-    /// Its recursive term is being bound.
+    /// The query's recursive term is being bound.
     Recursive,
-    /// It must not be referred to.
+    /// The query must not be referred to.
     Barred(Bar),
 }
 
 /// Why a WITH query must not be referred to yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bar {
-    /// It stands further behind.
+    /// The query stands further behind.
     Forward,
-    /// Its first term is being bound.
+    /// The query's first term is being bound.
     First,
-    /// It is no union of a first and a recursive term.
+    /// The query is no union of a first and a recursive term.
     Form,
 }
 

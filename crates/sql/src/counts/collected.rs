@@ -96,7 +96,7 @@ impl Collected {
 
     #[inline]
     pub(super) fn epoch(&self) -> u64 {
-        self.epoch.load(Ordering::Relaxed) // checked again under the lock by who takes a slot
+        self.epoch.load(Ordering::Relaxed) // checked again under the lock before a slot is taken
     }
 
     pub(super) fn enter(&self, session: u32) -> Arc<Own> {
@@ -233,7 +233,7 @@ impl Collected {
 impl All {
     /// Collects what a slot has counted; another statement may have it.
     fn give_up(&mut self, slot: &StatementSlot, epoch: u64) {
-        // under the lock, as whoever changes these
+        // under the lock, under which all writers of these change them
         let (entry, of) = (slot.entry.load(Ordering::Relaxed), slot.epoch.load(Ordering::Relaxed));
         if of == epoch
             && let Some(entry) = self.statements.get_mut(&entry)

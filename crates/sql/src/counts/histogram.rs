@@ -33,7 +33,7 @@ pub(super) struct Histogram {
     nanos: AtomicU64,
 }
 
-/// Adds to a counter that nobody else writes.
+/// Adds to a counter that no other thread writes.
 #[inline]
 pub(super) fn add(counter: &AtomicU64, by: u64) {
     // for people to look at: nothing is published by it

@@ -21,7 +21,7 @@ pub struct TableNumbers {
     pub deleted: u64,
     /// Scans of the whole table.
     pub whole_scans: u64,
-    /// Conflicts at rows and keys of it, its indexes included, whoever has heard of them.
+    /// Conflicts at its rows and keys, and at those of its indexes, told to a client or not.
     pub conflicts: u64,
     /// Bytes of the rows, about.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! The text that a statement is counted under: its constants are left out, so that nobody reads them there and all runs
+//! The text that a statement is counted under: its constants are left out, so that they stay private and all runs
 //! of an application's statement are one.
 
 use crate::parse::lex::{Kind, Lexer};

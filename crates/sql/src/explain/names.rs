@@ -87,7 +87,7 @@ impl<'p> Names<'p> {
         self.aliases.len() - 1
     }
 
-    /// The first meaning of a slot is the one that counts: who passes a column on leaves it its name.
+    /// The first meaning of a slot counts: an operator that passes a column on does not rename it.
     fn mean(&mut self, slot: Slot, meaning: Meaning<'p>) {
         if matches!(meaning, Meaning::Computed(Expr::Slot(itself)) if *itself == slot) {
             return;

@@ -72,7 +72,7 @@ pub(super) struct Describer<'p> {
     pub(super) extent: Extent,
     /// The expression at hand is computed by an operator further down.
     pub(super) foreign: bool,
-    /// It is one on groups.
+    /// The expression at hand is one over groups.
     pub(super) of_groups: bool,
     subplans: Vec<Subplan<'p>>,
     /// Subqueries whose results have numbers.

@@ -9,14 +9,14 @@ use scaledb_base::TableId;
 use scaledb_engine::{Keys, Range, Reach, Reached, Site};
 use scaledb_keys::{Direction, KeyBuf};
 
-/// Asks the engine who answers for keys.
+/// Asks the engine which nodes answer for keys.
 pub(crate) type Reaching<'a> = dyn Fn(TableId, Keys<'_>) -> Option<Reach> + 'a;
 
 /// What is known of the keys of a scan before it runs.
 enum Known {
-    /// Those from one key to before another.
+    /// The keys from one up to, and without, another.
     Range(KeyBuf, Option<KeyBuf>),
-    /// So many columns will be known.
+    /// So many leading columns will be known when the statement runs.
     Columns(usize),
     /// Of several keys, each with so many columns.
     Several(usize),

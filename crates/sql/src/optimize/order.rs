@@ -60,12 +60,12 @@ impl Index {
 /// A table, or a tree of joins that stays together.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
-    /// Its rows, and those that its own conditions leave.
+    /// The part's rows, and how many of them conditions on it alone leave.
     pub(crate) raw: f64,
     pub(crate) rows: f64,
-    /// What it costs to read it.
+    /// What it costs to read the part.
     pub(crate) cost: f64,
-    /// What it reads of its neighbours.
+    /// The slots of other parts that it reads: LATERAL.
     pub(crate) needs: Mask,
     pub(crate) indexes: Vec<Index>,
     /// Whether it may come first, and gives the order that is wished for.

@@ -1,5 +1,5 @@
-//! The last look at a plan: columns that nobody reads are not loaded and not computed, and scans learn whether what is
-//! done with their rows reads, too.
+//! The last pass over a plan: columns that are not read are not loaded and not computed, and scans learn whether what
+//! is done with their rows reads, too.
 
 use crate::plan::expr::Expr;
 use crate::plan::{Aggregate, Modify, Node, SortKey};
@@ -74,7 +74,7 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
                     let uses = |readers: &Vec<Vec<usize>>| readers.iter().any(|slots| used[slots[number]]);
                     used[slot] |= cte.readers.as_ref().is_none_or(uses);
                 }
-                // nobody else has them yet
+                // nothing else refers to them yet
                 if let Some(node) = Arc::get_mut(&mut cte.node) {
                     prepare(node, used, false);
                 }

@@ -1,7 +1,7 @@
 //! `EXCLUDE TIES` and its like at the end of a window's frame, which the parser does not know.
 //!
-//! They become the first expression of PARTITION BY: `""."TIES"`, which nobody else can mean, as no name is empty. So
-//! they are kept where the text of a view is printed from its tree.
+//! They become the first expression of PARTITION BY: `""."TIES"`, which no statement can contain, as no name is empty.
+//! So they are kept where the text of a view is printed from its tree.
 
 use sqlparser::ast::{Expr, Ident, WindowSpec};
 use sqlparser::keywords::Keyword;

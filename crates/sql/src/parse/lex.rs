@@ -30,7 +30,7 @@ pub enum Kind {
 /// A token: its kind and its place in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// The kind of the token.
     pub kind: Kind,
     /// The byte that it begins at.
     pub start: usize,

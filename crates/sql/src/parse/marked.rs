@@ -1,4 +1,4 @@
-//! Two forms that the parser does not know, put as names that nobody else can mean, as no name is empty:
+//! Two forms that the parser does not know, put as names that no statement can contain, as no name is empty:
 //!
 //! ```text
 //!  INSERT INTO t (a, b) OVERRIDING SYSTEM VALUE ..   INSERT INTO t (""."SYSTEM", a, b) ..

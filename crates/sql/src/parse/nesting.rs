@@ -1,7 +1,7 @@
 //! How deeply a text nests, found before it is parsed.
 //!
 //! The parser goes back and tries again at each level, and gives up only at the deepest: brackets by the ten thousand
-//! would keep it busy for seconds that nobody can cancel. One look at the tokens says that they are too many.
+//! would keep it busy for seconds, and it cannot be cancelled. One look at the tokens says that they are too many.
 
 use super::lex::{Kind, Lexer};
 

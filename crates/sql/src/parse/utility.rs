@@ -40,7 +40,7 @@ impl Isolation {
 /// How far and in which direction a cursor moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Motion {
-    /// That many rows; backward if negative; `i64::MAX` is all of them.
+    /// So many rows; backward if negative; `i64::MAX` is all rows.
     Relative(i64),
     /// To this row, counted from 1; from the end if negative.
     Absolute(i64),
@@ -118,11 +118,11 @@ pub(crate) enum Utility {
         mode: Mode,
         nowait: bool,
     },
-    /// There is nothing that it would have to do: the tag to answer.
+    /// A statement that has nothing to do here: the tag to answer.
     Nothing(&'static str),
     /// Accepted, and nothing is done: the tag to answer, and what the client is told.
     Told(&'static str, Severity, &'static str),
-    /// It would change who may do what: the statement's name, and the tag to answer where it is ignored.
+    /// A statement that would change privileges: its name, and the tag to answer where it is ignored.
     Privilege(&'static str, &'static str),
     /// SET ROLE or SET SESSION AUTHORIZATION: the setting, and the name; none to be oneself again.
     BecomeUser(&'static str, Option<String>),

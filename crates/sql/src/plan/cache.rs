@@ -40,7 +40,7 @@ pub(crate) struct Compiled {
     pub(crate) point: Option<PointKey>,
     /// What stands for the text in the trace of transactions.
     pub(crate) number: Number,
-    /// What it is counted as: of this compilation alone.
+    /// Its number in statistics, which no other compilation has.
     pub(crate) serial: u64,
     pub(crate) kind: StatementKind,
     /// The version of the catalog that it was made for.
@@ -74,7 +74,7 @@ impl Deref for Held {
     }
 }
 
-/// What makes a compiled statement the one that is looked for.
+/// The key of a compiled statement in the cache.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// The text, literals normalised.

@@ -6,11 +6,11 @@ use std::sync::Arc;
 /// Whether PostgreSQL takes a WITH query as if it stood where it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Inlined {
-    /// It is MATERIALIZED, recursive, volatile, or locks or writes.
+    /// Never: it is MATERIALIZED, recursive, volatile, or locks or writes.
     Never,
-    /// If it is read in one place.
+    /// If it is read in one place only.
     Once,
-    /// It is NOT MATERIALIZED.
+    /// Always: it is NOT MATERIALIZED.
     Always,
 }
 

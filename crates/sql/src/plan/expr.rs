@@ -81,7 +81,7 @@ pub(crate) enum Test {
 /// What is asked of a subquery.
 #[derive(Clone, Debug)]
 pub(crate) enum Ask {
-    /// Its only row's only value; NULL without a row.
+    /// The only value of its only row; NULL without a row.
     Scalar,
     /// Whether it has a row.
     Exists,
@@ -125,7 +125,7 @@ pub(crate) struct Lookup {
 }
 
 impl Subquery {
-    /// The same rows, asked something else.
+    /// The same subquery, asked for something else.
     pub(crate) fn asking(&self, ask: Ask) -> Self {
         Self {
             node: self.node.clone(),
@@ -266,7 +266,7 @@ impl Expr {
         match self {
             Self::Slot(slot) => f(*slot),
             Self::Subquery(sub) => sub.depends.slots.iter().for_each(|slot| f(*slot)),
-            // its own slot is nobody's from outside
+            // its own slot is not one of its surroundings
             Self::Once(own, pair) => {
                 pair.0.slots(f);
                 pair.1.slots(&mut |slot| {

@@ -37,7 +37,7 @@ pub(crate) fn factored(sides: Vec<Expr>, out: &mut Vec<Expr>) {
     out.push(Expr::Or(parts.into_iter().filter_map(Expr::all).collect()));
 }
 
-/// What an OR of several tables says of the one that has these slots, if each side says something of it alone.
+/// What an OR over several tables says of the table that has these slots, if each side says something of it alone.
 pub(crate) fn implied(condition: &Expr, slots: &[Slot]) -> Option<Expr> {
     let Expr::Or(sides) = condition else { return None };
     if is_of(condition, slots) {

@@ -65,7 +65,7 @@ pub(crate) struct Scan {
     pub(crate) locked: Option<Locked>,
 }
 
-/// What a scan does for those who lock its rows.
+/// What a scan does for the operator above that locks its rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Locked {
     /// Where it leaves the number of the row's name: see `Exec::names`.
@@ -127,7 +127,7 @@ pub(crate) struct HashJoin {
     pub(crate) on: Option<Expr>,
     pub(crate) inner_slots: Vec<Slot>,
     pub(crate) outer_slots: Vec<Slot>,
-    /// Whether somebody relies on the order of the outer rows.
+    /// Whether an operator above relies on the order of the outer rows.
     pub(crate) ordered: bool,
     /// The scan whose rows are written by the statement, if it is one of `outer`.
     pub(crate) target: Option<usize>,
@@ -234,8 +234,8 @@ pub(crate) enum Node {
         input: Box<Node>,
         on: Vec<Expr>,
         /// Those of `on` that rows which are equal in them come by one behind the other, if that order is to stay.
-        /// `None`: nobody relies on it, or on more of a row than what `on` reads, and those that do not fit the memory
-        /// may come later.
+        /// `None`: no operator relies on it, or on more of a row than what `on` reads, and rows that do not fit the
+        /// memory may come later.
         order: Option<Vec<Expr>>,
     },
     /// Locks rows of tables; those that it passes by do not come out.
@@ -296,7 +296,7 @@ pub(crate) enum Node {
 
 impl Node {
     /// Whether its rows are those of a recursive query, which are kept as far as they are found. There may be no end to
-    /// them, so nobody should collect them once more.
+    /// them, so no other operator should collect them once more.
     pub(crate) fn is_kept(&self) -> bool {
         match self {
             Self::CteScan { recursive, .. } => *recursive,

@@ -2,8 +2,8 @@
 //!
 //! The engine's table has the columns that the table was made with. ADD COLUMN does not touch the rows: the values of
 //! columns that came later are in the row's tail, and rows from before have the column's missing value. DROP COLUMN
-//! does not touch them either: the engine's column stays, and nobody reads it. A copy of the rows puts all of this in
-//! order.
+//! does not touch them either: the engine's column stays, and no statement reads it. A copy of the rows puts all of
+//! this in order.
 
 use super::{Slot, Table};
 use scaledb_row::{ColumnType, Projection, Schema};
@@ -90,7 +90,7 @@ pub(crate) struct Load {
 #[derive(Debug, Default)]
 pub(crate) struct Loads {
     pub(crate) columns: Vec<Load>,
-    /// Those in the tail: position, and slot.
+    /// Columns in the tail: position, and slot.
     pub(crate) added: Vec<(usize, Slot)>,
 }
 
@@ -112,7 +112,7 @@ impl Loads {
         self.columns.iter().map(|load| load.slot).chain(self.added.iter().map(|(_, slot)| *slot))
     }
 
-    /// Forgets columns whose slots nobody reads.
+    /// Forgets columns whose slots no expression reads.
     pub(crate) fn retain(&mut self, used: &[bool]) {
         self.columns.retain(|load| used[load.slot]);
         self.added.retain(|(_, slot)| used[*slot]);

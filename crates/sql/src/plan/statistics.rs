@@ -42,7 +42,7 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// Whether a number of rows is another than the one that a plan was made for.
+/// Whether a number of rows differs so much from the one that a plan was made for that it is worth another plan.
 pub(crate) fn differs(planned: f64, rows: f64) -> bool {
     let (planned, rows) = (planned.max(FEW), rows.max(FEW));
     rows > planned * 2.0 || rows < planned / 2.0

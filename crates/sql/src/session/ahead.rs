@@ -90,7 +90,7 @@ mod tests {
     use scaledb_row::Projection;
     use scaledb_types::Result;
 
-    /// Answers that nobody wants.
+    /// A sink for results that are not needed.
     struct Nobody;
 
     impl RowSink for Nobody {

@@ -37,7 +37,7 @@ impl<E: Engine> Session<E> {
         };
         // of this transaction: SET LOCAL ends with it
         let synchronous = self.synchronous;
-        // while nobody writes to their tables
+        // while no other session writes to their tables
         self.drop_indexes(true);
         self.state.settings.borrow_mut().commit();
         self.hold_portals();

@@ -16,7 +16,7 @@ use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 pub(super) struct Portal {
     compiled: Held,
     params: Vec<Value>,
-    /// Its rows, if they are kept.
+    /// The cursor's rows, if they are kept.
     rows: Option<Kept>,
     /// The memory of its parameters, if that is much or it is kept under a name.
     _reserved: Option<Reservation>,
@@ -59,17 +59,17 @@ impl Portal {
         (*at, *done, *hold, *forward, *number) = (0, false, false, false, 0);
     }
 
-    /// Its statement.
+    /// The portal's statement.
     pub(super) fn compiled(&self) -> &Held {
         &self.compiled
     }
 
-    /// Its statement, and its parameters to be filled in.
+    /// The portal's statement, and its parameters to be filled in.
     pub(super) fn parts(&mut self) -> (&Held, &mut Vec<Value>) {
         (&self.compiled, &mut self.params)
     }
 
-    /// Its parameters take so much memory.
+    /// Keeps the reservation of the memory that the portal's parameters take.
     pub(super) fn hold_memory(&mut self, reserved: Option<Reservation>) {
         self._reserved = reserved;
     }

@@ -73,7 +73,7 @@ impl<E: Engine> Session<E> {
         Ok(Description { parameters: compiled.params.clone(), columns: compiled.columns.clone() })
     }
 
-    /// Waits as long as one should who runs a transaction again after a conflict; `attempt` counts from 1.
+    /// Waits before a transaction is run again after a conflict: the backoff of the engine; `attempt` counts from 1.
     pub fn pause(&mut self, attempt: u32) {
         self.back_off(attempt);
     }
@@ -135,7 +135,7 @@ impl<E: Engine> Session<E> {
     /// A value as one of the type of a parameter.
     fn fit(&self, number: usize, value: &Value, ty: Type) -> Result<Value> {
         let fitted = self.fitted(number, value, ty)?;
-        // whoever has made it was no part of SQL
+        // the value comes from the program, so that SQL has not checked it yet
         fitted.check()?;
         Ok(fitted)
     }
@@ -180,7 +180,7 @@ fn no_copy() -> SqlError {
         .hint("Insert rows, several with one INSERT.")
 }
 
-/// Rows that nobody wants.
+/// A sink for rows that are not needed.
 struct Dropped;
 
 impl Rows for Dropped {

@@ -45,7 +45,7 @@ impl Explaining {
         self.explained = Some(describe(plan, env, reach, self.options.verbose, measures.as_deref()));
     }
 
-    /// It is run again.
+    /// The statement is run again.
     pub(super) fn again(&mut self) {
         self.again += 1;
     }

@@ -1,6 +1,6 @@
 //! The statement log: what runs (`log_statement`), and what takes long (`log_min_duration_statement`).
 //!
-//! Lines go to whoever gathers the events of the process: a server writes them to its log. A text of a client is a
+//! Lines go to the process's subscriber of `tracing` events: a server writes them to its log. A text of a client is a
 //! field of its own there, written in quotes with its line breaks escaped, so that it cannot look like a line. It is
 //! bounded, and constants of statements that may hold a password are left out. While nothing is logged, a statement
 //! pays one branch.
@@ -28,9 +28,9 @@ enum Class {
     /// As a setting: none.
     #[default]
     None,
-    /// It changes the catalog.
+    /// Statements that change the catalog.
     Ddl,
-    /// It changes rows.
+    /// Statements that change rows.
     Mod,
     All,
 }
@@ -64,7 +64,7 @@ impl Logs {
 /// A statement that runs, and may be logged at its end.
 pub(super) struct Run {
     begun: Instant,
-    /// Its text is in the log already.
+    /// Whether the statement's text is in the log already.
     told: bool,
 }
 

@@ -404,7 +404,7 @@ impl<E: Engine> Session<E> {
         held.ok_or_else(|| SqlError::internal("a statement that nobody holds"))
     }
 
-    /// The statement, compiled for the catalog of today; `None` if it is the one that is `known`.
+    /// The statement, compiled for the current catalog; `None` if that is the `known` one.
     fn current_unless(&mut self, name: &str, known: Option<&Held>) -> Result<Option<Held>> {
         self.refresh();
         self.use_newest_catalog();
@@ -491,7 +491,7 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// Whether parameters may be bound to a statement. The statement; `None` if it is the one that is `known`.
+    /// Checks that parameters may be bound to a statement, and returns it; `None` if it is the `known` one.
     #[inline]
     fn admit_bind(
         &mut self,

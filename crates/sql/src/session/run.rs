@@ -30,11 +30,11 @@ pub(super) struct Kept {
 /// Where the rows of a run go.
 pub(super) enum Target<'s> {
     Sink(&'s mut dyn RowSink),
-    /// They are kept: a cursor, a portal that is read in parts.
+    /// Rows are kept: of a cursor, of a portal that is read in parts.
     Keep(&'s mut Kept),
-    /// They are handed out one by one, as values.
+    /// Rows are handed out one by one, as values.
     Rows(&'s mut dyn Rows),
-    /// They are computed and dropped: EXPLAIN ANALYZE.
+    /// Rows are computed and dropped: EXPLAIN ANALYZE.
     Explain(&'s mut Explaining),
 }
 
@@ -261,7 +261,7 @@ impl<E: Engine> Session<E> {
         if !deferred.is_empty() {
             self.transaction.deferred.extend(deferred);
         }
-        // whoever has caught the error: the lock is missing
+        // even if the error was caught: the lock is missing
         if effort.given_up.is_some() { result.and_then(|_| Err(given_up())) } else { result }
     }
 
@@ -340,7 +340,7 @@ fn emit<W: Worker>(
                     row.push(exec.eval(expr)?);
                 }
                 enough = takes.row(exec.context.env, columns, &row)?.is_break();
-                // what is to be written is written, whoever wants to see it
+                // what is to be written is written, even if the client wants no more rows
                 if enough && !plan.writes && plan.locks.is_none() {
                     return Ok(Flow::Break(()));
                 }

@@ -38,7 +38,7 @@ pub(crate) struct State<E: Engine> {
     pub(crate) catalog: Arc<Catalog>,
     /// Schemas to look names up in; that of the session's temporary relations first, if it has had any.
     pub(crate) path: Vec<String>,
-    /// It has made temporary relations.
+    /// Whether the session has made temporary relations.
     pub(crate) has_temporary: bool,
     pub(crate) notices: RefCell<Vec<Notice>>,
     tables: RefCell<HashMap<u32, Arc<Table>>>,
@@ -151,7 +151,7 @@ impl<E: Engine> State<E> {
         self.notices.borrow_mut().push(Notice { severity, fields });
     }
 
-    /// Refuses a statement that would change who may do what; or warns, if scripts are to get through.
+    /// Refuses a statement that would change privileges; or warns, if scripts are to get through.
     ///
     /// # Errors
     /// 0A000.
@@ -187,7 +187,7 @@ impl<E: Engine> State<E> {
     /// has used a table.
     pub(crate) fn explain(&self, error: scaledb_base::Error, own: impl Fn(u32) -> Number) -> SqlError {
         let scaledb_base::Error::Conflict(conflict) = &error else { return crate::error::plain(error) };
-        // whoever has used the catalog of a cluster depends on it
+        // every statement that has used the catalog of a cluster depends on it
         if self.shared.is_shared && self.shared.store.has(conflict.table) {
             return crate::error::changed_definition();
         }

@@ -1,8 +1,8 @@
 //! Temporary relations: those of one session, gone with it.
 //!
 //! They stand in the catalog like all others, in a schema of their session, `pg_temp_` and its number, which is first
-//! in its search path and in nobody else's. What a session leaves behind because the process was killed is removed when
-//! the database is opened again.
+//! in its search path and in no other session's. What a session leaves behind because the process was killed is removed
+//! when the database is opened again.
 
 use super::Session;
 use crate::bind::Lookup;
@@ -117,7 +117,7 @@ impl<E: Engine> Session<E> {
         if !self.state.has_temporary {
             return;
         }
-        // whoever ended the session has cancelled what it ran, not this
+        // the end of the session cancels what it ran, not this
         self.in_batch = false;
         self.begin_batch();
         self.synchronous = false;

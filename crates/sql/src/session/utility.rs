@@ -336,7 +336,7 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// SET ROLE and SET SESSION AUTHORIZATION, which can only say who one is already.
+    /// SET ROLE and SET SESSION AUTHORIZATION, which can only name the current user.
     fn become_user(&mut self, setting: &str, name: Option<&str>) -> Result<()> {
         if name.is_none_or(|name| name == self.state.user) {
             return Ok(());

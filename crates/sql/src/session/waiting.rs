@@ -31,7 +31,7 @@ pub(super) struct Effort {
     /// What the transaction had read before the run.
     pub(super) mark: Option<ReadMark>,
     pub(super) given_up: Option<GivenUp>,
-    /// It was run again.
+    /// Whether the statement was run again.
     pub(super) repeats: bool,
     attempts: u32,
     waits: u32,
@@ -174,7 +174,7 @@ impl<E: Engine> Session<E> {
         self.state.shared.commits.is_some() && self.state.owner.borrow().count() > 0
     }
 
-    /// Takes the tables of a statement in the mode that statements of its kind have: somebody has locked tables.
+    /// Locks the tables of a statement in the mode that statements of its kind have: another session has locked tables.
     ///
     /// # Errors
     /// 40P01, 55P03, 57014.

@@ -68,7 +68,7 @@ pub(crate) struct Shared<E: Engine> {
     current: Mutex<Arc<Catalog>>,
     /// The version of `current`: read at each begin, written by DDL only.
     version: AtomicU64,
-    /// The commit that made `current`, as raw timestamp: who uses its tables depends on it.
+    /// The commit that made `current`, as raw timestamp: a transaction that uses its tables depends on it.
     changed_at: AtomicU64,
     /// Commits, counted under raised flags; only for an engine that orders transactions at their begin.
     pub(crate) commits: Option<AtomicU64>,

@@ -41,7 +41,7 @@ pub(crate) fn reads_catalog(name: &str) -> bool {
 /// Calls a function.
 ///
 /// # Errors
-/// What it refuses.
+/// What the function refuses.
 pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> Result<Value> {
     let catalog = facts.catalog();
     let (user, database) = facts.names();

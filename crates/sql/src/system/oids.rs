@@ -20,7 +20,7 @@ pub(super) const ARRAY_FUNCTIONS: [(u32, &str); 4] =
 pub(super) const DATABASE: u32 = 5;
 /// The catalog of relations, among the catalogs.
 pub(super) const PG_CLASS: u32 = 1_259;
-/// That of constraints.
+/// The oid of the catalog of constraints, `pg_constraint`.
 pub(super) const PG_CONSTRAINT: u32 = 2_606;
 pub(super) const HEAP: u32 = 2;
 pub(super) const BTREE: u32 = 403;

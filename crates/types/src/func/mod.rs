@@ -52,7 +52,7 @@ use std::sync::LazyLock;
 /// What a function's result depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Volatility {
-    /// Its arguments only.
+    /// The arguments only.
     Immutable,
     /// The session and the transaction too: the same within a statement.
     Stable,
@@ -63,7 +63,7 @@ pub enum Volatility {
 /// The type of a parameter or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Param {
-    /// This type.
+    /// A certain type.
     Type(Type),
     /// `anyelement`: any type, the same for all.
     AnyElement,
@@ -126,7 +126,7 @@ impl<'a> Interrupt<'a> {
         Self { check, room }
     }
 
-    /// Nobody interrupts.
+    /// Never interrupts.
     pub fn never() -> Self {
         Self { check: &|| Ok(()), room: usize::MAX }
     }
@@ -157,7 +157,7 @@ pub type Code = fn(&Call<'_>, &[Value]) -> Result<Value>;
 /// Code for the most common argument types, without values in between.
 #[derive(Clone, Copy, Debug)]
 pub enum Fast {
-    /// There is none.
+    /// There is no such code.
     None,
     /// Of two int4.
     Int4(fn(i32, i32) -> Result<i32>),

@@ -221,7 +221,7 @@ fn element_type(function: &Function, args: &[Type]) -> Option<Option<Type>> {
             _ => element = Some(found),
         }
     }
-    // only literals: text, unless an array is needed, whose elements nobody knows
+    // only literals: text, unless an array is needed, whose element type is not known
     let array_only = function.params.contains(&Param::AnyArray);
     match element {
         None if used && array_only => None,

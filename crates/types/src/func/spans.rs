@@ -428,7 +428,7 @@ fn holds(look: Look, text: &str, at: usize) -> bool {
 /// How the groups of a piece are found in what it has matched.
 #[derive(Clone, Debug)]
 enum Plan {
-    /// It has none.
+    /// The piece has no groups.
     None,
     Group(usize, Box<Plan>),
     Pair(Box<Pair>),

@@ -42,7 +42,7 @@ pub(super) const ROMAN: [&str; 12] =
 pub(super) enum Node {
     /// A field.
     Field {
-        /// Its word, in its own letters.
+        /// The word of the field, in its own letters.
         key: &'static str,
         /// Written in small letters.
         small: bool,

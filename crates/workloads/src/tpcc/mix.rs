@@ -1,4 +1,4 @@
-//! Terminals: which transaction comes next, and who runs it.
+//! Terminals: which transaction comes next, and its run.
 //!
 //! A terminal keys and thinks in no time (the benchmark's pauses are left out, as usual for engines in
 //! memory), draws the district for each transaction (where the specification ties a terminal to one for

@@ -43,7 +43,7 @@ pub struct Shown {
     pub o_id: i32,
     /// When it was entered.
     pub o_entry_d: i64,
-    /// Who delivers it.
+    /// The carrier that delivers it.
     pub o_carrier_id: Option<i16>,
     /// How many lines it has.
     pub ol_cnt: usize,

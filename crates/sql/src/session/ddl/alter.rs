@@ -114,7 +114,7 @@ impl<E: Engine> Session<E> {
             && named == view.uses.iter().copied().collect()
     }
 
-    /// OWNER TO, which can only name the user who asks.
+    /// OWNER TO, which can only name the current user.
     fn set_owner(&mut self, owner: &Owner) -> Result<()> {
         match owner {
             Owner::Ident(name) => self.own_name(&fold(name)),

@@ -163,7 +163,7 @@ impl<E: Engine> Session<E> {
         Ok(find_relation(&self.state.catalog, &self.state.path, schema.as_deref(), &name).cloned())
     }
 
-    /// The schema that has an index of a name: the one that is given, or the first along the path.
+    /// The schema that has an index of a name: the given schema, or the first along the search path.
     fn schema_of_index(&self, schema: Option<&str>, name: &str) -> Option<String> {
         let (catalog, path) = (&self.state.catalog, &self.state.path);
         let given = schema.map(|schema| own_schema(path, schema));

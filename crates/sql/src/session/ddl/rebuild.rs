@@ -76,7 +76,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Copies the rows in transactions beside the one at hand: one of a million rows would remember, lock and validate
-    /// all of them. Nobody else knows the new table, and a bar keeps others from the old one.
+    /// all of them. No other session knows the new table, and a bar keeps others from the old one.
     fn copy_beside(&mut self, old: &Arc<Table>, new: &Arc<Table>, values: &[Expr]) -> Result<()> {
         if let Some(created) = self.transaction.created.last_mut() {
             created.filled = true;

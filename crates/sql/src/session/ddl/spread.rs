@@ -126,7 +126,7 @@ fn word(value: &Ast) -> String {
 }
 
 impl Asked {
-    /// The same by the numbers of a table's columns.
+    /// The same, with columns by their numbers in the table.
     ///
     /// # Errors
     /// 42703 for a column that there is not; 42P16 if they do not lead the primary key.

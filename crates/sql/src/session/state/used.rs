@@ -12,7 +12,7 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    /// It has used a relation.
+    /// Notes that the transaction has used a relation.
     pub(crate) fn note(&self, oid: u32) {
         let mut relations = self.relations.borrow_mut();
         if !relations.contains(&oid) {
@@ -25,12 +25,12 @@ impl Used {
         self.relations.borrow().contains(&oid)
     }
 
-    /// It has read something that any change of the catalog may change.
+    /// Notes that the transaction has read what any change of the catalog may change.
     pub(crate) fn note_all(&self) {
         self.whole.set(true);
     }
 
-    /// The end of the transaction.
+    /// Forgets all: the transaction has ended.
     pub(crate) fn clear(&self) {
         self.relations.borrow_mut().clear();
         self.whole.set(false);
