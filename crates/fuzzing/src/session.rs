@@ -2,8 +2,9 @@
 
 use crate::database::database;
 use scaledb_acc::Acc;
+use scaledb_base::timeouts::Timeouts;
 use scaledb_pgwire::{Host, Limits, Method, Opened, Result, Startup, Tls, Verifier, serve};
-use scaledb_server::{Sessions, Sql, SqlSession, Timeouts};
+use scaledb_server::{Sessions, Sql, SqlSession};
 use std::io::{self, Read, Write};
 use std::time::Duration;
 

@@ -47,7 +47,7 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// Clients at most.
     pub max_connections: usize,
-    /// Clients at most that have not proved who they are.
+    /// Clients at most that have not authenticated.
     pub max_unauthenticated: usize,
     /// Bytes of one message of a client at most.
     pub max_message_bytes: usize,
@@ -58,7 +58,7 @@ pub struct Config {
     pub temp_directory: Option<PathBuf>,
     /// Bytes that may lie there at a time, those of all sessions together.
     pub max_temp_bytes: u64,
-    /// How long a client may take to prove who it is.
+    /// How long a client may take to authenticate.
     #[serde(with = "seconds")]
     pub authentication_timeout: Duration,
     /// How long a client may take to accept what it is sent.
@@ -106,7 +106,7 @@ pub enum LogStatement {
     /// None.
     #[default]
     None,
-    /// Those that change the catalog.
+    /// Statements that change the catalog.
     Ddl,
     /// and those that change rows.
     Mod,

@@ -2,11 +2,12 @@
 
 use crate::rules::Peer;
 use crate::stream::Socket;
+use scaledb_base::timeouts::{Timeouts, millis};
 use scaledb_pgwire::{Report, SqlState, Status};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Milliseconds since the server started, as of the last turn of the watch: reading it costs a load.
 #[derive(Debug)]
@@ -26,7 +27,7 @@ impl Ticks {
     }
 
     pub(crate) fn turn(&self) -> u64 {
-        let now = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now = millis(self.start.elapsed());
         // pairs with nothing: see `now`
         self.now.store(now, Ordering::Relaxed);
         now
@@ -83,15 +84,6 @@ pub(crate) enum Ending {
     Terminated,
     /// Memory is short, and its transaction keeps some from being used again.
     HoldsMemory,
-}
-
-/// How long a session may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// For a statement; zero: as long as it wants.
-    pub statement: Duration,
-    /// Between the statements of a transaction; zero: as long as it wants.
-    pub idle_in_transaction: Duration,
 }
 
 /// Stops what a session runs: a batch of statements, named by its number, so that a late call stops no other one. Any
@@ -172,7 +164,6 @@ impl Control {
     }
 
     pub(crate) fn set_timeouts(&self, timeouts: Timeouts) {
-        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         // pair with nothing: the watch may see them a turn late
         self.statement_timeout.store(millis(timeouts.statement), Ordering::Relaxed);
         self.idle_timeout.store(millis(timeouts.idle_in_transaction), Ordering::Relaxed);
@@ -315,7 +306,7 @@ impl Control {
             Phase::Copying if over(self.begun.load(Ordering::Relaxed), statement) => {
                 self.stop(number, Cancel::Timeout);
             }
-            // nobody waits for the answer any more
+            // the client does not wait for the answer any more
             Phase::Busy if look_for_gone && over(since, GONE_MILLIS) && self.socket.is_gone() => {
                 self.stop(number, Cancel::Gone);
             }

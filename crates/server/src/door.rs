@@ -1,12 +1,13 @@
 //! What a connection asks the server before it is a session.
 
 use crate::config::Config;
-use crate::control::{Canceller, Control, Timeouts};
+use crate::control::{Canceller, Control};
 use crate::guard::{Guarded, Limited};
 use crate::live::{Admission, Live};
 use crate::numbers::Family;
 use crate::registry::Registry;
 use crate::rules;
+use scaledb_base::timeouts::Timeouts;
 use scaledb_pgwire::{Host, Method, Opened, Report, Result, SqlState, Startup, Tls, Verifier, random};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
@@ -60,9 +61,9 @@ pub trait Sessions: Send + Sync + 'static {
 /// What a number of the metrics is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// It only grows.
+    /// A counter, which only grows.
     Counter,
-    /// It goes up and down.
+    /// A gauge, which goes up and down.
     Gauge,
 }
 
@@ -82,7 +83,7 @@ pub struct NewSession<S> {
 pub(crate) struct ConnectionSlot(Arc<Registry>);
 
 impl ConnectionSlot {
-    /// A place among those who have not proved who they are, if there is one.
+    /// A place among the clients that have not authenticated, if there is one.
     pub(crate) fn take(registry: &Arc<Registry>, limit: usize) -> Option<Self> {
         let taken: &AtomicUsize = &registry.unauthenticated;
         let place = taken.try_update(Ordering::SeqCst, Ordering::SeqCst, |n| (n < limit).then_some(n + 1));
@@ -100,7 +101,7 @@ impl Drop for ConnectionSlot {
 pub(crate) struct ServerState<S> {
     pub(crate) live: Arc<Live>,
     pub(crate) registry: Arc<Registry>,
-    /// Makes verifiers for names that are nobody's.
+    /// Makes verifiers for names that no user has.
     pub(crate) secret: [u8; 32],
     pub(crate) sessions: S,
 }

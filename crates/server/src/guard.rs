@@ -1,6 +1,7 @@
 //! A session as the server runs it: the same session, with its times and counts kept.
 
-use crate::control::{Cancel, Control, Counts, Timeouts};
+use crate::control::{Cancel, Control, Counts};
+use scaledb_base::timeouts::{Timeouts, millis};
 use scaledb_pgwire::{Backend, Bind, Oids, Reply, Report, Result, SqlState, Status, Step};
 use scaledb_sync::Arc;
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub(crate) struct Guarded<B> {
 
 impl<B: Limited> Guarded<B> {
     pub(crate) fn new(session: B, control: Arc<Control>, slow: Duration) -> Self {
-        let slow = u64::try_from(slow.as_millis()).unwrap_or(u64::MAX);
+        let slow = millis(slow);
         Self { session, control, busy: false, slow }
     }
 

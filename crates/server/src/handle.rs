@@ -1,4 +1,4 @@
-//! A running server, for those who steer it: signals, and functions of SQL.
+//! A running server, as signals and functions of SQL control it.
 
 use crate::config::{Config, StartError};
 use crate::live::Live;

@@ -8,7 +8,7 @@
 //!                    watch ◄──────────────────────────── Control, Registry ◄── cancel requests, metrics
 //! ```
 //!
-//! Whatever waits is bounded: clients and those among them that have not proved who they are, the time to prove
+//! Whatever waits is bounded: clients and those among them that have not authenticated, the time to authenticate
 //! it, the time that a transaction may be left idle, the time that a client may leave its answers unread. The
 //! *watch*, one thread, keeps these times by closing sockets, so that the threads of clients set no timers.
 
@@ -29,7 +29,7 @@ mod tls;
 mod waiting;
 
 pub use config::{Config, LogStatement, StartError, TlsFiles};
-pub use control::{Canceller, Cancels, Timeouts};
+pub use control::{Canceller, Cancels};
 pub use door::{Measure, NewSession, Sessions};
 pub use guard::Limited;
 pub use handle::Handle;

@@ -11,7 +11,7 @@ const TABLES: usize = 500;
 pub struct Family {
     /// The name, without the suffixes that its kind asks for.
     pub name: &'static str,
-    /// What it means.
+    /// What the metric means.
     pub help: &'static str,
     /// What the numbers are.
     pub numbers: Numbers,
@@ -23,9 +23,9 @@ pub type Labels = Vec<(&'static str, String)>;
 /// Numbers of one kind, each with its labels.
 #[derive(Clone, Debug)]
 pub enum Numbers {
-    /// They only grow.
+    /// Counters, which only grow.
     Counters(Vec<(Labels, u64)>),
-    /// They go up and down.
+    /// Gauges, which go up and down.
     Gauges(Vec<(Labels, u64)>),
     /// Times.
     Histograms(Vec<(Labels, Histogram)>),

@@ -1,4 +1,4 @@
-//! All connections, and who may cancel what.
+//! All connections, and the keys with which requests to cancel their statements are authorized.
 
 use crate::control::{Cancel, Control, Phase};
 use scaledb_sync::Arc;

@@ -31,13 +31,13 @@ pub enum Over {
     /// All.
     #[default]
     Any,
-    /// Those of the Unix socket.
+    /// Connections of the Unix socket.
     Local,
-    /// Those of TCP, encrypted or not.
+    /// Connections of TCP, encrypted or not.
     Tcp,
-    /// Those of TCP that are encrypted.
+    /// Connections of TCP that are encrypted.
     Tls,
-    /// Those of TCP that are not.
+    /// Connections of TCP that are not encrypted.
     Plain,
 }
 
@@ -45,7 +45,7 @@ pub enum Over {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Come in, whoever you say you are.
+    /// The client is admitted without a proof: PostgreSQL's `trust`.
     Trust,
     /// A password, sent as it is.
     Password,
@@ -71,7 +71,7 @@ pub struct Rule {
     /// Users.
     #[serde(default)]
     pub users: Vec<String>,
-    /// What it decides.
+    /// What the rule decides.
     pub method: Verdict,
 }
 

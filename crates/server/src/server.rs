@@ -138,7 +138,7 @@ impl Server {
     /// 57P01; then what still runs is cancelled, and what does not end is cut off.
     pub fn stop(self) {
         self.stopping.store(true, Ordering::SeqCst);
-        // listeners look up when somebody comes
+        // listeners wake up when a connection comes
         for address in &self.addresses {
             let ip = match address.ip() {
                 IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -184,7 +184,7 @@ impl Server {
 fn unix(path: &PathBuf) -> Result<UnixListener, StartError> {
     let error = |error| StartError::Listen { at: path.display().to_string(), error };
     match UnixListener::bind(path) {
-        // left behind by a server that did not end in order, unless somebody answers
+        // left behind by a server that did not end in order, unless a server answers there
         Err(busy) if busy.kind() == std::io::ErrorKind::AddrInUse && UnixStream::connect(path).is_err() => {
             std::fs::remove_file(path).map_err(error)?;
             UnixListener::bind(path).map_err(error)
@@ -207,7 +207,7 @@ fn listen<S: Sessions>(
         match accepted {
             Ok(socket) => greet(socket, shared, ticks),
             Err(error) => {
-                // out of files, most likely: those who are here will leave some day
+                // out of file descriptors, most likely: they are freed when connections end
                 tracing::warn!(%error, "cannot accept a connection");
                 thread::sleep(BREATH);
             }
@@ -260,7 +260,7 @@ fn run<S: Sessions>(
     let end = catch_unwind(AssertUnwindSafe(|| serve(stream, &door, &limits)));
     let peer = control.peer;
     match end {
-        // the class of SQLSTATE that says that somebody has not proved who they are, or may not come in
+        // the class of SQLSTATE for clients that failed to authenticate, or are not authorized
         Ok(End::Fatal(report)) if report.code.class() == "28" => {
             tracing::warn!(%peer, why = &*report.message, "login refused");
         }

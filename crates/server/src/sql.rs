@@ -1,10 +1,11 @@
 //! Sessions of the SQL database behind the protocol: names, values and errors of one in the words of the other.
 
 use crate::config::Config;
-use crate::control::{Cancels, Timeouts};
+use crate::control::Cancels;
 use crate::door::{Measure, NewSession, Sessions};
 use crate::guard::Limited;
 use crate::numbers::Family;
+use scaledb_base::timeouts::{Timeouts, millis};
 use scaledb_engine::Engine;
 use scaledb_pgwire::{
     Backend, Bind, Column, Format, Oids, Reply, Report, Result, Severity, SqlState, Startup, Status, Step,
@@ -15,7 +16,6 @@ use scaledb_sync::Arc;
 use scaledb_types::{Env, SqlError, Type, Value};
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::time::Duration;
 
 /// Bytes of the head of a binary COPY: signature, flags, extension.
 const COPY_HEAD: usize = 19;
@@ -24,9 +24,6 @@ const COPY_HEAD: usize = 19;
 const LEAST_GARBAGE: u64 = 64;
 /// A transaction that keeps less than one part in so many of the memory is not worth its end.
 const GARBAGE_PART: u64 = 1_024;
-
-const STATEMENT_TIMEOUT: &str = "statement_timeout";
-const IDLE_TIMEOUT: &str = "idle_in_transaction_session_timeout";
 
 /// A database, as the server opens sessions of it.
 pub struct Sql<E: Engine> {
@@ -84,12 +81,7 @@ where
         for (name, value) in &self.defaults {
             session.set_initial(name, value).map_err(report)?;
         }
-        let timeout = |time: Duration| format!("{}ms", time.as_millis());
-        let given = [
-            (STATEMENT_TIMEOUT, timeout(timeouts.statement)),
-            (IDLE_TIMEOUT, timeout(timeouts.idle_in_transaction)),
-        ];
-        for (name, value) in given {
+        for (name, value) in timeouts.settings() {
             session.set_initial(name, &value).map_err(report)?;
         }
         for (name, value) in &startup.parameters {
@@ -240,7 +232,7 @@ pub struct SqlSession<E: Engine> {
     session: Session<E>,
     /// The formats of the unnamed portal's columns.
     unnamed: Formats,
-    /// Those of named portals, where they are not all text.
+    /// The formats of named portals, where they are not all text.
     named: HashMap<Box<str>, Formats>,
     /// The settings' generation when time limits were derived from them.
     settings_generation: Option<u64>,
@@ -289,10 +281,6 @@ impl<E: Engine> SqlSession<E> {
             reply.complete(tag);
         }
     }
-
-    fn timeout(&self, name: &str) -> Duration {
-        self.session.setting_duration(name).unwrap_or(Duration::ZERO)
-    }
 }
 
 impl<E: Engine> Limited for SqlSession<E> {
@@ -310,10 +298,7 @@ impl<E: Engine> Limited for SqlSession<E> {
             return None;
         }
         self.settings_generation = generation;
-        Some(Timeouts {
-            statement: self.timeout(STATEMENT_TIMEOUT),
-            idle_in_transaction: self.timeout(IDLE_TIMEOUT),
-        })
+        Some(Timeouts::of(|name| self.session.setting_duration(name)))
     }
 }
 
@@ -484,10 +469,6 @@ fn describe(columns: Option<&[scaledb_sql::Column]>, formats: &[Format], reply: 
         modifier: column.ty.typmod,
         format: format_of(formats, number),
     }));
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// An error of SQL, as the protocol tells it.

@@ -1,8 +1,8 @@
-//! A server before there is a database: who proves who they are is told why they have to wait.
+//! A server before its database is open: a client that authenticates is told why it has to wait.
 
-use crate::control::Timeouts;
 use crate::door::{NewSession, Sessions};
 use crate::guard::Limited;
+use scaledb_base::timeouts::Timeouts;
 use scaledb_pgwire::{Report, Result, SqlState, Startup};
 use std::marker::PhantomData;
 

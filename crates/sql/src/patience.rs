@@ -1,6 +1,5 @@
 //! How often SQL tries again after a conflict, and how long it waits: the limits that no setting changes, in one
-//! place. `statement_timeout`, `lock_timeout` and `idle_in_transaction_session_timeout` are settings
-//! (`session/settings.rs`), in milliseconds; they end what is here earlier.
+//! place. Those that settings change are in [`scaledb_base::timeouts`]; they end what is here earlier.
 
 use scaledb_types::{SqlError, SqlState};
 use std::time::Duration;
@@ -8,8 +7,8 @@ use std::time::Duration;
 /// How often a statement is run after conflicts before the client hears of it.
 pub(crate) const STATEMENT_ATTEMPTS: u32 = 100;
 
-/// How often a statement is run again after deadlocks, which those who wait for each other in a transaction of their
-/// own would only repeat.
+/// How often a statement is run again after deadlocks, which sessions that wait for each other in a transaction of
+/// their own would only repeat.
 pub(crate) const DEADLOCK_ATTEMPTS: u32 = 10;
 
 /// How often a statement is run again to wait for advisory locks: one that takes thousands waits in place then.
@@ -31,7 +30,7 @@ pub(crate) const COURTESY_WAIT: Duration = Duration::from_secs(5);
 /// The longest wait for a worker of another session.
 pub(crate) const WORKER_WAIT: Duration = Duration::from_secs(10);
 
-/// Whether who fails with this error is run again, after so many attempts of at most `most`.
+/// Whether a statement that fails with this error is run again, after so many attempts of at most `most`.
 pub(crate) fn runs_again(error: &SqlError, attempts: u32, most: u32) -> bool {
     error.code() == SqlState::SERIALIZATION_FAILURE && attempts < most
 }

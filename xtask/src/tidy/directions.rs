@@ -173,6 +173,23 @@ mod tests {
     }
 
     #[test]
+    fn each_direction_that_the_table_does_not_have_is_refused() {
+        for row in CRATES {
+            for used in CRATES.iter().map(|other| other.name).filter(|used| used.starts_with("scaledb")) {
+                for (section, allowed) in [
+                    ("dependencies", row.may_use.contains(&used)),
+                    ("dev-dependencies", row.may_use.contains(&used) || row.tests_may_use.contains(&used)),
+                ] {
+                    let manifest =
+                        format!("[package]\nname = \"{}\"\n[{section}]\n{used}.workspace = true\n", row.name);
+                    let found = check(&Tree::of(&[("crates/some/Cargo.toml", &manifest)]));
+                    assert_eq!(found.is_empty(), allowed, "{} -> {used} in {section}", row.name);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn an_upward_edge_is_found() {
         let manifest = "[package]\nname = \"scaledb-index\"\n[dependencies]\nscaledb-sync.workspace = true\n\
                         scaledb-engine.workspace = true\n";

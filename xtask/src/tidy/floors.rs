@@ -254,6 +254,20 @@ mod tests {
     }
 
     #[test]
+    fn each_way_up_in_each_crate_is_refused_and_each_way_down_passes() {
+        for house in HOUSES {
+            for (floor, module) in house.modules.iter().enumerate() {
+                for (other, named) in house.modules.iter().enumerate() {
+                    let path = format!("crates/{}/src/{module}/mod.rs", house.krate);
+                    let tree = Tree::of(&[(&path, &format!("use crate::{named}::Something;\n"))]);
+                    let refused = other > floor && !house.wrong.contains(&(module, named));
+                    assert_eq!(house.check(&tree).len(), usize::from(refused), "{module} -> {named}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_way_up_is_found_however_it_is_written() {
         assert_eq!(found("parse.rs", "use super::bind::Binder;\n").len(), 1);
         assert_eq!(found("parse/lex.rs", "use super::super::bind::Binder;\n").len(), 1);

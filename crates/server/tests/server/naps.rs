@@ -2,10 +2,11 @@
 //! `begin` and `commit` are transactions, `echo` answers, `panic` is a bug, `set 100` sets the statement timeout.
 
 use postgres::{Client, NoTls};
+use scaledb_base::timeouts::Timeouts;
 use scaledb_pgwire::{
     Backend, Bind, Column, Format, Oids, Reply, Report, Result, SqlState, Startup, Status, Step, Tag,
 };
-use scaledb_server::{Cancels, Config, Limited, Measure, NewSession, Server, Sessions, Timeouts};
+use scaledb_server::{Cancels, Config, Limited, Measure, NewSession, Server, Sessions};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::thread;

@@ -51,6 +51,7 @@ use crate::workers::WorkerSlot;
 use cursor::Portal;
 pub use direct::Rows;
 use rapidhash::fast::RandomState;
+use scaledb_base::timeouts::{LOCK_TIMEOUT, STATEMENT_TIMEOUT};
 use scaledb_engine::{Engine, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_types::{Env, Result, SqlError, SqlState};
@@ -107,11 +108,11 @@ pub struct Session<E: Engine> {
     cache: OwnPlans,
     cache_version: u64,
     statements: HashMap<String, prepared::Statement, RandomState>,
-    /// Those with names.
+    /// Portals with names.
     portals: HashMap<String, Box<Portal>>,
     /// The number of the portal that was made last.
     last_portal: u64,
-    /// The portal without a name: the one that most statements run in.
+    /// The portal without a name, in which most statements run.
     /// Boxed: it moves several times in each statement, and its memory is used again for the next one.
     unnamed: Option<Box<Portal>>,
     /// Statements of a simple query that wait for the end of a COPY.
@@ -308,13 +309,11 @@ impl<E: Engine> Session<E> {
         self.synchronous = settings.get("synchronous_commit").ok() != Some("off");
         self.tracks = settings.get("track_statements").ok() != Some("off");
         self.logs = logging::Logs::of(&settings);
-        let timeout = settings.amount("statement_timeout");
-        self.statement_timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
-        let timeout = settings.amount("lock_timeout");
-        self.lock_timeout = (timeout > 0).then(|| Duration::from_millis(timeout));
-        self.work_mem = (settings.amount("work_mem") as usize) << 10;
+        self.statement_timeout = settings.timeout(STATEMENT_TIMEOUT);
+        self.lock_timeout = settings.timeout(LOCK_TIMEOUT);
+        self.work_mem = (settings.kilobytes("work_mem") as usize) << 10;
         let limit = settings.get("temp_file_limit").is_ok_and(|limit| limit != settings::UNLIMITED);
-        self.temp_file_limit = limit.then(|| settings.amount("temp_file_limit").saturating_mul(1 << 10));
+        self.temp_file_limit = limit.then(|| settings.kilobytes("temp_file_limit").saturating_mul(1 << 10));
         let get = |name: &str| settings.get(name).unwrap_or_default().to_owned();
         let parts = ["search_path", "timezone", "datestyle", "intervalstyle"].map(get);
         // plans that may be about temporary relations are the session's own
@@ -357,7 +356,7 @@ impl<E: Engine> Session<E> {
         self.go_on(first, sink)
     }
 
-    /// Runs the statements that wait, after the one that has this result.
+    /// Runs the rest of a batch of statements, after a statement with this result.
     fn go_on(&mut self, mut result: Result<Step>, sink: &mut dyn RowSink) -> Result<Step> {
         loop {
             match result {

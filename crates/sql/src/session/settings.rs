@@ -1,5 +1,6 @@
 //! The settings of a session: SET, SHOW, RESET, SET LOCAL.
 
+use scaledb_base::timeouts::{self, IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, STATEMENT_TIMEOUT, Unit};
 use scaledb_types::{Result, SqlError, SqlState};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,22 +16,15 @@ enum Takes {
     Integer(i64, i64),
     /// A duration in milliseconds, units allowed.
     Milliseconds,
-    /// The same, or [`UNLIMITED`].
+    /// As the one before, or [`UNLIMITED`].
     MillisecondsOrNever,
     /// An amount of memory in kilobytes, units allowed.
     Kilobytes,
-    /// The same, or [`UNLIMITED`].
+    /// As the one before, or [`UNLIMITED`].
     KilobytesOrAny,
     OneOf(&'static [&'static str]),
-    /// It cannot be set.
+    /// Nothing: the setting cannot be set.
     Nothing,
-}
-
-impl Takes {
-    /// Whether amounts of it are of memory.
-    fn is_memory(self) -> bool {
-        !matches!(self, Self::Milliseconds | Self::MillisecondsOrNever)
-    }
 }
 
 /// A setting that is known.
@@ -98,7 +92,7 @@ const KNOWN: &[Known] = &[
     known("extra_float_digits", "1", Takes::Integer(-15, 3)),
     known("fsync", "off", Takes::Nothing),
     known("geqo", "on", Takes::Bool),
-    known("idle_in_transaction_session_timeout", "0", Takes::Milliseconds),
+    known(IDLE_IN_TRANSACTION_TIMEOUT, "0", Takes::Milliseconds),
     known("idle_session_timeout", "0", Takes::Milliseconds),
     known("jit", "off", Takes::Bool),
     known("lc_collate", "C", Takes::Nothing),
@@ -107,7 +101,7 @@ const KNOWN: &[Known] = &[
     known("lc_monetary", "C", Takes::Anything),
     known("lc_numeric", "C", Takes::Anything),
     known("lc_time", "C", Takes::Anything),
-    known("lock_timeout", "0", Takes::Milliseconds),
+    known(LOCK_TIMEOUT, "0", Takes::Milliseconds),
     known("log_connections", "off", Takes::Nothing),
     known("log_disconnections", "off", Takes::Nothing),
     known("log_min_duration_statement", UNLIMITED, Takes::MillisecondsOrNever),
@@ -125,7 +119,7 @@ const KNOWN: &[Known] = &[
     known("search_path", "\"$user\", public", Takes::Anything),
     known("server_version_num", "150000", Takes::Nothing),
     known("ssl", "off", Takes::Nothing),
-    known("statement_timeout", "0", Takes::Milliseconds),
+    known(STATEMENT_TIMEOUT, "0", Takes::Milliseconds),
     known("synchronize_seqscans", "on", Takes::Bool),
     known("synchronous_commit", "on", Takes::OneOf(&["on", "off", "local", "remote_write", "remote_apply"])),
     known("temp_buffers", "8MB", Takes::Kilobytes),
@@ -144,8 +138,8 @@ const KNOWN: &[Known] = &[
 const EFFECTIVE: &[&str] = &[
     "application_name", "client_encoding", "datestyle", "default_transaction_read_only", "intervalstyle",
     "standard_conforming_strings", "timezone", "bytea_output", "client_min_messages", "compat_ignore_privileges",
-    "default_transaction_isolation", "extra_float_digits", "idle_in_transaction_session_timeout", "lock_timeout",
-    "log_min_duration_statement", "log_statement", "search_path", "statement_timeout", "synchronous_commit", "temp_file_limit", "track_statements",
+    "default_transaction_isolation", "extra_float_digits", IDLE_IN_TRANSACTION_TIMEOUT, LOCK_TIMEOUT, "log_min_duration_statement", "log_statement",
+    "search_path", STATEMENT_TIMEOUT, "synchronous_commit", "temp_file_limit", "track_statements",
     "transaction_deferrable", "transaction_isolation", "transaction_read_only", "work_mem",
 ];
 
@@ -229,16 +223,20 @@ impl Settings {
         find(name).map(|known| known.default).ok_or_else(|| unknown(name))
     }
 
-    /// A duration; none if the setting says so.
+    /// The value of a setting that is a duration; none if there is no such setting, or it says so.
     pub(crate) fn duration(&self, name: &str) -> Option<Duration> {
         let value = self.get(name).ok().filter(|value| *value != UNLIMITED)?;
-        amount(value, false).map(Duration::from_millis)
+        timeouts::parse(value, Unit::Milliseconds)
     }
 
-    /// A duration in milliseconds, or memory in kilobytes.
-    pub(crate) fn amount(&self, name: &str) -> u64 {
-        let memory = find(name).is_some_and(|known| known.takes.is_memory());
-        self.get(name).ok().and_then(|value| amount(value, memory)).unwrap_or(0)
+    /// The value of a setting that is a time limit; none if it is zero.
+    pub(crate) fn timeout(&self, name: &str) -> Option<Duration> {
+        self.duration(name).filter(|time| !time.is_zero())
+    }
+
+    /// The value of a setting that is an amount of memory, in kilobytes.
+    pub(crate) fn kilobytes(&self, name: &str) -> u64 {
+        self.get(name).ok().and_then(kilobytes).unwrap_or(0)
     }
 
     /// The name as it is printed.
@@ -415,8 +413,12 @@ fn check(known: &Known, value: &str) -> Result<String> {
             Ok(number.to_string())
         }
         Takes::KilobytesOrAny | Takes::MillisecondsOrNever if lower == UNLIMITED => Ok(lower),
-        Takes::Milliseconds | Takes::MillisecondsOrNever | Takes::Kilobytes | Takes::KilobytesOrAny => {
-            amount(&lower, known.takes.is_memory()).ok_or_else(|| invalid(known, value))?;
+        Takes::Milliseconds | Takes::MillisecondsOrNever => {
+            timeouts::parse(&lower, Unit::Milliseconds).ok_or_else(|| invalid(known, value))?;
+            Ok(value.trim().to_owned())
+        }
+        Takes::Kilobytes | Takes::KilobytesOrAny => {
+            kilobytes(&lower).ok_or_else(|| invalid(known, value))?;
             Ok(value.trim().to_owned())
         }
         Takes::OneOf(words) => {
@@ -456,20 +458,16 @@ fn date_style(value: &str) -> Option<String> {
     Some(format!("ISO, {order}"))
 }
 
-/// A number with a unit, in milliseconds or kilobytes.
-fn amount(text: &str, memory: bool) -> Option<u64> {
+/// Memory in kilobytes, of a number with a unit.
+fn kilobytes(text: &str) -> Option<u64> {
     let text = text.trim().to_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let number: u64 = text[..digits].parse().ok()?;
-    let factor = match (text[digits..].trim(), memory) {
-        ("", _) | ("ms", false) | ("kb", true) => 1,
-        ("s", false) => 1_000,
-        ("min", false) => 60_000,
-        ("h", false) => 3_600_000,
-        ("d", false) => 86_400_000,
-        ("mb", true) => 1 << 10,
-        ("gb", true) => 1 << 20,
-        ("tb", true) => 1 << 30,
+    let factor = match text[digits..].trim() {
+        "" | "kb" => 1,
+        "mb" => 1 << 10,
+        "gb" => 1 << 20,
+        "tb" => 1 << 30,
         _ => return None,
     };
     number.checked_mul(factor)
@@ -480,16 +478,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_have_units() {
-        for (text, milliseconds) in
-            [("0", 0), ("250", 250), ("2min", 120_000), ("1 s", 1_000), (" 1H ", 3_600_000)]
-        {
-            assert_eq!(amount(text, false), Some(milliseconds), "{text}");
-        }
-        for text in ["", "1 fortnight", "99999999999999999999", "99999999999999d", "-1", "1kB"] {
-            assert_eq!(amount(text, false), None, "{text}");
-        }
-        assert_eq!((amount("1MB", true), amount("1s", true)), (Some(1 << 10), None));
+    fn memory_has_units() {
+        assert_eq!((kilobytes("1MB"), kilobytes("64")), (Some(1 << 10), Some(64)));
+        assert_eq!([kilobytes("1s"), kilobytes("1.5MB"), kilobytes("9999999999999TB")], [None; 3]);
+    }
+
+    #[test]
+    fn zero_is_no_time_limit() {
+        let mut settings = Settings::default();
+        assert_eq!(settings.timeout(STATEMENT_TIMEOUT), None);
+        settings.set(STATEMENT_TIMEOUT, Some("1.5s"), false).unwrap();
+        assert_eq!(settings.timeout(STATEMENT_TIMEOUT), Some(Duration::from_millis(1_500)));
+        assert!(settings.set(STATEMENT_TIMEOUT, Some("1MB"), false).is_err());
     }
 
     #[test]
@@ -544,8 +544,8 @@ mod tests {
         assert_eq!(code(settings.set("nothing", Some("1"), false)), "42704");
         assert_eq!(code(settings.set("extra_float_digits", Some("9"), false)), "22023");
         assert_eq!(code(settings.set("server_version", Some("9"), false)), "55P02");
-        settings.set("statement_timeout", Some("2min"), false).unwrap();
-        assert_eq!(settings.amount("statement_timeout"), 120_000);
+        settings.set(STATEMENT_TIMEOUT, Some("2min"), false).unwrap();
+        assert_eq!(settings.timeout(STATEMENT_TIMEOUT), Some(Duration::from_secs(120)));
         settings.set("my.own", Some("x"), false).unwrap();
         assert_eq!(settings.get("my.own").unwrap(), "x");
     }

@@ -10,6 +10,7 @@ use crate::parse::utility::{Isolation, Modes};
 use crate::patience::CHANGE_WAIT;
 use crate::trace::Number;
 use scaledb_base::TableId;
+use scaledb_base::timeouts::LOCK_TIMEOUT;
 use scaledb_catalog::Catalog;
 use scaledb_engine::{Engine, SerializationPoint, TableInfo, TxnKind, Worker};
 use scaledb_types::{Result, SqlError, SqlState};
@@ -52,7 +53,7 @@ pub(super) struct Transaction {
     pub(super) defaults: Modes,
     /// The engine's transaction has begun, with this version of the catalog.
     pub(super) version: Option<u64>,
-    /// It reads a snapshot.
+    /// Whether it reads a snapshot.
     pub(super) snapshot: bool,
     /// Commits of others before it began, where they are counted.
     pub(super) commits: u64,
@@ -66,11 +67,11 @@ pub(super) struct Transaction {
     pub(super) deferred: Vec<Check>,
     /// A statement has run in it that is not a change of the catalog.
     pub(super) ran: bool,
-    /// It has put bars before tables.
+    /// Whether it has put bars before tables.
     pub(super) barred: bool,
     /// Tables of the engine that it has made.
     pub(super) created: Vec<Created>,
-    /// Such tables whose statement was rolled back.
+    /// The tables of these whose statement was rolled back.
     pub(super) abandoned: Vec<Created>,
     /// Tables of the engine that nothing names after its commit.
     pub(super) dropped: Vec<Arc<TableInfo>>,
@@ -78,7 +79,7 @@ pub(super) struct Transaction {
     pub(super) added: Vec<Added>,
     /// Indexes of the engine that nothing names after its commit.
     pub(super) gone: Vec<TableId>,
-    /// It has changed the catalog.
+    /// Whether it has changed the catalog.
     pub(super) changed: bool,
     /// When it began, for `now()`.
     pub(super) time: Option<i64>,
@@ -125,7 +126,7 @@ impl Transaction {
         self.modes.read_only.or(self.defaults.read_only).unwrap_or(false)
     }
 
-    /// Its modes, those that it has of the session included.
+    /// The modes of the transaction, the session's defaults included.
     pub(super) fn effective_modes(&self) -> Modes {
         let mut modes = self.defaults;
         merge(&mut modes, self.modes);
@@ -142,7 +143,7 @@ impl Transaction {
         }
     }
 
-    /// Notes a statement, for those who meet the transaction.
+    /// Notes a statement, for the messages of transactions that conflict with this one.
     pub(super) fn note(&mut self, statement: Number, writes: bool) {
         self.ran = true;
         if writes || !self.writes {
@@ -287,7 +288,8 @@ impl<E: Engine> Session<E> {
                 }
             }
             if matches!(begun, Err(scaledb_base::Error::SnapshotNotReady)) {
-                // somebody leaves a transaction open: what is read is validated at the commit, as others' reads are
+                // a session leaves its transaction open: what is read here is validated at the commit, as others' reads
+                // are
                 kind = TxnKind::ReadOnly;
                 continue;
             }
@@ -398,9 +400,8 @@ impl<E: Engine> Session<E> {
     /// Says, each time that it is called, whether to wait on.
     pub(super) fn patience(&self, longest: Duration) -> impl FnMut() -> Result<()> + '_ {
         let context = self.context();
-        let lock_timeout = self.state.settings.borrow().amount("lock_timeout");
-        let longest = if lock_timeout > 0 { Duration::from_millis(lock_timeout) } else { longest };
-        let until = Instant::now() + longest;
+        let lock_timeout = self.state.settings.borrow().timeout(LOCK_TIMEOUT);
+        let until = Instant::now() + lock_timeout.unwrap_or(longest);
         move || {
             context.check_cancel()?;
             if Instant::now() < until {
@@ -423,8 +424,8 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// From here on, nobody commits a write to the tables before this transaction has ended, and it sees all that was
-    /// committed to them.
+    /// From here on, no other session commits a write to the tables before this transaction has ended, and it sees all
+    /// that was committed to them.
     ///
     /// # Errors
     /// 55P03 and 57014; 40001 if the catalog has changed since the transaction began.
