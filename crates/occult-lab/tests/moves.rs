@@ -208,3 +208,105 @@ fn a_failover_of_the_new_master_tells_what_it_may_have_lost() {
     let new = write(promoted, 0, "new").unwrap();
     assert_eq!(text(&read(promoted, 0, Some(new)).unwrap()), Some("new"));
 }
+
+/// The state of a slot has left a master, which then forgets all but its file: it must not take the slot for a new one.
+#[test]
+fn a_restart_after_the_state_has_left_does_not_make_the_slot_look_new() {
+    let Some((mut lab, stamps, source, target)) = filled(false) else { return };
+    let state = slot_key(slot());
+    begin_move(&lab.nodes()[source], &lab.nodes()[target]);
+    for key in [state, &name(0)] {
+        migrate(&lab.nodes()[source], &lab.nodes()[target], key);
+    }
+    lab.nodes()[source].ask::<()>(&["SAVE"]).unwrap();
+    lab.node(source).kill();
+    lab.node(source).restart().unwrap();
+    lab.wait_until_whole().unwrap();
+    // the target has failed beyond repair, the operator gives the move up
+    let source = &lab.nodes()[source];
+    set_slot(source, "STABLE", None);
+    for (i, &stamp) in stamps.iter().enumerate() {
+        for seen in [None, Some(stamp)] {
+            assert_eq!(read(source, i, seen), Err(Failure::Refused(Refused::Moving)), "{i}");
+        }
+    }
+    assert_eq!(source.occult(&Command::Settle { slot: slot() }), Ok(Reply::Done));
+    for (i, &stamp) in stamps.iter().enumerate() {
+        let found = read(source, i, Some(stamp));
+        assert!(matches!(found, Err(Failure::Refused(Refused::Lost { .. }))), "{found:?}");
+    }
+    assert_eq!(text(&read(source, 0, None).unwrap()), None);
+    assert_eq!(text(&read(source, 1, None).unwrap()), Some("1"));
+    let new = write(source, 0, "new").unwrap();
+    assert_eq!(text(&read(source, 0, Some(new)).unwrap()), Some("new"));
+}
+
+/// A move is given up by a master that has lived on, while keys are elsewhere: it must not call them deleted, and who
+/// has seen them in the same life of it is told.
+#[test]
+fn a_move_that_is_given_up_is_settled_before_it_is_trusted() {
+    for state_first in [false, true] {
+        let Some((lab, stamps, source, target)) = filled(false) else { return };
+        let (source, target) = (&lab.nodes()[source], &lab.nodes()[target]);
+        begin_move(source, target);
+        let moved: &[&str] = if state_first { &[slot_key(slot()), &name(0)] } else { &[&name(0)] };
+        moved.iter().for_each(|key| migrate(source, target, key));
+        set_slot(source, "STABLE", None);
+        for (i, &stamp) in stamps.iter().enumerate() {
+            assert_eq!(read(source, i, Some(stamp)), Err(Failure::Refused(Refused::Moving)), "{i}");
+        }
+        assert_eq!(source.occult(&Command::Settle { slot: slot() }), Ok(Reply::Done));
+        let found = read(source, 0, Some(stamps[0]));
+        assert!(matches!(found, Err(Failure::Refused(Refused::Lost { .. }))), "{found:?}");
+        let new = write(source, 0, "new").unwrap();
+        assert_eq!(text(&read(source, 0, Some(new)).unwrap()), Some("new"));
+    }
+}
+
+/// Outside of a move MIGRATE is a deletion: who has seen the key sees that it is gone, and the slot goes on.
+#[test]
+fn migrate_outside_of_a_move_is_a_deletion() {
+    let Some((lab, stamps, source, target)) = filled(false) else { return };
+    let (source, target) = (&lab.nodes()[source], &lab.nodes()[target]);
+    set_slot(target, "IMPORTING", Some(&id(source)));
+    migrate(source, target, &name(0));
+    let reply = read(source, 0, Some(stamps[0])).unwrap();
+    assert_eq!(text(&reply), None);
+    assert!(reply.shardstamp > stamps[3], "the deletion has a stamp");
+    assert!(write(source, 1, "more").is_ok());
+}
+
+/// The state of a slot that a failover has left without some keys moves on: it keeps its stamps, and the file of the
+/// next master can be read.
+#[test]
+fn an_interrupted_state_that_moves_on_keeps_its_stamps() {
+    let Some((mut lab, stamps, source, target)) = filled(true) else { return };
+    let state = slot_key(slot());
+    begin_move(&lab.nodes()[source], &lab.nodes()[target]);
+    migrate(&lab.nodes()[source], &lab.nodes()[target], &name(0));
+    wait_for_key(&lab, source, &name(0), false);
+    let promoted = fail_over(&mut lab, source);
+    {
+        let (promoted, target) = (&lab.nodes()[promoted], &lab.nodes()[target]);
+        begin_move(promoted, target);
+        for key in [&name(1), state, &name(2), &name(3)] {
+            migrate(promoted, target, key);
+        }
+        let masters =
+            lab.nodes().iter().filter(|node| node.runs() && node.info("role").as_deref() == Some("master"));
+        for node in masters {
+            set_slot(node, "NODE", Some(&id(target)));
+        }
+        for &stamp in &stamps {
+            let found = read(target, 1, Some(stamp));
+            assert!(matches!(found, Err(Failure::Refused(Refused::Lost { .. }))), "{found:?}");
+        }
+        assert!(read(target, 1, None).unwrap().shardstamp >= stamps[3]);
+        assert!(write(target, 1, "new").unwrap() > stamps[3]);
+        target.ask::<()>(&["SAVE"]).unwrap();
+    }
+    lab.node(target).kill();
+    lab.node(target).restart().unwrap();
+    lab.wait("the file is read", |lab| read(&lab.nodes()[target], 1, None).is_ok()).unwrap();
+    assert_eq!(text(&read(&lab.nodes()[target], 1, None).unwrap()), Some("new"));
+}

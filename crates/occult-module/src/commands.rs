@@ -126,9 +126,13 @@ fn run(ctx: &Context, args: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     }
     let command = Command::parse(args).map_err(|refused| refusal(&refused))?;
     let slot = command.slot();
-    let server = server_now(ctx).ok_or(FAILED)?;
+    let mut server = server_now(ctx).ok_or(FAILED)?;
     let partial = store::look(ctx, slot, |shard| shard.is_partial()).map_err(|_| WRONG_TYPE)?;
     let settled = !partial || host::owns(ctx, slot);
+    if server.role == Role::Master && command.begins_life(partial, settled) {
+        server.begin_life(host::random());
+        state::with(|module| module.server = server.clone());
+    }
     let mut keys = Keys::new(ctx);
     let planned = state::busy(|| {
         store::look(ctx, slot, |shard| command.run(shard, &server, state::now(), settled, &keys))

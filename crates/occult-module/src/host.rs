@@ -164,6 +164,24 @@ pub(crate) fn timer(
     }
 }
 
+thread_local! {
+    static OWN_CONTEXT: std::cell::Cell<*mut raw::RedisModuleCtx> = const { std::cell::Cell::new(ptr::null_mut()) };
+}
+
+/// Makes the context of [`with_own_context`], when the module is loaded.
+pub(crate) fn make_own_context(ctx: &Context) {
+    // SAFETY: the context is that of the loading module; what is returned lives as long as the server
+    let own = unsafe { raw::RedisModule_GetDetachedThreadSafeContext.map(|make| make(ctx.ctx)) };
+    OWN_CONTEXT.set(own.unwrap_or(ptr::null_mut()));
+}
+
+/// Runs with a context that can open keys of database 0, where the server gives none: a value that is being read has
+/// one without keys. Only the server's thread finds it, and that has the server's lock whenever it calls a module.
+pub(crate) fn with_own_context<R>(run: impl FnOnce(&Context) -> R) -> Option<R> {
+    let own = OWN_CONTEXT.get();
+    (!own.is_null()).then(|| run(&Context::new(own)))
+}
+
 /// The context of a value that is being read.
 ///
 /// # Safety

@@ -111,6 +111,7 @@ fn load(ctx: &Context, settings: Settings) -> Result<(), String> {
     }
     ENTRY.create_data_type(ctx.ctx).map_err(str::to_owned)?;
     SHARD.create_data_type(ctx.ctx).map_err(str::to_owned)?;
+    host::make_own_context(ctx);
     docs::register(ctx)?;
     let subscribed = host::on_event(ctx, raw::REDISMODULE_EVENT_REPLICATION_ROLE_CHANGED, Some(role_changed))
         && host::on_event(ctx, raw::REDISMODULE_EVENT_PERSISTENCE, Some(persistence))

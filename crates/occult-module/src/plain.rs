@@ -31,8 +31,9 @@ impl Store for Before<'_> {
 
 /// Stamps what was removed since the last time. Called after notifications and by the beat's timer.
 ///
-/// A key that MIGRATE has taken lives on elsewhere: its slot is leaving. A replica, or a server that reads its
-/// file, sees a removal only, and takes it for the same until an effect of a settled master says otherwise.
+/// A key that MIGRATE has taken while its slot moves lives on elsewhere: its slot is leaving. Outside of a move it is
+/// a deletion. A replica, or a server that reads its file, sees a removal only, and takes it for leaving until an
+/// effect of a settled master says otherwise.
 pub(crate) fn stamp(ctx: &Context) {
     if !state::has_unlinked() || state::is_busy() {
         return;
@@ -41,7 +42,7 @@ pub(crate) fn stamp(ctx: &Context) {
     let Some(server) = commands::server_now(ctx) else { return };
     let stamps = server.role == Role::Master && !host::is_loading(ctx);
     for unlinked in removed {
-        if !stamps || unlinked.moved {
+        if !stamps || unlinked.moved && is_leaving(ctx, &server, slot_of(&unlinked.key)) {
             leave(ctx, slot_of(&unlinked.key), state::life_of_stream(&server));
         } else if !stamp_one(ctx, &server, state::now(), &unlinked) {
             state::note_unlinked(unlinked);
@@ -49,10 +50,20 @@ pub(crate) fn stamp(ctx: &Context) {
     }
 }
 
+/// Whether the slot of a key that MIGRATE has taken is moving.
+fn is_leaving(ctx: &Context, server: &Server, slot: Slot) -> bool {
+    // after the first key the server need not be asked
+    matches!(store::look(ctx, slot, |shard| shard.is_leaving(server.incarnation)), Ok(true))
+        || !host::owns(ctx, slot)
+}
+
 fn leave(ctx: &Context, slot: Slot, life: Incarnation) {
-    if matches!(store::look(ctx, slot, |shard| shard.is_new()), Ok(false)) {
+    if store::is_stored(ctx, slot) {
         // of another type than a state it is nothing that could be trusted
         let _ = store::change(ctx, slot, |shard| shard.leave(life, state::now()));
+    } else {
+        // the state has left before its keys
+        state::with(|module| module.put_aside.get_mut(&slot).map(|shard| shard.leave(life, state::now())));
     }
 }
 
@@ -62,9 +73,10 @@ fn stamp_one(ctx: &Context, server: &Server, now: Micros, unlinked: &Unlinked) -
     let delete = Command::Delete { key: unlinked.key.clone(), known: Known::default() };
     let planned = state::busy(|| {
         store::look(ctx, slot, |shard| {
-            // without a state the slot has left this server
+            // without a state the slot has left this server, or is leaving
             let settled = || !shard.is_partial() || host::owns(ctx, slot);
-            (!shard.is_new()).then(|| delete.run(shard, server, now, settled(), &Before(unlinked)))
+            let here = store::is_stored(ctx, slot) || !shard.is_partial();
+            (here && !shard.is_new()).then(|| delete.run(shard, server, now, settled(), &Before(unlinked)))
         })
     });
     let Ok(Some(planned)) = planned else { return true };

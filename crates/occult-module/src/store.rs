@@ -1,7 +1,7 @@
 //! Keys of the server as the store of a shard, and the key of each slot that holds the shard.
 
-use crate::state;
 use crate::types::{ENTRY, SHARD};
+use crate::{host, state};
 use redis_module::{Context, RedisError, RedisString};
 use scaledb_occult::{Entry, Role, Shard, Slot, Store, Timestamp, slot_key};
 use std::cell::Cell;
@@ -89,6 +89,20 @@ pub(crate) fn look<R>(ctx: &Context, slot: Slot, run: impl FnOnce(&Shard) -> R) 
         of.cloned()
     });
     Ok(run(&aside.flatten().unwrap_or_default()))
+}
+
+/// Whether the state of a slot is stored here.
+pub(crate) fn is_stored(ctx: &Context, slot: Slot) -> bool {
+    matches!(ctx.open_key(&shard_name(ctx, slot)).get_value::<Shard>(&SHARD), Ok(Some(_)))
+}
+
+/// What this server has, or has had, of a slot whose state arrives from another one.
+pub(crate) fn before(slot: Slot) -> Option<Shard> {
+    let stored = host::with_own_context(|ctx| {
+        let key = ctx.open_key(&shard_name(ctx, slot));
+        key.get_value::<Shard>(&SHARD).ok().flatten().map(|shard| shard.clone())
+    });
+    stored.flatten().or_else(|| state::with(|module| module.put_aside.get(&slot).cloned()).flatten())
 }
 
 /// Changes the state of a slot, and stores it if it was not stored before.

@@ -6,9 +6,10 @@
 use crate::guard::guard;
 use crate::host;
 use crate::state::{self, Module, Unlinked};
+use crate::store;
 use redis_module::native_types::RedisType;
 use redis_module::{Context, RedisString, raw};
-use scaledb_occult::{Entry, Role, Server, Shard, slot_of};
+use scaledb_occult::{Entry, Role, Server, Shard, Slot, slot_of};
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
@@ -22,7 +23,18 @@ const ENCODING: c_int = 1;
 pub(crate) static ENTRY: RedisType = RedisType::new("occult-kv", ENCODING, methods::<Entry>());
 
 /// The state of a slot: [`Shard`].
-pub(crate) static SHARD: RedisType = RedisType::new("occult-sl", ENCODING, methods::<Shard>());
+pub(crate) static SHARD: RedisType = RedisType::new(
+    "occult-sl",
+    ENCODING,
+    raw::RedisModuleTypeMethods {
+        aux_load: Some(load_aside),
+        aux_save: Some(save_aside),
+        // as `aux_save`; where the server has it, a file names the module only if there is something to say
+        aux_save2: Some(save_aside_if_any),
+        aux_save_triggers: raw::REDISMODULE_AUX_BEFORE_RDB as c_int,
+        ..methods::<Shard>()
+    },
+);
 
 /// A value that the server keeps for us.
 pub(crate) trait Stored: Sized + 'static {
@@ -41,8 +53,8 @@ pub(crate) trait Stored: Sized + 'static {
     /// Why it is not accepted from a client, if it is not.
     fn objection(&self) -> Option<&'static str>;
 
-    /// It comes from another server.
-    fn received(&mut self, server: &Server);
+    /// It comes from another server, to this key.
+    fn received(&mut self, server: &Server, key: &[u8]);
 
     /// It is leaving the key space; `moved` to another server, if it is not a deletion.
     fn unlinked(&self, key: &[u8], moved: bool);
@@ -71,7 +83,7 @@ impl Stored for Entry {
         ahead.then_some("a restored value has a stamp from the future")
     }
 
-    fn received(&mut self, _: &Server) {}
+    fn received(&mut self, _: &Server, _: &[u8]) {}
 
     fn unlinked(&self, key: &[u8], moved: bool) {
         if !state::is_own() {
@@ -106,18 +118,18 @@ impl Stored for Shard {
         None
     }
 
-    fn received(&mut self, server: &Server) {
-        self.arrive(state::life_of_stream(server), server.begun);
+    fn received(&mut self, server: &Server, key: &[u8]) {
+        let before = store::before(slot_of(key));
+        self.arrive(state::life_of_stream(server), server.begun, before.as_ref());
     }
 
     fn unlinked(&self, key: &[u8], moved: bool) {
-        // what MIGRATE has taken has its state elsewhere
-        if moved {
-            return;
-        }
         state::with(|module| {
             let mut aside = self.clone();
-            if module.server.role == Role::Replica || state::is_loading() {
+            if moved {
+                // should the slot be here again without it, it is elsewhere or lost
+                aside.leave_whole(state::now());
+            } else if module.server.role == Role::Replica || state::is_loading() {
                 // it may be MIGRATE that has removed it at the master: should this server be the next one, its keys
                 // are elsewhere
                 aside.leave(state::life_of_stream(&module.server), state::now());
@@ -168,7 +180,11 @@ unsafe extern "C" fn load<T: Stored>(io: *mut raw::RedisModuleIO, version: c_int
         // SAFETY: the server gives an `io` of a load in progress
         let ctx = Context::new(unsafe { host::context_of(io) });
         if !host::is_loading(&ctx) {
-            state::with(|module| value.received(&module.server));
+            // SAFETY: as above
+            let key = unsafe { host::key_of(io) }.unwrap_or_default();
+            if let Some(server) = state::with(|module| module.server.clone()) {
+                value.received(&server, key);
+            }
         }
         let from_client = !host::is_loading(&ctx) && host::is_master(&ctx);
         if from_client && let Some(objection) = value.objection() {
@@ -239,6 +255,54 @@ unsafe extern "C" fn unlink<T: Stored>(key: *mut raw::RedisModuleString, value: 
         let key = RedisString::string_as_slice(key);
         value.unlinked(key, state::takes(key));
     });
+}
+
+/// Writes the states that are put aside into a file, or into a replica's first copy.
+///
+/// # Safety
+/// As the server calls it: with a valid `io`.
+unsafe extern "C" fn save_aside(io: *mut raw::RedisModuleIO, _: c_int) {
+    guard((), || {
+        let aside = state::with(|module| module.put_aside.clone()).unwrap_or_default();
+        raw::save_unsigned(io, aside.len() as u64);
+        for (slot, shard) in &aside {
+            raw::save_unsigned(io, u64::from(slot.get()));
+            raw::save_slice(io, &shard.to_bytes());
+        }
+    });
+}
+
+/// # Safety
+/// As [`save_aside`].
+unsafe extern "C" fn save_aside_if_any(io: *mut raw::RedisModuleIO, when: c_int) {
+    let any = guard(false, || state::with(|module| !module.put_aside.is_empty()).unwrap_or_default());
+    if any {
+        // SAFETY: the caller's
+        unsafe { save_aside(io, when) };
+    }
+}
+
+/// # Safety
+/// As the server calls it: with a valid `io`.
+unsafe extern "C" fn load_aside(io: *mut raw::RedisModuleIO, version: c_int, _: c_int) -> c_int {
+    let read = || {
+        let count = raw::load_unsigned(io).ok()?;
+        if version != ENCODING || count > u64::from(Slot::COUNT) {
+            return None;
+        }
+        for _ in 0..count {
+            let slot = Slot::new(u16::try_from(raw::load_unsigned(io).ok()?).ok()?)?;
+            let shard = Shard::from_bytes(raw::load_string_buffer(io).ok()?.as_ref()).ok()?;
+            state::with(|module| module.put_aside.insert(slot, shard));
+        }
+        Some(())
+    };
+    let read = guard(None, read);
+    if read.is_none() {
+        host::warn("a file, or another server, has malformed states of slots");
+    }
+    let status = if read.is_some() { raw::Status::Ok } else { raw::Status::Err };
+    status as c_int
 }
 
 /// `OCCULT.RESTORE key kind bytes`: from a file that was rewritten as commands.

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use scaledb_occult::client::Target;
 use scaledb_occult::wire::{Command, Refused, Reply};
 use scaledb_occult::{
-    Action, Datacenter, Effect, Entry, Micros, Role, Rules, Server, Shape, Shard, Slot, Stamp, Store,
-    Timestamp, TxnId, Value,
+    Action, Datacenter, Effect, Entry, Incarnation, Micros, Role, Rules, Server, Shape, Shard, Slot, Stamp,
+    Store, Timestamp, TxnId, Value,
 };
 
+use crate::keys::Keys;
 use crate::versions::{Key, Past, Version, Versions, Writer, join};
 
 /// What must not happen.
@@ -42,32 +43,6 @@ pub enum Broken {
     OwnLock,
 }
 
-/// What a server keeps of the keys, and the version of each that it has, deletions among them.
-#[derive(Clone, Debug, Default)]
-pub struct Keys {
-    entries: HashMap<Value, Entry>,
-    newest: HashMap<Value, Stamp>,
-}
-
-impl Store for Keys {
-    fn get(&self, key: &[u8]) -> Option<Entry> {
-        self.entries.get(key).cloned()
-    }
-
-    fn deps(&self, key: &[u8]) -> Option<scaledb_occult::Timestamp> {
-        Store::deps(&self.entries, key)
-    }
-
-    fn put(&mut self, key: &[u8], entry: Entry) {
-        self.newest.insert(key.into(), entry.stamp);
-        self.entries.put(key, entry);
-    }
-
-    fn remove(&mut self, key: &[u8]) {
-        Store::remove(&mut self.entries, key);
-    }
-}
-
 /// What goes from a master to its replicas.
 #[derive(Clone, Debug)]
 enum Item {
@@ -86,6 +61,8 @@ pub struct Copy {
     /// The process.
     pub server: Server,
     shards: BTreeMap<Slot, Shard>,
+    /// States that have left while this was a replica: should it be the next master, their keys are elsewhere.
+    aside: BTreeMap<Slot, Shard>,
     keys: Keys,
     applied: usize,
     /// It has what a failover has lost, and will be replaced as a whole.
@@ -95,10 +72,27 @@ pub struct Copy {
 }
 
 impl Copy {
-    fn apply(&mut self, item: &Item) {
+    /// The life of the master whose changes it applies.
+    fn life(&self) -> Incarnation {
+        match self.server.role {
+            Role::Master => self.server.incarnation,
+            Role::Replica => self.server.beat.incarnation(),
+        }
+    }
+
+    /// The state of a slot as a command finds it.
+    fn shard(&self, slot: Slot) -> Option<&Shard> {
+        let aside = || self.aside.get(&slot).filter(|_| self.server.role == Role::Master);
+        self.shards.get(&slot).or_else(aside)
+    }
+
+    fn apply(&mut self, item: &Item, now: Micros) {
+        let life = self.life();
         match item {
             Item::Effect(slot, effect) => {
-                let shard = self.shards.entry(*slot).or_default();
+                let aside = &mut self.aside;
+                let shard =
+                    self.shards.entry(*slot).or_insert_with(|| aside.remove(slot).unwrap_or_default());
                 let deleted: Vec<(Value, Stamp)> = match &effect.action {
                     Action::Erase { key, stamp, .. } => vec![(key.clone(), *stamp)],
                     Action::Commit { txn, stamp, .. } => match shard.lock().filter(|lock| lock.txn == *txn) {
@@ -118,17 +112,24 @@ impl Copy {
                 self.keys.entries.remove(key);
                 self.keys.newest.remove(key);
                 if let Some(shard) = self.shards.get_mut(slot) {
-                    // failovers wait for the end of a move here, so that no life ends in between
-                    shard.leave(self.server.incarnation, Micros(u64::MAX));
+                    shard.leave(life, now);
                 }
             }
             Item::KeyArrives(key, entry) => self.keys.put(key, entry.clone()),
             Item::StateLeaves(slot) => {
-                self.shards.remove(slot);
+                let entries = &self.keys.entries;
+                self.keys
+                    .newest
+                    .retain(|key, _| entries.contains_key(key) || scaledb_occult::slot_of(key) != *slot);
+                if let Some(mut shard) = self.shards.remove(slot) {
+                    shard.leave_whole(now);
+                    self.aside.insert(*slot, shard);
+                }
             }
             Item::StateArrives(slot, shard, deleted) => {
                 let mut shard = Shard::clone(shard);
-                shard.arrive(self.server.incarnation, self.server.begun);
+                let aside = self.aside.remove(slot);
+                shard.arrive(life, self.server.begun, self.shards.get(slot).or(aside.as_ref()));
                 self.shards.insert(*slot, shard);
                 self.keys.newest.extend(deleted.iter().cloned());
             }
@@ -185,6 +186,10 @@ struct Move {
     to: usize,
     /// What is still to be moved: keys, and the state.
     rest: Vec<Option<Value>>,
+    /// The next master of the old group does not know that the slot is moving.
+    from_forgot: bool,
+    /// The next master of the new group does not know that the slot is coming.
+    to_forgot: bool,
 }
 
 /// Where and when a command is executed, and for whom.
@@ -240,9 +245,13 @@ pub struct Cluster {
     pub failovers: u64,
     /// Moves of slots so far.
     pub moves: u64,
-    /// Slots whose master was replaced after they had moved to it and before it gave a stamp: who has seen something of
-    /// them is told that it may be lost.
-    pub anew: HashSet<Slot>,
+    /// Moves that a failover has interrupted.
+    pub interrupted: u64,
+    /// Slots of such moves: who has seen something of them is told that it may be lost.
+    pub shaken: HashSet<Slot>,
+    /// Versions that are lost since their key was under way: they are back if the old master turns out to have it
+    /// still.
+    gone: Vec<(Key, u32)>,
 }
 
 impl Cluster {
@@ -269,9 +278,9 @@ impl Cluster {
                 let server = if of == master { Server::master(of_dc, lives) } else { Server::replica(of_dc) };
                 // a replica has its first copy of the master before the run begins
                 let server = Server { shape, rules, home: Datacenter(master as u8), ..server };
-                let (shards, keys) = (BTreeMap::new(), Keys::default());
+                let (shards, aside, keys) = (BTreeMap::new(), BTreeMap::new(), Keys::default());
                 let skew = skews.next().unwrap_or(0);
-                Copy { server, shards, keys, applied: 0, outdated: false, skew }
+                Copy { server, shards, aside, keys, applied: 0, outdated: false, skew }
             });
             let copies = copies.collect();
             Group { copies, master, up: true, log: Vec::new(), settled_log: 0 }
@@ -280,7 +289,7 @@ impl Cluster {
         let (versions, txns, open, broken) =
             (Versions::new(keys.len()), HashMap::new(), HashMap::new(), Vec::new());
         let max_ahead = scaledb_occult::limits::DEFAULT_MAX_AHEAD;
-        let (moving, failovers, moves) = (None, 0, 0);
+        let (moving, failovers, moves, interrupted, shaken) = (None, 0, 0, 0, HashSet::new());
         Self {
             groups,
             owners,
@@ -294,7 +303,9 @@ impl Cluster {
             max_ahead,
             failovers,
             moves,
-            anew: HashSet::new(),
+            interrupted,
+            shaken,
+            gone: Vec::new(),
         }
     }
 
@@ -309,7 +320,8 @@ impl Cluster {
         let owner = self.owners[&slot];
         let group = &self.groups[owner];
         let at = if visit.to == Target::Nearest { visit.datacenter } else { group.master };
-        let moves = self.moving.as_ref().filter(|moving| moving.slot == slot).map(|moving| moving.to);
+        let moving = self.moving.as_ref().filter(|moving| moving.slot == slot && !moving.from_forgot);
+        let (moves, knows) = (moving.map(|moving| moving.to), moving.is_some_and(|moving| !moving.to_forgot));
         if at != group.master {
             return Some(self.execute(visit, owner, at, true));
         }
@@ -329,7 +341,9 @@ impl Cluster {
             Said { reply: Err(Refused::Moving), from_master: true, stamps: Vec::new(), failovers: 0 };
         Some(match there(group) {
             (true, _) => self.execute(visit, owner, at, false),
-            (_, true) if self.groups[target].up && there(&self.groups[target]).0 => {
+            // it redirects to a server that is not there, or that sends the client back
+            (_, true) if !self.groups[target].up || !knows => return None,
+            (_, true) if there(&self.groups[target]).0 => {
                 let at = self.groups[target].master;
                 self.execute(visit, target, at, false)
             }
@@ -341,12 +355,15 @@ impl Cluster {
         let slot = visit.command.slot();
         let copy = &self.groups[group].copies[at];
         let new = Shard::default();
-        let shard = copy.shards.get(&slot).unwrap_or(&new);
-        if shard.begins_anew(&copy.server) {
-            self.anew.insert(slot);
+        let shard = copy.shard(slot).unwrap_or(&new);
+        if copy.server.role == Role::Master && shard.begins_anew(&copy.server) {
+            self.shaken.insert(slot);
         }
         let planned = visit.command.run(shard, &copy.server, copy.now(visit.now), settled, &copy.keys);
-        let failovers = if copy.outdated { 0 } else { self.failovers };
+        // what the new master of a slot has lost the old one cannot tell, and its replicas hear of it later
+        let moves = self.moving.as_ref().is_some_and(|moving| moving.slot == slot);
+        let behind = copy.applied < self.groups[group].log.len() && self.shaken.contains(&slot);
+        let failovers = if copy.outdated || moves || behind { 0 } else { self.failovers };
         let (failovers, from_master) = (failovers, copy.server.role == Role::Master);
         let planned = match planned {
             Ok(planned) => planned,
@@ -360,15 +377,16 @@ impl Cluster {
         };
         if let Some(effect) = planned.effect {
             self.note(visit, group, slot, &effect);
-            self.send(group, Item::Effect(slot, effect));
+            self.send(group, Item::Effect(slot, effect), visit.now);
         }
         Said { reply: Ok(planned.reply), from_master, stamps, failovers }
     }
 
-    fn send(&mut self, group: usize, item: Item) {
+    fn send(&mut self, group: usize, item: Item, now: Micros) {
         let group = &mut self.groups[group];
         let master = &mut group.copies[group.master];
-        master.apply(&item);
+        let now = master.now(now);
+        master.apply(&item, now);
         group.log.push(item);
         master.applied = group.log.len();
     }
@@ -550,12 +568,12 @@ impl Cluster {
             let master = &of.copies[of.master];
             let beat = master.server.plan_beat(master.now(now));
             let home = master.server.home;
-            self.send(group, Item::Beat(beat, home));
+            self.send(group, Item::Beat(beat, home), now);
         }
     }
 
     /// A replica applies up to so many items of its group's log; whether there are more.
-    pub fn replicate(&mut self, group: usize, at: usize, count: usize) -> bool {
+    pub fn replicate(&mut self, group: usize, at: usize, count: usize, now: Micros) -> bool {
         let group = &mut self.groups[group];
         if at == group.master {
             return false;
@@ -573,8 +591,9 @@ impl Cluster {
         }
         let copy = &mut group.copies[at];
         let until = group.log.len().min(copy.applied + count);
+        let now = copy.now(now);
         for item in &group.log[copy.applied..until] {
-            copy.apply(item);
+            copy.apply(item, now);
         }
         copy.applied = until;
         until < group.log.len()
@@ -596,11 +615,6 @@ impl Cluster {
         self.groups[group].copies[at].skew = skew;
     }
 
-    /// Whether a slot of the group is moving, so that its failover has to wait.
-    pub fn is_moving(&self, group: usize) -> bool {
-        self.moving.as_ref().is_some_and(|moving| moving.from == group || moving.to == group)
-    }
-
     /// A replica becomes the master, or the old one starts again, without what it does not have. `keeps` is how much of
     /// the end of its log the old one has kept, if it is that one.
     pub fn promote(&mut self, group: usize, at: usize, loses: usize, now: Micros) {
@@ -611,9 +625,11 @@ impl Cluster {
         let has = has.max(of.settled_log);
         let fresh = |copy: &Copy, log: &[Item]| {
             let server = Server { role: Role::Replica, ..copy.server.clone() };
-            let mut copy = Copy { server, shards: BTreeMap::new(), keys: Keys::default(), ..copy.clone() };
+            let (shards, aside, keys) = (BTreeMap::new(), BTreeMap::new(), Keys::default());
+            let mut copy = Copy { server, shards, aside, keys, ..copy.clone() };
             copy.server.demote();
-            log.iter().for_each(|item| copy.apply(item));
+            // what has left has left at some time before: the earliest is the safe one
+            log.iter().for_each(|item| copy.apply(item, Micros(0)));
             copy.applied = log.len();
             copy.outdated = false;
             copy
@@ -635,6 +651,14 @@ impl Cluster {
         let now = of.copies[at].now(now);
         of.copies[at].server.promote(self.lives, now);
         of.up = true;
+        if let Some(moving) = &mut self.moving {
+            moving.from_forgot |= moving.from == group;
+            moving.to_forgot |= moving.to == group;
+            if moving.from_forgot || moving.to_forgot {
+                self.interrupted += 1;
+                self.shaken.insert(moving.slot);
+            }
+        }
         self.lose(group, &lost);
     }
 
@@ -642,10 +666,32 @@ impl Cluster {
     fn lose(&mut self, group: usize, lost: &[Item]) {
         let mut touched = HashSet::new();
         for item in lost {
-            let Item::Effect(slot, effect) = item else { continue };
+            let (slot, effect) = match item {
+                Item::Effect(slot, effect) => (slot, effect),
+                // it had left the other group: nobody has it any more
+                Item::KeyArrives(key, _) => {
+                    self.lose_all(key);
+                    continue;
+                }
+                Item::StateArrives(slot, shard, deleted) => {
+                    touched.extend(shard.lock().map(|lock| (lock.txn, *slot)));
+                    deleted.iter().for_each(|(key, _)| self.lose_all(key));
+                    continue;
+                }
+                // and there it is again
+                Item::KeyLeaves(_, key) => {
+                    self.find(key, self.has(group, key));
+                    continue;
+                }
+                Item::StateLeaves(slot) => {
+                    self.keys_of(*slot).iter().for_each(|key| self.find(key, self.has(group, key)));
+                    continue;
+                }
+                Item::Beat(..) => continue,
+            };
             match &effect.action {
-                Action::Put { key, entry } => self.lose_version(key, entry.stamp),
-                Action::Erase { key, stamp, .. } => self.lose_version(key, *stamp),
+                Action::Put { key, entry } => self.lose_write(group, key, entry.stamp),
+                Action::Erase { key, stamp, .. } => self.lose_write(group, key, *stamp),
                 Action::Lock(lock) => {
                     touched.insert((lock.txn, *slot));
                 }
@@ -661,18 +707,14 @@ impl Cluster {
             let Some(state) = self.txns.get_mut(&txn) else { continue };
             state.excused = true;
             for (key, number) in state.versions.clone() {
-                let name = self
-                    .names
-                    .iter()
-                    .find(|(_, of)| **of == key)
-                    .map(|(name, _)| scaledb_occult::slot_of(name));
-                if name != Some(slot) {
-                    continue;
-                }
+                let name = self.names.iter().find(|(_, of)| **of == key).map(|(name, _)| name.clone());
+                let Some(name) = name.filter(|name| scaledb_occult::slot_of(name) == slot) else { continue };
                 if held.contains(&key) {
                     self.open.insert(key, txn);
                 } else {
-                    self.versions.lose(key, number, self.failovers);
+                    if number > self.has(group, &name) {
+                        self.lose_version(key, number);
+                    }
                     if self.open.get(&key) == Some(&txn) {
                         self.open.remove(&key);
                     }
@@ -681,10 +723,84 @@ impl Cluster {
         }
     }
 
-    fn lose_version(&mut self, name: &Value, stamp: Stamp) {
+    /// The newest version of a key that the master of a group has.
+    fn has(&self, group: usize, name: &Value) -> u32 {
+        let of = &self.groups[group];
+        let stamp = of.copies[of.master].keys.newest.get(name).copied().unwrap_or_default();
+        self.versions.of(self.names[name], stamp).unwrap_or_default()
+    }
+
+    /// The newest version of a key that some master has.
+    fn held(&self, name: &Value) -> u32 {
+        (0..self.groups.len()).map(|group| self.has(group, name)).max().unwrap_or_default()
+    }
+
+    fn keys_of(&self, slot: Slot) -> Vec<Value> {
+        let mut keys: Vec<Value> = self.names.keys().cloned().collect();
+        keys.retain(|key| scaledb_occult::slot_of(key) == slot);
+        keys.sort();
+        keys
+    }
+
+    /// An operator goes on with a move, or has taken it back: what was at the other master is there again, unless this
+    /// one has the key; and what an older copy has replaced is lost.
+    fn look_again(&mut self, slot: Slot, from: usize) {
+        if !self.shaken.contains(&slot) {
+            return;
+        }
+        for key in self.keys_of(slot) {
+            let of = &self.groups[from];
+            let here = of.copies[of.master].keys.entries.contains_key(&key);
+            let has = if here { self.has(from, &key) } else { self.held(&key) };
+            self.find(&key, has);
+            self.lose_above(&key, has);
+        }
+    }
+
+    /// A key is gone, with all that it has ever been but what another master still has.
+    fn lose_all(&mut self, name: &Value) {
+        self.lose_above(name, self.held(name));
+    }
+
+    fn lose_above(&mut self, name: &Value, has: u32) {
         let key = self.names[name];
-        if let Some(number) = self.versions.of(key, stamp) {
-            self.versions.lose(key, number, self.failovers);
+        for number in has + 1..self.versions.next(key) {
+            // a transaction that is decided: its write is still to come
+            let comes = match self.versions.get(key, number).writer {
+                Writer::Transaction(txn) => self.open.get(&key) == Some(&txn),
+                _ => false,
+            };
+            if !comes {
+                self.lose_version(key, number);
+            }
+        }
+    }
+
+    /// A version that was lost was somewhere, and with it those before it that were lost at the same time.
+    fn find(&mut self, name: &Value, has: u32) {
+        let key = self.names[name];
+        let Some(when) = self.versions.get(key, has).lost else { return };
+        let versions = &mut self.versions;
+        self.gone.retain(|&(of, number)| {
+            let back = of == key && number <= has && versions.get(key, number).lost == Some(when);
+            if back {
+                versions.find(key, number);
+            }
+            !back
+        });
+    }
+
+    fn lose_version(&mut self, key: Key, number: u32) {
+        if self.versions.lose(key, number, self.failovers) {
+            self.gone.push((key, number));
+        }
+    }
+
+    /// A failover of a group has lost a write, unless a later one has come back by a move.
+    fn lose_write(&mut self, group: usize, name: &Value, stamp: Stamp) {
+        let key = self.names[name];
+        if let Some(number) = self.versions.of(key, stamp).filter(|number| *number > self.has(group, name)) {
+            self.lose_version(key, number);
         }
     }
 
@@ -700,61 +816,150 @@ impl Cluster {
             // nothing of it would move, not even its datacenter: docs/occult/guarantees.md says what that means
             return false;
         }
-        let mut keys: Vec<&Value> =
-            self.names.keys().filter(|key| scaledb_occult::slot_of(key) == slot).collect();
-        keys.sort();
-        let keys = keys.into_iter().filter(|key| master.keys.entries.contains_key(*key));
-        let mut rest: Vec<Option<Value>> = keys.cloned().map(Some).chain([None]).collect();
+        // a failover that loses all that there ever was of a slot that moves is another limit that is told there
+        let group = &self.groups[from];
+        let first = group.log.iter().position(|item| match item {
+            Item::Effect(of, _) | Item::StateArrives(of, ..) => *of == slot,
+            _ => false,
+        });
+        let first = first.unwrap_or_default() + 1;
+        if group.copies.iter().any(|copy| copy.outdated || copy.applied < first) {
+            return false;
+        }
+        let keys = self.keys_of(slot).into_iter().filter(|key| master.keys.entries.contains_key(key));
+        let mut rest: Vec<Option<Value>> = keys.map(Some).chain([None]).collect();
+        let group = &mut self.groups[from];
+        group.settled_log = group.settled_log.max(first);
         shuffle(&mut rest);
-        self.moving = Some(Move { slot, from, to, rest });
+        self.moving = Some(Move { slot, from, to, rest, from_forgot: false, to_forgot: false });
         true
     }
 
     /// The next key moves, or the move ends; whether there is more to do.
-    pub fn step_move(&mut self) -> bool {
+    pub fn step_move(&mut self, now: Micros) -> bool {
         let Some(mut moving) = self.moving.take() else { return false };
         let (slot, from, to) = (moving.slot, moving.from, moving.to);
+        if !self.groups[from].up || !self.groups[to].up {
+            self.moving = Some(moving);
+            return true;
+        }
+        self.look_again(slot, from);
+        if moving.from_forgot || moving.to_forgot {
+            // an operator comes by: with the next master of the old group he can only take it back
+            if moving.from_forgot || self.interrupted.is_multiple_of(2) {
+                self.take_back(slot, from, to, now);
+                return false;
+            }
+            (moving.from_forgot, moving.to_forgot) = (false, false);
+            moving.rest = self.rest_of(slot, from);
+            self.moving = Some(moving);
+            return true;
+        }
         let master = &self.groups[from].copies[self.groups[from].master];
         match moving.rest.pop() {
             Some(Some(key)) => {
                 if let Some(entry) = master.keys.entries.get(&key).cloned() {
-                    self.send(to, Item::KeyArrives(key.clone(), entry));
-                    self.send(from, Item::KeyLeaves(slot, key));
+                    self.send(to, Item::KeyArrives(key.clone(), entry), now);
+                    self.send(from, Item::KeyLeaves(slot, key), now);
                 }
             }
             Some(None) => {
-                if let Some(shard) = master.shards.get(&slot) {
-                    let bytes = shard.to_bytes_of(&master.server);
-                    let shard = Shard::from_bytes(&bytes).unwrap_or_else(|error| panic!("{error}"));
-                    let newest =
-                        master.keys.newest.iter().filter(|(key, _)| scaledb_occult::slot_of(key) == slot);
-                    let deleted = newest.filter(|(key, _)| !master.keys.entries.contains_key(*key));
-                    let deleted = deleted.map(|(key, stamp)| (key.clone(), *stamp)).collect();
-                    self.send(to, Item::StateArrives(slot, Box::new(shard), deleted));
-                    self.send(from, Item::StateLeaves(slot));
-                }
+                self.move_state(slot, from, to, now);
             }
             None => {
                 // keys that came back to life while the slot was moving are still there: they follow
-                let left: Vec<Value> = (master.keys.entries.keys())
-                    .filter(|key| scaledb_occult::slot_of(key) == slot)
-                    .cloned()
-                    .collect();
-                let state = master.shards.contains_key(&slot);
-                if left.is_empty() && !state {
+                moving.rest = self.rest_of(slot, from);
+                if moving.rest.is_empty() {
                     self.owners.insert(slot, to);
                     self.moves += 1;
+                    let copy = &self.groups[to].copies[self.groups[to].master];
+                    if !copy.shards.contains_key(&slot) {
+                        // the state is lost on its way: the master refuses the slot if it had it before
+                        self.settle(slot, to, now);
+                    }
                     for group in [from, to] {
                         let of = &mut self.groups[group];
                         of.settled_log = of.log.len();
                     }
                     return false;
                 }
-                moving.rest = left.into_iter().map(Some).chain(state.then_some(None)).collect();
             }
         }
         self.moving = Some(moving);
         true
+    }
+
+    /// What a group has of a slot: keys, and the state.
+    fn rest_of(&self, slot: Slot, group: usize) -> Vec<Option<Value>> {
+        let master = &self.groups[group].copies[self.groups[group].master];
+        let mut keys: Vec<Value> =
+            master.keys.entries.keys().filter(|key| scaledb_occult::slot_of(key) == slot).cloned().collect();
+        keys.sort();
+        let state = master.shards.contains_key(&slot);
+        keys.into_iter().map(Some).chain(state.then_some(None)).collect()
+    }
+
+    fn move_state(&mut self, slot: Slot, from: usize, to: usize, now: Micros) {
+        let master = &self.groups[from].copies[self.groups[from].master];
+        let Some(shard) = master.shards.get(&slot) else { return };
+        if shard.begins_anew(&master.server) {
+            self.shaken.insert(slot);
+        }
+        let bytes = shard.to_bytes_moving(&master.server);
+        let shard = Shard::from_bytes(&bytes).unwrap_or_else(|error| panic!("{error}"));
+        let newest = master.keys.newest.iter().filter(|(key, _)| scaledb_occult::slot_of(key) == slot);
+        let deleted = newest.filter(|(key, _)| !master.keys.entries.contains_key(*key));
+        let deleted = deleted.map(|(key, stamp)| (key.clone(), *stamp)).collect();
+        self.send(to, Item::StateArrives(slot, Box::new(shard), deleted), now);
+        self.send(from, Item::StateLeaves(slot), now);
+    }
+
+    /// An operator says that what a master has of a slot is all that is left.
+    fn settle(&mut self, slot: Slot, at: usize, now: Micros) {
+        let group = &mut self.groups[at];
+        let copy = &mut group.copies[group.master];
+        let new = Shard::default();
+        let settle = Command::Settle { slot };
+        if settle.begins_life(copy.shard(slot).is_some_and(Shard::is_partial), true) {
+            self.lives += 1;
+            copy.server.begin_life(self.lives);
+        }
+        let shard = copy.shard(slot).unwrap_or(&new);
+        let planned = settle.run(shard, &copy.server, copy.now(now), true, &copy.keys);
+        if let Some(effect) = planned.ok().and_then(|planned| planned.effect) {
+            self.send(at, Item::Effect(slot, effect), now);
+        }
+    }
+
+    /// An operator takes an interrupted move back. If the old group refuses the slot, what it has not got any more
+    /// returns, and then he says that what is there is all that is left. If it does not, it has lost that anything has
+    /// left, and may have said since that it is not there: what is at the new one is deleted.
+    fn take_back(&mut self, slot: Slot, from: usize, to: usize, now: Micros) {
+        let copy = &self.groups[from].copies[self.groups[from].master];
+        let partial = copy.shard(slot).is_some_and(Shard::is_partial);
+        for what in self.rest_of(slot, to) {
+            let has = |of: usize| &self.groups[of].copies[self.groups[of].master];
+            match what {
+                Some(key) => {
+                    let entry = has(to).keys.entries.get(&key).cloned();
+                    let returns = partial && !has(from).keys.entries.contains_key(&key);
+                    if let Some(entry) = entry.filter(|_| returns) {
+                        self.send(from, Item::KeyArrives(key.clone(), entry), now);
+                    }
+                    self.send(to, Item::KeyLeaves(slot, key), now);
+                }
+                None if partial && !has(from).shards.contains_key(&slot) => {
+                    self.move_state(slot, to, from, now)
+                }
+                None => self.send(to, Item::StateLeaves(slot), now),
+            }
+        }
+        self.settle(slot, from, now);
+        self.look_again(slot, from);
+        for group in [from, to] {
+            let of = &mut self.groups[group];
+            of.settled_log = of.log.len();
+        }
     }
 }
 

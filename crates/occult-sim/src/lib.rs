@@ -16,6 +16,7 @@
 pub mod cluster;
 pub mod explore;
 pub mod history;
+pub mod keys;
 pub mod plan;
 pub mod queue;
 pub mod versions;

@@ -102,9 +102,17 @@ impl Versions {
         number
     }
 
-    /// A failover has lost a version.
-    pub fn lose(&mut self, key: Key, number: u32, failover: u64) {
-        self.keys[key][number as usize].lost.get_or_insert(failover);
+    /// A failover has lost a version; whether it was not lost before.
+    pub fn lose(&mut self, key: Key, number: u32, failover: u64) -> bool {
+        let lost = &mut self.keys[key][number as usize].lost;
+        let first = lost.is_none();
+        lost.get_or_insert(failover);
+        first
+    }
+
+    /// A version that was lost is there again.
+    pub fn find(&mut self, key: Key, number: u32) {
+        self.keys[key][number as usize].lost = None;
     }
 
     /// The newest version up to this one that is not lost.

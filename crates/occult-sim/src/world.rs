@@ -115,6 +115,8 @@ pub struct Report {
     pub failovers: u64,
     /// Moves of slots.
     pub moves: u64,
+    /// Moves that a failover has interrupted.
+    pub interrupted: u64,
     /// Clients that died.
     pub deaths: u64,
     /// Operations that failed, by the error's first word.
@@ -130,6 +132,7 @@ impl std::ops::AddAssign for Report {
         self.metrics += other.metrics;
         self.failovers += other.failovers;
         self.moves += other.moves;
+        self.interrupted += other.interrupted;
         self.deaths += other.deaths;
         for (name, count) in other.errors {
             *self.errors.entry(name).or_default() += count;
@@ -331,6 +334,7 @@ impl World {
         }
         report.events = self.queue.count();
         (report.failovers, report.moves) = (self.cluster.failovers, self.cluster.moves);
+        report.interrupted = self.cluster.interrupted;
         report.broken = std::mem::take(&mut self.cluster.broken);
         report
     }
@@ -369,7 +373,7 @@ impl World {
             Event::Replicate(group, at) => {
                 self.replicating[group][at] = false;
                 let count = if self.scripts.is_some() { 1 } else { self.random.random_range(1..200) };
-                self.cluster.replicate(group, at, count);
+                self.cluster.replicate(group, at, count, self.queue.now());
             }
             Event::Beat(group) => {
                 self.cluster.beat(group, self.queue.now());
@@ -378,7 +382,7 @@ impl World {
             Event::Fail | Event::Move if self.report.operations >= self.plan.operations => {}
             Event::Fail => {
                 let group = self.random.random_range(0..self.plan.groups);
-                if self.cluster.groups[group].up && !self.cluster.is_moving(group) {
+                if self.cluster.groups[group].up {
                     self.cluster.fail(group);
                     // a failover takes longer than clocks differ
                     let down = 4 * self.plan.skew.unsigned_abs() + self.random.random_range(1_000..500_000);
@@ -408,7 +412,7 @@ impl World {
                 self.queue.after(self.plan.moves, Event::Move);
             }
             Event::StepMove => {
-                if self.cluster.step_move() {
+                if self.cluster.step_move(self.queue.now()) {
                     let pause = self.random.random_range(100..30_000);
                     self.queue.after(pause, Event::StepMove);
                 }
@@ -752,7 +756,7 @@ impl World {
         };
         *self.report.errors.entry(name).or_default() += 1;
         if let Error::LostWrite { slot } | Error::LossUnknown { slot } = error {
-            let certain = matches!(error, Error::LostWrite { .. }) && !self.cluster.anew.contains(slot);
+            let certain = matches!(error, Error::LostWrite { .. }) && !self.cluster.shaken.contains(slot);
             let direct = self.clients[at].direct.remove(slot).unwrap_or_default();
             let client = &mut self.clients[at];
             let glimpsed =

@@ -74,6 +74,11 @@ fn moves(plan: &mut Plan) {
     plan.moves = 30_000;
 }
 
+/// Failovers in the middle of moves.
+fn interrupted(plan: &mut Plan) {
+    (plan.failovers, plan.moves, plan.transactions) = (100_000, 30_000, 0);
+}
+
 /// Without this, commits whose timestamps do not know their stamps would be refused.
 fn unnamed(plan: &mut Plan) {
     transactions(plan);
@@ -101,6 +106,7 @@ const CASES: &[Case] = &[
     case(Rule::LeaseAsksHome, NOT_ATOMIC, slow_commits),
     case(Rule::IncarnationsTell, &[SilentLoss], failovers),
     case(Rule::MovedSlotsWait, INCONSISTENT, moves),
+    case(Rule::MovesEndInOneLife, &[SilentLoss, Causality], interrupted),
     case(Rule::StaleReadsAreRetried, INCONSISTENT, exact),
     case(Rule::ReadsMergeDeps, INCONSISTENT, exact),
     case(Rule::WritesCarryDeps, INCONSISTENT, exact),

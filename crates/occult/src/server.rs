@@ -72,6 +72,11 @@ impl Server {
     pub fn promote(&mut self, random: u64, now: Micros) {
         self.role = Role::Master;
         self.begun = now;
+        self.begin_life(random);
+    }
+
+    /// Begins another life of a master. `random` is any random number.
+    pub fn begin_life(&mut self, random: u64) {
         let before = self.incarnation;
         self.incarnation = Incarnation::from_random(random);
         if self.incarnation == before || self.incarnation == self.beat.incarnation() {

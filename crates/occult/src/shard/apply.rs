@@ -3,7 +3,7 @@
 use super::records::Record;
 use super::{Life, Shard};
 use crate::limits::MAX_INCARNATIONS;
-use crate::{Action, Effect, Entry, Slot, Stamp, Store, Timestamp};
+use crate::{Action, Effect, Entry, Slot, Store, Timestamp};
 
 impl Shard {
     /// Applies an effect. A master gives its effects to its replicas in the order in which it applies them.
@@ -15,9 +15,10 @@ impl Shard {
         }
         if effect.anew {
             self.lives.clear();
+            self.lives.push(Life::UNKNOWN);
         }
         if self.incarnation() != effect.incarnation {
-            let begin = if effect.anew { Stamp::ZERO } else { self.ceiling() };
+            let begin = self.ceiling();
             if self.lives.len() == MAX_INCARNATIONS {
                 self.lives.remove(0);
             }

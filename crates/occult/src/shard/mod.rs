@@ -48,6 +48,11 @@ struct Life {
     begin: Stamp,
 }
 
+impl Life {
+    /// What is before the beginning of a shard that claims nothing of it: no write has its incarnation.
+    const UNKNOWN: Self = Self { incarnation: Incarnation::NONE, begin: Stamp::ZERO };
+}
+
 /// What has become of a write that somebody has seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
@@ -114,6 +119,12 @@ impl Shard {
         if partial && server.rules.on(crate::Rule::MovedSlotsWait) {
             return Stamp::ZERO;
         }
+        self.promised(server)
+    }
+
+    /// The stamp up to which this server has promised that there is nothing else: no write may get one at or below it.
+    /// Unlike the shardstamp it does not say that all of that is here.
+    fn promised(&self, server: &Server) -> Stamp {
         let beat = server.beat;
         if self.incarnation() != beat.incarnation() || beat.incarnation() == Incarnation::NONE {
             return self.stamp;
@@ -152,17 +163,27 @@ impl Shard {
 
     /// Notes that the state has come from another master by a move of its slot, and that keys may follow. `life` is
     /// that of the master to which it comes, and has `begun` then. If keys have come before, an earlier life may have
-    /// lost them. Clocks differ by less than a failover takes.
-    pub fn arrive(&mut self, life: Incarnation, begun: Micros) {
+    /// lost them. Clocks differ by less than a failover takes. `before` is what that master had of the slot.
+    pub fn arrive(&mut self, life: Incarnation, begun: Micros, before: Option<&Self>) {
         let lost = self.leaving.take().is_some_and(|leaving| leaving.since <= begun);
         self.arrived = Some(if lost { Incarnation::NONE } else { life });
+        let had = before.map_or(Stamp::ZERO, Self::ceiling);
+        if had > self.ceiling() {
+            // a failover of the other master has lost a part of what was here already: this claims nothing, and begins
+            // above all that this master may have said
+            self.arrived = Some(Incarnation::NONE);
+            self.stamp = self.lock.as_ref().map_or(had, |lock| had.min(lock.stamp.before()));
+        }
     }
 
-    /// Its bytes for another master, to which it moves.
+    /// Its bytes for another master, to which it moves. After a failover in the middle of a move nobody knows which
+    /// keys have got there, so it claims nothing of what was written before.
     pub fn to_bytes_moving(&self, server: &Server) -> Vec<u8> {
-        let bytes = self.to_bytes_of(server);
-        let mut moving = Self::from_bytes(&bytes).unwrap_or_else(|_| self.clone());
+        let mut moving = Self::from_bytes(&self.to_bytes_of(server)).unwrap_or_else(|_| self.clone());
         moving.arrived = Some(Incarnation::NONE);
+        if self.begins_anew(server) || self.is_orphaned(server) {
+            moving.lives = SmallVec::from_elem(Life::UNKNOWN, 1);
+        }
         moving.to_bytes()
     }
 
@@ -171,6 +192,18 @@ impl Shard {
     pub fn leave(&mut self, life: Incarnation, now: Micros) {
         // the first one counts: what has left in an earlier life is not back
         self.leaving.get_or_insert(Leaving { life, since: now });
+    }
+
+    /// What stays at a master, and at its replicas, when the state itself has gone to another master: should the
+    /// slot be here again without it, its keys are elsewhere, or lost.
+    pub fn leave_whole(&mut self, now: Micros) {
+        let since = self.leaving.map_or(now, |leaving| leaving.since);
+        self.leaving = Some(Leaving { life: Incarnation::NONE, since });
+    }
+
+    /// Whether it is noted that a key has left in this life of its master.
+    pub fn is_leaving(&self, life: Incarnation) -> bool {
+        self.leaving.is_some_and(|leaving| leaving.life == life)
     }
 
     /// Whether keys may be missing: it has arrived and is not adopted yet, or keys of it have left. Only then the
@@ -183,6 +216,12 @@ impl Shard {
     pub(crate) fn is_orphaned(&self, server: &Server) -> bool {
         let rule = server.rules.on(crate::Rule::MovesEndInOneLife);
         rule && self.leaving.is_some_and(|leaving| leaving.life != server.incarnation)
+    }
+
+    /// The same, and whether keys have left in this life, and the slot is not moving any more.
+    pub(crate) fn is_abandoned(&self, call: crate::wire::Call<'_>) -> bool {
+        let rule = call.server.rules.on(crate::Rule::MovesEndInOneLife);
+        self.is_orphaned(call.server) || rule && call.settled && self.leaving.is_some()
     }
 
     /// Whether it has come in an earlier life of this master, so that what has come with it may be lost: it claims
@@ -202,9 +241,9 @@ impl Shard {
     fn fate(&self, seen: Stamp, verified: Incarnation, server: &Server) -> Fate {
         let now = server.incarnation;
         let anew = self.begins_anew(server);
-        let begin = if anew { Stamp::ZERO } else { self.ceiling() };
-        let current = (self.incarnation() != now || anew).then_some(Life { incarnation: now, begin });
-        let before: &[Life] = if anew { &[] } else { &self.lives };
+        let current = Life { incarnation: now, begin: self.ceiling() };
+        let current = (self.incarnation() != now || anew).then_some(current);
+        let before: &[Life] = if anew { &[Life::UNKNOWN] } else { &self.lives };
         let lives = || before.iter().copied().chain(current);
         match lives().take_while(|life| life.begin < seen).last() {
             Some(life) if life.incarnation == seen.incarnation() => Fate::Kept,
@@ -222,7 +261,7 @@ impl Shard {
         if self.arrived.is_some() || !server.rules.on(crate::Rule::BeatGoesWithState) {
             return self.to_bytes();
         }
-        Self { stamp: self.shardstamp(server), ..self.clone() }.to_bytes()
+        Self { stamp: self.promised(server), ..self.clone() }.to_bytes()
     }
 
     /// Its bytes.

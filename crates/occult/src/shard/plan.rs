@@ -29,7 +29,7 @@ impl Shard {
         let items = keys.iter().map(|key| self.item(call, store, key)).collect();
         let master = call.server.role == Role::Master;
         Ok(ReadReply {
-            shardstamp: self.shardstamp(call.server),
+            shardstamp: if self.is_abandoned(call) { Stamp::ZERO } else { self.shardstamp(call.server) },
             incarnation: if master { call.server.incarnation } else { self.incarnation() },
             datacenter: self.datacenter.or(master.then_some(call.server.datacenter_of_new())),
             items,
@@ -343,7 +343,7 @@ impl Shard {
         if self.arrived.is_some() && !call.settled && call.server.rules.on(Rule::MovedSlotsWait) {
             return Err(Refused::Moving);
         }
-        if self.is_orphaned(call.server) {
+        if self.is_abandoned(call) {
             return Err(Refused::Moving);
         }
         Ok(())

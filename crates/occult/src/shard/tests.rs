@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Shard;
-use crate::wire::{Call, Known, Outcome, Prepare, ReadReply, Refused};
+use crate::wire::{Call, Command, Known, Outcome, Prepare, ReadReply, Refused};
 use crate::{
     Datacenter, Effect, Entry, Micros, Rule, Rules, Server, Shape, Slot, Stamp, Timestamp, TxnId, Value,
     Write, slot_of,
@@ -391,7 +391,7 @@ fn a_slot_that_moves_is_not_trusted_before_all_of_it_is_there() {
     host.write("b", "1", &Known::default()).unwrap();
     let mut target = Host::master(2);
     target.shard = host.shard.clone();
-    target.shard.arrive(target.server.incarnation, target.server.begun);
+    target.shard.arrive(target.server.incarnation, target.server.begun, None);
     target.settled = false;
     assert_eq!(target.read("a").shardstamp, Stamp::ZERO);
     assert_eq!(target.write("a", "2", &Known::default()), Err(Refused::Moving));
@@ -421,8 +421,13 @@ fn a_replica_that_misses_what_has_left_is_not_trusted() {
     host.write("b", "2", &Known::default()).unwrap();
     replica.apply(host.stream.last().cloned());
     assert_eq!(replica.read("a").shardstamp, Stamp::ZERO);
-    // the move is given up
+    // the move is given up, and somebody says what has become of the keys
     host.settled = true;
+    assert_eq!(host.write("b", "3", &Known::default()), Err(Refused::Moving));
+    host.server.begin_life(5);
+    let settled = host.shard.plan_settle(host.call()).unwrap().effect;
+    host.apply(settled.clone());
+    replica.apply(settled);
     host.write("b", "3", &Known::default()).unwrap();
     replica.apply(host.stream.last().cloned());
     assert!(replica.read("b").shardstamp > stamp);
@@ -525,7 +530,7 @@ fn what_has_arrived_is_not_claimed_after_a_failover() {
         let mut promoted = Host::new(Server::replica(Datacenter(1)));
         promoted.server.rules = rules;
         promoted.shard = host.shard.clone();
-        promoted.shard.arrive(crate::Incarnation::new(2), Micros(0));
+        promoted.shard.arrive(crate::Incarnation::new(2), Micros(0), None);
         promoted.server.promote(3, START);
         let seen = Known { seen: Some(stamp), ..knows(stamp) };
         let read = promoted.read_master("a", &seen);
@@ -548,7 +553,7 @@ fn what_has_come_before_the_state_is_not_claimed_after_a_failover() {
         let mut target = Host::master(3);
         target.server.begun = begun;
         target.shard = Shard::from_bytes(&host.shard.to_bytes_moving(&host.server)).unwrap();
-        target.shard.arrive(target.server.incarnation, begun);
+        target.shard.arrive(target.server.incarnation, begun, None);
         let read = target.read_master("a", &Known { seen: Some(stamp), ..knows(stamp) });
         assert_eq!(matches!(read, Err(Refused::Lost { .. })), begun > START);
     }
@@ -575,4 +580,72 @@ fn a_session_that_has_missed_too_many_failovers_is_told() {
     // who has asked a master since that is remembered knows that it was there then, and so it is
     assert!(host.read_master("a", &seen(last)).is_ok());
     assert!(host.read_master("a", &Known::default()).is_ok());
+}
+
+/// A state whose keys have left before a failover moves on: its bytes must have its stamp, and must be readable.
+#[test]
+fn a_state_that_moves_on_after_a_failover_keeps_its_stamp() {
+    let mut host = Host::master(1);
+    host.write("a", "1", &Known::default()).unwrap();
+    host.server.promote(2, START);
+    host.now = host.now.plus(Micros(1_000));
+    let stamp = host.write("b", "1", &Known::default()).unwrap();
+    host.shard.leave(host.server.incarnation, host.now);
+    host.server.promote(3, START);
+    for bytes in [host.shard.to_bytes_moving(&host.server), host.shard.to_bytes_of(&host.server)] {
+        let shard = Shard::from_bytes(&bytes).unwrap();
+        assert!(shard.stamp >= stamp);
+    }
+    // nobody knows which keys have got there: it claims nothing
+    let mut target = Host::master(4);
+    target.shard = Shard::from_bytes(&host.shard.to_bytes_moving(&host.server)).unwrap();
+    target.shard.arrive(target.server.incarnation, Micros(0), None);
+    let read = target.read_master("b", &Known { seen: Some(stamp), ..knows(stamp) });
+    assert!(matches!(read, Err(Refused::Lost { .. })), "{read:?}");
+    assert!(target.write("b", "2", &Known::default()).unwrap() > stamp);
+}
+
+/// A failover of the old master has lost that the state had left, and what was written before: it comes again, older
+/// than what is here.
+#[test]
+fn an_older_state_that_arrives_over_a_newer_one_claims_nothing() {
+    let mut host = Host::master(1);
+    host.write("a", "1", &Known::default()).unwrap();
+    let older = host.shard.clone();
+    let stamp = host.write("a", "2", &Known::default()).unwrap();
+    let mut target = Host::master(3);
+    let arrives = |shard: &Shard, before: Option<&Shard>| {
+        let mut shard = Shard::from_bytes(&shard.to_bytes_moving(&host.server)).unwrap();
+        shard.arrive(target.server.incarnation, Micros(0), before);
+        shard
+    };
+    let first = arrives(&host.shard, None);
+    let (again, second) = (arrives(&host.shard, Some(&first)), arrives(&older, Some(&first)));
+    let seen = Known { seen: Some(stamp), ..knows(stamp) };
+    target.shard = again;
+    assert!(target.read_master("a", &seen).is_ok());
+    target.shard = second;
+    assert!(matches!(target.read_master("a", &seen), Err(Refused::Lost { .. })));
+    assert!(target.write("a", "3", &Known::default()).unwrap() > stamp);
+}
+
+/// The state has left, and the slot is here again without it: it may be lost, and somebody has to say so.
+#[test]
+fn a_slot_whose_state_has_left_is_refused_until_it_is_settled() {
+    let mut host = Host::master(1);
+    let stamp = host.write("a", "1", &Known::default()).unwrap();
+    host.shard.leave_whole(host.now);
+    let seen = Known { seen: Some(stamp), ..knows(stamp) };
+    assert_eq!(host.read_master("a", &seen), Err(Refused::Moving));
+    assert_eq!(host.write("a", "2", &Known::default()), Err(Refused::Moving));
+    assert_eq!(host.read("a").shardstamp, Stamp::ZERO);
+    let settle = Command::Settle { slot: slot() };
+    assert!(settle.begins_life(host.shard.is_partial(), true));
+    host.server.begin_life(2);
+    let settled = host.shard.plan_settle(host.call()).unwrap();
+    host.apply(settled.effect);
+    assert!(!settle.begins_life(host.shard.is_partial(), true));
+    assert!(matches!(host.read_master("a", &seen), Err(Refused::Lost { .. })));
+    let new = host.write("a", "2", &Known::default()).unwrap();
+    assert!(host.read_master("a", &Known { seen: Some(new), ..knows(new) }).is_ok());
 }

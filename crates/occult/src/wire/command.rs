@@ -327,6 +327,12 @@ impl Command {
         Ok(command)
     }
 
+    /// Whether the server has to [begin another life](Server::begin_life) before it runs this: what has been said
+    /// in the present one is not true any more. `partial` is what [`Shard::is_partial`] says.
+    pub fn begins_life(&self, partial: bool, settled: bool) -> bool {
+        matches!(self, Self::Settle { .. }) && settled && partial
+    }
+
     /// What a shard of a server answers, and which effect that has; see [`Shard`].
     ///
     /// # Errors
