@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ReproArgs) -> Result {
         simulator: if args.real { None } else { args.simulator.clone().or_else(simulator) },
         real: !args.simulated,
         points: Some(points),
-        limit: Duration::from_secs(args.limit),
+        limit: args.limit,
     })?);
     let figures = select(all(&lab), &args.figures).map_err(|name| {
         format!("there is no figure {name}; 'scaledb repro list' prints those that there are")

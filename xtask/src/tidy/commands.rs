@@ -133,7 +133,12 @@ fn check_cargo(tree: &Tree, words: &[&str]) -> Vec<String> {
 }
 
 /// The files that say what the command line of `scaledb` is.
-const ARGUMENTS: &[&str] = &["crates/cli/src/args.rs", "crates/cli/src/shell/mod.rs"];
+const ARGUMENTS: &[&str] = &[
+    "crates/cli/src/args.rs",
+    "crates/cli/src/args/bench.rs",
+    "crates/cli/src/args/cluster.rs",
+    "crates/cli/src/shell/mod.rs",
+];
 
 /// Subcommands are variants of the enum `Command`; options are fields of the structs of arguments, or have their name
 /// in an attribute.

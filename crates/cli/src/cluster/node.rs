@@ -37,7 +37,7 @@ impl Patience {
         self.0.lock().0.clone()
     }
 
-    /// It goes on to wait.
+    /// Notes that the node waits on, and why.
     fn waits(&self, store: Option<&StoreError>) {
         let (why, said) = &mut *self.0.lock();
         match store {
@@ -82,7 +82,7 @@ pub(crate) fn open(
         failures: usize::from(args.cluster_failures),
         partitions: args.cluster_partitions,
     };
-    let silence = Duration::from_millis(args.cluster_silence);
+    let silence = args.cluster_silence;
     let config = NodeConfig {
         cluster: args.cluster_name.clone(),
         name: name.clone(),
@@ -96,7 +96,7 @@ pub(crate) fn open(
         settings: Settings {
             suspect_after: silence,
             heartbeat: silence / 10,
-            restart: Duration::from_secs(args.cluster_restart),
+            restart: args.cluster_restart,
             checkpoint_bytes: args.cluster_checkpoint << 20,
             ..Settings::default()
         },

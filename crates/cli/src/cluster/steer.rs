@@ -80,7 +80,7 @@ fn open(args: &StoreArgs) -> Result<Etcd> {
 /// A line whenever something is different, until it is done, or it has taken too long.
 fn wait(
     store: &Etcd,
-    timeout: Option<u64>,
+    timeout: Option<Duration>,
     of: Option<(NodeId, &str)>,
     mut done: impl FnMut(&ClusterView) -> Result<bool>,
 ) -> Result<bool> {
@@ -96,7 +96,7 @@ fn wait(
         if done(&now)? {
             return Ok(true);
         }
-        if timeout.is_some_and(|seconds| begin.elapsed() > Duration::from_secs(seconds)) {
+        if timeout.is_some_and(|timeout| begin.elapsed() > timeout) {
             say!("it is not done yet; the cluster goes on");
             return Ok(false);
         }

@@ -120,7 +120,7 @@ impl Tally {
 #[derive(Clone, Copy, Default)]
 struct Known {
     answered: u64,
-    /// Those whose answers never came.
+    /// Transactions whose answers never came.
     unknown: u64,
 }
 
@@ -140,7 +140,7 @@ pub(super) struct Finished {
     known: [Known; 5],
     /// The number of a client of Retwis.
     visitor: Option<i64>,
-    /// What it was told and no client should be.
+    /// A failure that no client should see.
     wrong: Option<Failure>,
 }
 

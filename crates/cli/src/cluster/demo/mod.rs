@@ -19,7 +19,6 @@ const LINE: Duration = Duration::from_secs(1);
 
 /// Shows it. Whether every check has passed.
 pub(crate) fn run(args: &ClusterDemoArgs) -> Result {
-    let silence = Duration::from_millis(args.silence);
     let mut cluster = Cluster::new(&args.etcd, args.silence)?;
     let begin = Instant::now();
     let addresses = cluster.start(&[0, 1, 2])?;
@@ -89,7 +88,7 @@ pub(crate) fn run(args: &ClusterDemoArgs) -> Result {
     say!(
         "  the others went on without node {name} after {}; a node is given up when it is silent for {}",
         seconds(noticed),
-        seconds(silence)
+        seconds(args.silence)
     );
     say!("  node {name} was a full member again {} after its start", seconds(learned));
     say!(

@@ -2,6 +2,7 @@
 
 use crate::Result;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use scaledb_base::timeouts::millis;
 use scaledb_cluster::{ClusterView, Etcd, MetadataStore};
 use scaledb_sync::atomic::{AtomicBool, Ordering};
 use scaledb_sync::{Arc, thread};
@@ -44,7 +45,7 @@ pub(super) struct Cluster {
     _etcd: Process,
     etcd_at: String,
     store: Etcd,
-    silence: u64,
+    silence: Duration,
     directory: tempfile::TempDir,
     /// A signal has come: it ends, and all processes with it.
     interrupted: Arc<AtomicBool>,
@@ -52,7 +53,7 @@ pub(super) struct Cluster {
 
 impl Cluster {
     /// Starts etcd; no node.
-    pub(super) fn new(etcd: &Path, silence: u64) -> Result<Self> {
+    pub(super) fn new(etcd: &Path, silence: Duration) -> Result<Self> {
         let directory = tempfile::Builder::new().prefix("scaledb-cluster-demo-").tempdir()?;
         certificates(directory.path())?;
         let interrupted = Arc::new(AtomicBool::new(false));
@@ -107,7 +108,7 @@ impl Cluster {
         Ok(Command::new(std::env::current_exe()?)
             .args(["serve", "--port", "0", "--log", "error", "--node", name])
             .args(["--cluster", &format!("etcd://{}", self.etcd_at), "--peer-listen", &peers])
-            .args(["--peer-advertise", &peers, "--cluster-silence", &self.silence.to_string()])
+            .args(["--peer-advertise", &peers, "--cluster-silence", &millis(self.silence).to_string()])
             .args(["--cluster-partitions", &PARTITIONS.to_string(), "--peer-ca"])
             .arg(self.directory.path().join("ca.crt"))
             .arg("--peer-certificate")
@@ -176,7 +177,7 @@ impl Cluster {
 const ETCD: &str = "etcd keeps who is a member of a cluster. `make cluster-demo` installs it; on Debian or Ubuntu: \
                     sudo apt-get install etcd-server. `--etcd FILE` says where it is";
 
-/// An address of this machine that nobody listens at.
+/// An address of this machine at which there is no listener.
 fn free() -> io::Result<String> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.to_string())
 }
