@@ -101,33 +101,153 @@ pub(crate) fn sql_type(ty: ColumnType) -> Type {
     }
 }
 
+/// Whether rows of the library have values of a type: they are stored as they are.
+fn is_shared(ty: Type) -> bool {
+    if ty.array {
+        return false;
+    }
+    match ty.base {
+        Base::Bool
+        | Base::Int2
+        | Base::Int4
+        | Base::Int8
+        | Base::Float4
+        | Base::Float8
+        | Base::Text
+        | Base::Varchar
+        | Base::Name
+        | Base::Json
+        | Base::Bytea
+        | Base::Date
+        | Base::Time
+        | Base::Timestamp
+        | Base::Timestamptz
+        | Base::Uuid => true,
+        Base::Numeric
+        | Base::Bpchar
+        | Base::Char
+        | Base::Interval
+        | Base::Jsonb
+        | Base::Oid
+        | Base::Xid
+        | Base::Regclass
+        | Base::Regtype
+        | Base::Regproc
+        | Base::Regnamespace
+        | Base::Regrole
+        | Base::Int2vector
+        | Base::Oidvector
+        | Base::Unknown
+        | Base::Void
+        | Base::Record => false,
+    }
+}
+
 /// The type of a column, if the library's rows have it.
 pub(crate) fn shared_type(column: &ColumnDesc) -> std::result::Result<Type, String> {
     let ty = Type::from_oid(column.type_oid).map(|ty| ty.with_typmod(column.typmod));
-    let has = |ty: &Type| {
-        !ty.array
-            && matches!(
-                ty.base,
-                Base::Bool
-                    | Base::Int2
-                    | Base::Int4
-                    | Base::Int8
-                    | Base::Float4
-                    | Base::Float8
-                    | Base::Text
-                    | Base::Varchar
-                    | Base::Name
-                    | Base::Json
-                    | Base::Bytea
-                    | Base::Date
-                    | Base::Time
-                    | Base::Timestamp
-                    | Base::Timestamptz
-                    | Base::Uuid
-            )
-    };
-    ty.filter(has).ok_or_else(|| {
+    ty.filter(|ty| is_shared(*ty)).ok_or_else(|| {
         let of = ty.map_or_else(|| "an unknown type".to_owned(), |ty| format!("type {ty}"));
         format!("has a column \"{}\" of {of}, which rows of the library do not have", column.name)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scaledb_row::{RowBuf, Schema};
+    use scaledb_types::{Env, Value};
+
+    /// A value of each type that a column can have.
+    fn sample(base: Base) -> Option<Value> {
+        let text = match base {
+            Base::Bool => "t",
+            Base::Int2 | Base::Int4 | Base::Int8 => "-7",
+            Base::Float4 | Base::Float8 => "1.5",
+            Base::Numeric => "12.30",
+            Base::Text | Base::Varchar | Base::Name => "a text",
+            Base::Bpchar | Base::Char => "x",
+            Base::Bytea => "\\x00ff",
+            Base::Date => "2024-02-29",
+            Base::Time => "23:59:59.5",
+            Base::Timestamp => "2024-02-29 12:00:00",
+            Base::Timestamptz => "2024-02-29 12:00:00+01",
+            Base::Interval => "1 mon 2 days 03:00:00",
+            Base::Uuid => "00000000-0000-0000-0000-0000000000ff",
+            Base::Json | Base::Jsonb => "{\"a\": [1, null]}",
+            Base::Oid
+            | Base::Regclass
+            | Base::Regtype
+            | Base::Regproc
+            | Base::Regnamespace
+            | Base::Regrole => {
+                return Some(Value::Oid(u32::MAX));
+            }
+            Base::Xid | Base::Int2vector | Base::Oidvector | Base::Unknown | Base::Void | Base::Record => {
+                return None;
+            }
+        };
+        Some(Value::parse(text, Type::of(base), &Env::default()).unwrap())
+    }
+
+    /// The value that comes back from a row of the engine.
+    fn round_trip(value: &Value, ty: Type) -> Value {
+        let key = Column::new("key", ColumnType::Int4);
+        let schema = Schema::new(vec![key, Column::new("value", column_type(ty)).nullable()], &[]).unwrap();
+        let stored = value.store(ty).unwrap();
+        let row = RowBuf::from_values(&schema, &[Datum::Int4(1), datum(&stored)]).unwrap();
+        Value::load(ty, &stored_of(row.view(&schema).get(&schema, 1))).unwrap()
+    }
+
+    #[test]
+    fn a_value_of_every_type_comes_back_from_a_row_as_it_was() {
+        for base in Base::all() {
+            let Some(value) = sample(base) else { continue };
+            let scalar = Type::of(base);
+            assert_eq!(round_trip(&value, scalar), value, "{scalar}");
+            assert_eq!(round_trip(&Value::Null, scalar), Value::Null, "{scalar}");
+            if let Some(array) = scalar.to_array() {
+                let elements = scaledb_types::Array::new(scalar, vec![value.clone(), Value::Null]);
+                let elements = Value::Array(std::sync::Arc::new(elements));
+                assert_eq!(round_trip(&elements, array), elements, "{array}");
+            }
+        }
+        let number = sample(Base::Numeric).unwrap();
+        for (precision, scale) in [(10, 2), (30, 2)] {
+            let ty = Type::numeric(precision, scale);
+            assert_eq!(round_trip(&number, ty), number, "{ty}");
+        }
+    }
+
+    #[test]
+    fn types_of_the_library_are_types_of_sql_that_are_stored_as_they_are() {
+        let library = [
+            ColumnType::Bool,
+            ColumnType::Int2,
+            ColumnType::Int4,
+            ColumnType::Int8,
+            ColumnType::Float4,
+            ColumnType::Float8,
+            ColumnType::Date,
+            ColumnType::Time,
+            ColumnType::Timestamp,
+            ColumnType::Uuid,
+            ColumnType::Text(MAX_BYTES),
+            ColumnType::Bytes(MAX_BYTES),
+        ];
+        for ty in library {
+            assert!(is_shared(sql_type(ty)), "{ty}");
+            assert_eq!(column_type(sql_type(ty)), ty);
+        }
+        for base in Base::all().filter(|base| is_shared(Type::of(*base))) {
+            let ty = Type::of(base);
+            let same = sql_type(column_type(ty));
+            assert_eq!(same.storage(), ty.storage(), "{ty}");
+            // what the library reads and writes again there is what SQL has stored
+            let value = sample(base).unwrap();
+            let stored = value.store(ty).unwrap();
+            let read = Value::load(same, &stored).unwrap();
+            assert_eq!(read.store(same).unwrap(), stored, "{ty}");
+        }
+    }
 }

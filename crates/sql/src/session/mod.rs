@@ -55,7 +55,7 @@ use scaledb_base::timeouts::{LOCK_TIMEOUT, STATEMENT_TIMEOUT};
 use scaledb_engine::{Engine, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_types::{Env, Result, SqlError, SqlState};
-use state::State;
+use state::SessionState;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,7 +66,7 @@ use transaction::Transaction;
 /// An error leaves the session usable: outside of a transaction block nothing has happened, within one the block
 /// has failed, and [`Session::status`] says so.
 pub struct Session<E: Engine> {
-    state: State<E>,
+    state: SessionState<E>,
     env: Env,
     /// What the settings were when `env` was derived from them.
     env_generation: u64,
@@ -137,7 +137,7 @@ impl<E: Engine> Session<E> {
         let version = shared.version();
         let counts = Counts::new(shared.collected.clone(), id);
         let mut session = Self {
-            state: State::new(shared, id, user, database),
+            state: SessionState::new(shared, id, user, database),
             env: Env::default(),
             env_generation: u64::MAX,
             settings_key: Arc::from(""),

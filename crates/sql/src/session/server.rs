@@ -1,13 +1,13 @@
 //! What a session asks the server around it, and tells of it.
 
-use super::state::State;
+use super::state::SessionState;
 use crate::api::Severity;
 use crate::reclamation::Held;
 use scaledb_engine::Engine;
 use scaledb_types::{Env, Result, SqlError, SqlState, Type, Value};
 use std::time::Duration;
 
-impl<E: Engine> State<E> {
+impl<E: Engine> SessionState<E> {
     /// `pg_cancel_backend`, `pg_terminate_backend`, `pg_reload_conf`.
     ///
     /// # Errors

@@ -28,7 +28,7 @@ pub(crate) use tables::engine_def;
 use used::Used;
 
 /// A session without its transaction.
-pub(crate) struct State<E: Engine> {
+pub(crate) struct SessionState<E: Engine> {
     pub(crate) shared: Arc<Shared<E>>,
     pub(crate) id: u32,
     pub(crate) user: String,
@@ -60,7 +60,7 @@ pub(crate) struct State<E: Engine> {
     pub(crate) waited: Cell<bool>,
 }
 
-impl<E: Engine> State<E> {
+impl<E: Engine> SessionState<E> {
     pub(crate) fn new(shared: Arc<Shared<E>>, id: u32, user: &str, database: &str) -> Self {
         let catalog = shared.catalog();
         let mut settings = Settings::default();
@@ -182,7 +182,7 @@ fn zone(name: &str) -> Option<Zone> {
     Zone::named(name)
 }
 
-impl<E: Engine> State<E> {
+impl<E: Engine> SessionState<E> {
     /// An error of the engine, with the names of what it is about. `own` is the statement of this transaction that
     /// has used a table.
     pub(crate) fn explain(&self, error: scaledb_base::Error, own: impl Fn(u32) -> Number) -> SqlError {

@@ -16,7 +16,7 @@ use scaledb_catalog::Catalog;
 use scaledb_locks::Locks;
 use scaledb_types::{Result, SqlError, Type, Value};
 use std::sync::Arc;
-use table::Table;
+use table::SystemCatalog;
 
 /// What the system catalogs are computed from: the session, and the database around it.
 pub(crate) trait Facts {
@@ -53,13 +53,13 @@ pub(crate) trait Facts {
 }
 
 /// All catalogs, in the order of their numbers.
-fn tables() -> impl Iterator<Item = &'static Table> {
+fn tables() -> impl Iterator<Item = &'static SystemCatalog> {
     pg_catalog::TABLES.iter().chain(information_schema::TABLES).copied()
 }
 
 /// The catalog of a name, and its columns.
 pub(crate) fn find(schema: Option<&str>, name: &str) -> Option<(Computed, &'static [(&'static str, Type)])> {
-    let fits = |table: &&Table| {
+    let fits = |table: &&SystemCatalog| {
         table.name == name && schema.map_or(table.schema == "pg_catalog", |schema| schema == table.schema)
     };
     let (number, table) = tables().enumerate().find(|(_, table)| fits(table))?;

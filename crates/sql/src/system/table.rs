@@ -5,7 +5,7 @@ use scaledb_types::{Array, Base, Result, Type, Value};
 use std::sync::Arc;
 
 /// A system catalog.
-pub(super) struct Table {
+pub(super) struct SystemCatalog {
     pub(super) schema: &'static str,
     pub(super) name: &'static str,
     pub(super) oid: u32,
@@ -26,7 +26,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn of(table: &Table) -> Self {
+    pub(super) fn of(table: &SystemCatalog) -> Self {
         let columns = table.columns;
         let values = columns
             .iter()

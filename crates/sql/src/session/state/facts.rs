@@ -1,6 +1,6 @@
 //! What the system catalogs show of a session and its database.
 
-use super::State;
+use super::SessionState;
 use crate::activity::Known;
 use crate::counts::{Collected, RelationSize, TableNumbers};
 use crate::reclamation::Reclamation;
@@ -14,7 +14,7 @@ use scaledb_sync::atomic::Ordering;
 use scaledb_types::{Result, Value};
 use std::sync::Arc;
 
-impl<E: Engine> Facts for State<E> {
+impl<E: Engine> Facts for SessionState<E> {
     fn path(&self) -> &[String] {
         &self.path
     }

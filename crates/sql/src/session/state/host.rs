@@ -1,6 +1,6 @@
 //! What a running plan asks of its session: functions of the session, rows of the catalog, locks.
 
-use super::State;
+use super::SessionState;
 use super::locks::give_room;
 use crate::api::Severity;
 use crate::bind::Lookup;
@@ -15,7 +15,7 @@ use scaledb_types::{Result, SqlError, SqlState, Type, Value};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-impl<E: Engine> Host for State<E> {
+impl<E: Engine> Host for SessionState<E> {
     fn engine_error(&self, error: scaledb_base::Error) -> SqlError {
         self.explain(error, |_| self.running.get())
     }

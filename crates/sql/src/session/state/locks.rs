@@ -1,6 +1,6 @@
 //! The locks of a session and of its transaction, and the memory that is reserved for them.
 
-use super::State;
+use super::SessionState;
 use crate::memory::Reservation;
 use scaledb_engine::Engine;
 use scaledb_locks::Tag;
@@ -12,7 +12,7 @@ const LOCKS: usize = 1_024;
 /// What a lock takes: its entry in the table, and in the lists of its owner.
 const LOCK: usize = 256;
 
-impl<E: Engine> State<E> {
+impl<E: Engine> SessionState<E> {
     /// The end of a transaction: its locks are released.
     #[inline]
     pub(crate) fn release_locks(&self) {

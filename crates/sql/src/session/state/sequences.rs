@@ -1,13 +1,13 @@
 //! `nextval` and its like: the values of sequences that a session has taken.
 
-use super::State;
+use super::SessionState;
 use crate::bind::names::is_temporary;
 use scaledb_catalog::Relation;
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 use std::sync::Arc;
 
-impl<E: Engine> State<E> {
+impl<E: Engine> SessionState<E> {
     /// The sequence of an oid; the transaction depends on it.
     pub(super) fn sequence_desc(&self, value: &Value) -> Result<Option<Arc<scaledb_catalog::SequenceDesc>>> {
         let Value::Oid(oid) = value else { return Ok(None) };

@@ -1,6 +1,6 @@
 //! Tables as plans have them: a descriptor, and what the engine has of it.
 
-use super::State;
+use super::SessionState;
 use crate::adopted::in_order;
 use crate::bind::{Keys, Lookup, SystemTable};
 use crate::exec::tail;
@@ -14,7 +14,7 @@ use scaledb_engine::{Engine, TableInfo};
 use scaledb_types::{Env, KeyForm, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
 
-impl<E: Engine> State<E> {
+impl<E: Engine> SessionState<E> {
     /// The table behind a descriptor that is not in the catalog yet, or no longer.
     pub(crate) fn table_of(&self, desc: &Arc<TableDesc>) -> Result<Arc<Table>> {
         let info = self.shared.engine.table(&desc.engine).ok_or_else(|| {
@@ -126,7 +126,7 @@ impl<E: Engine> State<E> {
     }
 }
 
-impl<E: Engine> Lookup for State<E> {
+impl<E: Engine> Lookup for SessionState<E> {
     fn table(&self, oid: u32) -> Result<Arc<Table>> {
         if let Some(table) = self.tables.borrow().get(&oid) {
             return Ok(table.clone());

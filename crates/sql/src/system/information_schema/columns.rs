@@ -3,12 +3,12 @@
 use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::printed::printed_default;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Identity;
 use scaledb_types::{Base, Result, Type, Value};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "columns", oid: 13001, rows,
     columns: &[
         ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),

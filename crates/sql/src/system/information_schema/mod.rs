@@ -10,11 +10,11 @@ mod table_constraints;
 mod tables;
 mod views;
 
-use super::table::Table;
+use super::table::SystemCatalog;
 use scaledb_catalog::{Initially, TableDesc};
 
 /// All of them, in the order of their numbers.
-pub(super) const TABLES: &[&Table] = &[
+pub(super) const TABLES: &[&SystemCatalog] = &[
     &tables::TABLE,
     &columns::TABLE,
     &schemata::TABLE,

@@ -1,12 +1,12 @@
 //! `information_schema.referential_constraints`: foreign keys.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{Action, Catalog, ForeignKeyDesc};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "referential_constraints", oid: 13008, rows,
     columns: &[
         ("constraint_catalog", Type::NAME), ("constraint_schema", Type::NAME), ("constraint_name", Type::NAME),

@@ -2,11 +2,11 @@
 
 use crate::system::Facts;
 use crate::system::oids::schemas;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "schemata", oid: 13002, rows,
     columns: &[
         ("catalog_name", Type::NAME), ("schema_name", Type::NAME), ("schema_owner", Type::NAME),

@@ -1,12 +1,12 @@
 //! `information_schema.sequences`: sequences.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "sequences", oid: 13006, rows,
     columns: &[
         ("sequence_catalog", Type::NAME), ("sequence_schema", Type::NAME), ("sequence_name", Type::NAME),

@@ -2,12 +2,12 @@
 
 use crate::bind::names::is_temporary;
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "information_schema", name: "tables", oid: 13000, rows,
     columns: &[
         ("table_catalog", Type::NAME), ("table_schema", Type::NAME), ("table_name", Type::NAME),

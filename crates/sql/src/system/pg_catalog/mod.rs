@@ -36,10 +36,10 @@ mod scaledb_stat_transactions;
 mod scaledb_status;
 mod without_rows;
 
-use super::table::Table;
+use super::table::SystemCatalog;
 
 /// All of them, in the order of their numbers.
-pub(super) const TABLES: &[&Table] = &[
+pub(super) const TABLES: &[&SystemCatalog] = &[
     &pg_class::TABLE,
     &pg_namespace::TABLE,
     &pg_attribute::TABLE,

@@ -2,11 +2,11 @@
 
 use crate::system::Facts;
 use crate::system::oids::{BTREE, HEAP};
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_am", oid: 2601, rows,
     columns: &[
         ("oid", Type::OID), ("amname", Type::NAME), ("amhandler", Type::REGPROC), ("amtype", Type::CHAR),

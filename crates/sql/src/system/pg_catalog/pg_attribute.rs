@@ -4,12 +4,12 @@ use crate::plan::column_type;
 use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::collation;
-use crate::system::table::{Row, TEXTS, Table};
+use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::{Identity, Relation};
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_attribute", oid: 1249, rows,
     columns: &[
         ("attrelid", Type::OID), ("attname", Type::NAME), ("atttypid", Type::OID), ("attstattarget", Type::INT4),

@@ -4,13 +4,13 @@ use crate::bind::names::is_temporary;
 use crate::system::Facts;
 use crate::system::all;
 use crate::system::oids::{BTREE, HEAP, OWNER, row_type, schema_oid};
-use crate::system::table::{Row, TEXTS, Table};
+use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::{Relation, Spread, TableDesc};
 use scaledb_types::{Array, Result, Type, Value};
 use std::sync::Arc;
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_class", oid: 1259, rows,
     columns: &[
         ("oid", Type::OID), ("relname", Type::NAME), ("relnamespace", Type::OID), ("reltype", Type::OID),

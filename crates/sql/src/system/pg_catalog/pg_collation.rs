@@ -1,11 +1,11 @@
 //! `pg_collation`: collations.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_collation", oid: 3456, rows,
     columns: &[
         ("oid", Type::OID), ("collname", Type::NAME), ("collnamespace", Type::OID), ("collowner", Type::OID),

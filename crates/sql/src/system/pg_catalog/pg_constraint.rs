@@ -2,12 +2,12 @@
 
 use crate::system::Facts;
 use crate::system::oids::schema_oid;
-use crate::system::table::{INT2S, OIDS, Row, Table, int2s};
+use crate::system::table::{INT2S, OIDS, Row, SystemCatalog, int2s};
 use scaledb_catalog::{Action, Initially, TableDesc};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_constraint", oid: 2606, rows,
     columns: &[
         ("oid", Type::OID), ("conname", Type::NAME), ("connamespace", Type::OID), ("contype", Type::CHAR),

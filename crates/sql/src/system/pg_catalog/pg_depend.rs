@@ -2,12 +2,12 @@
 
 use crate::system::Facts;
 use crate::system::oids::PG_CLASS;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_depend", oid: 2608, rows,
     columns: &[
         ("classid", Type::OID), ("objid", Type::OID), ("objsubid", Type::INT4), ("refclassid", Type::OID),

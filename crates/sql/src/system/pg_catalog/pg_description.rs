@@ -2,12 +2,12 @@
 
 use crate::system::Facts;
 use crate::system::oids::{PG_CLASS, PG_CONSTRAINT};
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::{About, Catalog, Relation};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_description", oid: 2609, rows,
     columns: &[
         ("objoid", Type::OID), ("classoid", Type::OID), ("objsubid", Type::INT4), ("description", Type::TEXT),

@@ -1,11 +1,11 @@
 //! `pg_index`: indexes.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table, vector};
+use crate::system::table::{Row, SystemCatalog, vector};
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_index", oid: 2610, rows,
     columns: &[
         ("indexrelid", Type::OID), ("indrelid", Type::OID), ("indnatts", Type::INT2), ("indnkeyatts", Type::INT2),

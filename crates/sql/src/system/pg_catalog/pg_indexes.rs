@@ -2,11 +2,11 @@
 
 use crate::system::Facts;
 use crate::system::functions::index_definition;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_indexes", oid: 12006, rows,
     columns: &[
         ("schemaname", Type::NAME), ("tablename", Type::NAME), ("indexname", Type::NAME),

@@ -2,11 +2,11 @@
 
 use crate::system::Facts;
 use crate::system::oids::{DATABASE_OWNER, OWNER, schemas};
-use crate::system::table::{Row, TEXTS, Table};
+use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_namespace", oid: 2615, rows,
     columns: &[
         ("oid", Type::OID), ("nspname", Type::NAME), ("nspowner", Type::OID), ("nspacl", TEXTS),

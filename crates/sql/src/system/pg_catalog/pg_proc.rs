@@ -2,11 +2,11 @@
 
 use crate::system::Facts;
 use crate::system::oids::{ARRAY_FUNCTIONS, OWNER};
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_proc", oid: 1255, rows,
     columns: &[
         ("oid", Type::OID), ("proname", Type::NAME), ("pronamespace", Type::OID), ("proowner", Type::OID),

@@ -1,12 +1,12 @@
 //! `pg_sequence`: sequences, by oid.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_sequence", oid: 2224, rows,
     columns: &[
         ("seqrelid", Type::OID), ("seqtypid", Type::OID), ("seqstart", Type::INT8), ("seqincrement", Type::INT8),

@@ -1,12 +1,12 @@
 //! `pg_sequences`: sequences, with their last values.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_sequences", oid: 12007, rows,
     columns: &[
         ("schemaname", Type::NAME), ("sequencename", Type::NAME), ("sequenceowner", Type::NAME), ("data_type", Type::REGTYPE),

@@ -2,12 +2,12 @@
 
 use crate::system::Facts;
 use crate::system::oids::{DATABASE, OWNER};
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type, Value};
 
 // since when a session is idle is not told: every statement would look at the clock once more for it
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_stat_activity", oid: 12009, rows,
     columns: &[
         ("datid", Type::OID), ("datname", Type::NAME), ("pid", Type::INT4),

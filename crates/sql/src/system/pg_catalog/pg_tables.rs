@@ -1,11 +1,11 @@
 //! `pg_tables`: tables.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_tables", oid: 12003, rows,
     columns: &[
         ("schemaname", Type::NAME), ("tablename", Type::NAME), ("tableowner", Type::NAME),

@@ -2,12 +2,12 @@
 
 use crate::system::Facts;
 use crate::system::oids::{ARRAY_FUNCTIONS, OWNER, collation, row_type, schema_oid};
-use crate::system::table::{Row, TEXTS, Table};
+use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_catalog::Relation;
 use scaledb_types::{Base, Result, Type, Value};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_type", oid: 1247, rows,
     columns: &[
         ("oid", Type::OID), ("typname", Type::NAME), ("typnamespace", Type::OID), ("typowner", Type::OID),

@@ -2,11 +2,11 @@
 
 use crate::system::Facts;
 use crate::system::oids::OWNER;
-use crate::system::table::{Row, TEXTS, Table};
+use crate::system::table::{Row, SystemCatalog, TEXTS};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_user", oid: 12001, rows,
     columns: &[
         ("usename", Type::NAME), ("usesysid", Type::OID), ("usecreatedb", Type::BOOL), ("usesuper", Type::BOOL),

@@ -1,12 +1,12 @@
 //! `pg_views`: views.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Relation;
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_views", oid: 12004, rows,
     columns: &[
         ("schemaname", Type::NAME), ("viewname", Type::NAME), ("viewowner", Type::NAME), ("definition", Type::TEXT),

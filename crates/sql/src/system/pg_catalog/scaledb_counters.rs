@@ -1,11 +1,11 @@
 //! `scaledb_counters`: what the database has counted.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "scaledb_counters", oid: 12900, rows,
     columns: &[
         ("name", Type::TEXT), ("value", Type::INT8),

@@ -1,11 +1,11 @@
 //! `scaledb_stat_latency`: how long statements took, by kind.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "scaledb_stat_latency", oid: 12904, rows,
     columns: &[
         ("kind", Type::TEXT), ("up_to_ms", Type::FLOAT8), ("calls", Type::INT8), ("calls_up_to", Type::INT8),

@@ -1,11 +1,11 @@
 //! `scaledb_stat_statements`: statements, with how often and how long they ran.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "scaledb_stat_statements", oid: 12902, rows,
     columns: &[
         ("queryid", Type::INT8), ("query", Type::TEXT), ("kind", Type::TEXT), ("calls", Type::INT8),

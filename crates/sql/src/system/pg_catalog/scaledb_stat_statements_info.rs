@@ -1,11 +1,11 @@
 //! `scaledb_stat_statements_info`: how statements are counted.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "scaledb_stat_statements_info", oid: 12903, rows,
     columns: &[
         ("statements", Type::INT8), ("evicted", Type::INT8), ("not_counted", Type::INT8),

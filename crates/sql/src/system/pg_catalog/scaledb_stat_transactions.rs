@@ -1,11 +1,11 @@
 //! `scaledb_stat_transactions`: transactions that keep memory from being used again.
 
 use crate::system::Facts;
-use crate::system::table::{Row, Table};
+use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type, Value};
 
 #[rustfmt::skip]
-pub(super) const TABLE: Table = Table {
+pub(super) const TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "scaledb_stat_transactions", oid: 12908, rows,
     columns: &[
         ("pid", Type::INT4), ("usename", Type::NAME), ("application_name", Type::TEXT), ("state", Type::TEXT),

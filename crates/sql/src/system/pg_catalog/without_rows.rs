@@ -1,7 +1,7 @@
 //! Catalogs that tools ask for and that have no rows here: what they are about is not there.
 
 use crate::system::Facts;
-use crate::system::table::{CHARS, OIDS, Row, TEXTS, Table};
+use crate::system::table::{CHARS, OIDS, Row, SystemCatalog, TEXTS};
 use scaledb_types::{Result, Type};
 
 fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
@@ -9,7 +9,7 @@ fn rows(_: &dyn Facts) -> Result<Vec<Row>> {
 }
 
 #[rustfmt::skip]
-pub(super) const PG_MATVIEWS: Table = Table {
+pub(super) const PG_MATVIEWS: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_matviews", oid: 12005, rows,
     columns: &[
         ("schemaname", Type::NAME), ("matviewname", Type::NAME), ("matviewowner", Type::NAME),
@@ -19,7 +19,7 @@ pub(super) const PG_MATVIEWS: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_INHERITS: Table = Table {
+pub(super) const PG_INHERITS: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_inherits", oid: 2611, rows,
     columns: &[
         ("inhrelid", Type::OID), ("inhparent", Type::OID), ("inhseqno", Type::INT4),
@@ -28,7 +28,7 @@ pub(super) const PG_INHERITS: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_PARTITIONED_TABLE: Table = Table {
+pub(super) const PG_PARTITIONED_TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_partitioned_table", oid: 3350, rows,
     columns: &[
         ("partrelid", Type::OID), ("partstrat", Type::CHAR), ("partnatts", Type::INT2), ("partdefid", Type::OID),
@@ -38,7 +38,7 @@ pub(super) const PG_PARTITIONED_TABLE: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_POLICY: Table = Table {
+pub(super) const PG_POLICY: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_policy", oid: 3256, rows,
     columns: &[
         ("oid", Type::OID), ("polname", Type::NAME), ("polrelid", Type::OID), ("polcmd", Type::CHAR),
@@ -47,7 +47,7 @@ pub(super) const PG_POLICY: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_PUBLICATION: Table = Table {
+pub(super) const PG_PUBLICATION: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_publication", oid: 6104, rows,
     columns: &[
         ("oid", Type::OID), ("pubname", Type::NAME), ("pubowner", Type::OID), ("puballtables", Type::BOOL),
@@ -57,7 +57,7 @@ pub(super) const PG_PUBLICATION: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_PUBLICATION_REL: Table = Table {
+pub(super) const PG_PUBLICATION_REL: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_publication_rel", oid: 6106, rows,
     columns: &[
         ("oid", Type::OID), ("prpubid", Type::OID), ("prrelid", Type::OID), ("prqual", Type::TEXT),
@@ -66,7 +66,7 @@ pub(super) const PG_PUBLICATION_REL: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_PUBLICATION_NAMESPACE: Table = Table {
+pub(super) const PG_PUBLICATION_NAMESPACE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_publication_namespace", oid: 6237, rows,
     columns: &[
         ("oid", Type::OID), ("pnpubid", Type::OID), ("pnnspid", Type::OID),
@@ -74,7 +74,7 @@ pub(super) const PG_PUBLICATION_NAMESPACE: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_STATISTIC_EXT: Table = Table {
+pub(super) const PG_STATISTIC_EXT: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_statistic_ext", oid: 3381, rows,
     columns: &[
         ("oid", Type::OID), ("stxrelid", Type::OID), ("stxname", Type::NAME), ("stxnamespace", Type::OID),
@@ -84,7 +84,7 @@ pub(super) const PG_STATISTIC_EXT: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_TRIGGER: Table = Table {
+pub(super) const PG_TRIGGER: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_trigger", oid: 2620, rows,
     columns: &[
         ("oid", Type::OID), ("tgrelid", Type::OID), ("tgparentid", Type::OID), ("tgname", Type::NAME),
@@ -97,7 +97,7 @@ pub(super) const PG_TRIGGER: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_REWRITE: Table = Table {
+pub(super) const PG_REWRITE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_rewrite", oid: 2618, rows,
     columns: &[
         ("oid", Type::OID), ("rulename", Type::NAME), ("ev_class", Type::OID), ("ev_type", Type::CHAR),
@@ -106,7 +106,7 @@ pub(super) const PG_REWRITE: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_ENUM: Table = Table {
+pub(super) const PG_ENUM: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_enum", oid: 3501, rows,
     columns: &[
         ("oid", Type::OID), ("enumtypid", Type::OID), ("enumsortorder", Type::FLOAT4), ("enumlabel", Type::NAME),
@@ -114,7 +114,7 @@ pub(super) const PG_ENUM: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_RANGE: Table = Table {
+pub(super) const PG_RANGE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_range", oid: 3541, rows,
     columns: &[
         ("rngtypid", Type::OID), ("rngsubtype", Type::OID), ("rngmultitypid", Type::OID),
@@ -124,7 +124,7 @@ pub(super) const PG_RANGE: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_EXTENSION: Table = Table {
+pub(super) const PG_EXTENSION: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_extension", oid: 3079, rows,
     columns: &[
         ("oid", Type::OID), ("extname", Type::NAME), ("extowner", Type::OID), ("extnamespace", Type::OID),
@@ -133,7 +133,7 @@ pub(super) const PG_EXTENSION: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_FOREIGN_TABLE: Table = Table {
+pub(super) const PG_FOREIGN_TABLE: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_foreign_table", oid: 3118, rows,
     columns: &[
         ("ftrelid", Type::OID), ("ftserver", Type::OID), ("ftoptions", TEXTS),
@@ -141,7 +141,7 @@ pub(super) const PG_FOREIGN_TABLE: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_FOREIGN_SERVER: Table = Table {
+pub(super) const PG_FOREIGN_SERVER: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_foreign_server", oid: 1417, rows,
     columns: &[
         ("oid", Type::OID), ("srvname", Type::NAME), ("srvowner", Type::OID), ("srvfdw", Type::OID),
@@ -150,7 +150,7 @@ pub(super) const PG_FOREIGN_SERVER: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_OPCLASS: Table = Table {
+pub(super) const PG_OPCLASS: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_opclass", oid: 2616, rows,
     columns: &[
         ("oid", Type::OID), ("opcmethod", Type::OID), ("opcname", Type::NAME), ("opcnamespace", Type::OID),
@@ -160,7 +160,7 @@ pub(super) const PG_OPCLASS: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_AUTH_MEMBERS: Table = Table {
+pub(super) const PG_AUTH_MEMBERS: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_auth_members", oid: 1261, rows,
     columns: &[
         ("roleid", Type::OID), ("member", Type::OID), ("grantor", Type::OID), ("admin_option", Type::BOOL),
@@ -168,7 +168,7 @@ pub(super) const PG_AUTH_MEMBERS: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_SHDESCRIPTION: Table = Table {
+pub(super) const PG_SHDESCRIPTION: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_shdescription", oid: 2396, rows,
     columns: &[
         ("objoid", Type::OID), ("classoid", Type::OID), ("description", Type::TEXT),
@@ -176,7 +176,7 @@ pub(super) const PG_SHDESCRIPTION: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_EVENT_TRIGGER: Table = Table {
+pub(super) const PG_EVENT_TRIGGER: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_event_trigger", oid: 3466, rows,
     columns: &[
         ("oid", Type::OID), ("evtname", Type::NAME), ("evtevent", Type::NAME), ("evtowner", Type::OID),
@@ -185,7 +185,7 @@ pub(super) const PG_EVENT_TRIGGER: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_DB_ROLE_SETTING: Table = Table {
+pub(super) const PG_DB_ROLE_SETTING: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_db_role_setting", oid: 2964, rows,
     columns: &[
         ("setdatabase", Type::OID), ("setrole", Type::OID), ("setconfig", TEXTS),
@@ -193,7 +193,7 @@ pub(super) const PG_DB_ROLE_SETTING: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_DEFAULT_ACL: Table = Table {
+pub(super) const PG_DEFAULT_ACL: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_default_acl", oid: 826, rows,
     columns: &[
         ("oid", Type::OID), ("defaclrole", Type::OID), ("defaclnamespace", Type::OID),
@@ -202,7 +202,7 @@ pub(super) const PG_DEFAULT_ACL: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_FOREIGN_DATA_WRAPPER: Table = Table {
+pub(super) const PG_FOREIGN_DATA_WRAPPER: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_foreign_data_wrapper", oid: 2328, rows,
     columns: &[
         ("oid", Type::OID), ("fdwname", Type::NAME), ("fdwowner", Type::OID), ("fdwhandler", Type::REGPROC),
@@ -211,7 +211,7 @@ pub(super) const PG_FOREIGN_DATA_WRAPPER: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_LARGEOBJECT_METADATA: Table = Table {
+pub(super) const PG_LARGEOBJECT_METADATA: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_largeobject_metadata", oid: 2995, rows,
     columns: &[
         ("oid", Type::OID), ("lomowner", Type::OID), ("lomacl", TEXTS),
@@ -219,7 +219,7 @@ pub(super) const PG_LARGEOBJECT_METADATA: Table = Table {
 };
 
 #[rustfmt::skip]
-pub(super) const PG_SUBSCRIPTION: Table = Table {
+pub(super) const PG_SUBSCRIPTION: SystemCatalog = SystemCatalog {
     schema: "pg_catalog", name: "pg_subscription", oid: 6100, rows,
     columns: &[
         ("oid", Type::OID), ("subdbid", Type::OID), ("subname", Type::NAME), ("subowner", Type::OID),
