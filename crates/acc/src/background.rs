@@ -48,6 +48,7 @@ impl Ctx<'_> {
         clean(shared, self.local, &mut lane, &horizon);
         drop(lane);
         self.local.exit();
+        shared.raise_needed_after();
         self.local.collect();
     }
 
@@ -123,7 +124,7 @@ fn clean_idle(shared: &AccShared, local: &mut Local, horizon: &Horizon) -> bool 
         let idle = id == local.id() || shared.domain.active_since(id) == IDLE;
         if let Some(mut guard) = idle.then(|| lane.try_lock()).flatten() {
             clean(shared, local, &mut guard, horizon);
-            more |= horizon.lets_clean(&guard);
+            more |= horizon.lets_clean(shared, &guard);
         }
     }
     more

@@ -1,14 +1,15 @@
 //! Clean-up: deleted records leave the indexes, and versions their chains, when nobody can need them.
 
-use crate::lane::{Deleted, LaneGuard};
+use crate::lane::{Deleted, LaneGuard, NONE};
 use crate::record::{Record, Word};
 use crate::rules::Rule;
 use crate::shared::AccShared;
-use scaledb_base::Timestamp;
 use scaledb_base::limits::MAX_GROUPS;
+use scaledb_base::{TableId, Timestamp};
 use scaledb_kit::count;
 use scaledb_memory::Local;
 use scaledb_row::GroupSet;
+use smallvec::SmallVec;
 
 /// Records of one lane that one call cleans at the most, so that the lane is soon free again; more if more
 /// wait, or a worker whose transactions delete much would never catch up.
@@ -18,36 +19,65 @@ const BACKLOG: usize = 8;
 
 /// A timestamp before every running transaction and every one that may begin.
 pub(crate) struct Horizon {
-    /// A record deleted before this raw timestamp may go.
+    /// A record deleted before this raw timestamp may go, unless it is on a pending list.
     records: u64,
     /// A version superseded before this raw timestamp may go.
     versions: u64,
 }
 
+/// The raw timestamps from which on the deleted records of a table may be on a pending list, for the tables that were
+/// asked for: what is deleted before was inserted before, and is merged.
+///
+/// ```text
+///   on a list:  list.since < insert < delete
+/// ```
+///
+/// The horizon is computed first. A transaction that was in flight then has begun after it, and so have those that come
+/// later: what they insert cannot have been deleted before it. The lists of all others are seen.
+#[derive(Default)]
+pub(crate) struct Unmerged(SmallVec<[(TableId, u64); 4]>);
+
+impl Unmerged {
+    fn since(&mut self, shared: &AccShared, table: TableId) -> u64 {
+        if !shared.config.rules.on(Rule::GraceOfLists) {
+            return u64::MAX;
+        }
+        if let Some(&(_, since)) = self.0.iter().find(|(id, _)| *id == table) {
+            return since;
+        }
+        let ticks =
+            shared.tables.get(table).map_or(NONE, |table| table.unmerged_since(shared.domain.workers()));
+        let since = Timestamp::start_of(ticks).raw();
+        self.0.push((table, since));
+        since
+    }
+}
+
 impl Horizon {
-    /// Looks at the snapshots' floor, then at every worker's activity and every pin. The floor never goes
-    /// back, whatever stale pin is published meanwhile, and every later snapshot reads at it or above.
+    /// Looks at the snapshots' floor, then at every worker's activity. The floor never goes back, whatever stale pin is
+    /// published meanwhile, and every later snapshot reads at it or above.
     pub(crate) fn now(shared: &AccShared) -> Self {
         let versions = shared.advance_floor();
-        let actives = shared.domain.horizon();
-        let pins = shared.min_pin();
-        let records = scaledb_base::Timestamp::start_of(actives.min(pins)).raw();
+        let records = Timestamp::start_of(shared.domain.horizon()).raw();
         // a reader that finds no record waits for no delete: so the delete must be durable before
         let log = shared.log().filter(|_| shared.config.rules.on(Rule::GraceOfDurability));
         let records = log.map_or(records, |log| records.min(log.durable().raw()));
-        let records =
-            if shared.config.rules.on(Rule::GraceOfSnapshots) { records.min(versions) } else { records };
+        let snapshots = shared.config.rules.on(Rule::GraceOfSnapshots) && !shared.snapshots.are_off();
+        let records = if snapshots { records.min(versions) } else { records };
         if !shared.config.rules.on(Rule::Grace) {
             return Self { records: u64::MAX, versions };
         }
         Self { records, versions }
     }
-}
 
-impl Horizon {
     /// Whether a lane has something waiting that can be cleaned.
-    pub(crate) fn lets_clean(&self, lane: &LaneGuard<'_>) -> bool {
-        lane.deleted.front().is_some_and(|d| d.ts < self.records)
+    pub(crate) fn lets_clean(&self, shared: &AccShared, lane: &LaneGuard<'_>) -> bool {
+        lane.deleted.front().is_some_and(|d| self.is_over(shared, &mut Unmerged::default(), d))
+    }
+
+    /// Whether a record's grace period is over.
+    fn is_over(&self, shared: &AccShared, unmerged: &mut Unmerged, deleted: &Deleted) -> bool {
+        deleted.ts < self.records && deleted.ts < unmerged.since(shared, deleted.table)
     }
 }
 
@@ -58,8 +88,9 @@ pub(crate) fn clean(shared: &AccShared, local: &mut Local, lane: &mut LaneGuard<
         // SAFETY: every snapshot, running or to come, reads after the commit that superseded it.
         unsafe { version.free(local) };
     }
+    let mut unmerged = Unmerged::default();
     for _ in 0..AT_ONCE.max(lane.deleted.len() / BACKLOG) {
-        if lane.deleted.front().is_none_or(|d| d.ts >= horizon.records) {
+        if lane.deleted.front().is_none_or(|d| !horizon.is_over(shared, &mut unmerged, d)) {
             return;
         }
         let deleted = lane.deleted.pop_front().expect("just looked at");
@@ -125,7 +156,7 @@ fn try_lock(record: Record, groups: GroupSet) -> Option<[Word; MAX_GROUPS]> {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use crate::{Acc, AccWorker, Config};
-    use scaledb_engine::{Engine, Order, Range, TableDef, TxnKind, Worker};
+    use scaledb_engine::{Access, Engine, Order, Range, TableDef, TableOptions, TxnKind, Worker};
     use scaledb_keys::KeyBuf;
     use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
     use scaledb_sync::thread;
@@ -242,6 +273,39 @@ mod tests {
                 deleter.run(TxnKind::ReadWrite, |w| w.delete(t.id, &key(id))).unwrap();
             }
         }
+    }
+
+    /// A deleted record that is on a pending list would be merged after it is gone. Those of other tables are on none.
+    #[test]
+    fn what_is_on_a_pending_list_stays_and_holds_up_no_other_table() {
+        let merge_epoch = Duration::from_secs(3600);
+        let db = Acc::open(Config { background: false, merge_epoch, ..Config::default() }).unwrap();
+        let table = |name: &str, batch| {
+            let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
+            let options = TableOptions::new(Access::Ordered).with("merge_batch", batch);
+            db.create_table(TableDef { options, ..TableDef::new(name, schema) }).unwrap()
+        };
+        let (pending, merged) = (table("pending", 1 << 20), table("merged", 0));
+        let (mut cleaner, mut inserter) = (db.worker().unwrap(), db.worker().unwrap());
+        let insert = |w: &mut AccWorker, table: &scaledb_engine::TableInfo| {
+            let row = RowBuf::from_values(&table.schema, &[Datum::Int4(1)]).unwrap();
+            w.run(TxnKind::ReadWrite, |w| w.insert(table.id, &row).map(|_| ())).unwrap();
+        };
+        let key = KeyBuf::new().i32(1);
+        let waiting = || db.shared().lanes[0].lock().deleted.iter().map(|d| d.table).collect::<Vec<_>>();
+        let chores =
+            |w: &mut AccWorker| (0..1_000).for_each(|_| w.run(TxnKind::ReadWrite, |_| Ok(())).unwrap());
+        insert(&mut inserter, &pending);
+        assert!(db.shared().lanes[1].is_pinned());
+        insert(&mut cleaner, &merged);
+        for table in [&merged, &pending] {
+            assert!(cleaner.run(TxnKind::ReadWrite, |w| w.delete(table.id, &key)).unwrap());
+        }
+        chores(&mut cleaner);
+        assert_eq!(waiting(), [pending.id], "beside a pinned lane");
+        drop(inserter);
+        chores(&mut cleaner);
+        assert_eq!(waiting(), [], "its list is merged");
     }
 
     /// A row that two workers delete in turn is in one worker's list: the other's entry would outlive the record.

@@ -67,7 +67,7 @@ impl Config {
             memory_budget: if model { u64::MAX } else { scaledb_log::machine::default_budget() },
             reserve: 0,
             clock: None,
-            merge_epoch: Duration::from_millis(10),
+            merge_epoch: Duration::from_millis(1),
             indexlet_slots: if model { 32 } else { (16 << 10).max(512 * cores) },
             phantomlet_cells: if model { 4 } else { (64 * cores).clamp(512, 2048) },
             index_updates: if model { IndexUpdates::Alternating } else { IndexUpdates::Measured },

@@ -19,6 +19,8 @@ use scaledb_sync::hint::Backoff;
 /// A pending entry that is being merged: the first eight bytes of its key, the record, its cell.
 struct Entry(u64, Record, CellId);
 
+/// A worker looks after one commit in so many whether entries have been pending for longer than an epoch.
+const LATE: u32 = 8;
 /// Places of the hash structure that are asked for before entries are removed from them: others have written there
 /// since.
 const AHEAD: usize = 8;
@@ -134,7 +136,8 @@ pub(crate) fn merge(
         table.room(shared.domain.workers()),
     );
     if local.id() == worker {
-        theirs.way.merged(table.tuning.updates, entries.len() as u64, timer.ticks(&shared.clock));
+        let ticks = timer.ticks(&shared.clock);
+        theirs.way.merged(table.tuning.updates, &theirs.visits, entries.len() as u64, ticks);
     }
     Ok(())
 }
@@ -165,6 +168,21 @@ impl Ctx<'_> {
                 // out of memory: the entries stay pending, and nothing is lost
                 let _ = self.merge_table(shared, lane, table);
             }
+        }
+    }
+
+    /// After some of the commits: merges what has been pending for longer than its table's epoch. Chores do so too, but
+    /// among many workers they come too seldom: the pin is what snapshots and clean-up wait for, and it keeps inherited
+    /// parts of leaves, which scans look at.
+    #[inline]
+    pub(crate) fn merge_late_lists(&mut self, guard: &LaneGuard<'_>, now: u64) {
+        let (shared, me) = (self.shared, self.local.id());
+        let lane = &shared.lanes[me.index()];
+        // changed under the lane lock, which is held
+        let late = now.saturating_sub(lane.pin_ticks.load(Ordering::Relaxed)) > shared.epoch_ticks;
+        if late && self.state.until_chores.is_multiple_of(LATE) {
+            // what cannot be merged now stays, and is merged later
+            let _ = merge_lane(shared, self.local, guard, lane, me, false);
         }
     }
 

@@ -13,6 +13,7 @@
 //! reused only after `start` has passed it, and a reader that finds `start` beyond an item it has read
 //! drops that item: it is in the tree by then.
 
+use crate::lane::NONE;
 use crate::record::Record;
 use scaledb_base::Result;
 use scaledb_index::phantomlet::CellId;
@@ -77,6 +78,8 @@ pub(crate) struct PendingList {
     ring: AtomicPtr<Ring>,
     start: AtomicU64,
     tail: AtomicU64,
+    /// A time, in ticks, before the timestamps of all commits that have items here; [`NONE`] without items.
+    since: AtomicU64,
     heads: Box<[AtomicU64]>,
 }
 
@@ -88,6 +91,7 @@ impl PendingList {
             ring: AtomicPtr::new(Ring::create(local, FIRST_SLOTS)?.as_ptr()),
             start: AtomicU64::new(0),
             tail: AtomicU64::new(0),
+            since: AtomicU64::new(NONE),
             heads,
         })
     }
@@ -114,12 +118,21 @@ impl PendingList {
         self.start.load(Ordering::Relaxed)
     }
 
-    /// Appends an item. Under the lane lock. Returns its number.
-    pub(crate) fn push(&self, local: &mut Local, record: Record, cell: CellId) -> Result<u64> {
+    /// A time, in ticks, before the timestamps of all commits that have items here; [`NONE`] without items. Whoever is
+    /// to rely on it has made sure first that no commit in flight matters: it may not see that one's items.
+    pub(crate) fn since(&self) -> u64 {
+        self.since.load(Ordering::Acquire) // pairs with the Release in `remove_before`
+    }
+
+    /// Appends an item of a commit whose timestamp lies after `now`, in ticks. Under the lane lock. Returns its number.
+    pub(crate) fn push(&self, local: &mut Local, record: Record, cell: CellId, now: u64) -> Result<u64> {
         let (number, mut ring) = (self.tail(), self.ring());
         if number - self.start() > ring.mask {
             self.grow(local)?;
             ring = self.ring();
+        }
+        if now < self.since.load(Ordering::Relaxed) {
+            self.since.store(now, Ordering::Relaxed); // published by the end of the transaction
         }
         let (item, head) = (ring.item(number), &self.heads[cell.0 as usize]);
         // pairs with the Acquire fence in `for_each_of`: a reader of the new content sees `start` beyond the old
@@ -189,6 +202,9 @@ impl PendingList {
     pub(crate) fn remove_before(&self, number: u64) {
         // pairs with the Acquires in `for_each_of`: a reader that misses the items finds them in the tree
         self.start.store(number, Ordering::Release);
+        if number == self.tail() {
+            self.since.store(NONE, Ordering::Release); // pairs with `since`: the items are in the tree, and in no list
+        }
     }
 
     /// Hands the records of a cell that wait for a merge to `f`, newest first; from number `before` on
@@ -256,13 +272,13 @@ mod tests {
         let mut local = domain.register().unwrap();
         let list = Rc::new(PendingList::new(&mut local, 2).unwrap());
         for number in 0..2 {
-            list.push(&mut local, record(number), CellId(0)).unwrap();
+            list.push(&mut local, record(number), CellId(0), number).unwrap();
         }
         let theirs = list.clone();
         MEANWHILE.set(Some(Box::new(move || {
             theirs.remove_before(2);
             for number in 2..2 + FIRST_SLOTS as u64 {
-                theirs.push(&mut local, record(number), CellId(1)).unwrap();
+                theirs.push(&mut local, record(number), CellId(1), number).unwrap();
             }
         })));
         let mut found = Vec::new();
@@ -286,7 +302,10 @@ mod tests {
         for round in 0..3 {
             let first = list.tail();
             for number in 0..10 * KEPT_SLOTS as u64 {
-                assert_eq!(list.push(&mut local, record, CellId(number as u32 % 2)).unwrap(), first + number);
+                assert_eq!(
+                    list.push(&mut local, record, CellId(number as u32 % 2), number).unwrap(),
+                    first + number
+                );
             }
             list.shrink(&mut local);
             assert_eq!((seen(0), seen(1)), (5 * KEPT_SLOTS as u64, 5 * KEPT_SLOTS as u64), "round {round}");
@@ -295,7 +314,7 @@ mod tests {
             list.shrink(&mut local);
             assert_eq!((seen(0), seen(1), list.len()), (0, 0, 0));
             assert_eq!(list.ring().slots(), FIRST_SLOTS);
-            assert_eq!(list.item(list.push(&mut local, record, CellId(0)).unwrap()).1, CellId(0));
+            assert_eq!(list.item(list.push(&mut local, record, CellId(0), 0).unwrap()).1, CellId(0));
             assert_eq!(seen(0), 1);
             list.remove_before(list.tail());
         }

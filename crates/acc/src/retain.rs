@@ -60,6 +60,12 @@ impl Snapshots {
         self.state.load(Ordering::SeqCst) != OFF
     }
 
+    /// Whether no snapshot runs, and none will begin that reads before the present time: those to come read at or after
+    /// [`Snapshots::since`], which is set anew before the first of them begins.
+    pub(crate) fn are_off(&self) -> bool {
+        self.state.load(Ordering::SeqCst) == OFF
+    }
+
     /// Whether a snapshot could read between two commits.
     #[inline]
     pub(crate) fn boundary_between(&self, before: Timestamp, after: Timestamp) -> bool {

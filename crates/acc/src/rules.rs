@@ -39,6 +39,8 @@ pub enum Rule {
     RecheckLists,
     /// The pin stays until the last entry is merged.
     PinUntilMerged,
+    /// Clean-up leaves records that are on a pending list.
+    GraceOfLists,
     /// Clean-up waits for the snapshots that run, and for the one that may begin next.
     GraceOfSnapshots,
     /// A snapshot's boundary lies before every pin.
@@ -63,7 +65,7 @@ impl Rule {
     pub const OF_DURABILITY: [Self; 2] = [Self::GraceOfDurability, Self::DependOnReads];
 
     /// The others.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::PinFirst,
         Self::Post,
         Self::PostBeforeTimestamp,
@@ -82,6 +84,7 @@ impl Rule {
         Self::Seqlock,
         Self::RecheckLists,
         Self::PinUntilMerged,
+        Self::GraceOfLists,
         Self::GraceOfSnapshots,
         Self::BoundaryBeforePins,
         Self::LookAgain,

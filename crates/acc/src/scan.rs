@@ -8,6 +8,7 @@ use crate::read::conflict;
 use crate::record::Record;
 use crate::rules::Rule;
 use crate::table::{AccTable, RecordEntry, Tree};
+use crate::tune::{Timer, Visits, is_timed, repaired};
 use crate::txn::{Candidate, Op, RangeRead, RowLocation, Txn};
 use crate::worker::Ctx;
 use scaledb_base::{ConflictKind, Result};
@@ -272,6 +273,9 @@ impl Ctx<'_> {
         candidates: &mut Vec<Candidate>,
     ) {
         let merged = candidates.len();
+        let mut visits = SmallVec::<[(&Visits, u64); 4]>::new();
+        let timed = !unmerged.is_empty() && is_timed(self.state.until_chores);
+        let timer = timed.then(|| Timer::start(&self.shared.clock));
         let within = |key: &[u8]| key >= low && high.is_none_or(|high| key < high);
         if self.shared.config.rules.on(Rule::Repair) {
             let mut repaired = false;
@@ -289,6 +293,9 @@ impl Ctx<'_> {
                         theirs.visits.entries.fetch_add(visited, Ordering::Relaxed);
                         if !std::mem::replace(&mut repaired, true) {
                             theirs.visits.leaves.fetch_add(1, Ordering::Relaxed);
+                        }
+                        if timed {
+                            visits.push((&theirs.visits, visited));
                         }
                     }
                 }
@@ -314,6 +321,9 @@ impl Ctx<'_> {
                 (RowLocation::Record(a), RowLocation::Record(b)) => a == b,
                 _ => false,
             });
+        }
+        if let Some(timer) = timer {
+            repaired(visits.iter().copied(), timer.ticks(&self.shared.clock));
         }
     }
 

@@ -5,7 +5,7 @@
 //! and no stale entry to recognise.
 
 use crate::config::{Config, IndexUpdates};
-use crate::lane::{TableCounters, WorkerTable};
+use crate::lane::{NONE, TableCounters, WorkerTable};
 use crate::pending::PendingList;
 use crate::record::Record;
 use crate::tune::{Tuning, Way};
@@ -276,6 +276,13 @@ impl AccTable {
             Points::Hash(_) => u64::MAX,
             Points::Indexlet(indexlet) => (indexlet.slots() / (SPARE * workers.max(1))) as u64,
         }
+    }
+
+    /// A time, in ticks, before the timestamps of all commits of the first so many workers whose keys are not merged
+    /// yet; [`NONE`] if all are.
+    pub(crate) fn unmerged_since(&self, workers: usize) -> u64 {
+        let lists = (0..workers).filter_map(|w| self.of_worker(WorkerId(w as u8)));
+        lists.map(|worker| worker.list.since()).fold(NONE, u64::min)
     }
 
     /// Sums over the workers that have inserted.

@@ -9,8 +9,9 @@
 //! writes are rare.
 //!
 //! And whether to collect at all. An entry that is inserted at commit is handled once, a collected one
-//! twice; but an insert at commit pays for each lock and cache line alone. Which is cheaper depends on the
-//! machine, on how many others insert, and where: so each worker measures both, for each index ([`Way`]).
+//! twice, and once more by each scan that has to look at it before it is merged; but an insert at commit
+//! pays for each lock and cache line alone. Which is cheaper depends on the machine, on how many others
+//! insert, where, and on who scans: so each worker measures both, for each index ([`Way`]).
 
 use crate::config::IndexUpdates;
 use scaledb_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -37,6 +38,8 @@ pub(crate) struct Tuning {
 pub(crate) struct Visits {
     /// Pending entries that scans had to look at since the last merge.
     pub(crate) entries: AtomicU64,
+    /// Clock ticks that repairs by them took since a merge that was measured, as far as one repair in [`SAMPLED`] says.
+    pub(crate) ticks: AtomicU64,
     /// Scanned leaves that needed a repair by such entries, ever; one that needed those of several workers is counted
     /// with one of them.
     pub(crate) leaves: AtomicU64,
@@ -67,7 +70,7 @@ pub(crate) fn after_merge(tuning: &Tuning, visits: &Visits, entries: u64, room: 
     }
 }
 
-/// One in so many inserts at commit is timed, and one in so many posts.
+/// One in so many inserts at commit is timed, one in so many posts, and the repairs of one in so many transactions.
 const SAMPLED: u64 = 8;
 /// Measurements that make a window.
 const INSERTS: u64 = 32;
@@ -117,10 +120,18 @@ impl Timer {
     }
 }
 
-/// Whether the posts of the worker's commit of this number are to be timed.
+/// Whether the repairs and posts of the worker's transaction of this number are to be timed.
 #[inline]
-pub(crate) fn times_posts(commit: u32) -> bool {
+pub(crate) fn is_timed(commit: u32) -> bool {
     u64::from(commit).is_multiple_of(SAMPLED)
+}
+
+/// After a timed repair that looked at so many entries of each of these: the time is shared out by them.
+pub(crate) fn repaired<'a>(visited: impl Iterator<Item = (&'a Visits, u64)> + Clone, ticks: u64) {
+    let all = visited.clone().map(|(_, entries)| entries).sum::<u64>().max(1);
+    for (visits, entries) in visited {
+        visits.ticks.fetch_add(ticks * SAMPLED * entries / all, Ordering::Relaxed); // statistics
+    }
 }
 
 fn get(field: &AtomicU64) -> u64 {
@@ -157,12 +168,17 @@ impl Way {
         set(&self.post, (7 * old + new) / 8);
     }
 
-    /// After a merge of the worker's own.
-    pub(crate) fn merged(&self, updates: IndexUpdates, entries: u64, ticks: u64) {
+    /// After a merge of the worker's own. What scans paid for the entries while they were pending counts with it:
+    /// an insert at commit saves that, too.
+    pub(crate) fn merged(&self, updates: IndexUpdates, visits: &Visits, entries: u64, ticks: u64) {
         // what is left from before, or of an epoch that is over, says little
         let whole = entries >= u64::from(LEAST_BATCH) || updates == IndexUpdates::Alternating;
         if whole && !self.is_at_commit() {
-            self.measured(updates, MERGES, ticks * SCALE / entries.max(1) + get(&self.post));
+            let repairs = match visits.ticks.load(Ordering::Relaxed) {
+                0 => 0,
+                _ => visits.ticks.swap(0, Ordering::Relaxed),
+            };
+            self.measured(updates, MERGES, (ticks + repairs) * SCALE / entries.max(1) + get(&self.post));
         }
     }
 

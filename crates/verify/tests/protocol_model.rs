@@ -60,6 +60,7 @@ const CAUGHT_BY: &[(Mutation, &str)] = &[
     (CleanupIgnoresActive, "absent-aba"),
     (CleanupIgnoresSnapshots, "snapshot-delete"),
     (CleanupIgnoresHorizon, "snapshot-delete-grid-2"),
+    (CleanupIgnoresLists, "insert-delete-unmerged"),
     (CleanupActivesFirst, "snapshot-clean-pinned"),
     (CleanupNoRecheck, "sync-reinsert"),
     (CleanupNoObsolete, "scan-delete"),

@@ -119,7 +119,7 @@ impl Commit<'_, '_> {
     /// C3.
     #[inline]
     fn post(&mut self) -> Result<()> {
-        self.ctx.post(&self.lane)
+        self.ctx.post(&self.lane, self.now)
     }
 
     /// C4.
@@ -212,6 +212,7 @@ impl<'w> Ctx<'w> {
             log.end();
         }
         self.merge_full_lists(shared, &lane);
+        self.merge_late_lists(&lane, now);
         if lane.is_clean() || self.skips(Rule::PinUntilMerged) {
             lane.unpin();
         }

@@ -2,16 +2,17 @@
 //! phantomlets, so that scans find them.
 
 use crate::lane::LaneGuard;
-use crate::tune::{Timer, times_posts};
+use crate::tune::{Timer, is_timed};
 use crate::worker::Ctx;
 use scaledb_base::Result;
 use scaledb_kit::count;
 
 impl Ctx<'_> {
-    /// Posts each key that is new, and in no tree. List before bit before count and seq.
-    pub(super) fn post(&mut self, lane: &LaneGuard<'_>) -> Result<()> {
+    /// Posts each key that is new, and in no tree. List before bit before count and seq. `now`: a time before the
+    /// commit's timestamp, in ticks.
+    pub(super) fn post(&mut self, lane: &LaneGuard<'_>, now: u64) -> Result<()> {
         let shared = self.shared;
-        let timed = self.txn.writes.has_inserts() && times_posts(self.state.until_chores);
+        let timed = self.txn.writes.has_inserts() && is_timed(self.state.until_chores);
         let timer = timed.then(|| Timer::start(&shared.clock));
         for number in 0..self.txn.writes.len() {
             let (write, held) = (&self.txn.writes[number], &self.txn.held[number]);
@@ -30,7 +31,7 @@ impl Ctx<'_> {
             let (_, part) = leaf.expect("the tree was asked");
             let cell = table.phantomlet.cell_of(part);
             let mine = table.of_me(self.local)?;
-            let item = mine.list.push(self.local, record, cell)?;
+            let item = mine.list.push(self.local, record, cell, now)?;
             lane.mark(table.id);
             self.txn.held[number].item = Some((item, cell));
             match self.txn.posts.iter_mut().rev().find(|p| p.0 == table.id && p.1 == cell) {

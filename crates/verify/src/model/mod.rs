@@ -17,7 +17,7 @@
 //!   abort      unlock; placeholders obsolete, then unlinked; items and counts taken back
 //!
 //!   merge      lane lock; M2 tree insert; M3 evict; M4 remove item, clear owner bit; M5 count-1; M6 empty: unpin
-//!   clean-up   ts < H, actives and snapshots later than ts; lock if still the same delete; out of tree and point index; obsolete
+//!   clean-up   ts < actives, snapshots and, if there are any, H; on no list; lock if still the same delete; out of tree and point index; obsolete
 //!   horizon    H = max(H, min(clock, pins) on the grid)
 //!   snapshot   announce; S = H, raised; read the versions with ts < S
 //! ```

@@ -74,3 +74,10 @@ pub struct Program {
     /// Actions by worker.
     pub workers: Vec<Vec<Action>>,
 }
+
+impl Program {
+    /// Whether a worker takes a snapshot.
+    pub fn has_snapshots(&self) -> bool {
+        self.workers.iter().flatten().any(|action| matches!(action, Action::Snapshot(_)))
+    }
+}

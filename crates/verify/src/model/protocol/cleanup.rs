@@ -11,7 +11,7 @@ impl Protocol {
     pub(super) fn cleanup(&self, cx: &mut Taker<'_>, me: usize) -> Steps<()> {
         let garbage = cx.step("clean-up: begin", |db| db.lanes[me].garbage.clone())?;
         for item in garbage {
-            if self.grace_passed(cx, item.ts)? {
+            if self.grace_passed(cx, item)? {
                 self.unlink(cx, item)?;
                 cx.step("clean-up: done with one", |db| db.lanes[me].garbage.retain(|other| *other != item))?;
             }
@@ -19,10 +19,11 @@ impl Protocol {
         Ok(())
     }
 
-    /// The snapshot horizon has passed `ts` (so every lane that was pinned at or before it has merged, and every
-    /// snapshot to come is taken after it), every active transaction began after `ts`, and every snapshot in use was
-    /// taken after it. The horizon is read before the actives: a snapshot announces itself before it reads the horizon.
-    fn grace_passed(&self, cx: &mut Taker<'_>, ts: Ts) -> Steps<bool> {
+    /// Every active transaction began after the delete, and the record is on no pending list. Where there are snapshots,
+    /// the snapshot horizon has passed the delete (so every snapshot to come is taken after it), and every snapshot in
+    /// use was taken after it. The horizon is read before the actives: a snapshot announces itself before it reads the
+    /// horizon. The lists are read after the actives: a transaction that is not active yet inserts after the delete.
+    fn grace_passed(&self, cx: &mut Taker<'_>, Garbage { rec, ts }: Garbage) -> Steps<bool> {
         if self.breaks(Mutation::NoGrace) {
             return Ok(true);
         }
@@ -31,11 +32,26 @@ impl Protocol {
         if actives_first && !self.actives_permit(cx, lanes, ts)? {
             return Ok(false);
         }
-        let horizon = self.raise_horizon(cx)?;
-        if ts >= horizon && !self.breaks(Mutation::CleanupIgnoresHorizon) {
+        // without snapshots nothing is retained for them, and clean-up asks no horizon
+        if self.program.has_snapshots() {
+            let horizon = self.raise_horizon(cx)?;
+            if ts >= horizon && !self.breaks(Mutation::CleanupIgnoresHorizon) {
+                return Ok(false);
+            }
+        }
+        if !actives_first && !self.actives_permit(cx, lanes, ts)? {
             return Ok(false);
         }
-        if actives_first { Ok(true) } else { self.actives_permit(cx, lanes, ts) }
+        if self.breaks(Mutation::CleanupIgnoresLists) {
+            return Ok(true);
+        }
+        for lane in 0..lanes {
+            let listed = |db: &mut Db| db.lanes[lane].pending.iter().any(|item| item.rec == rec);
+            if cx.step("clean-up: the pending list of a lane", listed)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn actives_permit(&self, cx: &mut Taker<'_>, lanes: usize, ts: Ts) -> Steps<bool> {

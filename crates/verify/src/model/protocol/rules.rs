@@ -108,6 +108,8 @@ pub enum Mutation {
     CleanupIgnoresSnapshots,
     /// The snapshot horizon, so neither the snapshot that may begin next nor pins, does not hold clean-up back.
     CleanupIgnoresHorizon,
+    /// Clean-up takes records that are on a pending list.
+    CleanupIgnoresLists,
     /// Clean-up reads the actives before the horizon.
     CleanupActivesFirst,
     /// Clean-up does not check that the record is still the same delete.
@@ -187,6 +189,7 @@ impl Mutation {
         Mutation::CleanupIgnoresActive,
         Mutation::CleanupIgnoresSnapshots,
         Mutation::CleanupIgnoresHorizon,
+        Mutation::CleanupIgnoresLists,
         Mutation::CleanupActivesFirst,
         Mutation::CleanupNoRecheck,
         Mutation::CleanupNoObsolete,
