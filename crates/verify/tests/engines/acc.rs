@@ -121,6 +121,8 @@ impl Hunted for OnAcc {
             3 => (vec![ORDERED], 16, snapshots),
             4 => (vec![batch(HASHED, 3)], 500, churn),
             5 => (vec![ORDERED_0, ORDERED], 6, short),
+            // with entries that wait for longer than clean-up does
+            6 if seed % 20 == 6 => (vec![batch(ORDERED, 256).plain()], 1000, churn),
             6 => (vec![batch(ORDERED, 8).plain()], 1000, churn),
             7 => (vec![HASHED.plain()], 3, Mix { update: 60, get: 60, ..short }),
             8 => (vec![batch(HASHED, 1)], 12, snapshots),
@@ -155,6 +157,7 @@ fn config(purpose: Purpose<'_>) -> Config {
                 phantomlet_cells: 2,
                 background: false,
                 index_updates: IndexUpdates::Collected,
+                merge_epoch: Duration::from_millis(10),
                 rules: rules(Some(without)),
                 ..base
             };
