@@ -1,6 +1,7 @@
 //! Clean-up: deleted records leave the indexes, and versions their chains, when nobody can need them.
 
-use crate::lane::{Deleted, LaneGuard, NONE};
+use crate::lane::{Deleted, LaneGuard};
+use crate::pending::EMPTY;
 use crate::record::{Record, Word};
 use crate::rules::Rule;
 use crate::shared::AccShared;
@@ -46,7 +47,7 @@ impl Unmerged {
             return since;
         }
         let ticks =
-            shared.tables.get(table).map_or(NONE, |table| table.unmerged_since(shared.domain.workers()));
+            shared.tables.get(table).map_or(EMPTY, |table| table.unmerged_since(shared.domain.workers()));
         let since = Timestamp::start_of(ticks).raw();
         self.0.push((table, since));
         since

@@ -13,7 +13,6 @@
 //! reused only after `start` has passed it, and a reader that finds `start` beyond an item it has read
 //! drops that item: it is in the tree by then.
 
-use crate::lane::NONE;
 use crate::record::Record;
 use scaledb_base::Result;
 use scaledb_index::phantomlet::CellId;
@@ -22,6 +21,8 @@ use scaledb_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use scaledb_sync::names;
 use std::ptr::NonNull;
 
+/// The time of a list without items.
+pub(crate) const EMPTY: u64 = u64::MAX;
 const FIRST_SLOTS: usize = if scaledb_sync::MODEL { 2 } else { 64 };
 /// Slots that a list keeps when nothing is on it: more than the batches that merges wait for.
 const KEPT_SLOTS: usize = if scaledb_sync::MODEL { 4 } else { 4096 };
@@ -78,7 +79,7 @@ pub(crate) struct PendingList {
     ring: AtomicPtr<Ring>,
     start: AtomicU64,
     tail: AtomicU64,
-    /// A time, in ticks, before the timestamps of all commits that have items here; [`NONE`] without items.
+    /// A time, in ticks, before the timestamps of all commits that have items here; [`EMPTY`] without items.
     since: AtomicU64,
     heads: Box<[AtomicU64]>,
 }
@@ -91,7 +92,7 @@ impl PendingList {
             ring: AtomicPtr::new(Ring::create(local, FIRST_SLOTS)?.as_ptr()),
             start: AtomicU64::new(0),
             tail: AtomicU64::new(0),
-            since: AtomicU64::new(NONE),
+            since: AtomicU64::new(EMPTY),
             heads,
         })
     }
@@ -118,7 +119,7 @@ impl PendingList {
         self.start.load(Ordering::Relaxed)
     }
 
-    /// A time, in ticks, before the timestamps of all commits that have items here; [`NONE`] without items. Whoever is
+    /// A time, in ticks, before the timestamps of all commits that have items here; [`EMPTY`] without items. Whoever is
     /// to rely on it has made sure first that no commit in flight matters: it may not see that one's items.
     pub(crate) fn since(&self) -> u64 {
         self.since.load(Ordering::Acquire) // pairs with the Release in `remove_before`
@@ -131,8 +132,9 @@ impl PendingList {
             self.grow(local)?;
             ring = self.ring();
         }
+        // the owner's own, under the lane lock; others see it at the end of the transaction
         if now < self.since.load(Ordering::Relaxed) {
-            self.since.store(now, Ordering::Relaxed); // published by the end of the transaction
+            self.since.store(now, Ordering::Relaxed); // as above
         }
         let (item, head) = (ring.item(number), &self.heads[cell.0 as usize]);
         // pairs with the Acquire fence in `for_each_of`: a reader of the new content sees `start` beyond the old
@@ -203,7 +205,7 @@ impl PendingList {
         // pairs with the Acquires in `for_each_of`: a reader that misses the items finds them in the tree
         self.start.store(number, Ordering::Release);
         if number == self.tail() {
-            self.since.store(NONE, Ordering::Release); // pairs with `since`: the items are in the tree, and in no list
+            self.since.store(EMPTY, Ordering::Release); // pairs with `since`: the items are in the tree, and in no list
         }
     }
 

@@ -5,8 +5,8 @@
 //! and no stale entry to recognise.
 
 use crate::config::{Config, IndexUpdates};
-use crate::lane::{NONE, TableCounters, WorkerTable};
-use crate::pending::PendingList;
+use crate::lane::{TableCounters, WorkerTable};
+use crate::pending::{EMPTY, PendingList};
 use crate::record::Record;
 use crate::tune::{Tuning, Way};
 use scaledb_base::limits::MAX_WORKERS;
@@ -279,10 +279,10 @@ impl AccTable {
     }
 
     /// A time, in ticks, before the timestamps of all commits of the first so many workers whose keys are not merged
-    /// yet; [`NONE`] if all are.
+    /// yet; [`EMPTY`] if all are.
     pub(crate) fn unmerged_since(&self, workers: usize) -> u64 {
         let lists = (0..workers).filter_map(|w| self.of_worker(WorkerId(w as u8)));
-        lists.map(|worker| worker.list.since()).fold(NONE, u64::min)
+        lists.map(|worker| worker.list.since()).fold(EMPTY, u64::min)
     }
 
     /// Sums over the workers that have inserted.
