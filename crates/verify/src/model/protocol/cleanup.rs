@@ -22,7 +22,8 @@ impl Protocol {
     /// Every active transaction began after the delete, and the record is on no pending list. Where there are
     /// snapshots, the snapshot horizon has passed the delete (so every snapshot to come is taken after it), and every
     /// snapshot in use was taken after it. The horizon is read before the actives: a snapshot announces itself before
-    /// it reads it. The lists are read after the actives: a transaction that is not active yet inserts after the delete.
+    /// it reads it. The lists are read after the actives: a transaction that is not active yet inserts after the
+    /// delete.
     fn grace_passed(&self, cx: &mut Taker<'_>, Garbage { rec, ts }: Garbage) -> Steps<bool> {
         if self.breaks(Mutation::NoGrace) {
             return Ok(true);
