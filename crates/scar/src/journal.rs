@@ -63,7 +63,8 @@ pub struct Piece<D: Data> {
     pub partition: PartitionId,
     /// Its records.
     pub records: Vec<Copied<D::Key, D::Value>>,
-    /// How far a learner has come: behind which key; none if it has all.
+    /// How far a learner had come when the checkpoint began: behind which key; none if it had all. What it has learned
+    /// since is in the log, and counts only if a mark stands behind it.
     pub behind: Option<Option<D::Key>>,
 }
 
@@ -271,13 +272,16 @@ pub(crate) fn keep_as_view_says<D: Data>(
     }
 }
 
+/// How far the node had learned each partition that it learns, when a checkpoint began.
+type Behind<K> = BTreeMap<PartitionId, Option<K>>;
+
 /// How far the walk of a checkpoint has come.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Walk<K> {
     /// It begins with the next epoch.
     Wanted,
     /// The next record is behind this key of this partition.
-    At(PartitionId, Option<K>),
+    At(PartitionId, Option<K>, Behind<K>),
     /// It has met all.
     Ended,
 }
@@ -394,7 +398,12 @@ impl<R: Rules, D: Data> Node<R, D> {
     pub(crate) fn begin_walk(&mut self, out: &mut Out<D>) {
         if self.walk == Some(Walk::Wanted) {
             self.write_down(Entry::Checkpoint(self.view.clone(), self.base, self.floor), out);
-            self.walk = Some(Walk::At(PartitionId(0), None));
+            let behind = |(&partition, replica): (&PartitionId, &Replica<D>)| match &replica.copying {
+                Some(Copying::Behind(key)) => Some((partition, key.clone())),
+                Some(Copying::Done) | None => None,
+            };
+            let behind = self.replicas.iter().filter_map(behind).collect();
+            self.walk = Some(Walk::At(PartitionId(0), None, behind));
         }
     }
 
@@ -419,7 +428,7 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     /// The next piece of the checkpoint.
     pub fn checkpoint_piece(&mut self) -> Option<Piece<D>> {
-        let Some(Walk::At(partition, after)) = &self.walk else { return None };
+        let Some(Walk::At(partition, after, behind)) = &mut self.walk else { return None };
         let next = self.replicas.range(*partition..).next();
         let Some((&found, replica)) = next else {
             self.walk = Some(Walk::Ended);
@@ -427,14 +436,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         };
         let after = after.as_ref().filter(|_| found == *partition);
         let (records, end) = replica.chunk(after, self.chunk);
-        let behind = match &replica.copying {
-            Some(Copying::Behind(key)) => Some(key.clone()),
-            Some(Copying::Done) | None => None,
+        let learned = behind.get(&found).cloned();
+        let (next, after) = match records.last() {
+            Some(last) if end.is_none() => (found, Some(last.key.clone())),
+            _ => (PartitionId(found.0.saturating_add(1)), None),
         };
-        self.walk = Some(match records.last() {
-            Some(last) if end.is_none() => Walk::At(found, Some(last.key.clone())),
-            _ => Walk::At(PartitionId(found.0.saturating_add(1)), None),
-        });
-        Some(Piece { partition: found, records, behind })
+        self.walk = Some(Walk::At(next, after, std::mem::take(behind)));
+        Some(Piece { partition: found, records, behind: learned })
     }
 }
