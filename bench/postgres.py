@@ -156,6 +156,13 @@ def wait_for(programs: pathlib.Path, server: Server) -> Server:
     sys.exit(f"{server.name} does not answer")
 
 
+def programs_of(directory: "str | None") -> pathlib.Path:
+    """Where PostgreSQL's programs are."""
+    places = [directory] if directory else PLACES
+    programs = next((pathlib.Path(place) for place in places if os.path.exists(f"{place}/postgres")), None)
+    return programs or sys.exit("PostgreSQL is not found: --programs names its directory")
+
+
 def start_scaledb(programs: pathlib.Path, binary: str, directory: pathlib.Path, port: int) -> Server:
     directory.mkdir()
     command = [binary, "serve", "--listen", "127.0.0.1", "--port", str(port), "--socket", str(directory)]
@@ -372,10 +379,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=54310, help="the first of two")
     arguments = parser.parse_args()
     arguments.binary = shutil.which(arguments.binary) or sys.exit(f"there is no {arguments.binary}")
-    places = [arguments.programs] if arguments.programs else PLACES
-    programs = next((pathlib.Path(place) for place in places if os.path.exists(f"{place}/postgres")), None)
-    if programs is None:
-        sys.exit("PostgreSQL is not found: --programs names its directory")
+    programs = programs_of(arguments.programs)
     root = pathlib.Path(tempfile.mkdtemp(prefix="scaledb-bench-", dir=arguments.directory))
     try:
         root.chmod(0o755)

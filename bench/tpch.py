@@ -2,18 +2,26 @@
 """TPC-H's queries on ScaleDB and PostgreSQL, by turns: the times of both, and whether the answers are equal.
 
     pip install tpchgen-cli && tpchgen-cli csv -s 0.1 --output-dir=/tmp/tpch
-    python3 bench/tpch.py /tmp/tpch 'host=127.0.0.1 port=5432' 'host=127.0.0.1 port=5433 user=postgres'
+    python3 bench/tpch.py /tmp/tpch --start target/release/scaledb
+    python3 bench/tpch.py /tmp/tpch --connect 'host=127.0.0.1 port=5432' 'host=127.0.0.1 port=5433 user=postgres'
 
-The first connection is ScaleDB's, the second PostgreSQL's; both are what psql takes. Tables are made and loaded
-first, unless --loaded says that they are there, with primary keys, and with indexes of the foreign keys unless
---keys-only is given. Each query runs on the one and then on the other, --runs times; the fastest run counts. A query
-that takes longer than --limit seconds is cut off.
+--start runs both servers for as long as this takes, PostgreSQL with the settings of postgres.py. --connect takes two
+that run: ScaleDB first, as psql takes them. Tables are made and loaded first, unless --loaded says that they are there,
+with primary keys, and with indexes of the foreign keys unless --keys-only is given. Each query runs on the one and then
+on the other, --runs times; the medians are printed. A query that takes longer than --limit seconds is cut off.
 """
 import argparse
+import contextlib
 import pathlib
 import re
+import shutil
+import statistics
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
+
+import postgres
 
 TABLES = {
     "region": "r_regionkey int primary key, r_name char(25) not null, r_comment varchar(152)",
@@ -87,27 +95,54 @@ def same(left: list[str], right: list[str]) -> bool:
     return fields(left) == fields(right)
 
 
+@contextlib.contextmanager
+def started(binary: str, port: int) -> Iterator[list[str]]:
+    """Both servers, and how psql reaches them."""
+    programs = postgres.programs_of(None)
+    root = pathlib.Path(tempfile.mkdtemp(prefix="scaledb-bench-", dir="/dev/shm"))
+    root.chmod(0o755)
+    servers: list[postgres.Server] = []
+    try:
+        servers.append(postgres.start_scaledb(programs, binary, root / "scaledb", port))
+        servers.append(postgres.start_postgres(programs, root / "postgres", port + 1))
+        yield [server.parameters("postgres") for server in servers]
+    finally:
+        for server in servers:
+            server.stop()
+        shutil.rmtree(root, ignore_errors=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("scaledb")
-    parser.add_argument("postgres")
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--start", metavar="BINARY", help="the command scaledb; both servers are started")
+    where.add_argument("--connect", nargs=2, metavar=("SCALEDB", "POSTGRES"), help="two servers that run")
+    parser.add_argument("--port", type=int, default=54320, help="the first of two, with --start")
     parser.add_argument("--loaded", action="store_true", help="the tables are there")
     parser.add_argument("--keys-only", action="store_true", help="no indexes but those of primary keys")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--limit", type=float, default=60.0)
     parser.add_argument("--queries", type=int, nargs="*", default=list(range(1, 23)))
     args = parser.parse_args()
+    if args.connect:
+        compare(args, args.connect)
+        return
+    with started(args.start, args.port) as servers:
+        compare(args, servers)
+
+
+def compare(args: argparse.Namespace, servers: list[str]) -> None:
+    """Prints the table."""
     parts = re.split(r"^-- (\d+)\n", (pathlib.Path(__file__).parent / "tpch.sql").read_text(), flags=re.M)
     queries = {int(number): text.strip() for number, text in zip(parts[1::2], parts[2::2])}
-    servers = [args.scaledb, args.postgres]
     if not args.loaded:
         seconds = [load(server, args.data, not args.keys_only) for server in servers]
         print(f"loading: {seconds[0]:.1f} s, {seconds[1]:.1f} s", flush=True)
     print("query   ScaleDB  PostgreSQL  ratio  answers")
     totals = [0.0, 0.0]
     for number in args.queries:
-        best: list[float | None] = [None, None]
+        times: list[list[float]] = [[], []]
         rows: list[list[str] | str] = ["", ""]
         for _ in range(args.runs):
             for side, server in enumerate(servers):
@@ -115,16 +150,17 @@ def main() -> None:
                     continue
                 seconds, rows[side] = ask(server, queries[number], args.limit)
                 if seconds is not None:
-                    best[side] = min(seconds, best[side] or seconds)
-        shown = [f"{b:.3f}" if b is not None else "-" for b in best]
+                    times[side].append(seconds)
+        medians = [statistics.median(side) if side else None for side in times]
+        shown = [f"{median:.3f}" if median is not None else "-" for median in medians]
         failed = [r for r in rows if isinstance(r, str)]
         if failed:
             verdict, ratio = "; ".join(failed), ""
         else:
             verdict = "equal" if same(rows[0], rows[1]) else "DIFFERENT"
-            ratio = f"{best[1] / best[0]:.2f}"
-        for side in range(2):
-            totals[side] += best[side] if best[side] is not None else args.limit
+            ratio = f"{medians[1] / medians[0]:.2f}"
+        for side, median in enumerate(medians):
+            totals[side] += median if median is not None else args.limit
         print(f"{number:5} {shown[0]:>9} {shown[1]:>11} {ratio:>6}  {verdict}", flush=True)
     print(f"total {totals[0]:9.3f} {totals[1]:11.3f} {totals[1] / totals[0]:6.2f}")
 

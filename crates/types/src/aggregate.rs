@@ -114,6 +114,21 @@ impl Aggregate {
         )
     }
 
+    /// Whether it keeps its arguments until its result is asked for.
+    #[inline]
+    pub fn keeps_values(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::StringAgg
+                | Kind::BytesAgg
+                | Kind::ArrayAgg
+                | Kind::JsonAgg
+                | Kind::JsonbAgg
+                | Kind::JsonObjectAgg
+                | Kind::JsonbObjectAgg
+        )
+    }
+
     /// Whether MIN or MAX: the first or last value of an index answers it. True for MAX.
     pub fn extreme(&self) -> Option<bool> {
         match self.kind {
@@ -303,6 +318,8 @@ pub fn resolve_aggregate(name: &str, args: &[Type]) -> Result<ResolvedAggregate>
 enum Accumulated {
     Empty,
     Int(i128),
+    /// A sum of numerics whose mantissas fit words: mantissa and scale.
+    Short(i128, u16),
     Numeric(Numeric),
     Float(f64),
     Interval(Interval),
@@ -315,6 +332,32 @@ enum Accumulated {
     Values(Vec<Value>),
     Elements(Vec<Json>),
     Members(Vec<(Text, Json)>),
+}
+
+impl Accumulated {
+    /// Adds a number whose mantissa fits a word to a sum of such; false, and nothing is added, if that is another way's
+    /// task.
+    #[inline]
+    fn add_short(&mut self, (mantissa, scale): (i64, u16)) -> bool {
+        let added = i128::from(mantissa);
+        match self {
+            Self::Short(sum, has) if *has == scale => match sum.checked_add(added) {
+                Some(more) => *sum = more,
+                None => return false,
+            },
+            Self::Empty => *self = Self::Short(added, scale),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A sum of short numbers as a number of any length.
+    #[inline]
+    fn lengthen(&mut self) {
+        if let Self::Short(sum, scale) = *self {
+            *self = Self::Numeric(Numeric::of_i128(sum, scale));
+        }
+    }
 }
 
 /// Takes values, one call per row, and then gives the result.
@@ -347,6 +390,15 @@ fn overflow() -> SqlError {
 }
 
 impl Accumulator {
+    /// Takes a numeric whose mantissa fits a word, if the aggregate is a sum or an average of numerics and has met none
+    /// but these; false if it is to be added as others are.
+    #[inline]
+    pub fn add_short(&mut self, short: (i64, u16)) -> bool {
+        let taken = matches!(self.kind, Kind::SumNumeric | Kind::AvgNumeric) && self.state.add_short(short);
+        self.count += i64::from(taken);
+        taken
+    }
+
     /// Takes the arguments of a row.
     ///
     /// # Errors
@@ -375,10 +427,19 @@ impl Accumulator {
                     state => *state = Accumulated::Int(v),
                 }
             }
-            Kind::SumNumeric | Kind::AvgNumeric => match (&mut self.state, value) {
-                (Accumulated::Numeric(sum), Value::Numeric(v)) => *sum = sum.add(v)?,
-                (state, _) => *state = Accumulated::Numeric(numeric(value)),
-            },
+            Kind::SumNumeric | Kind::AvgNumeric => {
+                if let Value::Numeric(v) = value
+                    && let Some(short) = v.short()
+                    && self.state.add_short(short)
+                {
+                    return Ok(());
+                }
+                self.state.lengthen();
+                match (&mut self.state, value) {
+                    (Accumulated::Numeric(sum), Value::Numeric(v)) => *sum = sum.add(v)?,
+                    (state, _) => *state = Accumulated::Numeric(numeric(value)),
+                }
+            }
             Kind::SumFloat4 | Kind::SumFloat8 => {
                 let v = float(value);
                 match &mut self.state {
@@ -444,7 +505,12 @@ impl Accumulator {
     /// 22003 if a sum overflows.
     pub fn merge(&mut self, behind: &Self) -> Result<()> {
         self.count += behind.count;
-        match (&mut self.state, &behind.state) {
+        self.state.lengthen();
+        let mut longer = None;
+        if let Accumulated::Short(..) = behind.state {
+            longer.insert(behind.state.clone()).lengthen();
+        }
+        match (&mut self.state, longer.as_ref().unwrap_or(&behind.state)) {
             (_, Accumulated::Empty) => {}
             (state @ Accumulated::Empty, other) => *state = other.clone(),
             (Accumulated::Int(sum), Accumulated::Int(v)) => *sum += v,
@@ -591,7 +657,8 @@ impl Accumulator {
     /// # Errors
     ///
     /// 22003 if the result overflows.
-    pub fn finish(self, call: &Call<'_>) -> Result<Value> {
+    pub fn finish(mut self, call: &Call<'_>) -> Result<Value> {
+        self.state.lengthen();
         let n = self.count;
         Ok(match (self.kind, self.state) {
             (Kind::CountRows | Kind::Count, _) => Value::Int8(n),
@@ -638,7 +705,13 @@ impl Accumulator {
             }
             (_, Accumulated::Elements(elements)) => Value::jsonb(Json::Array(elements)),
             (_, Accumulated::Members(members)) => Value::jsonb(Json::object(members)),
-            (_, Accumulated::Int(_) | Accumulated::Squares(..) | Accumulated::Distances(..)) => Value::Null,
+            (
+                _,
+                Accumulated::Int(_)
+                | Accumulated::Short(..)
+                | Accumulated::Squares(..)
+                | Accumulated::Distances(..),
+            ) => Value::Null,
         })
     }
 }

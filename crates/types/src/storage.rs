@@ -106,18 +106,19 @@ const WORD_PRECISION: i32 = 18;
 /// NaN among scaled integers: above every number of 18 digits.
 const WORD_NAN: i64 = i64::MAX;
 
-/// The scale, if numbers of the type are kept as integers.
-fn word_scale(ty: Type) -> Option<i32> {
-    let (precision, scale) = ty.precision_scale()?;
-    (precision <= WORD_PRECISION).then_some(scale)
-}
-
 /// The scale that all values of the type have, if the type says it.
 fn fixed_scale(ty: Type) -> Option<u16> {
     ty.precision_scale().map(|(_, scale)| scale.max(0) as u16)
 }
 
 impl Type {
+    /// The scale of a numeric whose values are stored as integers, NaN as the greatest of all.
+    #[inline]
+    pub fn word_scale(self) -> Option<i32> {
+        let (precision, scale) = self.precision_scale()?;
+        (precision <= WORD_PRECISION).then_some(scale)
+    }
+
     /// How the engine stores a column of this type.
     pub fn storage(self) -> Storage {
         if self.array {
@@ -130,7 +131,7 @@ impl Type {
             Base::Int8 => Storage::Int8,
             Base::Float4 => Storage::Float4,
             Base::Float8 => Storage::Float8,
-            Base::Numeric if word_scale(self).is_some() => Storage::Int8,
+            Base::Numeric if self.word_scale().is_some() => Storage::Int8,
             Base::Text | Base::Varchar | Base::Bpchar | Base::Name | Base::Json | Base::Unknown => {
                 Storage::Text
             }
@@ -196,7 +197,7 @@ impl Value {
             Self::Timestamp(v) | Self::Timestamptz(v) => Stored::Timestamp(*v),
             Self::Uuid(v) => Stored::Uuid(*v),
             Self::Oid(v) => Stored::Int8((*v).into()),
-            Self::Numeric(v) => match word_scale(ty) {
+            Self::Numeric(v) => match ty.word_scale() {
                 Some(_) if v.is_nan() => Stored::Int8(WORD_NAN),
                 Some(scale) => Stored::Int8(v.mantissa_at(scale).ok_or_else(|| misfit(self, ty))?),
                 None => {
@@ -253,9 +254,8 @@ impl Value {
             (Stored::Int2(v), _) => Self::Int2(*v),
             (Stored::Int4(v), _) => Self::Int4(*v),
             (Stored::Int8(v), Base::Int8) => Self::Int8(*v),
-            (Stored::Int8(v), Base::Numeric) => match word_scale(ty) {
-                Some(_) if *v == WORD_NAN => Self::Numeric(Numeric::NaN),
-                Some(scale) => Self::Numeric(Numeric::from_mantissa(*v, scale)),
+            (Stored::Int8(v), Base::Numeric) => match ty.word_scale() {
+                Some(scale) => Self::of_word(*v, scale),
                 None => return Err(wrong()),
             },
             (Stored::Int8(v), _) if ty.is_oid() => Self::Oid(u32::try_from(*v).map_err(|_| wrong())?),
@@ -277,6 +277,15 @@ impl Value {
             }
             _ => return Err(wrong()),
         })
+    }
+
+    /// The number of a column that is stored as an integer, and of its scale.
+    #[inline]
+    pub fn of_word(word: i64, scale: i32) -> Self {
+        if word == WORD_NAN {
+            return Self::Numeric(Numeric::NaN);
+        }
+        Self::Numeric(Numeric::from_mantissa(word, scale))
     }
 
     /// Appends the key of [`KeyForm::Separate`]: bytes that sort as the values do, and are equal if they are. No key is

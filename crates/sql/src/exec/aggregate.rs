@@ -9,32 +9,51 @@ use super::{Exec, Flow, Next, row_weight};
 use crate::functions::Accumulator;
 use crate::plan::expr::Expr;
 use crate::plan::{Aggregate, Node, Sets, Slot, SortKey};
+use hashbrown::HashTable;
+use rapidhash::fast::RandomState;
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
-use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 /// Values that are kept.
 pub(super) type Kept = Box<[Value]>;
 
+/// Bytes of a group besides its key and its aggregates, with what the tables of groups leave free.
+const PER_GROUP: usize = 128;
+
 /// An aggregate at work.
 pub(super) struct Running {
     pub(super) accumulator: Accumulator,
-    /// What it must look at as a whole.
-    pub(super) values: Values,
+    /// What it must look at as a whole; made for those that do so.
+    values: Option<Box<Values>>,
 }
 
 impl Running {
     fn new(aggregate: &Aggregate) -> Self {
-        Self { accumulator: aggregate.function.start(), values: Values::default() }
+        Self { accumulator: aggregate.function.start(), values: None }
+    }
+
+    /// What it must look at as a whole.
+    pub(super) fn values(&mut self) -> &mut Values {
+        self.values.get_or_insert_default()
+    }
+
+    /// The accumulator, and what must be looked at as a whole.
+    pub(super) fn into_parts(self) -> (Accumulator, Values) {
+        (self.accumulator, self.values.map(|values| *values).unwrap_or_default())
     }
 }
 
 /// Groups in the order of their first rows.
 pub(super) struct Groups<'k, 'a> {
-    numbers: HashMap<Box<[Value]>, usize>,
+    /// The hash of a key, and the number of its group.
+    numbers: HashTable<(u64, usize)>,
+    hasher: RandomState,
     pub(super) groups: Vec<(Kept, Vec<Running>)>,
     /// Bytes that were taken for them.
     pub(super) weight: usize,
+    /// Bytes of the aggregates of a group, and of what else comes with it.
+    running_weight: usize,
     pub(super) gathered: Gathered<'k, 'a>,
     /// How to divide what finds no room, and what has found none.
     division: Division,
@@ -44,7 +63,17 @@ pub(super) struct Groups<'k, 'a> {
 impl<'k> Groups<'k, '_> {
     fn new(aggregates: &[Aggregate], sorts: &'k [Vec<SortKey>], division: Division) -> Self {
         let gathered = Gathered::new(aggregates, sorts);
-        Self { numbers: HashMap::new(), groups: Vec::new(), weight: 0, gathered, division, rest: None }
+        let whole = (0..aggregates.len()).filter(|&at| gathered.way(at) != Way::AsTheyCome).count();
+        Self {
+            numbers: HashTable::new(),
+            hasher: RandomState::default(),
+            groups: Vec::new(),
+            weight: 0,
+            running_weight: aggregates.len() * size_of::<Running>() + whole * size_of::<Values>() + PER_GROUP,
+            gathered,
+            division,
+            rest: None,
+        }
     }
 }
 
@@ -68,26 +97,27 @@ impl<'a, W: Worker> Exec<'a, W> {
             return Ok(self.hand_out(groups, keys, aggregates, next)?.0);
         }
         let mut empty = true;
+        let mut key = Vec::with_capacity(keys.len());
         let _ = self.run(input, &mut |exec| {
             empty = false;
-            let mut key = Vec::with_capacity(keys.len());
+            key.clear();
             for (expr, _) in keys {
                 key.push(exec.eval(expr)?);
             }
             let Some(Sets { sets, .. }) = sets else {
-                exec.take_row(&mut groups, key, aggregates)?;
+                exec.take_row(&mut groups, &key, aggregates)?;
                 return Ok(Flow::Continue(()));
             };
             for (number, set) in sets.iter().enumerate() {
-                exec.take_row(&mut groups, key_in(&key, set, number), aggregates)?;
+                exec.take_row(&mut groups, &key_in(&key, set, number), aggregates)?;
             }
             Ok(Flow::Continue(()))
         })?;
         // without keys there is a group of all rows, even if there are none
         for (number, set) in sets.iter().filter(|_| empty).flat_map(|sets| sets.sets.iter().enumerate()) {
             if set.iter().all(|has| !has) {
-                let _ =
-                    self.group(&mut groups, key_in(&vec![Value::Null; keys.len()], set, number), aggregates)?;
+                let key = key_in(&vec![Value::Null; keys.len()], set, number);
+                let _ = self.group(&mut groups, &key, aggregates)?;
             }
         }
         let mut parts: Vec<Rows<'a>> = Vec::new();
@@ -107,14 +137,14 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn take_row(
         &mut self,
         groups: &mut Groups<'_, 'a>,
-        key: Vec<Value>,
+        key: &[Value],
         aggregates: &[Aggregate],
     ) -> Result<()> {
         match self.group(groups, key, aggregates)? {
-            Ok(number) => self.accumulate(aggregates, groups, number),
-            Err(key) => {
+            Some(number) => self.accumulate(aggregates, groups, number),
+            None => {
                 let seen = self.seen_by(aggregates)?;
-                self.put_aside(groups, &key, seen.iter())
+                self.put_aside(groups, key, seen.iter())
             }
         }
     }
@@ -132,8 +162,8 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.tick()?;
             let mut row = row.into_vec();
             let mut seen = row.split_off(keys);
-            match self.group(&mut groups, row, aggregates)? {
-                Ok(number) => {
+            match self.group(&mut groups, &row, aggregates)? {
+                Some(number) => {
                     let mut end = 0;
                     for (at, aggregate) in aggregates.iter().enumerate() {
                         let (from, args) = (end, aggregate.args.len());
@@ -149,32 +179,34 @@ impl<'a, W: Worker> Exec<'a, W> {
                         self.take_in(aggregates, at, &mut groups, number, (args, key))?;
                     }
                 }
-                Err(key) => self.put_aside(&mut groups, &key, seen.iter())?,
+                None => self.put_aside(&mut groups, &row, seen.iter())?,
             }
         }
         Ok(groups)
     }
 
-    /// The number of a group, a new one if there is room for it; or its key again.
+    /// The number of a group, a new one if there is room for it.
     fn group(
         &mut self,
         groups: &mut Groups<'_, 'a>,
-        key: Vec<Value>,
+        key: &[Value],
         aggregates: &[Aggregate],
-    ) -> Result<std::result::Result<usize, Vec<Value>>> {
-        if let Some(number) = groups.numbers.get(key.as_slice()) {
-            return Ok(Ok(*number));
+    ) -> Result<Option<usize>> {
+        let hash = groups.hasher.hash_one(key);
+        let is_key = |(of, number): &(u64, usize)| *of == hash && *groups.groups[*number].0 == *key;
+        if let Some((_, number)) = groups.numbers.find(hash, is_key) {
+            return Ok(Some(*number));
         }
-        let bytes = 2 * row_weight(&key) + aggregates.len() * size_of::<Running>() + 64;
+        let bytes = row_weight(key) + groups.running_weight;
         // of a group that has found no room, all rows are put aside
         if groups.rest.is_some() || !self.memory.take_or_spill(bytes, groups.weight)? {
-            return Ok(Err(key));
+            return Ok(None);
         }
         groups.weight += bytes;
-        let key: Box<[Value]> = key.into();
-        groups.numbers.insert(key.clone(), groups.groups.len());
-        groups.groups.push((key, aggregates.iter().map(Running::new).collect()));
-        Ok(Ok(groups.groups.len() - 1))
+        let number = groups.groups.len();
+        groups.numbers.insert_unique(hash, (hash, number), |(hash, _)| *hash);
+        groups.groups.push((key.into(), aggregates.iter().map(Running::new).collect()));
+        Ok(Some(number))
     }
 
     /// What aggregates look at in the row at hand: for each whether it counts, its arguments and its sort keys.
@@ -268,6 +300,21 @@ impl<'a, W: Worker> Exec<'a, W> {
             if let Some(filter) = &aggregate.filter
                 && !self.holds(filter)?
             {
+                continue;
+            }
+            if let (Way::AsTheyCome, [arg]) = (groups.gathered.way(at), &aggregate.args[..]) {
+                let running = &mut groups.groups[number].1[at];
+                if let Some(short) = self.short(arg)
+                    && running.accumulator.add_short(short)
+                {
+                    continue;
+                }
+                let value = self.eval(arg)?;
+                let grown = running.accumulator.add(self.context.env, std::slice::from_ref(&value))?;
+                if grown > 0 {
+                    self.memory.take(grown)?;
+                    groups.weight += grown;
+                }
                 continue;
             }
             let mut args = Vec::with_capacity(aggregate.args.len());

@@ -7,7 +7,7 @@ use crate::stored::{datum, stored_of};
 use scaledb_base::Error;
 use scaledb_keys::{Direction, KeyBuf, Nulls};
 use scaledb_row::{Column, Datum, RowBuf, RowMut, RowRef, Schema};
-use scaledb_types::calendar::check_timestamp;
+use scaledb_types::calendar::{check_date, check_timestamp};
 use scaledb_types::{Base, Result, Stored, Type, Value};
 
 /// Reads a column.
@@ -26,6 +26,12 @@ pub(crate) fn load(row: RowRef<'_>, schema: &Schema, column: usize, ty: Type) ->
             Base::Int4 => return Ok(Value::Int4(row.i32(column))),
             Base::Int8 => return Ok(Value::Int8(row.i64(column))),
             Base::Text | Base::Varchar | Base::Bpchar => return Ok(Value::text(row.text(column))),
+            Base::Date => return check_date(row.i32(column)).map(Value::Date),
+            Base::Numeric => {
+                if let Some(scale) = ty.word_scale() {
+                    return Ok(Value::of_word(row.i64(column), scale));
+                }
+            }
             Base::Timestamp => return check_timestamp(row.i64(column)).map(Value::Timestamp),
             Base::Timestamptz => return check_timestamp(row.i64(column)).map(Value::Timestamptz),
             _ => {}

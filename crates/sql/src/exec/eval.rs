@@ -4,7 +4,8 @@ use super::{Exec, weight};
 use crate::plan::expr::{Compare, Expr, Test};
 use scaledb_engine::Worker;
 use scaledb_types::func::Interrupt;
-use scaledb_types::{Array, Result, SqlError, Value};
+use scaledb_types::numeric::Exact;
+use scaledb_types::{Array, Numeric, Result, SqlError, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -31,6 +32,24 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
+    /// The value of an expression of numerics whose mantissas fit words, as its result does: without a value of each
+    /// part in between. `None` of all others.
+    #[inline]
+    pub(super) fn short(&self, expr: &Expr) -> Option<(i64, u16)> {
+        if let Expr::Call(call) = expr {
+            return self.short_call(call.0.exact()?, &call.1);
+        }
+        match self.at_hand(expr)? {
+            Value::Numeric(number) => number.short(),
+            _ => None,
+        }
+    }
+
+    fn short_call(&self, exact: Exact, args: &[Expr]) -> Option<(i64, u16)> {
+        let [left, right] = args else { return None };
+        exact.of_short(self.short(left)?, self.short(right)?)
+    }
+
     /// The value of an expression.
     ///
     /// # Errors
@@ -54,7 +73,14 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let right = self.eval(&pair.1)?;
                 Ok(compare(*op, &left, &right))
             }
-            Expr::Call(call) => self.call(&call.0, &call.1),
+            Expr::Call(call) => {
+                if let Some(exact) = call.0.exact()
+                    && let Some((mantissa, scale)) = self.short_call(exact, &call.1)
+                {
+                    return Ok(Value::Numeric(Numeric::small(mantissa, scale)));
+                }
+                self.call(&call.0, &call.1)
+            }
             Expr::Session(call) => {
                 let mut args = Vec::with_capacity(call.1.len());
                 for arg in &call.1 {

@@ -121,7 +121,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             return Ok(());
         }
         let once = way != Way::Sorted || aggregate.distinct;
-        if once && groups.groups[number].1[at].values.seen.contains(args.as_slice()) {
+        if once && groups.groups[number].1[at].values().seen.contains(args.as_slice()) {
             return Ok(());
         }
         let mut bytes = row_weight(&args);
@@ -143,7 +143,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.memory.take(grown)?;
             groups.weight += grown;
         }
-        let values = &mut running.values;
+        let values = running.values();
         if way == Way::Sorted {
             values.count += 1;
             if once {
@@ -168,9 +168,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             for &number in &numbers {
                 let running = &mut groups[number].1[at];
                 let lead = Value::Int8(number as i64);
-                let seen = std::mem::take(&mut running.values.seen);
+                let seen = std::mem::take(&mut running.values().seen);
                 if gathered.ways[at] == Way::Sorted {
-                    for (key, args) in std::mem::take(&mut running.values.sorted) {
+                    for (key, args) in std::mem::take(&mut running.values().sorted) {
                         let key = [lead.clone()].into_iter().chain(key);
                         rows.push(match aggregate.distinct {
                             true => (key.chain(args).collect(), Box::default()),
@@ -236,8 +236,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         running: Running,
         gathered: &mut Gathered<'_, 'a>,
     ) -> Result<Value> {
-        let Running { mut accumulator, values } = running;
-        let Values { seen, mut sorted, count } = values;
+        let (mut accumulator, Values { seen, mut sorted, count }) = running.into_parts();
         let way = gathered.ways[at];
         if aggregate.function.is_ordered_set() {
             let mut direct = Vec::with_capacity(aggregate.direct.len());

@@ -6,6 +6,7 @@ use super::spilled_join::put_inner;
 use super::{Exec, Flow, Next, row_weight};
 use crate::memory::Memory;
 use crate::plan::{HashJoin, JoinKind};
+use rapidhash::fast::RandomState;
 use scaledb_engine::Worker;
 use scaledb_types::{Result, Value};
 use std::collections::HashMap;
@@ -22,7 +23,7 @@ pub(super) type Keyed = (Vec<Value>, Box<[Value]>);
 /// The rows of the inner side by their keys.
 #[derive(Default)]
 pub(super) struct Inners {
-    pub(super) rows: HashMap<Box<[Value]>, Vec<Inner>>,
+    pub(super) rows: HashMap<Box<[Value]>, Vec<Inner>, RandomState>,
     /// Rows with a NULL in their key match nothing.
     pub(super) lonely: Vec<Box<[Value]>>,
     /// Bytes that were taken for them.
@@ -84,9 +85,10 @@ impl<'a, W: Worker> Exec<'a, W> {
             return self.join_apart(join, aside, next);
         }
         self.note_memory(table.weight);
+        let mut key = Vec::with_capacity(join.outer_keys.len());
         let mut flow = self.run(&join.outer, &mut |exec| {
             exec.tick()?;
-            let mut key = Vec::with_capacity(join.outer_keys.len());
+            key.clear();
             for part in &join.outer_keys {
                 key.push(exec.eval(part)?);
             }

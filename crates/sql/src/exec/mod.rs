@@ -23,6 +23,7 @@ pub(crate) mod modify_table;
 mod nested_loop;
 pub(crate) mod project_set;
 mod references;
+mod row_filter;
 pub(crate) mod scan;
 mod sliding;
 pub(crate) mod sort;
@@ -100,6 +101,8 @@ struct Aside<'a> {
     trials: Vec<lookup::Trial>,
     /// The rows of uncorrelated ones, hashed.
     members: Vec<Option<Rc<membership::Members>>>,
+    /// The filters of scans that have met many rows, by the scans' numbers.
+    filters: Vec<row_filter::Warming>,
 }
 
 impl Aside<'_> {

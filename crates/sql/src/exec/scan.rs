@@ -1,5 +1,6 @@
 //! Scans: by key, by range, whole.
 
+use super::row_filter::WARM_UP;
 use super::{Exec, Flow, Next, codec, row_weight};
 use crate::plan::expr::Expr;
 use crate::plan::{Access, Bound, KeyValue, Scan};
@@ -27,6 +28,16 @@ pub(crate) fn load(frame: &mut [Value], scan: &Scan, row: RowRef<'_>) -> Result<
         frame[slot] = codec::column(row, &scan.table, position)?;
     }
     Ok(())
+}
+
+/// The conditions of a scan's filter.
+#[inline]
+pub(super) fn conditions(scan: &Scan) -> &[Expr] {
+    match &scan.filter {
+        None => &[],
+        Some(Expr::And(list)) => list,
+        Some(one) => std::slice::from_ref(one),
+    }
 }
 
 /// What the transaction has read before a scan whose reads it is to forget.
@@ -208,23 +219,44 @@ impl<'a, W: Worker> Exec<'a, W> {
             Some((id, loaded)) => {
                 loaded?;
                 self.rows[scan.number] = Some(id);
-                self.filtered(scan, id, next)
+                self.filtered(scan, id, scan.filter.as_slice(), next)
             }
         }
     }
 
-    /// Calls `next` if the row at hand passes the scan's filter.
+    /// Calls `next` if these conditions of the scan's filter hold for the row at hand.
     #[inline]
-    fn filtered(&mut self, scan: &Scan, row: RowId, next: Next<'_, 'a, W>) -> Result<Flow> {
-        match &scan.filter {
-            Some(filter) if !self.eval(filter)?.is_true() => {
-                self.note_dropped(filter);
-                Ok(Flow::Continue(()))
+    fn filtered(
+        &mut self,
+        scan: &Scan,
+        row: RowId,
+        conditions: &[Expr],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
+        if !self.hold(conditions)? {
+            self.note_filtered(scan);
+            return Ok(Flow::Continue(()));
+        }
+        self.name_row(scan, row)?;
+        next(self)
+    }
+
+    /// Whether conditions hold, up to the first that does not.
+    #[inline]
+    fn hold(&mut self, conditions: &[Expr]) -> Result<bool> {
+        for condition in conditions {
+            if !self.eval(condition)?.is_true() {
+                return Ok(false);
             }
-            _ => {
-                self.name_row(scan, row)?;
-                next(self)
-            }
+        }
+        Ok(true)
+    }
+
+    /// Counts a row that the filter has dropped.
+    #[inline]
+    fn note_filtered(&mut self, scan: &Scan) {
+        if let Some(filter) = &scan.filter {
+            self.note_dropped(filter);
         }
     }
 
@@ -247,12 +279,30 @@ impl<'a, W: Worker> Exec<'a, W> {
             return Err(scaledb_types::SqlError::internal("a nested read within a scan"));
         };
         let mut outcome = Ok(Flow::Continue(()));
+        let all = conditions(scan);
+        let mut filter = self.row_filter(scan);
+        let mut unfiltered = 0_usize;
         let mark = forgets(scan, worker);
         let scanned = worker.scan(index, range, order, &scan.projection, |id, _, row| {
             outcome = self.tick().and_then(|()| {
+                let left = match &filter {
+                    Some(filter) if !filter.holds(row) => {
+                        self.note_filtered(scan);
+                        return Ok(Flow::Continue(()));
+                    }
+                    Some(filter) => filter.rest(all),
+                    None if all.is_empty() => all,
+                    None => {
+                        unfiltered += 1;
+                        if unfiltered.is_multiple_of(WARM_UP) {
+                            filter = self.warm_up(scan, WARM_UP);
+                        }
+                        all
+                    }
+                };
                 load(&mut self.frame, scan, row)?;
                 self.rows[scan.number] = Some(id);
-                self.filtered(scan, id, next)
+                self.filtered(scan, id, left, next)
             });
             match outcome {
                 Ok(flow) => flow,
@@ -261,6 +311,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         });
         forget(worker, mark);
         self.worker = Some(worker);
+        if !unfiltered.is_multiple_of(WARM_UP) {
+            self.warm_up(scan, unfiltered % WARM_UP);
+        }
         scanned.map_err(|error| self.context.engine_error(error))?;
         outcome
     }
@@ -274,6 +327,10 @@ impl<'a, W: Worker> Exec<'a, W> {
         order: Order,
         next: Next<'_, 'a, W>,
     ) -> Result<Flow> {
+        let all = conditions(scan);
+        let mut filter = self.row_filter(scan);
+        // a filter that reads waits until the scan has paused
+        let waits = all.iter().any(Expr::needs_worker);
         let mut limit = BATCH.0;
         let mut rows: Vec<(RowId, Vec<Value>)> = Vec::new();
         loop {
@@ -286,20 +343,20 @@ impl<'a, W: Worker> Exec<'a, W> {
                 return Err(scaledb_types::SqlError::internal("a nested read within a scan"));
             };
             let mut failed = None;
-            // a filter that reads waits until the scan has paused
-            let inline = scan.filter.as_ref().filter(|filter| !filter.needs_worker());
             let mark = forgets(scan, worker);
             let scanned = worker.scan(index, range, order, &scan.projection, |id, key, row| {
                 let mut keep = || {
                     self.tick()?;
-                    load(&mut self.frame, scan, row)?;
-                    match inline {
-                        Some(filter) if !self.eval(filter)?.is_true() => {
-                            self.note_dropped(filter);
-                            Ok(false)
-                        }
-                        _ => Ok(true),
+                    let left = filter.as_ref().map_or(all, |filter| filter.rest(all));
+                    let mut passes = filter.as_ref().is_none_or(|filter| filter.holds(row));
+                    if passes {
+                        load(&mut self.frame, scan, row)?;
+                        passes = waits || self.hold(left)?;
                     }
+                    if !passes {
+                        self.note_filtered(scan);
+                    }
+                    Ok(passes)
                 };
                 match keep() {
                     Err(error) => {
@@ -328,16 +385,18 @@ impl<'a, W: Worker> Exec<'a, W> {
                 return Err(error);
             }
             self.memory.take_share(weight)?;
-            let reads = scan.filter.as_ref().filter(|filter| filter.needs_worker());
+            let reads = match &filter {
+                _ if !waits => &[],
+                Some(filter) => filter.rest(all),
+                None => all,
+            };
             for (id, values) in rows.drain(..) {
                 for (slot, value) in scan.loads.slots().zip(values) {
                     self.frame[slot] = value;
                 }
                 self.rows[scan.number] = Some(id);
-                if let Some(filter) = reads
-                    && !self.eval(filter)?.is_true()
-                {
-                    self.note_dropped(filter);
+                if !self.hold(reads)? {
+                    self.note_filtered(scan);
                     continue;
                 }
                 self.name_row(scan, id)?;
@@ -349,6 +408,9 @@ impl<'a, W: Worker> Exec<'a, W> {
             self.memory.give_rows(weight);
             if last.is_empty() {
                 return Ok(Flow::Continue(()));
+            }
+            if filter.is_none() {
+                filter = self.warm_up(scan, count);
             }
             match order {
                 // the key's successor

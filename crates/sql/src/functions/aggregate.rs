@@ -85,6 +85,12 @@ pub(crate) struct Accumulator {
 }
 
 impl Accumulator {
+    /// Adds a short numeric, if the function is a sum of these: see [`scaledb_types::Accumulator::add_short`].
+    #[inline]
+    pub(crate) fn add_short(&mut self, short: (i64, u16)) -> bool {
+        self.inner.add_short(short)
+    }
+
     /// Adds a row; the memory that it took.
     ///
     /// # Errors
@@ -98,8 +104,7 @@ impl Accumulator {
             &Call { env, args: &function.args, result: function.result, interrupt: Interrupt::never() },
             args,
         )?;
-        let keeps = function.aggregate.name().ends_with("_agg");
-        Ok(if keeps { args.iter().map(crate::memory::weight).sum() } else { 0 })
+        Ok(if function.aggregate.keeps_values() { args.iter().map(crate::memory::weight).sum() } else { 0 })
     }
 
     /// Takes in what has accumulated of rows behind those of this one, of a function that merges.

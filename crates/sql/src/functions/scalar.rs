@@ -2,6 +2,7 @@
 
 use scaledb_types::array::MAX_DIMENSIONS;
 use scaledb_types::func::{Call, Fast, Interrupt, Resolved, Volatility};
+use scaledb_types::numeric::Exact;
 use scaledb_types::{Array, Base, Cast, Dimension, Env, Function, Result, Type, Value};
 use std::sync::Arc;
 
@@ -199,6 +200,23 @@ impl ScalarFn {
 
     pub(crate) fn is_volatile(&self) -> bool {
         matches!(&*self.0, Scalar::Function { function, .. } if function.volatility == Volatility::Volatile)
+    }
+
+    /// Its name and the types of its arguments, if it is a function or an operator.
+    pub(crate) fn signature(&self) -> Option<(&'static str, &[Type])> {
+        match &*self.0 {
+            Scalar::Function { function, args, .. } => Some((function.name, args)),
+            _ => None,
+        }
+    }
+
+    /// The exact operator of numerics that it is.
+    #[inline]
+    pub(crate) fn exact(&self) -> Option<Exact> {
+        match &*self.0 {
+            Scalar::Function { function: Function { fast: Fast::Numeric(exact), .. }, .. } => Some(*exact),
+            _ => None,
+        }
     }
 
     /// Whether it is a cast of an integer to a wider one.

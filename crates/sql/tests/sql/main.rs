@@ -16,6 +16,7 @@ mod library;
 mod locks;
 mod messages;
 mod random;
+mod row_filter;
 mod serial;
 mod slt;
 mod spill;

@@ -44,6 +44,7 @@ pub(crate) use resolve::choose_aggregate;
 
 use crate::env::Env;
 use crate::error::{Result, SqlError, SqlState};
+use crate::numeric::Exact;
 use crate::ty::{Base, Type};
 use crate::value::Value;
 use std::collections::HashMap;
@@ -165,6 +166,8 @@ pub enum Fast {
     Int8(fn(i64, i64) -> Result<i64>),
     /// Of two float8.
     Float8(fn(f64, f64) -> Result<f64>),
+    /// Of two numerics.
+    Numeric(Exact),
     /// A comparison: of integers of any width, of floats of any, or of two values of one type by their order.
     Comparison(Comparison),
 }

@@ -1,9 +1,9 @@
 //! numeric.
 
-use super::Registry;
 use super::args::code;
+use super::{Fast, Registry};
 use crate::error::{Result, SqlError, SqlState};
-use crate::numeric::Numeric;
+use crate::numeric::{Exact, Numeric};
 use crate::value::Value;
 
 /// Digits behind the point that `round` and `trunc` keep at most, and those before it that they take away at most: one
@@ -65,9 +65,21 @@ fn width_bucket(v: &Numeric, low: &Numeric, high: &Numeric, count: i32) -> Resul
 }
 
 pub(super) fn register(r: &mut Registry) {
-    r.add("+(numeric,numeric) numeric", code!(|a: &Numeric, b: &Numeric| a.add(b)));
-    r.add("-(numeric,numeric) numeric", code!(|a: &Numeric, b: &Numeric| a.sub(b)));
-    r.add("*(numeric,numeric) numeric", code!(|a: &Numeric, b: &Numeric| a.mul(b)));
+    r.fast(
+        Fast::Numeric(Exact::Add),
+        "+(numeric,numeric) numeric",
+        code!(|a: &Numeric, b: &Numeric| a.add(b)),
+    );
+    r.fast(
+        Fast::Numeric(Exact::Sub),
+        "-(numeric,numeric) numeric",
+        code!(|a: &Numeric, b: &Numeric| a.sub(b)),
+    );
+    r.fast(
+        Fast::Numeric(Exact::Mul),
+        "*(numeric,numeric) numeric",
+        code!(|a: &Numeric, b: &Numeric| a.mul(b)),
+    );
     r.add("/(numeric,numeric) numeric", code!(|a: &Numeric, b: &Numeric| a.div(b)));
     r.add("%(numeric,numeric) numeric", code!(|a: &Numeric, b: &Numeric| a.rem(b)));
     r.add("mod(numeric,numeric) numeric", code!(|a: &Numeric, b: &Numeric| a.rem(b)));

@@ -156,6 +156,42 @@ fn general(pieces: &[Piece], text: &str) -> Result<bool> {
     }
 }
 
+/// Whether a text matches a pattern that has no special character but `%`: the first part stands at its begin, the
+/// last one at its end, and those between them where they come first.
+fn like_parts(text: &str, pattern: &str) -> bool {
+    let mut parts = pattern.split('%');
+    let first = parts.next().unwrap_or_default();
+    let Some(last) = parts.next_back() else { return text == first };
+    let Some(mut rest) = text.strip_prefix(first).and_then(|rest| rest.strip_suffix(last)) else {
+        return false;
+    };
+    for part in parts {
+        match behind(rest, part) {
+            Some(behind) => rest = behind,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// What stands behind the first place of a part.
+fn behind<'t>(text: &'t str, part: &str) -> Option<&'t str> {
+    // the library's search takes no longer for long parts, but its preparation costs more than to look for short ones
+    const SHORT: usize = 32;
+    if part.len() > SHORT {
+        return text.find(part).map(|at| &text[at + part.len()..]);
+    }
+    let Some((first, others)) = part.as_bytes().split_first() else { return Some(text) };
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    loop {
+        from += bytes[from..].iter().position(|byte| byte == first)? + 1;
+        if bytes[from..].starts_with(others) {
+            return text.get(from + others.len()..);
+        }
+    }
+}
+
 /// The escape character of a text: none if it is empty.
 fn escape_of(text: &str) -> Result<Option<char>> {
     let mut chars = text.chars();
@@ -191,6 +227,9 @@ fn like_escape(pattern: &str, escape: &str) -> Result<String> {
 }
 
 fn like(text: &str, pattern: &str, ignore_case: bool) -> Result<bool> {
+    if !ignore_case && !pattern.bytes().any(|byte| matches!(byte, b'_' | b'\\')) {
+        return Ok(like_parts(text, pattern));
+    }
     Like::new(pattern, Some('\\'), ignore_case).matches(text)
 }
 

@@ -6,6 +6,7 @@ use crate::error::{Result, SqlError, SqlState};
 use crate::ty::Type;
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
+use std::cmp::Ordering;
 
 /// Digits that a quotient has at least.
 pub(super) const MIN_SIGNIFICANT_DIGITS: i64 = 16;
@@ -63,6 +64,36 @@ fn aligned_small(a: i64, x: u16, b: i64, y: u16) -> Option<(i128, i128, u16)> {
     let power = i128::from(*POW10.get(usize::from(x.abs_diff(y)))?);
     let (a, b) = (i128::from(a), i128::from(b));
     Some(if x < y { (a * power, b, y) } else { (a, b * power, x) })
+}
+
+/// An operator whose result is exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exact {
+    /// `+`
+    Add,
+    /// `-`
+    Sub,
+    /// `*`
+    Mul,
+}
+
+impl Exact {
+    /// The result for mantissas and scales, if it is as short as they are: what [`Numeric::add`] and the like answer.
+    #[inline]
+    pub fn of_short(self, (a, x): (i64, u16), (b, y): (i64, u16)) -> Option<(i64, u16)> {
+        if self == Self::Mul {
+            // both are at most `MAX_SCALE`, so that the sum fits
+            let scale = x + y;
+            return if scale <= MAX_SCALE { Some((a.checked_mul(b)?, scale)) } else { None };
+        }
+        let (a, b, scale) = match x.cmp(&y) {
+            Ordering::Equal => (a, b, x),
+            Ordering::Less => (a.checked_mul(*POW10.get(usize::from(y - x))?)?, b, y),
+            Ordering::Greater => (a, b.checked_mul(*POW10.get(usize::from(x - y))?)?, x),
+        };
+        let result = if self == Self::Add { a.checked_add(b) } else { a.checked_sub(b) };
+        Some((result?, scale))
+    }
 }
 
 /// The weight and value of the first of PostgreSQL's base 10000 digits.

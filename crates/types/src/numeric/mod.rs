@@ -16,6 +16,7 @@ mod math;
 
 mod text;
 
+pub use arith::Exact;
 pub(crate) use text::{is_space, trim};
 
 use num_bigint::{BigInt, Sign};
@@ -145,6 +146,15 @@ impl Numeric {
                 Some(Parts { mantissa: BigInt::from(*mantissa), scale: *scale })
             }
             Self::Big(big) => Some(Parts { mantissa: big.mantissa.clone(), scale: big.scale }),
+            _ => None,
+        }
+    }
+
+    /// Mantissa and scale, if the mantissa fits a word.
+    #[inline]
+    pub fn short(&self) -> Option<(i64, u16)> {
+        match self {
+            Self::Small { mantissa, scale } => Some((*mantissa, *scale)),
             _ => None,
         }
     }

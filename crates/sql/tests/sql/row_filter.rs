@@ -1,0 +1,170 @@
+//! Conditions that are decided by the bytes of rows.
+
+use crate::common::{code, ok, session, text};
+use scaledb_engine::Engine;
+use scaledb_sql::Database;
+
+/// Conditions that are compiled, in part or as a whole.
+const CONDITIONS: &[&str] = &[
+    "i = 3",
+    "i <> 3",
+    "3 < i",
+    "i <= 3 and b",
+    "i > 2::bigint",
+    "i in (1, 2, null)",
+    "i not in (1, 2)",
+    "s < 3",
+    "l >= 4000000000",
+    "l = i",
+    "s < i",
+    "b = false",
+    "b is null",
+    "i is not null and (n is null or n > 2)",
+    "n < 2.5",
+    "n <= 2.505",
+    "n = 2.505",
+    "n <> 2.505",
+    "n > 2.499999999",
+    "n >= -1",
+    "n in (1, 2.50, 7.001)",
+    "n = 'nan'",
+    "n > 3 and n <> 'nan'",
+    "n < m",
+    "n = n",
+    "w > 1.5",
+    "w in (1.5, 1.500)",
+    "d < date '2020-01-03'",
+    "d >= timestamp '2020-01-02 12:00'",
+    "d < timestamp '2020-01-02 12:00'",
+    "d = timestamp '2020-01-02 00:00'",
+    "timestamp '2020-01-02 12:00' > d",
+    "d <> timestamp '2020-01-02 12:00'",
+    "d < timestamp 'infinity'",
+    "d <= date '2020-01-01' + interval '2 days'",
+    "d = 'infinity'",
+    "d between date '2020-01-01' and date '2020-01-02'",
+    "t > time '10:00'",
+    "z > timestamp '2020-01-01 10:00'",
+    "z = d",
+    "c = 'ab'",
+    "c = 'ab  '",
+    "c < 'b'",
+    "c in ('ab', 'zz')",
+    "v >= 'Größe'",
+    "v = ''",
+    "v in ('', 'x')",
+    "v > c",
+    "v = v",
+    "v like 'x%' and i > 1",
+    "(i = 1 and v = 'x') or (i = 2 and n > 0) or b",
+    "i > 1 and length(v) > 0 and d > date '2020-01-01'",
+    "i = null",
+    "(n > 1) is not true",
+    "not (i > 2)",
+];
+
+/// A condition that is compiled holds for the rows for which it holds in an expression.
+fn a_compiled_condition_passes_other_rows<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table r (id int primary key, b bool, s smallint, i int, l bigint, n numeric(6,2), m numeric(8,2),
+        w numeric, d date, t time, z timestamp, c char(4), v varchar(20))");
+    ok(s, "insert into r select g, case g % 3 when 0 then true when 1 then false end, g % 5, nullif(g % 6, 5),
+        case when g % 2 = 0 then g % 6 else 4000000000 + g end, nullif(g % 8, 7) * 0.5 - 1, (g % 7) * 0.5, g % 4 * 0.500,
+        date '2020-01-01' + g % 4, time '08:00' + g % 5 * interval '1 hour',
+        timestamp '2020-01-01 00:00' + g % 9 * interval '6 hours', nullif(substr('abzz', g % 4, 2), 'zz'),
+        (array['', 'x', 'xy', 'Größe', 'Größer', null])[g % 6 + 1]
+        from generate_series(1, 200) g");
+    ok(
+        s,
+        "insert into r (id, n, m, d, z) values (201, 'nan', 'nan', 'infinity', 'infinity'),
+        (202, 2.50, 'nan', '-infinity', '-infinity'), (203, null, 1, null, null)",
+    );
+    ok(s, "create index on r (i)");
+    for condition in CONDITIONS {
+        let whole = text(s, &format!("select id from r where {condition} order by id"));
+        let evaluated = text(
+            s,
+            &format!("select id from r where case when {condition} then true else false end order by id"),
+        );
+        assert_eq!(whole, evaluated, "{condition}");
+        // rows come in batches where something else is read between them
+        let beside = "(select count(*) from r o where o.i = r.i) >= 0";
+        let in_batches = text(s, &format!("select id from r where {condition} and {beside} order by id"));
+        assert_eq!(whole, in_batches, "{condition}");
+        // and many times over where there is a row outside
+        let inside = format!(
+            "select count(*) from r x, lateral (select id from r where {condition} offset 0) y
+            where x.id <= 3"
+        );
+        let rows = whole.split_whitespace().count();
+        assert_eq!(text(s, &inside), (3 * rows).to_string(), "{condition}");
+    }
+}
+
+/// A condition that may fail is evaluated after those before it, and before those behind it.
+fn a_compiled_condition_hides_an_error<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table r (id int primary key, i int not null)");
+    ok(s, "insert into r select g, g % 10 from generate_series(1, 100) g");
+    assert_eq!(code(s, "select count(*) from r where 10 / i > 1 and i > 0"), "22012");
+    assert_eq!(text(s, "select count(*) from r where i > 0 and 10 / i > 1"), "50");
+    assert_eq!(code(s, "select count(*) from r where i >= 0 and 10 / i > 1 and i > 0"), "22012");
+    // a constant that fails does so for the first row that needs it, or never
+    assert_eq!(code(s, "select count(*) from r where i < 5 and i < 1 / (id * 0)"), "22012");
+    assert_eq!(text(s, "select count(*) from r where i > 10 and i < 1 / (id * 0)"), "0");
+}
+
+/// Patterns that are matched part by part match what those do that are compiled.
+fn a_pattern_without_placeholders_matches_otherwise<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    for (of, pattern, matches) in [
+        ("abcabc", "abc", false),
+        ("abc", "abc", true),
+        ("", "", true),
+        ("", "%", true),
+        ("a", "", false),
+        ("abcabc", "%abc", true),
+        ("abcabc", "abc%", true),
+        ("aba", "ab%ba", false),
+        ("abba", "ab%ba", true),
+        ("xxabxxabyy", "%ab%aby%", true),
+        ("xxabxxabyy", "%aby%ab%", false),
+        ("aab", "%ab%", true),
+        ("special requests", "%special%requests%", true),
+        ("requests special", "%special%requests%", false),
+        ("größe", "%ö%", true),
+        ("größe", "gr%ß%e", true),
+        ("a%b", "a\\%b", true),
+        ("axb", "a_b", true),
+    ] {
+        let answer = text(s, &format!("select '{of}' like '{pattern}', '{of}' not like '{pattern}'"));
+        assert_eq!(answer, if matches { "t|f" } else { "f|t" }, "{of} like {pattern}");
+    }
+}
+
+/// Sums of numbers that begin short are the sums of long ones, whatever their scales.
+fn a_sum_of_short_numbers_is_another<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    let sums = |from: &str| {
+        format!("select sum(x), avg(x), sum(x * (1 - x)), sum(x + 1.5 - x) from (values {from}) v (x)")
+    };
+    for (from, expected) in [
+        ("(1.50), (2.25)", "3.75|1.8750000000000000|-3.5625|3.00"),
+        ("(1.5), (2.250), (null)", "3.750|1.8750000000000000|-3.562500|3.000"),
+        (
+            "(9223372036854775807), (9223372036854775807.0)",
+            "18446744073709551614.0|9223372036854775807.0|-170141183460469231676347071494755450884.00|3.0",
+        ),
+        ("('nan'::numeric), (1.0)", "NaN|NaN|NaN|NaN"),
+        ("(1.0), ('infinity'::numeric)", "Infinity|Infinity|-Infinity|NaN"),
+    ] {
+        assert_eq!(text(s, &sums(from)), expected, "{from}");
+    }
+}
+
+on_each_engine!(
+    a_compiled_condition_passes_other_rows,
+    a_compiled_condition_hides_an_error,
+    a_pattern_without_placeholders_matches_otherwise,
+    a_sum_of_short_numbers_is_another,
+);
