@@ -22,7 +22,7 @@ use crate::plan::place::{Load, Loads};
 use scaledb_engine::Worker;
 use scaledb_row::RowRef;
 use scaledb_types::calendar::DAY_MICROS;
-use scaledb_types::{Base, Numeric, Text, Type, Value};
+use scaledb_types::{Base, Numeric, Result, SqlState, Text, Type, Value};
 use std::rc::Rc;
 
 /// Rows that a scan meets before its filter is compiled: for fewer it does not pay. Tests have small tables.
@@ -117,9 +117,14 @@ impl<W: Worker> Exec<'_, W> {
     }
 
     /// Counts rows that a scan has met without a compiled filter; the filter, if that is enough.
+    ///
+    /// # Errors
+    /// 57014.
     #[cold]
-    pub(super) fn warm_up(&mut self, scan: &Scan, rows: usize) -> Option<Rc<RowFilter>> {
-        scan.filter.as_ref()?;
+    pub(super) fn warm_up(&mut self, scan: &Scan, rows: usize) -> Result<Option<Rc<RowFilter>>> {
+        if scan.filter.is_none() {
+            return Ok(None);
+        }
         let filters = &mut self.aside().filters;
         if filters.len() <= scan.number {
             filters.resize_with(scan.number + 1, Warming::default);
@@ -130,66 +135,81 @@ impl<W: Worker> Exec<'_, W> {
         }
         warming.rows += rows;
         if warming.rows < WARM_UP {
-            return None;
+            return Ok(None);
         }
-        let tests =
-            conditions(scan).iter().map_while(|condition| self.test(condition, &scan.loads)).collect();
+        let mut tests = Vec::new();
+        for condition in conditions(scan) {
+            match self.test(condition, &scan.loads)? {
+                Some(test) => tests.push(test),
+                None => break,
+            }
+        }
         let filter = Rc::new(RowFilter { tests });
         self.aside().filters[scan.number].filter = Some(filter.clone());
-        Some(filter)
+        Ok(Some(filter))
     }
 
     /// A condition as a test, if it has the form of one.
-    fn test(&mut self, condition: &Expr, loads: &Loads) -> Option<Test> {
-        match condition {
-            Expr::Compare(op, pair) => self.comparison(*op, &pair.0, &pair.1, loads),
+    fn test(&mut self, condition: &Expr, loads: &Loads) -> Result<Option<Test>> {
+        Ok(match condition {
+            Expr::Compare(op, pair) => self.comparison(*op, &pair.0, &pair.1, loads)?,
             Expr::Call(call) => match (comparison_of(&call.0), &call.1[..]) {
-                (Some(op), [left, right]) => self.comparison(op, left, right, loads),
+                (Some(op), [left, right]) => self.comparison(op, left, right, loads)?,
                 _ => None,
             },
-            Expr::And(list) => {
-                list.iter().map(|part| self.test(part, loads)).collect::<Option<_>>().map(Test::All)
-            }
-            Expr::Or(list) => {
-                list.iter().map(|part| self.test(part, loads)).collect::<Option<_>>().map(Test::Any)
-            }
+            Expr::And(list) => self.tests(list, loads)?.map(Test::All),
+            Expr::Or(list) => self.tests(list, loads)?.map(Test::Any),
             Expr::In(value, list) => {
-                let list: Vec<Value> = list.iter().map(|part| self.constant(part)).collect::<Option<_>>()?;
-                one_of(load_of(value, loads)?, &list)
+                let Some(load) = load_of(value, loads) else { return Ok(None) };
+                let mut values = Vec::with_capacity(list.len());
+                for part in list {
+                    let Some(value) = self.constant(part)? else { return Ok(None) };
+                    values.push(value);
+                }
+                one_of(load, &values)
             }
-            Expr::Test(expr::Test::Null, value) => Some(Test::Null(load_of(value, loads)?.column, true)),
-            Expr::Test(expr::Test::NotNull, value) => Some(Test::Null(load_of(value, loads)?.column, false)),
+            Expr::Test(test @ (expr::Test::Null | expr::Test::NotNull), value) => {
+                load_of(value, loads).map(|load| Test::Null(load.column, *test == expr::Test::Null))
+            }
             _ => None,
-        }
+        })
     }
 
-    fn comparison(&mut self, op: Compare, left: &Expr, right: &Expr, loads: &Loads) -> Option<Test> {
-        match (load_of(left, loads), load_of(right, loads)) {
-            (Some(left), Some(right)) => {
-                if is_text(left.ty) && is_text(right.ty) {
-                    return Some(Test::Texts(left.column, op, right.column));
-                }
-                let (left, right) = (int_of(left)?, int_of(right)?);
-                (left.unit == right.unit).then_some(Test::Ints(left, op, right))
-            }
-            (Some(left), None) => beside(left, op, &self.constant(right)?),
-            (None, Some(right)) => beside(right, op.flip(), &self.constant(left)?),
-            (None, None) => None,
+    /// Conditions as tests, if all have the form of one.
+    fn tests(&mut self, list: &[Expr], loads: &Loads) -> Result<Option<Vec<Test>>> {
+        let mut tests = Vec::with_capacity(list.len());
+        for part in list {
+            let Some(test) = self.test(part, loads)? else { return Ok(None) };
+            tests.push(test);
         }
+        Ok(Some(tests))
+    }
+
+    fn comparison(&mut self, op: Compare, left: &Expr, right: &Expr, loads: &Loads) -> Result<Option<Test>> {
+        Ok(match (load_of(left, loads), load_of(right, loads)) {
+            (Some(left), Some(right)) => columns(left, op, right),
+            (Some(left), None) => self.constant(right)?.and_then(|value| beside(left, op, &value)),
+            (None, Some(right)) => self.constant(left)?.and_then(|value| beside(right, op.flip(), &value)),
+            (None, None) => None,
+        })
     }
 
     /// The value of an expression that has the same for all rows of the run. One that fails does so where it is
-    /// evaluated, if it is.
-    fn constant(&mut self, expr: &Expr) -> Option<Value> {
+    /// evaluated, if it is; only a request to stop, which is met once, counts here as there.
+    fn constant(&mut self, expr: &Expr) -> Result<Option<Value>> {
         fn is_constant(expr: &Expr) -> bool {
             let mut parts = true;
             expr.children(&mut |part| parts &= is_constant(part));
             parts && !matches!(expr, Expr::Slot(_) | Expr::Once(..) | Expr::Session(_) | Expr::Subquery(_))
         }
         if !is_constant(expr) || expr.is_volatile() {
-            return None;
+            return Ok(None);
         }
-        self.eval(expr).ok()
+        match self.eval(expr) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.code() == SqlState::QUERY_CANCELED => Err(error),
+            Err(_) => Ok(None),
+        }
     }
 }
 
@@ -351,6 +371,15 @@ fn decimal(value: &Numeric, scale: i32) -> Option<Constant> {
         0 => floor(whole).map(Constant::Exactly),
         _ => floor(whole).map(Constant::Above),
     }
+}
+
+/// Two columns beside each other.
+fn columns(left: Load, op: Compare, right: Load) -> Option<Test> {
+    if is_text(left.ty) && is_text(right.ty) {
+        return Some(Test::Texts(left.column, op, right.column));
+    }
+    let (left, right) = (int_of(left)?, int_of(right)?);
+    (left.unit == right.unit).then_some(Test::Ints(left, op, right))
 }
 
 /// A column beside a constant.

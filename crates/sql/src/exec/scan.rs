@@ -295,7 +295,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     None => {
                         unfiltered += 1;
                         if unfiltered.is_multiple_of(WARM_UP) {
-                            filter = self.warm_up(scan, WARM_UP);
+                            filter = self.warm_up(scan, WARM_UP)?;
                         }
                         all
                     }
@@ -311,11 +311,12 @@ impl<'a, W: Worker> Exec<'a, W> {
         });
         forget(worker, mark);
         self.worker = Some(worker);
-        if !unfiltered.is_multiple_of(WARM_UP) {
-            self.warm_up(scan, unfiltered % WARM_UP);
-        }
         scanned.map_err(|error| self.context.engine_error(error))?;
-        outcome
+        let flow = outcome?;
+        if !unfiltered.is_multiple_of(WARM_UP) {
+            self.warm_up(scan, unfiltered % WARM_UP)?;
+        }
+        Ok(flow)
     }
 
     /// Fetches rows in batches, and calls `next` between the engine's scans.
@@ -410,7 +411,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 return Ok(Flow::Continue(()));
             }
             if filter.is_none() {
-                filter = self.warm_up(scan, count);
+                filter = self.warm_up(scan, count)?;
             }
             match order {
                 // the key's successor

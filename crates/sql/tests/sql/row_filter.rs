@@ -31,6 +31,12 @@ const CONDITIONS: &[&str] = &[
     "n > 3 and n <> 'nan'",
     "n < m",
     "n = n",
+    "k < 249.9",
+    "k >= 200",
+    "k = 250",
+    "k in (100, 150, 300.00)",
+    "n < 9223372036854775807",
+    "n > -99999999999999999999999",
     "w > 1.5",
     "w in (1.5, 1.500)",
     "d < date '2020-01-03'",
@@ -46,6 +52,9 @@ const CONDITIONS: &[&str] = &[
     "t > time '10:00'",
     "z > timestamp '2020-01-01 10:00'",
     "z = d",
+    "y < timestamptz '2020-01-02 00:00+00'",
+    "y <> timestamptz 'infinity'",
+    "d > y",
     "c = 'ab'",
     "c = 'ab  '",
     "c < 'b'",
@@ -61,23 +70,28 @@ const CONDITIONS: &[&str] = &[
     "i = null",
     "(n > 1) is not true",
     "not (i > 2)",
+    "i > null::int or b",
+    "i in (null, null)",
+    "v in (null, 'x')",
+    "(i > 2) = b",
 ];
 
 /// A condition that is compiled holds for the rows for which it holds in an expression.
 fn a_compiled_condition_passes_other_rows<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
     ok(s, "create table r (id int primary key, b bool, s smallint, i int, l bigint, n numeric(6,2), m numeric(8,2),
-        w numeric, d date, t time, z timestamp, c char(4), v varchar(20))");
+        w numeric, k numeric(5,-2), d date, t time, z timestamp, y timestamptz, c char(4), v varchar(20))");
     ok(s, "insert into r select g, case g % 3 when 0 then true when 1 then false end, g % 5, nullif(g % 6, 5),
         case when g % 2 = 0 then g % 6 else 4000000000 + g end, nullif(g % 8, 7) * 0.5 - 1, (g % 7) * 0.5, g % 4 * 0.500,
-        date '2020-01-01' + g % 4, time '08:00' + g % 5 * interval '1 hour',
-        timestamp '2020-01-01 00:00' + g % 9 * interval '6 hours', nullif(substr('abzz', g % 4, 2), 'zz'),
+        g % 5 * 100, date '2020-01-01' + g % 4, time '08:00' + g % 5 * interval '1 hour',
+        timestamp '2020-01-01 00:00' + g % 9 * interval '6 hours',
+        timestamptz '2020-01-01 00:00+00' + g % 7 * interval '6 hours', nullif(substr('abzz', g % 4, 2), 'zz'),
         (array['', 'x', 'xy', 'Größe', 'Größer', null])[g % 6 + 1]
         from generate_series(1, 200) g");
     ok(
         s,
-        "insert into r (id, n, m, d, z) values (201, 'nan', 'nan', 'infinity', 'infinity'),
-        (202, 2.50, 'nan', '-infinity', '-infinity'), (203, null, 1, null, null)",
+        "insert into r (id, n, m, d, z, y) values (201, 'nan', 'nan', 'infinity', 'infinity', 'infinity'),
+        (202, 2.50, 'nan', '-infinity', '-infinity', '-infinity'), (203, null, 1, null, null, null)",
     );
     ok(s, "create index on r (i)");
     for condition in CONDITIONS {
@@ -98,6 +112,48 @@ fn a_compiled_condition_passes_other_rows<E: Engine>(db: Database<E>) {
         );
         let rows = whole.split_whitespace().count();
         assert_eq!(text(s, &inside), (3 * rows).to_string(), "{condition}");
+    }
+}
+
+/// A prepared statement's conditions are compiled with the parameters of each run, which may be NULL.
+fn a_compiled_condition_keeps_an_earlier_parameter<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table r (id int primary key, i int, v text, n numeric(6,2))");
+    ok(
+        s,
+        "insert into r select g, nullif(g % 10, 9), 'v' || g % 4, g % 8 * 0.25 from generate_series(1, 100) g",
+    );
+    ok(
+        s,
+        "prepare p (int, text, numeric) as
+        select count(*), count(*) filter (where id > 50) from r where i >= $1 and v <> $2 and n < $3 + 0.01",
+    );
+    ok(
+        s,
+        "prepare q (int, text, numeric) as
+        select count(*) from r where i in ($1, $1 + 1) or v = $2 or n between $3 and $3 + 0.3",
+    );
+    for _ in 0..8 {
+        for (i, v, n) in [
+            ("2", "'v1'", "1"),
+            ("null", "'v1'", "1"),
+            ("5", "null", "1.5"),
+            ("0", "''", "null"),
+            ("0", "''", "'nan'"),
+            ("8", "'v3'", "1.749"),
+        ] {
+            let expected = text(
+                s,
+                &format!(
+                    "select count(*), count(*) filter (where id > 50) from r
+                where case when i >= {i} and v <> {v} and n < {n}::numeric + 0.01 then true end"
+                ),
+            );
+            assert_eq!(text(s, &format!("execute p ({i}, {v}, {n})")), expected, "{i}, {v}, {n}");
+            let expected = text(s, &format!("select count(*) from r where case
+                when i in ({i}, {i} + 1) or v = {v} or n between {n}::numeric and {n}::numeric + 0.3 then true end"));
+            assert_eq!(text(s, &format!("execute q ({i}, {v}, {n})")), expected, "{i}, {v}, {n}");
+        }
     }
 }
 
@@ -164,6 +220,7 @@ fn a_sum_of_short_numbers_is_another<E: Engine>(db: Database<E>) {
 
 on_each_engine!(
     a_compiled_condition_passes_other_rows,
+    a_compiled_condition_keeps_an_earlier_parameter,
     a_compiled_condition_hides_an_error,
     a_pattern_without_placeholders_matches_otherwise,
     a_sum_of_short_numbers_is_another,
