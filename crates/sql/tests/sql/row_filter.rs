@@ -79,15 +79,22 @@ const CONDITIONS: &[&str] = &[
 /// A condition that is compiled holds for the rows for which it holds in an expression.
 fn a_compiled_condition_passes_other_rows<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
-    ok(s, "create table r (id int primary key, b bool, s smallint, i int, l bigint, n numeric(6,2), m numeric(8,2),
-        w numeric, k numeric(5,-2), d date, t time, z timestamp, y timestamptz, c char(4), v varchar(20))");
-    ok(s, "insert into r select g, case g % 3 when 0 then true when 1 then false end, g % 5, nullif(g % 6, 5),
-        case when g % 2 = 0 then g % 6 else 4000000000 + g end, nullif(g % 8, 7) * 0.5 - 1, (g % 7) * 0.5, g % 4 * 0.500,
-        g % 5 * 100, date '2020-01-01' + g % 4, time '08:00' + g % 5 * interval '1 hour',
+    ok(
+        s,
+        "create table r (id int primary key, b bool, s smallint, i int, l bigint, n numeric(6,2),
+        m numeric(8,2), w numeric, k numeric(5,-2), d date, t time, z timestamp, y timestamptz, c char(4),
+        v varchar(20))",
+    );
+    ok(
+        s,
+        "insert into r select g, case g % 3 when 0 then true when 1 then false end, g % 5, nullif(g % 6, 5),
+        case when g % 2 = 0 then g % 6 else 4000000000 + g end, nullif(g % 8, 7) * 0.5 - 1, (g % 7) * 0.5,
+        g % 4 * 0.500, g % 5 * 100, date '2020-01-01' + g % 4, time '08:00' + g % 5 * interval '1 hour',
         timestamp '2020-01-01 00:00' + g % 9 * interval '6 hours',
-        timestamptz '2020-01-01 00:00+00' + g % 7 * interval '6 hours', nullif(substr('abzz', g % 4, 2), 'zz'),
-        (array['', 'x', 'xy', 'Größe', 'Größer', null])[g % 6 + 1]
-        from generate_series(1, 200) g");
+        timestamptz '2020-01-01 00:00+00' + g % 7 * interval '6 hours',
+        nullif(substr('abzz', g % 4, 2), 'zz'), (array['', 'x', 'xy', 'Größe', 'Größer', null])[g % 6 + 1]
+        from generate_series(1, 200) g",
+    );
     ok(
         s,
         "insert into r (id, n, m, d, z, y) values (201, 'nan', 'nan', 'infinity', 'infinity', 'infinity'),
@@ -121,7 +128,8 @@ fn a_compiled_condition_keeps_an_earlier_parameter<E: Engine>(db: Database<E>) {
     ok(s, "create table r (id int primary key, i int, v text, n numeric(6,2))");
     ok(
         s,
-        "insert into r select g, nullif(g % 10, 9), 'v' || g % 4, g % 8 * 0.25 from generate_series(1, 100) g",
+        "insert into r select g, nullif(g % 10, 9), 'v' || g % 4, g % 8 * 0.25
+        from generate_series(1, 100) g",
     );
     ok(
         s,
@@ -150,8 +158,14 @@ fn a_compiled_condition_keeps_an_earlier_parameter<E: Engine>(db: Database<E>) {
                 ),
             );
             assert_eq!(text(s, &format!("execute p ({i}, {v}, {n})")), expected, "{i}, {v}, {n}");
-            let expected = text(s, &format!("select count(*) from r where case
-                when i in ({i}, {i} + 1) or v = {v} or n between {n}::numeric and {n}::numeric + 0.3 then true end"));
+            let expected = text(
+                s,
+                &format!(
+                    "select count(*) from r where case
+                when i in ({i}, {i} + 1) or v = {v}
+                    or n between {n}::numeric and {n}::numeric + 0.3 then true end"
+                ),
+            );
             assert_eq!(text(s, &format!("execute q ({i}, {v}, {n})")), expected, "{i}, {v}, {n}");
         }
     }
