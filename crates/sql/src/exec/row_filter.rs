@@ -284,7 +284,8 @@ fn comparison_of(function: &ScalarFn) -> Option<Compare> {
         (base(left), base(right)),
         (Some(Base::Date), Some(Base::Timestamp)) | (Some(Base::Timestamp), Some(Base::Date))
     );
-    if !times && !(int(left) && int(right)) {
+    let ints = int(left) && int(right);
+    if !(times || ints) {
         return None;
     }
     Some(match name {
