@@ -33,8 +33,9 @@ pub(crate) struct Horizon {
 ///   on a list:  list.since < insert < delete
 /// ```
 ///
-/// The horizon is computed first. A transaction that was in flight then has begun after it, and so have those that come
-/// later: what they insert cannot have been deleted before it. The lists of all others are seen.
+/// The horizon is computed before the lists are read. It lies before the begin of each transaction that was in flight
+/// then, and of all later ones; so nothing that they insert was deleted before it, and it does not matter whether their
+/// entries are seen. The entries of all earlier transactions are seen.
 #[derive(Default)]
 pub(crate) struct Unmerged(SmallVec<[(TableId, u64); 4]>);
 
@@ -63,6 +64,7 @@ impl Horizon {
         // a reader that finds no record waits for no delete: so the delete must be durable before
         let log = shared.log().filter(|_| shared.config.rules.on(Rule::GraceOfDurability));
         let records = log.map_or(records, |log| records.min(log.durable().raw()));
+        // looked at behind the activities: if rows are retained only from now on, snapshots read after these
         let snapshots = shared.config.rules.on(Rule::GraceOfSnapshots) && !shared.snapshots.are_off();
         let records = if snapshots { records.min(versions) } else { records };
         if !shared.config.rules.on(Rule::Grace) {
@@ -132,7 +134,7 @@ fn clean_record(shared: &AccShared, local: &mut Local, deleted: Deleted) -> Opti
     if let Some(mine) = table.of_worker(local.id()) {
         count(&mine.counters.cleaned, 1);
     }
-    // SAFETY: obsolete, out of the indexes, and out of the lists: its lane was merged since, and this was the
+    // SAFETY: obsolete, out of the indexes, and on no pending list, as `Horizon::is_over` has found; and this was the
     // only entry for clean-up.
     unsafe { record.retire(local) };
     None

@@ -227,3 +227,41 @@ pub(crate) fn merge_lane(
     }
     result
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::LATE;
+    use crate::{Acc, Config, IndexUpdates};
+    use scaledb_engine::{Engine, TableDef, TxnKind, Worker};
+    use scaledb_row::{Column, ColumnType, Datum, KeyPart, RowBuf, Schema};
+    use std::time::Duration;
+
+    #[test]
+    fn a_worker_that_commits_merges_what_is_late_before_its_chores() {
+        let index_updates = IndexUpdates::Collected;
+        let config =
+            Config { background: false, merge_epoch: Duration::ZERO, index_updates, ..Config::default() };
+        let db = Acc::open(config).unwrap();
+        let schema = Schema::new(vec![Column::new("id", ColumnType::Int4)], &[KeyPart::asc(0)]).unwrap();
+        let t = db.create_table(TableDef::new("t", schema)).unwrap();
+        let mut worker = db.worker().unwrap();
+        let mut insert = |id| {
+            let row = RowBuf::from_values(&t.schema, &[Datum::Int4(id)]).unwrap();
+            worker.run(TxnKind::ReadWrite, |w| w.insert(t.id, &row).map(|_| ())).unwrap();
+        };
+        // the first transaction ends with chores, and the next ones come some dozens of transactions later
+        insert(0);
+        let merges = || {
+            let lists = db.shared().tables.get(t.id).unwrap().workers();
+            lists
+                .map(|worker| worker.counters.merges.load(scaledb_sync::atomic::Ordering::Relaxed))
+                .sum::<u64>()
+        };
+        for round in 1..4 {
+            let before = merges();
+            // of the commits that look, the first may be the one that pins
+            (0..2 * LATE as i32).for_each(|n| insert(round * 100 + n));
+            assert!(merges() > before, "round {round}");
+        }
+    }
+}

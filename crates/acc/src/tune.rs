@@ -38,7 +38,8 @@ pub(crate) struct Tuning {
 pub(crate) struct Visits {
     /// Pending entries that scans had to look at since the last merge.
     pub(crate) entries: AtomicU64,
-    /// Clock ticks that repairs by them took since a merge that was measured, as far as one repair in [`SAMPLED`] says.
+    /// Clock ticks that scans spent on repairs with these entries since the last merge that was measured: an estimate,
+    /// from one transaction in [`SAMPLED`].
     pub(crate) ticks: AtomicU64,
     /// Scanned leaves that needed a repair by such entries, ever; one that needed those of several workers is counted
     /// with one of them.
@@ -126,7 +127,8 @@ pub(crate) fn is_timed(commit: u32) -> bool {
     u64::from(commit).is_multiple_of(SAMPLED)
 }
 
-/// After a timed repair that looked at so many entries of each of these: the time is shared out by them.
+/// After a timed repair that looked at so many pending entries of each of these workers: each is charged its share of
+/// the time.
 pub(crate) fn repaired<'a>(visited: impl Iterator<Item = (&'a Visits, u64)> + Clone, ticks: u64) {
     let all = visited.clone().map(|(_, entries)| entries).sum::<u64>().max(1);
     for (visits, entries) in visited {
@@ -224,5 +226,44 @@ impl Way {
 
     fn turn(&self) {
         self.at_commit.store(!self.is_at_commit(), Ordering::Relaxed); // the worker's own
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// Whether entries are inserted at commit in the end, where an insert takes `insert` ticks, the merge of an entry
+    /// `merge`, and repairs by the entries of a batch `repair` in all.
+    fn inserts_at_commit(insert: u64, merge: u64, repair: u64) -> bool {
+        const BATCH: u64 = 32;
+        let (way, visits) = (Way::default(), Visits::default());
+        let mut at_commit = 0;
+        for _ in 0..1_000 {
+            if way.is_at_commit() {
+                at_commit += 1;
+                (0..INSERTS).for_each(|_| way.inserted(IndexUpdates::Measured, insert));
+            } else {
+                repaired([(&visits, BATCH)].into_iter(), repair / SAMPLED);
+                way.merged(IndexUpdates::Measured, &visits, BATCH, merge * BATCH);
+            }
+        }
+        at_commit > 500
+    }
+
+    #[test]
+    fn the_cheaper_way_is_taken_and_repairs_count() {
+        assert!(inserts_at_commit(100, 200, 0));
+        assert!(!inserts_at_commit(200, 100, 0));
+        // as cheap to merge as before, but scans pay for what is pending
+        assert!(inserts_at_commit(200, 100, 32 * 200));
+    }
+
+    #[test]
+    fn a_repair_is_charged_to_each_worker_by_its_entries() {
+        let visits: [Visits; 2] = Default::default();
+        repaired(visits.iter().zip([1, 3]), 400);
+        assert_eq!(visits.map(|visits| visits.ticks.into_inner()), [100 * SAMPLED, 300 * SAMPLED]);
+        repaired(std::iter::empty(), 400);
     }
 }

@@ -20,6 +20,10 @@ pub(crate) fn compare(op: Compare, left: &Value, right: &Value) -> Value {
     }
 }
 
+/// Operators within each other that are computed without values in between. An operand that is not short is met again at
+/// each level above it, so without a bound a long sum would be walked once for each of its operators.
+const SHORT_DEPTH: u32 = 8;
+
 impl<'a, W: Worker> Exec<'a, W> {
     /// What an expression has without being computed.
     #[inline]
@@ -33,11 +37,15 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// The value of an expression of numerics whose mantissas fit words, as its result does: without a value of each
-    /// part in between. `None` of all others.
+    /// part in between. `None` of all others, and of those that are nested deeper than [`SHORT_DEPTH`].
     #[inline]
     pub(super) fn short(&self, expr: &Expr) -> Option<(i64, u16)> {
+        self.short_within(expr, SHORT_DEPTH)
+    }
+
+    fn short_within(&self, expr: &Expr, depth: u32) -> Option<(i64, u16)> {
         if let Expr::Call(call) = expr {
-            return self.short_call(call.0.exact()?, &call.1);
+            return self.short_call(call.0.exact()?, &call.1, depth.checked_sub(1)?);
         }
         match self.at_hand(expr)? {
             Value::Numeric(number) => number.short(),
@@ -45,9 +53,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
-    fn short_call(&self, exact: Exact, args: &[Expr]) -> Option<(i64, u16)> {
+    fn short_call(&self, exact: Exact, args: &[Expr], depth: u32) -> Option<(i64, u16)> {
         let [left, right] = args else { return None };
-        exact.of_short(self.short(left)?, self.short(right)?)
+        exact.of_short(self.short_within(left, depth)?, self.short_within(right, depth)?)
     }
 
     /// The value of an expression.
@@ -75,7 +83,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             Expr::Call(call) => {
                 if let Some(exact) = call.0.exact()
-                    && let Some((mantissa, scale)) = self.short_call(exact, &call.1)
+                    && let Some((mantissa, scale)) = self.short_call(exact, &call.1, SHORT_DEPTH)
                 {
                     return Ok(Value::Numeric(Numeric::small(mantissa, scale)));
                 }

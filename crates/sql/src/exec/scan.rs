@@ -313,8 +313,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.worker = Some(worker);
         scanned.map_err(|error| self.context.engine_error(error))?;
         let flow = outcome?;
-        // debug builds compile a filter after one row
-        #[allow(clippy::modulo_one)]
+        #[allow(clippy::modulo_one, reason = "debug builds compile a filter after one row")]
         let rest = unfiltered % WARM_UP;
         if rest > 0 {
             self.warm_up(scan, rest)?;

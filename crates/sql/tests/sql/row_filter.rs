@@ -230,6 +230,10 @@ fn a_sum_of_short_numbers_is_another<E: Engine>(db: Database<E>) {
     ] {
         assert_eq!(text(s, &sums(from)), expected, "{from}");
     }
+    // operators within each other, more of them than are computed at once, of short numbers and of long ones
+    let chain = format!("x{}", " + x".repeat(40));
+    let chains = format!("select sum({chain}) from (values (1.5), (10.0 ^ 30)) v (x)");
+    assert_eq!(text(s, &chains), "41000000000000000000000000000061.5000000000000000");
 }
 
 on_each_engine!(
