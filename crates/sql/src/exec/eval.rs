@@ -20,8 +20,8 @@ pub(crate) fn compare(op: Compare, left: &Value, right: &Value) -> Value {
     }
 }
 
-/// Operators within each other that are computed without values in between. An operand that is not short is met again at
-/// each level above it, so without a bound a long sum would be walked once for each of its operators.
+/// Operators within each other that are computed without values in between. An operand that is not short is met again
+/// at each level above it, so without a bound a long sum would be walked once for each of its operators.
 const SHORT_DEPTH: u32 = 8;
 
 impl<'a, W: Worker> Exec<'a, W> {
