@@ -3,7 +3,7 @@
 use crate::{Link, Node, Place, Weather};
 use scaledb_sync::atomic::{AtomicU32, Ordering};
 use std::io::{Error, Result};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -70,7 +70,8 @@ pub struct Lab {
 }
 
 /// A port that nobody listens at. No two of a process get the same one; labs of several processes begin at
-/// different ones.
+/// different ones. It is asked for by a connection, and not tried by listening there: a server that another thread
+/// starts at that moment would inherit the socket and hold the port until its program runs.
 fn free_port() -> Result<u16> {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     let count = u32::from(PORTS.end - PORTS.start);
@@ -79,7 +80,7 @@ fn free_port() -> Result<u16> {
         // a number for each who asks: nothing else is read by it
         let next = begin.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed)) % count;
         let port = PORTS.start + u16::try_from(next).unwrap_or(0);
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+        if TcpStream::connect(at(port)).is_err() {
             return Ok(port);
         }
     }
@@ -104,10 +105,9 @@ impl Lab {
         let (mut nodes, mut links) = (Vec::new(), Vec::new());
         for i in 0..count {
             let (port, bus) = (free_port()?, free_port()?);
-            let here = (Ipv4Addr::LOCALHOST, free_port()?).into();
-            let there = (Ipv4Addr::LOCALHOST, free_port()?).into();
-            let link = runtime.block_on(Link::start(here, at(port), options.weather))?;
-            let bus_link = runtime.block_on(Link::start(there, at(bus), options.weather))?;
+            // a link listens from here to the end: any port will do
+            let link = runtime.block_on(Link::start(at(port), options.weather))?;
+            let bus_link = runtime.block_on(Link::start(at(bus), options.weather))?;
             let place =
                 Place { port, bus, announced: link.address.port(), announced_bus: bus_link.address.port() };
             // masters take turns; the replica of master i is node `masters + i`, and stands across

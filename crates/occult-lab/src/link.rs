@@ -1,6 +1,6 @@
 //! A TCP proxy that delays what passes, in both directions, and that can be cut.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -38,8 +38,8 @@ impl Link {
     ///
     /// # Errors
     /// No port can be had.
-    pub async fn start(at: SocketAddr, target: SocketAddr, weather: Weather) -> std::io::Result<Self> {
-        let listener = TcpListener::bind(at).await?;
+    pub async fn start(target: SocketAddr, weather: Weather) -> std::io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let (weather, watching) = watch::channel(weather);
         let accepting = Handle::current().spawn(accept(listener, target, watching));
