@@ -100,7 +100,7 @@ pub(crate) fn is_stored(ctx: &Context, slot: Slot) -> bool {
 pub(crate) fn before(slot: Slot) -> Option<Shard> {
     let stored = host::with_own_context(|ctx| {
         let key = ctx.open_key(&shard_name(ctx, slot));
-        key.get_value::<Shard>(&SHARD).ok().flatten().map(|shard| shard.clone())
+        key.get_value::<Shard>(&SHARD).ok().flatten().cloned()
     });
     stored.flatten().or_else(|| state::with(|module| module.put_aside.get(&slot).cloned()).flatten())
 }

@@ -54,7 +54,7 @@ pub(crate) trait Stored: Sized + 'static {
     fn objection(&self) -> Option<&'static str>;
 
     /// It comes from another server, to this key.
-    fn received(&mut self, server: &Server, key: &[u8]);
+    fn received(&mut self, server: &mut Server, key: &[u8]);
 
     /// It is leaving the key space; `moved` to another server, if it is not a deletion.
     fn unlinked(&self, key: &[u8], moved: bool);
@@ -83,7 +83,7 @@ impl Stored for Entry {
         ahead.then_some("a restored value has a stamp from the future")
     }
 
-    fn received(&mut self, _: &Server, _: &[u8]) {}
+    fn received(&mut self, _: &mut Server, _: &[u8]) {}
 
     fn unlinked(&self, key: &[u8], moved: bool) {
         if !state::is_own() {
@@ -118,21 +118,21 @@ impl Stored for Shard {
         None
     }
 
-    fn received(&mut self, server: &Server, key: &[u8]) {
+    fn received(&mut self, server: &mut Server, key: &[u8]) {
         let before = store::before(slot_of(key));
-        self.arrive(state::life_of_stream(server), server.begun, before.as_ref());
+        match server.role {
+            Role::Master => self.arrive_at_master(server, host::random(), before.as_ref()),
+            Role::Replica => self.arrive(state::life_of_stream(server), server.begun, before.as_ref()),
+        }
     }
 
     fn unlinked(&self, key: &[u8], moved: bool) {
         state::with(|module| {
             let mut aside = self.clone();
-            if moved {
-                // should the slot be here again without it, it is elsewhere or lost
+            // should the slot be here again without it, it is elsewhere or lost; where a stream or a file says only
+            // that it is gone, it may be MIGRATE that has removed it at the master
+            if moved || module.server.role == Role::Replica || state::is_loading() {
                 aside.leave_whole(state::now());
-            } else if module.server.role == Role::Replica || state::is_loading() {
-                // it may be MIGRATE that has removed it at the master: should this server be the next one, its keys
-                // are elsewhere
-                aside.leave(state::life_of_stream(&module.server), state::now());
             }
             module.put_aside.insert(slot_of(key), aside);
         });
@@ -182,8 +182,9 @@ unsafe extern "C" fn load<T: Stored>(io: *mut raw::RedisModuleIO, version: c_int
         if !host::is_loading(&ctx) {
             // SAFETY: as above
             let key = unsafe { host::key_of(io) }.unwrap_or_default();
-            if let Some(server) = state::with(|module| module.server.clone()) {
-                value.received(&server, key);
+            if let Some(mut server) = state::with(|module| module.server.clone()) {
+                value.received(&mut server, key);
+                state::with(|module| module.server = server);
             }
         }
         let from_client = !host::is_loading(&ctx) && host::is_master(&ctx);

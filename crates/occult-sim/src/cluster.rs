@@ -1,5 +1,7 @@
 //! Servers: groups of a master and its replicas, their logs, failovers, and slots that move.
 
+mod moves;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use scaledb_occult::client::Target;
@@ -86,7 +88,8 @@ impl Copy {
         self.shards.get(&slot).or_else(aside)
     }
 
-    fn apply(&mut self, item: &Item, now: Micros) {
+    /// `random` is a new number for a life.
+    fn apply(&mut self, item: &Item, now: Micros, random: u64) {
         let life = self.life();
         match item {
             Item::Effect(slot, effect) => {
@@ -129,7 +132,11 @@ impl Copy {
             Item::StateArrives(slot, shard, deleted) => {
                 let mut shard = Shard::clone(shard);
                 let aside = self.aside.remove(slot);
-                shard.arrive(life, self.server.begun, self.shards.get(slot).or(aside.as_ref()));
+                let before = self.shards.get(slot).or(aside.as_ref());
+                match self.server.role {
+                    Role::Master => shard.arrive_at_master(&mut self.server, random, before),
+                    Role::Replica => shard.arrive(life, self.server.begun, before),
+                }
                 self.shards.insert(*slot, shard);
                 self.keys.newest.extend(deleted.iter().cloned());
             }
@@ -383,10 +390,11 @@ impl Cluster {
     }
 
     fn send(&mut self, group: usize, item: Item, now: Micros) {
+        self.lives += u64::from(matches!(item, Item::StateArrives(..)));
         let group = &mut self.groups[group];
         let master = &mut group.copies[group.master];
         let now = master.now(now);
-        master.apply(&item, now);
+        master.apply(&item, now, self.lives);
         group.log.push(item);
         master.applied = group.log.len();
     }
@@ -404,6 +412,7 @@ impl Cluster {
                     if self.open.get(&key) == Some(txn) {
                         self.open.remove(&key);
                     }
+                    self.comes_back(key, *txn);
                 }
             }
             Action::Abort { txn } => {
@@ -593,7 +602,7 @@ impl Cluster {
         let until = group.log.len().min(copy.applied + count);
         let now = copy.now(now);
         for item in &group.log[copy.applied..until] {
-            copy.apply(item, now);
+            copy.apply(item, now, 0);
         }
         copy.applied = until;
         until < group.log.len()
@@ -629,7 +638,7 @@ impl Cluster {
             let mut copy = Copy { server, shards, aside, keys, ..copy.clone() };
             copy.server.demote();
             // what has left has left at some time before: the earliest is the safe one
-            log.iter().for_each(|item| copy.apply(item, Micros(0)));
+            log.iter().for_each(|item| copy.apply(item, Micros(0), 0));
             copy.applied = log.len();
             copy.outdated = false;
             copy
@@ -664,7 +673,7 @@ impl Cluster {
 
     /// Marks what a failover has lost.
     fn lose(&mut self, group: usize, lost: &[Item]) {
-        let mut touched = HashSet::new();
+        let (mut touched, mut arriving) = (HashSet::new(), HashSet::new());
         for item in lost {
             let (slot, effect) = match item {
                 Item::Effect(slot, effect) => (slot, effect),
@@ -674,7 +683,7 @@ impl Cluster {
                     continue;
                 }
                 Item::StateArrives(slot, shard, deleted) => {
-                    touched.extend(shard.lock().map(|lock| (lock.txn, *slot)));
+                    arriving.extend(shard.lock().map(|lock| (lock.txn, *slot)));
                     deleted.iter().for_each(|(key, _)| self.lose_all(key));
                     continue;
                 }
@@ -702,7 +711,8 @@ impl Cluster {
                 Action::Abort { .. } | Action::Advance(_) | Action::End { .. } => {}
             }
         }
-        for (txn, slot) in touched {
+        let under_way: Vec<_> = arriving.difference(&touched).map(|of| (*of, true)).collect();
+        for ((txn, slot), under_way) in touched.into_iter().map(|of| (of, false)).chain(under_way) {
             let held: Vec<Key> = self.locked_keys(group, slot, txn);
             let Some(state) = self.txns.get_mut(&txn) else { continue };
             state.excused = true;
@@ -712,7 +722,9 @@ impl Cluster {
                 if held.contains(&key) {
                     self.open.insert(key, txn);
                 } else {
-                    if number > self.has(group, &name) {
+                    // an old master that has lost that the slot has left goes on with what it has
+                    let has = if under_way { self.held(&name) } else { self.has(group, &name) };
+                    if number > has {
                         self.lose_version(key, number);
                     }
                     if self.open.get(&key) == Some(&txn) {
@@ -790,9 +802,24 @@ impl Cluster {
         });
     }
 
+    /// The write of a transaction is there. It may have been lost with a state that was under way, and the old master
+    /// still had it, with its lock.
+    fn comes_back(&mut self, key: Key, txn: TxnId) {
+        let of = self.txns.get(&txn).map(|state| &state.versions).into_iter().flatten();
+        for number in of.filter(|(of, _)| *of == key).map(|(_, number)| *number) {
+            self.versions.find(key, number);
+            self.gone.retain(|gone| *gone != (key, number));
+        }
+    }
+
     fn lose_version(&mut self, key: Key, number: u32) {
         if self.versions.lose(key, number, self.failovers) {
             self.gone.push((key, number));
+        }
+        if let Writer::Transaction(txn) = self.versions.get(key, number).writer
+            && let Some(state) = self.txns.get_mut(&txn)
+        {
+            state.excused = true;
         }
     }
 
@@ -801,164 +828,6 @@ impl Cluster {
         let key = self.names[name];
         if let Some(number) = self.versions.of(key, stamp).filter(|number| *number > self.has(group, name)) {
             self.lose_version(key, number);
-        }
-    }
-
-    /// A slot begins to move to another group, in an order that `shuffle` makes of its keys and its state.
-    pub fn begin_move(&mut self, nth: usize, to: usize, shuffle: impl FnOnce(&mut [Option<Value>])) -> bool {
-        let (&slot, &from) =
-            self.owners.iter().nth(nth % self.owners.len()).unwrap_or((&Slot::default(), &to));
-        if self.moving.is_some() || from == to || !self.groups[from].up || !self.groups[to].up {
-            return false;
-        }
-        let master = &self.groups[from].copies[self.groups[from].master];
-        if !master.shards.contains_key(&slot) {
-            // nothing of it would move, not even its datacenter: docs/occult/guarantees.md says what that means
-            return false;
-        }
-        // a failover that loses all that there ever was of a slot that moves is another limit that is told there
-        let group = &self.groups[from];
-        let first = group.log.iter().position(|item| match item {
-            Item::Effect(of, _) | Item::StateArrives(of, ..) => *of == slot,
-            _ => false,
-        });
-        let first = first.unwrap_or_default() + 1;
-        if group.copies.iter().any(|copy| copy.outdated || copy.applied < first) {
-            return false;
-        }
-        let keys = self.keys_of(slot).into_iter().filter(|key| master.keys.entries.contains_key(key));
-        let mut rest: Vec<Option<Value>> = keys.map(Some).chain([None]).collect();
-        let group = &mut self.groups[from];
-        group.settled_log = group.settled_log.max(first);
-        shuffle(&mut rest);
-        self.moving = Some(Move { slot, from, to, rest, from_forgot: false, to_forgot: false });
-        true
-    }
-
-    /// The next key moves, or the move ends; whether there is more to do.
-    pub fn step_move(&mut self, now: Micros) -> bool {
-        let Some(mut moving) = self.moving.take() else { return false };
-        let (slot, from, to) = (moving.slot, moving.from, moving.to);
-        if !self.groups[from].up || !self.groups[to].up {
-            self.moving = Some(moving);
-            return true;
-        }
-        self.look_again(slot, from);
-        if moving.from_forgot || moving.to_forgot {
-            // an operator comes by: with the next master of the old group he can only take it back
-            if moving.from_forgot || self.interrupted.is_multiple_of(2) {
-                self.take_back(slot, from, to, now);
-                return false;
-            }
-            (moving.from_forgot, moving.to_forgot) = (false, false);
-            moving.rest = self.rest_of(slot, from);
-            self.moving = Some(moving);
-            return true;
-        }
-        let master = &self.groups[from].copies[self.groups[from].master];
-        match moving.rest.pop() {
-            Some(Some(key)) => {
-                if let Some(entry) = master.keys.entries.get(&key).cloned() {
-                    self.send(to, Item::KeyArrives(key.clone(), entry), now);
-                    self.send(from, Item::KeyLeaves(slot, key), now);
-                }
-            }
-            Some(None) => {
-                self.move_state(slot, from, to, now);
-            }
-            None => {
-                // keys that came back to life while the slot was moving are still there: they follow
-                moving.rest = self.rest_of(slot, from);
-                if moving.rest.is_empty() {
-                    self.owners.insert(slot, to);
-                    self.moves += 1;
-                    let copy = &self.groups[to].copies[self.groups[to].master];
-                    if !copy.shards.contains_key(&slot) {
-                        // the state is lost on its way: the master refuses the slot if it had it before
-                        self.settle(slot, to, now);
-                    }
-                    for group in [from, to] {
-                        let of = &mut self.groups[group];
-                        of.settled_log = of.log.len();
-                    }
-                    return false;
-                }
-            }
-        }
-        self.moving = Some(moving);
-        true
-    }
-
-    /// What a group has of a slot: keys, and the state.
-    fn rest_of(&self, slot: Slot, group: usize) -> Vec<Option<Value>> {
-        let master = &self.groups[group].copies[self.groups[group].master];
-        let mut keys: Vec<Value> =
-            master.keys.entries.keys().filter(|key| scaledb_occult::slot_of(key) == slot).cloned().collect();
-        keys.sort();
-        let state = master.shards.contains_key(&slot);
-        keys.into_iter().map(Some).chain(state.then_some(None)).collect()
-    }
-
-    fn move_state(&mut self, slot: Slot, from: usize, to: usize, now: Micros) {
-        let master = &self.groups[from].copies[self.groups[from].master];
-        let Some(shard) = master.shards.get(&slot) else { return };
-        if shard.begins_anew(&master.server) {
-            self.shaken.insert(slot);
-        }
-        let bytes = shard.to_bytes_moving(&master.server);
-        let shard = Shard::from_bytes(&bytes).unwrap_or_else(|error| panic!("{error}"));
-        let newest = master.keys.newest.iter().filter(|(key, _)| scaledb_occult::slot_of(key) == slot);
-        let deleted = newest.filter(|(key, _)| !master.keys.entries.contains_key(*key));
-        let deleted = deleted.map(|(key, stamp)| (key.clone(), *stamp)).collect();
-        self.send(to, Item::StateArrives(slot, Box::new(shard), deleted), now);
-        self.send(from, Item::StateLeaves(slot), now);
-    }
-
-    /// An operator says that what a master has of a slot is all that is left.
-    fn settle(&mut self, slot: Slot, at: usize, now: Micros) {
-        let group = &mut self.groups[at];
-        let copy = &mut group.copies[group.master];
-        let new = Shard::default();
-        let settle = Command::Settle { slot };
-        if settle.begins_life(copy.shard(slot).is_some_and(Shard::is_partial), true) {
-            self.lives += 1;
-            copy.server.begin_life(self.lives);
-        }
-        let shard = copy.shard(slot).unwrap_or(&new);
-        let planned = settle.run(shard, &copy.server, copy.now(now), true, &copy.keys);
-        if let Some(effect) = planned.ok().and_then(|planned| planned.effect) {
-            self.send(at, Item::Effect(slot, effect), now);
-        }
-    }
-
-    /// An operator takes an interrupted move back. If the old group refuses the slot, what it has not got any more
-    /// returns, and then he says that what is there is all that is left. If it does not, it has lost that anything has
-    /// left, and may have said since that it is not there: what is at the new one is deleted.
-    fn take_back(&mut self, slot: Slot, from: usize, to: usize, now: Micros) {
-        let copy = &self.groups[from].copies[self.groups[from].master];
-        let partial = copy.shard(slot).is_some_and(Shard::is_partial);
-        for what in self.rest_of(slot, to) {
-            let has = |of: usize| &self.groups[of].copies[self.groups[of].master];
-            match what {
-                Some(key) => {
-                    let entry = has(to).keys.entries.get(&key).cloned();
-                    let returns = partial && !has(from).keys.entries.contains_key(&key);
-                    if let Some(entry) = entry.filter(|_| returns) {
-                        self.send(from, Item::KeyArrives(key.clone(), entry), now);
-                    }
-                    self.send(to, Item::KeyLeaves(slot, key), now);
-                }
-                None if partial && !has(from).shards.contains_key(&slot) => {
-                    self.move_state(slot, to, from, now)
-                }
-                None => self.send(to, Item::StateLeaves(slot), now),
-            }
-        }
-        self.settle(slot, from, now);
-        self.look_again(slot, from);
-        for group in [from, to] {
-            let of = &mut self.groups[group];
-            of.settled_log = of.log.len();
         }
     }
 }

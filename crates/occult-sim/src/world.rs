@@ -317,7 +317,8 @@ impl World {
             self.happen(event);
             self.start_replicas();
             if limit.is_none() && self.report.operations >= self.plan.operations {
-                limit = Some(self.queue.now().plus(Micros(REST)));
+                let asleep = if self.plan.idle > 0 { IDLE } else { 0 };
+                limit = Some(self.queue.now().plus(Micros(REST + asleep)));
             }
             if limit.is_some_and(|limit| self.queue.now() > limit) {
                 let slots = self.cluster.locked_slots();

@@ -107,6 +107,7 @@ const CASES: &[Case] = &[
     case(Rule::IncarnationsTell, &[SilentLoss], failovers),
     case(Rule::MovedSlotsWait, INCONSISTENT, moves),
     case(Rule::MovesEndInOneLife, &[SilentLoss, Causality], interrupted),
+    case(Rule::ReturnsInAnotherLife, &[SilentLoss], interrupted),
     case(Rule::StaleReadsAreRetried, INCONSISTENT, exact),
     case(Rule::ReadsMergeDeps, INCONSISTENT, exact),
     case(Rule::WritesCarryDeps, INCONSISTENT, exact),

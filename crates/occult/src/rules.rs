@@ -71,11 +71,17 @@ pub enum Rule {
     MovesEndInOneLife,
     /// A shard that begins anew, since a failover has lost all of it, belongs to the same datacenter as before (e).
     GroupKeepsDatacenter,
+    /// A slot that returns to a master with another history than it had there begins another life of that master: who
+    /// has seen it there before asks what has become of it (f).
+    ReturnsInAnotherLife,
+    /// The copy of a state that has left holds no lock any more when an operator settles the slot: the transaction may
+    /// have ended where the state was, and its write may have been overwritten there (f).
+    LockLeavesWithState,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 33] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -107,10 +113,12 @@ impl Rule {
         Self::OpenRecordsStay,
         Self::MovesEndInOneLife,
         Self::GroupKeepsDatacenter,
+        Self::ReturnsInAnotherLife,
+        Self::LockLeavesWithState,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 18] = [
+    pub const NOT_PUBLISHED: [Self; 20] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -129,12 +137,14 @@ impl Rule {
         Self::OpenRecordsStay,
         Self::MovesEndInOneLife,
         Self::GroupKeepsDatacenter,
+        Self::ReturnsInAnotherLife,
+        Self::LockLeavesWithState,
     ];
 }
 
 /// The rules in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Rules(u32);
+pub struct Rules(u64);
 
 impl Default for Rules {
     fn default() -> Self {
@@ -145,7 +155,7 @@ impl Default for Rules {
 impl Rules {
     /// All of them, as in every server and client that is not a test.
     pub const fn ours() -> Self {
-        Self(u32::MAX)
+        Self(u64::MAX)
     }
 
     /// What the paper says.

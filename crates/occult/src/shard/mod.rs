@@ -104,7 +104,7 @@ pub struct Shard {
 /// Keys have left a master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Leaving {
-    /// In this life of it.
+    /// In this life of it; none if the state has left, too.
     life: Incarnation,
     /// Since then, by the clock of who notes it.
     since: Micros,
@@ -176,6 +176,23 @@ impl Shard {
         }
     }
 
+    /// The same at a master. If it had the slot before, and what comes does not go on from there, it begins another
+    /// life: sessions may remember the present one from that time, and would take it for proof that nothing has been
+    /// lost since. `random` is any random number.
+    pub fn arrive_at_master(&mut self, server: &mut Server, random: u64, before: Option<&Self>) {
+        let life = server.incarnation;
+        self.arrive(life, server.begun, before);
+        let last = before.and_then(|before| before.lives.last());
+        let goes_on = last.is_none_or(|last| self.lives.contains(last) && !self.begins_anew(server));
+        if goes_on || !server.rules.on(crate::Rule::ReturnsInAnotherLife) {
+            return;
+        }
+        server.begin_life(random);
+        if self.arrived == Some(life) {
+            self.arrived = Some(server.incarnation);
+        }
+    }
+
     /// Its bytes for another master, to which it moves. After a failover in the middle of a move nobody knows which
     /// keys have got there, so it claims nothing of what was written before.
     pub fn to_bytes_moving(&self, server: &Server) -> Vec<u8> {
@@ -196,6 +213,7 @@ impl Shard {
 
     /// What stays at a master, and at its replicas, when the state itself has gone to another master: should the
     /// slot be here again without it, its keys are elsewhere, or lost.
+    /// Its lock has gone with it.
     pub fn leave_whole(&mut self, now: Micros) {
         let since = self.leaving.map_or(now, |leaving| leaving.since);
         self.leaving = Some(Leaving { life: Incarnation::NONE, since });
@@ -204,6 +222,13 @@ impl Shard {
     /// Whether it is noted that a key has left in this life of its master.
     pub fn is_leaving(&self, life: Incarnation) -> bool {
         self.leaving.is_some_and(|leaving| leaving.life == life)
+    }
+
+    /// The transaction whose lock has left with the state, of which this is the copy that stays.
+    fn lock_that_left(&self, server: &Server) -> Option<TxnId> {
+        let whole = self.leaving.is_some_and(|leaving| leaving.life == Incarnation::NONE);
+        let lock = self.lock.as_ref().filter(|_| whole && server.rules.on(crate::Rule::LockLeavesWithState));
+        lock.map(|lock| lock.txn)
     }
 
     /// Whether keys may be missing: it has arrived and is not adopted yet, or keys of it have left. Only then the
@@ -245,11 +270,15 @@ impl Shard {
         let current = (self.incarnation() != now || anew).then_some(current);
         let before: &[Life] = if anew { &[Life::UNKNOWN] } else { &self.lives };
         let lives = || before.iter().copied().chain(current);
+        // this life had it, and has lost nothing; or an earlier one that is remembered had it from its beginning, and
+        // so have all after that one: their beginnings are greater
+        let had = |life: Life| life.incarnation == verified && seen <= life.begin;
+        if verified == now || lives().any(had) {
+            return Fate::Kept;
+        }
         match lives().take_while(|life| life.begin < seen).last() {
             Some(life) if life.incarnation == seen.incarnation() => Fate::Kept,
             Some(_) => Fate::Lost,
-            // a life that is remembered had it, and so have all after that one: their beginnings are greater
-            None if lives().any(|life| life.incarnation == verified) => Fate::Kept,
             None if lives().next().is_none() => Fate::Kept,
             None => Fate::Forgotten,
         }

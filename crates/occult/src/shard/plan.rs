@@ -298,7 +298,8 @@ impl Shard {
     }
 
     /// SETTLE: somebody who knows says that a failover has interrupted a move of the slot, and that what is here is all
-    /// that is left. Who has seen a write of the slot is told that it may be lost.
+    /// that is left. Who has seen a write of the slot is told that it may be lost. A lock that has left with the state
+    /// ends: it is not known what has become of it.
     ///
     /// # Errors
     ///
@@ -310,7 +311,11 @@ impl Shard {
         if !call.settled {
             return Err(Refused::Moving);
         }
-        let effect = || Effect { anew: true, ..self.effect(call, Action::Advance(self.stamp)) };
+        let action = match self.lock_that_left(call.server) {
+            Some(txn) => Action::Abort { txn },
+            None => Action::Advance(self.stamp),
+        };
+        let effect = || Effect { anew: true, ..self.effect(call, action) };
         Ok(Planned { reply: (), effect: self.is_partial().then(effect) })
     }
 

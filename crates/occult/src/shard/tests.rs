@@ -649,3 +649,89 @@ fn a_slot_whose_state_has_left_is_refused_until_it_is_settled() {
     let new = host.write("a", "2", &Known::default()).unwrap();
     assert!(host.read_master("a", &Known { seen: Some(new), ..knows(new) }).is_ok());
 }
+
+/// Who reads, after an operator has settled a slot, what was there before, is not told that it may be lost.
+#[test]
+fn what_is_read_in_a_settled_slot_may_be_written_again() {
+    let mut host = Host::master(1);
+    let old = host.write("a", "1", &Known::default()).unwrap();
+    host.shard.leave_whole(host.now);
+    host.server.begin_life(2);
+    let settled = host.shard.plan_settle(host.call()).unwrap();
+    host.apply(settled.effect);
+    let seen = |verified| Known { seen: Some(old), verified, ..knows(old) };
+    assert!(matches!(
+        host.read_master("a", &seen(crate::Incarnation::from_random(1))),
+        Err(Refused::Lost { .. })
+    ));
+    let now = host.read("a").incarnation;
+    assert!(host.write("b", "1", &seen(now)).is_ok());
+    // and the next life has all that this one began with
+    host.server.promote(3, host.now);
+    host.now = host.now.plus(Micros(1_000));
+    assert!(host.write("a", "2", &seen(now)).is_ok());
+}
+
+/// A slot returns to a master that has had it before, and something was lost meanwhile: the master says so by another
+/// life, since sessions ask only when they see one.
+#[test]
+fn a_slot_that_returns_with_another_history_is_of_another_life() {
+    for (fails, rule) in [(true, true), (false, true), (true, false)] {
+        let rules = Rules::ours();
+        let rules = if rule { rules } else { rules.without(Rule::ReturnsInAnotherLife) };
+        let mut here = Host::master(1);
+        here.server.rules = rules;
+        let lost = here.write("a", "1", &Known::default()).unwrap();
+        let first = here.server.incarnation;
+        let mut there = Host::master(2);
+        there.shard = Shard::from_bytes(&here.shard.to_bytes_moving(&here.server)).unwrap();
+        there.shard.arrive_at_master(&mut there.server, 7, None);
+        assert_eq!(there.server.incarnation, crate::Incarnation::from_random(2));
+        here.shard.leave_whole(here.now);
+        if fails {
+            there.server.promote(3, there.now);
+        }
+        there.now = there.now.plus(Micros(1_000));
+        there.write("b", "1", &Known::default()).unwrap();
+        let aside = std::mem::take(&mut here.shard);
+        here.shard = Shard::from_bytes(&there.shard.to_bytes_moving(&there.server)).unwrap();
+        here.shard.arrive_at_master(&mut here.server, 4, Some(&aside));
+        here.now = there.now.plus(Micros(1_000));
+        assert_eq!(here.read("a").incarnation == first, !fails || !rule);
+        let told = here.read_master("a", &Known { seen: Some(lost), verified: first, ..knows(lost) });
+        assert_eq!(matches!(told, Err(Refused::Lost { .. })), fails && rule, "{told:?}");
+        assert!(!here.shard.begins_anew(&here.server));
+    }
+}
+
+/// The lock of a transaction that has ended where the state has gone is here still, in the copy that stays.
+#[test]
+fn a_lock_that_has_left_with_the_state_does_not_come_back() {
+    for rule in [true, false] {
+        let mut host = Host::master(1);
+        if !rule {
+            host.server.rules = Rules::ours().without(Rule::LockLeavesWithState);
+        }
+        let home = Slot::new(1).unwrap();
+        let writes = vec![Write { key: key("a"), value: Some(value("older")) }];
+        let prepare = Prepare { txn: txn(1), home, lease: Micros(1_000), writes };
+        let planned = host.shard.plan_prepare(host.call(), &host.keys, &Known::default(), &prepare).unwrap();
+        host.apply(planned.effect);
+        let stamp = planned.reply.stamp;
+        host.shard.leave_whole(host.now);
+        // the key has been written again there, and the state was lost on its way back
+        let mut deps = Timestamp::default();
+        let newer = Stamp::new(host.now.plus(Micros(500)), crate::Incarnation::new(9));
+        deps.update(Datacenter(0), slot(), newer);
+        host.keys.insert(key("a"), Entry { stamp: newer, deps, value: value("newer") });
+        host.server.begin_life(2);
+        let settled = host.shard.plan_settle(host.call()).unwrap();
+        host.apply(settled.effect);
+        let mut deps = Timestamp::default();
+        deps.update(Datacenter(0), slot(), stamp);
+        let late = host.shard.plan_commit(host.call(), txn(1), home, None, &deps, &[]).unwrap();
+        host.apply(late.effect);
+        assert_eq!(host.read("a").items[0].stamp == newer, rule);
+        assert!(host.shard.stamp >= stamp && host.shard.lock().is_none());
+    }
+}
