@@ -49,8 +49,7 @@ pub fn measure(ask: &Ask) -> Result<Answer, Failure> {
             Ok((rate(&report, ask.cores), Some(report)))
         }
         Subject::Mechanism(mechanism) => {
-            loaded();
-            Ok((mechanism::rate(mechanism, ask.cores, options.measured)?, None))
+            Ok((mechanism::rate(mechanism, ask.cores, options.measured, loaded)?, None))
         }
     })?;
     let abort_percent = report.as_ref().map_or(0.0, |report| report.abort_percent);

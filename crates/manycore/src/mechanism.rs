@@ -18,15 +18,21 @@ const INSERTED: u64 = 1_500_000;
 /// Operations between two looks at the clock.
 const BATCH: u64 = 64;
 
-/// Operations per second of all cores.
-pub(crate) fn rate(mechanism: Mechanism, cores: usize, measured: Duration) -> Result<f64, Failure> {
+/// Operations per second of all cores. Calls `loaded` when all is there that the clock does not count.
+pub(crate) fn rate(
+    mechanism: Mechanism,
+    cores: usize,
+    measured: Duration,
+    loaded: &mut (dyn FnMut() + Send),
+) -> Result<f64, Failure> {
     let source = match mechanism {
-        Mechanism::Indexlet => return of_map::<Indexlet>(cores, measured),
-        Mechanism::HashIndex => return of_map::<HashIndex>(cores, measured),
+        Mechanism::Indexlet => return of_map::<Indexlet>(cores, measured, loaded),
+        Mechanism::HashIndex => return of_map::<HashIndex>(cores, measured, loaded),
         Mechanism::SynchronizedClock => Source::Tsc,
         Mechanism::TimingThread => Source::TimingThread,
         Mechanism::SharedCounter => Source::Counter,
     };
+    loaded();
     Ok(clocks::measure(source, cores, measured).reads_per_second)
 }
 
@@ -84,7 +90,11 @@ impl Map for HashIndex {
 }
 
 /// Half reads of keys that were loaded, half inserts of keys of one's own.
-fn of_map<M: Map>(cores: usize, measured: Duration) -> Result<f64, Failure> {
+fn of_map<M: Map>(
+    cores: usize,
+    measured: Duration,
+    loaded: &mut (dyn FnMut() + Send),
+) -> Result<f64, Failure> {
     let domain = Domain::new(Arc::new(Clock::new(0)), u64::MAX);
     let mut local = domain.register()?;
     let map = M::create(&mut local)?;
@@ -93,6 +103,7 @@ fn of_map<M: Map>(cores: usize, measured: Duration) -> Result<f64, Failure> {
         map.add(&mut local, key)?;
     }
     local.exit();
+    loaded();
     let own = INSERTED / cores as u64;
     let stop = CachePadded(AtomicBool::new(false));
     let (map, domain, stop) = (&map, &domain, &stop);

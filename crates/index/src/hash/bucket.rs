@@ -217,6 +217,12 @@ impl Bucket {
         self.head.store(head | FROZEN, Ordering::Release);
     }
 
+    /// Whether the bucket's life has ended. The caller has the turn to split the segment, so nobody ends it now.
+    pub(crate) fn is_frozen(&self) -> bool {
+        // relaxed: the turn's lock orders this behind the splits before
+        self.head.load(Ordering::Relaxed) & FROZEN != 0
+    }
+
     /// Undoes a lock whose guard was forgotten.
     pub(crate) fn unlock(&self) {
         let head = self.head.load(Ordering::Relaxed); // the caller's own: it holds the lock
@@ -234,22 +240,18 @@ impl Bucket {
         })
     }
 
-    /// Adds an entry to a bucket that no other thread can see; false if it is full.
-    pub(crate) fn push(&mut self, word: Word, note: Note) -> bool {
-        // relaxed throughout: the bucket is published later, by a release store in the directory
-        let Some(slot) = self.slots.iter().position(|s| s.load(Ordering::Relaxed) == 0) else {
-            return false;
-        };
-        self.slots[slot].store(word.0, Ordering::Relaxed);
-        let head = self.head.load(Ordering::Relaxed);
-        self.head.store(with_note(head, slot, note), Ordering::Relaxed);
-        true
+    /// Puts an entry into a free slot of a bucket that no other thread can see.
+    pub(crate) fn fill(&mut self, slot: usize, word: Word, note: Note) {
+        // published later, by a release store in the directory
+        self.slots[slot] = AtomicU64::new(word.0);
+        let head = self.head.load(Ordering::Relaxed); // as above
+        self.head.store(with_note(head, slot, note), Ordering::Relaxed); // as above
     }
 
     /// Counts an entry that passes this bucket, which no other thread can see.
     pub(crate) fn push_past(&mut self) {
-        let head = self.head.load(Ordering::Relaxed); // as in `push`
-        self.head.store(head + OVERFLOW_UNIT, Ordering::Relaxed); // as in `push`
+        let head = self.head.load(Ordering::Relaxed); // as in `fill`
+        self.head.store(head + OVERFLOW_UNIT, Ordering::Relaxed); // as in `fill`
     }
 }
 

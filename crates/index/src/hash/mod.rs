@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!   root ──► directory (2^depth entries, by the hash's leading bits)
-//!            ├─ 00 ──► segment ┌────────┬────────┬─ ... ─┬────────┐  32 KiB, a huge page's part
-//!            ├─ 01 ──►         │bucket 0│bucket 1│       │  510   │
+//!            ├─ 00 ──► segment ┌────────┬────────┬─ ... ─┬────────┐  16 KiB, a huge page's part
+//!            ├─ 01 ──►         │bucket 0│bucket 1│       │  254   │
 //!            ├─ 10 ─┬► segment └────────┴────────┴─ ... ─┴────────┘
 //!            └─ 11 ─┘
 //! ```
@@ -140,41 +140,33 @@ impl HashIndex {
         }
     }
 
-    /// Replaces a segment by two, unless somebody else has done so.
+    /// Replaces a segment by two, or waits until another worker has done so.
     #[cold]
     fn split(&self, local: &mut Local, hash: u64, old: NonNull<Segment>) -> Result<()> {
         // SAFETY: reachable while this worker is active, which it is until after this call.
         let segment = unsafe { old.as_ref() };
+        let Some(_turn) = segment.begin_split() else { return Ok(()) };
         let depth = segment.depth() + 1;
         let low = Segment::create(local, depth)?;
         let high = Segment::create(local, depth).inspect_err(|_| {
             // SAFETY: created above, seen by nobody.
             unsafe { local.free(low.cast(), Segment::BYTES) }
         })?;
-        let replaced = if segment.lock_all() {
-            // SAFETY: created above; nobody else can see them.
-            unsafe { segment.divide(&mut *low.as_ptr(), &mut *high.as_ptr()) };
-            let replaced = self.replace(local, hash, depth, [low, high]);
-            if replaced.is_ok() {
-                segment.freeze();
-            } else {
-                segment.unlock_all();
+        segment.lock_all();
+        // SAFETY: created above; nobody else can see them.
+        unsafe { segment.divide(&mut *low.as_ptr(), &mut *high.as_ptr()) };
+        if let Err(error) = self.replace(local, hash, depth, [low, high]) {
+            segment.unlock_all();
+            for unused in [low, high] {
+                // SAFETY: created above, seen by nobody.
+                unsafe { local.free(unused.cast(), Segment::BYTES) }
             }
-            replaced.map(|()| true)
-        } else {
-            Ok(false)
-        };
-        match replaced {
-            // SAFETY: the directory no longer names the segment.
-            Ok(true) => unsafe { local.retire(old.cast(), Segment::BYTES) },
-            _ => {
-                for unused in [low, high] {
-                    // SAFETY: created above, seen by nobody.
-                    unsafe { local.free(unused.cast(), Segment::BYTES) }
-                }
-            }
+            return Err(error);
         }
-        replaced.map(|_| ())
+        segment.freeze();
+        // SAFETY: the directory no longer names the segment, which stays until this worker is idle.
+        unsafe { local.retire(old.cast(), Segment::BYTES) };
+        Ok(())
     }
 
     /// Makes the directory name `pair` instead of the segment of depth `depth - 1` that holds `hash`.

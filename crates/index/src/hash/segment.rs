@@ -36,27 +36,32 @@
 //! took the old segment from the directory began before any such change was done. Readers therefore need
 //! no second look; writers find the bucket frozen and start over.
 
-use super::bucket::{Bucket, KNOWN_BITS, Note, PROBE, Word};
+use super::bucket::{Bucket, KNOWN_BITS, Note, PROBE, SLOTS, Word};
 use scaledb_base::Result;
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{Ordering, fence};
+use scaledb_sync::lock::{Mutex, MutexGuard};
 use scaledb_sync::{hint, names};
 use std::ptr::NonNull;
 
 /// Buckets of a segment; with the segment's first cache line a power of two in bytes.
-pub(crate) const BUCKETS: usize = if scaledb_sync::MODEL { 3 } else { 511 };
+pub(crate) const BUCKETS: usize = if scaledb_sync::MODEL { 3 } else { 255 };
 /// Buckets that can be a home.
 pub(crate) const HOMES: usize = BUCKETS - (PROBE - 1);
 /// Buckets behind its home, the home included, where a key of a growing index may be put: less than a probe
 /// may visit, because beyond four fifths of the slots long probes cost more than a split.
 pub(crate) const NEAR: usize = if scaledb_sync::MODEL { 2 } else { 8 };
+/// How many buckets before its turn a bucket is asked for by a split, which others wait for.
+const AHEAD: usize = 16;
 /// Entries that fit a segment at the very best.
-pub(crate) const CAPACITY: usize = BUCKETS * super::bucket::SLOTS;
+pub(crate) const CAPACITY: usize = BUCKETS * SLOTS;
 
 #[repr(C, align(64))]
 pub(crate) struct Segment {
     /// The number of leading hash bits that all entries share.
     depth: u32,
+    /// Held by the worker that splits it.
+    splitting: Mutex<()>,
     buckets: [Bucket; BUCKETS],
 }
 
@@ -79,6 +84,7 @@ impl Segment {
         // SAFETY: the block is large enough, aligned to 64, and ours; every field is written.
         unsafe {
             (&raw mut (*at).depth).write(depth);
+            (&raw mut (*at).splitting).write(Mutex::new(()));
             let buckets = (&raw mut (*at).buckets).cast::<Bucket>();
             for i in 0..BUCKETS {
                 buckets.add(i).write(Bucket::new());
@@ -204,13 +210,21 @@ impl Segment {
         self.bucket(at).lock().expect("a split needs the home's lock, which the caller holds")
     }
 
-    /// Locks the whole segment; false if it is frozen.
-    pub(crate) fn lock_all(&self) -> bool {
-        for bucket in &self.buckets[..HOMES] {
-            let Some(locked) = bucket.lock() else { return false };
+    /// The turn to split the segment, for which others wait that find it full; `None` if it was split meanwhile.
+    pub(crate) fn begin_split(&self) -> Option<MutexGuard<'_, ()>> {
+        let turn = self.splitting.lock();
+        (!self.bucket(0).is_frozen()).then_some(turn)
+    }
+
+    /// Locks the whole segment. The caller has the turn to split it.
+    pub(crate) fn lock_all(&self) {
+        for (at, bucket) in self.buckets[..HOMES].iter().enumerate() {
+            if let Some(soon) = self.buckets.get(at + AHEAD) {
+                hint::prefetch_to_write(soon);
+            }
+            let locked = bucket.lock().expect("only the holder of the turn freezes buckets");
             std::mem::forget(locked); // `unlock_all` or `freeze` ends it
         }
-        true
     }
 
     pub(crate) fn unlock_all(&self) {
@@ -233,14 +247,20 @@ impl Segment {
     /// Each entry finds a place no further from its home than it was: taken in ascending order of their old
     /// places, entries only ever fill buckets up to their own, and at most SLOTS of them come from it.
     pub(crate) fn divide(&self, low: &mut Self, high: &mut Self) {
+        // slots in use of each new bucket: they fill from the first on
+        let mut used = [[0u8; BUCKETS]; 2];
+        let halves = [low, high];
         for (at, bucket) in self.buckets.iter().enumerate() {
             for (word, note) in bucket.entries() {
                 let home = at - note.distance();
-                let to = if note.hash_bit(word, self.depth) == 0 { &mut *low } else { &mut *high };
+                let half = note.hash_bit(word, self.depth);
+                let (to, used) = (&mut halves[half].buckets, &mut used[half]);
                 let place = (home..=at)
-                    .find(|&place| to.buckets[place].push(word, note.moved(place - home)))
+                    .find(|&place| usize::from(used[place]) < SLOTS)
                     .expect("an entry's old place is free until its turn");
-                to.buckets[home..place].iter_mut().for_each(Bucket::push_past);
+                to[place].fill(usize::from(used[place]), word, note.moved(place - home));
+                used[place] += 1;
+                to[home..place].iter_mut().for_each(Bucket::push_past);
             }
         }
     }
