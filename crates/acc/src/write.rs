@@ -8,9 +8,9 @@ use crate::txn::{Op, RowLocation, Txn, Write};
 use crate::worker::Ctx;
 use scaledb_base::limits::MAX_GROUPS;
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
-use scaledb_engine::RowId;
+use scaledb_engine::{RowId, check_key};
 use scaledb_keys::KeyBuf;
-use scaledb_kit::{Transaction, WriteMark, check_key};
+use scaledb_kit::{Transaction, WriteMark};
 use scaledb_row::{ColumnSet, GroupSet, Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::atomic::Ordering;
 
@@ -183,8 +183,9 @@ impl Ctx<'_> {
         let mut edit = RowMut::new(layout, images, start, cols.columns());
         let result = f(&mut edit);
         let dirty = edit.dirty();
-        let words = self.txn.images.len() - start;
-        let value = match result.and_then(|value| table.check_update(dirty, words).map(|()| value)) {
+        let image = &self.txn.images[start..];
+        let checked = result.and_then(|value| table.check_update(record.key(), dirty, image).map(|()| value));
+        let value = match checked {
             Ok(value) if !dirty.is_empty() => value,
             unchanged => {
                 self.txn.images.truncate(start);
@@ -273,8 +274,10 @@ impl Ctx<'_> {
         let mut edit = RowMut::new(table.schema.layout(), &mut self.txn.images, start, cols.columns());
         let result = f(&mut edit);
         let dirty = edit.dirty();
-        let words = self.txn.images.len() - start;
-        let value = match result.and_then(|value| table.check_update(dirty, words).map(|()| value)) {
+        let write = &self.txn.writes[number];
+        let key = write.record.as_ref().map_or(&self.txn.keys[write.key.clone()], Record::key);
+        let image = &self.txn.images[start..];
+        let value = match result.and_then(|value| table.check_update(key, dirty, image).map(|()| value)) {
             Ok(value) => value,
             Err(error) => {
                 self.txn.images.truncate(start);

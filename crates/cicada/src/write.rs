@@ -10,9 +10,9 @@ use crate::txn::{Op, RowLocation, Write};
 use crate::version::Version;
 use crate::worker::Ctx;
 use scaledb_base::{Conflict, ConflictKind, Error, Result};
-use scaledb_engine::RowId;
+use scaledb_engine::{RowId, check_key};
 use scaledb_keys::KeyBuf;
-use scaledb_kit::{Transaction, WriteMark, check_key};
+use scaledb_kit::{Transaction, WriteMark};
 use scaledb_row::{ColumnSet, Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::atomic::Ordering;
 use scaledb_sync::hint::Backoff;
@@ -188,8 +188,12 @@ impl Ctx<'_> {
         let mut edit = RowMut::new(table.schema.layout(), &mut self.txn.images, start, cols.columns());
         let result = f(&mut edit);
         let dirty = edit.dirty();
-        let words = self.txn.images.len() - start;
-        let value = match result.and_then(|value| table.check_update(dirty, words).map(|()| value)) {
+        let key = match &place {
+            RowLocation::Record(record) => record.key(),
+            RowLocation::Own(number) => &self.txn.keys[self.txn.writes[*number].key.clone()],
+        };
+        let image = &self.txn.images[start..];
+        let value = match result.and_then(|value| table.check_update(key, dirty, image).map(|()| value)) {
             Ok(value) if !dirty.is_empty() => value,
             unchanged => {
                 self.txn.images.truncate(start);

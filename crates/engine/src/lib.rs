@@ -20,6 +20,7 @@
 //! and the transaction goes on.
 
 mod catalog;
+mod checks;
 mod cuts;
 mod def;
 mod metric;
@@ -30,6 +31,7 @@ mod stats;
 mod worker;
 
 pub use catalog::CatalogEntry;
+pub use checks::{check_key, check_row, check_update};
 pub use cuts::Cuts;
 pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
 pub use metric::{Labelled, Metric, MetricKind, Metrics};

@@ -3,8 +3,9 @@
 use crate::bulk::{Headed, duplicate, headed, load_index, sort};
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
-use crate::table::{Table, check_key};
+use crate::table::Table;
 use scaledb_base::{Error, Result};
+use scaledb_engine::check_key;
 use scaledb_index::btree::{LeafRead, Position};
 use scaledb_keys::KeyBuf;
 use scaledb_memory::{Domain, Local, Private};

@@ -1,6 +1,5 @@
 //! Which tables and indexes there are, by name; and how they came to be, for the next checkpoint.
 
-use scaledb_base::limits::MAX_INDEXES;
 use scaledb_base::{Error, Result, TableId};
 use scaledb_engine::{CatalogEntry, IndexDef, IndexInfo, TableDef, TableInfo};
 use std::collections::HashMap;
@@ -49,26 +48,7 @@ impl Catalog {
 
     /// A table that is to be created, with the ids from `first` on.
     pub(crate) fn describe_table(&self, first: TableId, def: &TableDef) -> Result<Arc<TableInfo>> {
-        if def.indexes.len() > MAX_INDEXES {
-            return Err(Error::BadDefinition(format!("a table has at most {MAX_INDEXES} indexes")));
-        }
-        for (i, name) in std::iter::once(&def.name).chain(def.indexes.iter().map(|i| &i.name)).enumerate() {
-            let twice = def.indexes.iter().skip(i).any(|index| index.name == *name);
-            if twice || self.has(name) {
-                return Err(Error::TableExists(name.clone()));
-            }
-        }
-        let mut info = TableInfo {
-            id: first,
-            name: def.name.clone(),
-            schema: def.schema.clone(),
-            indexes: Vec::with_capacity(def.indexes.len()),
-        };
-        for (id, index) in (first.0 + 1..).zip(&def.indexes) {
-            let index = describe(&info, TableId(id), index)?;
-            info.indexes.push(index);
-        }
-        Ok(Arc::new(info))
+        TableInfo::new(first, def, |name| Ok(self.has(name))).map(Arc::new)
     }
 
     /// A table, and an index that it is to have, with an id that is none yet.
@@ -78,13 +58,8 @@ impl Catalog {
         def: &IndexDef,
     ) -> Result<(Arc<TableInfo>, IndexInfo)> {
         let info = self.table_of(table)?;
-        if self.has(&def.name) {
-            return Err(Error::TableExists(def.name.clone()));
-        }
-        if info.indexes.len() >= MAX_INDEXES {
-            return Err(Error::BadDefinition(format!("a table has at most {MAX_INDEXES} indexes")));
-        }
-        Ok((info.clone(), describe(info, TableId(u32::MAX), def)?))
+        let index = info.new_index(TableId(u32::MAX), def, |name| Ok(self.has(name)))?;
+        Ok((info.clone(), index))
     }
 
     /// Lists a new table.
@@ -126,12 +101,4 @@ impl Catalog {
         self.add(info.clone(), entry);
         Ok(info)
     }
-}
-
-fn describe(table: &TableInfo, id: TableId, def: &IndexDef) -> Result<IndexInfo> {
-    if def.key.is_empty() {
-        return Err(Error::BadDefinition(format!("index {} has no columns", def.name)));
-    }
-    let key = table.schema.key(&def.key)?;
-    Ok(IndexInfo { id, name: def.name.clone(), key, unique: def.unique })
 }

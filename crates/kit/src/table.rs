@@ -2,9 +2,8 @@
 //! (and the primary key, unless the index is unique), and its rows hold the address of the record of the table.
 
 use crate::record::{Record, RecordEntry};
-use scaledb_base::limits::{MAX_KEY_BYTES, MAX_ROW_BYTES};
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId};
-use scaledb_engine::TableInfo;
+use scaledb_engine::{TableInfo, check_row, check_update};
 use scaledb_index::btree::BTree;
 use scaledb_index::hash::HashIndex;
 use scaledb_keys::KeyBuf;
@@ -169,33 +168,19 @@ impl TableCore {
     /// Whether the words are a row of this table.
     ///
     /// # Errors
-    /// [`Error::RowTooLarge`], [`Error::WrongRow`].
+    /// As [`check_row`].
     #[inline]
     pub fn check_row(&self, words: &[u64]) -> Result<()> {
-        check_size(words.len())?;
-        if words.len() < self.schema.layout().fixed_words() { Err(Error::WrongRow(self.id)) } else { Ok(()) }
+        check_row(self.id, &self.schema, words)
     }
 
-    /// Whether an update may set the columns `dirty`, after which the row has so many words.
+    /// Whether an update of the row with this key may set the columns `dirty`, and leave the row like this.
     ///
     /// # Errors
-    /// [`Error::KeyUpdate`], [`Error::RowTooLarge`].
+    /// As [`check_update`].
     #[inline]
-    pub fn check_update(&self, dirty: ColumnSet, words: usize) -> Result<()> {
-        if self.schema.primary_key().columns().overlaps(dirty) {
-            self.check_key_columns(dirty)?;
-        }
-        check_size(words)
-    }
-
-    #[cold]
-    fn check_key_columns(&self, dirty: ColumnSet) -> Result<()> {
-        // the shared bit of columns from 63 on may overlap by accident
-        let mut parts = self.schema.primary_key().parts().iter();
-        match parts.find(|part| dirty.has(part.column) && part.column < 63) {
-            Some(part) => Err(Error::KeyUpdate(self.schema.columns()[part.column].name.clone())),
-            None => Ok(()),
-        }
+    pub fn check_update(&self, key: &[u8], dirty: ColumnSet, words: &[u64]) -> Result<()> {
+        check_update(&self.schema, key, dirty, words)
     }
 
     /// Waits until the table is open again; its indexes are others then.
@@ -209,23 +194,6 @@ impl TableCore {
         }
         Err(definition_changed(self.id))
     }
-}
-
-/// Whether a row may have so many words.
-#[inline]
-fn check_size(words: usize) -> Result<()> {
-    let got = words * size_of::<u64>();
-    if got > MAX_ROW_BYTES { Err(Error::RowTooLarge { got, limit: MAX_ROW_BYTES }) } else { Ok(()) }
-}
-
-/// Whether a key may be so long.
-///
-/// # Errors
-/// [`Error::KeyTooLarge`].
-#[inline]
-pub fn check_key(key: &[u8]) -> Result<()> {
-    let got = key.len();
-    if got > MAX_KEY_BYTES { Err(Error::KeyTooLarge { got, limit: MAX_KEY_BYTES }) } else { Ok(()) }
 }
 
 /// The conflict of a transaction that has used a table or an index as it is no more.

@@ -143,6 +143,24 @@ impl Layout {
         self.has_tail
     }
 
+    /// Whether the words can be a row: as many as there must be, with all values of variable length behind the fixed
+    /// area and within the row.
+    #[inline]
+    pub fn fits(&self, words: &[u64]) -> bool {
+        let fixed = self.fixed_words;
+        if self.vars.is_empty() { words.len() == fixed } else { words.len() >= fixed && self.vars_fit(words) }
+    }
+
+    fn vars_fit(&self, words: &[u64]) -> bool {
+        let (fixed, end) = (8 * self.fixed_words as u64, 8 * words.len() as u64);
+        self.places.iter().filter(|place| place.has_slot()).all(|place| {
+            // slots are whole words
+            let slot = u64::from_le(words[place.at as usize / 8]);
+            let (from, len) = (slot & 0xFFFF_FFFF, slot >> 32);
+            len == 0 || fixed <= from && from.is_multiple_of(8) && from + len <= end
+        })
+    }
+
     /// Words of the fixed area: the length of a row whose var columns are all empty.
     #[inline]
     pub fn fixed_words(&self) -> usize {

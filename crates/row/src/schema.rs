@@ -1,12 +1,13 @@
 //! Schemas: columns, and the keys made of them.
 
+use crate::key_value::read_key;
 use crate::layout::Layout;
 use crate::projection::ColumnSet;
 use crate::types::{ColumnType, Datum};
 use crate::view::RowRef;
 use scaledb_base::limits::{MAX_COLUMNS, MAX_GROUPS, MAX_KEY_BYTES};
 use scaledb_base::{Error, Result};
-use scaledb_keys::{Direction, KeyBuf, Nulls};
+use scaledb_keys::{Direction, KeyBuf, KeyReader, Nulls};
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -97,6 +98,29 @@ impl KeySpec {
             push(key, &schema.columns[part.column], part, datum);
         }
         has_null
+    }
+
+    /// The first column of the key which is in `set`, and which has another value in `row` than in `key`, an encoded
+    /// key of these columns. None of them takes NULL, and columns that are not in `set` need not be loaded.
+    pub fn changed(&self, schema: &Schema, key: &[u8], set: ColumnSet, row: RowRef<'_>) -> Option<usize> {
+        let mut reader = KeyReader::new(key);
+        let mut value = KeyBuf::new();
+        for part in &self.parts {
+            let column = &schema.columns[part.column];
+            debug_assert!(!column.nullable, "a column of a primary key");
+            if set.has(part.column) {
+                value.clear();
+                push(&mut value, column, part, row.get(schema, part.column));
+                // no value's bytes begin with those of another one
+                if !reader.rest().starts_with(&value) {
+                    return Some(part.column);
+                }
+            }
+            if read_key(&mut reader, column.ty, part.direction, |_| ()).is_err() {
+                return Some(part.column);
+            }
+        }
+        None
     }
 
     /// The key for these values, which may be fewer than the key has columns (a prefix).

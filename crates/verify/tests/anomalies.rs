@@ -9,4 +9,9 @@ mod basics {
     engines_and_reference!(basics);
 }
 
+/// Definitions and rows that are refused.
+mod definitions {
+    engines_and_cluster!(definitions);
+}
+
 engines_and_cluster!(anomalies);

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   c            the next id of a table or an index
-//!   n name       the id of the table of that name
+//!   n name       the id of the table or index of that name
 //!   t id         the table's definition, and the ids of its indexes; or the table that an index belongs to
 //! ```
 

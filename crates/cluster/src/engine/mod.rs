@@ -216,6 +216,16 @@ impl Cluster {
         }
     }
 
+    /// Whether a table or an index has a name, which is not too long for the catalog.
+    fn is_taken(worker: &mut ClusterWorker, name: &str) -> Result<bool> {
+        check_name(name)?;
+        let taken = worker.read(&definitions::name(name))?.is_some();
+        if taken {
+            worker.check_so_far()?;
+        }
+        Ok(taken)
+    }
+
     fn next_id(worker: &mut ClusterWorker, ids: usize) -> Result<u32> {
         let next = worker.read(&definitions::counter())?;
         let next = next.as_ref().map_or(Ok(0), definitions::id_of)?;
@@ -230,19 +240,16 @@ impl Engine for Cluster {
 
     fn create_table(&self, def: TableDef) -> Result<Arc<TableInfo>> {
         def.check_options(NAME, definitions::OPTIONS)?;
-        check_name(&def.name)?;
         self.change(|worker| {
-            if worker.read(&definitions::name(&def.name))?.is_some() {
-                worker.check_so_far()?;
-                return Err(Error::TableExists(def.name.clone()));
-            }
             let first = Self::next_id(worker, 1 + def.indexes.len())?;
+            TableInfo::new(TableId(first), &def, |name| Self::is_taken(worker, name))?;
             let stored = Stored::new(first, def.clone());
             let info = stored.table()?.info;
-            for &index in &stored.indexes {
-                worker.put(definitions::entry(index), Some(Entry::IndexOf(info.id).to_value()?))?;
+            for index in &info.indexes {
+                worker.put(definitions::entry(index.id), Some(Entry::IndexOf(info.id).to_value()?))?;
+                worker.put(definitions::name(&index.name), Some(definitions::id_to_value(index.id.0)))?;
             }
-            worker.put(definitions::name(&def.name), Some(definitions::id_to_value(first)))?;
+            worker.put(definitions::name(&info.name), Some(definitions::id_to_value(first)))?;
             worker.put(definitions::entry(info.id), Some(Entry::Table(Box::new(stored)).to_value()?))?;
             Ok(info)
         })
@@ -275,22 +282,13 @@ impl Engine for Cluster {
         def.options.engine.check(NAME, definitions::OPTIONS)?;
         self.change(|worker| {
             let stored = Self::stored(worker, table)?;
-            let taken = stored.def.indexes.iter().any(|index| index.name == def.name);
-            if taken || worker.read(&definitions::name(&def.name))?.is_some() {
-                worker.check_so_far()?;
-                return Err(Error::TableExists(def.name.clone()));
-            }
-            if stored.indexes.len() >= limits::MAX_INDEXES {
-                return Err(Error::BadDefinition(format!(
-                    "a table has at most {} indexes",
-                    limits::MAX_INDEXES
-                )));
-            }
             let id = TableId(Self::next_id(worker, 1)?);
+            stored.table()?.info.new_index(id, &def, |name| Self::is_taken(worker, name))?;
             let stored = stored.with_index(id, def.clone());
             let with = Arc::new(stored.table()?);
             worker.fill(&with, with.indexes.len() - 1)?;
             worker.put(definitions::entry(id), Some(Entry::IndexOf(table).to_value()?))?;
+            worker.put(definitions::name(&def.name), Some(definitions::id_to_value(id.0)))?;
             worker.put(definitions::entry(table), Some(Entry::Table(Box::new(stored)).to_value()?))?;
             Ok(with.info.clone())
         })
@@ -305,6 +303,13 @@ impl Engine for Cluster {
             let before = stored.table()?;
             let without = stored.without_index(index).ok_or_else(none)?;
             let info = without.table()?.info;
+            if let Some(dropped) = before.info.indexes.iter().find(|dropped| dropped.id == index) {
+                let name = definitions::name(&dropped.name);
+                // not of an index that was made when names of indexes were not kept
+                if worker.read(&name)? == Some(definitions::id_to_value(index.0)) {
+                    worker.put(name, None)?;
+                }
+            }
             worker.put(definitions::entry(index), None)?;
             worker.put(definitions::entry(table), Some(Entry::Table(Box::new(without)).to_value()?))?;
             Ok((info, before))

@@ -7,8 +7,11 @@ use super::spread::Spread;
 use super::stream::{self, Stream};
 use super::talk::{Ended, Talk, conflict};
 use crate::rows::{Key, Value};
-use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};
-use scaledb_engine::{IndexInfo, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
+use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId};
+use scaledb_engine::{
+    IndexInfo, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker, check_key, check_row,
+    check_update,
+};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use scaledb_scar::{Item, Mark, TxnId, Wanted, Why};
@@ -404,7 +407,7 @@ impl ClusterWorker {
             if !alone {
                 key.push_encoded(primary);
             }
-            fits(&key)?;
+            check_key(&key)?;
             Ok((space.key(&key, self.shared.partitions), alone))
         };
         table.info.indexes.iter().zip(&table.indexes).map(entry).collect()
@@ -419,13 +422,10 @@ impl ClusterWorker {
         Err(Error::DuplicateKey { table, key: (*key.bytes).into() })
     }
 
-    fn encode(table: &Table, words: &[u64]) -> Result<Value> {
-        if words.len() * 8 > limits::MAX_ROW_BYTES {
-            return Err(Error::RowTooLarge { got: words.len() * 8, limit: limits::MAX_ROW_BYTES });
-        }
+    fn encode(table: &Table, words: &[u64]) -> Value {
         let mut bytes = Vec::new();
         table.info.schema.layout().encode_row(words, &mut bytes);
-        Ok(Value(bytes.into()))
+        Value(bytes.into())
     }
 
     /// Changes the row under a key of the table.
@@ -443,17 +443,9 @@ impl ClusterWorker {
         let mut new = self.words.clone();
         let mut edit = RowMut::new(schema.layout(), &mut new, 0, cols.columns());
         let result = f(&mut edit)?;
-        // a var column that was moved counts as set, so that the bytes decide
-        if edit.dirty().overlaps(schema.primary_key().columns()) {
-            let part = schema.primary_key().parts().iter().find(|part| {
-                let [before, after] = [&old, &new].map(|words| RowRef::new(schema.layout(), words));
-                before.get(schema, part.column) != after.get(schema, part.column)
-            });
-            if let Some(part) = part {
-                return Err(Error::KeyUpdate(schema.columns()[part.column].name.clone()));
-            }
-        }
-        let value = Self::encode(table, &new)?;
+        let dirty = edit.dirty();
+        check_update(schema, &key.bytes, dirty, &new)?;
+        let value = Self::encode(table, &new);
         let entries =
             self.entries(table, &key.bytes, &old)?.into_iter().zip(self.entries(table, &key.bytes, &new)?);
         let moved: Vec<_> = entries.enumerate().filter(|(_, (old, new))| old.0 != new.0).collect();
@@ -514,13 +506,6 @@ impl ClusterWorker {
             self.put(entry, Some(Value(key.bytes.clone())))?;
         }
         Ok(())
-    }
-}
-
-fn fits(key: &KeyBuf) -> Result<()> {
-    match key.len() > limits::MAX_KEY_BYTES {
-        true => Err(Error::KeyTooLarge { got: key.len(), limit: limits::MAX_KEY_BYTES }),
-        false => Ok(()),
     }
 }
 
@@ -615,6 +600,7 @@ impl Worker for ClusterWorker {
         self.writing()?;
         let table = self.table(table)?;
         let schema = &table.info.schema;
+        check_row(table.info.id, schema, row.words())?;
         let key = loop {
             let mut key = KeyBuf::new();
             let numbered = schema.primary_key().columns().is_empty();
@@ -623,7 +609,7 @@ impl Worker for ClusterWorker {
             } else {
                 schema.primary_key().encode(schema, row.view(schema), &mut key);
             }
-            fits(&key)?;
+            check_key(&key)?;
             let key = table.space.key(&key, self.shared.partitions);
             if !numbered {
                 self.refuse_taken(table.info.id, &key)?;
@@ -632,7 +618,7 @@ impl Worker for ClusterWorker {
             }
             break key;
         };
-        let value = Self::encode(&table, row.words())?;
+        let value = Self::encode(&table, row.words());
         let entries = self.entries(&table, &key.bytes, row.words())?;
         for ((entry, alone), space) in entries.iter().zip(&table.indexes) {
             if *alone {

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!  basics.rs     one transaction at a time: what is written is read, errors are typed, savepoints
+//!  definitions.rs definitions that make no sense and rows that fit none are refused
 //!  anomalies.rs  the classical anomalies, step by step, several transactions in one thread
 //!  histories.rs  random transactions of several threads, replayed in the order of their timestamps
 //!  mutations.rs  the same with one rule of the protocol switched off: the check must notice
@@ -19,6 +20,7 @@ pub mod anomalies;
 pub mod basics;
 #[cfg(not(any(loom, shuttle)))]
 pub mod crashes;
+pub mod definitions;
 #[cfg(not(any(loom, shuttle)))]
 pub mod durable;
 #[cfg(not(any(loom, shuttle)))]
@@ -47,6 +49,16 @@ macro_rules! conformance {
             an_index_entry_that_passes_from_row_to_row_within_a_transaction
             the_name_of_a_row_that_was_rolled_back_is_stale
             keys_of_unique_indexes_are_free_again
+        }
+    };
+    (definitions, $engine:ident, $subject:ty) => {
+        $crate::conformance_tests! { definitions, $engine, $subject:
+            names_of_tables_and_indexes_are_unique
+            a_table_has_no_more_indexes_than_the_limit
+            an_index_has_columns_of_its_table
+            rows_of_another_shape_are_refused
+            keys_stay_as_they_are
+            ids_that_name_nothing_are_refused
         }
     };
     (anomalies, $engine:ident, $subject:ty) => {
