@@ -11,7 +11,7 @@ mod basics {
 
 /// Definitions and rows that are refused.
 mod definitions {
-    engines_and_cluster!(definitions);
+    engines_and_reference!(definitions);
 }
 
 engines_and_cluster!(anomalies);
