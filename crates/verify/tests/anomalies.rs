@@ -14,4 +14,9 @@ mod definitions {
     engines_and_reference!(definitions);
 }
 
+/// Beside the reference engine.
+mod oracle {
+    engines_and_cluster!(oracle);
+}
+
 engines_and_cluster!(anomalies);

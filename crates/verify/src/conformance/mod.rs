@@ -4,6 +4,7 @@
 //! ```text
 //!  basics.rs     one transaction at a time: what is written is read, errors are typed, savepoints
 //!  definitions.rs definitions that make no sense and rows that fit none are refused
+//!  oracle.rs     random steps of one worker, beside the reference engine
 //!  anomalies.rs  the classical anomalies, step by step, several transactions in one thread
 //!  histories.rs  random transactions of several threads, replayed in the order of their timestamps
 //!  mutations.rs  the same with one rule of the protocol switched off: the check must notice
@@ -27,6 +28,7 @@ pub mod durable;
 pub mod histories;
 #[cfg(not(any(loom, shuttle)))]
 pub mod mutations;
+pub mod oracle;
 #[cfg(shuttle)]
 pub mod schedules;
 #[cfg(not(any(loom, shuttle)))]
@@ -59,6 +61,11 @@ macro_rules! conformance {
             rows_of_another_shape_are_refused
             keys_stay_as_they_are
             ids_that_name_nothing_are_refused
+        }
+    };
+    (oracle, $engine:ident, $subject:ty) => {
+        $crate::conformance_tests! { oracle, $engine, $subject:
+            one_worker_is_answered_as_by_the_reference_engine
         }
     };
     (anomalies, $engine:ident, $subject:ty) => {

@@ -67,7 +67,7 @@ fn ycsb_check_finds_lost_updates_lost_records_and_torn_fields() {
 fn sessions_insert_in_intervals_of_their_own() {
     let engine = Reference::new();
     let config = Config { records: 10, ..Config::read_insert(0) };
-    let table = ycsb::Table::create(&engine, &Config { fields: 10, ..Config::reads() }, true).unwrap();
+    let table = ycsb::Table::create(&engine, &Config { fields: 10, ..Config::reads() }, false).unwrap();
     table.load(&engine, 10, 1).unwrap();
     let workload = Ycsb::new(config.clone(), table.clone(), 1);
     let mut worker = engine.worker().unwrap();
