@@ -322,6 +322,8 @@ impl Ctx<'_> {
                 _ => false,
             });
         }
+        let txn = &*self.txn;
+        debug_assert!(candidates.is_sorted_by(|a, b| a.key(txn) <= b.key(txn)), "keys ascend");
         if let Some(timer) = timer {
             repaired(visits.iter().copied(), timer.ticks(&self.shared.clock));
         }

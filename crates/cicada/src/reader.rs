@@ -47,7 +47,7 @@ impl Reader<CicadaTable> for SnapshotReader<'_> {
     fn enter(&mut self) {
         let id = self.local.id();
         self.shared.horizon.announce_snapshot(id);
-        self.local.enter_at(self.shared.clock.now());
+        self.local.enter();
         self.boundary = self.shared.horizon.settle_snapshot(id);
     }
 

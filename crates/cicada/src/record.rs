@@ -157,8 +157,8 @@ impl Record {
     }
 
     #[inline]
-    fn head<'a>(self) -> &'a Head {
-        // SAFETY: the record is valid by the head of this file, for longer than callers keep the reference.
+    fn head(&self) -> &Head {
+        // SAFETY: the record is valid as long as this name for it is used.
         unsafe { self.0.as_ref() }
     }
 
@@ -192,7 +192,7 @@ impl Record {
 
     /// The newest version, or [`Record::NOTHING`], or [`Record::OBSOLETE`].
     #[inline]
-    pub(crate) fn latest<'a>(self) -> &'a AtomicU64 {
+    pub(crate) fn latest(&self) -> &AtomicU64 {
         &self.head().latest
     }
 
@@ -205,14 +205,12 @@ impl Record {
     /// The read timestamp of what was seen of this record.
     ///
     /// # Safety
-    /// `seen` is [`Record::NOTHING`] or a valid version of this record.
+    /// `seen` is [`Record::NOTHING`] or a valid version of this record; both are valid for all of `'a`.
     #[inline]
     pub(crate) unsafe fn rts_of<'a>(self, seen: u64) -> &'a AtomicU64 {
-        if seen == Self::NOTHING {
-            &self.head().rts
-        } else {
-            // SAFETY: the caller's promise.
-            unsafe { Version::from_raw(seen) }.rts()
+        // SAFETY: the caller's promise.
+        unsafe {
+            if seen == Self::NOTHING { &self.0.as_ref().rts } else { Version::from_raw(seen).rts_for() }
         }
     }
 
@@ -340,7 +338,8 @@ impl Record {
                     return Installed::Not;
                 }
                 below = true;
-                place = above.next();
+                // SAFETY: as above.
+                place = unsafe { above.next_for() };
                 at = place.load(Ordering::SeqCst);
             }
             // not reachable yet; published by the exchange

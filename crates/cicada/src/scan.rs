@@ -130,6 +130,10 @@ impl Ctx<'_> {
             let record = |&raw: &u64| RowLocation::Record(unsafe { Record::from_raw(raw) });
             candidates.extend(leaf.values().iter().map(record));
             self.add_own(table, low, high, candidates);
+            debug_assert!(
+                candidates.is_sorted_by(|a, b| key_of(self.txn, a) <= key_of(self.txn, b)),
+                "keys ascend"
+            );
             if order == Order::Backward {
                 candidates.reverse();
             }

@@ -113,8 +113,8 @@ impl Version {
     }
 
     #[inline]
-    fn header<'a>(self) -> &'a Header {
-        // SAFETY: the version is valid by the head of this file, for longer than callers keep the reference.
+    fn header(&self) -> &Header {
+        // SAFETY: the version is valid as long as this name for it is used.
         unsafe { self.0.as_ref() }
     }
 
@@ -126,15 +126,29 @@ impl Version {
     }
 
     /// The read timestamp.
+    ///
+    /// # Safety
+    /// The version is valid in the sense of the head of this file for all of `'a`.
     #[inline]
-    pub(crate) fn rts<'a>(self) -> &'a AtomicU64 {
-        &self.header().rts
+    pub(crate) unsafe fn rts_for<'a>(self) -> &'a AtomicU64 {
+        // SAFETY: the caller's promise.
+        unsafe { &self.0.as_ref().rts }
     }
 
     /// The address of the version before.
     #[inline]
-    pub(crate) fn next<'a>(self) -> &'a AtomicU64 {
+    pub(crate) fn next(&self) -> &AtomicU64 {
         &self.header().next
+    }
+
+    /// [`Version::next`], for as long as the caller likes.
+    ///
+    /// # Safety
+    /// As for [`Version::rts_for`].
+    #[inline]
+    pub(crate) unsafe fn next_for<'a>(self) -> &'a AtomicU64 {
+        // SAFETY: the caller's promise.
+        unsafe { &self.0.as_ref().next }
     }
 
     /// The status.

@@ -100,7 +100,8 @@ impl Ctx<'_> {
             return Err(clock_used_up());
         }
         shared.horizon.announce(id, least);
-        self.local.enter_at(now);
+        // SAFETY: the domain's clock was read above.
+        unsafe { self.local.enter_at(now) };
         let ticks = shared.horizon.settle(id, least);
         self.state.clock.used(ticks);
         self.txn.ts = Timestamp::new(ticks, id).raw();
@@ -134,7 +135,7 @@ impl Ctx<'_> {
             }
         }
         shared.horizon.announce_snapshot(id);
-        self.local.enter_at(shared.clock.now());
+        self.local.enter();
         self.txn.ts = shared.horizon.settle_snapshot(id);
         Ok(())
     }
@@ -192,7 +193,7 @@ impl Ctx<'_> {
         self.state.relieved_at = now;
         for _ in 0..EPOCHS {
             shared.lead(self.state.clock.peek(now), now);
-            self.local.enter_at(now);
+            self.local.enter();
             for (id, lane) in shared.lanes.iter().enumerate().take(shared.horizon.workers()) {
                 let id = WorkerId(id as u8);
                 if id == self.local.id() || shared.domain.active_since(id) == IDLE {
@@ -452,8 +453,7 @@ impl Operations<CicadaShared> for Ctx<'_> {
     fn leave(&mut self) {
         // the next worker of this id goes on behind this one's timestamps: they stand in the horizon's slot.
         // What is left in the queue is cleaned by the background thread, or by that worker.
-        let now = self.shared.clock.now();
-        self.local.enter_at(now);
+        let now = self.local.enter();
         self.do_chores(now);
         self.local.exit();
     }

@@ -28,8 +28,11 @@ fn claims(engine: bool, stamped: bool) {
     builder.check(move || {
         let domain = Domain::new(Arc::new(Clock::with_source(Source::Counter, 0)), u64::MAX);
         let (mut mine, mut theirs) = (domain.register().unwrap(), domain.register().unwrap());
-        mine.enter_at(1);
-        theirs.enter_at(1);
+        // SAFETY: nothing is reused here.
+        unsafe {
+            mine.enter_at(1);
+            theirs.enter_at(1);
+        }
         let generation = Arc::new(CachePadded(AtomicU64::new(0)));
         let tree = Arc::new(BTree::<Number, 4, 4>::new(&mut mine, generation).unwrap());
         let indexlet = Arc::new(Indexlet::new(&mut mine, 1).unwrap());

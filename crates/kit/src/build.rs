@@ -1,6 +1,6 @@
 //! An index is made from the rows of its table, while nobody writes to that.
 
-use crate::bulk::{Headed, duplicate, headed, load_index, sort};
+use crate::bulk::{Headed, duplicate, load_index, sort};
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
 use crate::table::Table;
@@ -16,37 +16,35 @@ use scaledb_sync::Arc;
 const ASK: usize = if cfg!(debug_assertions) { 16 } else { 1 << 12 };
 const LOAD: usize = if cfg!(debug_assertions) { 64 } else { 1 << 16 };
 
-/// An index that is being built: the entries that have been made for it.
-pub(crate) struct Build<R> {
-    entries: Vec<Headed<R>>,
+/// An index that is being built, which nobody else has seen, and the entries that have been made for it.
+pub(crate) struct Build<T: Table> {
+    index: T,
+    entries: Vec<Headed<T::Record>>,
     /// What the list takes of the budget of all transactions.
     room: Private,
 }
 
-impl<R: Record> Build<R> {
-    pub(crate) fn new(domain: Arc<Domain>) -> Self {
-        Self { entries: Vec::new(), room: Private::new(domain) }
+impl<T: Table> Build<T> {
+    /// Begins with an empty index.
+    pub(crate) fn new(domain: Arc<Domain>, index: T) -> Self {
+        Self { index, entries: Vec::new(), room: Private::new(domain) }
     }
 
-    /// Fills an index that is not published yet. The table is closed for writers, and `local` is active. After an error
+    /// Fills the index. The table is closed for writers, and `local` is active. After an error
     /// the caller calls [`Build::discard`].
     ///
     /// # Errors
     /// [`Error::DuplicateKey`], [`Error::KeyTooLarge`], [`Error::OutOfMemory`], [`Error::Stopped`].
-    pub(crate) fn fill<P: Records>(
+    pub(crate) fn fill<P: Records<Table = T>>(
         &mut self,
         engine: &P,
         local: &mut Local,
-        base: &P::Table,
-        index: &P::Table,
+        base: &T,
         go_on: &dyn Fn() -> bool,
-    ) -> Result<()>
-    where
-        P::Table: Table<Record = R>,
-    {
+    ) -> Result<()> {
         let ask = || if go_on() { Ok(()) } else { Err(Error::Stopped) };
         let records = records(local, base);
-        self.room.raise_to(records.len() * (size_of::<u64>() + size_of::<Headed<R>>()), false)?;
+        self.room.raise_to(records.len() * (size_of::<u64>() + size_of::<Headed<T::Record>>()), false)?;
         self.entries.reserve_exact(records.len());
         let (mut words, mut entry_key) = (Vec::new(), KeyBuf::new());
         for (number, raw) in records.into_iter().enumerate() {
@@ -54,9 +52,10 @@ impl<R: Record> Build<R> {
                 ask()?;
             }
             // SAFETY: the table holds it, or held it in this activity.
-            let record = unsafe { R::from_raw(raw) };
-            let entry = make_entry(engine, local, (base, record), index, &mut words, &mut entry_key)?;
-            self.entries.extend(entry.map(headed));
+            let record = unsafe { T::Record::from_raw(raw) };
+            let entry = make_entry(engine, local, (base, record), &self.index, &mut words, &mut entry_key)?;
+            // SAFETY: made for the index, which `discard` alone frees entries of.
+            self.entries.extend(entry.map(|entry| unsafe { Headed::new(entry) }));
         }
         sort(&mut self.entries);
         if let Some(key) = duplicate(&self.entries) {
@@ -64,20 +63,25 @@ impl<R: Record> Build<R> {
         }
         for entries in self.entries.chunks(LOAD) {
             ask()?;
-            load_index(engine, local, index, entries)?;
+            load_index(engine, local, &self.index, entries)?;
         }
         Ok(())
     }
 
-    /// Frees what was made of an index that was never published. `local` is active.
-    pub(crate) fn discard<T: Table<Record = R>>(self, local: &mut Local, index: &T) {
-        if let Some(tree) = index.ordered() {
-            // SAFETY: the index was never published, and is dropped without a further look at its tree.
+    /// The index, to be published.
+    pub(crate) fn finish(self) -> T {
+        self.index
+    }
+
+    /// Frees the index and what was made of it. `local` is active.
+    pub(crate) fn discard(self, local: &mut Local) {
+        if let Some(tree) = self.index.ordered() {
+            // SAFETY: nobody else has seen the index, which is dropped without a further look at its tree.
             unsafe { tree.free_all(local) };
         }
-        for (_, entry) in self.entries {
-            // SAFETY: made for the index, which was never published.
-            unsafe { entry.free(local) };
+        for entry in self.entries {
+            // SAFETY: made for the index, which nobody else has seen.
+            unsafe { entry.record().free(local) };
         }
     }
 }

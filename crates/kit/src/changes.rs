@@ -27,7 +27,7 @@ pub struct Changes {
 pub struct SeenChanges {
     /// When it began.
     pub at_begin: u64,
-    /// Before its first write; until then, when it began.
+    /// Before its first write; until then, when it began: `at_begin <= at_first_write`.
     pub at_first_write: u64,
 }
 
@@ -44,6 +44,7 @@ impl Changes {
     #[inline]
     pub fn see_before_write(&self, seen: &mut SeenChanges) {
         seen.at_first_write = self.count.load(Ordering::Acquire); // as above
+        debug_assert!(seen.at_begin <= seen.at_first_write, "changes are counted upwards");
     }
 
     /// Whether a table was cleared and is not empty yet.

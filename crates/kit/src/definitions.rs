@@ -65,23 +65,24 @@ pub(crate) fn add_index<P: Protocol>(
     let base = core.tables.get(table)?;
     check_not_clearing(engine, table)?;
     let (info, mut index_info) = core.catalog.lock().describe_index(table, &def)?;
-    let mut index = engine.make_table(local, TableCore::of_index(&info, &index_info), &def.options)?;
+    let index = engine.make_table(local, TableCore::of_index(&info, &index_info), &def.options)?;
     let mut closed = Closed::new(engine, base);
     local.enter();
-    let mut build = Build::new(core.domain.clone());
-    let built = build.fill(engine, local, base, &index, go_on);
+    let mut build = Build::new(core.domain.clone(), index);
+    let built = build.fill(engine, local, base, go_on);
     let mut catalog = core.catalog.lock();
     let logged = built.and_then(|()| log_added(engine, local, &catalog, table, def));
     let (id, entry, ts) = match logged {
         Ok(logged) => logged,
         Err(error) => {
             drop(catalog);
-            build.discard(local, &index);
+            build.discard(local);
             local.exit();
             return Err(error);
         }
     };
     local.exit();
+    let mut index = build.finish();
     (index.id, index_info.id) = (id, id);
     // entries of what was there before have never been made
     index.since.store(engine.begin_definition(), Ordering::SeqCst);

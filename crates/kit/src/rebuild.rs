@@ -1,7 +1,7 @@
 //! After recovery: the range indexes and the secondary indexes, in bulk, several tables at a time.
 
 use crate::build::make_entry;
-use crate::bulk::{Headed, duplicate, headed, key, load_index, load_tree, sort};
+use crate::bulk::{Headed, duplicate, load_index, load_tree, sort};
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
 use crate::recovery::Recovery;
@@ -24,8 +24,8 @@ impl<P: Records> Recovery<'_, P> {
 
     fn rebuild_active(&self, local: &mut Local, table: &P::Table) -> Result<u64> {
         let mut rows: Vec<Headed<RecordOf<P>>> = Vec::new();
-        // SAFETY: what indexes hold, and what is staged, are records.
-        let mut add = |raw: u64| rows.push(headed(unsafe { RecordOf::<P>::from_raw(raw) }));
+        // SAFETY: what indexes hold, and what is staged, are records, and none is removed meanwhile.
+        let mut add = |raw: u64| rows.push(unsafe { Headed::new(RecordOf::<P>::from_raw(raw)) });
         match (table.hash(), self.staged.get(table.id.index())) {
             (Some(hashed), _) => hashed.for_each(local, &mut add),
             (None, Some(Some(staged))) => staged.for_each(&mut add),
@@ -36,7 +36,7 @@ impl<P: Records> Recovery<'_, P> {
         }
         let mut inserted = load_tree(local, table, &rows)?;
         if table.is_numbered() {
-            let mut last = rows.iter().map(|row| KeyReader::new(key(row.1)).u64(Direction::Ascending));
+            let mut last = rows.iter().map(|row| KeyReader::new(row.key()).u64(Direction::Ascending));
             let last = last.try_fold(0, |next, number| number.map(|n| next.max(n + 1)));
             let next = last.map_err(|_| inconsistent(format!("a row number of table {}", table.name)))?;
             // nobody inserts yet
@@ -58,9 +58,11 @@ impl<P: Records> Recovery<'_, P> {
         let index = self.engine.core().tables.get(index)?;
         let (mut entry_key, mut words) = (KeyBuf::new(), Vec::new());
         let mut entries: Vec<Headed<RecordOf<P>>> = Vec::with_capacity(rows.len());
-        for &(_, record) in rows {
-            let entry = make_entry(self.engine, local, (base, record), index, &mut words, &mut entry_key)?;
-            entries.extend(entry.map(headed));
+        for row in rows {
+            let row = (base, row.record());
+            let entry = make_entry(self.engine, local, row, index, &mut words, &mut entry_key)?;
+            // SAFETY: made for the index, and not removed meanwhile.
+            entries.extend(entry.map(|entry| unsafe { Headed::new(entry) }));
         }
         sort(&mut entries);
         if let Some(key) = duplicate(&entries) {

@@ -55,6 +55,7 @@ pub struct WriteSet<W> {
     undo: Vec<(usize, W)>,
     /// To which lengths the write_set was cut back.
     cuts: Cuts,
+    /// In the order in which they were made: `writes` and `changes` ascend.
     savepoints: Vec<WriteMark>,
     /// How many writes had no record when they were added: they insert.
     inserts: usize,
@@ -191,7 +192,14 @@ impl<W: Write> WriteSet<W> {
 
     /// A new savepoint, at the present state.
     pub fn savepoint(&mut self) -> Savepoint {
-        self.savepoints.push(self.mark());
+        let mark = self.mark();
+        debug_assert!(
+            self.savepoints
+                .last()
+                .is_none_or(|last| last.writes <= mark.writes && last.changes <= mark.changes),
+            "nothing was taken back behind a savepoint that stays"
+        );
+        self.savepoints.push(mark);
         Savepoint(self.savepoints.len() as u64 - 1)
     }
 

@@ -320,6 +320,10 @@ impl Domain {
                 // SAFETY: `retire`'s contract, and every active worker began after it was unlinked.
                 unsafe { orphan.arena.free(self, retired.block, retired.bytes) };
             }
+            debug_assert!(
+                !orphan.limbo.is_empty() || orphan.waiting == 0,
+                "all bytes are of blocks in limbo"
+            );
             orphan.arena.leave_all(self);
         }
     }
@@ -341,7 +345,8 @@ impl Domain {
     }
 
     pub(crate) fn discharge(&self, bytes: usize) {
-        self.used.fetch_sub(bytes as u64, Ordering::Relaxed); // only a sum
+        let before = self.used.fetch_sub(bytes as u64, Ordering::Relaxed); // only a sum
+        debug_assert!(before >= bytes as u64, "only what was charged is discharged");
     }
 
     /// Notes a large block. (Not under loom, where each lock multiplies the interleavings.)
@@ -422,13 +427,17 @@ impl Local {
     #[inline]
     pub fn enter(&mut self) -> u64 {
         let now = self.domain.clock.now();
-        self.enter_at(now);
+        // SAFETY: the clock was read before.
+        unsafe { self.enter_at(now) };
         now
     }
 
     /// [`Local::enter`] with a clock reading that the caller has just taken.
+    ///
+    /// # Safety
+    /// `now` is a reading of the domain's clock: blocks that were retired before it may be reused from here on.
     #[inline]
-    pub fn enter_at(&mut self, now: u64) {
+    pub unsafe fn enter_at(&mut self, now: u64) {
         assert!(!self.active, "a worker enters once at a time");
         self.active = true;
         self.activity += 1;
@@ -544,6 +553,7 @@ impl Local {
 
     /// Tells reports of what waits. (Not in models, where each store multiplies the interleavings.)
     fn publish_waiting(&self) {
+        debug_assert!(!self.limbo.is_empty() || self.waiting == 0, "all bytes are of blocks in limbo");
         if !scaledb_sync::MODEL {
             self.domain.slots[self.id.index()].waiting.store(self.waiting, Ordering::Relaxed); // a statistic
         }
@@ -627,7 +637,8 @@ mod tests {
         domain.check_clock();
         assert!(!clock.is_replaced());
         let half = clock.ticks(std::time::Duration::from_millis(500));
-        there.enter_at(clock.now_fenced() + half);
+        // SAFETY: no block is ever retired here.
+        unsafe { there.enter_at(clock.now_fenced() + half) };
         domain.check_clock();
         assert_eq!(clock.is_replaced(), clock.source() == scaledb_sync::clock::Source::Tsc);
         if clock.is_replaced() {

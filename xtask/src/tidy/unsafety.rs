@@ -64,6 +64,8 @@ const ALLOWED: &[&str] = &[
     "crates/cicada/src/version.rs",
     "crates/cicada/src/weigh.rs",
     "crates/cicada/src/write.rs",
+    // a transaction is active since a clock reading that it has
+    "crates/cicada/src/worker.rs",
 ];
 
 /// How many lines of code may stand between a `SAFETY` comment and its `unsafe`: a statement may begin

@@ -104,10 +104,13 @@ impl Boundary {
     }
 }
 
-/// Length of the prefix that all keys between two boundaries share.
+/// Length of the prefix that all keys between two boundaries share: `low < high`.
 pub(super) fn common(low: Boundary, high: Boundary) -> usize {
     match (low.bytes(), high.bytes()) {
-        (Some(low), Some(high)) => low.iter().zip(high).take_while(|(l, h)| l == h).count(),
+        (Some(low), Some(high)) => {
+            debug_assert!(low < high, "between two fences are keys");
+            low.iter().zip(high).take_while(|(l, h)| l == h).count()
+        }
         _ => 0,
     }
 }
