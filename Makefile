@@ -280,5 +280,19 @@ test-miri: setup ## Undefined behaviour, in the crates that hold most of the uns
 lint: setup ## Formatting, clippy, documentation; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
-	$(CARGO) fmt --manifest-path crates/occult-module/Cargo.toml --check
+	for crate in occult-module occult-python; do
+		$(CARGO) fmt --manifest-path "crates/$$crate/Cargo.toml" --check
+	done
+	if $(LIBCLANG); then
+		($(BINDINGS); cd crates/occult-module && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/occult" \
+			$(CARGO) clippy --all-targets --locked -- -D warnings)
+	else
+		echo "lint: clippy of crates/occult-module is SKIPPED: there is no libclang (apt-get install libclang1)"
+	fi
+	if command -v python3 > /dev/null; then
+		(cd crates/occult-python && CARGO_TARGET_DIR="$$CARGO_TARGET_DIR/occult" \
+			$(CARGO) clippy --all-targets --locked -- -D warnings)
+	else
+		echo "lint: clippy of crates/occult-python is SKIPPED: there is no python3"
+	fi
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --lib --locked

@@ -38,6 +38,8 @@ mod transaction;
 
 pub use error::Error;
 pub use options::Options;
+#[cfg(feature = "tls")]
+pub use options::Tls;
 pub use scaledb_occult::client::{Config, Conflict, Error as OperationError, Metrics};
 pub use scaledb_occult::{BadToken, Micros, Refused, Shape};
 pub use session::{Client, Session};

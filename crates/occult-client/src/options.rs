@@ -4,11 +4,36 @@ use crate::{Address, Config};
 use std::collections::HashMap;
 use std::time::Duration;
 
+/// What servers that are spoken to by TLS are known by, and know this client by. All of it is text in PEM form.
+#[cfg(feature = "tls")]
+#[derive(Clone, Default)]
+pub struct Tls {
+    /// The authorities whose certificates are accepted; without them, those that the system trusts.
+    pub authorities: Option<Vec<u8>>,
+    /// This client's certificate and its private key, where servers ask for one.
+    pub identity: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+#[cfg(feature = "tls")]
+impl std::fmt::Debug for Tls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (authorities, identity) = (self.authorities.is_some(), self.identity.is_some());
+        f.debug_struct("Tls")
+            .field("authorities", &authorities)
+            .field("identity", &identity)
+            .finish_non_exhaustive()
+    }
+}
+
 /// How a client connects and behaves.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Servers of the cluster, as `redis://[user:password@]host:port`. One that answers is enough.
+    /// Servers of the cluster, as `redis://[user:password@]host:port`. One that answers is enough. With the feature
+    /// `tls` also `rediss://...`: then all servers are spoken to by TLS, if the first seed is.
     pub seeds: Vec<String>,
+    /// For `rediss://`: certificates.
+    #[cfg(feature = "tls")]
+    pub tls: Tls,
     /// The datacenter that is near, as the module's setting `datacenter` numbers them. Without it reads go to masters.
     pub datacenter: Option<u8>,
     /// How operations retry.
@@ -30,6 +55,8 @@ impl Options {
     pub fn new<S: Into<String>>(seeds: impl IntoIterator<Item = S>) -> Self {
         Self {
             seeds: seeds.into_iter().map(Into::into).collect(),
+            #[cfg(feature = "tls")]
+            tls: Tls::default(),
             datacenter: None,
             config: Config::default(),
             addresses: HashMap::new(),

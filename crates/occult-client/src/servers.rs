@@ -46,6 +46,10 @@ impl Servers {
             .map(|seed| redis::IntoConnectionInfo::into_connection_info(seed.as_str()))
             .collect();
         let seeds = seeds.map_err(|error| Error::Address(error.to_string()))?;
+        // certificates that are none are told here, and not as servers that do not answer
+        for seed in &seeds {
+            client_of(&options, seed.clone()).map_err(|error| Error::Address(error.to_string()))?;
+        }
         let servers = Arc::new(Self {
             options,
             seeds,
@@ -189,7 +193,13 @@ impl Servers {
             Some(seed) => seed.clone(),
             None => redis::IntoConnectionInfo::into_connection_info("redis://127.0.0.1")?,
         };
-        let at = redis::ConnectionAddr::Tcp(reached.host.clone(), reached.port);
+        let (host, port) = (reached.host.clone(), reached.port);
+        let at = match info.addr() {
+            redis::ConnectionAddr::TcpTls { .. } => {
+                redis::ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
+            }
+            _ => redis::ConnectionAddr::Tcp(host, port),
+        };
         self.open_at(info.set_addr(at)).await
     }
 
@@ -197,7 +207,7 @@ impl Servers {
         let config = redis::AsyncConnectionConfig::new()
             .set_connection_timeout(Some(self.options.connect_timeout))
             .set_response_timeout(Some(self.options.response_timeout));
-        let client = redis::Client::open(info)?;
+        let client = client_of(&self.options, info)?;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         // replicas answer reads only to those who say that they know; to a master it means nothing
         let _: Value = redis::cmd("READONLY").query_async(&mut connection).await?;
@@ -233,8 +243,10 @@ impl Servers {
             }
         }
         for seed in &self.seeds {
-            let redis::ConnectionAddr::Tcp(host, port) = seed.addr() else {
-                why = "only TCP is spoken here".to_owned();
+            let (redis::ConnectionAddr::Tcp(host, port) | redis::ConnectionAddr::TcpTls { host, port, .. }) =
+                seed.addr()
+            else {
+                why = "only TCP is spoken here, with TLS or without".to_owned();
                 continue;
             };
             let address = Address { host: host.clone(), port: *port };
@@ -291,6 +303,29 @@ impl Servers {
         let place = field("datacenter").parse().ok().zip(field("shape").parse().ok());
         place.ok_or_else(|| RedisError::from((redis::ErrorKind::UnexpectedReturnType, "OCCULT.SERVER")))
     }
+}
+
+/// What connects to a server, with the certificates for those that are spoken to by TLS.
+#[cfg(feature = "tls")]
+fn client_of(options: &Options, info: redis::ConnectionInfo) -> RedisResult<redis::Client> {
+    if !matches!(info.addr(), redis::ConnectionAddr::TcpTls { .. }) {
+        return redis::Client::open(info);
+    }
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        // somebody else may be faster: theirs will do
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+    let identity = options.tls.identity.clone();
+    let client_tls =
+        identity.map(|(client_cert, client_key)| redis::ClientTlsConfig { client_cert, client_key });
+    let root_cert = options.tls.authorities.clone();
+    redis::Client::build_with_tls(info, redis::TlsCertificates { client_tls, root_cert })
+}
+
+/// What connects to a server.
+#[cfg(not(feature = "tls"))]
+fn client_of(_: &Options, info: redis::ConnectionInfo) -> RedisResult<redis::Client> {
+    redis::Client::open(info)
 }
 
 fn refused(text: &'static str) -> Failure {

@@ -72,7 +72,10 @@ pub struct Lab {
 /// A port that nobody listens at. No two of a process get the same one; labs of several processes begin at
 /// different ones. It is asked for by a connection, and not tried by listening there: a server that another thread
 /// starts at that moment would inherit the socket and hold the port until its program runs.
-fn free_port() -> Result<u16> {
+///
+/// # Errors
+/// All are taken.
+pub fn free_port() -> Result<u16> {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     let count = u32::from(PORTS.end - PORTS.start);
     let begin = std::process::id().wrapping_mul(97);

@@ -14,7 +14,7 @@ mod lab;
 mod link;
 mod node;
 
-pub use lab::{Lab, Options, SLOTS, Shape};
+pub use lab::{Lab, Options, SLOTS, Shape, free_port};
 pub use link::{Link, Weather};
 pub use node::{Failure, Node, Place, occult};
 

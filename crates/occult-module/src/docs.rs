@@ -3,7 +3,7 @@
 use crate::commands::{client_command, server_command, stream_command};
 use redis_module::{Context, raw};
 use scaledb_occult::wire::{COMMANDS, Spec};
-use std::ffi::{CString, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::ptr;
 
 /// Since which version of the module the commands are there.
@@ -33,7 +33,7 @@ const OWN: [Spec; 2] = [
     },
 ];
 
-/// What runs a command, and its flags in the server's words. The access-control categories follow from the flags.
+/// What runs a command, and its flags in the server's words.
 fn kind(spec: &Spec) -> (raw::RedisModuleCmdFunc, &'static str) {
     match spec.name {
         "OCCULT.SERVER" => (Some(server_command), "readonly fast allow-stale"),
@@ -47,6 +47,16 @@ fn kind(spec: &Spec) -> (raw::RedisModuleCmdFunc, &'static str) {
         // these store more than there was
         "OCCULT.WRITE" | "OCCULT.PREPARE" => (Some(client_command), "write deny-oom deny-script"),
         _ => (Some(client_command), "write deny-script"),
+    }
+}
+
+/// The access-control categories, where the server can be told: Redis 7.0 cannot.
+fn categories(spec: &Spec) -> &'static CStr {
+    match spec.name {
+        "OCCULT.SERVER" => c"read fast",
+        "OCCULT.APPLY" | "OCCULT.BEAT" | "OCCULT.RESTORE" | "OCCULT.SETTLE" => c"write admin dangerous slow",
+        "OCCULT.READ" => c"read slow",
+        _ => c"write slow",
     }
 }
 
@@ -77,6 +87,11 @@ fn register_one(ctx: &Context, spec: &Spec) -> Result<(), String> {
         };
         let command = get(ctx.ctx, name.as_ptr());
         if command.is_null() {
+            return Err(failed());
+        }
+        if let Some(categorize) = raw::RedisModule_SetCommandACLCategories
+            && categorize(command, categories(spec).as_ptr()) != 0
+        {
             return Err(failed());
         }
         let mut texts = Texts::default();

@@ -82,17 +82,27 @@ struct Client(occult::Client);
 #[pymethods]
 impl Client {
     /// Client(seeds, datacenter=None, addresses=None): `addresses` says where servers are reached, if not where they
-    /// announce to be: `{"host:port": "host:port"}`.
+    /// announce to be: `{"host:port": "host:port"}`. For seeds `rediss://...`: the PEM text of the authorities that are
+    /// trusted, instead of the system's, and of this client's certificate and key.
     #[new]
-    #[pyo3(signature = (seeds, datacenter=None, addresses=None))]
+    #[pyo3(signature = (seeds, datacenter=None, addresses=None, authorities=None, certificate=None, key=None))]
     fn new(
         py: Python<'_>,
         seeds: Vec<String>,
         datacenter: Option<u8>,
         addresses: Option<HashMap<String, String>>,
+        authorities: Option<Data>,
+        certificate: Option<Data>,
+        key: Option<Data>,
     ) -> PyResult<Self> {
         let mut options = occult::Options::new(seeds);
         options.datacenter = datacenter;
+        options.tls.authorities = authorities.map(|pem| pem.0);
+        options.tls.identity = match (certificate, key) {
+            (Some(certificate), Some(key)) => Some((certificate.0, key.0)),
+            (None, None) => None,
+            _ => return Err(PyValueError::new_err("a certificate needs its key, and a key its certificate")),
+        };
         for (announced, reached) in addresses.unwrap_or_default() {
             let pair = occult::Address::parse(&announced).zip(occult::Address::parse(&reached));
             let (announced, reached) =
