@@ -109,12 +109,12 @@ fn clean_record(shared: &AccShared, local: &mut Local, deleted: Deleted) -> Opti
     let Deleted { record, ts, .. } = deleted;
     let table = shared.tables.get(deleted.table).ok()?;
     let groups = table.existence.groups();
-    // an insert, maybe, that may yet abort
+    // its holder may be an insert, which may yet abort
     let Some(before) = try_lock(record, groups) else { return Some(deleted) };
     // until the record is unlocked, nothing here waits for a transaction: transactions wait for this
     let now = Record::current(&before, table.schema.layout().groups());
     if now != Word::absent(Timestamp::from_raw(ts)) {
-        // inserted again, and none of our business any more; or even deleted again
+        // inserted again, so that there is nothing to clean up; or even deleted again
         let again = now.is_absent().then(|| Deleted { ts: now.ts().raw(), ..deleted });
         if again.is_none() {
             record.delist();

@@ -401,7 +401,7 @@ impl Ctx<'_> {
         };
         match (self.read_place(base, target, cols)?, target) {
             (Ok(Some(words)), _) => Ok(Ok(Some((target, words)))),
-            // the entry was live, so the two reads do not belong together
+            // the entry was live, so the two reads are of different states
             (_, RowLocation::Record(record)) => Err(conflict(ConflictKind::ReadChanged, base, record)),
             (_, RowLocation::Own(_)) => Ok(Ok(None)),
         }
@@ -478,7 +478,7 @@ impl Ctx<'_> {
             if phantom.is_some() {
                 return phantom;
             }
-            // an entry that was merged behind our back is in neither: look again
+            // an entry that was merged meanwhile is in neither: look again
             steady &= unmerged.is_empty() || tree.is_current(self.local, leaf.stamp());
             if !steady {
                 let low = leaf.low().max(range.start).to_vec();

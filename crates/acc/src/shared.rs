@@ -69,7 +69,7 @@ impl AccShared {
         let workers = self.domain.workers();
         let before = self.needed_after();
         if now < before + workers as u64 / 2 && !scaledb_sync::MODEL {
-            // little to forget, and every lane to look at, which its owner has to fetch back then
+            // for little memory it is not worth a cache miss of every lane's owner
             return before;
         }
         fence(Ordering::SeqCst); // pairs with the SeqCst store of the pin

@@ -83,7 +83,7 @@ impl Ctx<'_> {
         };
         self.txn.snapshot = Timestamp::from_raw(boundary);
         let (now, last) = (shared.clock.now(), &shared.snapshots.last_use);
-        // read only by `maybe_stop_retaining`, which is in no hurry
+        // read only by `maybe_stop_retaining`, which may see it late
         if now.saturating_sub(last.load(Ordering::Relaxed)) > shared.snapshots.linger / 16 {
             last.store(now, Ordering::Relaxed);
         }

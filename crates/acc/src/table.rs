@@ -197,7 +197,7 @@ impl AccTable {
                     true => self.tuning.batch.load(Ordering::Relaxed) == 0, // a setting
                     false => self.of_worker(local.id()).is_some_and(|mine| mine.way.is_at_commit()),
                 };
-                // what goes into the tree is only looked for here: all have the line, and nobody takes it from others
+                // keys that go into the tree are only looked for here: the line stays shared between the cores
                 if at_commit { indexlet.prefetch(hash) } else { indexlet.prefetch_to_write(hash) }
             }
         }

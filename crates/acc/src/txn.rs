@@ -221,7 +221,7 @@ impl Txn {
         self.posted = 0;
         self.filter = 0;
         if !self.many.is_empty() {
-            // rare, and large: not kept
+            // rare and large: its memory is not kept
             self.many = HashTable::new();
         }
         self.latest = Timestamp::ZERO;
@@ -388,7 +388,7 @@ impl Txn {
             }
         }
         for write in self.writes.cut(mark) {
-            // what was seen of the row was seen
+            // what a write has read stays read when the write is taken back
             if let Some(record) = write.record {
                 self.reads.extend(write.read.iter().map(|group| Read {
                     record,

@@ -180,7 +180,7 @@ impl Operations<AccShared> for Ctx<'_> {
     }
 
     fn check_so_far(&mut self) -> Result<()> {
-        // what a snapshot reads holds together
+        // a snapshot is consistent: there is nothing to validate
         if self.txn.kind.is_snapshot() { Ok(()) } else { self.check_so_far() }
     }
 
@@ -216,7 +216,7 @@ impl Operations<AccShared> for Ctx<'_> {
     }
 
     fn note_conflict(&mut self, conflict: &mut Conflict) {
-        // who committed before this transaction began was not in its way
+        // a transaction that committed before this one began did not conflict with it
         conflict.with = conflict.with.filter(|with| with.ticks() >= self.state.begun);
     }
 

@@ -498,7 +498,7 @@ impl Ctx<'_> {
             read: table.existence.groups(),
         });
         if let Err(error) = pushed {
-            // that the row is there was seen
+            // that the row exists was read
             self.txn.remember(table.id, record, table.existence.groups(), &seen);
             return Err(error);
         }
@@ -532,7 +532,7 @@ impl Ctx<'_> {
         let Ok(table) = self.shared.tables.get(id) else { return };
         let found = table.find(self.local, hash, &self.txn.keys[key.clone()], &mut self.txn.finger).record;
         if let Some(record) = found {
-            // each word is loaded once: what is remembered is what was judged
+            // each word is loaded once: the value that is checked is the one that is remembered
             let (groups, mut seen) = (table.existence.groups(), [Word(0); MAX_GROUPS]);
             groups.iter().for_each(|group| seen[group] = record.after_clean_up(group));
             // a deleted record that awaits clean-up; whatever else is there will not pass the commit

@@ -71,7 +71,7 @@ impl Commit<'_, '_> {
     fn step(&mut self, step: Step) -> Result<()> {
         match step {
             Step::Pin => {
-                // in another order it may come late
+                // a test that reorders the steps may run this one late
                 self.now = self.ctx.shared.clock.now();
                 self.pin();
             }

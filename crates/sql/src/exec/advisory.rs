@@ -59,7 +59,7 @@ pub(crate) fn call(context: &Context<'_>, name: &str, args: &[Value]) -> Option<
         [Value::Int4(a), Value::Int4(b)] => {
             Tag::Advisory { key: u64::from(*a as u32) << 32 | u64::from(*b as u32), pair: true }
         }
-        // they are strict
+        // the functions are strict: a NULL argument makes them NULL
         _ => return Some(Ok(Value::Null)),
     };
     Some(match does {

@@ -24,7 +24,7 @@ const PER_GROUP: usize = 128;
 /// An aggregate at work.
 pub(super) struct Running {
     pub(super) accumulator: Accumulator,
-    /// What it must look at as a whole; made for those that do so.
+    /// Its DISTINCT or ordered values; only for aggregates that have such.
     values: Option<Box<Values>>,
 }
 
@@ -33,12 +33,12 @@ impl Running {
         Self { accumulator: aggregate.function.start(), values: None }
     }
 
-    /// What it must look at as a whole.
+    /// Its DISTINCT or ordered values.
     pub(super) fn values(&mut self) -> &mut Values {
         self.values.get_or_insert_default()
     }
 
-    /// The accumulator, and what must be looked at as a whole.
+    /// The accumulator, and the DISTINCT or ordered values.
     pub(super) fn into_parts(self) -> (Accumulator, Values) {
         (self.accumulator, self.values.map(|values| *values).unwrap_or_default())
     }
@@ -132,7 +132,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
-    /// Adds the row at hand to the group of a key.
+    /// Adds the current row to the group of a key.
     #[inline]
     fn take_row(
         &mut self,
@@ -198,7 +198,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             return Ok(Some(*number));
         }
         let bytes = row_weight(key) + groups.running_weight;
-        // of a group that has found no room, all rows are put aside
+        // all rows of a group that does not fit the memory are written to the file
         if groups.rest.is_some() || !self.memory.take_or_spill(bytes, groups.weight)? {
             return Ok(None);
         }
@@ -209,7 +209,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(Some(number))
     }
 
-    /// What aggregates look at in the row at hand: for each whether it counts, its arguments and its sort keys.
+    /// What aggregates look at in the current row: for each whether it counts, its arguments and its sort keys.
     fn seen_by(&mut self, aggregates: &[Aggregate]) -> Result<Vec<Value>> {
         let mut seen = Vec::new();
         for aggregate in aggregates {
@@ -289,7 +289,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok((flow, rest))
     }
 
-    /// Adds the row at hand to the aggregates of its group.
+    /// Adds the current row to the aggregates of its group.
     fn accumulate(
         &mut self,
         aggregates: &[Aggregate],

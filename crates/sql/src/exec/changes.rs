@@ -42,14 +42,14 @@ impl<'a> Finding<'a> {
     #[inline]
     pub(super) fn meets(&mut self, memory: &mut Memory<'_>, row: RowId) -> Result<bool> {
         let Some(met) = &mut self.met else {
-            // among the names
+            // its name in the list
             memory.take_rows(size_of::<RowId>())?;
             return Ok(true);
         };
         if !met.insert(row) {
             return Ok(false);
         }
-        // here, and among the names
+        // its name in the set and in the list
         memory.take_rows(3 * size_of::<RowId>())?;
         Ok(true)
     }
@@ -57,7 +57,7 @@ impl<'a> Finding<'a> {
     /// Adds a row with its values.
     ///
     /// # Errors
-    /// 53200, the file's.
+    /// 53200, those of the file.
     #[inline]
     pub(super) fn push(
         &mut self,
@@ -76,7 +76,7 @@ impl<'a> Finding<'a> {
     /// All of them.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     pub(super) fn finish(self) -> Result<Changes<'a>> {
         let Self { names, values, old, new, .. } = self;
         Ok(Changes { names, values: values.finish()?, old, new })
@@ -119,7 +119,7 @@ impl Changes<'_> {
     /// Calls `change` with each row until it breaks.
     ///
     /// # Errors
-    /// Those of `change`; the file's.
+    /// Those of `change`; those of the file.
     pub(super) fn each(&self, mut change: impl FnMut(Change<'_>) -> Result<Flow>) -> Result<Flow> {
         let mut call = |row: RowId, values: &[Value]| {
             let (old, rest) = values.split_at(self.old.min(values.len()));

@@ -60,7 +60,7 @@ pub(crate) fn columns(row: RowRef<'_>, table: &Table) -> impl Iterator<Item = Re
 /// Sets a column of a row, and its key if that has a form of its own. The value has the column's type.
 ///
 /// # Errors
-/// The engine's.
+/// Those of the engine.
 pub(crate) fn set(
     row: &mut RowMut<'_>,
     table: &Table,
@@ -112,7 +112,7 @@ fn set_tail(row: &mut RowMut<'_>, table: &Table, bytes: &[u8]) -> std::result::R
 /// Writes a whole row.
 ///
 /// # Errors
-/// The engine's.
+/// Those of the engine.
 pub(crate) fn write<'v>(
     buffer: &mut RowBuf,
     table: &Table,

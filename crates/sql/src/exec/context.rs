@@ -67,13 +67,13 @@ pub(crate) struct Context<'a> {
     pub(crate) locks: &'a Locks,
     /// `lock_timeout`, if there is one.
     pub(crate) lock_timeout: Option<Duration>,
-    /// The session waits with a worker of the engine in its hands.
+    /// The session holds a worker of the engine while it waits.
     pub(crate) has_worker: bool,
-    /// Sessions that do.
+    /// How many sessions do so.
     pub(crate) waiters: &'a AtomicUsize,
     /// The run may be given up to wait for a lock without a worker, whatever it has done.
     pub(crate) gives_up: bool,
-    /// Why it was.
+    /// Why it was given up.
     pub(crate) given_up: Cell<Option<GivenUp>>,
     pub(crate) counts: &'a Counts,
 }

@@ -27,7 +27,7 @@ struct Seen<'a> {
 enum Noted {
     Fresh,
     Known,
-    /// Nobody knows, and there is no room for it.
+    /// It is not known, and there is no room to note the row.
     Full(Vec<Value>),
 }
 

@@ -1,4 +1,4 @@
-//! Expressions at work.
+//! Evaluating expressions.
 
 use super::{Exec, weight};
 use crate::plan::expr::{Compare, Expr, Test};

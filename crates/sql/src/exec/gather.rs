@@ -1,4 +1,4 @@
-//! What aggregates must look at as a whole: values that are DISTINCT, and values in an order.
+//! Values that an aggregate cannot take as they come: DISTINCT ones, and those with an ORDER BY.
 //!
 //! Values of a group are kept until it is handed out. When there is no room for more of them, those of all groups go to
 //! files, one for each aggregate, as sorted runs; the runs are merged while groups are handed out.
@@ -21,11 +21,11 @@ use std::collections::HashSet;
 /// The values of one aggregate in one group.
 #[derive(Default)]
 pub(super) struct Values {
-    /// Arguments that are there, if they count once.
+    /// The distinct arguments so far, for DISTINCT.
     seen: HashSet<Box<[Value]>>,
-    /// Arguments with their sort keys, if they have an order.
+    /// Arguments with their sort keys, for ORDER BY.
     sorted: Vec<(Kept, Kept)>,
-    /// How many values there are, if they have an order: those in files, too.
+    /// How many values there are, those in files included, for ORDER BY.
     count: u64,
 }
 

@@ -106,7 +106,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(flow)
     }
 
-    /// Calls `next` for each inner row that the outer row at hand matches; whether there was one.
+    /// Calls `next` for each inner row that the current outer row matches; whether there was one.
     #[inline]
     pub(super) fn probe(
         &mut self,

@@ -9,7 +9,7 @@ use scaledb_engine::{ReadMark, RowId, Worker};
 use scaledb_locks::{Mode, Tag};
 use scaledb_types::{Result, SqlError, SqlState, Value};
 
-/// What a run has to do with locks of rows.
+/// The row locks of one run of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Locking {
     /// The run may be given up and begun anew as long as it has written nothing; `whole`: even then.
@@ -44,7 +44,7 @@ pub(crate) fn given_up() -> SqlError {
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
-    /// Notes the row that a scan is at and that has passed its filter, for those who lock it further up.
+    /// Notes the row that a scan is at and that has passed its filter, for the operator above that locks it.
     #[inline]
     pub(super) fn name_row(&mut self, scan: &Scan, row: RowId) -> Result<()> {
         if let Some(locked) = &scan.locked {
@@ -71,7 +71,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             }
             for lock in locks.iter().filter(|lock| lock.policy == Policy::Skip) {
                 let Some(row) = exec.named(lock) else { continue };
-                // what has changed since the scan was somebody else's then
+                // if it has changed since the scan, another transaction has changed it
                 if !exec.is_as_found(lock, row)? {
                     return Ok(Flow::Continue(()));
                 }
@@ -116,7 +116,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.locking.reserves || self.context.locks.rows() != 0
     }
 
-    /// Locks a row. False if it is to be passed by.
+    /// Locks a row. False if it is to be skipped.
     ///
     /// # Errors
     /// 55P03; that the run is given up.

@@ -86,7 +86,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         if std::mem::take(&mut self.too_long) {
             return Ok(Trial::Asked { touched, until: touched * 2 });
         }
-        // a row that the statement may never ask for must not fail it
+        // an error in a row that the statement may never look up must not end it
         let code = error.code();
         let of_values = code.as_str().starts_with("22") || code == SqlState::CARDINALITY_VIOLATION;
         if of_values || code.as_str().starts_with("53") { Ok(Trial::Refused) } else { Err(error) }
@@ -108,7 +108,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             let mut key = Vec::with_capacity(lookup.inner_keys.len());
             for part in &lookup.inner_keys {
                 let value = exec.eval(part)?;
-                // it equals nothing
+                // NULL equals nothing
                 if value.is_null() {
                     return Ok(Flow::Continue(()));
                 }
@@ -125,7 +125,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     found.entry(key.into()).or_default()
                 }
             };
-            // one or several is all that can be asked of rows without values
+            // of rows without values only their number can be asked: one, or several
             if row.is_empty() && rows.len() >= 2 {
                 return Ok(Flow::Continue(()));
             }
@@ -137,7 +137,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok((found, weight))
     }
 
-    /// Calls `next` with the rows that are kept for the surroundings as they are.
+    /// Calls `next` with the kept rows that belong to the current outer row.
     fn look_up(&mut self, lookup: &Lookup, found: &Found, next: Next<'_, 'a, W>) -> Result<Flow> {
         let mut key = Vec::with_capacity(lookup.outer_keys.len());
         for part in &lookup.outer_keys {

@@ -1,4 +1,4 @@
-//! Rows that are computed once and handed out again, until what they depend on is another.
+//! Rows that are computed once and handed out again, until a value that they depend on changes.
 
 use super::spill::{CHECK, Stash, Stashed};
 use super::{Exec, Flow, Next, row_weight};

@@ -1,4 +1,4 @@
-//! What the operators of a run have done: for EXPLAIN ANALYZE, and for nobody else.
+//! What the operators of a run have done, for EXPLAIN ANALYZE.
 //!
 //! A run that is measured goes through [`Exec::measure`] wherever an operator begins, and through a closure more
 //! wherever a row is handed on. Others pass one test per operator, and one per row that a condition drops.
@@ -37,14 +37,14 @@ pub(crate) struct Measure {
 /// What the operators of a run have done. They are known by their addresses, which are compared and never followed.
 #[derive(Debug, Default)]
 pub(crate) struct Measures {
-    /// Whether the clock is looked at.
+    /// Whether times are measured.
     pub(crate) timing: bool,
     operators: HashMap<usize, Measure>,
     /// Rows that conditions have dropped.
     dropped: HashMap<usize, u64>,
     /// Subqueries that were answered from rows that were kept.
     answered: HashMap<usize, u64>,
-    /// The operator at work.
+    /// The operator that runs now.
     current: usize,
 }
 
@@ -115,7 +115,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         result
     }
 
-    /// Says something of the operator at work.
+    /// Notes something about the operator that runs now.
     #[inline]
     pub(super) fn note_done(&mut self, note: impl FnOnce(&mut Measure)) {
         if let Some(measures) = &mut self.measures {
@@ -123,7 +123,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
-    /// Says how many bytes the operator at work holds.
+    /// Notes how many bytes the operator that runs now holds.
     #[inline]
     pub(super) fn note_memory(&mut self, bytes: usize) {
         self.note_done(|measure| measure.memory = measure.memory.max(bytes));

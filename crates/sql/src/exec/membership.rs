@@ -59,7 +59,7 @@ impl Members {
 impl<'a, W: Worker> Exec<'a, W> {
     /// Whether values are one of the rows; NULL if that is not known.
     pub(super) fn is_member(&mut self, number: usize, rows: &Rows, left: &[Value]) -> Result<Value> {
-        // what is NULL altogether may be any of them
+        // a row of NULLs alone may equal any of them
         if !rows.is_empty() && left.iter().all(Value::is_null) {
             return Ok(Value::Null);
         }
@@ -70,7 +70,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         if all.len() <= number {
             all.resize_with(number + 1, || None);
         }
-        // rows that were read again are others
+        // rows that were read again may be others than before
         let known = all[number].clone().filter(|members| Rc::ptr_eq(&members.rows, rows));
         let members = match known {
             Some(members) => members,

@@ -73,7 +73,7 @@ const LONG_FRAME: usize = 1_024;
 const LONG_ROW: usize = 1_024;
 
 impl Scratch {
-    /// Lets go of values, which may be large.
+    /// Drops values, which may be large.
     pub(crate) fn clear(&mut self) {
         if self.frame.len() > LONG_FRAME {
             self.frame = Vec::new();
@@ -118,7 +118,7 @@ impl Aside<'_> {
 pub(crate) struct Exec<'a, W> {
     /// The engine's worker; absent while a scan of it runs.
     pub(crate) worker: Option<&'a mut W>,
-    /// What the session gives.
+    /// What the session provides.
     pub(crate) context: &'a Context<'a>,
     pub(crate) params: &'a [Value],
     pub(crate) frame: Vec<Value>,
@@ -135,7 +135,7 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) writes: bool,
     /// What the parts of a statement write at its end, if it has several.
     pub(crate) parts: Option<Box<apart::Parts<'a>>>,
-    /// Rows written by the statement at hand.
+    /// Rows written by the current statement.
     pub(crate) affected: u64,
     /// To be checked when the statement is done.
     pub(crate) after: Vec<late::Check>,
@@ -144,7 +144,7 @@ pub(crate) struct Exec<'a, W> {
     pub(crate) locking: lock::Locking,
     /// Rows touched.
     ticks: u64,
-    /// The statement at hand may touch so many, and whether it has touched more.
+    /// The current statement may touch so many, and whether it has touched more.
     last_tick: u64,
     too_long: bool,
     /// What its operators have done, if that is asked for.
@@ -188,7 +188,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
-    /// At the end of the run: what it has worked in.
+    /// Ends the run, and returns its memory for the next one.
     #[inline]
     pub(crate) fn take_scratch(&mut self) -> Scratch {
         Scratch {
@@ -244,7 +244,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Runs an operator: calls `next` with each row.
     ///
     /// # Errors
-    /// The statement's.
+    /// Those of the statement.
     #[inline]
     pub(crate) fn run(&mut self, node: &Node, next: Next<'_, 'a, W>) -> Result<Flow> {
         if self.measures.is_some() {
@@ -296,7 +296,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     next(exec)
                 })
             }
-            // nothing of it is looked at
+            // the input is not run
             Node::Filter { predicate: Expr::Const(never), .. } if !never.is_true() => Ok(Flow::Continue(())),
             Node::Filter { input, predicate } => self.run(input, &mut |exec| {
                 if exec.eval(predicate)?.is_true() {
@@ -344,7 +344,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                     self.evaluate_cte(cte)?;
                 }
                 let flow = self.run(input, next)?;
-                // what nobody reads writes all the same, the last one first, as in PostgreSQL
+                // WITH queries that write run even if nothing reads them, the last one first, as in PostgreSQL
                 for cte in ctes.iter().rev().filter(|cte| !cte.read) {
                     self.evaluate_cte(cte)?;
                 }

@@ -581,7 +581,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         next: Next<'_, 'a, W>,
     ) -> Result<()> {
         let Some(returning) = returning else { return Ok(()) };
-        // the slots are theirs alone: no other of the expressions reads them
+        // no expression of RETURNING reads the slots that these values go to
         for (expr, &slot) in returning.iter().zip(slots) {
             let value = self.eval(expr)?;
             self.frame[slot] = value;
@@ -655,7 +655,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         format!("Failing row contains ({}).", values.collect::<Vec<_>>().join(", "))
     }
 
-    /// A value as messages have it.
+    /// A value as error messages print it.
     pub(super) fn printed(&self, value: &Value, ty: scaledb_types::Type) -> String {
         value.to_text(ty, self.context.env).map_or_else(|| "null".to_owned(), |text| text.to_string())
     }
@@ -670,7 +670,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         self.taken_key(table, index, table.index(index).iter().map(|column| &new[column.position]))
     }
 
-    /// 23505 of a key.
+    /// The error 23505 for a key.
     pub(super) fn taken_key<'v>(
         &self,
         table: &Table,

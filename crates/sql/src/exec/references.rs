@@ -20,7 +20,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A foreign key to look at.
+/// A foreign key to check.
 #[derive(Clone, Debug)]
 pub(crate) struct Reference {
     pub(super) key: Arc<ForeignKey>,
@@ -95,7 +95,7 @@ impl ForeignKey {
 
 /// Values of the first types as equal values of the second, if these have them.
 fn equal_in(values: &[Value], types: impl Iterator<Item = (Type, Type)> + Clone) -> Option<Cow<'_, [Value]>> {
-    // texts of all types are kept alike
+    // all text types store their values the same way
     let alike = |(from, to): (Type, Type)| from.plain() == to.plain() || from.is_text() && to.is_text();
     if types.clone().all(alike) {
         return Some(Cow::Borrowed(values));
@@ -140,7 +140,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 {
                     return Ok(());
                 }
-                // the row that refers may be gone by now
+                // the referring row may have been deleted since
                 if late && self.referring(key, values, true)?.is_empty() {
                     return Ok(());
                 }

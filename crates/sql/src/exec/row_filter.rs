@@ -342,7 +342,7 @@ fn constant(unit: Unit, value: &Value) -> Option<Constant> {
         (Unit::Bool, Value::Bool(value)) => exactly((*value).into()),
         (Unit::Int, Value::Int2(_) | Value::Int4(_) | Value::Int8(_)) => exactly(value.as_i64()?),
         (Unit::Day, Value::Date(day)) => exactly((*day).into()),
-        // infinities are no days
+        // infinite dates have no day number
         (Unit::Day, Value::Timestamp(micros)) if *micros != i64::MAX && *micros != i64::MIN => {
             let day = micros.div_euclid(DAY_MICROS);
             match micros.rem_euclid(DAY_MICROS) {

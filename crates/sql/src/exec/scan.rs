@@ -224,7 +224,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         }
     }
 
-    /// Calls `next` if these conditions of the scan's filter hold for the row at hand.
+    /// Calls `next` if these conditions of the scan's filter hold for the current row.
     #[inline]
     fn filtered(
         &mut self,
@@ -332,7 +332,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     ) -> Result<Flow> {
         let all = conditions(scan);
         let mut filter = self.row_filter(scan);
-        // a filter that reads waits until the scan has paused
+        // a filter with subqueries needs the worker, so that it runs when the scan has paused
         let waits = all.iter().any(Expr::needs_worker);
         let mut limit = BATCH.0;
         let mut rows: Vec<(RowId, Vec<Value>)> = Vec::new();

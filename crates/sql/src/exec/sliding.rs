@@ -196,7 +196,7 @@ impl<'w> Aggregating<'w> {
     /// The value of a frame.
     ///
     /// # Errors
-    /// What the aggregate refuses, 53200, the file's.
+    /// What the aggregate refuses, 53200, those of the file.
     pub(super) fn value<W: Worker>(
         &mut self,
         exec: &mut Exec<'_, W>,

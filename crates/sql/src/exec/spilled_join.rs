@@ -33,7 +33,7 @@ struct Apart<'j, 'a> {
     join: &'j HashJoin,
     /// What is still to be joined.
     pairs: Vec<Pair<'a>>,
-    /// The number of the outer row at hand.
+    /// The number of the current outer row.
     number: &'j Cell<i64>,
     /// The rows that the target was at, by number: rows are named by the engine, and values are written to files.
     names: Vec<Option<RowId>>,
@@ -66,9 +66,9 @@ impl Matched {
 /// Writes an inner row.
 ///
 /// # Errors
-/// The file's.
+/// Those of the file.
 pub(super) fn put_inner(parts: &mut Partitions<'_>, key: &[Value], row: &[Value]) -> Result<()> {
-    // what matches nothing may lie anywhere, and not all in one part
+    // rows that match nothing are spread over all parts
     let lonely = key.iter().any(Value::is_null);
     let part = parts.part(if lonely { row } else { key });
     parts.push_to(part, key.iter().chain(row))
@@ -125,7 +125,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         if !join.ordered {
             return self.join_parts(join, inner, &number, next);
         }
-        // rows come part by part, and somebody relies on their order: that of the numbers
+        // rows come part by part, and an operator above relies on the order of their numbers
         let key = SortKey { expr: Expr::Const(Value::Null), descending: false, nulls_first: false };
         let keys = [key];
         let carry: Vec<Slot> = join.outer_slots.iter().chain(&join.inner_slots).copied().collect();
@@ -293,7 +293,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(Flow::Continue(()))
     }
 
-    /// Makes an outer row the one at hand.
+    /// Makes an outer row the current one.
     fn restore_outer(&mut self, apart: &Apart<'_, 'a>, row: Vec<Value>) -> Result<()> {
         let join = apart.join;
         let lost = || SqlError::internal("a row of a join without a number");

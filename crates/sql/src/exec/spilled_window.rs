@@ -120,7 +120,7 @@ type Take<'t, 'a, W> = &'t mut dyn FnMut(&mut Exec<'a, W>, Box<[Value]>) -> Resu
 /// The partition and the order of a row.
 type Last = (Box<[Value]>, Box<[Value]>);
 
-/// What is known of the partition at hand.
+/// What is known of the current partition.
 struct Partition<'a> {
     /// The partition and the order of the last row.
     last: Option<Last>,

@@ -102,7 +102,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(flow)
     }
 
-    /// What a window looks at in the row at hand.
+    /// What a window looks at in the current row.
     fn window_keys(&mut self, window: &Window) -> Result<Keys> {
         let partition = window.partition.iter().map(|e| self.eval(e)).collect::<Result<_>>()?;
         let order = window.order.iter().map(|k| self.eval(&k.expr)).collect::<Result<_>>()?;

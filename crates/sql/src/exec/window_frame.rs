@@ -24,19 +24,19 @@ pub(super) trait Rows {
     /// The number of the peers that a row is one of, counted from 0.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     fn group(&mut self, at: usize) -> Result<i64>;
 
     /// The first key of its order; NULL without one.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     fn key(&mut self, at: usize) -> Result<&Value>;
 
     /// The arguments of the function, unless it does not fit the FILTER.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     fn args(&mut self, at: usize) -> Result<Option<&[Value]>>;
 }
 
@@ -93,7 +93,7 @@ impl<'w> FramePosition<'w> {
     /// Goes to a row: that behind the last one.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     pub(super) fn go_to(&mut self, rows: &mut impl Rows, at: usize) -> Result<()> {
         self.at = at;
         if at >= self.peers.end {
@@ -109,7 +109,7 @@ impl<'w> FramePosition<'w> {
     /// Moves the frame to the row.
     ///
     /// # Errors
-    /// The file's; 22013 and what the operators of the key refuse.
+    /// Those of the file; 22013 and what the operators of the key refuse.
     pub(super) fn move_frame(&mut self, rows: &mut impl Rows) -> Result<()> {
         let (frame, offsets, len) = (self.frame, self.offsets, rows.len());
         self.head = match (&frame.start, &frame.units) {
@@ -189,7 +189,7 @@ impl<'w> FramePosition<'w> {
         let mut row = from;
         while row < rows.len() {
             let key = rows.key(row)?;
-            // NULLs are as far from each other as they are from nothing else
+            // NULLs are within a distance of each other only
             let stops = match (key.is_null(), current.is_null(), order.nulls_first, starts) {
                 (false, false, _, starts) => {
                     in_range(reach, key, &current, offset, minus, less, self.env)? == starts
@@ -259,7 +259,7 @@ fn in_range(
             if offset.is_nan() || offset < 0.0 {
                 return Err(wrong_size());
             }
-            // NaN is the greatest, and as far from nothing else as from itself
+            // NaN is the greatest, and within a distance of itself only
             match (key.is_nan(), current.is_nan()) {
                 (true, true) => return Ok(true),
                 (true, false) => return Ok(!less),
@@ -267,7 +267,7 @@ fn in_range(
                 (false, false) => {}
             }
             let sum = if minus { current - offset } else { current + offset };
-            // an infinite distance from the infinite value on the other side is anywhere
+            // infinity less infinity is NaN: every key is within such a distance
             Ok(sum.is_nan() || if less { key <= sum } else { key >= sum })
         }
         Reach::Time => {

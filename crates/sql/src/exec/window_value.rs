@@ -136,7 +136,7 @@ fn nth(ranges: &[Range<usize>], mut number: usize) -> Option<usize> {
 /// Where ntile has come to.
 #[derive(Debug, Default)]
 struct Buckets {
-    /// The bucket at hand, from 1; 0 before the first one.
+    /// The current bucket, from 1; 0 before the first one.
     bucket: i64,
     /// Rows in it so far, and how many it has.
     rows: i64,

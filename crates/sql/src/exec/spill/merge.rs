@@ -38,7 +38,7 @@ impl<'k, 'a> Sorter<'k, 'a> {
     /// Of rows with so many values, those of the keys included.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     pub(crate) fn new(context: &'a Context<'a>, keys: &'k [SortKey], width: usize) -> Result<Self> {
         let writer = Writer::new(context.temporary.file()?);
         Ok(Self { context, keys, writer, runs: Vec::new(), width, heaviest: 0 })
@@ -47,7 +47,7 @@ impl<'k, 'a> Sorter<'k, 'a> {
     /// Writes sorted rows, each its keys and what is carried.
     ///
     /// # Errors
-    /// The file's, 57014.
+    /// Those of the file, 57014.
     pub(crate) fn add_run(&mut self, rows: &[Sortable]) -> Result<()> {
         for (number, (keys, carried)) in rows.iter().enumerate() {
             if number.is_multiple_of(CHECK) {
@@ -68,7 +68,7 @@ impl<'k, 'a> Sorter<'k, 'a> {
     /// All rows in order. There are as many passes over the file as it takes until all runs can be read side by side.
     ///
     /// # Errors
-    /// The file's, 57014, 53200.
+    /// Those of the file, 57014, 53200.
     pub(crate) fn merge(self, memory: &mut Memory<'_>) -> Result<Merged<'k, 'a>> {
         let each = BUFFER + self.heaviest;
         let most = (memory.share() / each).clamp(2, MAX_RUNS);

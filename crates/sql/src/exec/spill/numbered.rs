@@ -35,7 +35,7 @@ impl<'a> Numbering<'a> {
     /// Adds a row.
     ///
     /// # Errors
-    /// 53200, the file's.
+    /// 53200, those of the file.
     pub(crate) fn push(
         &mut self,
         context: &'a Context<'a>,
@@ -75,7 +75,7 @@ impl<'a> Numbering<'a> {
     /// All rows.
     ///
     /// # Errors
-    /// The file's, 53200.
+    /// Those of the file, 53200.
     pub(crate) fn finish(self, memory: &mut Memory<'_>) -> Result<Numbered<'a>> {
         let Self { rows, mut weight, file, width, len } = self;
         let Some((mut writer, places)) = file else {

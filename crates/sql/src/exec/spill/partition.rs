@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 /// Parts at most.
 const MAX_PARTS: usize = 32;
-/// How often a part is divided again: rows that are still too many then have the same key, or somebody has chosen them.
+/// How often a part is divided again: rows that are still too many then have the same key, or were chosen to collide.
 const MAX_DEPTH: u32 = 8;
 
 /// Rows on their way to a file.
@@ -73,7 +73,7 @@ impl<'a> Partitions<'a> {
     /// Of rows with so many values.
     ///
     /// # Errors
-    /// The file's; 53200: there is no memory for the buffers, or dividing the rows has not helped.
+    /// Those of the file; 53200: there is no memory for the buffers, or dividing the rows has not helped.
     pub(crate) fn new(
         context: &'a Context<'a>,
         memory: &mut Memory<'_>,
@@ -118,7 +118,7 @@ impl<'a> Partitions<'a> {
     /// Writes a row to the part of its key.
     ///
     /// # Errors
-    /// The file's; 54000 and 54001 for a value that cannot be written.
+    /// Those of the file; 54000 and 54001 for a value that cannot be written.
     pub(crate) fn push<'v>(
         &mut self,
         key: &[Value],
@@ -160,7 +160,7 @@ impl<'a> Partitions<'a> {
     /// All parts that have rows.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     pub(crate) fn finish(self, memory: &mut Memory<'_>) -> Result<Vec<Rows<'a>>> {
         Ok(self.finish_all(memory)?.into_iter().flatten().collect())
     }
@@ -173,7 +173,7 @@ impl<'a> Partitions<'a> {
     /// All parts, those without rows included.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     pub(crate) fn finish_all(mut self, memory: &mut Memory<'_>) -> Result<Vec<Option<Rows<'a>>>> {
         for part in &mut self.parts {
             if !part.buffer.is_empty() {

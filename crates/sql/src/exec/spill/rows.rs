@@ -32,7 +32,7 @@ pub(crate) struct Writer<'a> {
     file: TemporaryFile<'a>,
     /// What is not in the file yet.
     buffer: Vec<u8>,
-    /// Where the run at hand began.
+    /// Where the current run began.
     start: u64,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Writer<'a> {
     /// Writes a row.
     ///
     /// # Errors
-    /// The file's; 54000 and 54001 for a value that cannot be written.
+    /// Those of the file; 54000 and 54001 for a value that cannot be written.
     pub(crate) fn push<'v>(&mut self, values: impl IntoIterator<Item = &'v Value>) -> Result<()> {
         put_row(values, &mut self.buffer)?;
         if self.buffer.len() >= BUFFER {
@@ -62,7 +62,7 @@ impl<'a> Writer<'a> {
     fn flush(&mut self) -> Result<()> {
         self.file.append(&self.buffer)?;
         self.buffer.clear();
-        // a long row was there
+        // a long row may have made the buffer large
         self.buffer.shrink_to(2 * BUFFER);
         Ok(())
     }
@@ -70,7 +70,7 @@ impl<'a> Writer<'a> {
     /// Ends a run: where it lies.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     pub(crate) fn end_run(&mut self) -> Result<Range<u64>> {
         self.flush()?;
         let run = self.start..self.file.len();

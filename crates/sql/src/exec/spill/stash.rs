@@ -29,7 +29,7 @@ impl<'a> Stash<'a> {
     /// Adds a row.
     ///
     /// # Errors
-    /// 53200, the file's.
+    /// 53200, those of the file.
     #[inline]
     pub(crate) fn push(
         &mut self,
@@ -68,7 +68,7 @@ impl<'a> Stash<'a> {
     /// All rows.
     ///
     /// # Errors
-    /// The file's.
+    /// Those of the file.
     pub(crate) fn finish(self) -> Result<Stashed<'a>> {
         let Self { rows, weight, writer, width, len } = self;
         let place = match writer {
