@@ -17,9 +17,12 @@
 //! (`Local::enter`) since before it found the address in an index, because a record is retired only
 //! after it left all indexes; or by whoever created it and has not published it.
 
+mod block;
 mod version;
 mod word;
 
+pub use block::Overflow;
+use block::Shape;
 pub use version::Version;
 pub use word::Word;
 
@@ -48,80 +51,9 @@ pub enum Presence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stuck;
 
-/// The immutable and the guarded facts about a record's memory.
-#[derive(Clone, Copy)]
-struct Shape(u64);
-
-impl Shape {
-    fn new(row_words: usize, capacity: usize, key_len: usize, groups: usize) -> Self {
-        debug_assert!(row_words < 1 << 32 && capacity < 1 << 16 && key_len < 1 << 11);
-        debug_assert!((1..=MAX_GROUPS).contains(&groups));
-        Self(row_words as u64 | (capacity as u64) << 32 | (key_len as u64) << 48 | (groups as u64 - 1) << 59)
-    }
-    fn row_words(self) -> usize {
-        self.0 as u32 as usize
-    }
-    fn capacity(self) -> usize {
-        usize::from((self.0 >> 32) as u16)
-    }
-    fn key_len(self) -> usize {
-        (self.0 >> 48) as usize & 0x7FF
-    }
-    fn groups(self) -> usize {
-        ((self.0 >> 59) as usize & 3) + 1
-    }
-    fn overflows(self) -> bool {
-        self.0 >> 61 & 1 == 1
-    }
-    fn with_row_words(self, row_words: usize) -> Self {
-        Self(self.0 & !0xFFFF_FFFF | row_words as u64)
-    }
-    fn with_overflow(self) -> Self {
-        Self(self.0 | 1 << 61)
-    }
-    fn is_enlisted(self) -> bool {
-        self.0 >> 62 & 1 == 1
-    }
-    fn with_enlisted(self, enlisted: bool) -> Self {
-        Self(self.0 & !(1 << 62) | u64::from(enlisted) << 62)
-    }
-}
-
 /// The address of a record; see the head of the file for how long it is valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Record(NonNull<AtomicU64>);
-
-/// A block for a row that outgrew its record: its capacity in words, then the row.
-#[derive(Debug)]
-pub struct Overflow(NonNull<AtomicU64>);
-
-impl Overflow {
-    fn bytes(capacity: usize) -> usize {
-        (capacity + 1) * size_of::<AtomicU64>()
-    }
-
-    /// A block for rows of up to `capacity` words.
-    ///
-    /// # Errors
-    /// [`scaledb_base::Error::OutOfMemory`].
-    pub fn create(local: &mut Local, capacity: usize) -> Result<Self> {
-        let block = local.alloc(Self::bytes(capacity))?.cast::<AtomicU64>();
-        for i in 0..=capacity {
-            // SAFETY: the block has capacity + 1 words.
-            unsafe { block.add(i).write(AtomicU64::new(if i == 0 { capacity as u64 } else { 0 })) };
-        }
-        Ok(Self(block))
-    }
-
-    /// Gives back a block that no record refers to.
-    pub fn discard(self, local: &mut Local) {
-        // SAFETY: the block is ours, and its first word is immutable.
-        unsafe {
-            let capacity = self.0.as_ref().load(Ordering::Relaxed) as usize;
-            local.free(self.0.cast(), Self::bytes(capacity));
-        }
-    }
-}
 
 impl Record {
     fn header_words(groups: usize) -> usize {

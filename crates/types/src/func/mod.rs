@@ -20,9 +20,10 @@ mod int;
 mod json;
 mod json_edit;
 mod json_make;
+mod like;
 mod misc;
 mod numeric;
-mod pattern;
+mod regexp;
 mod resolve;
 mod spans;
 mod system;
@@ -34,7 +35,8 @@ mod tonumber;
 
 pub use comparison::Comparison;
 pub use json::{json_elements, json_members};
-pub use pattern::{Like, Regex, regexp_matches};
+pub use like::Like;
+pub use regexp::{Regex, regexp_matches};
 pub use resolve::{
     Resolved, common_type, missing_function, quote_types, resolve_call, resolve_function, resolve_operator,
 };
@@ -305,7 +307,8 @@ static REGISTRY: LazyLock<HashMap<&'static str, Vec<Function>>> = LazyLock::new(
         numeric::register,
         text::register,
         text_format::register,
-        pattern::register,
+        like::register,
+        regexp::register,
         bytes::register,
         json::register,
         json_edit::register,

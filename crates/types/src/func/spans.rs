@@ -641,7 +641,7 @@ impl Spans {
     pub(super) fn new(pattern: &str, reading: Reading) -> Result<Option<Self>, Failure> {
         let parsed = ast::parse::ParserBuilder::new()
             .ignore_whitespace(reading.expanded)
-            .nest_limit(super::pattern::MAX_NESTING)
+            .nest_limit(super::regexp::MAX_NESTING)
             .build()
             .parse(pattern)
             .map_err(|_| Failure::Unsupported)?;
