@@ -51,7 +51,7 @@ fn ycsb_keeps_its_sums() {
         let engine = Cicada::open(config).unwrap();
         let mut config = ycsb::Config::letter(letter).unwrap();
         config.records = 2000;
-        let table = ycsb::Table::create(&engine, &config, false).unwrap();
+        let table = ycsb::UserTable::create(&engine, &config, false).unwrap();
         table.load(&engine, config.records, THREADS).unwrap();
         let (_, sessions) = drive(&engine, &Ycsb::new(config.clone(), table.clone(), 1));
         let done = sessions.iter().map(|session| session.done()).sum();

@@ -254,7 +254,7 @@ fn ycsb_config(args: &BenchArgs) -> Result<ycsb::Config> {
 fn run_ycsb<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     let config = ycsb_config(args)?;
     let (table, load_seconds) = load(args, engine, |engine| {
-        let table = ycsb::Table::create(engine, &config, synchronous(args))?;
+        let table = ycsb::UserTable::create(engine, &config, synchronous(args))?;
         table.load(engine, config.records, args.threads())?;
         Ok(table)
     })?;

@@ -22,7 +22,7 @@ struct Line {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct KnownPoints {
     /// By what they were measured with, and what was asked.
     answers: HashMap<(String, String), Answer>,
     file: Option<File>,
@@ -30,7 +30,7 @@ struct State {
 
 /// Known points.
 #[derive(Debug, Default)]
-pub(crate) struct Known(Mutex<State>);
+pub(crate) struct Known(Mutex<KnownPoints>);
 
 impl Known {
     /// Those of a file, which is made when the first one is added.
@@ -50,7 +50,7 @@ impl Known {
         if !text.is_empty() && !text.ends_with('\n') {
             file.write_all(b"\n")?;
         }
-        Ok(Self(Mutex::new(State { answers, file: Some(file) })))
+        Ok(Self(Mutex::new(KnownPoints { answers, file: Some(file) })))
     }
 
     pub(crate) fn get(&self, by: &str, ask: &str) -> Option<Answer> {

@@ -4,7 +4,7 @@
 
 use crate::machine;
 use scaledb_evidence::{Axis, Failure, Figure, Form, Measured, Run, Series};
-use scaledb_scar_lab::figures::{Effort, FIGURES, Table};
+use scaledb_scar_lab::figures::{Effort, FIGURES, FigureTable};
 use std::time::Duration;
 
 const SKEW: Axis = Axis::linear("skew of reads");
@@ -213,7 +213,7 @@ fn plans() -> Vec<Plan> {
             says: "Added is half of the published round trip each way; the rest is this machine.",
             ..plan(
                 "scar-table-1",
-                "Table 1 of SCAR (SIGMOD 2020)",
+                "FigureTable 1 of SCAR (SIGMOD 2020)",
                 Axis::names("from", &PLACES),
                 Axis::linear("round trip, milliseconds"),
                 Curves::Columns(&PLACES),
@@ -248,7 +248,7 @@ const FACTORS: &str = "LR: local reads; LV: local validation; TS: time synchroni
                        together, which under serializability is ours.";
 
 /// The curves of a table; what they do not show is noted.
-fn measured(table: &Table, x: Axis, curves: Curves, says: &str) -> Measured {
+fn measured(table: &FigureTable, x: Axis, curves: Curves, says: &str) -> Measured {
     let column = |name: &str| table.columns.iter().position(|column| column == name);
     let xs = table.rows.iter().map(|(name, _)| place(x, name));
     let values = |column: usize| table.rows.iter().map(move |(_, values)| values[column]);

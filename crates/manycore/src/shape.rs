@@ -105,7 +105,7 @@ impl Shape {
     ) -> Outcome<Report> {
         let (threads, seed) = (options.threads, ask.seed);
         if let Some(config) = self.ycsb(ask) {
-            let table = ycsb::Table::create(engine, &config, synchronous)?;
+            let table = ycsb::UserTable::create(engine, &config, synchronous)?;
             table.load(engine, config.records, threads)?;
             return drive(engine, Ycsb::new(config, table, seed), options, loaded);
         }

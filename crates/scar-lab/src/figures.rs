@@ -32,12 +32,12 @@ pub struct Figure {
     pub title: &'static str,
     /// What the first column is.
     pub x: &'static str,
-    measure: fn(&Effort, &mut Progress<'_>) -> Result<Table, Failed>,
+    measure: fn(&Effort, &mut Progress<'_>) -> Result<FigureTable, Failed>,
 }
 
 /// A table: what was measured, and what is to be known of it.
 #[derive(Clone, Debug, Default)]
-pub struct Table {
+pub struct FigureTable {
     /// The names of the columns behind the first.
     pub columns: Vec<String>,
     /// Rows: their name, and a number for each column.
@@ -54,7 +54,7 @@ impl Figure {
     ///
     /// # Errors
     /// A run could not be made.
-    pub fn make(&self, effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+    pub fn make(&self, effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
         let mut table = (self.measure)(effort, progress)?;
         let rounds = effort.rounds;
         table.notes.push(format!(
@@ -233,11 +233,11 @@ impl Effort {
 
     /// A row for each setup. Columns, for each competitor: transactions per second by its name; then `cpu`,
     /// microseconds of processor time for a transaction; `messages`; `bytes`.
-    fn each(&self, setups: Vec<(String, Setup)>, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+    fn each(&self, setups: Vec<(String, Setup)>, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
         let names = ALL.map(|(name, _)| name);
         let kinds = ["", " cpu", " messages", " bytes"];
         let columns = kinds.iter().flat_map(|kind| names.map(|name| format!("{name}{kind}")));
-        let mut table = Table { columns: columns.collect(), ..Table::default() };
+        let mut table = FigureTable { columns: columns.collect(), ..FigureTable::default() };
         for (name, setup) in setups {
             let all = self.compare(&setup, &ALL, &mut |what| progress(&format!("{name}: {what}")))?;
             let values = [
@@ -264,48 +264,48 @@ fn contended(effort: &Effort, skew: f64) -> Setup {
     effort.local(Arc::new(Ycsb::contended(PARTITIONS, effort.keys(), skew, 50)), PARTITIONS)
 }
 
-fn retwis_skew(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn retwis_skew(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let setups = effort.of(&SKEWS).into_iter().map(|skew| (skew.to_string(), retwis(effort, skew, 50)));
     effort.each(setups.collect(), progress)
 }
 
-fn retwis_cross(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn retwis_cross(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let setups = effort.of(&CROSS).into_iter().map(|cross| (cross.to_string(), retwis(effort, 1.2, cross)));
     effort.each(setups.collect(), progress)
 }
 
-fn ycsb_skew(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn ycsb_skew(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let setups = effort.of(&SKEWS).into_iter().map(|skew| (skew.to_string(), ycsb(effort, skew, 50)));
     effort.each(setups.collect(), progress)
 }
 
-fn ycsb_cross(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn ycsb_cross(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let setups = effort.of(&CROSS).into_iter().map(|cross| (cross.to_string(), ycsb(effort, 1.2, cross)));
     effort.each(setups.collect(), progress)
 }
 
-fn latencies(effort: &Effort, setup: &Setup, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn latencies(effort: &Effort, setup: &Setup, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let all = effort.compare(setup, &ALL, progress)?;
     let row = |quantile: f64| {
         let values = all.iter().map(|measured| measured.latency(quantile).as_micros() as f64);
         (quantile.to_string(), values.collect())
     };
-    Ok(Table {
+    Ok(FigureTable {
         columns: ALL.iter().map(|(name, _)| (*name).to_owned()).collect(),
         rows: [0.1, 0.25, 0.5, 0.75, 0.9, 0.99].map(row).into(),
         notes: vec!["from the first attempt of a transaction, retries included".into()],
     })
 }
 
-fn retwis_latency(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn retwis_latency(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     latencies(effort, &Setup { clients: 2, ..retwis(effort, 1.2, 50) }, progress)
 }
 
-fn ycsb_latency(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn ycsb_latency(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     latencies(effort, &Setup { clients: 2, ..ycsb(effort, 1.2, 50) }, progress)
 }
 
-fn new_order(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn new_order(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let setup = |everywhere| {
         let workload = TpcC::new(PARTITIONS, everywhere);
         let partitions = workload.partitions();
@@ -317,7 +317,7 @@ fn new_order(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Fail
     Ok(table)
 }
 
-fn replicas(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn replicas(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let counts = effort.of(&[1, 2, 3, NODES]);
     let setups = counts
         .into_iter()
@@ -330,7 +330,7 @@ fn wide_delays() -> Vec<Vec<Duration>> {
     WIDE.iter().map(|row| row.iter().map(|&us| Duration::from_micros(us / 2)).collect()).collect()
 }
 
-fn wide_area(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn wide_area(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     const NODES: u16 = 3;
     let setup = |replicas| {
         let workload = Arc::new(Ycsb::new(NODES, 4 * effort.keys(), 1.2, 50));
@@ -358,9 +358,9 @@ const TWO: [(&str, Competitor); 2] = [
     ("SI", Competitor::SnapshotIsolation(Protocol::SCAR)),
 ];
 
-fn isolation(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn isolation(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let columns = ["serializable", "SI", "SI/serializable", "aborts ser.", "aborts SI"];
-    let mut table = Table { columns: columns.map(str::to_owned).into(), ..Table::default() };
+    let mut table = FigureTable { columns: columns.map(str::to_owned).into(), ..FigureTable::default() };
     for skew in effort.of(&SKEWS) {
         let all = effort.compare(&contended(effort, skew), &TWO, progress)?;
         let (one, other) = (all[0].throughput, all[1].throughput);
@@ -370,8 +370,9 @@ fn isolation(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Fail
     Ok(table)
 }
 
-fn anomalies(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
-    let mut table = Table { columns: vec!["SI".into(), "serializable %".into()], ..Table::default() };
+fn anomalies(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
+    let mut table =
+        FigureTable { columns: vec!["SI".into(), "serializable %".into()], ..FigureTable::default() };
     for skew in effort.of(&SKEWS) {
         let all = effort.compare(&contended(effort, skew), &TWO[1..], progress)?;
         table.rows.push((skew.to_string(), vec![all[0].throughput, 100.0 * all[0].serializable]));
@@ -382,7 +383,7 @@ fn anomalies(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Fail
     Ok(table)
 }
 
-fn factors(effort: &Effort, setup: &Setup, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn factors(effort: &Effort, setup: &Setup, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let base = |protocol: Protocol| Protocol {
         local_reads: false,
         local_validation: false,
@@ -409,7 +410,7 @@ fn factors(effort: &Effort, setup: &Setup, progress: &mut Progress<'_>) -> Resul
     let competitors = all.map(|(name, protocol)| (name, Competitor::Optimistic(protocol)));
     let measured = effort.compare(setup, &competitors, progress)?;
     let columns = ["per second", "times its base", "messages"];
-    let mut table = Table { columns: columns.map(str::to_owned).into(), ..Table::default() };
+    let mut table = FigureTable { columns: columns.map(str::to_owned).into(), ..FigureTable::default() };
     let mut first = 1.0;
     for ((name, _), measured) in competitors.iter().zip(measured) {
         if !name.contains('+') {
@@ -424,15 +425,15 @@ fn factors(effort: &Effort, setup: &Setup, progress: &mut Progress<'_>) -> Resul
     Ok(table)
 }
 
-fn factors_retwis(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn factors_retwis(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     factors(effort, &retwis(effort, 1.2, 50), progress)
 }
 
-fn factors_ycsb(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn factors_ycsb(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     factors(effort, &ycsb(effort, 1.2, 50), progress)
 }
 
-fn parallel(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn parallel(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let without = Protocol { parallel: false, ..Protocol::SCAR };
     let three = [
         ("serializable", Competitor::Optimistic(without)),
@@ -440,7 +441,7 @@ fn parallel(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Faile
         ("SI +PLV", Competitor::SnapshotIsolation(Protocol::SCAR)),
     ];
     let columns = ["serializable", "SI", "SI +PLV", "SI times", "SI +PLV times"];
-    let mut table = Table { columns: columns.map(str::to_owned).into(), ..Table::default() };
+    let mut table = FigureTable { columns: columns.map(str::to_owned).into(), ..FigureTable::default() };
     for skew in effort.of(&SKEWS) {
         let all = effort.compare(&contended(effort, skew), &three, progress)?;
         let each: Vec<f64> = all.iter().map(|measured| measured.throughput).collect();
@@ -455,9 +456,9 @@ fn alone(
     setups: Vec<(String, Setup)>,
     effort: &Effort,
     progress: &mut Progress<'_>,
-) -> Result<Table, Failed> {
+) -> Result<FigureTable, Failed> {
     let columns = ["per second", "median", "of a hundred 99", "cpu", "messages", "bytes"];
-    let mut table = Table { columns: columns.map(str::to_owned).into(), ..Table::default() };
+    let mut table = FigureTable { columns: columns.map(str::to_owned).into(), ..FigureTable::default() };
     for (name, setup) in setups {
         let all = effort.compare(&setup, &ALL[..1], &mut |what| progress(&format!("{name}: {what}")))?;
         let latency = |quantile| all[0].latency(quantile).as_micros() as f64;
@@ -469,7 +470,7 @@ fn alone(
     Ok(table)
 }
 
-fn nodes(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn nodes(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let setups = [1u8, 3, 5].into_iter().map(|nodes| {
         let partitions = 2 * u16::from(nodes);
         let workload = Arc::new(Retwis::new(partitions, effort.keys(), 1.2, 50));
@@ -480,7 +481,7 @@ fn nodes(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> 
     alone(setups.collect(), effort, progress)
 }
 
-fn barrier(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn barrier(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     let lengths = effort.of(&[2, 5, 10, 20, 50, 100]);
     let setups = lengths
         .into_iter()
@@ -488,7 +489,7 @@ fn barrier(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed
     alone(setups.collect(), effort, progress)
 }
 
-fn table(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> {
+fn table(effort: &Effort, progress: &mut Progress<'_>) -> Result<FigureTable, Failed> {
     progress("round trips");
     let measured = if effort.tiny { Duration::from_millis(200) } else { effort.measured };
     let times = round_trips(&wide_delays(), measured)?;
@@ -496,7 +497,7 @@ fn table(effort: &Effort, progress: &mut Progress<'_>) -> Result<Table, Failed> 
         let times = times.into_iter().map(|time| time.map_or(0.0, |time| time.as_secs_f64() * 1e3));
         (from.to_owned(), times.collect())
     };
-    Ok(Table {
+    Ok(FigureTable {
         columns: PLACES.map(str::to_owned).into(),
         rows: PLACES.into_iter().zip(times).map(row).collect(),
         notes: vec![

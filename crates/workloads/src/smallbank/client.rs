@@ -1,6 +1,6 @@
 //! One thread's transactions.
 
-use super::{Config, Table, Tables, VALUE, key};
+use super::{Config, CustomerTable, Tables, VALUE, key};
 use crate::driver::{Abort, Client, Outcome, Transaction, Workload};
 use crate::rng::Rng;
 use scaledb_base::Error;
@@ -108,14 +108,19 @@ impl Teller {
 }
 
 #[inline]
-fn balance<W: Worker>(worker: &mut W, table: &Table, key: &[u8]) -> Outcome<i64> {
+fn balance<W: Worker>(worker: &mut W, table: &CustomerTable, key: &[u8]) -> Outcome<i64> {
     let found = worker.get(table.id, key, &table.cols, |_, row| row.i64(VALUE))?;
     found.ok_or(Abort::Inconsistent("a balance is missing"))
 }
 
 /// Changes a balance and returns what it was.
 #[inline]
-fn change<W: Worker>(worker: &mut W, table: &Table, key: &[u8], to: impl FnOnce(i64) -> i64) -> Outcome<i64> {
+fn change<W: Worker>(
+    worker: &mut W,
+    table: &CustomerTable,
+    key: &[u8],
+    to: impl FnOnce(i64) -> i64,
+) -> Outcome<i64> {
     let changed = worker.update(table.id, key, &table.cols, |row| {
         let old = row.view().i64(VALUE);
         row.set_i64(VALUE, to(old));

@@ -41,7 +41,7 @@ impl Default for Config {
 
 /// A table, and what of it is read.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct CustomerTable {
     /// Its id.
     pub id: TableId,
     /// Its definition.
@@ -54,11 +54,11 @@ pub struct Table {
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// `account`: the customer's name.
-    pub account: Table,
+    pub account: CustomerTable,
     /// `savings`.
-    pub savings: Table,
+    pub savings: CustomerTable,
     /// `checking`.
-    pub checking: Table,
+    pub checking: CustomerTable,
 }
 
 /// The column of the customer's number.
@@ -72,12 +72,12 @@ impl Tables {
     /// # Errors
     /// Those of [`Engine::create_table`].
     pub fn create<E: Engine>(engine: &E, synchronous: bool) -> Result<Self> {
-        let table = |name: &str, value: Column| -> Result<Table> {
+        let table = |name: &str, value: Column| -> Result<CustomerTable> {
             let columns = vec![Column::new("customer_id", ColumnType::Int4), value];
             let options = crate::table_options(ACCESS, synchronous);
             let schema = Schema::new(columns, &[KeyPart::asc(CUSTOMER)])?;
             let info = engine.create_table(TableDef::new(name, schema).options(options))?;
-            Ok(Table { id: info.id, cols: Projection::new(&info.schema, [VALUE]), info })
+            Ok(CustomerTable { id: info.id, cols: Projection::new(&info.schema, [VALUE]), info })
         };
         Ok(Self {
             account: table("account", Column::new("name", ColumnType::Fixed(16)))?,

@@ -4,7 +4,9 @@
 
 use super::keys;
 use super::scale::{DISTRICTS, Scale};
-use super::schema::{Table, Tables, customer, district, history, new_order, order_line, orders, warehouse};
+use super::schema::{
+    Tables, TpccTable, customer, district, history, new_order, order_line, orders, warehouse,
+};
 use scaledb_base::Result;
 use scaledb_engine::{Order, Range, TxnKind, Worker};
 use scaledb_row::RowRef;
@@ -105,7 +107,7 @@ pub fn check<W: Worker>(tables: &Tables, worker: &mut W) -> Result<Vec<Condition
 
 fn scan<W: Worker>(
     worker: &mut W,
-    table: &Table,
+    table: &TpccTable,
     columns: &[usize],
     mut row: impl FnMut(&[u8], RowRef<'_>),
 ) -> Result<()> {

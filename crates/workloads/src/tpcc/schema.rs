@@ -226,14 +226,14 @@ pub mod stock {
 
 /// A table, or one of its indexes, as transactions name it.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct TpccTable {
     /// Its id.
     pub id: TableId,
     /// The definition of the table.
     pub info: Arc<TableInfo>,
 }
 
-impl Table {
+impl TpccTable {
     /// The columns `columns`.
     pub fn project(&self, columns: &[usize]) -> Projection {
         Projection::new(&self.info.schema, columns.iter().copied())
@@ -252,27 +252,27 @@ pub struct Tables {
     /// How large the database is.
     pub scale: Scale,
     /// `warehouse`.
-    pub warehouse: Table,
+    pub warehouse: TpccTable,
     /// `district`.
-    pub district: Table,
+    pub district: TpccTable,
     /// `customer`.
-    pub customer: Table,
+    pub customer: TpccTable,
     /// The index of customers on (w, d, last, first).
-    pub customer_by_name: Table,
+    pub customer_by_name: TpccTable,
     /// `history`.
-    pub history: Table,
+    pub history: TpccTable,
     /// `new_order`.
-    pub new_order: Table,
+    pub new_order: TpccTable,
     /// `orders`.
-    pub orders: Table,
+    pub orders: TpccTable,
     /// The index of orders on (w, d, c), which the primary key continues with the order's number.
-    pub orders_by_customer: Table,
+    pub orders_by_customer: TpccTable,
     /// `order_line`.
-    pub order_line: Table,
+    pub order_line: TpccTable,
     /// `item`.
-    pub item: Table,
+    pub item: TpccTable,
     /// `stock`.
-    pub stock: Table,
+    pub stock: TpccTable,
 }
 
 impl Tables {
@@ -287,22 +287,23 @@ impl Tables {
                      key: &[usize],
                      access: Access,
                      index: Option<IndexDef>|
-         -> Result<Table> {
+         -> Result<TpccTable> {
             if let Some(info) = engine.table(name) {
-                return Ok(Table { id: info.id, info });
+                return Ok(TpccTable { id: info.id, info });
             }
             let key: Vec<_> = key.iter().map(|&column| KeyPart::asc(column)).collect();
             let mut def = TableDef::new(name, Schema::new(columns, &key)?)
                 .options(crate::table_options(access, synchronous));
             def.indexes.extend(index);
             let info = engine.create_table(def)?;
-            Ok(Table { id: info.id, info })
+            Ok(TpccTable { id: info.id, info })
         };
         let index = |name: &str, key: &[usize], access: Access| {
             let key = key.iter().map(|&column| KeyPart::asc(column)).collect();
             Some(IndexDef { options: crate::table_options(access, synchronous), ..IndexDef::new(name, key) })
         };
-        let index_of = |table: &Table| Table { id: table.info.indexes[0].id, info: table.info.clone() };
+        let index_of =
+            |table: &TpccTable| TpccTable { id: table.info.indexes[0].id, info: table.info.clone() };
         let customer = {
             use customer::*;
             let by_name =

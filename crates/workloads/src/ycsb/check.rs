@@ -1,7 +1,7 @@
 //! What the table must hold after a run.
 
 use super::client::Done;
-use super::{Config, Table, value_of};
+use super::{Config, UserTable, value_of};
 use scaledb_base::Result;
 use scaledb_engine::{Order, Range, TxnKind, Worker};
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 /// What the engine returns.
 pub fn check<W: Worker>(
     config: &Config,
-    table: &Table,
+    table: &UserTable,
     done: Done,
     worker: &mut W,
 ) -> Result<Result<(), String>> {

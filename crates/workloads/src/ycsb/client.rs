@@ -1,6 +1,6 @@
 //! One thread's requests.
 
-use super::{Config, Keys, Table, fill, key, value_of};
+use super::{Config, Keys, UserTable, fill, key, value_of};
 use crate::driver::{Abort, Client, Outcome, Transaction, Workload};
 use crate::rng::Rng;
 use crate::zipf::{Scramble, Zipf};
@@ -18,14 +18,14 @@ const MAX_SCAN: u32 = 100;
 #[derive(Clone, Debug)]
 pub struct Ycsb {
     config: Config,
-    table: Table,
+    table: UserTable,
     zipf: Arc<Zipf>,
     seed: u64,
 }
 
 impl Ycsb {
     /// The workload `config` on `table`, which holds `config.records` records.
-    pub fn new(config: Config, table: Table, seed: u64) -> Self {
+    pub fn new(config: Config, table: UserTable, seed: u64) -> Self {
         let zipf = Arc::new(Zipf::new(config.records, config.theta));
         Self { config, table, zipf, seed }
     }
@@ -89,7 +89,7 @@ pub struct Done {
 #[derive(Clone, Debug)]
 pub struct Session {
     config: Config,
-    table: Table,
+    table: UserTable,
     rng: Rng,
     zipf: Arc<Zipf>,
     scramble: Scramble,

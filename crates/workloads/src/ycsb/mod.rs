@@ -111,14 +111,14 @@ impl Config {
 
 /// The table.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct UserTable {
     /// Its id.
     pub id: TableId,
     /// Its definition.
     pub info: Arc<TableInfo>,
 }
 
-impl Table {
+impl UserTable {
     /// Creates it.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use scaledb_row::{Datum, Projection};
 use scaledb_sync::Arc;
 use scaledb_verify::reference::{Reference, ReferenceWorker};
 use scaledb_workloads::driver::{Options, Outcome};
-use scaledb_workloads::tpcc::schema::Table;
+use scaledb_workloads::tpcc::schema::TpccTable;
 use scaledb_workloads::tpcc::{self, Mix, Scale, Tables};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl Tpcc {
     }
 
     /// The row with this key.
-    pub(crate) fn row(&mut self, table: &Table, key: &[u8]) -> Row {
+    pub(crate) fn row(&mut self, table: &TpccTable, key: &[u8]) -> Row {
         let wanted = rows(&mut self.worker, table).into_iter().find(|row| row.key == key);
         wanted.unwrap_or_else(|| panic!("{} has no such row", table.info.name))
     }
@@ -100,7 +100,7 @@ impl Row {
 }
 
 /// All rows of a table or index, in its order.
-pub(crate) fn rows(worker: &mut ReferenceWorker, table: &Table) -> Vec<Row> {
+pub(crate) fn rows(worker: &mut ReferenceWorker, table: &TpccTable) -> Vec<Row> {
     let schema = table.schema();
     let mut found = Vec::new();
     worker.begin(TxnKind::ReadOnly).unwrap();
@@ -128,7 +128,7 @@ pub(crate) mod full {
 
     pub(crate) fn set(
         worker: &mut ReferenceWorker,
-        table: &Table,
+        table: &TpccTable,
         key: &[u8],
         column: usize,
         value: Datum<'_>,
@@ -140,7 +140,7 @@ pub(crate) mod full {
         assert!(set.unwrap().is_some(), "{} has no such row", table.info.name);
     }
 
-    pub(crate) fn delete(worker: &mut ReferenceWorker, table: &Table, key: &[u8]) {
+    pub(crate) fn delete(worker: &mut ReferenceWorker, table: &TpccTable, key: &[u8]) {
         assert!(worker.run(TxnKind::ReadWrite, |w| w.delete(table.id, key)).unwrap());
     }
 }

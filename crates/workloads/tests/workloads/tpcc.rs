@@ -93,7 +93,7 @@ fn initial_columns_lie_in_their_ranges() {
 fn encoded_keys_are_those_of_the_schema() {
     let db = Tpcc::load(Scale { warehouses: 1, items: 20, customers: 10 }, 1);
     let t = &db.tables;
-    let key = |table: &schema::Table, values: &[Datum<'_>]| {
+    let key = |table: &schema::TpccTable, values: &[Datum<'_>]| {
         let schema = table.schema();
         schema.primary_key().encode_values(schema, values).unwrap().to_vec()
     };

@@ -9,9 +9,9 @@ use scaledb_workloads::report::Report;
 use scaledb_workloads::ycsb::client::Done;
 use scaledb_workloads::ycsb::{self, Config, Ycsb};
 
-fn ycsb(config: Config, ms: u64) -> (Reference, ycsb::Table, Report, Done) {
+fn ycsb(config: Config, ms: u64) -> (Reference, ycsb::UserTable, Report, Done) {
     let engine = Reference::new();
-    let table = ycsb::Table::create(&engine, &config, false).unwrap();
+    let table = ycsb::UserTable::create(&engine, &config, false).unwrap();
     table.load(&engine, config.records, 2).unwrap();
     let workload = Ycsb::new(config, table.clone(), 1);
     let (report, sessions) = run(&engine, &workload, &options(2, ms), |_| {}).unwrap();
@@ -67,7 +67,7 @@ fn ycsb_check_finds_lost_updates_lost_records_and_torn_fields() {
 fn sessions_insert_in_intervals_of_their_own() {
     let engine = Reference::new();
     let config = Config { records: 10, ..Config::read_insert(0) };
-    let table = ycsb::Table::create(&engine, &Config { fields: 10, ..Config::reads() }, false).unwrap();
+    let table = ycsb::UserTable::create(&engine, &Config { fields: 10, ..Config::reads() }, false).unwrap();
     table.load(&engine, 10, 1).unwrap();
     let workload = Ycsb::new(config.clone(), table.clone(), 1);
     let mut worker = engine.worker().unwrap();
