@@ -1,6 +1,6 @@
 //! Keys of the server as the store of a shard, and the key of each slot that holds the shard.
 
-use crate::types::{ENTRY, SHARD};
+use crate::types::{ENTRY, Packed, SHARD};
 use crate::{host, state};
 use redis_module::{Context, RedisError, RedisString};
 use scaledb_occult::{Entry, Role, Shard, Slot, Store, Timestamp, slot_key};
@@ -27,10 +27,10 @@ impl<'a> Keys<'a> {
         RedisString::create_from_slice(self.ctx.ctx, key)
     }
 
-    fn look<R>(&self, key: &[u8], read: impl FnOnce(&Entry) -> R) -> Option<R> {
+    fn look<R>(&self, key: &[u8], read: impl FnOnce(&Packed) -> Option<R>) -> Option<R> {
         let key = self.ctx.open_key(&self.name(key));
-        if let Ok(entry) = key.get_value::<Entry>(&ENTRY) {
-            return entry.map(read);
+        if let Ok(packed) = key.get_value::<Packed>(&ENTRY) {
+            return read(packed?);
         }
         self.wrong_type.set(true);
         None
@@ -39,17 +39,18 @@ impl<'a> Keys<'a> {
 
 impl Store for Keys<'_> {
     fn get(&self, key: &[u8]) -> Option<Entry> {
-        self.look(key, Entry::clone)
+        self.look(key, Packed::entry)
     }
 
     fn deps(&self, key: &[u8]) -> Option<Timestamp> {
-        self.look(key, |entry| entry.deps.clone())
+        self.look(key, Packed::deps)
     }
 
     fn put(&mut self, key: &[u8], entry: Entry) {
         state::own(|| {
             let key = self.ctx.open_key_writable(&self.name(key));
-            match key.get_value::<Entry>(&ENTRY) {
+            let entry = Packed::new(&entry);
+            match key.get_value::<Packed>(&ENTRY) {
                 Ok(Some(old)) => *old = entry,
                 found => {
                     if found.is_err() {
@@ -67,7 +68,7 @@ impl Store for Keys<'_> {
     fn remove(&mut self, key: &[u8]) {
         state::own(|| {
             let key = self.ctx.open_key_writable(&self.name(key));
-            if matches!(key.get_value::<Entry>(&ENTRY), Ok(Some(_))) {
+            if matches!(key.get_value::<Packed>(&ENTRY), Ok(Some(_))) {
                 let _ = key.delete();
             }
         });

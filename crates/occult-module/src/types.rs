@@ -9,18 +9,36 @@ use crate::state::{self, Module, Unlinked};
 use crate::store;
 use redis_module::native_types::RedisType;
 use redis_module::{Context, RedisString, raw};
-use scaledb_occult::{Entry, Role, Server, Shard, Slot, slot_of};
+use scaledb_occult::{Entry, Role, Server, Shard, Slot, Timestamp, slot_of};
+use std::borrow::Cow;
 use std::ffi::{c_int, c_void};
 use std::ptr;
-
-/// Timestamps of up to so many bytes are taken to be without memory of their own.
-const INLINE: usize = 96;
 
 /// The version of what is written into files.
 const ENCODING: c_int = 1;
 
-/// A stamped value: [`Entry`].
-pub(crate) static ENTRY: RedisType = RedisType::new("occult-kv", ENCODING, methods::<Entry>());
+/// A stamped value: [`Entry`], [packed](Packed).
+pub(crate) static ENTRY: RedisType = RedisType::new("occult-kv", ENCODING, methods::<Packed>());
+
+/// An [`Entry`] as its bytes. A timestamp takes some 30 bytes of them, and 200 as it is computed with: this is most of
+/// what stamps cost in memory.
+pub(crate) struct Packed(Box<[u8]>);
+
+impl Packed {
+    pub(crate) fn new(entry: &Entry) -> Self {
+        Self(entry.to_bytes().into_boxed_slice())
+    }
+
+    /// What was packed. None would mean that memory is damaged.
+    pub(crate) fn entry(&self) -> Option<Entry> {
+        Entry::from_bytes(&self.0).ok()
+    }
+
+    /// What it depends on, without a copy of the value.
+    pub(crate) fn deps(&self) -> Option<Timestamp> {
+        Entry::split(&self.0).ok().map(|(_, deps, _)| deps)
+    }
+}
 
 /// The state of a slot: [`Shard`].
 pub(crate) static SHARD: RedisType = RedisType::new(
@@ -42,7 +60,7 @@ pub(crate) trait Stored: Sized + 'static {
     const KIND: &'static str;
 
     /// Its bytes for a file, or for another server.
-    fn bytes(&self) -> Vec<u8>;
+    fn bytes(&self) -> Cow<'_, [u8]>;
 
     /// Of bytes.
     fn read(bytes: &[u8]) -> Option<Self>;
@@ -60,26 +78,26 @@ pub(crate) trait Stored: Sized + 'static {
     fn unlinked(&self, key: &[u8], moved: bool);
 }
 
-impl Stored for Entry {
+impl Stored for Packed {
     const KIND: &'static str = "entry";
 
-    fn bytes(&self) -> Vec<u8> {
-        self.to_bytes()
+    fn bytes(&self) -> Cow<'_, [u8]> {
+        Cow::Borrowed(&self.0)
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
-        Self::from_bytes(bytes).ok()
+        // written again, as what is packed need not be what we would write
+        Entry::from_bytes(bytes).ok().map(|entry| Self::new(&entry))
     }
 
     fn heap(&self) -> usize {
-        // a shared slice has two counters before it; a timestamp is inline unless it is of many shards
-        let deps = Some(self.deps.to_bytes().len()).filter(|bytes| *bytes > INLINE).unwrap_or(0);
-        2 * size_of::<usize>() + self.value.len() + deps
+        self.0.len()
     }
 
     fn objection(&self) -> Option<&'static str> {
         let limit = state::with(|module| state::now().plus(module.server.max_ahead))?;
-        let ahead = self.deps.max().max(self.stamp).time() > limit;
+        let (stamp, deps, _) = Entry::split(&self.0).ok()?;
+        let ahead = deps.max().max(stamp).time() > limit;
         ahead.then_some("a restored value has a stamp from the future")
     }
 
@@ -87,7 +105,8 @@ impl Stored for Entry {
 
     fn unlinked(&self, key: &[u8], moved: bool) {
         if !state::is_own() {
-            state::note_unlinked(Unlinked { key: key.into(), deps: self.deps.clone(), moved });
+            let Some(deps) = self.deps() else { return };
+            state::note_unlinked(Unlinked { key: key.into(), deps, moved });
         }
     }
 }
@@ -95,14 +114,14 @@ impl Stored for Entry {
 impl Stored for Shard {
     const KIND: &'static str = "slot";
 
-    fn bytes(&self) -> Vec<u8> {
+    fn bytes(&self) -> Cow<'_, [u8]> {
         let bytes = state::with(|Module { server, .. }| match state::is_saving() {
             // what the beat has promised goes with it
             true => self.to_bytes_of(server),
             // DUMP or MIGRATE: other keys of the slot follow, so the next master must not trust it at once
             false => self.to_bytes_moving(server),
         });
-        bytes.unwrap_or_else(|| self.to_bytes())
+        Cow::Owned(bytes.unwrap_or_else(|| self.to_bytes()))
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -309,8 +328,8 @@ unsafe extern "C" fn load_aside(io: *mut raw::RedisModuleIO, version: c_int, _: 
 /// `OCCULT.RESTORE key kind bytes`: from a file that was rewritten as commands.
 pub(crate) fn restore(ctx: &Context, key: &RedisString, kind: &[u8], bytes: &[u8]) -> Option<()> {
     let writable = ctx.open_key_writable(key);
-    if kind == Entry::KIND.as_bytes() {
-        writable.set_value(&ENTRY, Entry::read(bytes)?).ok()
+    if kind == Packed::KIND.as_bytes() {
+        writable.set_value(&ENTRY, Packed::read(bytes)?).ok()
     } else if kind == Shard::KIND.as_bytes() {
         writable.set_value(&SHARD, Shard::read(bytes)?).ok()
     } else {

@@ -35,25 +35,40 @@ pub fn slot_of(key: &[u8]) -> Slot {
 /// The name of the key under which the state of a slot is stored. It is in that slot, so it moves with it, and it
 /// is the first key of each command.
 pub fn slot_key(slot: Slot) -> &'static str {
-    &NAMES[usize::from(slot.0)]
+    let (at, names) = (usize::from(slot.0), &*NAMES);
+    let begin = at.checked_sub(1).map_or(0, |before| names.ends[before]);
+    &names.text[begin as usize..names.ends[at] as usize]
+}
+
+/// All names one after the other: 16,384 texts of their own would take three times as much memory, in each server.
+struct Names {
+    text: String,
+    /// Where each ends.
+    ends: Vec<u32>,
 }
 
 /// For each slot a name with the smallest number that hashes to it.
-static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let mut names = vec![String::new(); usize::from(Slot::COUNT)];
-    let mut missing = names.len();
+static NAMES: LazyLock<Names> = LazyLock::new(|| {
+    let mut numbers = vec![None; usize::from(Slot::COUNT)];
+    let mut missing = numbers.len();
     for number in 0_u32.. {
         let slot = slot_of(number.to_string().as_bytes());
-        let name = &mut names[usize::from(slot.0)];
-        if name.is_empty() {
-            *name = format!("occult:{{{number}}}");
+        let of = &mut numbers[usize::from(slot.0)];
+        if of.is_none() {
+            *of = Some(number);
             missing -= 1;
             if missing == 0 {
                 break;
             }
         }
     }
-    names
+    let (mut text, mut ends) = (String::new(), Vec::with_capacity(numbers.len()));
+    for number in numbers.into_iter().flatten() {
+        text.push_str(&format!("occult:{{{number}}}"));
+        ends.push(text.len() as u32);
+    }
+    text.shrink_to_fit();
+    Names { text, ends }
 });
 
 /// CRC-16/XMODEM, a table of one entry per byte.
