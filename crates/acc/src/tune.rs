@@ -79,6 +79,9 @@ const MERGES: u64 = 4;
 /// Windows until the other way is tried again, at first; doubled whenever that turns out to be dearer.
 const PATIENCE: u64 = 8;
 const GREATEST_PATIENCE: u64 = 256;
+/// The other way is tried at once when an entry costs more than it did there by this part: what the workload does has
+/// changed, as after a load.
+const DEARER: u64 = 4;
 /// Clock ticks are counted in sixteenths: an entry of a merge takes few of them.
 const SCALE: u64 = 16;
 
@@ -98,6 +101,8 @@ pub(crate) struct Way {
     greatest: AtomicU64,
     /// What an entry costs in the way that was found to be cheaper.
     cost: AtomicU64,
+    /// What an entry cost in the other way when it was measured last; 0 before.
+    other: AtomicU64,
     on_trial: AtomicBool,
     until_trial: AtomicU64,
     patience: AtomicU64,
@@ -207,8 +212,12 @@ impl Way {
             set(&self.patience, (get(&self.patience) * 2).min(GREATEST_PATIENCE));
             set(&self.until_trial, get(&self.patience));
             self.on_trial.store(false, Ordering::Relaxed); // the worker's own
+            set(&self.other, cost);
             self.turn();
             return;
+        }
+        if trial {
+            set(&self.other, get(&self.cost));
         }
         set(&self.cost, cost);
         if trial || get(&self.patience) == 0 {
@@ -217,7 +226,8 @@ impl Way {
             set(&self.until_trial, if trial { PATIENCE } else { 1 });
         }
         set(&self.until_trial, get(&self.until_trial) - 1);
-        let again = get(&self.until_trial) == 0;
+        let dearer = get(&self.other) != 0 && cost > get(&self.other) + get(&self.other) / DEARER;
+        let again = dearer || get(&self.until_trial) == 0;
         self.on_trial.store(again, Ordering::Relaxed); // the worker's own
         if again {
             self.turn();
@@ -257,6 +267,30 @@ mod tests {
         assert!(!inserts_at_commit(200, 100, 0));
         // as cheap to merge as before, but scans pay for what is pending
         assert!(inserts_at_commit(200, 100, 32 * 200));
+    }
+
+    #[test]
+    fn a_change_of_the_workload_is_noticed_at_once() {
+        const BATCH: u64 = 32;
+        let (way, visits) = (Way::default(), Visits::default());
+        // returns how many windows were at commit
+        let windows = |count: u64, insert: u64, merge: u64| {
+            let mut at_commit = 0;
+            for _ in 0..count {
+                if way.is_at_commit() {
+                    at_commit += 1;
+                    (0..INSERTS).for_each(|_| way.inserted(IndexUpdates::Measured, insert));
+                } else {
+                    let merged = || way.merged(IndexUpdates::Measured, &visits, BATCH, merge * BATCH);
+                    (0..MERGES).for_each(|_| merged());
+                }
+            }
+            at_commit
+        };
+        assert!(windows(100, 200, 100) < 10, "merging is cheaper");
+        assert!(windows(20, 200, 1_000) >= 16, "it is dearer from now on");
+        assert!(windows(20, 200, 100) < 20, "and tried again");
+        assert!(windows(20, 2_000, 100) <= 3, "inserting is dearer from now on");
     }
 
     #[test]
