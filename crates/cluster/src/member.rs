@@ -160,6 +160,7 @@ fn transaction_of(answer: &Answer<Rows>) -> TxnId {
         | Answer::Scan(txn, ..)
         | Answer::Fetched(txn)
         | Answer::Checked(txn, _)
+        | Answer::Confirmed(txn, _)
         | Answer::Decided(txn, ..)
         | Answer::Committed(txn)
         | Answer::Aborted(txn, ..) => *txn,
@@ -198,13 +199,14 @@ impl Core {
         let epoch = state.node.epoch();
         let result = f(&mut state.node, &mut state.out);
         self.write_down(state);
+        // first: what is decided or checked now belongs to the epoch that has begun
+        if state.node.epoch() != epoch {
+            self.epoch_changed(state, epoch);
+        }
         self.answers(state);
         for (to, message) in state.out.messages.drain(..) {
             self.counters.sent.fetch_add(1, Ordering::Relaxed); // a statistic
             self.network.send(to, Packet::Message(message));
-        }
-        if state.node.epoch() != epoch {
-            self.epoch_changed(state, epoch);
         }
         self.release(state);
         result
@@ -253,7 +255,7 @@ impl Core {
 
     /// Hands answers to their sessions.
     fn answers(&self, state: &mut Protocol) {
-        let mut decided = false;
+        let mut decided = state.node.has_checks();
         for answer in state.out.answers.drain(..) {
             let txn = transaction_of(&answer);
             let done = self.counters.count(&answer);

@@ -416,7 +416,8 @@ pub trait Worker: Send {
 
     /// Whether what the running transaction has read holds together so far. Until it commits it may have read parts
     /// of several states; an error that it has found in them is one only if this succeeds. [`Worker::insert`] asks
-    /// this by itself before it reports a duplicate.
+    /// by itself whether that holds before it reports a duplicate. In an engine of several nodes this returns when a
+    /// client may be told: when the others have agreed, as they do to a commit.
     ///
     /// # Errors
     /// A conflict, if it cannot commit any more; [`Error::TransactionEnded`].

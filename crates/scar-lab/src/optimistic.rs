@@ -77,7 +77,7 @@ impl Optimistic {
                     out.ended.push((client, Ended::Aborted));
                 }
             }
-            Answer::Committed(_) | Answer::Scan(..) | Answer::Checked(..) => {}
+            Answer::Committed(_) | Answer::Scan(..) | Answer::Checked(..) | Answer::Confirmed(..) => {}
         }
     }
 

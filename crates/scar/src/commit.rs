@@ -91,8 +91,10 @@ impl<R: Rules, D: Data> Node<R, D> {
         transaction.phase = Phase::Open;
         if valid {
             transaction.valid_at(transaction.epoch, transaction.cts);
+            self.holds(txn, out);
+        } else {
+            out.answers.push(Answer::Checked(txn, false));
         }
-        out.answers.push(Answer::Checked(txn, valid));
         self.tell_promises(extended, until, out);
         self.try_prepare(out);
     }

@@ -125,19 +125,69 @@ impl<R: Rules, D: Data> Node<R, D> {
     /// # Errors
     /// It is not the client's turn.
     pub fn check(&mut self, txn: TxnId, out: &mut Out<D>) -> Result<(), Refused> {
+        self.look_at_reads(txn, false, out)
+    }
+
+    /// Asks the same, and that it be confirmed: what a client is told of the reads of a transaction that does not
+    /// commit. [`Answer::Confirmed`] comes when the epoch of the check has committed, as the answer of a commit does: a
+    /// node that is cut off says nothing, and with a change of view the transaction ends.
+    ///
+    /// # Errors
+    /// It is not the client's turn.
+    pub fn confirm(&mut self, txn: TxnId, out: &mut Out<D>) -> Result<(), Refused> {
+        self.look_at_reads(txn, true, out)
+    }
+
+    fn look_at_reads(&mut self, txn: TxnId, confirms: bool, out: &mut Out<D>) -> Result<(), Refused> {
         let (epoch, rules) = (self.epoch, self.rules);
+        // a prepared node does not know whether its epoch has been answered elsewhere: what is to be confirmed waits
+        let may_judge = !confirms || matches!(self.stage, Stage::Open | Stage::Closing);
         let transaction = self.client_turn(txn)?;
+        transaction.confirms = confirms;
         let time = transaction.latest_read();
-        let known = |seen: &Seen<D::Key>| seen.epoch == epoch && seen.rts >= time;
+        let known = |seen: &Seen<D::Key>| may_judge && seen.epoch == epoch && seen.rts >= time;
         let snapshot = transaction.kind == Kind::Snapshot;
         if snapshot || transaction.reads.iter().all(known) || !rules.on(Rule::CheckValidates) {
-            out.answers.push(Answer::Checked(txn, true));
+            if !snapshot && !transaction.reads.is_empty() {
+                transaction.epoch = epoch;
+            }
+            self.holds(txn, out);
             return Ok(());
         }
         transaction.phase = Phase::ToCheck;
         self.checks.push(txn);
         self.settle(out);
         Ok(())
+    }
+
+    /// What a transaction has read is of one state of its epoch.
+    pub(crate) fn holds(&mut self, txn: TxnId, out: &mut Out<D>) {
+        let Some(transaction) = self.transactions.get_mut(&txn) else { return };
+        transaction.phase = Phase::Open;
+        if !transaction.confirms {
+            out.answers.push(Answer::Checked(txn, true));
+        } else if transaction.epoch <= self.base || !self.rules.on(Rule::CheckWaits) {
+            out.answers.push(Answer::Confirmed(txn, transaction.epoch));
+        } else {
+            transaction.phase = Phase::Confirming;
+            self.confirms.push(txn);
+        }
+    }
+
+    /// The epoch has committed: so has what was so in it.
+    pub(crate) fn confirm_checks(&mut self, out: &mut Out<D>) {
+        for txn in std::mem::take(&mut self.confirms) {
+            let Some(transaction) = self.transactions.get_mut(&txn) else { continue };
+            if transaction.phase == Phase::Confirming {
+                transaction.phase = Phase::Open;
+                out.answers.push(Answer::Confirmed(txn, transaction.epoch));
+            }
+        }
+    }
+
+    /// Whether a client waits for the epoch's end with no more than a check.
+    pub fn has_checks(&self) -> bool {
+        !self.confirms.is_empty() || !self.checks.is_empty()
     }
 
     /// Commits. The answer comes in `out`, when the epoch has committed.
@@ -155,12 +205,15 @@ impl<R: Rules, D: Data> Node<R, D> {
         Ok(())
     }
 
-    /// Gives a transaction up.
+    /// Gives a transaction up, also one whose client waits for the epoch of a check.
     ///
     /// # Errors
     /// It is not the client's turn.
     pub fn rollback(&mut self, txn: TxnId, out: &mut Out<D>) -> Result<(), Refused> {
-        self.client_turn(txn)?;
+        if !self.transactions.get(&txn).is_some_and(|t| matches!(t.phase, Phase::ToCheck | Phase::Confirming))
+        {
+            self.client_turn(txn)?;
+        }
         self.finish(txn, Answer::Aborted(txn, Why::RolledBack, None), out);
         Ok(())
     }

@@ -130,6 +130,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         for txn in self.decided_until(self.base) {
             self.finish(txn, Answer::Committed(txn), out);
         }
+        self.confirm_checks(out);
         // before the barrier of the new epoch can come, or a commit could wait for ever
         self.begin_commits(out);
     }

@@ -163,6 +163,9 @@ pub enum Answer<D: Data> {
     Fetched(TxnId),
     /// Whether all that the transaction has read by now is of one state of the running epoch. It goes on in both cases.
     Checked(TxnId, bool),
+    /// All that the transaction has read by now was so in this epoch, which has committed: a client may be told what
+    /// follows from it. It goes on.
+    Confirmed(TxnId, Epoch),
     /// The transaction has its place in the order, if its epoch commits; no other ever gets the same one and writes.
     /// That it has committed a client may only be told when the epoch has: see [`Answer::Committed`].
     Decided(TxnId, Epoch, Time),

@@ -135,6 +135,8 @@ pub struct Node<R, D: Data> {
     pub(crate) isolation: Isolation,
     /// Checks that wait for an open epoch.
     pub(crate) checks: Vec<TxnId>,
+    /// Checks that wait for their epoch to commit.
+    pub(crate) confirms: Vec<TxnId>,
     /// Epochs that changes of view have undone or left out: those between the two.
     pub(crate) undone: Vec<(Epoch, Epoch)>,
     /// Committed by a change of view, to be answered when all have installed it.
@@ -183,6 +185,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             promises: BTreeMap::new(),
             isolation: Isolation::default(),
             checks: Vec::new(),
+            confirms: Vec::new(),
             undone: Vec::new(),
             held: Vec::new(),
             chunk: CHUNK,

@@ -80,6 +80,8 @@ pub enum Rule {
     SnapshotEndsWithEpoch,
     /// A check asks the primaries for what its replicas do not know to be valid.
     CheckValidates,
+    /// What a check is to confirm is told when the epoch in which it was so has committed.
+    CheckWaits,
     /// Learners get the writes of their view, and the epoch waits for them.
     LearnersGetWrites,
     /// A learner answers no reads, its own coordinator's neither.
@@ -121,7 +123,7 @@ pub enum Rule {
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 55] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -159,6 +161,7 @@ impl Rule {
         Self::SnapshotBeforePrepared,
         Self::SnapshotEndsWithEpoch,
         Self::CheckValidates,
+        Self::CheckWaits,
         Self::LearnersGetWrites,
         Self::LearnersAnswerNothing,
         Self::LearnersKeepTombstones,
@@ -179,7 +182,7 @@ impl Rule {
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 23] = [
+    pub const NOT_PUBLISHED: [Self; 24] = [
         Self::LocksEndWithEpoch,
         Self::ClearLocks,
         Self::DropOldViews,
@@ -203,6 +206,7 @@ impl Rule {
         Self::SnapshotBeforePrepared,
         Self::SnapshotEndsWithEpoch,
         Self::CheckValidates,
+        Self::CheckWaits,
     ];
 }
 

@@ -78,6 +78,8 @@ pub(crate) enum Phase<K> {
     ToCheck,
     /// Extensions are asked for, for no more than a check.
     Checking(Claims<K>),
+    /// What it has read holds together in an epoch, and is to be confirmed: the epoch has to commit.
+    Confirming,
     /// Writes are being applied: who has not acknowledged which message.
     Writing { awaited: BTreeSet<(NodeId, u32)> },
     /// It waits for its epoch to commit.
@@ -90,7 +92,7 @@ pub(crate) struct Transaction<D: Data> {
     pub(crate) kind: Kind,
     pub(crate) session: SessionId,
     pub(crate) phase: Phase<D::Key>,
-    /// The epoch of its commit; of a snapshot, that in which it began to read.
+    /// The epoch of its commit, or of its last check; of a snapshot, that in which it began to read.
     pub(crate) epoch: Epoch,
     pub(crate) cts: Time,
     pub(crate) reads: Vec<Seen<D::Key>>,
@@ -101,6 +103,8 @@ pub(crate) struct Transaction<D: Data> {
     pub(crate) fetched: Fetched<D>,
     /// The number of its last claim.
     pub(crate) claims: u32,
+    /// Its check is to be confirmed.
+    pub(crate) confirms: bool,
 }
 
 impl<D: Data> Transaction<D> {
@@ -116,6 +120,7 @@ impl<D: Data> Transaction<D> {
             writes: BTreeMap::new(),
             fetched: Fetched::default(),
             claims: 0,
+            confirms: false,
         }
     }
 
@@ -126,6 +131,7 @@ impl<D: Data> Transaction<D> {
             | Phase::Reading(_)
             | Phase::Fetching { .. }
             | Phase::ToCheck
+            | Phase::Confirming
             | Phase::Waiting
             | Phase::Decided => false,
             Phase::Checking(_) | Phase::Locking(_) | Phase::Validating(_) | Phase::Writing { .. } => true,

@@ -58,6 +58,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             self.end_open(txn, out);
         }
         self.checks.clear();
+        self.confirms.clear();
         self.acks.clear();
         self.promises.clear();
         for session in self.sessions.values_mut() {

@@ -50,6 +50,7 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (SnapshotBeforePrepared, "snapshot", 1),
     (SnapshotEndsWithEpoch, "snapshot-delete", 1),
     (CheckValidates, "check", 1),
+    (CheckWaits, "confirm-cut", 1),
     (LearnersGetWrites, "join", 1),
     (LearnersAnswerNothing, "join-undo", 1),
     (LearnersKeepTombstones, "join-delete", 2),

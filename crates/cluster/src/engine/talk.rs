@@ -107,6 +107,15 @@ impl Talk {
         }
     }
 
+    /// The same, when the epoch in which that was so has committed: what a client is told of it stays.
+    pub(super) fn confirm(&mut self, txn: TxnId) -> Result<bool, Ended> {
+        match self.ask(|node, out| node.confirm(txn, out))? {
+            Answer::Confirmed(..) => Ok(true),
+            Answer::Checked(_, holds) => Ok(holds),
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// What was read by now. None if the transaction has ended by itself.
     pub(super) fn mark(&mut self, txn: TxnId) -> Option<Mark> {
         self.session.call(|node, _| node.mark(txn)).ok()

@@ -150,6 +150,28 @@ impl ClusterWorker {
         self.ended(Ended::Aborted(Why::Changed, None), table, key)
     }
 
+    /// Whether what was read so far is of one state, as `checked` says.
+    fn if_holds(&mut self, checked: Result<bool, Ended>) -> Result<()> {
+        match checked {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.torn(TableId(0), &[])),
+            Err(ended) => {
+                // one that waits for its epoch in vain
+                if let (Ended::Lost(_), Some(running)) = (&ended, &self.txn) {
+                    self.talk.rollback(running.id);
+                }
+                Err(self.ended(ended, TableId(0), &[]))
+            }
+        }
+    }
+
+    /// What was read so far is of one state.
+    fn check_holds(&mut self) -> Result<()> {
+        let id = self.running()?.id;
+        let checked = self.talk.check(id);
+        self.if_holds(checked)
+    }
+
     /// What is under a key: an own write, or what the node finds.
     pub(super) fn read(&mut self, key: &Key) -> Result<Option<Value>> {
         let running =
@@ -418,7 +440,8 @@ impl ClusterWorker {
         if self.read(key)?.is_none() {
             return Ok(());
         }
-        self.check_so_far()?;
+        // whoever tells a client of it has it confirmed: ON CONFLICT does not
+        self.check_holds()?;
         Err(Error::DuplicateKey { table, key: (*key.bytes).into() })
     }
 
@@ -673,11 +696,8 @@ impl Worker for ClusterWorker {
 
     fn check_so_far(&mut self) -> Result<()> {
         let id = self.running()?.id;
-        match self.talk.check(id) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(self.torn(TableId(0), &[])),
-            Err(ended) => Err(self.ended(ended, TableId(0), &[])),
-        }
+        let confirmed = self.talk.confirm(id);
+        self.if_holds(confirmed)
     }
 
     fn get_at<R>(
@@ -716,7 +736,7 @@ impl Worker for ClusterWorker {
             Err(ended) => return Err(self.ended(ended, TableId(0), &[])),
         }
         self.forget_reads(mark);
-        self.check_so_far().map(|()| false)
+        self.check_holds().map(|()| false)
     }
 
     fn savepoint(&mut self) -> Result<Savepoint> {

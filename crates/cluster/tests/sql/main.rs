@@ -1,5 +1,6 @@
 //! SQL on three members in this process: sessions at different nodes, of one database.
 
+mod cut_off;
 mod placement;
 
 use scaledb_cluster::engine::{Answers, Cluster};
@@ -62,12 +63,13 @@ struct Three {
 
 impl Three {
     fn start() -> Self {
-        let settings = Settings {
-            epoch: Duration::from_millis(1),
-            idle_epoch: Duration::from_millis(20),
-            suspect_after: Duration::from_secs(5),
-            ..Settings::default()
-        };
+        Self::start_with(Duration::from_secs(5), Duration::from_millis(20))
+    }
+
+    /// How long silence lasts until it counts as death, and an epoch in which nothing is committed.
+    fn start_with(suspect_after: Duration, idle_epoch: Duration) -> Self {
+        let settings =
+            Settings { epoch: Duration::from_millis(1), idle_epoch, suspect_after, ..Settings::default() };
         let cluster = LocalCluster::start(settings, 3, 7, 1).expect("threads");
         let open = |member: &scaledb_sync::Arc<scaledb_cluster::Member>| {
             Database::open(Cluster::new(member.clone(), Answers::WithTheEpoch)).expect("a database")

@@ -385,7 +385,7 @@ impl<E: Engine> Session<E> {
     /// What is wrong with the text; 42P05.
     pub fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
         self.begin_batch();
-        let result = self.prepare_named(name, text, types);
+        let result = self.prepare_named(name, text, types).map_err(|error| self.unless_stale(error));
         self.noting(result)
     }
 

@@ -243,6 +243,7 @@ impl<E: Engine> Session<E> {
         let (compiled, params) = match self.compile_simple(text) {
             Ok(compiled) => compiled,
             Err(error) => {
+                let error = self.unless_stale(error);
                 if logged.is_some() {
                     self.log_refused(text, &error);
                 }
@@ -335,7 +336,9 @@ impl<E: Engine> Session<E> {
     ) -> Result<Executed> {
         let mut attempt = 0;
         loop {
-            let result = match f(self) {
+            // what is skipped, as it is there or is not, is answered with an epoch, too
+            let begun = if self.state.shared.is_shared { self.ensure_begun() } else { Ok(()) };
+            let result = match begun.and_then(|()| f(self)) {
                 Ok(tag) if alone => self.commit().map(|()| Executed::Complete(tag)),
                 Ok(tag) => Ok(Executed::Complete(tag)),
                 Err(error) => Err(self.unless_stale(error)),

@@ -518,16 +518,31 @@ impl<E: Engine> Session<E> {
     }
 
     /// An error over what the transaction has read: a conflict instead, if no one state of the database has all that.
-    /// Else a client would hear of a violation that there is in no order of the transactions.
+    /// Else a client would hear of a violation that there is in no order of the transactions. A node of a cluster says
+    /// what follows from rows or from the catalog when its epoch has committed, as it answers a commit: cut off, it may
+    /// have neither as they are.
     #[cold]
     pub(super) fn unless_stale(&mut self, error: SqlError) -> SqlError {
         // cardinality, data, integrity
         const OVER_DATA: [&str; 3] = ["21", "22", "23"];
-        if !OVER_DATA.iter().any(|class| error.code().as_str().starts_with(class)) {
+        // and what depends on the catalog: dependents, views, states of objects, names
+        const OVER_CATALOG: [&str; 4] = ["2B", "44", "55", "42"];
+        let is_of = |classes: &[&str]| classes.iter().any(|class| error.code().as_str().starts_with(class));
+        let shared = self.state.shared.is_shared;
+        let over_catalog = shared && is_of(&OVER_CATALOG) && error.code() != SqlState::SYNTAX_ERROR;
+        if !over_catalog && !is_of(&OVER_DATA) {
             return error;
         }
+        if !self.transaction.has_begun() {
+            return match shared.then(|| self.state.shared.confirm_catalog()) {
+                Some(Err(stale)) => stale,
+                _ => error,
+            };
+        }
         match self.worker.as_mut().map(|worker| worker.check_so_far()) {
-            Some(Err(stale)) if stale.is_conflict() => {
+            Some(Err(stale))
+                if stale.is_conflict() || matches!(stale, scaledb_base::Error::NotHere { .. }) =>
+            {
                 self.state.explain(stale, |table| self.transaction.statement_on(table))
             }
             _ => error,

@@ -250,6 +250,31 @@ impl<E: Engine> Shared<E> {
         self.workers.give_spare(worker);
     }
 
+    /// Confirms that the catalog in force is that of all nodes, for who tells a client outside of any transaction what
+    /// is not there, or is already.
+    ///
+    /// # Errors
+    /// 40001: it is another by now. The engine's: this node does not hear the others.
+    #[cold]
+    pub(crate) fn confirm_catalog(&self) -> Result<()> {
+        let Some(mut worker) = self.workers.spare(&self.engine) else {
+            return Err(crate::error::changed_definition());
+        };
+        let newest = worker.begin(TxnKind::ReadOnly).map_err(crate::error::plain).and_then(|()| {
+            let newest = self.is_newest(&mut worker)?;
+            worker.check_so_far().map_err(crate::error::plain)?;
+            Ok(newest)
+        });
+        worker.rollback();
+        let newest = match newest {
+            // the next statement reads it
+            Ok(false) => Err(crate::error::changed_definition()),
+            other => other.map(drop),
+        };
+        self.workers.give_spare(worker);
+        newest
+    }
+
     /// An oid that nothing has.
     pub(crate) fn new_oid(&self) -> u32 {
         self.next_oid.fetch_add(1, Ordering::Relaxed) // only uniqueness matters

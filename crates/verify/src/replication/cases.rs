@@ -5,7 +5,9 @@
 //! and 2.
 
 use super::world::{Client, Op, Setup};
-use Op::{Add, Check, Delete, Fetch, Insert, Last, Next, NextEpoch, Pause, Put, Read, Rollback, Scan};
+use Op::{
+    Add, Check, Confirm, Delete, Fetch, Insert, Last, Next, NextEpoch, Pause, Put, Read, Rollback, Scan,
+};
 use scaledb_scar::Kind;
 
 fn client(node: u8, ops: &[Op]) -> Client {
@@ -344,6 +346,23 @@ fn long() -> Vec<Setup> {
             &[0, 1],
             vec![client(0, &[Put(0), Put(1)]), client(2, &[Read(0), Pause, Read(1), Check])],
         )
+        .crashes(1),
+        // what is there no more, a node that is cut off tells nobody
+        Setup::new(
+            "confirm-cut",
+            1,
+            &[0],
+            vec![client(1, &[Put(0)]), client(0, &[Read(0), Confirm]).after(0)],
+        )
+        .partitions(1)
+        .cuts(1),
+        Setup::new(
+            "confirm-crash",
+            1,
+            &[0, 1],
+            vec![client(0, &[Put(0), Put(1)]), client(2, &[Read(0), Pause, Read(1), Confirm, Rollback])],
+        )
+        .ticks(1)
         .crashes(1),
         Setup::new("rollback", 1, &[0], vec![client(1, &[Add(0), Pause, Rollback]), client(2, &[Add(0)])]),
     ]

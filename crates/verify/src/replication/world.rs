@@ -38,6 +38,8 @@ pub enum Op {
     Fetch,
     /// Asks whether what it has read is of one state.
     Check,
+    /// Asks the same, and that it be confirmed: its client is told.
+    Confirm,
     /// Rolls back, if not done by itself.
     Rollback,
     /// Thinks, while nothing else happens.
@@ -300,7 +302,7 @@ impl World {
         }
     }
 
-    /// How many transactions have been answered as committed.
+    /// How many transactions have been answered as committed, or what they have read as confirmed.
     pub fn commits(&self) -> usize {
         self.records.iter().filter(|record| record.answered).count()
     }
@@ -360,6 +362,7 @@ impl World {
         self.is_member(NodeId(plan.node))
             && match self.clients[client].turn {
                 Turn::Committing => true,
+                Turn::Asked(at) => plan.ops.get(at) == Some(&Op::Confirm),
                 Turn::Next(at) => {
                     self.clients[client].txn.is_some() && plan.ops.get(at) == Some(&Op::NextEpoch)
                 }
@@ -620,7 +623,8 @@ impl World {
     fn answer(&mut self, node: NodeId, answer: Answer<Numbers>) {
         let (view, epoch) = self.node(node).map(|n| (n.view().number, n.epoch())).unwrap_or_default();
         let txn = match &answer {
-            Answer::Read(txn, ..) | Answer::Scan(txn, ..) | Answer::Checked(txn, _) => *txn,
+            Answer::Read(txn, ..) | Answer::Scan(txn, ..) => *txn,
+            Answer::Checked(txn, _) | Answer::Confirmed(txn, _) => *txn,
             Answer::Decided(txn, ..) | Answer::Fetched(txn) => *txn,
             Answer::Committed(txn) | Answer::Aborted(txn, ..) => *txn,
         };
@@ -663,22 +667,18 @@ impl World {
                 self.clients[client].turn = Turn::Next(at + 1);
             }
             Answer::Checked(_, valid) => {
-                let Some((at, Op::Check)) = op else { return };
+                let Some((at, Op::Check | Op::Confirm)) = op else { return };
                 // a node that is cut off says what was so in its epoch, and that may be long ago
-                let member = self.view.members.has(node);
-                let check = Record {
-                    after: if member { record.after } else { 0 },
-                    place: Some((view, epoch, Time(0))),
-                    check: true,
-                    isolated: false,
-                    writes: BTreeMap::new(),
-                    session: 0,
-                    ..record.clone()
-                };
-                // of nothing read there is nothing to say
-                if valid && !(check.reads.is_empty() && check.scans.is_empty()) {
-                    Rc::make_mut(&mut self.records).push(check);
+                let after = if self.view.members.has(node) { record.after } else { 0 };
+                if valid {
+                    self.note_check(client, (view, epoch), after, false);
                 }
+                self.clients[client].turn = Turn::Next(at + 1);
+            }
+            Answer::Confirmed(_, epoch) => {
+                let Some((at, Op::Confirm)) = op else { return };
+                let after = record.after;
+                self.note_check(client, (view, epoch), after, true);
                 self.clients[client].turn = Turn::Next(at + 1);
             }
             Answer::Decided(_, epoch, cts) => record.place = Some((view, epoch, cts)),
@@ -693,6 +693,25 @@ impl World {
         }
     }
 
+    /// What a client has read by now was so at some time of an epoch; it knows, if it was told so.
+    fn note_check(&mut self, client: usize, (view, epoch): (ViewNumber, Epoch), after: u32, told: bool) {
+        let records = Rc::make_mut(&mut self.records);
+        let check = Record {
+            after,
+            place: Some((view, epoch, Time(0))),
+            check: true,
+            answered: told,
+            isolated: false,
+            writes: BTreeMap::new(),
+            session: 0,
+            ..records[client].clone()
+        };
+        // of nothing read there is nothing to say
+        if !(check.reads.is_empty() && check.scans.is_empty()) {
+            records.push(check);
+        }
+    }
+
     fn client_moves(&mut self, client: usize) {
         let Turn::Next(at) = self.clients[client].turn else { return };
         let setup = self.setup.clone();
@@ -700,7 +719,7 @@ impl World {
         let home = NodeId(plan.node);
         if self.clients[client].txn.is_none() {
             let answered = |&i: &usize| self.records[i].answered;
-            let after = (0..self.clients.len()).filter(answered).fold(0, |set, i| set | 1 << i);
+            let after = (0..self.records.len()).filter(answered).fold(0, |set, i| set | 1 << i);
             let earlier = |&i: &usize| {
                 let other = &setup.clients[i];
                 let called = matches!(self.clients[i].turn, Turn::Committing | Turn::Done);
@@ -750,6 +769,7 @@ impl World {
                 self.with_node(home, |node, out| shows(node.fetch(txn, wanted, out)));
             }
             Op::Check => self.with_node(home, |node, out| shows(node.check(txn, out))),
+            Op::Confirm => self.with_node(home, |node, out| shows(node.confirm(txn, out))),
             Op::Rollback => self.with_node(home, |node, out| shows(node.rollback(txn, out))),
             Op::Pause | Op::NextEpoch => self.clients[client].turn = Turn::Next(at + 1),
         }

@@ -292,7 +292,8 @@ impl Cluster {
             let epoch = node.epoch();
             for answer in out.answers.drain(..) {
                 // the place and what is known of it are of this moment, whenever the client hears of it
-                let (Answer::Decided(txn, ..) | Answer::Checked(txn, _)) = answer else {
+                let (Answer::Decided(txn, ..) | Answer::Checked(txn, _) | Answer::Confirmed(txn, _)) = answer
+                else {
                     self.answers.push_back((at, answer));
                     continue;
                 };
@@ -300,7 +301,19 @@ impl Cluster {
                 match answer {
                     Answer::Decided(_, epoch, cts) => record.place = Some((view, epoch, cts)),
                     Answer::Checked(_, true) => {
-                        history.checks.push(Check { at: (view, epoch), record: record.clone() });
+                        history.checks.push(Check {
+                            at: (view, epoch),
+                            record: record.clone(),
+                            confirmed: false,
+                        });
+                        self.answers.push_back((at, answer));
+                    }
+                    Answer::Confirmed(_, epoch) => {
+                        history.checks.push(Check {
+                            at: (view, epoch),
+                            record: record.clone(),
+                            confirmed: true,
+                        });
                         self.answers.push_back((at, answer));
                     }
                     answer => self.answers.push_back((at, answer)),

@@ -187,6 +187,8 @@ impl Past {
 pub(super) struct Check {
     pub(super) at: (ViewNumber, Epoch),
     pub(super) record: Record,
+    /// Its client was told: it stays.
+    pub(super) confirmed: bool,
 }
 
 /// The checks of an epoch, while it is replayed.
@@ -318,6 +320,18 @@ impl History {
         let lines = records.iter().map(|record| record.line as usize + 1).max().unwrap_or(0);
         let mut last_called = vec![0; lines];
         let isolates = records.iter().any(|record| record.isolated);
+        for check in self.checks.iter().filter(|check| check.confirmed) {
+            let Check { at: (view, epoch), record, .. } = check;
+            if record.reads.is_empty() && record.scans.is_empty() {
+                continue;
+            }
+            if !self.counts((*view, *epoch, Time(0))) {
+                return Err((Broken::Lost, format!("confirmed: {check:?}")));
+            }
+            if record.after >= *epoch {
+                return Err((Broken::RealTime, format!("confirmed: {check:?}")));
+            }
+        }
         let mut past = Past::new();
         let mut checks = Checks::new(&self.checks, &self.truth, self.committed);
         for group in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {

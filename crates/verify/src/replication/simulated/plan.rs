@@ -12,6 +12,8 @@ pub(super) const BEAT: u64 = 4;
 pub struct Plan {
     /// The seed of all that follows.
     pub seed: u64,
+    /// Some checks are to be confirmed: in an eighth of the clusters.
+    pub confirms: bool,
     /// Nodes at the start.
     pub nodes: u8,
     /// f.
@@ -87,6 +89,7 @@ impl Plan {
         let transactions = one_of(random, &[1_000, 2_000, 4_000]);
         Self {
             seed,
+            confirms: seed % 8 == 5,
             nodes,
             failures,
             partitions: random.random_range(1..=6),

@@ -253,7 +253,11 @@ impl Cluster {
             21 | 22 => self.read(number, key, Then::Delete),
             23 => {
                 self.sessions[number].turn = Turn::Check;
-                let checked = self.call(host, |node, out| node.check(txn, out));
+                let confirms = self.plan.confirms && key.0 % 2 == 1;
+                let checked = self.call(host, |node, out| match confirms {
+                    true => node.confirm(txn, out),
+                    false => node.check(txn, out),
+                });
                 if !matches!(checked, Some(Ok(()))) {
                     self.sessions[number].turn = Turn::End;
                 }
@@ -298,7 +302,8 @@ impl Cluster {
     /// An answer of a node reaches its client.
     pub(super) fn answered(&mut self, host: usize, answer: Answer<Numbers>) {
         let txn = match &answer {
-            Answer::Read(txn, ..) | Answer::Scan(txn, ..) | Answer::Checked(txn, _) => *txn,
+            Answer::Read(txn, ..) | Answer::Scan(txn, ..) => *txn,
+            Answer::Checked(txn, _) | Answer::Confirmed(txn, _) => *txn,
             Answer::Decided(txn, ..) | Answer::Fetched(txn) => *txn,
             Answer::Committed(txn) | Answer::Aborted(txn, ..) => *txn,
         };
@@ -356,7 +361,12 @@ impl Cluster {
                     _ => self.scan(number, partition, range),
                 }
             }
-            Answer::Checked(..) => {
+            Answer::Checked(..) | Answer::Confirmed(..) => {
+                if let Answer::Confirmed(_, epoch) = answer
+                    && !(record.reads.is_empty() && record.scans.is_empty())
+                {
+                    self.answered = self.answered.max(epoch);
+                }
                 if !current || !matches!(session.turn, Turn::Check) {
                     return;
                 }
