@@ -88,7 +88,7 @@ fn rows_are_where_the_options_say() {
     let (cluster, engines) = start(Answers::WithTheEpoch);
     let mut w = engines[1].worker().unwrap();
     let create = |name: &str, option: Option<(&str, scaledb_engine::OptionValue)>| {
-        let by_place = IndexDef::new(format!("{name}_by_place"), vec![KeyPart::asc(3)]);
+        let by_place = IndexDef::new(&format!("{name}_by_place"), vec![KeyPart::asc(3)]);
         let mut def = definition(name).index(by_place);
         if let Some((option, value)) = option {
             def.options = def.options.with(option, value);
