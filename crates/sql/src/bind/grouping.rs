@@ -99,6 +99,7 @@ impl Binder<'_> {
     fn group_part(&mut self, part: &[Ast], output: &[Output], keys: &mut Vec<Expr>) -> Result<Part> {
         let mut numbers = Vec::new();
         for ast in part {
+            let ast = super::tail::without_parentheses(ast);
             // a name means a column of the input first
             let by_number = matches!(ast, Ast::Value(_));
             let expr = match if by_number { None } else { self.expr_decided(ast).ok() } {

@@ -119,20 +119,21 @@ impl Binder<'_> {
         let determines = !clauses.has_several_groupings();
         let Groups { keys: groups, sets } = std::mem::take(&mut clauses.groups);
         let mut aggregates = std::mem::take(&mut clauses.aggregates);
-        let mut keys = GroupKeys::new(self, groups, &aggregates, slots, determines);
+        let keys = GroupKeys::new(self, groups, &aggregates, slots, determines);
         let sets = sets.map(|sets| Sets { sets, slot: self.slot() });
         let calls = std::mem::take(&mut clauses.grouping_calls);
         let results = Self::grouping_results(calls, &keys.keys, sets.as_ref())?;
-        if let Some(sets) = &sets {
-            keys.keys.push((Expr::Const(Value::Null), sets.slot));
-        }
         clauses.rewrite(&keys)?;
         let direct = |aggregate: &Aggregate| {
             let exprs = aggregate.direct.iter().map(|expr| keys.rewrite(expr.clone()));
             exprs.collect::<Result<Vec<_>>>().map_err(direct_refused)
         };
         let direct = aggregates.iter().map(direct).collect::<Result<Vec<_>>>()?;
-        let keys = keys.keys;
+        let mut keys = keys.keys;
+        if let Some(sets) = &sets {
+            // behind the rewriting, or else every NULL of the query would read the number of the set
+            keys.push((Expr::Const(Value::Null), sets.slot));
+        }
         for (aggregate, direct) in aggregates.iter_mut().zip(direct) {
             aggregate.direct = direct;
         }

@@ -102,7 +102,7 @@ impl Binder<'_> {
 
     /// The output column that an item of ORDER BY or GROUP BY names, by its number or name.
     pub(super) fn output_number(&mut self, ast: &Ast, output: &[Output]) -> Result<Option<usize>> {
-        match ast {
+        match without_parentheses(ast) {
             Ast::Value(value) => match &value.value {
                 ast::Value::Number(text, _) => {
                     let number: usize = text.parse().unwrap_or(0);
@@ -162,6 +162,14 @@ impl Binder<'_> {
         }
         Ok(on)
     }
+}
+
+/// What stands in parentheses, which mean nothing: `ORDER BY (1)` is a number of a column, too.
+pub(super) fn without_parentheses(mut ast: &Ast) -> &Ast {
+    while let Ast::Nested(inner) = ast {
+        ast = inner;
+    }
+    ast
 }
 
 /// DISTINCT ON needs rows sorted by its expressions before anything else.

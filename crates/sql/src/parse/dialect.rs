@@ -235,6 +235,16 @@ impl Dialect for Bounded {
     }
 
     fn parse_infix(&self, parser: &mut Parser<'_>, left: &Expr, _: u8) -> Option<Result<Expr, ParserError>> {
+        if matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::COLLATE) {
+            // the parser takes it right behind an operand only, and not behind a cast
+            let word = parser.next_token();
+            return Some(match left {
+                Expr::Collate { .. } => parser.expected("an operand in parentheses", word),
+                _ => parser
+                    .parse_object_name(false)
+                    .map(|collation| Expr::Collate { expr: Box::new(left.clone()), collation }),
+            });
+        }
         if is_null_word(&parser.peek_token_ref().token) {
             let word = parser.next_token();
             // tests do not chain

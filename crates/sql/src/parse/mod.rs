@@ -6,6 +6,7 @@ pub(crate) mod copy;
 mod cursor;
 mod dialect;
 pub(crate) mod explain;
+mod fetch;
 pub(crate) mod frames;
 pub mod lex;
 pub(crate) mod locking;
@@ -96,9 +97,8 @@ fn parser<'d>(dialect: &'d dialect::Bounded, text: &str) -> Result<Parser<'d>> {
     let tokens = Tokenizer::new(dialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| error_of(error.into(), text))?;
     let parser = Parser::new(dialect).with_recursion_limit(MAX_NESTING);
-    Ok(parser.with_tokens_with_locations(marked::rewrite(frames::rewrite(locking::rewrite(using::rewrite(
-        tokens,
-    ))))))
+    let tokens = frames::rewrite(locking::rewrite(using::rewrite(fetch::rewrite(tokens))));
+    Ok(parser.with_tokens_with_locations(marked::rewrite(tokens)))
 }
 
 fn expect_end(parser: &Parser<'_>, text: &str) -> Result<()> {

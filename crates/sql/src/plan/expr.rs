@@ -302,6 +302,13 @@ impl Expr {
         }
     }
 
+    /// Whether there is a subquery in it.
+    pub(crate) fn has_subquery(&self) -> bool {
+        let mut has = matches!(self, Self::Subquery(_));
+        self.children(&mut |child| has |= child.has_subquery());
+        has
+    }
+
     /// Whether a function in it may answer differently each time, those of subqueries left out.
     pub(crate) fn is_volatile(&self) -> bool {
         let mut volatile = match self {

@@ -224,3 +224,28 @@ select row(1, null) is distinct from row(1, null), (1, 2) is distinct from (1, 3
 select a, b isnull, b notnull and a isnull or true, "isnull" from (select a, b, 1 as "isnull" from nk) s order by a, b;
 select row(1, 2) = row(1, 2), row(a, b) in (select a, b from nk), row(1, 2) < row(1, 3), ROW (1, null) is null from nk order by a limit 1;
 select case when row(a, 4) <> (a, b) then 'differs' end from nk order by a, b;
+-- parentheses around a number or a name of a column mean nothing
+create table pn (a int, b int);
+insert into pn values (1, 3), (2, 2), (3, 1), (3, 0);
+select a, b from pn order by (2);
+select a, b from pn order by ((2)) desc, (1);
+select a, b from pn order by (3);
+select a as z, b as a from pn order by (a);
+select a, count(*) from pn group by (1) order by (1);
+select distinct on ((1)) a, b from pn order by (1), 2;
+select a from pn union all select b from pn order by (1) limit 3;
+-- FETCH before OFFSET
+select a, b from pn order by 1, 2 fetch first 2 rows only offset 1;
+select a, b from pn order by 1, 2 fetch next row only offset 2 rows;
+select a from (select a from pn order by a fetch first (1 + 1) rows only offset 1) q order by 1;
+-- a subquery in a default, or in what makes new values of a column
+alter table pn add column c int default (select 1);
+alter table pn add column c int default (values (1));
+alter table pn add column c int default exists (select 1)::int;
+alter table pn alter column a set default (select max(b) from pn);
+alter table pn alter column a type int8 using (select 1);
+create table pn2 (a int default (select 1));
+select * from pn order by 1, 2;
+-- what is quoted may have any type, and a collation may stand behind a cast
+select quote_nullable(1), quote_nullable(null::int), quote_nullable('a''b'::text), quote_nullable(true), quote_nullable(date '2000-01-01'), quote_nullable(null), quote_nullable('x');
+select 'b'::text collate "C" < 'a', ('a'::text collate "C"), 'x' || 'y'::text collate "C" as c from pn limit 1;

@@ -46,3 +46,11 @@ create view gsv as select a, b, grouping(a, b) g, count(*) n from gs group by cu
 select * from gsv order by g, a, b;
 prepare gsp(int) as select a, count(*) from gs where c = $1 group by rollup (a) order by 1, 2;
 execute gsp (1);
+-- NULL in other clauses is not the number of a set
+create table gnull (a int, b text);
+insert into gnull values (1, 'x'), (2, 'y'), (null, 'z');
+select a, null::int, coalesce(null::int, 7), count(*) from gnull group by rollup (a) order by 1, 4;
+select a, null::text || b from gnull group by grouping sets ((a), (), (b)) having null::int8 is null order by 1, 2;
+select count(*) from gnull group by cube (a, b) having null::int4 = 2;
+select a, max(b) from gnull group by grouping sets ((a), ()) order by coalesce(null::int, 0), a, 2;
+select a, sum(coalesce(null::int, 1)) over (), grouping(a) from gnull group by rollup (a) order by 1, 3;

@@ -363,6 +363,15 @@ fn array_to_string(call: &Call<'_>, array: &Array, separator: &str, null: Option
     Ok(into_text(out))
 }
 
+/// The literal of a value of any type: as a cast to text, which spells out what is true.
+fn quote_any(call: &Call<'_>, value: &Value) -> String {
+    let text = match value {
+        Value::Bool(v) => v.to_string().into(),
+        other => other.to_text(call.args[0], call.env).unwrap_or_default(),
+    };
+    quote_literal(&text)
+}
+
 pub(super) fn register(r: &mut Registry) {
     r.stable_nullable("concat(variadic any) text", concat);
     r.stable_nullable("concat_ws(text, variadic any) text", concat_ws);
@@ -370,13 +379,10 @@ pub(super) fn register(r: &mut Registry) {
     r.stable_nullable("format(text, variadic any) text", format);
     r.add("quote_ident(text) text", code!(|a: &str| Ok(quote_ident(a).into_owned())));
     r.add("quote_literal(text) text", code!(|a: &str| Ok(quote_literal(a))));
-    r.stable("quote_literal(anyelement) text", |call, args| {
-        // as a cast to text, which spells these out
-        let text = match &args[0] {
-            Value::Bool(v) => v.to_string().into(),
-            other => other.to_text(call.args[0], call.env).unwrap_or_default(),
-        };
-        Ok(quote_literal(&text).into())
+    r.stable("quote_literal(anyelement) text", |call, args| Ok(quote_any(call, &args[0]).into()));
+    r.stable_nullable("quote_nullable(anyelement) text", |call, args| match &args[0] {
+        Value::Null => Ok(Value::text("NULL")),
+        other => Ok(quote_any(call, other).into()),
     });
     r.nullable(
         "quote_nullable(text) text",

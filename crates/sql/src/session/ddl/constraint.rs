@@ -200,9 +200,11 @@ impl<E: Engine> Session<E> {
             }
             for position in 0..table.types.len() {
                 // the sequence of a column may not exist yet, and is only looked up when it is used
-                let default = table.desc.columns[position].default.as_deref().unwrap_or_default();
-                if !default.starts_with("nextval(") {
-                    binder.default(&table, position)?;
+                let Some(default) = table.desc.columns[position].default.as_deref() else { continue };
+                let call = crate::parse::expression(default)?;
+                let next = matches!(&call, ast::Expr::Function(call) if call.name.to_string() == "nextval");
+                if !next && binder.default(&table, position)?.has_subquery() {
+                    return Err(SqlError::unsupported("cannot use subquery in DEFAULT expression"));
                 }
             }
             Ok(())

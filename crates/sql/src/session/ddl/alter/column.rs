@@ -244,6 +244,9 @@ impl<E: Engine> Session<E> {
                 Ok(cast.expr)
             }
         })?;
+        if value.has_subquery() {
+            return Err(SqlError::unsupported("cannot use subquery in transform expression"));
+        }
         let mut values = Self::identity(table);
         values[at] = value;
         self.check_expressions(&desc)?;
