@@ -103,8 +103,8 @@ impl HashIndex {
         self.segment(local, hash).prefetch_to_write(hash);
     }
 
-    /// Adds an entry unless there is one with an equal key. [`Inserted::Full`] means that thousands of keys
-    /// share the first 19 bits of their hashes: the hash is not one.
+    /// Adds an entry unless there is one with an equal key. [`Inserted::Full`] means that more than a thousand keys
+    /// share the first 19 bits of their hashes: there are some 650 million, or the hash is not one.
     ///
     /// # Errors
     /// `OutOfMemory`, when the index has to grow and cannot.

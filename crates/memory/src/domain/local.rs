@@ -96,7 +96,7 @@ impl Local {
     /// undefined.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] when the domain's budget is used up.
+    /// [`scaledb_base::Error::OutOfMemory`] when the domain's budget is used up.
     #[inline]
     pub fn alloc(&mut self, bytes: usize) -> Result<NonNull<u8>> {
         if self.domain.faults.hit() {

@@ -1,6 +1,7 @@
 //! `FETCH FIRST 3 ROWS ONLY OFFSET 1`: the parser knows FETCH behind OFFSET only. With OFFSET behind it, it becomes
 //! LIMIT, which may stand on either side.
 
+use super::MAX_NESTING;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
@@ -51,6 +52,8 @@ fn clause(tokens: &[TokenWithSpan], fetch: usize) -> Option<(std::ops::Range<usi
             let mut depth = 0_usize;
             loop {
                 match tokens.get(to)?.token {
+                    // the parser refuses what is deeper; else a text of nothing but such clauses takes quadratic time
+                    Token::LParen if depth == MAX_NESTING => return None,
                     Token::LParen => depth += 1,
                     Token::RParen => depth -= 1,
                     _ => {}

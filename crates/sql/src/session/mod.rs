@@ -385,7 +385,7 @@ impl<E: Engine> Session<E> {
     /// What is wrong with the text; 42P05.
     pub fn parse(&mut self, name: &str, text: &str, types: &[u32]) -> Result<()> {
         self.begin_batch();
-        let result = self.prepare_named(name, text, types).map_err(|error| self.unless_stale(error));
+        let result = self.prepare_named(name, text, types).map_err(|error| self.unless_cut_off(error));
         self.noting(result)
     }
 
@@ -394,7 +394,7 @@ impl<E: Engine> Session<E> {
     /// # Errors
     /// 26000; 0A000 if it changed.
     pub fn describe_statement(&mut self, name: &str) -> Result<Description> {
-        let result = self.description(name);
+        let result = self.description(name).map_err(|error| self.unless_cut_off(error));
         self.noting(result)
     }
 
@@ -412,6 +412,7 @@ impl<E: Engine> Session<E> {
     ) -> Result<()> {
         self.begin_batch();
         let result = self.bind_portal(portal, statement, formats, values);
+        let result = result.map_err(|error| self.unless_cut_off(error));
         self.noting(result)
     }
 

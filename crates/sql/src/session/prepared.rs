@@ -243,7 +243,7 @@ impl<E: Engine> Session<E> {
         let (compiled, params) = match self.compile_simple(text) {
             Ok(compiled) => compiled,
             Err(error) => {
-                let error = self.unless_stale(error);
+                let error = self.unless_cut_off(error);
                 if logged.is_some() {
                     self.log_refused(text, &error);
                 }
@@ -312,7 +312,8 @@ impl<E: Engine> Session<E> {
             self.activity.run(compiled.number);
         }
         if let Action::Utility(utility) = &compiled.action {
-            return self.utility(utility, compiled, params, alone, sink);
+            let result = self.utility(utility, compiled, params, alone, sink);
+            return result.map_err(|error| self.unless_cut_off(error));
         }
         self.refuse_failed()?;
         self.start_statement();

@@ -157,7 +157,7 @@ impl<E: Engine> Session<E> {
         }
         self.ensure_begun()?;
         if compiled.version != self.state.catalog.version
-            && let Some(newer) = self.fresh(compiled)?
+            && let Some(newer) = self.fresh(compiled).map_err(|error| self.unless_cut_off(error))?
         {
             return self.attempt(&newer, params, effort, target);
         }

@@ -534,7 +534,7 @@ impl<E: Engine> Session<E> {
             return error;
         }
         if !self.transaction.has_begun() {
-            return match shared.then(|| self.state.shared.confirm_catalog()) {
+            return match shared.then(|| self.confirm_catalog()) {
                 Some(Err(stale)) => stale,
                 _ => error,
             };
@@ -547,6 +547,21 @@ impl<E: Engine> Session<E> {
             }
             _ => error,
         }
+    }
+
+    /// `unless_stale`, at a node of a cluster: for errors before rows are read.
+    #[cold]
+    pub(super) fn unless_cut_off(&mut self, error: SqlError) -> SqlError {
+        if self.state.shared.is_shared { self.unless_stale(error) } else { error }
+    }
+
+    /// Confirms the catalog that this session has, outside of a transaction.
+    fn confirm_catalog(&mut self) -> Result<()> {
+        let shared = self.state.shared.clone();
+        let mut worker = shared.workers.take(&self.place, &shared.engine)?;
+        let confirmed = shared.confirm_catalog(&mut worker, self.state.catalog.version);
+        shared.workers.give(&self.place, worker);
+        confirmed
     }
 
     /// Rolls the transaction back.

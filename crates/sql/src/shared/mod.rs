@@ -250,29 +250,24 @@ impl<E: Engine> Shared<E> {
         self.workers.give_spare(worker);
     }
 
-    /// Confirms that the catalog in force is that of all nodes, for who tells a client outside of any transaction what
-    /// is not there, or is already.
+    /// Confirms that a catalog of this version is that of all nodes, for who tells a client outside of any transaction
+    /// what is not there, or is already.
     ///
     /// # Errors
-    /// 40001: it is another by now. The engine's: this node does not hear the others.
+    /// 40001: it is another by now, which the next statement finds. The engine's: this node does not hear the others.
     #[cold]
-    pub(crate) fn confirm_catalog(&self) -> Result<()> {
-        let Some(mut worker) = self.workers.spare(&self.engine) else {
-            return Err(crate::error::changed_definition());
-        };
+    pub(crate) fn confirm_catalog(&self, worker: &mut E::Worker, version: u64) -> Result<()> {
         let newest = worker.begin(TxnKind::ReadOnly).map_err(crate::error::plain).and_then(|()| {
-            let newest = self.is_newest(&mut worker)?;
+            let newest = self.store.version(worker).map_err(store_error)?;
             worker.check_so_far().map_err(crate::error::plain)?;
             Ok(newest)
         });
         worker.rollback();
-        let newest = match newest {
-            // the next statement reads it
-            Ok(false) => Err(crate::error::changed_definition()),
-            other => other.map(drop),
-        };
-        self.workers.give_spare(worker);
-        newest
+        if newest? == version {
+            return Ok(());
+        }
+        self.read_again(worker)?;
+        Err(crate::error::changed_definition())
     }
 
     /// An oid that nothing has.
