@@ -129,8 +129,8 @@ etcd: # clusters of processes keep their views in it; without it, they are not t
 
 # libclang comes without the compiler's own headers: those of gcc will do
 BINDINGS = export BINDGEN_EXTRA_CLANG_ARGS="-I$$(cc -print-file-name=include) $${BINDGEN_EXTRA_CLANG_ARGS:-}"
-LIBCLANG = { compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' || compgen -G '/usr/lib/*/libclang*.so*' || \
-	[ -n "$${LIBCLANG_PATH:-}" ]; } > /dev/null
+LIBCLANG = { compgen -G '/usr/lib/llvm-*/lib/libclang[.-][s0-9]*' || \
+	compgen -G '/usr/lib/*/libclang[.-][s0-9]*' || [ -n "$${LIBCLANG_PATH:-}" ]; } > /dev/null
 
 .PHONY: redis
 redis: # Occult runs in it; libclang makes the bindings to its interface for modules

@@ -29,7 +29,7 @@ impl std::fmt::Debug for Tls {
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Servers of the cluster, as `redis://[user:password@]host:port`. One that answers is enough. With the feature
-    /// `tls` also `rediss://...`: then all servers are spoken to by TLS, if the first seed is.
+    /// `tls` also `rediss://...`: all of them or none, and then all servers are spoken to by TLS.
     pub seeds: Vec<String>,
     /// For `rediss://`: certificates.
     #[cfg(feature = "tls")]

@@ -46,6 +46,12 @@ impl Servers {
             .map(|seed| redis::IntoConnectionInfo::into_connection_info(seed.as_str()))
             .collect();
         let seeds = seeds.map_err(|error| Error::Address(error.to_string()))?;
+        // all servers are spoken to as the first seed says
+        let encrypted =
+            |seed: &redis::ConnectionInfo| matches!(seed.addr(), redis::ConnectionAddr::TcpTls { .. });
+        if seeds.iter().any(encrypted) && !seeds.iter().all(encrypted) {
+            return Err(Error::Address("redis:// and rediss:// together".to_owned()));
+        }
         // certificates that are none are told here, and not as servers that do not answer
         for seed in &seeds {
             client_of(&options, seed.clone()).map_err(|error| Error::Address(error.to_string()))?;

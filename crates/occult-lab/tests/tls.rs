@@ -72,6 +72,8 @@ fn servers_and_clients_prove_who_they_are() {
     let options = |tls: Tls| {
         let mut options = Options::new([format!("rediss://127.0.0.1:{port}")]);
         options.tls = tls;
+        // what a connection reads of the system's certificates takes its time beside other tests
+        options.connect_timeout = std::time::Duration::from_secs(30);
         options
     };
     let known = || Tls { authorities: Some(authority.pem()), identity: Some(authority.identity()) };
@@ -102,6 +104,10 @@ fn servers_and_clients_prove_who_they_are() {
         // plain text to the port for TLS
         let plain = Client::connect(Options::new([format!("redis://127.0.0.1:{port}")])).await;
         assert!(matches!(plain, Err(Error::NoServer(_))), "{:?}", plain.err());
+        // one way to speak with all of them
+        let mixed = [format!("redis://127.0.0.1:{port}"), format!("rediss://127.0.0.1:{port}")];
+        let refused = Client::connect(Options { seeds: mixed.to_vec(), ..options(known()) }).await;
+        assert!(matches!(refused, Err(Error::Address(_))), "{:?}", refused.err());
         // what is no certificate is said so
         let junk = Tls { identity: Some((b"junk".to_vec(), b"junk".to_vec())), ..known() };
         let refused = Client::connect(options(junk)).await;
