@@ -79,8 +79,8 @@ const MERGES: u64 = 4;
 /// Windows until the other way is tried again, at first; doubled whenever that turns out to be dearer.
 const PATIENCE: u64 = 8;
 const GREATEST_PATIENCE: u64 = 256;
-/// The other way is tried at once when an entry costs more than it did there by this part: what the workload does has
-/// changed, as after a load.
+/// The other way is tried at once when an entry costs a quarter (one part of so many) more than it did there: the
+/// workload has changed, as after a load.
 const DEARER: u64 = 4;
 /// Clock ticks are counted in sixteenths: an entry of a merge takes few of them.
 const SCALE: u64 = 16;
