@@ -1,11 +1,12 @@
 //! Evaluating expressions.
 
 use super::{Exec, weight};
+use crate::plan::Slot;
 use crate::plan::expr::{Compare, Expr, Test};
 use scaledb_engine::Worker;
 use scaledb_types::func::Interrupt;
 use scaledb_types::numeric::Exact;
-use scaledb_types::{Array, Numeric, Result, SqlError, Value};
+use scaledb_types::{Array, Numeric, Result, SqlError, Type, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -17,6 +18,19 @@ pub(crate) fn compare(op: Compare, left: &Value, right: &Value) -> Value {
         (Value::Int8(a), Value::Int8(b)) => Value::Bool(op.holds(a.cmp(b))),
         (Value::Null, _) | (_, Value::Null) => Value::Null,
         (a, b) => Value::Bool(op.holds(a.cmp(b))),
+    }
+}
+
+/// The truth of IS NULL and its kin.
+#[inline]
+fn passes(test: Test, value: &Value) -> bool {
+    match test {
+        Test::Null => value.is_null(),
+        Test::NotNull => !value.is_null(),
+        Test::True => value.is_true(),
+        Test::NotTrue => !value.is_true(),
+        Test::False => matches!(value, Value::Bool(false)),
+        Test::NotFalse => !matches!(value, Value::Bool(false)),
     }
 }
 
@@ -67,20 +81,7 @@ impl<'a, W: Worker> Exec<'a, W> {
             Expr::Slot(slot) => Ok(self.frame[*slot].clone()),
             Expr::Const(value) => Ok(value.clone()),
             Expr::Param(number) => Ok(self.params[*number].clone()),
-            Expr::Compare(op, pair) => {
-                if let (Some(left), Some(right)) = (self.at_hand(&pair.0), self.at_hand(&pair.1)) {
-                    return Ok(compare(*op, left, right));
-                }
-                let left = self.eval(&pair.0)?;
-                if left.is_null() {
-                    return Ok(Value::Null);
-                }
-                if let Some(right) = self.at_hand(&pair.1) {
-                    return Ok(compare(*op, &left, right));
-                }
-                let right = self.eval(&pair.1)?;
-                Ok(compare(*op, &left, &right))
-            }
+            Expr::Compare(op, pair) => self.eval_compare(*op, &pair.0, &pair.1),
             Expr::Call(call) => {
                 if let Some(exact) = call.0.exact()
                     && let Some((mantissa, scale)) = self.short_call(exact, &call.1, SHORT_DEPTH)
@@ -90,114 +91,31 @@ impl<'a, W: Worker> Exec<'a, W> {
                 self.call(&call.0, &call.1)
             }
             Expr::Session(call) => {
-                let mut args = Vec::with_capacity(call.1.len());
-                for arg in &call.1 {
-                    args.push(self.eval(arg)?);
-                }
+                let args = self.eval_all(&call.1)?;
                 self.context.call(&call.0, &args)
             }
-            Expr::And(list) => {
-                let mut unknown = false;
-                for part in list {
-                    match self.eval(part)? {
-                        Value::Bool(false) => return Ok(Value::Bool(false)),
-                        Value::Null => unknown = true,
-                        _ => {}
-                    }
-                }
-                Ok(if unknown { Value::Null } else { Value::Bool(true) })
-            }
-            Expr::Or(list) => {
-                let mut unknown = false;
-                for part in list {
-                    match self.eval(part)? {
-                        Value::Bool(true) => return Ok(Value::Bool(true)),
-                        Value::Null => unknown = true,
-                        _ => {}
-                    }
-                }
-                Ok(if unknown { Value::Null } else { Value::Bool(false) })
-            }
+            Expr::And(list) => self.connective(list, false),
+            Expr::Or(list) => self.connective(list, true),
             Expr::Not(inner) => Ok(match self.eval(inner)? {
                 Value::Bool(v) => Value::Bool(!v),
                 other => other,
             }),
             Expr::Test(test, inner) => {
-                let truth = |value: &Value| match test {
-                    Test::Null => value.is_null(),
-                    Test::NotNull => !value.is_null(),
-                    Test::True => value.is_true(),
-                    Test::NotTrue => !value.is_true(),
-                    Test::False => matches!(value, Value::Bool(false)),
-                    Test::NotFalse => !matches!(value, Value::Bool(false)),
+                let truth = match self.at_hand(inner) {
+                    Some(value) => passes(*test, value),
+                    None => passes(*test, &self.eval(inner)?),
                 };
-                if let Some(value) = self.at_hand(inner) {
-                    return Ok(Value::Bool(truth(value)));
-                }
-                Ok(Value::Bool(truth(&self.eval(inner)?)))
+                Ok(Value::Bool(truth))
             }
             Expr::Distinct(negated, pair) => {
                 let (left, right) = (self.eval(&pair.0)?, self.eval(&pair.1)?);
                 Ok(Value::Bool((left == right) == *negated))
             }
-            Expr::Once(slot, pair) => {
-                let value = self.eval(&pair.0)?;
-                // expressions over one row run in a frame that is as long as the row
-                if self.frame.len() <= *slot {
-                    self.frame.resize(slot + 1, Value::Null);
-                }
-                self.frame[*slot] = value;
-                let result = self.eval(&pair.1);
-                self.frame[*slot] = Value::Null;
-                result
-            }
-            Expr::Case(branches, other) => {
-                for (condition, result) in branches {
-                    if self.eval(condition)?.is_true() {
-                        return self.eval(result);
-                    }
-                }
-                self.eval(other)
-            }
-            Expr::Coalesce(list) => {
-                for part in list {
-                    let value = self.eval(part)?;
-                    if !value.is_null() {
-                        return Ok(value);
-                    }
-                }
-                Ok(Value::Null)
-            }
-            Expr::Extreme(greatest, list) => {
-                let wanted = if *greatest { Ordering::Greater } else { Ordering::Less };
-                let mut best = Value::Null;
-                for part in list {
-                    let value = self.eval(part)?;
-                    if !value.is_null() && (best.is_null() || value.cmp(&best) == wanted) {
-                        best = value;
-                    }
-                }
-                Ok(best)
-            }
-            Expr::In(value, list) => {
-                let value = self.eval(value)?;
-                let mut unknown = value.is_null();
-                if unknown {
-                    return Ok(Value::Null);
-                }
-                for part in list {
-                    let hit = match self.at_hand(part) {
-                        Some(part) => compare(Compare::Eq, &value, part),
-                        None => compare(Compare::Eq, &value, &self.eval(part)?),
-                    };
-                    match hit {
-                        Value::Bool(true) => return Ok(hit),
-                        Value::Null => unknown = true,
-                        _ => {}
-                    }
-                }
-                Ok(if unknown { Value::Null } else { Value::Bool(false) })
-            }
+            Expr::Once(slot, pair) => self.once(*slot, &pair.0, &pair.1),
+            Expr::Case(branches, other) => self.case(branches, other),
+            Expr::Coalesce(list) => self.coalesce(list),
+            Expr::Extreme(greatest, list) => self.extreme(*greatest, list),
+            Expr::In(value, list) => self.in_list(value, list),
             Expr::Quantified(all, op, pair) => {
                 let left = self.eval(&pair.0)?;
                 let Value::Array(array) = self.eval(&pair.1)? else { return Ok(Value::Null) };
@@ -209,19 +127,125 @@ impl<'a, W: Worker> Exec<'a, W> {
                 let env = self.context.env;
                 quantify(*all, array.values(), |item| parts.0.call(env, &[left.clone(), item.clone()]))
             }
-            Expr::Array(element, list) => {
-                let mut values = Vec::with_capacity(list.len());
-                for part in list {
-                    values.push(self.eval(part)?);
-                }
-                if element.array {
-                    let nested = Array::nested(scaledb_types::Type { array: false, ..*element }, &values)?;
-                    return Ok(Value::Array(Arc::new(nested)));
-                }
-                Ok(Value::Array(Arc::new(Array::new(*element, values))))
-            }
+            Expr::Array(element, list) => self.array(*element, list),
             Expr::Subquery(sub) => self.subquery(sub),
         }
+    }
+
+    /// A comparison; its operands are not copied where they need not be computed.
+    #[inline]
+    fn eval_compare(&mut self, op: Compare, left: &Expr, right: &Expr) -> Result<Value> {
+        if let (Some(left), Some(right)) = (self.at_hand(left), self.at_hand(right)) {
+            return Ok(compare(op, left, right));
+        }
+        let left = self.eval(left)?;
+        if left.is_null() {
+            return Ok(Value::Null);
+        }
+        if let Some(right) = self.at_hand(right) {
+            return Ok(compare(op, &left, right));
+        }
+        let right = self.eval(right)?;
+        Ok(compare(op, &left, &right))
+    }
+
+    /// The values of expressions, in their order.
+    fn eval_all(&mut self, exprs: &[Expr]) -> Result<Vec<Value>> {
+        let mut values = Vec::with_capacity(exprs.len());
+        for expr in exprs {
+            values.push(self.eval(expr)?);
+        }
+        Ok(values)
+    }
+
+    /// AND or OR: this value as soon as a part has it, else NULL if a part is NULL, else the other value.
+    #[inline]
+    fn connective(&mut self, parts: &[Expr], deciding: bool) -> Result<Value> {
+        let mut unknown = false;
+        for part in parts {
+            match self.eval(part)? {
+                Value::Bool(truth) if truth == deciding => return Ok(Value::Bool(deciding)),
+                Value::Null => unknown = true,
+                _ => {}
+            }
+        }
+        Ok(if unknown { Value::Null } else { Value::Bool(!deciding) })
+    }
+
+    /// An expression over an operand that is evaluated once, into a slot.
+    fn once(&mut self, slot: Slot, operand: &Expr, result: &Expr) -> Result<Value> {
+        let value = self.eval(operand)?;
+        // expressions over one row run in a frame that is as long as the row
+        if self.frame.len() <= slot {
+            self.frame.resize(slot + 1, Value::Null);
+        }
+        self.frame[slot] = value;
+        let value = self.eval(result);
+        self.frame[slot] = Value::Null;
+        value
+    }
+
+    fn case(&mut self, branches: &[(Expr, Expr)], other: &Expr) -> Result<Value> {
+        for (condition, result) in branches {
+            if self.eval(condition)?.is_true() {
+                return self.eval(result);
+            }
+        }
+        self.eval(other)
+    }
+
+    fn coalesce(&mut self, list: &[Expr]) -> Result<Value> {
+        for part in list {
+            let value = self.eval(part)?;
+            if !value.is_null() {
+                return Ok(value);
+            }
+        }
+        Ok(Value::Null)
+    }
+
+    /// GREATEST or LEAST of those that are not NULL.
+    fn extreme(&mut self, greatest: bool, list: &[Expr]) -> Result<Value> {
+        let wanted = if greatest { Ordering::Greater } else { Ordering::Less };
+        let mut best = Value::Null;
+        for part in list {
+            let value = self.eval(part)?;
+            if !value.is_null() && (best.is_null() || value.cmp(&best) == wanted) {
+                best = value;
+            }
+        }
+        Ok(best)
+    }
+
+    fn in_list(&mut self, value: &Expr, list: &[Expr]) -> Result<Value> {
+        let value = self.eval(value)?;
+        if value.is_null() {
+            return Ok(Value::Null);
+        }
+        let mut unknown = false;
+        for part in list {
+            let hit = match self.at_hand(part) {
+                Some(part) => compare(Compare::Eq, &value, part),
+                None => compare(Compare::Eq, &value, &self.eval(part)?),
+            };
+            match hit {
+                Value::Bool(true) => return Ok(hit),
+                Value::Null => unknown = true,
+                _ => {}
+            }
+        }
+        Ok(if unknown { Value::Null } else { Value::Bool(false) })
+    }
+
+    /// ARRAY[..]: of arrays, one with more dimensions.
+    fn array(&mut self, element: Type, list: &[Expr]) -> Result<Value> {
+        let values = self.eval_all(list)?;
+        let array = if element.array {
+            Array::nested(Type { array: false, ..element }, &values)?
+        } else {
+            Array::new(element, values)
+        };
+        Ok(Value::Array(Arc::new(array)))
     }
 
     /// Calls a function; one that is strict is NULL if an argument is.
@@ -241,10 +265,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 function.call_within(env, &values, interrupt)
             }
             _ => {
-                let mut values = Vec::with_capacity(args.len());
-                for arg in args {
-                    values.push(self.eval(arg)?);
-                }
+                let values = self.eval_all(args)?;
                 function.call_within(env, &values, interrupt)
             }
         }?;

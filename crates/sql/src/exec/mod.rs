@@ -14,6 +14,7 @@ pub(crate) mod eval;
 mod gather;
 pub(crate) mod hash_join;
 pub(crate) mod late;
+mod limit;
 pub(crate) mod lock;
 pub(crate) mod lookup;
 pub(crate) mod materialize;
@@ -21,6 +22,7 @@ pub(crate) mod measure;
 mod membership;
 pub(crate) mod modify_table;
 mod nested_loop;
+mod pipelined;
 pub(crate) mod project_set;
 mod references;
 mod row_filter;
@@ -37,12 +39,11 @@ mod window_frame;
 mod window_value;
 
 use crate::memory::{Memory, row_weight, weight};
-use crate::plan::expr::Expr;
 use crate::plan::{Node, Slot};
 use context::Context;
 use scaledb_engine::{RowId, Worker};
 use scaledb_row::RowBuf;
-use scaledb_types::{Result, SqlError, SqlState, Value};
+use scaledb_types::{Result, SqlError, Value};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -257,61 +258,13 @@ impl<'a, W: Worker> Exec<'a, W> {
         match node {
             Node::Result => next(self),
             Node::Scan(scan) => self.scan(scan, next),
-            Node::ComputedScan { rows, slots, .. } => {
-                let rows = self.context.host.computed(*rows)?;
-                for row in rows {
-                    self.tick()?;
-                    for (&slot, value) in slots.iter().zip(row) {
-                        self.frame[slot] = value;
-                    }
-                    if next(self)?.is_break() {
-                        return Ok(Flow::Break(()));
-                    }
-                }
-                Ok(Flow::Continue(()))
-            }
-            Node::ValuesScan { rows, slots } => {
-                for row in rows {
-                    for (expr, &slot) in row.iter().zip(slots) {
-                        let value = self.eval(expr)?;
-                        self.frame[slot] = value;
-                    }
-                    if next(self)?.is_break() {
-                        return Ok(Flow::Break(()));
-                    }
-                }
-                Ok(Flow::Continue(()))
-            }
+            Node::ComputedScan { rows, slots, .. } => self.computed_scan(*rows, slots, next),
+            Node::ValuesScan { rows, slots } => self.values_scan(rows, slots, next),
             Node::FunctionScan { call, slots, ordinality, .. } => {
-                let mut number = 0;
-                self.set_call(call, &mut |exec, row| {
-                    exec.tick()?;
-                    number += 1;
-                    for (&slot, value) in slots.iter().zip(row) {
-                        exec.frame[slot] = value;
-                    }
-                    if let Some(slot) = ordinality {
-                        exec.frame[*slot] = Value::Int8(number);
-                    }
-                    next(exec)
-                })
+                self.function_scan(call, slots, *ordinality, next)
             }
-            // the input is not run
-            Node::Filter { predicate: Expr::Const(never), .. } if !never.is_true() => Ok(Flow::Continue(())),
-            Node::Filter { input, predicate } => self.run(input, &mut |exec| {
-                if exec.eval(predicate)?.is_true() {
-                    return next(exec);
-                }
-                exec.note_dropped(predicate);
-                Ok(Flow::Continue(()))
-            }),
-            Node::Project { input, exprs } => self.run(input, &mut |exec| {
-                for (expr, slot) in exprs {
-                    let value = exec.eval(expr)?;
-                    exec.frame[*slot] = value;
-                }
-                next(exec)
-            }),
+            Node::Filter { input, predicate } => self.filter(input, predicate, next),
+            Node::Project { input, exprs } => self.project(input, exprs, next),
             Node::NestedLoop(join) => self.nested_loop(join, next),
             Node::HashJoin(join) => self.hash_join(join, next),
             Node::Aggregate { input, keys, sets, aggregates } => {
@@ -321,95 +274,16 @@ impl<'a, W: Worker> Exec<'a, W> {
             Node::Distinct { input, on, order } => self.distinct(input, on, order.as_deref(), next),
             Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),
             Node::LockRows { input, locks } => self.lock_rows(input, locks, next),
-            Node::Append { inputs, slots } => {
-                for (input, from) in inputs {
-                    let flow = self.run(input, &mut |exec| {
-                        for (&from, &to) in from.iter().zip(slots) {
-                            exec.frame[to] = exec.frame[from].clone();
-                        }
-                        next(exec)
-                    })?;
-                    if flow.is_break() {
-                        return Ok(flow);
-                    }
-                }
-                Ok(Flow::Continue(()))
-            }
+            Node::Append { inputs, slots } => self.append(inputs, slots, next),
             Node::SetOp { kind, left, right, slots } => self.set_operation(*kind, left, right, slots, next),
             Node::Materialize { input, number, depends, slots } => {
                 self.keep_input(input, *number, depends, slots, next)
             }
-            Node::With { ctes, input } => {
-                for cte in ctes.iter().filter(|cte| cte.read) {
-                    self.evaluate_cte(cte)?;
-                }
-                let flow = self.run(input, next)?;
-                // WITH queries that write run even if nothing reads them, the last one first, as in PostgreSQL
-                for cte in ctes.iter().rev().filter(|cte| !cte.read) {
-                    self.evaluate_cte(cte)?;
-                }
-                Ok(flow)
-            }
+            Node::With { ctes, input } => self.with(ctes, input, next),
             Node::CteScan { number, slots, .. } => self.cte_scan(*number, slots, next),
             Node::ModifyTable(modify) => self.modify(modify, next),
             Node::ProjectSet { input, sets } => self.sets(input, sets, next),
             Node::WindowAgg { input, windows, carry } => self.window(input, windows, carry, next),
-        }
-    }
-
-    /// The first rows only.
-    fn limit(
-        &mut self,
-        input: &Node,
-        limit: Option<&Expr>,
-        offset: Option<&Expr>,
-        next: Next<'_, 'a, W>,
-    ) -> Result<Flow> {
-        let limit = match limit {
-            Some(limit) => self.count(limit, SqlState::INVALID_ROW_COUNT_IN_LIMIT, "LIMIT")?,
-            None => None,
-        };
-        let offset = match offset {
-            Some(offset) => self.count(offset, SqlState::INVALID_ROW_COUNT_IN_OFFSET, "OFFSET")?,
-            None => None,
-        };
-        let (limit, mut skip) = (limit.unwrap_or(u64::MAX), offset.unwrap_or(0));
-        if limit == 0 {
-            return Ok(Flow::Continue(()));
-        }
-        let mut left = limit;
-        let mut stopped = Flow::Continue(());
-        let mut take = |exec: &mut Self| {
-            if skip > 0 {
-                skip -= 1;
-                return Ok(Flow::Continue(()));
-            }
-            left -= 1;
-            stopped = next(exec)?;
-            Ok(if left == 0 { Flow::Break(()) } else { stopped })
-        };
-        // the plan says that the sort needs to keep no more than what is let through
-        if let Node::Sort { input: below, keys, carry, top: true } = input {
-            let keep = usize::try_from(limit.saturating_add(offset.unwrap_or(0))).ok();
-            let _ = if self.measures.is_some() {
-                let sort =
-                    &mut |exec: &mut Self, next: Next<'_, 'a, W>| exec.sort(below, keys, carry, keep, next);
-                self.measure(input, &mut take, sort)?
-            } else {
-                self.sort(below, keys, carry, keep, &mut take)?
-            };
-        } else {
-            let _ = self.run(input, &mut take)?;
-        }
-        Ok(stopped)
-    }
-
-    fn count(&mut self, expr: &Expr, code: SqlState, what: &'static str) -> Result<Option<u64>> {
-        match self.eval(expr)?.as_i64() {
-            None => Ok(None),
-            Some(count) => u64::try_from(count)
-                .map(Some)
-                .map_err(|_| SqlError::new(code, format!("{what} must not be negative"))),
         }
     }
 }

@@ -1,0 +1,185 @@
+//! INSERT.
+
+use super::super::late::{Check, late_arbiter};
+use super::super::spill::Stash;
+use super::super::{Exec, Flow, Next, codec};
+use crate::counts::Write;
+use crate::plan::{IndexRef, Insert, OnConflict, Slot, Table};
+use scaledb_base::{Error, TableId};
+use scaledb_engine::{RowId, Worker};
+use scaledb_keys::KeyBuf;
+use scaledb_row::{Projection, RowBuf};
+use scaledb_types::{Result, Value};
+use std::collections::HashSet;
+
+/// What an INSERT is doing.
+pub(in crate::exec) struct Inserting<'i> {
+    pub(in crate::exec) insert: &'i Insert,
+    /// The row as the engine takes it; kept for its memory.
+    buffer: RowBuf,
+    /// Rows that this statement has inserted or updated.
+    pub(super) touched: HashSet<RowId>,
+    /// Whether the key that ON CONFLICT names is looked up before the insert is tried.
+    looks_first: bool,
+}
+
+/// The index that refuses a key, by its number in the engine.
+///
+/// # Errors
+/// It is there since the statement was planned.
+pub(super) fn index_of(table: &Table, id: TableId) -> Result<IndexRef> {
+    if id == table.info.id {
+        return Ok(IndexRef::Primary);
+    }
+    let number = table.info.indexes.iter().position(|index| index.id == id);
+    number.map(IndexRef::Secondary).ok_or_else(crate::error::changed_definition)
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    pub(super) fn insert(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
+        let chooses = insert.conflict.as_ref().is_some_and(|conflict| conflict.index.is_some());
+        let uniques = || {
+            insert.table.desc.indexes.iter().filter(|index| index.is_unique_at_once()).count()
+                + usize::from(insert.table.desc.primary_key.is_some())
+        };
+        let buffer = self.buffer.take().unwrap_or_else(|| RowBuf::new(&insert.table.info.schema));
+        // an insert that fails behind its first write takes that back, and rows of this transaction have other names
+        // then: so where another index than the table itself is asked, and where the other ones come first
+        let of_table = |conflict: &OnConflict| conflict.index == Some(IndexRef::Primary);
+        let looks_first = chooses && (uniques() > 1 || !insert.conflict.as_ref().is_some_and(of_table));
+        let mut state = Inserting { insert, buffer, touched: HashSet::new(), looks_first };
+        self.insert_rows(&mut state, next)?;
+        self.buffer = Some(state.buffer);
+        Ok(())
+    }
+
+    fn insert_rows(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
+        let insert = state.insert;
+        if insert.reads {
+            let mut rows = Stash::new(insert.values.len());
+            let _ = self.run(&insert.source, &mut |exec| {
+                let mut row = Vec::with_capacity(insert.values.len());
+                for value in &insert.values {
+                    row.push(exec.eval(value)?);
+                }
+                rows.push(exec.context, &mut exec.memory, row.into())?;
+                Ok(Flow::Continue(()))
+            })?;
+            let mut rows = rows.finish()?.drain();
+            while let Some(row) = rows.next()? {
+                self.tick()?;
+                for (&slot, value) in insert.row.iter().zip(row) {
+                    self.frame[slot] = value;
+                }
+                self.insert_row(state, next)?;
+            }
+            return Ok(());
+        }
+        let _ = self.run(&insert.source, &mut |exec| {
+            for (value, &slot) in insert.values.iter().zip(&insert.row) {
+                let value = exec.eval(value)?;
+                exec.frame[slot] = value;
+            }
+            exec.insert_row(state, next)?;
+            Ok(Flow::Continue(()))
+        })?;
+        Ok(())
+    }
+
+    /// Inserts the row that the slots hold.
+    fn insert_row(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
+        let insert = state.insert;
+        let table = &*insert.table;
+        self.check_row(table, &insert.checks, &insert.row)?;
+        if let Some(OnConflict { index: Some(IndexRef::Secondary(number)), .. }) = &insert.conflict
+            && insert.checks.late.contains(number)
+        {
+            return Err(late_arbiter());
+        }
+        if self.parts.is_some() {
+            return self.insert_apart(state, next);
+        }
+        self.locking.wrote = true;
+        let values = insert.row.iter().map(|&slot| &self.frame[slot]);
+        codec::write(&mut state.buffer, table, values).map_err(|error| self.context.engine_error(error))?;
+        if let Some((index, key)) = self.existing_key(state)? {
+            return self.on_conflict(state, index, &key, next);
+        }
+        match self.worker()?.insert(table.info.id, &state.buffer) {
+            Ok(row) => {
+                if insert.conflict.as_ref().is_some_and(|conflict| conflict.index.is_none())
+                    && !insert.checks.late.is_empty()
+                {
+                    return Err(late_arbiter());
+                }
+                if insert.conflict.is_some() {
+                    state.touched.insert(row);
+                }
+                self.inserted(insert, next)
+            }
+            Err(Error::DuplicateKey { table: id, key }) => {
+                let index = index_of(table, id)?;
+                match &insert.conflict {
+                    Some(conflict) if conflict.index.is_none_or(|wanted| wanted == index) => {
+                        self.on_conflict(state, index, &key, next)
+                    }
+                    _ => Err(self.duplicate(table, index, &insert.row)),
+                }
+            }
+            Err(error) => Err(self.context.engine_error(error)),
+        }
+    }
+
+    /// The key that ON CONFLICT names, if it has to be looked up before the insert, and a row has it.
+    fn existing_key(&mut self, state: &Inserting<'_>) -> Result<Option<(IndexRef, KeyBuf)>> {
+        let insert = state.insert;
+        let table = &*insert.table;
+        if !state.looks_first {
+            return Ok(None);
+        }
+        let Some(index) = insert.conflict.as_ref().and_then(|conflict| conflict.index) else {
+            return Ok(None);
+        };
+        let Some(key) = self.key_of(table, index, &insert.row)? else { return Ok(None) };
+        let existing = self.worker()?.get(table.index_id(index), &key, &Projection::existence(), |_, _| ());
+        let existing = existing.map_err(|error| self.context.engine_error(error))?;
+        Ok(existing.map(|()| (index, key)))
+    }
+
+    /// Notes that the row of the slots is inserted.
+    pub(in crate::exec) fn inserted(&mut self, insert: &Insert, next: Next<'_, 'a, W>) -> Result<()> {
+        self.wrote(insert.table.desc.oid, Write::Insert);
+        for key in &insert.checks.references {
+            let values = self.key_values(&key.from_columns, &insert.row);
+            self.note(Check::referring(key.clone(), values)?);
+        }
+        for &number in &insert.checks.late {
+            let columns = insert.table.secondary[number].iter();
+            let key = columns.map(|column| self.frame[insert.row[column.position]].clone()).collect();
+            self.note(Check::unique(insert.table.clone(), number, key));
+        }
+        self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
+    }
+
+    /// The key of the new row in an index; `None` if a NULL is in it, which conflicts with nothing.
+    pub(in crate::exec) fn key_of(
+        &self,
+        table: &Table,
+        index: IndexRef,
+        row: &[Slot],
+    ) -> Result<Option<KeyBuf>> {
+        let mut key = KeyBuf::new();
+        for column in table.index(index) {
+            let value = &self.frame[row[column.position]];
+            if value.is_null() {
+                return Ok(None);
+            }
+            codec::push_key(&mut key, table, column, value)?;
+        }
+        Ok(Some(key))
+    }
+
+    fn key_values(&self, columns: &[usize], row: &[Slot]) -> Vec<Value> {
+        columns.iter().map(|&column| self.frame[row[column]].clone()).collect()
+    }
+}

@@ -1,0 +1,75 @@
+//! ModifyTable: INSERT, UPDATE and DELETE.
+//!
+//! UPDATE and DELETE find all their rows before they change the first one, so that none is met again where an
+//! index has it now; a row found by its key alone is changed at once.
+
+mod constraints;
+mod delete;
+mod insert;
+mod on_conflict;
+mod row_writes;
+mod update;
+
+pub(super) use insert::Inserting;
+
+use super::{Exec, Flow, Next};
+use crate::counts::Write;
+use crate::plan::expr::Expr;
+use crate::plan::{Access, KeyValue, Modify, Node, Slot};
+use scaledb_engine::{RowId, Worker};
+use scaledb_types::{Result, SqlError};
+
+/// Whether a source yields one row at most, found by its key.
+fn is_point(source: &Node) -> bool {
+    let Node::Scan(scan) = source else { return false };
+    let Access::Point { key, .. } = &scan.access else { return false };
+    key.iter().all(|value| matches!(value, KeyValue::One(_)))
+}
+
+/// Whether a source may yield one row of its target several times: a scan does not, for its keys are all different.
+fn repeats(source: &Node) -> bool {
+    match source {
+        Node::Filter { input, .. } => repeats(input),
+        Node::Scan(_) => false,
+        _ => true,
+    }
+}
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// Runs a statement that writes; `next` gets the rows of RETURNING.
+    pub(super) fn modify(&mut self, modify: &Modify, next: Next<'_, 'a, W>) -> Result<Flow> {
+        match modify {
+            Modify::Insert(insert) => self.insert(insert, next)?,
+            Modify::Update(update) => self.update(update, next)?,
+            Modify::Delete(delete) => self.delete(delete, next)?,
+        }
+        if self.parts.is_none() {
+            self.check_noted()?;
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    /// Counts a row that is written.
+    #[inline]
+    fn wrote(&mut self, table: u32, write: Write) {
+        self.affected += 1;
+        self.context.counts.wrote(table, write);
+    }
+
+    /// The name of the row that a scan is at.
+    fn found(&self, scan: usize) -> Result<RowId> {
+        self.rows[scan].ok_or_else(|| SqlError::internal("a row without a name"))
+    }
+
+    /// Hands a row of RETURNING on.
+    fn returning(&mut self, returning: Option<&[Expr]>, slots: &[Slot], next: Next<'_, 'a, W>) -> Result<()> {
+        let Some(returning) = returning else { return Ok(()) };
+        // no expression of RETURNING reads the slots that these values go to
+        for (expr, &slot) in returning.iter().zip(slots) {
+            let value = self.eval(expr)?;
+            self.frame[slot] = value;
+        }
+        let _ = next(self)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,106 @@
+//! INSERT .. ON CONFLICT: what is done where a row with the key is there.
+
+use super::super::apart::twice;
+use super::super::changes::Changes;
+use super::super::{Exec, Next, codec};
+use super::Inserting;
+use crate::counts::Write;
+use crate::plan::{ConflictUpdate, IndexRef, Policy, Slot, Table};
+use scaledb_engine::{RowId, Worker};
+use scaledb_locks::Mode;
+use scaledb_row::Projection;
+use scaledb_types::{Result, SqlError};
+
+impl<'a, W: Worker> Exec<'a, W> {
+    /// ON CONFLICT: a row with the key is there.
+    pub(in crate::exec) fn on_conflict(
+        &mut self,
+        state: &mut Inserting<'_>,
+        index: IndexRef,
+        key: &[u8],
+        next: Next<'_, 'a, W>,
+    ) -> Result<()> {
+        let insert = state.insert;
+        let table = &*insert.table;
+        let update = insert.conflict.as_ref().and_then(|conflict| conflict.update.as_deref());
+        let Some(ConflictUpdate { existing, set, filter }) = update else { return Ok(()) };
+        self.reserve_existing(table, index, key)?;
+        let Some(id) = self.load_existing(table, index, key, existing)? else { return Ok(()) };
+        if state.touched.contains(&id) {
+            return Err(twice());
+        }
+        if let Some(filter) = filter
+            && !self.holds(filter)?
+        {
+            return Ok(());
+        }
+        let mut changed = Vec::with_capacity(set.len());
+        for (column, value) in set {
+            changed.push((*column, self.eval(value)?));
+        }
+        for (&slot, &old) in insert.row.iter().zip(existing) {
+            self.frame[slot] = self.frame[old].clone();
+        }
+        for (column, value) in changed {
+            self.frame[insert.row[column]] = value;
+        }
+        self.check_row(table, &insert.checks, &insert.row)?;
+        let all = Projection::all(&table.info.schema);
+        let columns: Vec<usize> = set.iter().map(|(column, _)| *column).collect();
+        let old = self.copy(existing);
+        let new = self.copy(&insert.row);
+        if self.parts.is_some() {
+            if !self.claims(table, id, false) {
+                return Err(twice());
+            }
+            let change = Changes::one(id, &old, &new);
+            self.update_apart(&insert.table, &columns, &all, change);
+        } else {
+            // another row has the key's place then
+            let row = self.change_row(table, id, &columns, &all, &old, &new)?;
+            state.touched.insert(row);
+        }
+        self.note_update(&insert.table, &insert.checks, &old, &new)?;
+        state.touched.insert(id);
+        self.wrote(insert.table.desc.oid, Write::Update);
+        self.returning(insert.returning.as_deref(), &insert.returning_slots, next)
+    }
+
+    /// Locks the row that has the key, where rows are locked: before it is read, so that what is read is current.
+    fn reserve_existing(&mut self, table: &Table, index: IndexRef, key: &[u8]) -> Result<()> {
+        if !self.locking.reserves && self.context.locks.rows() == 0 {
+            return Ok(());
+        }
+        let worker = self.worker()?;
+        let mark = worker.read_mark();
+        let named = worker.get(table.index_id(index), key, &Projection::existence(), |id, _| id);
+        worker.forget_reads(mark);
+        match named.map_err(|error| self.context.engine_error(error))? {
+            Some(row) => self.reserve(table, row, Mode::Exclusive, Policy::Wait).map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Loads the row that has the key into these slots; its name, unless it has gone meanwhile.
+    fn load_existing(
+        &mut self,
+        table: &Table,
+        index: IndexRef,
+        key: &[u8],
+        slots: &[Slot],
+    ) -> Result<Option<RowId>> {
+        let Some(worker) = self.worker.take() else {
+            return Err(SqlError::internal("a nested write within a scan"));
+        };
+        let frame = &mut self.frame;
+        let all = Projection::all(&table.info.schema);
+        let found = worker.get(table.index_id(index), key, &all, |id, row| {
+            for (position, &slot) in slots.iter().enumerate() {
+                frame[slot] = codec::column(row, table, position)?;
+            }
+            Ok(id)
+        });
+        self.worker = Some(worker);
+        found.map_err(|error| self.context.engine_error(error))?.transpose()
+    }
+}
