@@ -8,8 +8,12 @@
 
 mod expressions;
 mod figures;
+mod joins;
+mod modify_table;
 mod names;
 mod nodes;
+mod queries;
+mod scans;
 mod sites;
 mod structured;
 mod text;

@@ -5,7 +5,7 @@
 
 use crate::plan::expr::{Expr, Subquery};
 use crate::plan::place::Place;
-use crate::plan::{Aggregate, Cte, Label, Modify, Node, Scan, SetCall, Slot, Table, Window};
+use crate::plan::{Aggregate, Cte, Label, Modify, Node, Scan, SetCall, SetItem, Slot, Table, Window};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -167,20 +167,7 @@ impl<'p> Names<'p> {
             Node::ComputedScan { slots, label, .. } | Node::CteScan { slots, label, .. } => {
                 self.labelled(label, slots);
             }
-            Node::ValuesScan { rows, slots } => {
-                if let [row] = &rows[..] {
-                    for (expr, &slot) in row.iter().zip(slots) {
-                        self.mean(slot, Meaning::Computed(expr));
-                    }
-                } else {
-                    let relation = self.relation("*VALUES*");
-                    for (&slot, number) in slots.iter().zip(1..) {
-                        self.mean(slot, Meaning::Numbered(relation, number));
-                        self.others.insert(slot, relation);
-                    }
-                }
-                self.exprs(rows.iter().flatten());
-            }
+            Node::ValuesScan { rows, slots } => self.values(rows, slots),
             Node::FunctionScan { call, slots, ordinality, label } => {
                 self.exprs(call.args());
                 let all: Vec<Slot> = slots.iter().chain(ordinality).copied().collect();
@@ -200,25 +187,8 @@ impl<'p> Names<'p> {
                 self.node(&join.inner);
                 self.exprs(join.outer_keys.iter().chain(&join.inner_keys).chain(&join.on));
             }
-            Node::Project { input, exprs } => {
-                self.node(input);
-                for (expr, slot) in exprs {
-                    self.expr(expr);
-                    self.mean(*slot, Meaning::Computed(expr));
-                }
-            }
-            Node::Aggregate { input, keys, aggregates, .. } => {
-                self.node(input);
-                for (expr, slot) in keys {
-                    self.expr(expr);
-                    self.mean(*slot, Meaning::Computed(expr));
-                }
-                for aggregate in aggregates {
-                    self.exprs(aggregate.args.iter().chain(&aggregate.direct).chain(&aggregate.filter));
-                    self.exprs(aggregate.order.iter().map(|key| &key.expr));
-                    self.mean(aggregate.slot, Meaning::Aggregate(aggregate));
-                }
-            }
+            Node::Project { input, exprs } => self.project(input, exprs),
+            Node::Aggregate { input, keys, aggregates, .. } => self.aggregates(input, keys, aggregates),
             Node::Sort { input, keys, .. } => {
                 self.node(input);
                 self.exprs(keys.iter().map(|key| &key.expr));
@@ -248,23 +218,64 @@ impl<'p> Names<'p> {
                 ctes.iter().for_each(|cte| self.cte_query(cte));
             }
             Node::ModifyTable(modify) => self.modify(modify),
-            Node::ProjectSet { input, sets } => {
-                self.node(input);
-                for set in sets {
-                    self.exprs(set.call.args());
-                    for &slot in set.slots.iter().chain(&set.row) {
-                        self.mean(slot, Meaning::Set(&set.call));
-                    }
-                }
+            Node::ProjectSet { input, sets } => self.project_set(input, sets),
+            Node::WindowAgg { input, windows, .. } => self.windows(input, windows),
+        }
+    }
+
+    /// VALUES: of one row, a Result, else a relation.
+    fn values(&mut self, rows: &'p [Vec<Expr>], slots: &[Slot]) {
+        if let [row] = rows {
+            for (expr, &slot) in row.iter().zip(slots) {
+                self.mean(slot, Meaning::Computed(expr));
             }
-            Node::WindowAgg { input, windows, .. } => {
-                self.node(input);
-                for window in windows {
-                    self.exprs(window.partition.iter().chain(window.exprs()));
-                    self.exprs(window.order.iter().map(|key| &key.expr));
-                    self.mean(window.slot, Meaning::Window(window));
-                }
+        } else {
+            let relation = self.relation("*VALUES*");
+            for (&slot, number) in slots.iter().zip(1..) {
+                self.mean(slot, Meaning::Numbered(relation, number));
+                self.others.insert(slot, relation);
             }
+        }
+        self.exprs(rows.iter().flatten());
+    }
+
+    /// Values that are computed from the rows below.
+    fn project(&mut self, input: &'p Node, exprs: &'p [(Expr, Slot)]) {
+        self.node(input);
+        for (expr, slot) in exprs {
+            self.expr(expr);
+            self.mean(*slot, Meaning::Computed(expr));
+        }
+    }
+
+    /// Groups: their keys, and their aggregates.
+    fn aggregates(&mut self, input: &'p Node, keys: &'p [(Expr, Slot)], aggregates: &'p [Aggregate]) {
+        self.project(input, keys);
+        for aggregate in aggregates {
+            self.exprs(aggregate.args.iter().chain(&aggregate.direct).chain(&aggregate.filter));
+            self.exprs(aggregate.order.iter().map(|key| &key.expr));
+            self.mean(aggregate.slot, Meaning::Aggregate(aggregate));
+        }
+    }
+
+    /// Set-returning functions in a SELECT list.
+    fn project_set(&mut self, input: &'p Node, sets: &'p [SetItem]) {
+        self.node(input);
+        for set in sets {
+            self.exprs(set.call.args());
+            for &slot in set.slots.iter().chain(&set.row) {
+                self.mean(slot, Meaning::Set(&set.call));
+            }
+        }
+    }
+
+    /// Window functions.
+    fn windows(&mut self, input: &'p Node, windows: &'p [Window]) {
+        self.node(input);
+        for window in windows {
+            self.exprs(window.partition.iter().chain(window.exprs()));
+            self.exprs(window.order.iter().map(|key| &key.expr));
+            self.mean(window.slot, Meaning::Window(window));
         }
     }
 
