@@ -2,7 +2,7 @@
 //! is done with their rows reads, too.
 
 use crate::plan::expr::Expr;
-use crate::plan::{Aggregate, Modify, Node, SortKey};
+use crate::plan::{Aggregate, Cte, HashJoin, Modify, NestedLoop, Node, SortKey};
 use std::sync::Arc;
 
 /// Prepares a tree of operators for running. `reads` if what comes behind it reads.
@@ -20,18 +20,8 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             scan.batches = reads || scan.filter.as_ref().is_some_and(Expr::needs_worker);
         }
         Node::Filter { input, predicate } => prepare(input, used, reads || predicate.needs_worker()),
-        Node::NestedLoop(join) => {
-            let on = join.on.as_ref().is_some_and(Expr::needs_worker);
-            prepare(&mut join.inner, used, reads || on);
-            prepare(&mut join.outer, used, true);
-        }
-        Node::HashJoin(join) => {
-            let on = join.on.as_ref().is_some_and(Expr::needs_worker);
-            let inner = join.inner_keys.iter().any(Expr::needs_worker);
-            let outer = join.outer_keys.iter().any(Expr::needs_worker);
-            prepare(&mut join.inner, used, inner);
-            prepare(&mut join.outer, used, reads || on || outer);
-        }
+        Node::NestedLoop(join) => nested_loop(join, used, reads),
+        Node::HashJoin(join) => hash_join(join, used, reads),
         Node::Project { input, exprs } => {
             // an expression with side effects is evaluated for every row, whether its result is read or not
             exprs.retain(|(expr, slot)| used[*slot] || expr.is_volatile() || expr.needs_worker());
@@ -69,35 +59,10 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
         }
         Node::Materialize { input, .. } => prepare(input, used, false),
         Node::With { ctes, input } => {
-            for cte in ctes {
-                for (number, &slot) in cte.slots.iter().enumerate() {
-                    let uses = |readers: &Vec<Vec<usize>>| readers.iter().any(|slots| used[slots[number]]);
-                    used[slot] |= cte.readers.as_ref().is_none_or(uses);
-                }
-                // nothing else refers to them yet
-                if let Some(node) = Arc::get_mut(&mut cte.node) {
-                    prepare(node, used, false);
-                }
-                if let Some(recursive) = cte.recursive.as_mut().and_then(Arc::get_mut) {
-                    prepare(&mut recursive.node, used, false);
-                }
-            }
+            with(ctes, used);
             prepare(input, used, reads);
         }
-        Node::ModifyTable(modify) => match &mut **modify {
-            Modify::Insert(insert) => {
-                let reads = !insert.reads || insert.values.iter().any(Expr::needs_worker);
-                prepare(&mut insert.source, used, reads);
-            }
-            // what is done with a row that was found may read; the changes themselves come later
-            Modify::Update(update) => {
-                let rows = update.row.iter().copied().zip(update.old.iter().copied());
-                let kept = rows.enumerate().filter(|(column, _)| !update.columns.contains(column));
-                update.copies = kept.map(|(_, pair)| pair).filter(|(_, old)| used[*old]).collect();
-                prepare(&mut update.source, used, true);
-            }
-            Modify::Delete(delete) => prepare(&mut delete.source, used, true),
-        },
+        Node::ModifyTable(modify) => modify_table(modify, used),
         Node::ProjectSet { input, sets } => {
             let own = sets.iter().flat_map(|set| set.call.args()).any(Expr::needs_worker);
             prepare(input, used, reads || own);
@@ -110,6 +75,57 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             });
             prepare(input, used, own);
         }
+    }
+}
+
+/// The inner side of a nested loop runs for each row of the outer one.
+fn nested_loop(join: &mut NestedLoop, used: &mut [bool], reads: bool) {
+    let on = join.on.as_ref().is_some_and(Expr::needs_worker);
+    prepare(&mut join.inner, used, reads || on);
+    prepare(&mut join.outer, used, true);
+}
+
+/// A hash join reads its inner side before its outer one.
+fn hash_join(join: &mut HashJoin, used: &mut [bool], reads: bool) {
+    let on = join.on.as_ref().is_some_and(Expr::needs_worker);
+    let inner = join.inner_keys.iter().any(Expr::needs_worker);
+    let outer = join.outer_keys.iter().any(Expr::needs_worker);
+    prepare(&mut join.inner, used, inner);
+    prepare(&mut join.outer, used, reads || on || outer);
+}
+
+/// WITH queries compute what some reference to them uses.
+fn with(ctes: &mut [Cte], used: &mut [bool]) {
+    for cte in ctes {
+        for (number, &slot) in cte.slots.iter().enumerate() {
+            let uses = |readers: &Vec<Vec<usize>>| readers.iter().any(|slots| used[slots[number]]);
+            used[slot] |= cte.readers.as_ref().is_none_or(uses);
+        }
+        // nothing else refers to them yet
+        if let Some(node) = Arc::get_mut(&mut cte.node) {
+            prepare(node, used, false);
+        }
+        if let Some(recursive) = cte.recursive.as_mut().and_then(Arc::get_mut) {
+            prepare(&mut recursive.node, used, false);
+        }
+    }
+}
+
+/// The rows that are written, and what is read for that.
+fn modify_table(modify: &mut Modify, used: &mut [bool]) {
+    match modify {
+        Modify::Insert(insert) => {
+            let reads = !insert.reads || insert.values.iter().any(Expr::needs_worker);
+            prepare(&mut insert.source, used, reads);
+        }
+        // what is done with a row that was found may read; the changes themselves come later
+        Modify::Update(update) => {
+            let rows = update.row.iter().copied().zip(update.old.iter().copied());
+            let kept = rows.enumerate().filter(|(column, _)| !update.columns.contains(column));
+            update.copies = kept.map(|(_, pair)| pair).filter(|(_, old)| used[*old]).collect();
+            prepare(&mut update.source, used, true);
+        }
+        Modify::Delete(delete) => prepare(&mut delete.source, used, true),
     }
 }
 

@@ -4,7 +4,7 @@
 //! that are evaluated outside of it. Both may change while a statement runs.
 
 use super::expr::Expr;
-use super::{Node, Slot, SortKey};
+use super::{Aggregate, Cte, HashJoin, NestedLoop, Node, Scan, Slot, SortKey, Window};
 use std::collections::HashSet;
 
 /// What a part of a plan reads of its surroundings.
@@ -52,14 +52,7 @@ impl Depends {
         match node {
             // what writes stands at the top, where nothing is kept
             Node::Result | Node::ModifyTable(_) => HashSet::new(),
-            Node::Scan(scan) => {
-                let none = HashSet::new();
-                scan.access.exprs(&mut |expr| self.read(expr, &none));
-                let name = scan.locked.map(|locked| locked.name);
-                let filled = scan.loads.slots().chain(name).collect();
-                scan.filter.iter().for_each(|filter| self.read(filter, &filled));
-                filled
-            }
+            Node::Scan(scan) => self.scan(scan),
             Node::ComputedScan { slots, .. } => slots.iter().copied().collect(),
             Node::ValuesScan { rows, slots } => {
                 rows.iter().flatten().for_each(|expr| self.read(expr, &HashSet::new()));
@@ -74,21 +67,8 @@ impl Depends {
                 self.read(predicate, &filled);
                 filled
             }
-            Node::NestedLoop(join) => {
-                let mut filled = self.node(&join.outer);
-                filled.extend(self.within(&join.inner, &filled));
-                join.on.iter().for_each(|on| self.read(on, &filled));
-                filled
-            }
-            Node::HashJoin(join) => {
-                let inner = self.node(&join.inner);
-                let mut filled = self.node(&join.outer);
-                join.inner_keys.iter().for_each(|key| self.read(key, &inner));
-                join.outer_keys.iter().for_each(|key| self.read(key, &filled));
-                filled.extend(inner);
-                join.on.iter().for_each(|on| self.read(on, &filled));
-                filled
-            }
+            Node::NestedLoop(join) => self.nested_loop(join),
+            Node::HashJoin(join) => self.hash_join(join),
             Node::Project { input, exprs } => {
                 let mut filled = self.node(input);
                 for (expr, slot) in exprs {
@@ -97,20 +77,7 @@ impl Depends {
                 }
                 filled
             }
-            Node::Aggregate { input, keys, aggregates, .. } => {
-                let filled = self.node(input);
-                keys.iter().for_each(|(expr, _)| self.read(expr, &filled));
-                for aggregate in aggregates {
-                    aggregate.args.iter().chain(&aggregate.filter).for_each(|expr| self.read(expr, &filled));
-                    self.keys(&aggregate.order, &filled);
-                }
-                // what groups have themselves
-                let mut groups: HashSet<Slot> = keys.iter().map(|(_, slot)| *slot).collect();
-                let direct = aggregates.iter().flat_map(|aggregate| &aggregate.direct);
-                direct.for_each(|expr| self.read(expr, &groups));
-                groups.extend(aggregates.iter().map(|aggregate| aggregate.slot));
-                groups
-            }
+            Node::Aggregate { input, keys, aggregates, .. } => self.aggregate(input, keys, aggregates),
             Node::Sort { input, keys, carry, .. } => {
                 let filled = self.node(input);
                 self.keys(keys, &filled);
@@ -150,17 +117,7 @@ impl Depends {
                 depends.ctes.iter().for_each(|&number| self.cte(number));
                 slots.iter().copied().collect()
             }
-            Node::With { ctes, input } => {
-                for cte in ctes {
-                    self.side(&cte.node, &cte.slots);
-                    if let Some(recursive) = &cte.recursive {
-                        self.side(&recursive.node, &recursive.slots);
-                    }
-                }
-                let filled = self.node(input);
-                self.ctes.retain(|number| !ctes.iter().any(|cte| cte.number == *number));
-                filled
-            }
+            Node::With { ctes, input } => self.with(ctes, input),
             Node::CteScan { number, slots, .. } => {
                 self.cte(*number);
                 slots.iter().copied().collect()
@@ -173,17 +130,78 @@ impl Depends {
                 }
                 filled
             }
-            Node::WindowAgg { input, windows, carry } => {
-                let filled = self.node(input);
-                for window in windows {
-                    window.partition.iter().for_each(|expr| self.read(expr, &filled));
-                    self.keys(&window.order, &filled);
-                    window.exprs().for_each(|expr| self.read(expr, &filled));
-                }
-                carry.iter().for_each(|&slot| self.slot(slot, &filled));
-                carry.iter().copied().chain(windows.iter().map(|window| window.slot)).collect()
+            Node::WindowAgg { input, windows, carry } => self.windows(input, windows, carry),
+        }
+    }
+
+    /// A scan, whose bounds are computed before it has a row.
+    fn scan(&mut self, scan: &Scan) -> HashSet<Slot> {
+        let none = HashSet::new();
+        scan.access.exprs(&mut |expr| self.read(expr, &none));
+        let name = scan.locked.map(|locked| locked.name);
+        let filled = scan.loads.slots().chain(name).collect();
+        scan.filter.iter().for_each(|filter| self.read(filter, &filled));
+        filled
+    }
+
+    /// The inner side of a nested loop runs for each row of the outer one.
+    fn nested_loop(&mut self, join: &NestedLoop) -> HashSet<Slot> {
+        let mut filled = self.node(&join.outer);
+        filled.extend(self.within(&join.inner, &filled));
+        join.on.iter().for_each(|on| self.read(on, &filled));
+        filled
+    }
+
+    /// The sides of a hash join do not see each other.
+    fn hash_join(&mut self, join: &HashJoin) -> HashSet<Slot> {
+        let inner = self.node(&join.inner);
+        let mut filled = self.node(&join.outer);
+        join.inner_keys.iter().for_each(|key| self.read(key, &inner));
+        join.outer_keys.iter().for_each(|key| self.read(key, &filled));
+        filled.extend(inner);
+        join.on.iter().for_each(|on| self.read(on, &filled));
+        filled
+    }
+
+    /// Groups, of which nothing is left but their keys and their aggregates.
+    fn aggregate(&mut self, input: &Node, keys: &[(Expr, Slot)], aggregates: &[Aggregate]) -> HashSet<Slot> {
+        let filled = self.node(input);
+        keys.iter().for_each(|(expr, _)| self.read(expr, &filled));
+        for aggregate in aggregates {
+            aggregate.args.iter().chain(&aggregate.filter).for_each(|expr| self.read(expr, &filled));
+            self.keys(&aggregate.order, &filled);
+        }
+        // what groups have themselves
+        let mut groups: HashSet<Slot> = keys.iter().map(|(_, slot)| *slot).collect();
+        let direct = aggregates.iter().flat_map(|aggregate| &aggregate.direct);
+        direct.for_each(|expr| self.read(expr, &groups));
+        groups.extend(aggregates.iter().map(|aggregate| aggregate.slot));
+        groups
+    }
+
+    /// WITH: who reads its queries within it depends on nothing outside.
+    fn with(&mut self, ctes: &[Cte], input: &Node) -> HashSet<Slot> {
+        for cte in ctes {
+            self.side(&cte.node, &cte.slots);
+            if let Some(recursive) = &cte.recursive {
+                self.side(&recursive.node, &recursive.slots);
             }
         }
+        let filled = self.node(input);
+        self.ctes.retain(|number| !ctes.iter().any(|cte| cte.number == *number));
+        filled
+    }
+
+    /// Window functions.
+    fn windows(&mut self, input: &Node, windows: &[Window], carry: &[Slot]) -> HashSet<Slot> {
+        let filled = self.node(input);
+        for window in windows {
+            window.partition.iter().for_each(|expr| self.read(expr, &filled));
+            self.keys(&window.order, &filled);
+            window.exprs().for_each(|expr| self.read(expr, &filled));
+        }
+        carry.iter().for_each(|&slot| self.slot(slot, &filled));
+        carry.iter().copied().chain(windows.iter().map(|window| window.slot)).collect()
     }
 
     /// An operator that runs for each row of another one, whose slots it may read.
