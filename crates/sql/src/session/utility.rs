@@ -90,7 +90,7 @@ impl<E: Engine> Session<E> {
             Utility::Declare { name, hold, scroll, text } => {
                 self.declare(name.clone(), *hold, *scroll, text, (&compiled.params, params))?
             }
-            _ => self.small_utility(utility, compiled.columns.as_deref(), sink)?,
+            _ => self.utility_within(utility, compiled.columns.as_deref(), sink)?,
         };
         if alone {
             self.commit()?;
@@ -115,7 +115,8 @@ impl<E: Engine> Session<E> {
         }
     }
 
-    fn small_utility(
+    /// A statement that may stand anywhere in a transaction.
+    fn utility_within(
         &mut self,
         utility: &Utility,
         columns: Option<&[Column]>,
@@ -127,68 +128,20 @@ impl<E: Engine> Session<E> {
                 Tag::plain("SET")
             }
             Utility::SetConstraints { names, deferred } => {
-                match names {
-                    None => {
-                        self.constraints.all = Some(*deferred);
-                        self.constraints.named.clear();
-                    }
-                    Some(names) => {
-                        for name in names {
-                            self.check_deferrable(name)?;
-                            self.constraints.named.push((name.clone(), *deferred));
-                        }
-                    }
-                }
-                if !deferred {
-                    self.check_deferred(false)?;
-                }
-                Tag::plain("SET CONSTRAINTS")
+                self.set_constraints(names.as_deref(), *deferred)?
             }
             Utility::Set { local, name, value } => {
                 self.set_setting(name, value.as_deref(), *local)?;
                 Tag::plain("SET")
             }
-            Utility::Reset(name) => {
-                match name {
-                    None => self.state.settings.borrow_mut().reset_all(),
-                    Some(name) => self.set_setting(name, None, false)?,
-                }
-                self.refresh();
-                Tag::plain("RESET")
-            }
+            Utility::Reset(name) => self.reset_setting(name.as_deref())?,
             Utility::Show(name) => {
                 let rows = self.shown(name.as_deref())?;
                 let columns = columns.unwrap_or_default();
                 super::run::replay(&self.env, &rows, columns, sink)?;
                 Tag::plain("SHOW")
             }
-            Utility::Discard(what) => match what.as_str() {
-                "all" => {
-                    if self.transaction.in_block() {
-                        return Err(SqlError::new(
-                            SqlState::ACTIVE_SQL_TRANSACTION,
-                            "DISCARD ALL cannot run inside a transaction block",
-                        ));
-                    }
-                    self.statements.clear();
-                    self.clear_portals();
-                    self.state.give_all_locks_back();
-                    self.drop_temporary()?;
-                    self.state.settings.borrow_mut().reset_all();
-                    self.refresh();
-                    Tag::plain("DISCARD ALL")
-                }
-                "plans" => {
-                    self.cache.clear();
-                    Tag::plain("DISCARD PLANS")
-                }
-                "sequences" => Tag::plain("DISCARD SEQUENCES"),
-                "temp" | "temporary" => {
-                    self.drop_temporary()?;
-                    Tag::plain("DISCARD TEMP")
-                }
-                _ => return Err(SqlError::new(SqlState::SYNTAX_ERROR, "unknown object of DISCARD")),
-            },
+            Utility::Discard(what) => self.discard_state(what)?,
             Utility::Deallocate(None) => {
                 self.statements.clear();
                 Tag::plain("DEALLOCATE ALL")
@@ -198,30 +151,9 @@ impl<E: Engine> Session<E> {
                 self.statements.remove(name);
                 Tag::plain("DEALLOCATE")
             }
-            Utility::Prepare { name, types, text } => {
-                let mut oids = Vec::with_capacity(types.len());
-                for ty in types {
-                    oids.push(Type::parse(ty)?.oid());
-                }
-                self.prepare_named(name, text, &oids)?;
-                if let Some(statement) = self.statements.get_mut(name) {
-                    statement.by_sql = true;
-                }
-                Tag::plain("PREPARE")
-            }
+            Utility::Prepare { name, types, text } => self.prepare_by_sql(name, types, text)?,
             Utility::Fetch { name, motion, moves } => self.fetch(name, *motion, *moves, sink)?,
-            Utility::Close(name) => {
-                match name {
-                    None => self.clear_portals(),
-                    Some(name) => {
-                        if self.portals.remove(name).is_none() {
-                            let what = format!("cursor \"{name}\" does not exist");
-                            return Err(SqlError::new(SqlState::INVALID_CURSOR_NAME, what));
-                        }
-                    }
-                }
-                Tag::plain(if name.is_some() { "CLOSE CURSOR" } else { "CLOSE CURSOR ALL" })
-            }
+            Utility::Close(name) => self.close_cursor(name.as_deref())?,
             Utility::Checkpoint => {
                 self.state.shared.engine.checkpoint().map_err(crate::error::checkpoint)?;
                 Tag::plain("CHECKPOINT")
@@ -247,6 +179,94 @@ impl<E: Engine> Session<E> {
             }
             _ => return Err(SqlError::internal("a statement of another kind")),
         })
+    }
+
+    /// SET CONSTRAINTS.
+    fn set_constraints(&mut self, names: Option<&[String]>, deferred: bool) -> Result<Tag> {
+        match names {
+            None => {
+                self.constraints.all = Some(deferred);
+                self.constraints.named.clear();
+            }
+            Some(names) => {
+                for name in names {
+                    self.check_deferrable(name)?;
+                    self.constraints.named.push((name.clone(), deferred));
+                }
+            }
+        }
+        if !deferred {
+            self.check_deferred(false)?;
+        }
+        Ok(Tag::plain("SET CONSTRAINTS"))
+    }
+
+    /// RESET.
+    fn reset_setting(&mut self, name: Option<&str>) -> Result<Tag> {
+        match name {
+            None => self.state.settings.borrow_mut().reset_all(),
+            Some(name) => self.set_setting(name, None, false)?,
+        }
+        self.refresh();
+        Ok(Tag::plain("RESET"))
+    }
+
+    /// DISCARD.
+    fn discard_state(&mut self, what: &str) -> Result<Tag> {
+        Ok(match what {
+            "all" => {
+                if self.transaction.in_block() {
+                    return Err(SqlError::new(
+                        SqlState::ACTIVE_SQL_TRANSACTION,
+                        "DISCARD ALL cannot run inside a transaction block",
+                    ));
+                }
+                self.statements.clear();
+                self.clear_portals();
+                self.state.give_all_locks_back();
+                self.drop_temporary()?;
+                self.state.settings.borrow_mut().reset_all();
+                self.refresh();
+                Tag::plain("DISCARD ALL")
+            }
+            "plans" => {
+                self.cache.clear();
+                Tag::plain("DISCARD PLANS")
+            }
+            "sequences" => Tag::plain("DISCARD SEQUENCES"),
+            "temp" | "temporary" => {
+                self.drop_temporary()?;
+                Tag::plain("DISCARD TEMP")
+            }
+            _ => return Err(SqlError::new(SqlState::SYNTAX_ERROR, "unknown object of DISCARD")),
+        })
+    }
+
+    /// PREPARE.
+    fn prepare_by_sql(&mut self, name: &str, types: &[String], text: &str) -> Result<Tag> {
+        let mut oids = Vec::with_capacity(types.len());
+        for ty in types {
+            oids.push(Type::parse(ty)?.oid());
+        }
+        self.prepare_named(name, text, &oids)?;
+        if let Some(statement) = self.statements.get_mut(name) {
+            statement.by_sql = true;
+        }
+        Ok(Tag::plain("PREPARE"))
+    }
+
+    /// CLOSE.
+    fn close_cursor(&mut self, name: Option<&str>) -> Result<Tag> {
+        match name {
+            None => self.clear_portals(),
+            Some(name) => {
+                if self.portals.remove(name).is_none() {
+                    let what = format!("cursor \"{name}\" does not exist");
+                    return Err(SqlError::new(SqlState::INVALID_CURSOR_NAME, what));
+                }
+            }
+        }
+        Ok(Tag::plain(if name.is_some() { "CLOSE CURSOR" } else { "CLOSE CURSOR ALL" }))
     }
 
     /// ANALYZE.

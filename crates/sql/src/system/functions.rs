@@ -63,30 +63,10 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             let own = facts.path().iter().find(|schema| is_temporary(schema));
             Value::Oid(own.map_or(0, |schema| schema_oid(schema)))
         }
-        "pg_is_other_temp_schema" => oid.map_or(Value::Null, |oid| {
-            let own = facts.path().iter().any(|schema| schema_oid(schema) == oid);
-            Value::Bool(oid & TEMPORARY_SCHEMA != 0 && !own)
-        }),
-        "pg_get_userbyid" => match oid {
-            None => Value::Null,
-            Some(OWNER) => Value::text(user),
-            Some(DATABASE_OWNER) => Value::text("pg_database_owner"),
-            Some(oid) => Value::from(format!("unknown (OID={oid})")),
-        },
+        "pg_is_other_temp_schema" => oid.map_or(Value::Null, |oid| is_other_temporary(facts, oid)),
+        "pg_get_userbyid" => oid.map_or(Value::Null, |oid| user_name(facts, oid)),
         "pg_get_expr" => args[0].clone(),
-        "pg_get_indexdef" => {
-            let table = oid.and_then(|oid| Some((index_table(catalog, oid)?, oid)));
-            match (table, args.get(1).and_then(Value::as_i64).unwrap_or(0)) {
-                (Some((table, oid)), 0) => {
-                    let pretty = args.get(2).is_some_and(Value::is_true) && table.schema == "public";
-                    index_definition(table, oid, !pretty).map_or(Value::Null, Value::from)
-                }
-                (Some((table, oid)), column) => {
-                    index_column(table, oid, column).map_or(Value::Null, Value::from)
-                }
-                (None, _) => Value::Null,
-            }
-        }
+        "pg_get_indexdef" => index_text(catalog, oid, args),
         "pg_get_constraintdef" => {
             let pretty = args.get(1).is_some_and(Value::is_true);
             oid.and_then(|oid| constraint_definition(catalog, oid, pretty)).map_or(Value::Null, Value::from)
@@ -99,16 +79,7 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
             let Some(oid) = oid else { return Ok(Value::Null) };
             size(facts, function.name, oid, args.get(1))?
         }
-        "pg_database_size" => match &args[0] {
-            Value::Null => Value::Null,
-            Value::Oid(DATABASE) => bytes(facts.memory()),
-            Value::Oid(_) => Value::Null,
-            named if named.as_str() == Some(database) => bytes(facts.memory()),
-            other => {
-                let what = format!("database \"{}\" does not exist", other.as_str().unwrap_or_default());
-                return Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, what));
-            }
-        },
+        "pg_database_size" => database_size(facts, &args[0])?,
         "pg_get_serial_sequence" => {
             serial_sequence(catalog, facts.path(), text, args.get(1).and_then(Value::as_str))?
         }
@@ -119,33 +90,79 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         "pg_tablespace_location" => Value::text(""),
         "pg_collation_is_visible" => oid.map_or(Value::Null, |_| Value::Bool(true)),
         "pg_char_to_encoding" => Value::Int4(6),
-        "to_regclass" => match text {
-            Some(text) => find_relation(catalog, facts.path(), text).map_or(Value::Null, Value::Oid),
-            None => Value::Null,
-        },
-        "to_regtype" => match text.map(Type::parse) {
-            Some(Ok(ty)) => Value::Oid(ty.oid()),
-            _ => Value::Null,
-        },
-        "to_regnamespace" => match text.map(schema_oid) {
-            Some(oid) if oid != 0 => Value::Oid(oid),
-            _ => Value::Null,
-        },
-        "obj_description" => {
-            let class = match args.get(1) {
-                None => Some(None),
-                Some(class) => class.as_str().map(Some),
-            };
-            oid.zip(class).map_or(Value::Null, |(oid, class)| comment(catalog, oid, class, 0))
+        "to_regclass" | "to_regtype" | "to_regnamespace" => {
+            let found = text.and_then(|text| registered(facts, function.name, text));
+            found.map_or(Value::Null, Value::Oid)
         }
-        "col_description" => {
-            let number = args.get(1).and_then(Value::as_i64).and_then(|number| i32::try_from(number).ok());
-            oid.zip(number)
-                .map_or(Value::Null, |(oid, number)| comment(catalog, oid, Some("pg_class"), number))
+        "obj_description" | "col_description" => {
+            oid.map_or(Value::Null, |oid| description(catalog, function.name, oid, args.get(1)))
         }
         name if name.starts_with("has_") || name == "pg_has_role" => Value::Bool(true),
         _ => Value::Null,
     })
+}
+
+/// Whether it is the schema of another session for its temporary tables.
+fn is_other_temporary(facts: &dyn Facts, oid: u32) -> Value {
+    let own = facts.path().iter().any(|schema| schema_oid(schema) == oid);
+    Value::Bool(oid & TEMPORARY_SCHEMA != 0 && !own)
+}
+
+/// The name of a user.
+fn user_name(facts: &dyn Facts, oid: u32) -> Value {
+    match oid {
+        OWNER => Value::text(facts.names().0),
+        DATABASE_OWNER => Value::text("pg_database_owner"),
+        oid => Value::from(format!("unknown (OID={oid})")),
+    }
+}
+
+/// CREATE INDEX of an index, or one of its columns.
+fn index_text(catalog: &Catalog, oid: Option<u32>, args: &[Value]) -> Value {
+    let table = oid.and_then(|oid| Some((index_table(catalog, oid)?, oid)));
+    match (table, args.get(1).and_then(Value::as_i64).unwrap_or(0)) {
+        (Some((table, oid)), 0) => {
+            let pretty = args.get(2).is_some_and(Value::is_true) && table.schema == "public";
+            index_definition(table, oid, !pretty).map_or(Value::Null, Value::from)
+        }
+        (Some((table, oid)), column) => index_column(table, oid, column).map_or(Value::Null, Value::from),
+        (None, _) => Value::Null,
+    }
+}
+
+/// The memory of a database: of the one that there is.
+fn database_size(facts: &dyn Facts, database: &Value) -> Result<Value> {
+    let (_, own) = facts.names();
+    match database {
+        Value::Oid(DATABASE) => Ok(bytes(facts.memory())),
+        Value::Null | Value::Oid(_) => Ok(Value::Null),
+        named if named.as_str() == Some(own) => Ok(bytes(facts.memory())),
+        other => {
+            let what = format!("database \"{}\" does not exist", other.as_str().unwrap_or_default());
+            Err(SqlError::new(SqlState::INVALID_CATALOG_NAME, what))
+        }
+    }
+}
+
+/// The oid that a name has, as one of the `to_reg..` functions says.
+fn registered(facts: &dyn Facts, function: &str, name: &str) -> Option<u32> {
+    match function {
+        "to_regclass" => find_relation(facts.catalog(), facts.path(), name),
+        "to_regtype" => Type::parse(name).ok().map(Type::oid),
+        _ => Some(schema_oid(name)).filter(|oid| *oid != 0),
+    }
+}
+
+/// The comment on an object, perhaps of a catalog that is named, or on a column, which is numbered.
+fn description(catalog: &Catalog, function: &str, oid: u32, named: Option<&Value>) -> Value {
+    if function == "col_description" {
+        let number = named.and_then(Value::as_i64).and_then(|number| i32::try_from(number).ok());
+        return number.map_or(Value::Null, |number| comment(catalog, oid, Some("pg_class"), number));
+    }
+    match named.map(Value::as_str) {
+        Some(None) => Value::Null,
+        class => comment(catalog, oid, class.flatten(), 0),
+    }
 }
 
 /// Whether a relation is found by its bare name.

@@ -1,0 +1,54 @@
+//! Errors that say something of rows or of the catalog: what they follow from is validated before a client hears them.
+
+use super::super::Session;
+use scaledb_engine::{Engine, Worker};
+use scaledb_types::{Result, SqlError, SqlState};
+
+impl<E: Engine> Session<E> {
+    /// An error over what the transaction has read: a conflict instead, if no one state of the database has all that.
+    /// Else a client would hear of a violation that there is in no order of the transactions. A node of a cluster says
+    /// what follows from rows or from the catalog when its epoch has committed, as it answers a commit: cut off, it may
+    /// have neither as they are.
+    #[cold]
+    pub(in crate::session) fn unless_stale(&mut self, error: SqlError) -> SqlError {
+        // cardinality, data, integrity
+        const OVER_DATA: [&str; 3] = ["21", "22", "23"];
+        // and what depends on the catalog: dependents, views, states of objects, names
+        const OVER_CATALOG: [&str; 4] = ["2B", "44", "55", "42"];
+        let is_of = |classes: &[&str]| classes.iter().any(|class| error.code().as_str().starts_with(class));
+        let shared = self.state.shared.is_shared;
+        let over_catalog = shared && is_of(&OVER_CATALOG) && error.code() != SqlState::SYNTAX_ERROR;
+        if !over_catalog && !is_of(&OVER_DATA) {
+            return error;
+        }
+        if !self.transaction.has_begun() {
+            return match shared.then(|| self.confirm_catalog()) {
+                Some(Err(stale)) => stale,
+                _ => error,
+            };
+        }
+        match self.worker.as_mut().map(|worker| worker.check_so_far()) {
+            Some(Err(stale))
+                if stale.is_conflict() || matches!(stale, scaledb_base::Error::NotHere { .. }) =>
+            {
+                self.state.explain(stale, |table| self.transaction.statement_on(table))
+            }
+            _ => error,
+        }
+    }
+
+    /// `unless_stale`, at a node of a cluster: for errors before rows are read.
+    #[cold]
+    pub(in crate::session) fn unless_cut_off(&mut self, error: SqlError) -> SqlError {
+        if self.state.shared.is_shared { self.unless_stale(error) } else { error }
+    }
+
+    /// Confirms the catalog that this session has, outside of a transaction.
+    fn confirm_catalog(&mut self) -> Result<()> {
+        let shared = self.state.shared.clone();
+        let mut worker = shared.workers.take(&self.place, &shared.engine)?;
+        let confirmed = shared.confirm_catalog(&mut worker, self.state.catalog.version);
+        shared.workers.give(&self.place, worker);
+        confirmed
+    }
+}

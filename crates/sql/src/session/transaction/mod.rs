@@ -1,0 +1,210 @@
+//! Transactions of a session.
+
+mod barred;
+mod begin;
+mod block;
+mod confirm;
+mod deferred;
+mod end;
+
+use super::Session;
+use super::savepoint::Mark;
+use crate::api::Status;
+use crate::bind::Lookup;
+use crate::exec::late::Check;
+use crate::parse::utility::{Isolation, Modes};
+use crate::trace::Number;
+use scaledb_base::TableId;
+use scaledb_engine::{Engine, TableInfo};
+use scaledb_types::Result;
+use std::sync::Arc;
+
+/// Where a session stands between BEGIN and COMMIT.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Block {
+    /// Statements commit by themselves.
+    #[default]
+    None,
+    /// Statements that arrived together commit together.
+    Implicit,
+    Explicit,
+    Failed,
+}
+
+/// A table of the engine that a transaction has made.
+pub(super) struct Created {
+    pub(super) info: Arc<TableInfo>,
+    /// Rows were committed to it beside the transaction: it is emptied if that rolls back.
+    pub(super) filled: bool,
+}
+
+/// An index that a transaction has added to a table of the engine.
+pub(super) struct Added {
+    pub(super) table: TableId,
+    pub(super) index: TableId,
+    pub(super) name: String,
+}
+
+/// The transaction of a session.
+#[derive(Default)]
+pub(super) struct Transaction {
+    pub(super) block: Block,
+    pub(super) modes: Modes,
+    /// Modes of the next ones: SET SESSION CHARACTERISTICS.
+    pub(super) defaults: Modes,
+    /// The engine's transaction has begun, with this version of the catalog.
+    pub(super) version: Option<u64>,
+    /// Whether it reads a snapshot.
+    pub(super) snapshot: bool,
+    /// Commits of others before it began, where they are counted.
+    pub(super) commits: u64,
+    /// Tables that it has used: oid, the engine's table, and the last statement that did.
+    pub(super) touched: Vec<(u32, TableId, Number)>,
+    /// The last statement that wrote, or the last one of all.
+    pub(super) statement: Number,
+    pub(super) writes: bool,
+    pub(super) savepoints: Vec<Mark>,
+    /// Foreign keys that wait for the commit.
+    pub(super) deferred: Vec<Check>,
+    /// A statement has run in it that is not a change of the catalog.
+    pub(super) ran: bool,
+    /// Whether it has put bars before tables.
+    pub(super) barred: bool,
+    /// Tables of the engine that it has made.
+    pub(super) created: Vec<Created>,
+    /// The tables of these whose statement was rolled back.
+    pub(super) abandoned: Vec<Created>,
+    /// Tables of the engine that nothing names after its commit.
+    pub(super) dropped: Vec<Arc<TableInfo>>,
+    /// Indexes that it has added to tables of the engine.
+    pub(super) added: Vec<Added>,
+    /// Indexes of the engine that nothing names after its commit.
+    pub(super) gone: Vec<TableId>,
+    /// Whether it has changed the catalog.
+    pub(super) changed: bool,
+    /// When it began, for `now()`.
+    pub(super) time: Option<i64>,
+}
+
+impl Transaction {
+    pub(super) fn status(&self) -> Status {
+        match self.block {
+            Block::None | Block::Implicit => Status::Idle,
+            Block::Explicit => Status::InTransaction,
+            Block::Failed => Status::Failed,
+        }
+    }
+
+    pub(super) fn begin_implicit(&mut self) {
+        if self.block == Block::None {
+            self.block = Block::Implicit;
+        }
+    }
+
+    pub(super) fn is_implicit(&self) -> bool {
+        self.block == Block::Implicit
+    }
+
+    pub(super) fn is_failed(&self) -> bool {
+        self.block == Block::Failed
+    }
+
+    /// Whether statements commit by themselves.
+    pub(super) fn is_alone(&self) -> bool {
+        self.block == Block::None
+    }
+
+    pub(super) fn in_block(&self) -> bool {
+        self.block == Block::Explicit
+    }
+
+    /// Whether the engine's transaction runs.
+    pub(super) fn has_begun(&self) -> bool {
+        self.version.is_some()
+    }
+
+    pub(super) fn is_read_only(&self) -> bool {
+        self.modes.read_only.or(self.defaults.read_only).unwrap_or(false)
+    }
+
+    /// The modes of the transaction, the session's defaults included.
+    pub(super) fn effective_modes(&self) -> Modes {
+        let mut modes = self.defaults;
+        merge(&mut modes, self.modes);
+        modes
+    }
+
+    /// Notes the tables that a statement uses.
+    pub(super) fn touch(&mut self, tables: &[(u32, TableId)], statement: Number) {
+        for &(oid, id) in tables {
+            match self.touched.iter_mut().find(|known| (known.0, known.1) == (oid, id)) {
+                Some(known) => known.2 = statement,
+                None => self.touched.push((oid, id, statement)),
+            }
+        }
+    }
+
+    /// Notes a statement, for the messages of transactions that conflict with this one.
+    pub(super) fn note(&mut self, statement: Number, writes: bool) {
+        self.ran = true;
+        if writes || !self.writes {
+            self.statement = statement;
+            self.writes = writes;
+        }
+    }
+
+    /// Whether it has not done anything in the engine but to begin.
+    fn is_clean(&self) -> bool {
+        !self.ran && !self.writes && self.savepoints.is_empty()
+    }
+
+    /// Whether the table is one that it has used.
+    pub(super) fn has_touched(&self, table: u32) -> bool {
+        self.touched.iter().any(|(oid, ..)| *oid == table)
+    }
+
+    /// Whether it may have written rows of the table.
+    pub(super) fn has_written(&self, table: u32) -> bool {
+        self.writes && self.has_touched(table)
+    }
+
+    /// The last statement that has used a table, or the transaction's last one.
+    pub(super) fn statement_on(&self, table: u32) -> Number {
+        let used = self.touched.iter().rev().find(|(oid, ..)| *oid == table);
+        used.map(|(.., statement)| *statement).filter(|statement| *statement > 0).unwrap_or(self.statement)
+    }
+
+    pub(super) fn set_defaults(&mut self, modes: Modes) {
+        merge(&mut self.defaults, modes);
+    }
+
+    /// What SHOW answers for the modes.
+    pub(super) fn mode(&self, name: &str) -> Option<String> {
+        let on = |on: bool| if on { "on" } else { "off" }.to_owned();
+        Some(match name {
+            "transaction_read_only" => on(self.is_read_only()),
+            "transaction_deferrable" => {
+                on(self.modes.deferrable.or(self.defaults.deferrable).unwrap_or(false))
+            }
+            "transaction_isolation" => {
+                let level =
+                    self.modes.isolation.or(self.defaults.isolation).unwrap_or(Isolation::Serializable);
+                level.name().to_owned()
+            }
+            _ => return None,
+        })
+    }
+}
+
+fn merge(modes: &mut Modes, with: Modes) {
+    modes.read_only = with.read_only.or(modes.read_only);
+    modes.deferrable = with.deferrable.or(modes.deferrable);
+    modes.isolation = with.isolation.or(modes.isolation);
+}
+
+impl<E: Engine> Session<E> {
+    /// The table of an oid, as the transaction sees it.
+    pub(super) fn table(&self, oid: u32) -> Result<Arc<crate::plan::Table>> {
+        self.state.table(oid)
+    }
+}
