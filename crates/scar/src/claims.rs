@@ -10,14 +10,14 @@ use super::rules::{Rule, Rules};
 use super::transaction::{Claims, Phase};
 use std::collections::BTreeMap;
 
-/// Promises that wait to be told to one backup, at most.
+/// The most extensions that are held back for one backup.
 const PROMISES: usize = 32;
 
-/// What is promised, by what was read with which wts, and until when.
+/// Extensions of promises: the item, its wts, and the time until which.
 pub(crate) type Told<K> = BTreeMap<(Item<K>, Time), Time>;
 
 impl<R: Rules, D: Data> Node<R, D> {
-    /// Sends claims; each has room for so much, and what is more is asked for in further ones.
+    /// Sends the claims of a transaction to the primaries: several to one, if they exceed the limits of a claim.
     pub(crate) fn claim(
         &mut self,
         txn: TxnId,
@@ -91,8 +91,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// Time synchronization: what the primaries have promised is told to the backups, that may then answer for longer.
-    /// It is no more than that, so it waits until there is more to tell, or until the barrier.
+    /// Time synchronization: the backups are told what the primaries have promised, so that reads there stay valid for
+    /// longer. That is only an optimization: extensions are held back until there are many, or until the barrier.
     pub(crate) fn tell_promises(&mut self, items: Extensions<D::Key>, until: Time, out: &mut Out<D>) {
         if !self.rules.on(Rule::TellExtensions) {
             return;
@@ -115,7 +115,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// The barrier has come: whatever is to be told is.
+    /// The barrier has come: all extensions that were held back are sent.
     pub(crate) fn tell_all_promises(&mut self, out: &mut Out<D>) {
         for (node, told) in std::mem::take(&mut self.promises) {
             if !told.is_empty() {

@@ -18,18 +18,18 @@ use super::rules::{Rule, Rules};
 use super::transaction::{Claims, Kind, Phase, Refusal, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a claim asks for, or a message writes, at most; and a message's bytes, about.
+/// The most reads and locks of a claim, and writes of a message; and about the most bytes of a message.
 pub(crate) const AT_ONCE: usize = 1 << 12;
 const BYTES_AT_ONCE: usize = 1 << 20;
 
-/// What is to be extended, with the wts that each was read at.
+/// Reads to extend, with their wts.
 pub(crate) type Extensions<K> = BTreeMap<Item<K>, Time>;
 
-/// What is to be extended together with the locks, and until when.
+/// Reads to extend together with the locks, and the time until which.
 type Foreseen<K> = (Extensions<K>, Time);
 
 impl<R: Rules, D: Data> Node<R, D> {
-    /// Begins the commits that may begin: in an open epoch, and in the order of each session.
+    /// Begins waiting commits, if the epoch is open: those of a session in their order.
     pub(crate) fn begin_commits(&mut self, out: &mut Out<D>) {
         let may = match self.stage {
             Stage::Open => true,
@@ -128,8 +128,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.locked(txn, out);
     }
 
-    /// Something that was read in an earlier epoch, is kept here, and is not as it was. What is not kept here is asked
-    /// for with the extensions.
+    /// Whether a record that was read in an earlier epoch has changed at this node's replica. Records of other nodes
+    /// are validated with the extensions.
     fn outdated(&self, txn: TxnId) -> Option<Item<D::Key>> {
         let transaction = self.transactions.get(&txn)?;
         let mut earlier = transaction.reads.iter().filter(|seen| seen.epoch < transaction.epoch);
@@ -147,9 +147,9 @@ impl<R: Rules, D: Data> Node<R, D> {
         transaction.latest_read().max(last)
     }
 
-    /// The reads to extend together with the locks, and until when: what is known here of the written records says what
-    /// the commit's time will be at least. A later time asks for more when the locks are there; a promise that was not
-    /// needed does no harm.
+    /// The reads to extend together with the locks, and the time until which: this node's knowledge of the written
+    /// records is a lower bound of the commit's time. If the time turns out later, more is requested when the locks are
+    /// there; a promise that was not needed does no harm.
     fn foreseen(
         &self,
         txn: TxnId,
@@ -180,8 +180,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         Ok((reads, Time(time.0.saturating_add(protocol.ahead))))
     }
 
-    /// All locks are answered: choose the time, and ask for the extensions that it needs. Before that a refusal ends
-    /// nothing, or its unlocks could overtake its locks.
+    /// All locks are answered: chooses the commit's time, and requests the extensions that it needs. A refusal does not
+    /// abort the transaction earlier, or its unlocks could overtake its locks.
     pub(crate) fn locked(&mut self, txn: TxnId, out: &mut Out<D>) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         let Phase::Locking(claims) = &mut transaction.phase else { return };
@@ -214,7 +214,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let Some(transaction) = self.transactions.get(&txn) else { return };
         let mut until = if isolated { self.read_time(transaction) } else { cts };
         if isolated && self.rules.on(Rule::FirstCommitterWins) {
-            // what is overwritten without having been read is part of what is seen: nobody has written in between
+            // blind writes count as reads of what they overwrite: nobody else may have written in between
             until = granted.values().map(|lock| lock.wts).fold(until, Time::max);
         }
         let claims = match self.to_extend(txn, until, true) {
@@ -227,8 +227,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.validated(txn, out);
     }
 
-    /// Which reads have to be extended so that they are valid at a time in the transaction's epoch, its own locks
-    /// excepted if it has them. Two versions of one item cannot both be valid.
+    /// The reads that must be extended to be valid at a time in the transaction's epoch, without those that its own
+    /// locks protect. Two versions of one item cannot both be valid.
     fn to_extend(&self, txn: TxnId, time: Time, locks: bool) -> Result<Extensions<D::Key>, Refusal<D::Key>> {
         let protocol = self.rules.protocol();
         let mut extensions = BTreeMap::new();
@@ -246,7 +246,7 @@ impl<R: Rules, D: Data> Node<R, D> {
                 continue;
             }
             if locks && own(&seen.item) {
-                // its lock has met one version; what was fetched before may be of another
+                // the lock was given on one version; a value that was fetched before may be another one
                 if passed.insert(&seen.item, seen.wts).is_some_and(|wts| wts != seen.wts) {
                     return Err((seen.item.clone(), Conflict::Changed));
                 }
@@ -283,7 +283,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// The transaction has its place: its writes leave, and nobody waits for them but the epoch.
+    /// The transaction is decided: its writes are sent, and only the end of the epoch waits for them.
     fn decided(&mut self, txn: TxnId, cts: Time, out: &mut Out<D>) {
         let Some(transaction) = self.transactions.get_mut(&txn) else { return };
         transaction.cts = cts;
@@ -353,7 +353,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.transactions.get(&txn).is_some_and(|t| t.kind == Kind::Snapshot)
     }
 
-    /// Gives the locks back. Nobody waits for that: what is not given back ends with the epoch.
+    /// Releases the locks. Nobody waits for that: a lock that is not released ends with the epoch.
     fn abort(
         &mut self,
         txn: TxnId,
@@ -376,7 +376,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.try_prepare(out);
     }
 
-    /// A transaction has its place, or none: its session's next may begin, the epoch may end.
+    /// A transaction is decided or aborted: the next one of its session may begin, and the epoch may end.
     fn left(&mut self, txn: TxnId, out: &mut Out<D>) {
         if let Some(transaction) = self.transactions.get(&txn)
             && let Some(session) = self.sessions.get_mut(&transaction.session)

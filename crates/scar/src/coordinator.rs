@@ -105,7 +105,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         Ok(Mark(self.client_turn(txn)?.reads.len()))
     }
 
-    /// Forgets what the transaction has read since the mark: it depends on that no more, and reads it anew.
+    /// Removes what the transaction has read since the mark from its read set; those keys are read again when needed.
     ///
     /// # Errors
     /// It is not the client's turn.
@@ -113,14 +113,14 @@ impl<R: Rules, D: Data> Node<R, D> {
         let transaction = self.client_turn(txn)?;
         transaction.reads.truncate(mark.0);
         transaction.values.retain(|_, (before, _)| *before < mark.0);
-        // what is read anew is to be new
+        // fetched values are as old as the reads that were dropped
         transaction.fetched.clear();
         Ok(())
     }
 
     /// Asks whether all that the transaction has read is of one state, as its commit would, but without its writes:
-    /// what it has seen is then no accident, even if it cannot commit in the end. The answer comes in `out`, at once
-    /// or later; between the barrier and the next epoch it waits.
+    /// a transaction that cannot commit in the end may still act on a consistent state. The answer comes in `out`, at
+    /// once or later; between the barrier and the next epoch it is delayed.
     ///
     /// # Errors
     /// It is not the client's turn.
@@ -128,9 +128,10 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.look_at_reads(txn, false, out)
     }
 
-    /// Asks the same, and that it be confirmed: what a client is told of the reads of a transaction that does not
-    /// commit. [`Answer::Confirmed`] comes when the epoch of the check has committed, as the answer of a commit does: a
-    /// node that is cut off says nothing, and with a change of view the transaction ends.
+    /// [`Node::check`], and waits until the result is durable in the order of transactions: needed before a client is
+    /// told something that follows from the reads of a transaction that does not commit. [`Answer::Confirmed`] comes
+    /// when the epoch of the check has committed, as the answer of a commit does: a node that is cut off says nothing,
+    /// and with a change of view the transaction ends.
     ///
     /// # Errors
     /// It is not the client's turn.
@@ -140,7 +141,8 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     fn look_at_reads(&mut self, txn: TxnId, confirms: bool, out: &mut Out<D>) -> Result<(), Refused> {
         let (epoch, rules) = (self.epoch, self.rules);
-        // a prepared node does not know whether its epoch has been answered elsewhere: what is to be confirmed waits
+        // a prepared node does not know whether others have answered clients about its epoch already: a check that is
+        // to be confirmed waits for the next epoch
         let may_judge = !confirms || matches!(self.stage, Stage::Open | Stage::Closing);
         let transaction = self.client_turn(txn)?;
         transaction.confirms = confirms;
@@ -174,7 +176,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// The epoch has committed: so has what was so in it.
+    /// The epoch has committed: checks that were valid in it are confirmed.
     pub(crate) fn confirm_checks(&mut self, out: &mut Out<D>) {
         for txn in std::mem::take(&mut self.confirms) {
             let Some(transaction) = self.transactions.get_mut(&txn) else { continue };
@@ -185,7 +187,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// Whether a client waits for the epoch's end with no more than a check.
+    /// Whether a client waits for the end of the epoch because of a check, without a commit.
     pub fn has_checks(&self) -> bool {
         !self.confirms.is_empty() || !self.checks.is_empty()
     }
@@ -205,7 +207,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         Ok(())
     }
 
-    /// Gives a transaction up, also one whose client waits for the epoch of a check.
+    /// Rolls a transaction back, also one whose check waits for its epoch.
     ///
     /// # Errors
     /// It is not the client's turn.
@@ -274,8 +276,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         out.answers.push(Answer::Scan(txn, rows));
     }
 
-    /// A snapshot must see what its session did before. If that is of this epoch, it is read as by others, and
-    /// validated.
+    /// A snapshot must see the earlier commits of its session. If one of them is of the running epoch, the transaction
+    /// reads current versions instead, and is validated.
     fn see_own_session(&mut self, txn: TxnId) {
         if !self.rules.on(Rule::SessionOrder) {
             return;
@@ -289,8 +291,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// A snapshot reads the epoch before the one in which it began: this node's epoch is the cluster's newest that
-    /// can have committed plus one as long as the node is not prepared.
+    /// A snapshot reads the state at the end of the epoch before the one in which it began. As long as this node is not
+    /// prepared, its epoch is the successor of the newest epoch that can have committed anywhere.
     fn read_snapshot(&mut self, txn: TxnId, key: D::Key, out: &mut Out<D>) -> Result<(), Refused> {
         let partition = self.view.partition::<D>(&key);
         let may_begin = matches!(self.stage, Stage::Open | Stage::Closing)
@@ -307,7 +309,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             }
             transaction.epoch = now;
         }
-        // with the next epoch go the tombstones, and with its writes the versions, that the snapshot needs
+        // the next epoch removes tombstones that the snapshot needs, and its writes replace the versions
         let current = transaction.epoch == now || !self.rules.on(Rule::SnapshotEndsWithEpoch);
         match replica.at(&key, Epoch(transaction.epoch.0.saturating_sub(1))) {
             Some(value) if current => out.answers.push(Answer::Read(txn, key, value)),

@@ -1,4 +1,4 @@
-//! Learners: how a node that is new, or comes back with nothing, gets a replica while writes go on.
+//! Learners: how a node that is new, or restarts without its data, copies a replica while writes go on.
 //!
 //! ```text
 //!   learner                          primary
@@ -7,9 +7,9 @@
 //!   ... to the end; then the metadata store may make it a backup in the next view
 //! ```
 //!
-//! A learner gets every write of its view, so it need not matter how old a chunk is: of two versions of a record that
-//! with the larger wts is the newer, as in Thomas' rule. For that it keeps tombstones, and it answers no reads. A
-//! change of view ends no copy: what is undone is undone in what has been copied, too.
+//! A learner gets every write of its view, so that a chunk may be old: of two versions of a record the one with the
+//! larger wts wins, as in the Thomas write rule. Therefore it keeps tombstones, and it answers no reads. A change of
+//! view does not end a copy: writes are undone in the copied records, too.
 
 use super::data::Data;
 use super::ids::{NodeId, PartitionId, Time};
@@ -35,9 +35,9 @@ pub struct Copied<K, V> {
     pub key: K,
     /// What is under it; a tombstone as well.
     pub now: Version<V>,
-    /// Until when it is so, at least.
+    /// rts: until when it is valid, at least.
     pub rts: Time,
-    /// The version of before its epoch.
+    /// The last version before the epoch of the current one.
     pub before: Option<Version<V>>,
     /// The times of the gap below it.
     pub gap: (Time, Time),
@@ -45,12 +45,12 @@ pub struct Copied<K, V> {
 
 type Records<D> = Vec<Copied<<D as Data>::Key, <D as Data>::Value>>;
 
-/// How far a learner has come.
+/// The progress of a learner.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Copying<K> {
-    /// It has all up to this key; none is the beginning.
+    /// All records up to this key are copied; none stands for the beginning.
     Behind(Option<K>),
-    /// It has all.
+    /// All records are copied.
     Done,
 }
 
@@ -92,7 +92,7 @@ impl<D: Data> Replica<D> {
             let (taken, other) = if newer {
                 record.rts = if comes || now.wts != record.now.wts { rts } else { record.rts.max(rts) };
                 let old = std::mem::replace(&mut record.now, now);
-                // a record that has come by a split says nothing
+                // a record that a lock has made has no version
                 (record.now.epoch, (!comes).then_some(old))
             } else {
                 (record.now.epoch, Some(now))
@@ -100,7 +100,7 @@ impl<D: Data> Replica<D> {
             let mine = record.before.take();
             let before = if rules.on(Rule::CopyKeepsVersions) { before } else { None };
             let other = other.filter(|_| rules.on(Rule::CopyKeepsVersions));
-            // of equal ones the copied: what a write has taken for the version before it may not have been known here
+            // of equal ones the copied one: a write at this node may have taken a wrong version for the one before it
             let versions = mine.into_iter().chain(other).chain(before);
             record.before =
                 versions.filter(|version| version.epoch < taken).max_by_key(|version| version.wts);
@@ -151,7 +151,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             let Some(replica) = self.replicas.get(&partition) else { return false };
             !matches!(replica.copying, Some(Copying::Behind(_))) || !self.rules.on(Rule::CopyBeforePromotion)
         };
-        // on disk, what is learned counts when a later epoch does: it may have come behind the mark of its own
+        // in a log, a chunk may stand behind the mark of its epoch: it is valid when a later epoch has a mark
         let counts = !self.view.durable || self.base > self.learned || !self.rules.on(Rule::CopyOnDisk);
         !changing && counts && self.view.is_learner(self.id) && self.learns().all(copied)
     }
@@ -205,7 +205,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let rules = self.rules;
         let source = self.view.placement(partition).is_some_and(|place| place.primary == from);
         let Some(replica) = self.replicas.get_mut(&partition).filter(|_| source) else { return };
-        // an answer that comes twice is of a question that is no more
+        // a repeated answer: the question has been answered
         if replica.copying != Some(Copying::Behind(after.clone())) {
             return;
         }
@@ -238,7 +238,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         })
     }
 
-    /// The view is another.
+    /// Continues with a new view.
     pub(crate) fn keep_as_view_says(&mut self) {
         keep_as_view_says(self.rules, &mut self.replicas, self.id, &self.view);
     }

@@ -4,8 +4,8 @@ use super::ids::PartitionId;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-/// What keys and values are, and where a key belongs. The protocol compares keys and copies both; whoever has large
-/// ones makes a copy cheap (behind an `Arc`).
+/// The types of keys and values, and the partition of a key. The protocol compares keys and copies both: large ones
+/// should be cheap to copy, as behind an `Arc`.
 pub trait Data: Copy + Eq + Hash + Debug + Default + Send + Sync + 'static {
     /// A key. Those of a partition are in order.
     type Key: Clone + Ord + Hash + Debug + Send + Sync + 'static;

@@ -9,7 +9,7 @@
 //!   f + 1 know: Committed ──────► results leave, the next epoch begins
 //! ```
 //!
-//! In a durable cluster a member acknowledges `Whole` when that and all before it is on its disk, and all must.
+//! In a durable cluster a member acknowledges `Whole` when its log is on disk up to that entry, and all members must.
 
 use super::data::Data;
 use super::ids::{Epoch, NodeId, NodeSet, Time, TxnId};
@@ -38,7 +38,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.view.leader == self.id
     }
 
-    /// At the leader, from time to time: the epoch shall end.
+    /// At the leader, periodically: ends the epoch.
     pub fn tick(&mut self, out: &mut Out<D>) {
         if self.leads() && self.stage == Stage::Open {
             self.send_all(&Body::Close, out);
@@ -93,7 +93,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         if !self.leads() || epoch != self.epoch || !self.leading.prepared.covers(self.view.members) {
             return;
         }
-        // a quorum may be lost together, with what it had on disk, and then the others: each has to have it
+        // all nodes of a quorum may lose power before the others do: each member needs the epoch on its own disk
         let all_disks = self.view.durable && self.rules.on(Rule::OnAllDisks);
         let needed = if all_disks { self.view.members.count() } else { self.view.quorum() };
         let before = self.leading.know.count();
@@ -110,7 +110,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// The epoch has committed: its results leave, its tombstones go, the next one begins.
+    /// The epoch has committed: its results are sent, its tombstones removed, and the next epoch begins.
     pub(crate) fn commit_epoch(&mut self, out: &mut Out<D>) {
         self.base = self.epoch;
         self.committed = self.base;
@@ -131,7 +131,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             self.finish(txn, Answer::Committed(txn), out);
         }
         self.confirm_checks(out);
-        // before the barrier of the new epoch can come, or a commit could wait for ever
+        // before the barrier of the new epoch, or a commit could starve
         self.begin_commits(out);
     }
 

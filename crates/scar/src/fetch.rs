@@ -7,8 +7,8 @@
 //!   read, scan ─► answered from what has come: from here on the transaction depends on it
 //! ```
 //!
-//! What was fetched and is not read is nothing that the transaction depends on. What has not come, as an answer has a
-//! limit, is asked for when it is read.
+//! The transaction does not depend on fetched values that it never reads. Answers are limited: what they leave out is
+//! requested when it is read.
 
 use super::data::Data;
 use super::ids::{NodeId, NodeSet, PartitionId, TxnId};
@@ -21,7 +21,7 @@ use super::transaction::{Kind, Phase};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Keys and ranges of one question, each; what is beyond is not fetched.
+/// The most keys, and the most ranges, of one fetch; more are not fetched.
 const MAX_FETCHED: usize = 1 << 12;
 
 /// An answer ends behind so many bytes.
@@ -71,7 +71,7 @@ impl<K, V> Default for Brought<K, V> {
 pub(crate) struct Fetched<D: Data> {
     keys: BTreeMap<D::Key, Read<D>>,
     ranges: Vec<FoundRange<D::Key, D::Value>>,
-    /// The number of the last question: an answer that comes twice is of an earlier one.
+    /// The number of the last fetch: a repeated answer has an earlier one, and is ignored.
     number: u32,
 }
 
@@ -92,7 +92,7 @@ impl<D: Data> Fetched<D> {
         Some((rows, seen))
     }
 
-    /// Whatever was fetched and not read by now: more than one question brings is not kept for ever.
+    /// Drops values that were fetched and never read, so that they do not accumulate over several fetches.
     fn make_room(&mut self) {
         if self.keys.len() + self.ranges.len() >= MAX_FETCHED {
             self.clear();

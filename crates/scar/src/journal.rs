@@ -1,13 +1,13 @@
-//! What a node of a durable cluster writes down, and what it makes of that when it comes back.
+//! The log of a node in a durable cluster, and recovery from it.
 //!
 //! ```text
 //!   Write, Chunk          as they are applied; on disk whenever the host likes
 //!   Whole, View           marks: the node answers the leader when all up to here is on disk
-//!   Committed             what stands before it is for ever
-//!   Checkpoint            a walk over the replicas begins: what it finds and the log from here on say all
+//!   Committed             the epochs before it are never undone
+//!   Checkpoint            a walk over the replicas begins: its records and the log from here on are the whole state
 //! ```
 //!
-//! The log is of the order in which the node has done things. What stands behind the last mark counts for nothing.
+//! Entries stand in the order in which the node has applied them. Entries behind the last mark are ignored.
 //! See `docs/internals/cluster-durability.md`.
 
 use super::copy::{CHUNK, Copied, Copying};
@@ -29,13 +29,13 @@ use std::sync::Arc;
     deserialize = "D::Key: Deserialize<'de>, D::Value: Deserialize<'de>"
 ))]
 pub enum Entry<D: Data> {
-    /// The node has nothing: what stands before is of another life of it, and means nothing.
+    /// The node begins without data: entries before this one are of an earlier incarnation, and are ignored.
     Empty,
     /// It has installed a view: the last epoch before, the next one, the time up to which all is promised.
     View(Arc<View>, Epoch, Epoch, Time),
     /// It has applied a write.
     Write(D::Key, Option<D::Value>, Time, Epoch),
-    /// It has learned records of a partition, from behind a key on; the times of the last gap, if there are no more.
+    /// It has copied records of a partition that follow a key; with the times of the last gap if the copy is complete.
     Chunk(PartitionId, Option<D::Key>, Vec<Copied<D::Key, D::Value>>, Option<(Time, Time)>),
     /// An epoch is whole; the largest time that it has used.
     Whole(Epoch, Time),
@@ -46,7 +46,7 @@ pub enum Entry<D: Data> {
 }
 
 impl<D: Data> Entry<D> {
-    /// Whether what stands before it counts.
+    /// Whether it is a mark: entries up to it are valid.
     pub fn is_mark(&self) -> bool {
         !matches!(self, Self::Write(..) | Self::Chunk(..))
     }
@@ -63,12 +63,12 @@ pub struct Piece<D: Data> {
     pub partition: PartitionId,
     /// Its records.
     pub records: Vec<Copied<D::Key, D::Value>>,
-    /// How far a learner had come when the checkpoint began: behind which key; none if it had all. What it has learned
-    /// since is in the log, and counts only if a mark stands behind it.
+    /// The last key that a learner had copied when the checkpoint began; none if it had copied all. Records copied
+    /// since then are in the log, and are valid only if a mark follows them.
     pub behind: Option<Option<D::Key>>,
 }
 
-/// What a node that was lost finds on its disk.
+/// What a node that restarts has read from its disk.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Recovered<D: Data> {
     id: NodeId,
@@ -78,7 +78,7 @@ pub struct Recovered<D: Data> {
     whole: Epoch,
     floor: Time,
     replicas: BTreeMap<PartitionId, Replica<D>>,
-    /// Behind the last mark.
+    /// Entries behind the last mark.
     tail: Vec<Entry<D>>,
 }
 
@@ -196,7 +196,7 @@ impl<D: Data> Recovered<D> {
                     replica.clean(Ours, false, epoch);
                 }
             }
-            // one that was not ended, if it is not the first entry of all
+            // a checkpoint that was not completed, unless it is the first entry of all
             Entry::Checkpoint(view, epoch, floor) if self.view.is_none() => {
                 self.keep(&view);
                 (self.view, self.floor) = (Some(view), floor);
@@ -208,7 +208,7 @@ impl<D: Data> Recovered<D> {
 
     fn keep(&mut self, view: &View) {
         if self.view.is_none() {
-            // only a founder is no learner in the first view that it has installed
+            // in the first view that it has installed a node is a learner, unless it is one of the first members
             found(&mut self.replicas, self.id, view);
         }
         keep_as_view_says(Ours, &mut self.replicas, self.id, view);
@@ -231,12 +231,12 @@ impl<D: Data> Recovered<D> {
         }
     }
 
-    /// What stands behind the last mark is not made whole by what comes: another life goes on.
+    /// Entries behind the last mark stay invalid whatever follows: the next entries are of the next incarnation.
     pub fn cut(&mut self) {
         self.tail.clear();
     }
 
-    /// How much of the end of the log counts for nothing.
+    /// How many entries at the end of the log are invalid.
     pub fn dropped(&self) -> usize {
         self.tail.len()
     }
@@ -250,8 +250,8 @@ fn found<D: Data>(replicas: &mut BTreeMap<PartitionId, Replica<D>>, id: NodeId, 
     }
 }
 
-/// What a view wants of a node's replicas: what has been learned is kept, what is to be learned begins, what is
-/// another's goes.
+/// Brings a node's replicas in line with a view: copied ones stay, those to be copied begin empty, and those that other
+/// nodes keep are dropped.
 pub(crate) fn keep_as_view_says<D: Data>(
     rules: impl Rules,
     replicas: &mut BTreeMap<PartitionId, Replica<D>>,
@@ -282,7 +282,7 @@ pub(crate) enum Walk<K> {
     Wanted,
     /// The next record is behind this key of this partition.
     At(PartitionId, Option<K>, Behind<K>),
-    /// It has met all.
+    /// It has passed the last record.
     Ended,
 }
 
@@ -295,18 +295,19 @@ pub enum Checkpointing {
     Waiting,
     /// [`Node::checkpoint_piece`] has the next piece.
     Walking,
-    /// It may replace the one before, with the log in front of its beginning, when the log is on disk up to here.
+    /// When the log is on disk up to here, it may replace the checkpoint before it and the log in front of its
+    /// beginning.
     Ready,
 }
 
 impl<R: Rules, D: Data> Node<R, D> {
-    /// A node that comes back with what was on its disk, and is to be a member of `view`, in which this life of it
-    /// takes the place of the one that has written that. As one that joins, it does nothing until a leader has told
-    /// it so.
+    /// A node that restarts with what was on its disk, and shall be a member of `view` in place of its former
+    /// incarnation. Like a node that joins, it does nothing until a leader has told it of the view.
     pub fn resuming(rules: R, view: &View, recovered: Recovered<D>) -> Self {
         let Recovered { id, view: known, epoch, committed, whole, floor, mut replicas, .. } = recovered;
         if known.is_none() {
-            // it was lost before it had installed a view: as a founder nothing has committed, and else it has nothing
+            // it failed before it had installed a view: nothing has committed if it is one of the first members, and a
+            // later member has no data yet
             found(&mut replicas, id, view);
             if replicas.is_empty() {
                 return Self::joining(rules, id, view);
@@ -379,7 +380,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// A checkpoint shall be made; nothing if there is one.
+    /// Begins a checkpoint, unless one is being made.
     pub fn begin_checkpoint(&mut self, out: &mut Out<D>) {
         if self.view.durable && self.walk.is_none() {
             self.walk = Some(Walk::Wanted);
@@ -389,7 +390,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// The checkpoint is done with, or given up.
+    /// The checkpoint is complete, or was abandoned.
     pub fn end_checkpoint(&mut self) {
         self.walk = None;
     }
@@ -407,7 +408,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// All that the node keeps, in pieces: what a checkpoint of it at rest has.
+    /// All records of the node, in pieces: what a checkpoint of it has while nothing runs.
     pub fn all_pieces(&self) -> Vec<Piece<D>> {
         let piece = |(&partition, replica): (&PartitionId, &Replica<D>)| {
             let records = replica.chunk(None, usize::MAX).0;

@@ -9,7 +9,7 @@
 //! A [`Node`] keeps replicas of partitions, coordinates the transactions of its clients, and takes part in epochs and
 //! in changes of view. Whatever a peer sends is checked or ignored; nothing of it leads to a panic.
 //! `docs/internals/scar-model.md` has the rules with their formulas; each is a [`Rule`] that an explorer can switch
-//! off. What keys and values are, [`Data`] says.
+//! off. [`Data`] defines keys and values.
 
 mod claims;
 mod commit;

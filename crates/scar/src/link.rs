@@ -7,9 +7,9 @@
 //! ```
 //!
 //! A link joins two *incarnations* of nodes, and no others: a node that has lost its memory is a new incarnation, and
-//! what was meant for the old one is not for it. Messages are handed out as they come, not in the order in which they
-//! were sent: the protocol needs no order, so one that is late holds up nobody. Over a transport that keeps order they
-//! come in order.
+//! messages for the old one are not delivered to it. Messages are handed out as they arrive, not in the order in which
+//! they were sent: the protocol needs no order, and a late message delays no other. A transport that keeps the order
+//! delivers them in order.
 //!
 //! There is no I/O here and no clock: the owner carries frames and calls [`Link::tick`].
 
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
-/// A life of a node, from its start to its end. A later one has a larger number.
+/// An incarnation of a node, from its start to its end. A later one has a larger number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Incarnation(pub u64);
 
@@ -43,7 +43,7 @@ pub struct Frame<M> {
 /// What a frame carries.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Content<M> {
-    /// Here I am; who are you, and what has arrived?
+    /// Asks for the peer's incarnation, and for what has arrived there.
     Hello,
     /// Nothing else.
     Acknowledgement,
@@ -77,7 +77,7 @@ pub enum Failure {
     Restarted(Incarnation),
     /// The peer has heard of a newer incarnation of this node.
     Superseded(Incarnation),
-    /// The peer acknowledges or numbers what cannot be.
+    /// The peer has acknowledged a message that was not sent, or used an impossible number.
     Nonsense,
 }
 
@@ -256,7 +256,7 @@ impl<M: Clone> Link<M> {
         match frame.to {
             Some(to) if to > self.here => return Err(self.fail(Failure::Superseded(to))),
             Some(to) if to < self.here => {
-                // it was for the life before this one, and the sender has not heard of this one
+                // it was for the incarnation before this one: the sender does not know this one yet
                 out.push(self.frame(Content::Hello));
                 return Ok(None);
             }

@@ -55,12 +55,12 @@ pub enum Body<D: Data> {
     Promised(Vec<(Item<D::Key>, Time, Time)>),
     /// Coordinator to replica: new values of keys, none for those that are deleted. The number is the message's.
     Write(TxnId, u32, Writes<D>, Time),
-    /// The answers of some.
+    /// Replica to coordinator: acknowledges messages of writes, by their numbers.
     WriteAck(Vec<(TxnId, u32)>),
     /// Coordinator to primary: the transaction has aborted.
     Unlock(TxnId, Vec<D::Key>),
 
-    /// Learner to primary: what comes behind this key?
+    /// Learner to primary: a request for the records behind this key.
     Copy(PartitionId, Option<D::Key>),
     /// The answer: what was asked, records in order, and, if they are the last, the times of the gap behind them.
     Chunk(PartitionId, Option<D::Key>, Vec<Copied<D::Key, D::Value>>, Option<(Time, Time)>),
@@ -71,7 +71,7 @@ pub enum Body<D: Data> {
     Prepared(Time),
     /// Leader to members: all are prepared; the largest time that anyone has used.
     Whole(Time),
-    /// Member to leader: I know.
+    /// Member to leader: acknowledges that the epoch is whole.
     WholeAck,
     /// Leader to members: the epoch has committed.
     Committed,
@@ -82,19 +82,19 @@ pub enum Body<D: Data> {
     Report(Report),
     /// Leader to members: this epoch is the last, that one the next; promise up to this time.
     Install(Epoch, Epoch, Time),
-    /// Member to leader: done.
+    /// Member to leader: the view is installed.
     Installed,
     /// Leader to members: all have installed it.
     Go,
 }
 
-/// The locks of a claim, in the order of its keys; or what was in the way.
+/// The locks of a claim, in the order of its keys; or the conflict.
 pub type Claimed<K> = Result<Vec<Granted<K>>, (Item<K>, Conflict)>;
 
 /// New values of keys.
 pub type Writes<D> = Vec<(<D as Data>::Key, Option<<D as Data>::Value>)>;
 
-/// What a coordinator wants of a primary, before it decides.
+/// Locks and extensions that a coordinator requests from a primary before it decides.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Claim<K> {
     /// What was read, and with which wts: is it valid until then? It is looked at before a key is locked.
@@ -122,8 +122,8 @@ pub struct Report {
     pub epoch: Epoch,
     /// The largest time known.
     pub floor: Time,
-    /// It has nothing later than this epoch, as it comes back with what was on disk, or has undone the rest in a view
-    /// that not all may have installed. None: what others know to be whole, it has.
+    /// The last epoch of which it has all writes: it has restarted with what was on its disk, or has undone later
+    /// epochs in a view that not all may have installed. None: it has all epochs that others know to be whole.
     pub holds: Option<Epoch>,
 }
 
@@ -141,9 +141,9 @@ pub struct Granted<K> {
 /// Why a primary gives no lock, or no extension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Conflict {
-    /// This one has the lock.
+    /// This transaction has the lock.
     Locked(TxnId),
-    /// What was read has changed.
+    /// A version that was read was overwritten.
     Changed,
     /// The primary has no memory for one more record.
     Full,
@@ -163,22 +163,22 @@ pub enum Answer<D: Data> {
     Fetched(TxnId),
     /// Whether all that the transaction has read by now is of one state of the running epoch. It goes on in both cases.
     Checked(TxnId, bool),
-    /// All that the transaction has read by now was so in this epoch, which has committed: a client may be told what
-    /// follows from it. It goes on.
+    /// All that the transaction has read by now was valid in this epoch, which has committed: a client may be told what
+    /// follows from it. The transaction goes on.
     Confirmed(TxnId, Epoch),
-    /// The transaction has its place in the order, if its epoch commits; no other ever gets the same one and writes.
-    /// That it has committed a client may only be told when the epoch has: see [`Answer::Committed`].
+    /// The transaction is decided: this is its place in the serial order if its epoch commits, and no other transaction
+    /// that writes ever gets the same one. Its client is told when the epoch has committed: see [`Answer::Committed`].
     Decided(TxnId, Epoch, Time),
     /// It has committed.
     Committed(TxnId),
-    /// Nothing of it happened, or will; and what it was about, if it was about something.
+    /// It has aborted without effect; with what the conflict was about, if there was one.
     Aborted(TxnId, Why, Option<Item<D::Key>>),
 }
 
 /// Why a transaction was aborted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Why {
-    /// This one has the lock.
+    /// This transaction has the lock.
     Locked(TxnId),
     /// What was read is no longer valid.
     Changed,
@@ -204,16 +204,16 @@ impl From<Conflict> for Why {
     }
 }
 
-/// What a node wants to be sent and answered.
+/// What a call of a node asks its host to do.
 #[derive(Debug)]
 pub struct Out<D: Data> {
     /// Messages to peers.
     pub messages: Vec<(NodeId, Message<D>)>,
     /// Answers to clients.
     pub answers: Vec<Answer<D>>,
-    /// What is to be written down, in this order.
+    /// Entries for the log, in this order.
     pub journal: Vec<Entry<D>>,
-    /// What a node says to itself: handled before the call returns.
+    /// Messages of the node to itself: handled before the call returns.
     pub(crate) local: VecDeque<Message<D>>,
 }
 

@@ -15,7 +15,7 @@ use super::view::View;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Transactions that a node coordinates at once, those included whose epoch has not committed.
+/// The most transactions that a node coordinates at once, including those whose epoch has not committed.
 pub const MAX_TRANSACTIONS: usize = 1 << 16;
 
 /// The first number of a transaction of a node that has joined is its view's number times this.
@@ -31,17 +31,17 @@ pub enum Stage {
     Open,
     /// The barrier has come: commits in flight end, none begins.
     Closing,
-    /// Nothing of this node is in flight.
+    /// The node is prepared: none of its commits is in flight.
     Prepared,
-    /// Nothing of any node is.
+    /// All nodes are prepared: nothing of the epoch is in flight anywhere.
     Whole,
     /// A new view has begun; the old one's messages are dropped.
     Fenced,
-    /// The new view's state is there; the others' perhaps not yet.
+    /// The node has installed the new view; other members may not have.
     Installed,
 }
 
-/// A local call that cannot be: the node is as before.
+/// Why a local call is refused. The node's state is unchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Refused {
     /// There is no such transaction, or it is not the client's turn.
@@ -63,16 +63,16 @@ pub struct Size {
     pub records: usize,
     /// Records without a value: of deleted rows until their epoch has committed, and of locked keys.
     pub bare: usize,
-    /// What they weigh, about.
+    /// Their size in bytes, about.
     pub bytes: usize,
 }
 
-/// What has become of transactions under snapshot isolation that have got their place at a node.
+/// Outcomes of transactions under snapshot isolation that have been decided at a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Isolation {
     /// All of them.
     pub decided: u64,
-    /// Those whose reads are valid at the time of their writes, too: they were serializable.
+    /// Those whose reads were still valid at the time of their writes: they were serializable as well.
     pub serializable: u64,
 }
 
@@ -81,7 +81,7 @@ pub struct Isolation {
 pub enum Outcome {
     /// The node does not know yet.
     Open,
-    /// It has committed, and stays.
+    /// It has committed, and is never undone.
     Committed,
     /// A change of view has undone it.
     Undone,
@@ -111,9 +111,9 @@ pub struct Node<R, D: Data> {
     pub(crate) epoch: Epoch,
     /// The last that is known to have committed, or that a change of view goes back to.
     pub(crate) base: Epoch,
-    /// The last whose results have left: not ahead of what all members have installed.
+    /// The last epoch whose results were sent to clients: at most the last one that all members have installed.
     pub(crate) committed: Epoch,
-    /// The last of before it joined; none as long as it has not.
+    /// The last epoch before it joined; none until it has joined.
     pub(crate) since: Option<Epoch>,
     /// The last that is known to be whole; it is `base` or the one after.
     pub(crate) whole: Epoch,
@@ -127,34 +127,34 @@ pub struct Node<R, D: Data> {
     pub(crate) next: u64,
     /// Sessions whose first waiting commit may be able to begin.
     pub(crate) ready: BTreeSet<SessionId>,
-    /// Writes that it has applied, and not told their coordinators yet: nobody waits for that before the barrier.
+    /// Acknowledgements of applied writes that were not sent yet: nobody waits for them before the barrier.
     pub(crate) acks: BTreeMap<NodeId, Vec<(TxnId, u32)>>,
-    /// What was promised, and is not told to these backups yet.
+    /// Extensions of promises that were not sent to the backups yet.
     pub(crate) promises: BTreeMap<NodeId, Told<D::Key>>,
-    /// What it has counted of snapshot isolation.
+    /// Counters of snapshot isolation.
     pub(crate) isolation: Isolation,
     /// Checks that wait for an open epoch.
     pub(crate) checks: Vec<TxnId>,
     /// Checks that wait for their epoch to commit.
     pub(crate) confirms: Vec<TxnId>,
-    /// Epochs that changes of view have undone or left out: those between the two.
+    /// Epochs that changes of view have undone or skipped: those between the two numbers of each pair.
     pub(crate) undone: Vec<(Epoch, Epoch)>,
-    /// Committed by a change of view, to be answered when all have installed it.
+    /// Transactions that a change of view has committed: answered when all members have installed it.
     pub(crate) held: Vec<TxnId>,
     /// The most records of a chunk.
     pub(crate) chunk: usize,
-    /// What its records may weigh, in bytes: beyond that it gives no lock for a key without a record.
+    /// The most bytes of its records: beyond that it gives no lock for a key without a record.
     pub(crate) limit: usize,
-    /// What they weighed at the last end of an epoch, or change of view.
+    /// The bytes of its records at the last end of an epoch or change of view.
     pub(crate) weight: usize,
     pub(crate) leading: Leading,
-    /// It has nothing later: see [`Report::holds`](crate::Report).
+    /// The last epoch of which it has all writes, where that is limited: see [`Report::holds`](crate::Report).
     pub(crate) holds: Option<Epoch>,
-    /// The epoch of the last chunk that it has learned.
+    /// The epoch in which it has copied the last chunk.
     pub(crate) learned: Epoch,
     /// Entries that it has written down.
     pub(crate) written: u64,
-    /// The leader is told something when so many entries are on disk.
+    /// The answer to the leader that leaves when so many entries are on disk.
     pub(crate) unsynced: Option<u64>,
     /// A checkpoint is made.
     pub(crate) walk: Option<Walk<D::Key>>,
@@ -201,9 +201,9 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// A node that is new, or comes back with nothing, and is to be a member of `view`: see [`View::joining`]. It does
-    /// nothing until the leader of that view, or of a later one, has told it so. The numbers of its transactions are of
-    /// the view, so that they are others than those of its former lives.
+    /// A node that is new, or restarts without its data, and shall be a member of `view`: see [`View::joining`]. It
+    /// does nothing until the leader of that view, or of a later one, has told it of the view. Its transactions are
+    /// numbered from a number that depends on the view, so that no incarnation of the node uses a number twice.
     pub fn joining(rules: R, id: NodeId, view: &View) -> Self {
         let nobody = View {
             number: ViewNumber(view.number.0.saturating_sub(1)),
@@ -251,7 +251,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.base
     }
 
-    /// What has become of an epoch, as far as this node knows. Epoch 0 is the beginning.
+    /// The outcome of an epoch, as far as this node knows. Epoch 0 is the initial state.
     pub fn outcome(&self, epoch: Epoch) -> Outcome {
         if epoch == Epoch(0) {
             return Outcome::Committed;
@@ -261,7 +261,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         let after = self.undone.partition_point(|&(last, _)| last < epoch);
         match after.checked_sub(1).and_then(|i| self.undone.get(i)) {
-            // what one member has installed is decided when all have
+            // a view that one member has installed is final only when all have installed it
             Some(&(_, next))
                 if next == self.epoch && matches!(self.stage, Stage::Fenced | Stage::Installed) =>
             {
@@ -278,7 +278,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.stage
     }
 
-    /// The rows that it keeps of a partition; none of what it learns.
+    /// The rows of a partition that it keeps; none if it is a learner of it.
     pub fn rows(&self, partition: PartitionId) -> Option<Vec<(D::Key, D::Value)>> {
         Some(self.readable(partition)?.rows().collect())
     }
@@ -288,25 +288,24 @@ impl<R: Rules, D: Data> Node<R, D> {
         Some(self.readable(partition)?.count(range))
     }
 
-    /// What it keeps of a partition says of the keys between two rows: since when none is there; for tests. None of
-    /// what it learns.
+    /// The gaps of a partition, for tests: since when no key lies between two neighbouring rows. None if it is a
+    /// learner of the partition.
     pub fn gaps(&self, partition: PartitionId) -> Option<Vec<Time>> {
         Some(self.readable(partition)?.gaps())
     }
 
-    /// Members of the view that have come back with less than has committed, at its leader: they have lost what was on
-    /// disk, and the view cannot begin with them.
+    /// At the leader: members that have restarted with less than has committed. Their disks have lost data, and the
+    /// view cannot begin with them.
     pub fn incomplete(&self) -> NodeSet {
         self.leading.incomplete
     }
 
-    /// How many bytes its records may weigh: beyond that it adds none as a primary. What a backup gets it takes.
+    /// Sets the most bytes of its records: beyond that it adds none as a primary. As a backup it takes every write.
     pub fn limit_memory(&mut self, bytes: usize) {
         self.limit = bytes;
     }
 
-    /// What the records of all its replicas weigh, in bytes, and what they may. They weighed that when an epoch last
-    /// ended.
+    /// The bytes of the records of all its replicas, as of the end of the last epoch, and their limit.
     pub fn memory(&self) -> (usize, usize) {
         (self.weight, self.limit)
     }
@@ -327,12 +326,12 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.replicas.values().any(Replica::has_locks)
     }
 
-    /// What it has counted of snapshot isolation.
+    /// Counters of snapshot isolation.
     pub fn isolation(&self) -> Isolation {
         self.isolation
     }
 
-    /// Transactions that are neither answered nor done.
+    /// Transactions that have not ended.
     pub fn transactions(&self) -> usize {
         self.transactions.len()
     }
@@ -359,7 +358,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         Ok(txn)
     }
 
-    /// A session has ended: what is known of it goes. Its open transactions are the caller's to roll back before.
+    /// Removes a session that has ended. The caller has rolled its open transactions back.
     pub fn end_session(&mut self, session: SessionId) {
         if self.sessions.get(&session).is_some_and(|session| session.queue.is_empty()) {
             self.sessions.remove(&session);
@@ -372,7 +371,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.settle(out);
     }
 
-    /// What the node has said to itself, and what it can do now.
+    /// Handles the messages that the node has sent to itself, and begins what they have made possible.
     pub(crate) fn settle(&mut self, out: &mut Out<D>) {
         loop {
             while let Some(message) = out.local.pop_front() {
@@ -420,7 +419,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         };
         match self.stage {
             Stage::Fenced => return,
-            // who sends such a message knows that all have installed the view
+            // the sender knows that all members have installed the view
             Stage::Installed => self.open_view(out),
             _ => {}
         }
@@ -448,7 +447,7 @@ impl<R: Rules, D: Data> Node<R, D> {
             Body::ScanReply(txn, partition, range, rows, seen) => {
                 self.scan_done(txn, partition, range, rows, seen, out);
             }
-            // of what is below, all that matters is acknowledged before its epoch ends
+            // replies that matter here are acknowledged before their epoch ends
             _ if late => {}
             Body::Claim(txn, number, claim) => self.serve_claim(from, txn, number, claim, out),
             Body::ClaimReply(txn, number, answer) => self.claim_done(from, txn, number, answer, out),

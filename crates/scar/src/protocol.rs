@@ -1,7 +1,7 @@
-//! What transactions go by: SCAR, or one of the protocols that it is compared with.
+//! The protocol of transactions: SCAR, or one of those that it is compared with.
 //!
 //! All of them lock what they write at the primaries, without waiting, and send the writes to the replicas when they
-//! are decided; results leave with the epoch. They differ in what they ask of the primaries about their reads:
+//! are decided; results are sent when the epoch has committed. They differ in how they validate reads at the primaries:
 //!
 //! ```text
 //!   Scar             those whose promise ends before the transaction's time, to have it extended
@@ -13,21 +13,21 @@
 
 use super::rules::{Rule, Rules};
 
-/// How reads are made sure of.
+/// How reads are validated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Method {
     /// By promises in logical time.
     Scar,
     /// By a look at each record's primary at the commit, as Silo does at its only copy.
     Occ,
-    /// Not at all: what is read has committed, or does so with the same epoch.
+    /// Not at all: what is read has committed, or commits with the same epoch.
     ReadCommitted,
 }
 
-/// A method, and what of it is switched on.
+/// A method, and its optimizations that are switched on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Protocol {
-    /// How reads are made sure of.
+    /// How reads are validated.
     pub method: Method,
     /// Reads are answered by a replica of the node; otherwise by primaries only.
     pub local_reads: bool,
@@ -37,7 +37,7 @@ pub struct Protocol {
     pub time_sync: bool,
     /// Reads are asked about together with the locks, as far as the time that they need can be foreseen.
     pub parallel: bool,
-    /// A promise is asked for so far ahead of the time that it is needed for.
+    /// How far beyond the time that is needed a promise is requested.
     pub ahead: u64,
 }
 

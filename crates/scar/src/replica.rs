@@ -25,18 +25,18 @@ use std::ops::Bound::{Excluded, Included, Unbounded};
 pub enum Item<K> {
     /// The record under a key, a tombstone as well.
     Record(K),
-    /// No key lies between two: from none, the partition's beginning; to none, its end.
+    /// The absence of keys between two others: none stands for the partition's beginning, and for its end.
     Gap(PartitionId, Option<K>, Option<K>),
 }
 
 /// What was read of an item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Seen<K> {
-    /// What.
+    /// The item.
     pub item: Item<K>,
-    /// It is so since.
+    /// wts: the time of the write that was read.
     pub wts: Time,
-    /// It is so until, at least; below wts, if that is not known.
+    /// rts: it is valid until then at least; below wts if nothing was promised.
     pub rts: Time,
     /// The epoch in which it was read.
     pub epoch: Epoch,
@@ -64,7 +64,7 @@ pub struct Version<V> {
 pub(super) struct Record<D: Data> {
     pub(super) now: Version<D::Value>,
     pub(super) rts: Time,
-    /// The last version of before its epoch.
+    /// The last version before the epoch of the current one.
     pub(super) before: Option<Version<D::Value>>,
     lock: Option<TxnId>,
     /// The gap below it.
@@ -92,15 +92,15 @@ pub(crate) struct Replica<D: Data> {
     pub(super) end: Gap<D::Key>,
     /// A lower bound of every rts: what the view's change has promised.
     pub(super) floor: Time,
-    /// The primary is another than before this change of view.
+    /// Whether this change of view has given the partition another primary.
     pub(crate) promoted: bool,
-    /// How far it has been copied; none if it is whole.
+    /// How far it has been copied; none if it is complete.
     pub(crate) copying: Option<Copying<D::Key>>,
     /// The keys whose records are locked, so that the epoch's commit looks at no others.
     locked: BTreeSet<D::Key>,
-    /// The keys whose records have no value: tombstones, and what a lock has made. Likewise.
+    /// The keys whose records have no value: tombstones, and records that a lock has made. For the same reason.
     bare: BTreeSet<D::Key>,
-    /// What all records weigh.
+    /// The bytes of all records.
     bytes: usize,
 }
 
@@ -134,7 +134,7 @@ impl<D: Data> Replica<D> {
         self.edit(&key, |record| record.now.value = Some(value));
     }
 
-    /// Changes the versions of a record that is there, and what is known of it beside.
+    /// Changes the versions of an existing record, and keeps the sets and the size in step.
     pub(super) fn edit<T>(&mut self, key: &D::Key, f: impl FnOnce(&mut Record<D>) -> T) -> Option<T> {
         let record = self.records.get_mut(key)?;
         let (before, was_bare) = (record.weigh(key), record.now.value.is_none());
@@ -148,7 +148,7 @@ impl<D: Data> Replica<D> {
         Some(result)
     }
 
-    /// What its records weigh, in bytes.
+    /// The bytes of its records.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -174,7 +174,7 @@ impl<D: Data> Replica<D> {
         self.records.range((Excluded(key), Unbounded)).next().map(|(key, _)| key)
     }
 
-    /// The record of a key; one that comes splits its gap, whose ends are returned.
+    /// The record of a key. A new one splits its gap, whose ends are returned.
     pub(super) fn split(&mut self, key: &D::Key) -> (&mut Record<D>, Option<Ends<D::Key>>) {
         let comes = !self.records.contains_key(key);
         let upper = if comes { self.above(key).cloned() } else { None };
@@ -236,7 +236,7 @@ impl<D: Data> Replica<D> {
         let is_low = |key: &D::Key| matches!(&range.low, Included(low) if low == key);
         let is_high = |key: &D::Key| matches!(&range.high, Included(high) if high == key);
         let mut records = self.records.range((range.low.as_ref(), range.high.as_ref()));
-        // the gap that reaches over the range's upper end; there is none if the end itself is a record of the range
+        // the gap that contains the range's upper end; none if a record of the range lies at the end
         let tail = |last: Option<&D::Key>| {
             let upper = match &range.high {
                 Unbounded => None,
@@ -245,7 +245,7 @@ impl<D: Data> Replica<D> {
             };
             (!last.is_some_and(is_high)).then(|| self.seen_gap(partition, upper, epoch))
         };
-        // one more than fits a transaction ends it
+        // one more than a transaction may read: it is aborted
         let full = |rows: &Vec<_>, seen: &Vec<_>| rows.len() >= limit || seen.len() > MAX_OPERATIONS;
         if range.backward {
             seen.extend(tail(records.clone().next_back().map(|(key, _)| key)));
@@ -302,7 +302,7 @@ impl<D: Data> Replica<D> {
         }
     }
 
-    /// Until when it is promised that a key is not written, as far as is known here.
+    /// The time until which a key is promised not to be written, as far as this replica knows.
     pub(crate) fn promised_until(&self, key: &D::Key) -> Time {
         let rts = match self.records.get(key) {
             Some(record) => record.rts,
@@ -315,7 +315,7 @@ impl<D: Data> Replica<D> {
         rts.max(self.floor)
     }
 
-    /// At the primary: locks a key, that need not exist. Whether the transaction did not have the lock before.
+    /// At the primary: locks a key, which need not exist. Whether the lock is new to the transaction.
     pub(crate) fn lock(
         &mut self,
         rules: impl Rules,
@@ -340,7 +340,7 @@ impl<D: Data> Replica<D> {
         Ok((granted, !had))
     }
 
-    /// At the primary: is what was read at `wts` still so at `cts`? Then it is promised.
+    /// At the primary: extends the promise of an item to `cts`, if the version of `wts` is still valid then.
     pub(crate) fn extend(
         &mut self,
         rules: impl Rules,
@@ -375,7 +375,7 @@ impl<D: Data> Replica<D> {
         Ok(())
     }
 
-    /// At a backup: the primary has extended what was written at `wts`.
+    /// At a backup: the primary has extended the promise of the version of `wts`.
     pub(crate) fn promised(&mut self, item: &Item<D::Key>, wts: Time, rts: Time) {
         if self.look(item).is_none_or(|(now, _)| now != wts) {
             return;
@@ -438,8 +438,8 @@ impl<D: Data> Replica<D> {
         true
     }
 
-    /// Removes a tombstone: the gaps on both sides become one. What is known of it is known of all three parts; the
-    /// primary, which makes the promises, keeps the furthest.
+    /// Removes a tombstone: the gaps on both sides become one, which is known to be empty when all three parts were.
+    /// The primary, which makes the promises, keeps the latest of them.
     fn remove(&mut self, rules: impl Rules, primary: bool, key: &D::Key) {
         let upper = self.above(key).cloned();
         let Some(record) = self.records.remove(key) else { return };
@@ -470,7 +470,7 @@ impl<D: Data> Replica<D> {
         }
     }
 
-    /// Goes back to the end of an epoch. What was promised of the versions that come back is gone: see `raise`.
+    /// Undoes all writes after an epoch. The promises of the versions that come back are lost: see `raise`.
     pub(crate) fn undo(&mut self, epoch: Epoch) {
         let undone = self.records.iter().filter(|(_, record)| record.now.epoch > epoch);
         let undone: Vec<D::Key> = undone.map(|(key, _)| key.clone()).collect();
@@ -497,7 +497,7 @@ impl<D: Data> Replica<D> {
         self.floor = self.floor.max(floor);
     }
 
-    /// Drops what was promised beyond a time: to nobody that has committed, and another replica may not know of it.
+    /// Drops promises beyond a time: no committed transaction depends on them, and other replicas may not know them.
     pub(crate) fn forget_promises(&mut self, floor: Time) {
         for record in self.records.values_mut() {
             record.rts = record.rts.min(floor.max(record.now.wts));
@@ -506,8 +506,8 @@ impl<D: Data> Replica<D> {
         self.end.rts = self.end.rts.min(floor.max(self.end.wts));
     }
 
-    /// Gaps begin at a time, as do the promises of them. Who has removed which tombstone when, and whose lock has split
-    /// which gap, does not matter any more: all replicas say the same. What has not been copied yet says nothing.
+    /// Sets the times of all gaps to one time, so that they are equal at all replicas, whatever tombstones and locks
+    /// these have met. The part that was not copied yet has no gaps.
     pub(crate) fn begin_gaps(&mut self, time: Time) {
         let to = match &self.copying {
             None | Some(Copying::Done) => Unbounded,
@@ -522,7 +522,8 @@ impl<D: Data> Replica<D> {
         }
     }
 
-    /// Since when no key lies between two rows, or a row and an end: tombstones and empty records are none.
+    /// The gaps between neighbouring rows and at both ends, with the times since which they are empty. Tombstones and
+    /// records without a value are no rows.
     pub(crate) fn gaps(&self) -> Vec<Time> {
         let (mut gaps, mut wts) = (Vec::new(), Time(0));
         for record in self.records.values() {

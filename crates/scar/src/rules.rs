@@ -26,7 +26,7 @@ pub enum Rule {
     Thomas,
     /// A node is prepared only when the replicas have acknowledged its transactions' writes.
     WaitForWrites,
-    /// A lock ends with its epoch: none is held by then, whatever has become of the unlock (c).
+    /// A lock ends with its epoch, even if the message that unlocks it was lost (c).
     LocksEndWithEpoch,
     /// From the barrier to the next epoch no commit begins (b).
     NoCommitAtBarrier,
@@ -38,13 +38,13 @@ pub enum Rule {
     DropOldViews,
     /// A change of view promises anew up to the largest time that committed transactions may have used (a).
     Floor,
-    /// Also where the primary stays: undo gives back the value, and with it the promises of before (a).
+    /// Also where the primary stays the same: undoing a write brings back a version whose promises are lost (a).
     FloorEverywhere,
-    /// A change of view drops what was promised beyond that: not all replicas know of it, the next primary perhaps (a).
+    /// A change of view drops later promises: some replicas do not know them, perhaps the next primary (a).
     PromisesEnd,
     /// Members learn that the epoch is whole before it is committed (b).
     TellWhole,
-    /// f + 1 of them have acknowledged it (b, k).
+    /// f + 1 members have acknowledged that before the epoch commits (b, k).
     Quorum,
     /// After a change of view no epoch gets a number that one had before.
     EpochsAreNew,
@@ -56,7 +56,7 @@ pub enum Rule {
     AnswerAtEpoch,
     /// A tombstone stays until its epoch has committed (e).
     KeepTombstones,
-    /// What was absent must be absent at the commit's time (f).
+    /// Gaps that were read must be empty at the commit's time (f).
     ValidateAbsent,
     /// A key that comes splits its gap; both halves keep the gap's times (f).
     SplitKeepsTimes,
@@ -64,7 +64,8 @@ pub enum Rule {
     RemovalKeepsPromises,
     /// A change of view ends every open transaction (h).
     EndOpen,
-    /// No transaction begins before all members have installed the view: it would read what is undone next.
+    /// No transaction begins before all members have installed the view: it could read writes that are about to be
+    /// undone.
     WaitForView,
     /// A commit's time is not below that of the session's last one (i).
     SessionOrder,
@@ -80,7 +81,7 @@ pub enum Rule {
     SnapshotEndsWithEpoch,
     /// A check asks the primaries for what its replicas do not know to be valid.
     CheckValidates,
-    /// What a check is to confirm is told when the epoch in which it was so has committed.
+    /// A check is confirmed only when the epoch in which it was valid has committed.
     CheckWaits,
     /// Learners get the writes of their view, and the epoch waits for them.
     LearnersGetWrites,
@@ -90,9 +91,9 @@ pub enum Rule {
     LearnersKeepTombstones,
     /// What is copied does not replace what is newer.
     CopyKeepsNewer,
-    /// The version of before its epoch is copied, too.
+    /// The last version before the epoch of the current one is copied, too.
     CopyKeepsVersions,
-    /// Who is promoted has copied all.
+    /// A learner is promoted only when it has copied all.
     CopyBeforePromotion,
     /// A member of a durable cluster acknowledges a whole epoch when it is on its disk.
     AckWhenOnDisk,
@@ -100,29 +101,30 @@ pub enum Rule {
     InstalledWhenOnDisk,
     /// An epoch of a durable cluster has committed when all members have it on disk, not a quorum.
     OnAllDisks,
-    /// A change of view goes back to an epoch that those who come back with their disks have.
+    /// A change of view goes back to an epoch that members which restart with their disks have.
     NotBeyondDisks,
     /// Tombstones of the epoch that a change of view goes back to stay until all have installed it: another may go back
     /// further.
     CleanAtGo,
     /// Gaps begin anew with each view: replicas, also those that were copied, have the same.
     GapsBeginAnew,
-    /// Who is promoted has copied all, and has it on disk in front of a mark.
+    /// A learner is promoted only when all that it has copied is on its disk, before a mark.
     CopyOnDisk,
-    /// A checkpoint begins between two epochs, so that the log behind has all of each or nothing.
+    /// A checkpoint begins between two epochs, so that the log behind it has either all writes of an epoch or none.
     CheckpointBeginsWithEpoch,
-    /// Under snapshot isolation all that is read is valid at a time not before what is overwritten: who has written in
-    /// between would be lost.
+    /// Under snapshot isolation the reads are valid at a time that is not before the overwritten versions: else updates
+    /// in between would be lost.
     FirstCommitterWins,
-    /// What a view gives a node nothing of, that node has no more: it would be out of date when it comes back.
+    /// A node drops partitions that a view does not place at it: they would be out of date when they are placed there
+    /// again.
     DroppedIsForgotten,
-    /// Who is taken out on purpose waits as it is until all others have installed that view, and is a member again if
-    /// too many of them fail before.
+    /// A member that is removed on purpose keeps its state until all others have installed that view, and becomes a
+    /// member again if too many of them fail before.
     LeaverWaits,
 }
 
 impl Rule {
-    /// All of them.
+    /// All rules.
     pub const ALL: [Self; 55] = [
         Self::LockChecks,
         Self::ValidateReads,
@@ -215,7 +217,7 @@ pub trait Rules: Copy {
     /// Whether a rule is in force.
     fn on(self, rule: Rule) -> bool;
 
-    /// What transactions go by.
+    /// The protocol of transactions.
     #[inline(always)]
     fn protocol(self) -> Protocol {
         Protocol::SCAR
@@ -238,23 +240,23 @@ impl Rules for Ours {
 pub struct Switched(u64);
 
 impl Switched {
-    /// All of them.
+    /// All rules.
     pub fn ours() -> Self {
         Self(u64::MAX)
     }
 
-    /// What the paper says.
+    /// Those of the published protocol.
     pub fn published() -> Self {
         Rule::NOT_PUBLISHED.into_iter().fold(Self::ours(), Self::without)
     }
 
-    /// One less.
+    /// Without a rule.
     #[must_use]
     pub fn without(self, rule: Rule) -> Self {
         Self(self.0 & !(1 << rule as u8))
     }
 
-    /// One more.
+    /// With a rule.
     #[must_use]
     pub fn with(self, rule: Rule) -> Self {
         Self(self.0 | 1 << rule as u8)

@@ -1,4 +1,4 @@
-//! What a replica does for coordinators: the primary's and the backup's side of a transaction.
+//! Requests of coordinators: the primary's and the backup's side of a transaction.
 
 use super::data::Data;
 use super::ids::{NodeId, PartitionId, Time, TxnId};
@@ -10,7 +10,7 @@ use super::range::Range;
 use super::replica::{Item, Write};
 use super::rules::Rules;
 
-/// Acknowledgements that wait for one coordinator, at most.
+/// The most acknowledgements that are held back for one coordinator.
 const ACKNOWLEDGEMENTS: usize = 64;
 
 impl<R: Rules, D: Data> Node<R, D> {
@@ -40,7 +40,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
     }
 
-    /// Either gives all that a coordinator wants, or nothing but promises, which bind nobody else.
+    /// Gives a coordinator all locks and extensions that it requests; else no lock at all. Promises that were made by
+    /// then stay: they hinder nobody else's reads.
     pub(crate) fn serve_claim(
         &mut self,
         from: NodeId,
@@ -60,9 +61,9 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     fn grant(&mut self, txn: TxnId, Claim { reads, until, locks }: Claim<D::Key>) -> Claimed<D::Key> {
         let (rules, full) = (self.rules, self.is_full());
-        // without promises nothing is known of what a transaction with the lock will do, or when
+        // without promises it is unknown at which time the holder of the lock will write
         let until = if rules.protocol().method == Method::Occ { Time(u64::MAX) } else { until };
-        // before the locks: those split the gaps that were read
+        // before the locks, which split the gaps that were read
         for (item, wts) in reads {
             let replica = self.replicas.get_mut(&self.view.partition_of::<D>(&item));
             let valid = replica.map(|replica| replica.extend(rules, txn, &item, wts, until));
@@ -84,7 +85,7 @@ impl<R: Rules, D: Data> Node<R, D> {
                     }
                 }
                 Err(conflict) => {
-                    // what an earlier claim has got stays: this one may be it, once more
+                    // locks of an earlier claim stay: this message may be a repetition of it
                     self.serve_unlock(txn, fresh);
                     return Err((Item::Record(key), conflict));
                 }

@@ -25,7 +25,7 @@ pub enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark(pub(crate) usize);
 
-/// What a primary is asked: one thing at a time. The answer of an earlier question, that comes twice, is none.
+/// What a primary was asked: one thing at a time, so that a repeated answer to an earlier question is ignored.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Question<K> {
     Key(K),
@@ -38,10 +38,10 @@ pub(crate) type Refusal<K> = (Item<K>, Conflict);
 /// What primaries have been asked, and what they have answered.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Claims<K> {
-    /// Not answered: the claims by their numbers, and who was asked.
+    /// Claims without an answer: their numbers, and the nodes that were asked.
     pub(crate) awaited: BTreeMap<u32, (NodeId, Claim<K>)>,
     pub(crate) granted: BTreeMap<K, Granted<K>>,
-    /// What was read with these wts is valid at the time that was asked for.
+    /// Reads that are valid at the time that was asked for, with their wts.
     pub(crate) extended: BTreeMap<Item<K>, Time>,
     pub(crate) until: Time,
     pub(crate) failed: Option<Refusal<K>>,
@@ -62,25 +62,25 @@ impl<K> Default for Claims<K> {
 /// Where it stands.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Phase<K> {
-    /// The client's turn.
+    /// The client's next call is awaited.
     Open,
-    /// A primary's turn: what it was asked.
+    /// A primary's answer is awaited: to this question.
     Reading(Question<K>),
-    /// Primaries are asked for what will be read: who has not answered.
+    /// Primaries were asked for later reads; those that have not answered.
     Fetching { awaited: NodeSet },
     /// Its commit waits for the next epoch, or for the session's transaction before it.
     Waiting,
-    /// Locks are asked for, and, as far as that can be known, what the commit's time needs.
+    /// Locks are requested, together with the extensions that the commit's time is known to need.
     Locking(Claims<K>),
-    /// Extensions are asked for, of what the commit's time needs and was not asked before.
+    /// The remaining extensions that the commit's time needs are requested.
     Validating(Claims<K>),
     /// A check of its reads waits for the next epoch.
     ToCheck,
-    /// Extensions are asked for, for no more than a check.
+    /// Extensions are requested for a check, without a commit.
     Checking(Claims<K>),
-    /// What it has read holds together in an epoch, and is to be confirmed: the epoch has to commit.
+    /// Its check was valid in an epoch, and is confirmed when that epoch has committed.
     Confirming,
-    /// Writes are being applied: who has not acknowledged which message.
+    /// Its writes are being applied: the messages that have not been acknowledged, and by whom.
     Writing { awaited: BTreeSet<(NodeId, u32)> },
     /// It waits for its epoch to commit.
     Decided,
@@ -96,7 +96,7 @@ pub(crate) struct Transaction<D: Data> {
     pub(crate) epoch: Epoch,
     pub(crate) cts: Time,
     pub(crate) reads: Vec<Seen<D::Key>>,
-    /// The first answer for each key, and how many reads there were before.
+    /// The first value read of each key, and how many reads there were before it.
     pub(crate) values: BTreeMap<D::Key, (usize, Option<D::Value>)>,
     pub(crate) writes: BTreeMap<D::Key, Option<D::Value>>,
     /// What primaries have answered ahead of the client.
@@ -167,18 +167,18 @@ impl<D: Data> Transaction<D> {
             if let Item::Record(key) = &seen.item
                 && let Some(wts) = expected.get_mut(key)
             {
-                // of two versions the first; the second is noticed by the validation
+                // if two versions were read, the first: validation notices the second
                 wts.get_or_insert(seen.wts);
             }
         }
         expected.into_iter().map(|(key, wts)| (key.clone(), wts)).collect()
     }
 
-    /// Own new keys have split gaps that were read: the reads now depend on the halves.
+    /// Keys that the transaction inserts have split gaps that it has read: its reads now depend on the halves.
     pub(crate) fn split_reads(&mut self, view: &View, granted: &BTreeMap<D::Key, Granted<D::Key>>) {
         let mut splits = BTreeMap::new();
         for (key, lock) in granted {
-            // halves are smaller, whatever a peer says, or this would not end
+            // a half must be smaller than its gap, whatever a peer answers, or this loop would not end
             if let Some((lower, upper)) = &lock.split
                 && lower.as_ref().is_none_or(|lower| lower < key)
                 && upper.as_ref().is_none_or(|upper| key < upper)
@@ -215,8 +215,8 @@ impl<D: Data> Transaction<D> {
         }
     }
 
-    /// Each insert has read the gap that it goes into. Of equal reads of such an item one is kept, valid when all
-    /// were: n inserts into one gap then leave n + 1 reads of its parts, instead of so many for each insert.
+    /// Each insert has read the gap that it goes into. Equal reads of one gap are merged into one that is valid when
+    /// all of them were: n inserts into one gap then need n + 1 reads of its parts, instead of n + 1 for each insert.
     fn join_equal_reads(&mut self, of: impl Fn(&Item<D::Key>) -> bool) {
         let mut kept: Vec<Seen<D::Key>> = Vec::with_capacity(self.reads.len());
         let mut places = BTreeMap::new();
@@ -260,7 +260,7 @@ mod tests {
         let mut transaction = Transaction::<Numbers>::new(Kind::Serializable, SessionId(0));
         let read = |rts| Seen { item: gap, wts: Time(5), rts: Time(rts), epoch: Epoch(2) };
         transaction.reads = (0..KEYS).map(|i| read(u64::from(9 - i % 3))).collect();
-        // another version of the gap is another read, and no reason to take one of them for valid
+        // a read of another version of the gap stays a read of its own: validation refuses one of the two
         transaction.reads.push(Seen { wts: Time(6), ..read(9) });
         // keys come in ascending order: each splits what is above the one before
         let granted =

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 /// Where a partition's replicas are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Placement {
-    /// Locks, promises and extensions are its.
+    /// The primary: it gives locks, and extends promises.
     pub primary: NodeId,
-    /// The others that keep a replica.
+    /// The other replicas.
     pub backups: NodeSet,
-    /// Who is making one: they get all writes, copy the rest, and answer nothing.
+    /// Nodes that are copying the partition: they apply all writes, and answer no reads.
     pub learners: NodeSet,
     /// All members keep it, those that join later included.
     pub everywhere: bool,
@@ -35,11 +35,11 @@ impl Placement {
 pub struct View {
     /// Grows with each change.
     pub number: ViewNumber,
-    /// Who takes part.
+    /// The members.
     pub members: NodeSet,
     /// Who drives the epochs; a member.
     pub leader: NodeId,
-    /// How many members may fail together: f. A partition has f + 1 replicas at first.
+    /// f: how many members may fail at the same time. A partition has f + 1 replicas at first.
     pub failures: usize,
     /// Members keep what they have on disk: an epoch has committed when it is on the disk of each.
     pub durable: bool,
@@ -103,9 +103,9 @@ impl View {
         })
     }
 
-    /// The next view, with one more member: a node that is new, or comes back without what it had. It learns the
-    /// partitions that have less than f + 1 replicas, and those that are kept everywhere. Only from a view that all its
-    /// members have installed, or those that were lost since the last such view could be more than f.
+    /// The next view, with one more member: a node that is new, or restarts without its data. It becomes a learner of
+    /// the partitions that have less than f + 1 replicas, and of those that every member keeps. All members must have
+    /// installed this view: else more than f could have been lost since the last view that all had installed.
     pub fn joining(&self, node: NodeId) -> Self {
         let mut view = self.clone();
         view.number = ViewNumber(self.number.0.saturating_add(1));
@@ -119,13 +119,12 @@ impl View {
         view
     }
 
-    /// The next view, with the same members, of which some are other lives that have come back with what the former had
-    /// on disk.
+    /// The next view, with the same members, some of which have restarted with what was on their disks.
     pub fn resumed(&self) -> Self {
         Self { number: ViewNumber(self.number.0.saturating_add(1)), ..self.clone() }
     }
 
-    /// The next view, in which a learner keeps what it has learned. Only from a view in which it has copied all
+    /// The next view, in which a learner is a backup. Only from a view in which it has copied all
     /// ([`Node::has_copied`](crate::Node::has_copied)); no other view may come between.
     pub fn promoted(&self, node: NodeId) -> Self {
         let mut view = self.clone();
@@ -137,7 +136,7 @@ impl View {
         view
     }
 
-    /// The next view, with another primary of a partition: one of its backups. None if it is not.
+    /// The next view, with a backup of a partition as its primary. None if the node is no backup.
     pub fn handed_over(&self, partition: PartitionId, node: NodeId) -> Option<Self> {
         let mut view = self.clone();
         view.number = ViewNumber(self.number.0.saturating_add(1));
@@ -155,7 +154,7 @@ impl View {
         self.partitions.iter().any(|place| place.learners.has(node))
     }
 
-    /// How many must know that an epoch is whole before it is committed: f + 1, or all if there are fewer.
+    /// How many members must know that an epoch is whole before it commits: f + 1, or all if there are fewer.
     pub fn quorum(&self) -> usize {
         (self.failures + 1).min(self.members.count())
     }

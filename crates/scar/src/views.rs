@@ -1,4 +1,4 @@
-//! A change of view: what was the last whole epoch, and how all go back to its end.
+//! A change of view: the members agree on the last whole epoch, and undo what is later.
 //!
 //! ```text
 //!   leader                        member
@@ -9,8 +9,8 @@
 //!   all have installed: Go ─────► results of the last epoch leave, the next one begins
 //! ```
 //!
-//! In a durable cluster `Installed` leaves when the view is on disk. A member that comes back with its disk reports up
-//! to which epoch it has all: the last epoch is none that it does not have.
+//! In a durable cluster `Installed` is sent when the view is on disk. A member that restarts with its disk reports the
+//! last epoch of which it has all writes, and no later epoch is chosen.
 
 use super::data::Data;
 use super::epochs::Leading;
@@ -24,7 +24,7 @@ use super::view::View;
 use std::sync::Arc;
 
 impl<R: Rules, D: Data> Node<R, D> {
-    /// At the leader of a new view: the metadata store has made it. Another node ignores it.
+    /// At the leader of a view that the metadata store has made: begins the change of view. Other nodes ignore it.
     pub fn lead(&mut self, view: Arc<View>, out: &mut Out<D>) {
         if view.leader == self.id && view.number > self.view.number {
             for node in view.members.iter() {
@@ -98,7 +98,7 @@ impl<R: Rules, D: Data> Node<R, D> {
         let latest = reports.clone().map(|report| report.epoch).max().unwrap_or_default();
         let floor = reports.clone().map(|report| report.floor).max().unwrap_or_default();
         let mut last = if self.rules.on(Rule::CommitWhole) { committed.max(whole) } else { committed };
-        // what one of them has not on disk has not committed: it would have had to say that it has
+        // an epoch that a member does not have on disk has not committed: all must have acknowledged it from disk
         if self.rules.on(Rule::NotBeyondDisks) {
             last = reports.filter_map(|report| report.holds).fold(last, Epoch::min);
         }
@@ -109,8 +109,8 @@ impl<R: Rules, D: Data> Node<R, D> {
                 reports.filter(|(_, report)| less(report)).map(|(&node, _)| node).collect();
             return;
         }
-        // who is lost may have been in the epoch behind the latest of those that are left, and no further: that one
-        // ends only when all have taken part in it
+        // a lost member may have been one epoch ahead of the latest survivor, and no further: an epoch ends only when
+        // all members have taken part in it
         let new = if self.rules.on(Rule::EpochsAreNew) { latest.next().next() } else { last.next() };
         self.send_all(&Body::Install(last, new, floor), out);
     }
@@ -189,8 +189,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.clean();
         self.write_down(Entry::Committed(self.base), out);
         self.release(out);
-        // until all have installed the view, the next one may be made by those that have not, and keep what this one
-        // undoes
+        // not earlier: until all have installed this view, the next one may be led by members that have not, and keep
+        // what this one undoes
         for txn in self.decided_until(Epoch(u64::MAX)) {
             self.finish(txn, Answer::Aborted(txn, Why::View, None), out);
         }
