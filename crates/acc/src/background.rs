@@ -1,4 +1,4 @@
-//! What is done beside transactions: merges of idle workers' lanes, clean-up, the leader's steps.
+//! Background work between transactions: merges of idle workers' lanes, clean-up, and periodic maintenance.
 //!
 //! Workers do their own chores every few commits; a thread per database does those of workers that run no
 //! transactions.
@@ -13,15 +13,15 @@ use scaledb_memory::{IDLE, Local};
 use scaledb_sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Commits between a worker's chores, with few workers.
+/// Commits between a worker's rounds of background work, with few workers.
 const CHORES: u32 = if scaledb_sync::MODEL { 2 } else { 64 };
-/// Commits between a worker's chores, per worker of the database. Chores look at all lanes, whose owners then have to
-/// fetch the cache line back: with an interval that grows with the workers, the cost per commit does not.
+/// Commits between a worker's rounds of background work, per worker of the database. A round reads all lanes, whose
+/// owners then have to fetch the cache line back: as the interval grows with the workers, the cost per commit does not.
 const CHORES_OF_WORKER: u32 = if scaledb_sync::MODEL { 0 } else { 8 };
 
-/// A worker that begins transactions while memory is short looks this often for what can be freed.
+/// While memory is short, a worker that begins transactions looks for memory to free at intervals of this length.
 const RELIEF: Duration = Duration::from_micros(200);
-/// Parts of a long queue that are cleaned then.
+/// How many parts of a long queue it then cleans.
 const ROUNDS: usize = 16;
 
 impl Ctx<'_> {
@@ -102,7 +102,7 @@ pub(crate) fn merge_idle_lanes(shared: &AccShared, local: &mut Local, all: bool)
         if pin == NONE || id == local.id() {
             continue;
         }
-        // an owner that runs merges by itself, unless one of its transactions takes long
+        // the owner of a lane merges it itself while it runs transactions, unless one of them takes long
         let idle = shared.domain.active_since(id) == IDLE;
         let late = now.saturating_sub(pin) > 4 * shared.epoch_ticks;
         if !(all || idle || late) {
@@ -115,8 +115,7 @@ pub(crate) fn merge_idle_lanes(shared: &AccShared, local: &mut Local, all: bool)
     result
 }
 
-/// Cleans what idle workers and this one have waiting. Returns whether there is more that could be cleaned. `local` is
-/// active.
+/// Cleans the queues of idle workers and of this one. Returns whether more could be cleaned. `local` is active.
 fn clean_idle(shared: &AccShared, local: &mut Local, horizon: &Horizon) -> bool {
     let mut more = false;
     for (id, lane) in shared.lanes.iter().enumerate().take(shared.domain.workers()) {

@@ -1,4 +1,4 @@
-//! What changes of indexes, which `scaledb_kit` makes, wait for.
+//! Waits of schema changes, which `scaledb_kit` makes, for commits in flight and for merges.
 
 use crate::shared::AccShared;
 use crate::table::AccTable;
@@ -6,10 +6,10 @@ use scaledb_base::{Result, WorkerId};
 use scaledb_memory::Local;
 
 impl AccShared {
-    /// Returns when no commit is in flight that was in flight before.
+    /// Waits until every commit that is in flight now has ended.
     pub(crate) fn await_commits(&self) {
         for lane in &self.lanes {
-            // a commit holds its lane from before it looks at the count of changes until it is through
+            // a commit locks its lane before it reads the count of schema changes, and holds it until it ends
             drop(lane.lock());
         }
     }

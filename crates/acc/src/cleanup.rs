@@ -12,10 +12,10 @@ use scaledb_memory::Local;
 use scaledb_row::GroupSet;
 use smallvec::SmallVec;
 
-/// Records of one lane that one call cleans at the most, so that the lane is soon free again; more if more
-/// wait, or a worker whose transactions delete much would never catch up.
+/// The most records of one lane that one call cleans, so that the lane is soon unlocked; of a long queue it cleans
+/// more, or a worker whose transactions delete much would never catch up.
 const AT_ONCE: usize = 256;
-/// The part of a long queue that one call cleans: one in so many.
+/// One call cleans this fraction (one part in so many) of a long queue.
 const BACKLOG: usize = 8;
 
 /// A timestamp before every running transaction and every one that may begin.
@@ -61,7 +61,7 @@ impl Horizon {
     pub(crate) fn now(shared: &AccShared) -> Self {
         let versions = shared.advance_floor();
         let records = Timestamp::start_of(shared.domain.horizon()).raw();
-        // a reader that finds no record waits for no delete: so the delete must be durable before
+        // a reader that finds no record does not depend on the delete's commit: so that one must be durable before
         let log = shared.log().filter(|_| shared.config.rules.on(Rule::GraceOfDurability));
         let records = log.map_or(records, |log| records.min(log.durable().raw()));
         // looked at behind the activities: if rows are retained only from now on, snapshots read after these
@@ -73,7 +73,7 @@ impl Horizon {
         Self { records, versions }
     }
 
-    /// Whether a lane has something waiting that can be cleaned.
+    /// Whether a queue of a lane has something whose grace period is over.
     pub(crate) fn lets_clean(&self, shared: &AccShared, lane: &LaneGuard<'_>) -> bool {
         lane.deleted.front().is_some_and(|d| self.is_over(shared, &mut Unmerged::default(), d))
     }
@@ -84,7 +84,7 @@ impl Horizon {
     }
 }
 
-/// Cleans what a lane has waiting. `local` is active.
+/// Cleans the queues of a lane. `local` is active.
 pub(crate) fn clean(shared: &AccShared, local: &mut Local, lane: &mut LaneGuard<'_>, horizon: &Horizon) {
     while lane.versions.front().is_some_and(|v| v.0 < horizon.versions) {
         let (_, version) = lane.versions.pop_front().expect("just looked at");
@@ -109,12 +109,12 @@ fn clean_record(shared: &AccShared, local: &mut Local, deleted: Deleted) -> Opti
     let Deleted { record, ts, .. } = deleted;
     let table = shared.tables.get(deleted.table).ok()?;
     let groups = table.existence.groups();
-    // its holder may be an insert, which may yet abort
+    // the lock may be held by an insert, which may still abort
     let Some(before) = try_lock(record, groups) else { return Some(deleted) };
-    // until the record is unlocked, nothing here waits for a transaction: transactions wait for this
+    // transactions wait for this lock without a bound: while it is held, nothing here waits for a transaction
     let now = Record::current(&before, table.schema.layout().groups());
     if now != Word::absent(Timestamp::from_raw(ts)) {
-        // inserted again, so that there is nothing to clean up; or even deleted again
+        // the row was inserted again, so that nothing is to be cleaned; or even deleted again
         let again = now.is_absent().then(|| Deleted { ts: now.ts().raw(), ..deleted });
         if again.is_none() {
             record.delist();
@@ -166,7 +166,7 @@ mod tests {
     use std::ops::ControlFlow;
     use std::time::Duration;
 
-    /// Who has read that a row is deleted has read nothing else when the record leaves the indexes.
+    /// A transaction that has read a deleted row stays valid when clean-up removes the record.
     #[test]
     fn clean_up_is_no_conflict_for_who_has_read_that_a_row_is_gone() {
         let merge_epoch = std::time::Duration::ZERO;
@@ -208,8 +208,7 @@ mod tests {
         }
     }
 
-    /// Clean-up whose thread is off its core while it has a record is waited for: there is nobody else to be in
-    /// conflict with.
+    /// Transactions wait for clean-up that has locked a record and whose thread is off its core: it is no conflict.
     #[test]
     fn clean_up_that_stands_still_is_no_conflict() {
         const WAIT: Duration = Duration::from_millis(20);

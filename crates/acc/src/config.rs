@@ -1,4 +1,4 @@
-//! How a database is opened.
+//! Settings of a database.
 
 use crate::rules::Rules;
 use scaledb_base::Result;

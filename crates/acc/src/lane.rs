@@ -69,7 +69,7 @@ impl Lane {
         }
     }
 
-    /// Waits for the lane. The holder is its owner in a commit, or someone who merges it.
+    /// Locks the lane. It may be held by its owner in a commit, or by another worker that merges it.
     #[inline]
     pub(crate) fn lock(&self) -> LaneGuard<'_> {
         let mut backoff = Backoff::new();
@@ -107,15 +107,16 @@ impl LaneGuard<'_> {
         if self.lane.pin_ticks.load(Ordering::Relaxed) == NONE {
             self.lane.pin_generation.store(generation, Ordering::Relaxed); // published by the next store
             self.lane.pin_ticks.store(ticks, Ordering::SeqCst);
-            // seen by whoever is not seen by what follows; pairs with the fences of those who read pins. On x86-64 the
-            // store is this fence; elsewhere a later load may overtake it
+            // a thread that reads pins either sees this pin, or its own store before that is seen by the loads that
+            // follow here: pairs with the fences of threads that read pins. On x86-64 the store is this fence;
+            // elsewhere a later load may overtake it
             if cfg!(any(loom, not(target_arch = "x86_64"))) {
                 fence(Ordering::SeqCst);
             }
         }
     }
 
-    /// The end of the pin. No commit is in flight, and no item waits.
+    /// Removes the pin: no commit is in flight, and no item is pending.
     #[inline]
     pub(crate) fn unpin(&self) {
         // Release: a thread that no longer sees the pin finds in the trees what it protected
@@ -190,7 +191,7 @@ impl Drop for LaneGuard<'_> {
 /// What one worker keeps for one table; made at its first insert.
 pub(crate) struct WorkerTable {
     pub(crate) list: PendingList,
-    /// Beside what the worker writes, for others write it, too. (It also keeps the whole on lines of its own.)
+    /// On a cache line of its own, because other workers write it, too.
     pub(crate) visits: CachePadded<Visits>,
     pub(crate) counters: TableCounters,
     pub(crate) way: Way,

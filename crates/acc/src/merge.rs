@@ -67,14 +67,15 @@ pub(crate) fn merge(
     let rules = shared.config.rules;
     if !rules.on(Rule::EvictAfterInsert) {
         evict(local);
-        // as long as a thread that has lost its core: whole transactions must fit between
+        // as long as a thread may be off its core: whole transactions must fit in between
         scaledb_sync::thread::sleep(std::time::Duration::from_micros(100));
     }
     // M2
     let mut sorted: Vec<u64> = entries.iter().map(|e| e.1.raw()).collect();
     if let Some(tree) = &table.tree {
         let mut backoff = Backoff::new();
-        // what was committed is not refused: the entries would stay, and hold up snapshots and checkpoints
+        // merges of committed keys may exceed the budget: entries that stay pending would delay snapshots and
+        // checkpoints
         let purpose = local.set_purpose(Purpose::Upkeep);
         while !sorted.is_empty() {
             let mut left = Vec::new();
@@ -171,9 +172,9 @@ impl Ctx<'_> {
         }
     }
 
-    /// After some of the commits: merges what has been pending for longer than its table's epoch. Chores do so too, but
-    /// among many workers they come too seldom: the pin is what snapshots and clean-up wait for, and it keeps inherited
-    /// parts of leaves, which scans look at.
+    /// After some of the commits: merges entries that have been pending for longer than their table's epoch. Background
+    /// work does so too, but among many workers it comes too seldom: snapshots and clean-up wait for the pin, and it
+    /// keeps inherited parts of leaves alive, which cost scans time.
     #[inline]
     pub(crate) fn merge_late_lists(&mut self, guard: &LaneGuard<'_>, now: u64) {
         let (shared, me) = (self.shared, self.local.id());
@@ -186,7 +187,7 @@ impl Ctx<'_> {
         }
     }
 
-    /// Merges what has been pending for longer than its table's epoch; all of it if `all`.
+    /// Merges entries that have been pending for longer than their table's epoch, or all of them if `all`.
     ///
     /// # Errors
     /// Out of memory: the entries stay pending.
@@ -204,7 +205,7 @@ impl Ctx<'_> {
 /// Merges the tables of a lane whose epoch is over. The lane is unpinned when nothing is left.
 ///
 /// # Errors
-/// Out of memory: the entries stay pending, and the lane stays pinned, for whoever comes along next.
+/// Out of memory: the entries stay pending and the lane stays pinned, until a later merge succeeds.
 pub(crate) fn merge_lane(
     shared: &AccShared,
     local: &mut Local,
@@ -259,7 +260,7 @@ mod tests {
         };
         for round in 1..4 {
             let before = merges();
-            // of the commits that look, the first may be the one that pins
+            // the first commit that checks may be the one that has pinned the lane
             (0..2 * LATE as i32).for_each(|n| insert(round * 100 + n));
             assert!(merges() > before, "round {round}");
         }

@@ -74,7 +74,7 @@ impl Ring {
     }
 }
 
-/// See the head of the file.
+/// A worker's pending entries of one table: see the head of the file.
 pub(crate) struct PendingList {
     ring: AtomicPtr<Ring>,
     start: AtomicU64,
@@ -105,7 +105,7 @@ impl PendingList {
 
     /// Items that wait for a merge, aborted ones included.
     pub(crate) fn len(&self) -> u64 {
-        // each is only a recent value for those who do not hold the lane
+        // without the lane lock each value may be slightly old
         self.tail.load(Ordering::Acquire).saturating_sub(self.start.load(Ordering::Acquire))
     }
 
@@ -119,8 +119,8 @@ impl PendingList {
         self.start.load(Ordering::Relaxed)
     }
 
-    /// A time, in ticks, before the timestamps of all commits that have items here; [`EMPTY`] without items. Whoever is
-    /// to rely on it has made sure first that no commit in flight matters: it may not see that one's items.
+    /// A time, in ticks, before the timestamps of all commits that have items here; [`EMPTY`] without items. It need
+    /// not include items of commits in flight: callers make sure that these do not matter.
     pub(crate) fn since(&self) -> u64 {
         self.since.load(Ordering::Acquire) // pairs with the Release in `remove_before`
     }
@@ -163,12 +163,12 @@ impl PendingList {
         Ok(())
     }
 
-    /// Gives back what a huge transaction took for its items, once they are merged. Under the lane lock.
+    /// Replaces the large ring that a huge transaction has needed, once its items are merged. Under the lane lock.
     pub(crate) fn shrink(&self, local: &mut Local) {
         if self.ring().slots() <= KEPT_SLOTS || self.start() < self.tail() {
             return;
         }
-        // nothing has to move: whoever still follows a chain finds `start` beyond its items, in either ring. Without
+        // no item is copied: readers that still follow a chain find `start` beyond its items, in either ring. Without
         // memory for the small ring, the large one stays
         if let Ok(ring) = Ring::create(local, FIRST_SLOTS) {
             self.replace(local, ring);
@@ -185,7 +185,7 @@ impl PendingList {
         }
     }
 
-    /// Takes an item back: its insert was aborted. Under the lane lock.
+    /// Removes an item whose insert was aborted. Under the lane lock.
     pub(crate) fn kill(&self, number: u64) {
         // readers that still see the record find it obsolete
         self.ring().item(number).record.store(0, Ordering::Release);
@@ -267,7 +267,7 @@ mod tests {
         unsafe { Record::from_raw(64 * (number + 1)) }
     }
 
-    /// An item whose slot has got another one, of another cell: the reader was to see neither it nor its chain.
+    /// An item whose slot was reused for one of another cell: a reader must see neither that item nor its chain.
     #[test]
     fn an_item_that_is_replaced_while_it_is_read_is_left_out() {
         let domain = Domain::new(Arc::new(Clock::new(0)), 1 << 30);

@@ -11,7 +11,7 @@ use scaledb_engine::{PREFETCH, RowId};
 use scaledb_kit::{Absent, Transaction};
 use scaledb_row::{Projection, RowRef};
 
-/// Look-ups that meet a record which has just left the indexes are done again, this often.
+/// How often a look-up is repeated that finds a record which has just left the indexes.
 const RETRIES: usize = if scaledb_sync::MODEL { 4 } else { 1 << 10 };
 
 impl Ctx<'_> {
@@ -148,7 +148,7 @@ impl Ctx<'_> {
         Err(Conflict { kind: ConflictKind::ReadLocked, table: table.id, key: key.into(), with: None }.into())
     }
 
-    /// `get` of a row that the transaction has a name for. A record that has left the indexes has no row.
+    /// `get` of a row whose `RowId` the transaction has. A record that has left the indexes has no row.
     pub(crate) fn get_named<R>(
         &mut self,
         table: &AccTable,
@@ -208,8 +208,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Step C5 for absent reads: the record that the key has now, unless this commit put it there. `None`: the read
-    /// still holds.
+    /// Step C5 for absent reads: the record that the key has now, unless it is this commit's own. `None`: the read is
+    /// valid.
     pub(crate) fn appeared(&mut self, absent: usize) -> Result<Option<Record>> {
         if !self.shared.config.rules.on(Rule::ValidateAbsent) {
             return Ok(None);
@@ -226,8 +226,8 @@ impl Ctx<'_> {
         self.txn.insert_at(hash, record).is_some_and(created)
     }
 
-    /// Step C5 for a deleted row that was read and has left the indexes since: that is no change, as long as its
-    /// key is nowhere else.
+    /// Step C5 for a deleted row that was read and that clean-up has removed since: the read is valid as long as the
+    /// key has no other record.
     #[cold]
     pub(crate) fn is_still_absent(&mut self, table: &AccTable, record: Record) -> bool {
         let hash = self.shared.hasher.hash(record.key());
@@ -243,7 +243,7 @@ pub(crate) fn conflict(kind: ConflictKind, table: &AccTable, record: Record) -> 
     Conflict { kind, table: table.id, key: record.key().into(), with }.into()
 }
 
-/// The last commit that changed a record; `None` while another one is at it: a lock does not tell who holds it.
+/// The last commit that changed a record; `None` while it is locked: a lock does not say which commit holds it.
 #[cold]
 pub(crate) fn last_commit(table: &AccTable, record: Record) -> Option<Timestamp> {
     let mut last = None;

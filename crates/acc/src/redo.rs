@@ -1,8 +1,8 @@
-//! Step C6, the log: what a commit wrote, as values.
+//! Step C6, the redo record of a commit: its writes, as values.
 //!
-//! The record is appended when the rows are unlocked already: until [`Writer::end`](scaledb_log::Writer::end) the
-//! durable horizon stays before this commit, and nobody's result that depends on it leaves before the
-//! horizon has passed it.
+//! The record is appended after the rows are unlocked. Until [`Writer::end`](scaledb_log::Writer::end) the durable
+//! horizon stays before this commit, and no result that depends on it is sent to a client before the horizon has passed
+//! it.
 
 use crate::shared::AccShared;
 use crate::txn::{Op, Txn};

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 pub(crate) const OFF: u64 = 0;
 pub(crate) const ON: u64 = 1;
-/// Commits retain still, new snapshots take the slow path: on the way to `OFF`.
+/// Commits still retain versions, and new snapshots take the slow path: on the way to `OFF`.
 pub(crate) const CLOSING: u64 = 2;
 
 /// Retaining ends this long after the last snapshot.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// Worker bits and some of the ticks: 3 to 4 ms.
+/// Boundaries are multiples of two to the power of this: it covers the worker's bits and some of the ticks, 3 to 4 ms.
 const GRID_BITS: u32 =
     if scaledb_sync::MODEL { Timestamp::ORIGIN_BITS + 3 } else { Timestamp::ORIGIN_BITS + 17 };
 

@@ -118,8 +118,8 @@ pub(crate) fn read_entries(local: &Local, tree: &Tree, range: Range<'_>, leaf: &
     )
 }
 
-/// The records of other candidates with the key of candidate `number`: what a worker has in the tree and
-/// another in its list, until one of them takes its own back.
+/// The records of other candidates with the key of candidate `number`: one worker may have inserted the key into the
+/// tree and another into its list, until one of them removes its own.
 fn same_key(candidates: &[Candidate], number: usize) -> impl Iterator<Item = Record> {
     let key = candidates[number].record_key();
     let same = move |c: &&Candidate| c.record_key() == key;
@@ -130,7 +130,7 @@ fn same_key(candidates: &[Candidate], number: usize) -> impl Iterator<Item = Rec
     })
 }
 
-/// Whether a record is among those that a scan saw; they stand in key order, and so do the calls, mostly.
+/// Whether a record is among those that a scan saw. Both the list and most sequences of calls are in key order.
 fn was_seen(seen: &[u64], cursor: &mut usize, raw: u64) -> bool {
     match seen[*cursor..].iter().position(|&s| s == raw) {
         Some(ahead) => {
@@ -188,8 +188,8 @@ impl Ctx<'_> {
             candidates.extend(leaf.values().iter().map(|&raw| unsafe { Candidate::record(raw) }));
             self.add_unmerged(table, &unmerged, low, high, &mut candidates);
             if !unmerged.is_empty() && !tree.is_current(self.local, leaf.stamp()) {
-                // What was merged behind the look at the leaf and before that at the lists was in neither: read again,
-                // before anybody sees it. (The commit would refuse it.)
+                // An entry that was merged after the leaf was read and before the lists were was in neither: the leaf
+                // is read again before its rows are handed out. (Validation would fail.)
                 self.txn.cells.truncate(cells.start);
                 open_first(self.local, tree, rest_of(range, order, &mark), order, &mut leaf);
                 continue;
@@ -358,12 +358,12 @@ impl Ctx<'_> {
                 };
                 match read {
                     Ok(found) => break found,
-                    // obsolete: the key may have another record by now
+                    // an obsolete record: the key may have another one by now
                     Err(()) => {
                         let key = candidate.record_key();
                         let hash = self.shared.hasher.hash(key);
                         match table.find(self.local, hash, key, &mut self.txn.finger).record {
-                            // a placeholder that was taken back for a record whose turn comes, or came
+                            // a placeholder that was removed because of a record that is a candidate itself
                             Some(record) if same_key(candidates, number).any(|c| c == record) => break None,
                             Some(record) if found_again == Some(RowLocation::Record(record)) => break None,
                             Some(record) => place = RowLocation::Record(record),
@@ -441,7 +441,7 @@ impl Ctx<'_> {
         leaf: &mut LeafRead,
     ) -> Option<Record> {
         let read = &self.txn.ranges[number];
-        // what this commit has posted itself is no phantom
+        // posts of this commit itself are no phantoms
         let own = self.txn.writes.iter().zip(&self.txn.held).filter(|(write, _)| write.table == table.id);
         let own_before = own.filter_map(|(_, held)| held.item).map(|item| item.0).min().unwrap_or(u64::MAX);
         let keys = &self.txn.keys;
@@ -478,7 +478,7 @@ impl Ctx<'_> {
             if phantom.is_some() {
                 return phantom;
             }
-            // an entry that was merged meanwhile is in neither: look again
+            // an entry that was merged meanwhile was in neither: read again
             steady &= unmerged.is_empty() || tree.is_current(self.local, leaf.stamp());
             if !steady {
                 let low = leaf.low().max(range.start).to_vec();

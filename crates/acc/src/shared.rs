@@ -18,7 +18,7 @@ pub struct AccShared {
     /// The default merge epoch.
     pub(crate) epoch_ticks: u64,
     pub(crate) lanes: Box<[CachePadded<Lane>]>,
-    /// At most every lane's pinned generation: inheritance up to here is forgotten.
+    /// A lower bound of every lane's pinned generation: parts inherited up to here are forgotten.
     needed_after: CachePadded<AtomicU64>,
     pub(crate) snapshots: Snapshots,
     pub(crate) contention: Contention,
@@ -60,7 +60,7 @@ impl AccShared {
         self.needed_after.load(Ordering::Acquire)
     }
 
-    /// Looks at the pins and raises the bound. A lane that pins meanwhile with an older generation takes the part of a
+    /// Reads the pins and raises the bound. A lane that pins meanwhile with an older generation takes the part of a
     /// leaf that it finds unlocked after its pin is out. The split that raised `generation` to this value had locked
     /// the leaves before; so that part is of this generation or a later one. (A leaf that was read before the pin
     /// counts if it is unchanged *and unlocked*: see [`is_undisturbed`](scaledb_index::btree::BTree::is_undisturbed).)
@@ -69,7 +69,7 @@ impl AccShared {
         let workers = self.domain.workers();
         let before = self.needed_after();
         if now < before + workers as u64 / 2 && !scaledb_sync::MODEL {
-            // for little memory it is not worth a cache miss of every lane's owner
+            // for little memory a cache miss of every lane's owner is too dear
             return before;
         }
         fence(Ordering::SeqCst); // pairs with the SeqCst store of the pin

@@ -27,7 +27,7 @@ use scaledb_sync::thread;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// Rounds in a row in which what a snapshot waits for cannot be merged, before it gives up.
+/// How many rounds in a row may fail to merge the entries that a snapshot waits for before it gives up.
 const FAILURES: u32 = 1_000;
 
 impl AccShared {
@@ -119,7 +119,7 @@ impl Ctx<'_> {
         self.lane().snapshot.store(NONE, Ordering::Release);
     }
 
-    /// Lets commits retain, and waits for those in flight that do not.
+    /// Makes commits retain old versions, and waits for commits in flight that do not.
     #[cold]
     fn start_retaining(&mut self, go_on: &dyn Fn() -> bool) -> Result<()> {
         let shared = self.shared;
@@ -158,7 +158,7 @@ impl Ctx<'_> {
         shared.snapshots.waiting.fetch_add(1, Ordering::Relaxed); // a hint
         let mut failures = 0;
         let result = loop {
-            // again and again: an entry may have to wait for a synchronous inserter of its key
+            // repeated, because an entry may have to wait for a transaction that inserts its key at commit
             let merged = self.merge_old_lists(true);
             if let Some(result) = done(shared) {
                 break Ok(result);

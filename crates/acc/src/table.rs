@@ -28,7 +28,7 @@ pub(crate) type RecordEntry = scaledb_kit::RecordEntry<Record>;
 
 pub(crate) type Tree = BTree<RecordEntry>;
 
-/// How a key is found.
+/// The hash structure of a table.
 pub(crate) enum Points {
     /// Every key of the table. Absent here means absent.
     Hash(Box<HashIndex>),
@@ -36,7 +36,7 @@ pub(crate) enum Points {
     Indexlet(Indexlet),
 }
 
-/// Where a key was looked for: the tree's leaf, if the tree was asked.
+/// Where a key was looked for: the leaf, if the tree was searched.
 pub(crate) struct Lookup {
     pub(crate) record: Option<Record>,
     pub(crate) leaf: Option<(LeafStamp, u64)>,
@@ -135,7 +135,7 @@ impl AccTable {
         self.tree.as_ref().ok_or(Error::NotOrdered(self.id))
     }
 
-    /// Whether this worker's commits insert into the tree themselves, for now.
+    /// Whether this worker's commits insert into the tree at present, instead of posting.
     #[inline]
     pub(crate) fn inserts_at_commit(&self, local: &mut Local) -> Result<bool> {
         if self.tree.is_none() {
@@ -178,7 +178,7 @@ impl AccTable {
         Lookup { record, leaf: Some((found.leaf, found.part)) }
     }
 
-    /// Asks for the memory that a look-up touches first.
+    /// Prefetches the memory that a look-up touches first.
     #[inline]
     pub(crate) fn prefetch(&self, local: &Local, hash: u64) {
         match &self.points {
@@ -187,7 +187,7 @@ impl AccTable {
         }
     }
 
-    /// Asks for the memory that the insert of a key looks at first, and writes if it is written.
+    /// Prefetches the memory that the insert of a key touches first, for writing if the insert writes it.
     #[inline]
     pub(crate) fn prefetch_insert(&self, local: &Local, hash: u64) {
         match &self.points {
@@ -197,13 +197,14 @@ impl AccTable {
                     true => self.tuning.batch.load(Ordering::Relaxed) == 0, // a setting
                     false => self.of_worker(local.id()).is_some_and(|mine| mine.way.is_at_commit()),
                 };
-                // keys that go into the tree are only looked for here: the line stays shared between the cores
+                // keys that go into the tree are only looked up here, so that the cache line can stay shared between
+                // cores
                 if at_commit { indexlet.prefetch(hash) } else { indexlet.prefetch_to_write(hash) }
             }
         }
     }
 
-    /// Asks for the records that a look-up of the hash would compare keys with.
+    /// Prefetches the records whose keys a look-up of the hash would compare.
     #[inline]
     pub(crate) fn prefetch_record(&self, local: &Local, hash: u64, lines: u64) {
         // the closure refuses all: it is called with the address of each that has the hash's tag

@@ -1,4 +1,4 @@
-//! The merge batch, found by the engine itself.
+//! Self-tuning of the merge batch.
 //!
 //! The paper sizes a table's batch as write rate times write-to-range-scan latency (section 4.1), figures
 //! that an expert has to measure. Both are there already when a worker merges: the entries of the batch,
@@ -20,7 +20,7 @@ use scaledb_sync::clock::Clock;
 /// The batch of a new table.
 pub(crate) const FIRST_BATCH: u32 = if scaledb_sync::MODEL { 2 } else { 128 };
 const LEAST_BATCH: u32 = if scaledb_sync::MODEL { 2 } else { 16 };
-/// More would not be cheaper: a batch's records are still in the cache when they are merged.
+/// The largest batch: a larger one would not be cheaper, as its records would not be in the cache any more.
 const GREATEST_BATCH: u32 = if scaledb_sync::MODEL { 4 } else { 256 };
 
 /// When a worker merges its entries of a table; see above.
@@ -52,7 +52,7 @@ pub(crate) fn after_merge(tuning: &Tuning, visits: &Visits, entries: u64, room: 
     if tuning.fixed || entries == 0 {
         return;
     }
-    // all of these are only hints to later merges
+    // hints for later merges
     let visited = match visits.entries.load(Ordering::Relaxed) {
         0 => 0,
         _ => visits.entries.swap(0, Ordering::Relaxed),
@@ -92,16 +92,16 @@ const SCALE: u64 = 16;
 pub(crate) struct Way {
     at_commit: AtomicBool,
     inserts: AtomicU64,
-    /// What the post of an entry costs, of late.
+    /// Moving average of the cost of a post.
     post: AtomicU64,
     /// The running window: measurements, the sum of the costs of an entry, and the greatest, which is left out:
     /// the thread may have been interrupted.
     measured: AtomicU64,
     sum: AtomicU64,
     greatest: AtomicU64,
-    /// What an entry costs in the way that was found to be cheaper.
+    /// The cost of an entry in the way that is in use, the cheaper one.
     cost: AtomicU64,
-    /// What an entry cost in the other way when it was measured last; 0 before.
+    /// The cost of an entry in the other way when it was measured last; 0 before the first time.
     other: AtomicU64,
     on_trial: AtomicBool,
     until_trial: AtomicU64,
@@ -170,7 +170,7 @@ impl Way {
     /// After C3 of a commit that posted `entries`.
     pub(crate) fn posted(&self, entries: u64, ticks: u64) {
         let (old, new) = (get(&self.post), ticks * SCALE / entries.max(1));
-        // one that was interrupted counts little
+        // an interrupted measurement has little weight
         let new = if old == 0 { new } else { new.min(4 * old) };
         set(&self.post, (7 * old + new) / 8);
     }
@@ -178,7 +178,7 @@ impl Way {
     /// After a merge of the worker's own. What scans paid for the entries while they were pending counts with it:
     /// an insert at commit saves that, too.
     pub(crate) fn merged(&self, updates: IndexUpdates, visits: &Visits, entries: u64, ticks: u64) {
-        // what is left from before, or of an epoch that is over, says little
+        // a rest from before, or of an epoch that has ended, is no usual batch
         let whole = entries >= u64::from(LEAST_BATCH) || updates == IndexUpdates::Alternating;
         if whole && !self.is_at_commit() {
             let repairs = match visits.ticks.load(Ordering::Relaxed) {
@@ -222,7 +222,7 @@ impl Way {
         set(&self.cost, cost);
         if trial || get(&self.patience) == 0 {
             set(&self.patience, PATIENCE);
-            // nothing is known of the other way in the beginning
+            // the other way was not measured yet
             set(&self.until_trial, if trial { PATIENCE } else { 1 });
         }
         set(&self.until_trial, get(&self.until_trial) - 1);

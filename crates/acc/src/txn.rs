@@ -111,7 +111,7 @@ impl Write {
     }
 }
 
-/// What a commit holds for one write.
+/// What a commit has locked and inserted for one write, for its abort.
 #[derive(Default)]
 pub(crate) struct Held {
     /// Locked groups and their words before.
@@ -203,8 +203,8 @@ impl Txn {
         }
     }
 
-    /// Forgets everything but the memory; what one large transaction took is given back. Returns whether it was so
-    /// large that the worker's other memory is worth a look.
+    /// Empties everything for the next transaction, and frees memory that a large one has taken. Returns whether it was
+    /// so large that the worker's other memory should be checked, too.
     #[inline]
     pub(crate) fn clear(&mut self) -> bool {
         self.core.end();
@@ -221,7 +221,7 @@ impl Txn {
         self.posted = 0;
         self.filter = 0;
         if !self.many.is_empty() {
-            // rare and large: its memory is not kept
+            // a large image is rare: its memory is freed
             self.many = HashTable::new();
         }
         self.latest = Timestamp::ZERO;
@@ -230,7 +230,7 @@ impl Txn {
         is_large(size, self.held.capacity()) && self.give_back(size)
     }
 
-    /// Keeps memory for transactions of usual size.
+    /// Shrinks memory to what transactions of usual size need.
     #[cold]
     fn give_back(&mut self, size: usize) -> bool {
         self.reads.shrink_to(KEPT_OF_ROWS);
@@ -264,9 +264,9 @@ impl Txn {
         }
     }
 
-    /// Forgets recent reads of groups that are about to be written: their lock is taken only if they are
-    /// as they were seen, so that there is nothing left to validate. What a scan read before it is updated
-    /// is found among the last reads; what is not found is validated once more than needed.
+    /// Removes recent reads of groups that are about to be written: their locks are taken only if the words are
+    /// unchanged, so that validation would be redundant. A read that a scan made just before the update is among the
+    /// last reads; one that is not found there is merely validated twice.
     #[inline]
     pub(crate) fn forget_reads(&mut self, record: Record, groups: GroupSet, seen: &[Word; MAX_GROUPS]) {
         const RECENT: usize = 16;
@@ -284,7 +284,7 @@ impl Txn {
         }
     }
 
-    /// Copies a key.
+    /// Copies a key to `Txn::keys`.
     #[inline]
     pub(crate) fn keep_key(&mut self, key: &[u8]) -> Range<usize> {
         let start = self.keys.len();
@@ -376,7 +376,7 @@ impl Txn {
         inserts.into_iter()
     }
 
-    /// Back to an earlier state of the write_set.
+    /// Truncates the write_set to an earlier state.
     pub(crate) fn undo_to(&mut self, mark: WriteMark) {
         self.writes.undo_changes(mark);
         if !self.many.is_empty() {
@@ -388,7 +388,7 @@ impl Txn {
             }
         }
         for write in self.writes.cut(mark) {
-            // what a write has read stays read when the write is taken back
+            // reads of a write stay in the read_set when the write is undone
             if let Some(record) = write.record {
                 self.reads.extend(write.read.iter().map(|group| Read {
                     record,
@@ -447,7 +447,7 @@ impl Transaction for Txn {
         }
     }
 
-    /// The lengths of what was read; keys stay, for the writes have theirs among them.
+    /// The lengths of the read sets. Keys are not truncated: those of writes stand among them.
     fn read_mark(&self) -> ReadMark {
         ReadMark([self.reads.len(), self.absents.len(), self.ranges.len(), self.seen.len(), self.cells.len()])
     }
@@ -474,7 +474,7 @@ mod tests {
         const LEFT: usize = 1 << 14;
         let mut txn = Txn::new(TxnCore::new(&Domain::new(Arc::new(Clock::new(0)), u64::MAX), 0));
         assert!(!txn.clear());
-        // of deletes, say: nothing but what the commit held
+        // a transaction of deletes alone has grown only the state of its commit
         txn.held.resize_with(1 << 17, Held::default);
         txn.posts.resize(1 << 17, (TableId(0), CellId(0), 1));
         assert!(!txn.clear());

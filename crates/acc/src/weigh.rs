@@ -5,7 +5,7 @@ use crate::table::Tree;
 use scaledb_index::btree::TreeStats;
 use scaledb_memory::Local;
 
-/// Leaves whose records are weighed.
+/// How many leaves are sampled.
 const SAMPLE: usize = 200;
 
 /// Bytes of the records of a tree, without the versions that are kept for snapshots. `sizes` are those of the tree.

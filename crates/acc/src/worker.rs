@@ -24,9 +24,9 @@ pub struct WorkerState {
     pub(crate) begun: u64,
     /// Whether this worker holds the contention control's priority.
     pub(crate) privileged: bool,
-    /// Commits until the next look at what else is to do.
+    /// Commits until the next round of background work.
     pub(crate) until_chores: u32,
-    /// When the worker has last looked for memory that can be freed.
+    /// When the worker has last tried to free memory.
     pub(crate) relieved_at: u64,
     pub(crate) random: u64,
 }
@@ -180,7 +180,7 @@ impl Operations<AccShared> for Ctx<'_> {
     }
 
     fn check_so_far(&mut self) -> Result<()> {
-        // a snapshot is consistent: there is nothing to validate
+        // a snapshot is consistent without validation
         if self.txn.kind.is_snapshot() { Ok(()) } else { self.check_so_far() }
     }
 

@@ -1,4 +1,4 @@
-//! Buffered writes: what a transaction will do when it commits.
+//! Buffered writes: they are applied when the transaction commits.
 
 use crate::read::conflict;
 use crate::record::{Presence, Record, Word};
@@ -71,7 +71,8 @@ impl Ctx<'_> {
         check_key(key)?;
         let hash = self.shared.hasher.hash(key);
         let numbered = table.is_numbered();
-        // the commit will write where the look-up below only reads: to ask the other cores for the line once is enough
+        // the commit will write the cache line that the look-up below reads: fetching it for writing now saves one
+        // transfer
         table.prefetch_insert(self.local, hash);
         let mut own = self.txn.insert_of(table.id, hash, key);
         let mut leaf = None;
@@ -122,7 +123,7 @@ impl Ctx<'_> {
         })
     }
 
-    /// Fails if the record is live; that it was seen live is a read then.
+    /// Fails if the record is live, and adds that to the read_set.
     fn refuse_live(&mut self, table: &AccTable, record: Record) -> Result<()> {
         match self.read_record(table, record, &Projection::existence())? {
             Ok(Some(_)) => {
@@ -131,7 +132,7 @@ impl Ctx<'_> {
                 Err(Error::DuplicateKey { table: table.id, key: record.key().into() })
             }
             Ok(None) => {
-                // that it is absent need not hold until the commit: the commit looks again, under the lock
+                // absence is not added to the read_set: the commit checks it again under the lock
                 self.txn.reads.pop();
                 Ok(())
             }
@@ -225,7 +226,7 @@ impl Ctx<'_> {
             self.txn.latest = self.txn.latest.max(seen[group].ts());
         }
         if let Err(error) = self.move_entries(table, number, dirty, None) {
-            // the words that the write has seen are reads again
+            // the words that the write has read go back to the read_set
             self.undo_statement(mark);
             return Err(error);
         }
@@ -397,7 +398,7 @@ impl Ctx<'_> {
         if deleted {
             return Ok(());
         }
-        // the row that this transaction has read has this entry; if the entry is gone, the read is stale
+        // the row that was read has this entry: if the entry is gone, the read is stale
         Err(Conflict { kind: ConflictKind::ReadChanged, table: index.id, key: key.into(), with: None }.into())
     }
 
@@ -448,7 +449,7 @@ impl Ctx<'_> {
         Ok(true)
     }
 
-    /// Deletes one record: an entry whose row has no need of it any more, or a row whose entries are gone.
+    /// Deletes one record: an index entry that its row does not have any more, or a row whose entries are deleted.
     pub(crate) fn delete_lone_record(&mut self, table: &AccTable, record: Record) -> Result<()> {
         self.delete_record(table, RowLocation::Record(record)).map(|_| ())
     }
@@ -498,11 +499,11 @@ impl Ctx<'_> {
             read: table.existence.groups(),
         });
         if let Err(error) = pushed {
-            // that the row exists was read
+            // the row's existence is part of the read_set
             self.txn.remember(table.id, record, table.existence.groups(), &seen);
             return Err(error);
         }
-        // what is locked as it was seen needs no further check
+        // a word that is locked unchanged needs no validation
         self.txn.forget_reads(record, table.existence.groups(), &seen);
         for group in table.existence.groups().iter() {
             self.txn.latest = self.txn.latest.max(seen[group].ts());
@@ -510,8 +511,8 @@ impl Ctx<'_> {
         Ok(true)
     }
 
-    /// A row that was to be written is not there: that is a read of its record; but of an obsolete one only
-    /// that the key must be looked up again, which is left to the next attempt.
+    /// A row that was to be written is absent: its record is added to the read_set. An obsolete record means that the
+    /// key must be looked up again: the next attempt of the transaction does that.
     fn note_absent(
         &mut self,
         table: &AccTable,
@@ -526,16 +527,16 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// An insert is taken back that has found its key free: without it, that is a read.
+    /// An insert that has found its key absent is undone: the absence becomes a read of its own.
     pub(crate) fn note_free(&mut self, number: usize) {
         let Write { table: id, hash, key, .. } = self.txn.writes[number].clone();
         let Ok(table) = self.shared.tables.get(id) else { return };
         let found = table.find(self.local, hash, &self.txn.keys[key.clone()], &mut self.txn.finger).record;
         if let Some(record) = found {
-            // each word is loaded once: the value that is checked is the one that is remembered
+            // each word is loaded once, so that the checked value is the one in the read_set
             let (groups, mut seen) = (table.existence.groups(), [Word(0); MAX_GROUPS]);
             groups.iter().for_each(|group| seen[group] = record.after_clean_up(group));
-            // a deleted record that awaits clean-up; whatever else is there will not pass the commit
+            // a deleted record that awaits clean-up; in any other state the commit's validation fails
             if groups.iter().all(|group| seen[group].is_deleted()) {
                 self.txn.remember(id, record, groups, &seen);
                 return;
@@ -544,7 +545,7 @@ impl Ctx<'_> {
         self.txn.absents.push(scaledb_kit::Absent { table: id, hash, key });
     }
 
-    /// Back to a savepoint: what inserts since then have found free was read.
+    /// Rolls back to a savepoint: keys that inserts since then have found absent become reads.
     pub(crate) fn roll_back_to(&mut self, mark: WriteMark) {
         if self.shared.config.rules.on(Rule::UndoneReads) {
             return self.undo_statement(mark);
@@ -554,8 +555,8 @@ impl Ctx<'_> {
         self.txn.reads.truncate(reads);
     }
 
-    /// Takes back a statement that failed. It may have found keys free before it failed, and would have failed
-    /// otherwise, or in another way, had they not been: those were reads.
+    /// Rolls back a statement that failed. Keys that it has found absent before become reads, because its error may
+    /// depend on them.
     fn undo_statement(&mut self, mark: WriteMark) {
         for undone in self.txn.inserts_since(mark) {
             self.note_free(undone);
@@ -592,8 +593,8 @@ mod tests {
     use scaledb_keys::KeyBuf;
     use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
 
-    /// A write that finds no room in the write_set has seen its row all the same, and what was read of the row before
-    /// is still to be checked.
+    /// A write that exceeds the limit of the write_set has still read its row: earlier reads of the row stay to be
+    /// validated.
     #[test]
     fn a_write_too_many_has_read_its_row() {
         let db = Acc::open(Config { background: false, ..Config::default() }).unwrap();

@@ -27,26 +27,26 @@ use scaledb_sync::hint::Backoff;
 #[derive(Clone, Copy)]
 struct Insert<'t> {
     table: &'t AccTable,
-    /// Of the write.
+    /// The number of the write.
     number: usize,
-    /// Of the key.
+    /// The hash of the key.
     hash: u64,
     placeholder: Record,
 }
 
-/// What a look for a place for a placeholder came to.
+/// The result of inserting a placeholder.
 enum Claimed {
-    /// It is there.
+    /// It is inserted.
     New,
-    /// It is nowhere: the key has a record.
+    /// It is in no index: the key has a record already.
     Has(Record),
 }
 
-/// What an attempt to lock an existing record for an insert came to.
+/// The result of locking an existing record for an insert.
 enum Taken {
     /// Locked, and absent.
     Yes,
-    /// It has just left the indexes: look again.
+    /// It has just left the indexes: the key must be looked up again.
     Gone,
 }
 
@@ -58,7 +58,7 @@ impl Ctx<'_> {
         if let Some(base) = write.base
             && self.txn.writes[base].record.is_none()
         {
-            // an entry that was taken back, and then inserted again for a later row
+            // an index entry that was undone and then inserted again for a later row
             self.lock_insert(lane, base)?;
         }
         let mut backoff = Backoff::new();
@@ -200,7 +200,7 @@ impl Ctx<'_> {
         Ok(Claimed::New)
     }
 
-    /// A key that is claimed in the tree must not be in the indexlet: whoever has it there is in the way.
+    /// A key that is claimed in the tree must not be in the indexlet: a record there is a conflict.
     fn claim_in_tree(&mut self, indexlet: &Indexlet, insert: Insert<'_>) -> Result<Claimed> {
         let Insert { table, number, hash, placeholder } = insert;
         if let Claimed::Has(existing) = self.insert_in_tree(insert)? {
@@ -249,8 +249,8 @@ impl Ctx<'_> {
         }
     }
 
-    /// Locks the record that a key has already: it must be absent. Until it is, the record is not this
-    /// write's, and `abort` does not know it: whatever was locked is given back here.
+    /// Locks the record that a key has already, which must be absent. Before that is known `abort` does not know of the
+    /// record: groups that were locked are unlocked here on failure.
     fn claim_absent(&mut self, table: &AccTable, number: usize, record: Record) -> Result<Taken> {
         let taken = self.lock_absent(table, number, record);
         if !matches!(taken, Ok(Taken::Yes)) {
@@ -296,7 +296,7 @@ fn record(raw: u64) -> Record {
     unsafe { Record::from_raw(raw) }
 }
 
-/// Tells all who have found a placeholder to look again.
+/// Makes a placeholder obsolete: transactions that have found it look the key up again.
 pub(super) fn make_obsolete(placeholder: Record, table: &AccTable) {
     for group in table.existence.groups().iter() {
         placeholder.unlock(group, Word::PLACEHOLDER.obsolete());

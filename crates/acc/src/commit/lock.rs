@@ -1,4 +1,4 @@
-//! C2 for records that exist: their groups are locked, those that were read only as they were read.
+//! C2 for records that exist: locks their groups; a group that was read is locked only if it is unchanged.
 
 use crate::read::conflict;
 use crate::record::{Overflow, Record, Stuck, Word};
@@ -11,8 +11,8 @@ use scaledb_memory::Purpose;
 use scaledb_row::GroupSet;
 
 impl Ctx<'_> {
-    /// Whether the rows that are to be written are as they were read: a cheap look before the locks, which
-    /// check again. Lets a transaction that has lost fail at once.
+    /// Whether the rows that will be written are unchanged since they were read. Checked before any lock is taken, so
+    /// that a transaction that must fail does so cheaply; the locks check again.
     pub(super) fn writes_are_unchanged(&self) -> Result<()> {
         for write in &self.txn.writes {
             let Some(record) = write.record else { continue };
@@ -40,7 +40,7 @@ impl Ctx<'_> {
         self.lock_groups(table, number, record, groups)?;
         let words = self.image_words(number);
         if grows && !record.fits(words) {
-            // the row moves, with all its groups
+            // the row moves to another block, so that all its groups must be locked
             let rest = GroupSet(table.existence.groups().0 & !groups.0);
             self.lock_groups(table, number, record, rest)?;
             self.make_room(number, words)?;
@@ -92,7 +92,7 @@ impl Ctx<'_> {
 #[inline]
 fn lock_as_read(table: &AccTable, record: Record, group: usize, seen: Word) -> Result<Word> {
     while !record.try_lock(group, seen) {
-        // clean-up looks at a row that lives again once more, and lets go of it
+        // clean-up may briefly hold the lock of a row that was inserted again
         let now = record.after_clean_up(group);
         if now != seen {
             return Err(changed(table, record, seen, now));

@@ -5,7 +5,7 @@
 //!  C2 lock        what is updated or deleted, then what is inserted               lock.rs, claim.rs
 //!  C3 post        new keys that are in no tree: on the pending list, counted      post.rs
 //!  C4 timestamp   after all that was read, and after all that C2 and C3 show      timestamp.rs
-//!  C5 validate    what was read is so still                                       validate.rs
+//!  C5 validate    reads and scans are unchanged                                   validate.rs
 //!  C6 publish     rows, then unlock by storing the timestamp                      publish.rs
 //!     or abort    posts, then placeholders and locks are taken back               abort.rs
 //! ```
@@ -36,7 +36,7 @@ use scaledb_memory::Purpose;
 use scaledb_sync::atomic::Ordering;
 use steps::Step;
 
-/// A commit in flight: a transaction that writes, its lane, and what the steps so far have come to.
+/// A commit in flight: a transaction that writes, its lane, and the results of the steps so far.
 struct Commit<'c, 'w> {
     ctx: &'c mut Ctx<'w>,
     /// Locked, so that helpers do not take the pin away while this commit is in flight.
@@ -84,7 +84,7 @@ impl Commit<'_, '_> {
         Ok(())
     }
 
-    /// C1. The generation and the clock are read before the pin is out.
+    /// C1. The generation and the clock are read before the pin is published.
     #[inline]
     fn pin(&mut self) {
         self.lane.pin(self.ctx.shared.generation.load(Ordering::SeqCst), self.now);
@@ -94,9 +94,9 @@ impl Commit<'_, '_> {
     /// order of locks is needed: waits are bounded.)
     #[inline]
     fn lock(&mut self) -> Result<()> {
-        // read after the pin is out; pairs with the wait of those who start retaining
+        // read after the pin is published; pairs with the wait in `start_retaining`
         self.retain = self.ctx.shared.snapshots.is_retaining();
-        // what has changed already fails before anything is claimed
+        // a transaction whose reads have changed fails before it has claimed anything
         self.ctx.shared.definitions_hold(self.ctx.txn, PRESENT)?;
         self.ctx.writes_are_unchanged()?;
         let writes = self.ctx.txn.writes.len();
@@ -155,7 +155,7 @@ impl<'w> Ctx<'w> {
 
     pub(crate) fn commit(&mut self) -> Result<Timestamp> {
         if self.txn.kind.is_snapshot() {
-            // it has seen what was committed before the boundary
+            // it has read from before the boundary
             self.txn.depends_on = Timestamp::from_raw(self.txn.snapshot.raw().saturating_sub(1));
             return Ok(self.txn.snapshot);
         }
@@ -191,7 +191,7 @@ impl<'w> Ctx<'w> {
         let lane = shared.lanes[self.local.id().index()].lock();
         let now = shared.clock.now();
         if let Some(log) = self.log.as_mut() {
-            // the log's horizon stays before the timestamp that comes
+            // keeps the durable horizon before the timestamp that C4 will take
             log.begin(now);
         }
         if shared.domain.is_short() {
@@ -219,7 +219,7 @@ impl<'w> Ctx<'w> {
         result
     }
 
-    /// What this commit's memory is for.
+    /// The purpose of this commit's allocations: some of the budget is reserved for deletes.
     #[cold]
     fn purpose(&self) -> Purpose {
         let words = |op: Op| self.txn.writes.iter().filter(move |w| w.op == op).map(|w| w.image.len() + 8);
@@ -231,7 +231,8 @@ impl<'w> Ctx<'w> {
         )
     }
 
-    /// Whether what the running transaction has read still holds: else an error that it found is no news.
+    /// Whether the reads of the running transaction are still valid: else an error that follows from them must not be
+    /// reported.
     pub(crate) fn check_so_far(&mut self) -> Result<()> {
         self.writes_are_unchanged()?;
         self.validate()

@@ -1,4 +1,4 @@
-//! C6: rows are installed and unlocked. Before, those that snapshots need are kept.
+//! C6: installs rows and unlocks them. Before that, versions that snapshots need are retained.
 
 use crate::lane::{Deleted, LaneGuard};
 use crate::record::{Record, Word};
@@ -14,7 +14,7 @@ impl Ctx<'_> {
         if self.skips(Rule::Retain) {
             return Ok(());
         }
-        // copies of whole rows, which no delete pays for: never beyond the budget
+        // versions are whole rows, and not even a delete may exceed the memory budget for them
         let purpose = self.local.set_purpose(Purpose::Relief);
         let retained = self.retain_rows(lane, commit_ts);
         self.local.set_purpose(purpose);
@@ -35,8 +35,8 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// Installs the rows and unlocks by storing the timestamp, the rows that others may wait for first.
-    /// Nothing can fail from here on.
+    /// Installs the rows and unlocks them by storing the timestamp; rows that other transactions may wait for come
+    /// first. Nothing can fail from here on.
     pub(super) fn publish(&mut self, lane: &mut LaneGuard<'_>, commit_ts: Timestamp) {
         for new in [false, true] {
             for number in 0..self.txn.writes.len() {
@@ -61,7 +61,8 @@ impl Ctx<'_> {
         match write.op {
             Op::Nothing => return,
             Op::Delete => {
-                // inserted again since an earlier delete, it may be in a list still, maybe another lane's
+                // a record that was deleted, inserted and deleted again may still be in a clean-up list, perhaps
+                // another lane's
                 if record.enlist() {
                     lane.deleted.push_back(Deleted { table: write.table, record, ts: commit_ts.raw() });
                 }

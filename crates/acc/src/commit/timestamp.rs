@@ -22,7 +22,7 @@ impl Ctx<'_> {
         self.state.last_ticks = ticks;
         if (self.validates() || ticks > now) && !self.skips(Rule::LeaveTick) {
             if ticks > now && !scaledb_sync::MODEL && ticks - now > clock.ticks(SKEW) {
-                // this core is behind what another one, or this one, has seen: that is no skew any more
+                // this core's counter is behind a timestamp that was seen elsewhere by more than skew explains
                 clock.distrust(ticks);
             }
             while clock.now_ordered() <= ticks {

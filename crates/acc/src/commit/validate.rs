@@ -1,4 +1,4 @@
-//! C5: whether what was read is so still.
+//! C5: validation of the read_set and the range_set.
 
 use crate::read::{conflict, last_commit};
 use crate::record::Record;
@@ -10,7 +10,7 @@ use scaledb_kit::PRESENT;
 use std::ops::Range;
 
 impl Ctx<'_> {
-    /// What was read is as it was, but for what this commit itself has locked; what was not there has not come.
+    /// Words that were read are unchanged, apart from this commit's own locks; keys that were absent still are.
     pub(super) fn validate(&mut self) -> Result<()> {
         self.validate_reads()?;
         self.validate_absents()?;
@@ -64,7 +64,7 @@ impl Ctx<'_> {
         Ok(())
     }
 
-    /// The conflict with whoever has committed a record where there was none.
+    /// The conflict with the commit that has inserted a record whose absence was read.
     #[cold]
     fn met(&self, kind: ConflictKind, table: TableId, key: &Range<usize>, record: Record) -> Error {
         let with = self.shared.tables.get(table).ok().and_then(|table| last_commit(table, record));
