@@ -684,6 +684,8 @@ impl Cluster {
                 }
                 Item::StateArrives(slot, shard, deleted) => {
                     arriving.extend(shard.lock().map(|lock| (lock.txn, *slot)));
+                    // the home's decision is lost: a part elsewhere may be undone
+                    arriving.extend(shard.open_transactions().map(|txn| (txn, *slot)));
                     deleted.iter().for_each(|(key, _)| self.lose_all(key));
                     continue;
                 }

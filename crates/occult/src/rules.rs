@@ -77,11 +77,17 @@ pub enum Rule {
     /// The copy of a state that has left holds no lock any more when an operator settles the slot: the transaction may
     /// have ended where the state was, and its write may have been overwritten there (f).
     LockLeavesWithState,
+    /// What is known of a slot in the vector of another datacenter counts as well: the slot has been there, before it
+    /// began anew since a failover had lost all of it, or it is there now, and the copy that speaks is old (e).
+    OtherDatacentersCount,
+    /// A copy that has not got what the session has seen itself is behind, also for a transaction that began before the
+    /// session saw it: otherwise it would not hear of the loss (e, g).
+    SeenCounts,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 35] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -115,10 +121,12 @@ impl Rule {
         Self::GroupKeepsDatacenter,
         Self::ReturnsInAnotherLife,
         Self::LockLeavesWithState,
+        Self::OtherDatacentersCount,
+        Self::SeenCounts,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 20] = [
+    pub const NOT_PUBLISHED: [Self; 22] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -139,6 +147,8 @@ impl Rule {
         Self::GroupKeepsDatacenter,
         Self::ReturnsInAnotherLife,
         Self::LockLeavesWithState,
+        Self::OtherDatacentersCount,
+        Self::SeenCounts,
     ];
 }
 

@@ -4,7 +4,7 @@ use smallvec::SmallVec;
 
 use crate::codec::{self, Malformed, Reader};
 use crate::limits::{MAX_DATACENTERS, MAX_ENTRIES};
-use crate::{Datacenter, Slot, Stamp};
+use crate::{Datacenter, Rule, Rules, Slot, Stamp};
 
 /// How a timestamp is compressed. All clients and servers of a store use the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -205,6 +205,17 @@ impl Timestamp {
     pub fn get(&self, datacenter: Datacenter, slot: Slot) -> Stamp {
         let part = self.part(datacenter).map_or(Stamp::ZERO, |part| part.get(self.shape.index(slot)));
         part.max(self.all)
+    }
+
+    /// The same, and what is known of the slot itself in the vectors of other datacenters: a slot that has lost all
+    /// that it had begins anew, and may belong to another datacenter then.
+    pub fn get_of(&self, datacenter: Datacenter, slot: Slot, rules: Rules) -> Stamp {
+        let here = self.get(datacenter, slot);
+        if !matches!(self.shape, Shape::Isolated(_)) || !rules.on(Rule::OtherDatacentersCount) {
+            return here;
+        }
+        let others = self.parts.iter().filter(|part| part.datacenter != datacenter.0);
+        others.filter_map(|part| part.entry(slot.get())).fold(here, Stamp::max)
     }
 
     /// The same of a slot of which nobody has said where it began.

@@ -1,7 +1,7 @@
 //! Moves of slots from group to group, which failovers interrupt, and what an operator does then.
 
-use scaledb_occult::wire::Command;
-use scaledb_occult::{Action, Micros, Shard, Slot, Value};
+use scaledb_occult::wire::{Command, Refused};
+use scaledb_occult::{Action, Micros, Shard, Slot, TxnId, Value};
 
 use super::{Cluster, Item, Move};
 use crate::versions::Key;
@@ -145,24 +145,32 @@ impl Cluster {
         }
     }
 
+    /// Whether a master answers TRYAGAIN for a slot that is not moving as far as its server knows. A state that has
+    /// arrived and was never adopted does not: it begins anew.
+    fn refuses(&self, slot: Slot, at: usize, now: Micros) -> bool {
+        let copy = &self.groups[at].copies[self.groups[at].master];
+        let Some(shard) = copy.shard(slot) else { return false };
+        let asked = Command::Status { home: slot, txn: TxnId([0; 16]) };
+        asked.run(shard, &copy.server, copy.now(now), true, &copy.keys) == Err(Refused::Moving)
+    }
+
     /// An operator takes an interrupted move back. If the old group refuses the slot, what it has not got any more
     /// returns, and then he says that what is there is all that is left. If it does not, it has lost that anything has
     /// left, and may have said since that it is not there: what is at the new one is deleted.
     fn take_back(&mut self, slot: Slot, from: usize, to: usize, now: Micros) {
-        let copy = &self.groups[from].copies[self.groups[from].master];
-        let partial = copy.shard(slot).is_some_and(Shard::is_partial);
+        let refuses = self.refuses(slot, from, now);
         for what in self.rest_of(slot, to) {
             let has = |of: usize| &self.groups[of].copies[self.groups[of].master];
             match what {
                 Some(key) => {
                     let entry = has(to).keys.entries.get(&key).cloned();
-                    let returns = partial && !has(from).keys.entries.contains_key(&key);
+                    let returns = refuses && !has(from).keys.entries.contains_key(&key);
                     if let Some(entry) = entry.filter(|_| returns) {
                         self.send(from, Item::KeyArrives(key.clone(), entry), now);
                     }
                     self.send(to, Item::KeyLeaves(slot, key), now);
                 }
-                None if partial && !has(from).shards.contains_key(&slot) => {
+                None if refuses && !has(from).shards.contains_key(&slot) => {
                     self.move_state(slot, to, from, now)
                 }
                 None => self.send(to, Item::StateLeaves(slot), now),

@@ -186,9 +186,14 @@ impl Commit {
             && rules.on(Rule::ValidateOverwrites)
         {
             let overwritten = self.prepared_parts().map(|(_, prepared)| &prepared.deps);
-            if let Err(error) = transaction.validate_overwrites(overwritten) {
+            if let Err(error) = transaction.validate_overwrites(overwritten, rules) {
                 return self.abort(view, error);
             }
+        }
+        if rules.on(Rule::OtherDatacentersCount)
+            && let Err(error) = self.validate_datacenters(view)
+        {
+            return self.abort(view, error);
         }
         let mut deps = self.deps.clone();
         for (slot, Prepared { stamp, datacenter, deps: overwritten }) in self.prepared_parts() {
@@ -201,6 +206,16 @@ impl Commit {
         }
         self.deps = deps;
         self.decide(view)
+    }
+
+    /// Whether the slots that it writes to are still of the datacenters of which they were when it read them.
+    fn validate_datacenters(&self, view: &mut View<'_>) -> Result<(), Error> {
+        for (slot, prepared) in self.prepared_parts() {
+            view.memory.note_datacenter(slot, prepared.datacenter);
+        }
+        let Some(transaction) = &self.transaction else { return Ok(()) };
+        let mut parts = self.prepared_parts();
+        parts.try_for_each(|(slot, prepared)| transaction.validate_datacenter(slot, prepared.datacenter))
     }
 
     fn decide(&mut self, view: &View<'_>) -> Step<Finish> {
@@ -377,7 +392,7 @@ impl Operation for Commit {
                 self.patience = Patience::start(now);
                 if let Some(transaction) = &self.transaction
                     && view.config.rules.on(Rule::ValidateReads)
-                    && let Err(error) = transaction.validate_reads()
+                    && let Err(error) = transaction.validate_reads(view.config.rules)
                 {
                     return self.abort(view, error);
                 }

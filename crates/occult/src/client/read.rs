@@ -76,14 +76,15 @@ impl Read {
         }
         let slot = self.slot;
         let rules = view.config.rules;
-        let known = datacenter.map_or_else(|| view.deps.get_anywhere(slot), |of| view.deps.get(of, slot));
+        let known =
+            datacenter.map_or_else(|| view.deps.get_anywhere(slot), |of| view.deps.get_of(of, slot, rules));
         let checked = rules.on(Rule::StaleReadsAreRetried)
             && (rules.on(Rule::MasterReadsAreChecked) || !(from_master || self.master));
         if !self.master {
-            if checked && shardstamp < known {
+            if checked && shardstamp < known.max(view.has_seen(slot)) {
                 return self.stale(view, from_master);
             }
-            if view.doubts(slot, incarnation) {
+            if view.doubts(slot, incarnation) || view.knows_other(slot, datacenter) {
                 return self.ask_master(view);
             }
         } else if checked && shardstamp < known {

@@ -24,7 +24,7 @@ struct Seen {
 #[derive(Clone, Debug)]
 pub struct Memory {
     seen: HashMap<Slot, Seen>,
-    /// Where stamps of slots come from, as servers have said; it does not change.
+    /// Where stamps of slots come from, as servers have said. It does not change before all of a slot is lost.
     datacenters: HashMap<Slot, Datacenter>,
     /// What it has counted.
     pub metrics: Metrics,
@@ -68,6 +68,11 @@ impl Memory {
         seen.stamp = None;
         seen.reported = seen.reported.max(stamp);
         self.metrics.lost_writes += 1;
+    }
+
+    /// A master has said where stamps of a slot come from.
+    pub(super) fn note_datacenter(&mut self, slot: Slot, datacenter: Datacenter) {
+        self.datacenters.insert(slot, datacenter);
     }
 
     pub(super) fn datacenter(&self, slot: Slot) -> Option<Datacenter> {
@@ -172,7 +177,7 @@ impl Session {
         keys: &[Value],
         result: ReadResult,
     ) -> Result<(), Error> {
-        let noted = transaction.note(keys, result, self.config.rules.on(Rule::ValidateReads));
+        let noted = transaction.note(keys, result, self.config.rules);
         if noted.is_err() {
             self.memory.metrics.count(Conflict::Reads);
         }
@@ -208,6 +213,21 @@ impl View<'_> {
         let verified = self.memory.seen.get(&slot).map(|seen| seen.verified);
         self.config.rules.on(Rule::IncarnationsTell)
             && self.seen(slot).is_some_and(|seen| life != verified.unwrap_or(seen.incarnation()))
+    }
+
+    /// What the session has seen of a slot itself, and has not been told to be lost: a copy has to have it. A
+    /// transaction that has begun before does not know it.
+    pub(super) fn has_seen(&self, slot: Slot) -> Stamp {
+        let seen = self.memory.seen.get(&slot).and_then(|seen| seen.stamp);
+        seen.filter(|_| self.config.rules.on(Rule::SeenCounts)).unwrap_or_default()
+    }
+
+    /// Whether a copy says that the stamps of a slot come from elsewhere than the session was told: the copy is old, or
+    /// the slot has begun anew, and its master knows.
+    pub(super) fn knows_other(&self, slot: Slot, datacenter: Option<Datacenter>) -> bool {
+        let known =
+            self.memory.datacenter(slot).filter(|_| self.config.rules.on(Rule::OtherDatacentersCount));
+        datacenter.is_some_and(|datacenter| known.is_some_and(|known| known != datacenter))
     }
 
     /// What a master is told with each question.

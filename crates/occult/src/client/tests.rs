@@ -1,7 +1,7 @@
 //! What a session keeps, and what it gives away.
 
-use super::{Config, Event, Failure, Operation, Session, Step, Target};
-use crate::wire::{Command, Item, ReadReply, Refused, Reply};
+use super::{Config, Event, Failure, Operation, Session, Step, Target, Transaction};
+use crate::wire::{Command, Item, Prepared, ReadReply, Refused, Reply};
 use crate::{Datacenter, Incarnation, Micros, Rule, Rules, Shape, Stamp, Timestamp, Value, slot_of};
 
 const NOW: Micros = Micros(1_700_000_000_000_000);
@@ -20,11 +20,16 @@ fn session(config: Config) -> Session {
 
 /// An answer to a read: the shard is at `shardstamp`, the version has `of`.
 fn answer(shardstamp: Stamp, of: Stamp, life: u16) -> Event {
+    answer_in(Datacenter(0), shardstamp, of, life)
+}
+
+/// The same of a shard that belongs to a datacenter.
+fn answer_in(datacenter: Datacenter, shardstamp: Stamp, of: Stamp, life: u16) -> Event {
     let mut deps = Timestamp::default();
-    deps.update(Datacenter(0), slot_of(&key()), of);
+    deps.update(datacenter, slot_of(&key()), of);
     let items = vec![Item { stamp: of, deps, value: Some(key()) }];
     let incarnation = Incarnation::new(life);
-    let reply = Reply::Read(ReadReply { shardstamp, incarnation, datacenter: Some(Datacenter(0)), items });
+    let reply = Reply::Read(ReadReply { shardstamp, incarnation, datacenter: Some(datacenter), items });
     Event::Answer { tag: 0, from_master: false, answer: Ok(reply) }
 }
 
@@ -118,4 +123,77 @@ fn a_token_carries_what_the_session_knows() {
     there.add_token(&here.token()).unwrap();
     assert_eq!(there.deps(), here.deps());
     assert!(there.add_token("oc1.junk").is_err());
+}
+
+/// Whether the nearest copy, which has answered this to a read, is believed.
+fn believed(session: &mut Session, transaction: Option<&mut Transaction>, event: Event) -> bool {
+    let mut read = session.read(vec![key()]);
+    let view = &mut match transaction {
+        Some(transaction) => session.view_of(transaction),
+        None => session.view(),
+    };
+    let _ = read.step(view, NOW, Event::Start);
+    matches!(read.step(view, NOW, event), Step::Done(Ok(_)))
+}
+
+#[test]
+fn a_copy_that_belongs_to_another_datacenter_than_before_is_not_believed() {
+    for asks in [true, false] {
+        let without = Rules::ours().without(Rule::OtherDatacentersCount);
+        let rules = if asks { Rules::ours() } else { without };
+        let mut session = session(Config { rules, ..Config::default() });
+        reads(&mut session, answer_in(Datacenter(1), stamp(10, 1), stamp(10, 1), 1));
+        let event = answer_in(Datacenter(0), stamp(20, 1), stamp(5, 1), 1);
+        assert_eq!(believed(&mut session, None, event.clone()), !asks, "who was told where the slot belongs");
+        // who goes on with a token has not been told, but knows a write of the slot
+        let mut there = Session::new(Shape::default(), session.config().clone(), 1);
+        there.add_token(&session.token()).unwrap();
+        assert!(believed(&mut there, None, event), "it has all that is known");
+        there.add_token(&session.token()).unwrap();
+        let event = answer_in(Datacenter(0), stamp(9, 1), stamp(5, 1), 1);
+        assert_eq!(believed(&mut there, None, event), !asks, "it is behind what is known");
+    }
+}
+
+#[test]
+fn a_transaction_does_not_overwrite_what_has_begun_anew_in_another_datacenter() {
+    for aborts in [true, false] {
+        let without = Rules::ours().without(Rule::OtherDatacentersCount);
+        let rules = if aborts { Rules::ours() } else { without };
+        let mut session = session(Config { rules, ..Config::default() });
+        let mut transaction = session.begin([1; 16]);
+        let mut read = transaction.read(vec![key()]);
+        let _ = read.step(&mut session.view_of(&mut transaction), NOW, Event::Start);
+        let event = answer(stamp(10, 1), stamp(10, 1), 1);
+        let Step::Done(Ok(result)) = read.step(&mut session.view_of(&mut transaction), NOW, event) else {
+            panic!("the read is over")
+        };
+        session.note(&mut transaction, read.keys(), result).unwrap();
+        transaction.write(key(), None);
+        let mut commit = session.commit(transaction);
+        let _ = commit.step(&mut session.view(), NOW, Event::Start);
+        let (stamp, datacenter, deps) = (stamp(20, 2), Datacenter(1), Timestamp::default());
+        let prepared = Prepared { stamp, datacenter, deps };
+        let event = Event::Answer { tag: 0, from_master: true, answer: Ok(Reply::Prepared(prepared)) };
+        let Step::Ask(asks) = commit.step(&mut session.view(), NOW, event) else {
+            panic!("there is more to do")
+        };
+        assert_eq!(matches!(asks[0].command, Command::Abort { .. }), aborts, "{asks:?}");
+        // so the next attempt does not believe the old copy
+        let event = answer(stamp, stamp, 1);
+        assert_eq!(believed(&mut session, None, event), !aborts);
+    }
+}
+
+#[test]
+fn a_transaction_that_began_before_hears_of_what_the_session_has_seen() {
+    for asks in [true, false] {
+        let rules = if asks { Rules::ours() } else { Rules::ours().without(Rule::SeenCounts) };
+        let mut session = session(Config { rules, ..Config::default() });
+        let mut transaction = session.begin([1; 16]);
+        reads(&mut session, answer(stamp(10, 1), stamp(10, 1), 1));
+        // a failover has lost it; its next life has not reached this copy yet
+        let event = answer(stamp(5, 1), stamp(5, 1), 1);
+        assert_eq!(believed(&mut session, Some(&mut transaction), event), !asks);
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Conflict, Error, Read, ReadResult};
-use crate::{Datacenter, Slot, Stamp, Timestamp, TxnId, Value, slot_of};
+use crate::{Datacenter, Rule, Rules, Slot, Stamp, Timestamp, TxnId, Value, slot_of};
 
 /// What a transaction has read of one shard at once.
 #[derive(Clone, Debug)]
@@ -17,9 +17,9 @@ pub(super) struct Element {
 
 impl Element {
     /// Whether it may miss a write of its shard that `deps` knows.
-    pub(super) fn misses(&self, deps: &Timestamp) -> bool {
+    pub(super) fn misses(&self, deps: &Timestamp, rules: Rules) -> bool {
         let known = match self.datacenter {
-            Some(datacenter) => deps.get(datacenter, self.slot),
+            Some(datacenter) => deps.get_of(datacenter, self.slot, rules),
             None => deps.get_anywhere(self.slot),
         };
         self.shardstamp < known
@@ -82,38 +82,54 @@ impl Transaction {
 
     /// Notes what a read has found. Fails if what was read before may miss what this depends on: the commit could only
     /// fail, too.
-    pub(super) fn note(&mut self, keys: &[Value], result: ReadResult, validates: bool) -> Result<(), Error> {
+    pub(super) fn note(&mut self, keys: &[Value], result: ReadResult, rules: Rules) -> Result<(), Error> {
         let ReadResult { slot, datacenter, shardstamp, items } = result;
         let mut deps = Timestamp::new(self.deps.shape());
         for (key, item) in keys.iter().zip(items) {
             deps.merge(&item.deps);
             self.values.insert(key.clone(), item.value);
         }
-        let valid = if validates { self.validate(Conflict::Reads, [&deps]) } else { Ok(()) };
+        let validates = rules.on(Rule::ValidateReads);
+        let valid = if validates { self.validate(Conflict::Reads, [&deps], rules) } else { Ok(()) };
         self.elements.push(Element { slot, datacenter, shardstamp, deps });
         valid
     }
 
     /// Whether all that was read is of one moment: nothing of it knows more of a shard than what was read there.
-    pub(super) fn validate_reads(&self) -> Result<(), Error> {
-        self.validate(Conflict::Reads, self.elements.iter().map(|element| &element.deps))
+    pub(super) fn validate_reads(&self, rules: Rules) -> Result<(), Error> {
+        self.validate(Conflict::Reads, self.elements.iter().map(|element| &element.deps), rules)
     }
 
     /// Whether nothing that is overwritten knows more of a shard than what was read there.
     pub(super) fn validate_overwrites<'a>(
         &self,
         overwritten: impl Iterator<Item = &'a Timestamp>,
+        rules: Rules,
     ) -> Result<(), Error> {
-        self.validate(Conflict::Overwrites, overwritten)
+        self.validate(Conflict::Overwrites, overwritten, rules)
+    }
+
+    /// Whether a slot that it writes to is still of the datacenter of which it was when it was read. If not, it has
+    /// begun anew, and what was read is lost.
+    pub(super) fn validate_datacenter(&self, slot: Slot, datacenter: Datacenter) -> Result<(), Error> {
+        let other = |element: &Element| {
+            element.slot == slot && element.datacenter.is_some_and(|read| read != datacenter)
+        };
+        if self.elements.iter().any(other) {
+            let floor = Box::new(self.deps.clone());
+            return Err(Error::Conflict { conflict: Conflict::Overwrites, floor });
+        }
+        Ok(())
     }
 
     fn validate<'a>(
         &self,
         conflict: Conflict,
         known: impl IntoIterator<Item = &'a Timestamp>,
+        rules: Rules,
     ) -> Result<(), Error> {
         for deps in known {
-            if self.elements.iter().any(|element| element.misses(deps)) {
+            if self.elements.iter().any(|element| element.misses(deps, rules)) {
                 // the next attempt begins with what this one has missed
                 let mut floor = self.deps.clone();
                 floor.merge(deps);

@@ -104,8 +104,10 @@ pub struct Shard {
 /// Keys have left a master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Leaving {
-    /// In this life of it; none if the state has left, too.
+    /// In this life of it; none if the state has left, too, or if nobody knows.
     life: Incarnation,
+    /// Whether the state has left, too.
+    whole: bool,
     /// Since then, by the clock of who notes it.
     since: Micros,
 }
@@ -144,6 +146,11 @@ impl Shard {
     /// How many committed transactions it remembers.
     pub fn records(&self) -> usize {
         self.records.len()
+    }
+
+    /// Those among them that may hold locks elsewhere: this is their home.
+    pub fn open_transactions(&self) -> impl Iterator<Item = TxnId> {
+        self.records.open()
     }
 
     /// The datacenter of its stamps; none before the first write.
@@ -208,7 +215,7 @@ impl Shard {
     /// when it sees that the key is removed by something else than an effect. `life` is that of the master.
     pub fn leave(&mut self, life: Incarnation, now: Micros) {
         // the first one counts: what has left in an earlier life is not back
-        self.leaving.get_or_insert(Leaving { life, since: now });
+        self.leaving.get_or_insert(Leaving { life, whole: false, since: now });
     }
 
     /// What stays at a master, and at its replicas, when the state itself has gone to another master: should the
@@ -216,7 +223,7 @@ impl Shard {
     /// Its lock has gone with it.
     pub fn leave_whole(&mut self, now: Micros) {
         let since = self.leaving.map_or(now, |leaving| leaving.since);
-        self.leaving = Some(Leaving { life: Incarnation::NONE, since });
+        self.leaving = Some(Leaving { life: Incarnation::NONE, whole: true, since });
     }
 
     /// Whether it is noted that a key has left in this life of its master.
@@ -226,7 +233,7 @@ impl Shard {
 
     /// The transaction whose lock has left with the state, of which this is the copy that stays.
     fn lock_that_left(&self, server: &Server) -> Option<TxnId> {
-        let whole = self.leaving.is_some_and(|leaving| leaving.life == Incarnation::NONE);
+        let whole = self.leaving.is_some_and(|leaving| leaving.whole);
         let lock = self.lock.as_ref().filter(|_| whole && server.rules.on(crate::Rule::LockLeavesWithState));
         lock.map(|lock| lock.txn)
     }
@@ -301,7 +308,8 @@ impl Shard {
             | flag(self.erased.is_some(), 1)
             | flag(self.lock.is_some(), 2)
             | flag(self.arrived.is_some(), 3)
-            | flag(self.leaving.is_some(), 4);
+            | flag(self.leaving.is_some(), 4)
+            | flag(self.leaving.is_some_and(|leaving| leaving.whole), 5);
         out.extend([Self::VERSION, flags]);
         out.extend(self.datacenter.map(|datacenter| datacenter.0));
         codec::put_stamp(&mut out, self.stamp);
@@ -320,14 +328,14 @@ impl Shard {
         if let Some(life) = self.arrived {
             codec::put_incarnation(&mut out, life);
         }
-        if let Some(Leaving { life, since }) = self.leaving {
+        if let Some(Leaving { life, since, .. }) = self.leaving {
             codec::put_incarnation(&mut out, life);
             codec::put_number(&mut out, since.0);
         }
         out
     }
 
-    const VERSION: u8 = 3;
+    const VERSION: u8 = 4;
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
     ///
@@ -340,7 +348,7 @@ impl Shard {
             return Err(Malformed("a shard of another version"));
         }
         let flags = reader.byte()?;
-        if flags > 0b11111 {
+        if flags > 0b11_1111 {
             return Err(Malformed("unknown flags of a shard"));
         }
         let flag = |bit: u8| flags & 1 << bit != 0;
@@ -358,7 +366,7 @@ impl Shard {
         let records = Records::decode(&mut reader)?;
         let arrived = if flag(3) { Some(reader.incarnation()?) } else { None };
         let leaving = if flag(4) {
-            Some(Leaving { life: reader.incarnation()?, since: reader.micros()? })
+            Some(Leaving { life: reader.incarnation()?, whole: flag(5), since: reader.micros()? })
         } else {
             None
         };

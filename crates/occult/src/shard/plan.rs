@@ -64,7 +64,7 @@ impl Shard {
         keys: &[Value],
     ) -> Result<Planned<ReadReply>, Refused> {
         let datacenter = self.ready(call, known)?;
-        let wanted = known.deps.get(datacenter, call.slot);
+        let wanted = known.deps.get_of(datacenter, call.slot, call.server.rules);
         let has = self.shardstamp(call.server);
         let mut reply = self.plan_read(call, store, keys)?;
         if self.arrived.is_some() || wanted > has {

@@ -41,6 +41,11 @@ impl Records {
         self.by_name.get(&txn)
     }
 
+    pub(super) fn open(&self) -> impl Iterator<Item = TxnId> {
+        let open = self.by_name.iter().filter(|(_, record)| !record.open.is_empty());
+        open.map(|(txn, _)| *txn)
+    }
+
     pub(super) fn add(&mut self, txn: TxnId, record: Record) {
         if self.by_name.insert(txn, record).is_none() {
             self.order.push_back(txn);

@@ -735,3 +735,26 @@ fn a_lock_that_has_left_with_the_state_does_not_come_back() {
         assert!(host.shard.stamp >= stamp && host.shard.lock().is_none());
     }
 }
+
+/// A server that reads its files does not know in which life keys have left; their slot's lock has not left with them.
+#[test]
+fn a_lock_stays_if_only_keys_have_left() {
+    let mut host = Host::new(Server::master(Datacenter(0), 1));
+    let home = Slot::new(1).unwrap();
+    let writes = vec![Write { key: key("a"), value: Some(value("new")) }];
+    let prepare = Prepare { txn: txn(1), home, lease: Micros(1_000), writes };
+    let planned = host.shard.plan_prepare(host.call(), &host.keys, &Known::default(), &prepare).unwrap();
+    host.apply(planned.effect);
+    host.shard.leave(crate::Incarnation::NONE, host.now);
+    host.shard = Shard::from_bytes(&host.shard.to_bytes()).unwrap();
+    host.server.begin_life(2);
+    let settled = host.shard.plan_settle(host.call()).unwrap();
+    host.apply(settled.effect);
+    assert_eq!(host.shard.lock().map(|lock| lock.txn), Some(txn(1)));
+    // so the decision that comes late has its effect
+    let mut deps = Timestamp::default();
+    deps.update(Datacenter(0), slot(), planned.reply.stamp);
+    let late = host.shard.plan_commit(host.call(), txn(1), home, None, &deps, &[]).unwrap();
+    host.apply(late.effect);
+    assert_eq!(host.read("a").items[0].stamp, planned.reply.stamp);
+}
