@@ -16,6 +16,9 @@ pub enum Error {
     /// An address that is none.
     #[error("not an address of a server: {0}")]
     Address(String),
+    /// Certificates or a key that cannot be used.
+    #[error("certificates that cannot be used: {0}")]
+    Certificates(String),
     /// A text that is no token.
     #[error(transparent)]
     Token(#[from] BadToken),

@@ -53,8 +53,13 @@ impl Servers {
             return Err(Error::Address("redis:// and rediss:// together".to_owned()));
         }
         // certificates that are none are told here, and not as servers that do not answer
+        #[cfg(feature = "tls")]
+        if seeds.iter().any(encrypted) {
+            check_authorities(&options)?;
+        }
         for seed in &seeds {
-            client_of(&options, seed.clone()).map_err(|error| Error::Address(error.to_string()))?;
+            let of = if encrypted(seed) { Error::Certificates } else { Error::Address };
+            client_of(&options, seed.clone()).map_err(|error| of(error.to_string()))?;
         }
         let servers = Arc::new(Self {
             options,
@@ -308,6 +313,18 @@ impl Servers {
         let field = |name| pairs.get(name).map_or("", String::as_str);
         let place = field("datacenter").parse().ok().zip(field("shape").parse().ok());
         place.ok_or_else(|| RedisError::from((redis::ErrorKind::UnexpectedReturnType, "OCCULT.SERVER")))
+    }
+}
+
+/// Text in which there is no certificate would be taken for no authority at all: no server could be trusted.
+#[cfg(feature = "tls")]
+fn check_authorities(options: &Options) -> Result<(), Error> {
+    use rustls::pki_types::{CertificateDer, pem::PemObject as _};
+    let Some(pem) = &options.tls.authorities else { return Ok(()) };
+    match CertificateDer::pem_slice_iter(pem).next() {
+        Some(Ok(_)) => Ok(()),
+        Some(Err(error)) => Err(Error::Certificates(error.to_string())),
+        None => Err(Error::Certificates("there is none in the text of the authorities (PEM)".to_owned())),
     }
 }
 

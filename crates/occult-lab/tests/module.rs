@@ -284,9 +284,12 @@ fn no_plain_command_removes_a_stamp_silently() {
     let long = "v".repeat(1_024);
     node.occult(&write("kept", &long)).unwrap();
     node.ask::<()>(&["SET", "long", &long]).unwrap();
-    // which counts the classes of the allocator for plain values only
     let size = |key| node.ask::<i64>(&["MEMORY", "USAGE", key]).unwrap();
-    assert!(size("kept") > 1_024 && size("kept") <= size("long"), "{} {}", size("kept"), size("long"));
+    // which counts the classes of the allocator for plain values only; not each allocator has ones as coarse as
+    // jemalloc's
+    let coarse = node.info("mem_allocator").is_some_and(|name| name.contains("jemalloc"));
+    let most = size("long") + if coarse { 0 } else { 64 };
+    assert!(size("kept") > 1_024 && size("kept") <= most, "{} {most}", size("kept"));
     let docs: redis::Value = node.ask(&["COMMAND", "DOCS", "occult.write"]).unwrap();
     assert!(format!("{docs:?}").contains("Gives a key a value"));
     let keys: Vec<String> = node

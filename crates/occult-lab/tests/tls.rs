@@ -109,10 +109,36 @@ fn servers_and_clients_prove_who_they_are() {
         let refused = Client::connect(Options { seeds: mixed.to_vec(), ..options(known()) }).await;
         assert!(matches!(refused, Err(Error::Address(_))), "{:?}", refused.err());
         // what is no certificate is said so
-        let junk = Tls { identity: Some((b"junk".to_vec(), b"junk".to_vec())), ..known() };
-        let refused = Client::connect(options(junk)).await;
-        assert!(matches!(refused, Err(Error::Address(_))), "{:?}", refused.err());
+        let cut = |mut pem: Vec<u8>| {
+            pem.truncate(pem.len() / 2);
+            pem
+        };
+        for junk in [
+            Tls { identity: Some((b"junk".to_vec(), b"junk".to_vec())), ..known() },
+            Tls { authorities: Some(b"junk".to_vec()), ..known() },
+            Tls { authorities: Some(Vec::new()), ..known() },
+            Tls { authorities: Some(cut(authority.pem())), ..known() },
+        ] {
+            let refused = Client::connect(options(junk)).await;
+            assert!(matches!(refused, Err(Error::Certificates(_))), "{:?}", refused.err());
+        }
     });
+}
+
+/// A process that ends in this time, or is killed.
+fn output_within(command: &mut std::process::Command, limit: std::time::Duration) -> std::process::Output {
+    use std::process::Stdio;
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let end = std::time::Instant::now() + limit;
+    // it says little: the pipes do not fill
+    while child.try_wait().unwrap().is_none() {
+        if std::time::Instant::now() > end {
+            child.kill().unwrap();
+            panic!("it does not end: {:?}", child.wait_with_output());
+        }
+        scaledb_sync::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    child.wait_with_output().unwrap()
 }
 
 #[test]
@@ -134,13 +160,16 @@ fn python_speaks_to_servers_by_tls() {
             try:\n        occult.Client(['rediss://127.0.0.1:' + port], **less)\n    \
             except occult.Error:\n        continue\n    \
             raise AssertionError('no error')\n\
-        try:\n    occult.Client(['rediss://127.0.0.1:' + port], certificate=known['certificate'])\n\
-        except ValueError:\n    print('ok')\n";
-    let output = std::process::Command::new(python)
+        for wrong in [dict(certificate=known['certificate']), dict(known, authorities=b'junk')]:\n    \
+            try:\n        occult.Client(['rediss://127.0.0.1:' + port], **wrong)\n    \
+            except ValueError:\n        continue\n    \
+            raise AssertionError('no error')\n\
+        print('ok')\n";
+    let mut command = std::process::Command::new(python);
+    command
         .args(["-c", script, &port.to_string()])
-        .args(["ca-cert-file", "cert-file", "key-file"].map(|name| files.path().join(name)))
-        .output()
-        .unwrap();
+        .args(["ca-cert-file", "cert-file", "key-file"].map(|name| files.path().join(name)));
+    let output = output_within(&mut command, std::time::Duration::from_secs(120));
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && out.trim() == "ok", "{out}\n{err}");
 }

@@ -45,6 +45,8 @@ fn raised(error: occult::Error) -> PyErr {
         LossUnknownError::new_err(text)
     } else if error.is_unknown() {
         UnknownError::new_err(text)
+    } else if matches!(error, occult::Error::Certificates(_)) {
+        PyValueError::new_err(text)
     } else {
         Error::new_err(text)
     }
