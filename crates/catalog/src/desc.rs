@@ -20,6 +20,9 @@ pub struct ColumnDesc {
     pub default: Option<String>,
     /// Whether it was declared as an identity column.
     pub identity: Option<Identity>,
+    /// What its values are computed by, as SQL: `GENERATED ALWAYS AS (..) STORED`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generated: Option<String>,
 }
 
 /// The kind of an identity column.
@@ -284,6 +287,11 @@ impl TableDesc {
             || self.indexes.iter().any(|i| i.constraint && i.name == name)
             || self.checks.iter().any(|c| c.name == name)
             || self.foreign_keys.iter().any(|f| f.name == name)
+    }
+
+    /// Whether values of some column are computed from others of the row.
+    pub fn generates(&self) -> bool {
+        self.columns.iter().any(|column| column.generated.is_some())
     }
 
     /// The names and oids of the constraints.

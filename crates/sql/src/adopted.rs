@@ -113,6 +113,7 @@ pub(crate) fn describe<W: Worker>(
         not_null: !column.nullable,
         default: None,
         identity: None,
+        generated: None,
     });
     let columns: Vec<ColumnDesc> = columns.collect();
     catalog.put(Relation::Table(Arc::new(TableDesc {
@@ -307,6 +308,9 @@ pub(crate) fn read_only(catalog: &Catalog, desc: &TableDesc, info: &TableInfo) -
         let why =
             "has become NOT NULL, which rows do not know until ALTER COLUMN .. TYPE has written them anew";
         return Some(format!("its column \"{}\" {why}", column.name));
+    }
+    if let Some(column) = desc.columns.iter().find(|column| column.generated.is_some()) {
+        return Some(format!("its column \"{}\" is a generated one", column.name));
     }
     if let Some(check) = desc.checks.first() {
         return Some(format!("it has the CHECK constraint \"{}\"", check.name));

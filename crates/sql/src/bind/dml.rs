@@ -1,5 +1,6 @@
 //! INSERT, UPDATE and DELETE.
 
+use super::generated::Generated;
 use super::names::{fold, split};
 use super::scope::{Scope, ScopeColumn, ScopeTable};
 use super::{Binder, Bound, Output, Typed, unsupported};
@@ -96,7 +97,7 @@ impl Binder<'_> {
     }
 
     /// The columns of a table over slots, for the scope.
-    fn columns_of(table: &Table, slots: &[Slot]) -> Vec<ScopeColumn> {
+    pub(super) fn columns_of(table: &Table, slots: &[Slot]) -> Vec<ScopeColumn> {
         let columns = table.desc.columns.iter().zip(&table.types).zip(slots);
         columns
             .map(|((desc, &ty), &slot)| ScopeColumn {
@@ -173,7 +174,7 @@ impl Binder<'_> {
                         if overriding.keeps_default(&table, position) {
                             continue;
                         }
-                        self.refuse_identity(&table, position, overriding)?;
+                        self.refuse_value(&table, position, overriding)?;
                         self.mark(&output.expr);
                         let typed = Typed::new(output.expr, output.ty);
                         let name = &table.desc.columns[position].name;
@@ -197,6 +198,7 @@ impl Binder<'_> {
         row.iter().for_each(|&slot| self.used[slot] = true);
         let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
         let shown = alias.unwrap_or_else(|| table.desc.name.clone());
+        let generated = self.generated(&table, &row, None)?;
         let checks = self.checks(&table, &row, None)?;
         self.conflicts |= insert.on.is_some();
         let conflict = match &insert.on {
@@ -210,8 +212,18 @@ impl Binder<'_> {
             columns: Self::columns_of(&table, &row),
         }];
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
-        let insert =
-            Insert { table, source, reads, values: exprs, row, checks, conflict, returning, returning_slots };
+        let insert = Insert {
+            table,
+            source,
+            reads,
+            values: exprs,
+            row,
+            generated,
+            checks,
+            conflict,
+            returning,
+            returning_slots,
+        };
         let node = Node::ModifyTable(Box::new(Modify::Insert(insert)));
         Ok((Bound::new(node, output), Kind::Insert))
     }
@@ -228,8 +240,16 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn refuse_identity(&self, table: &Table, position: usize, overriding: Overriding) -> Result<()> {
+    /// 428C9 for a column that takes no value but its own.
+    fn refuse_value(&self, table: &Table, position: usize, overriding: Overriding) -> Result<()> {
         let column = &table.desc.columns[position];
+        if column.generated.is_some() {
+            return Err(SqlError::new(
+                SqlState::GENERATED_ALWAYS,
+                format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name),
+            )
+            .detail(is_generated(&column.name)));
+        }
         if column.identity == Some(Identity::Always) && overriding != Overriding::System {
             return Err(SqlError::new(
                 SqlState::GENERATED_ALWAYS,
@@ -268,7 +288,7 @@ impl Binder<'_> {
                     list.push(self.default(table, position)?);
                     continue;
                 }
-                self.refuse_identity(table, position, overriding)?;
+                self.refuse_value(table, position, overriding)?;
                 let typed = self.expr(ast)?;
                 list.push(self.assign(typed, table.types[position], &table.desc.columns[position].name)?);
             }
@@ -362,21 +382,27 @@ impl Binder<'_> {
                             .collect(),
                     },
                 ];
-                let set = self.assignments(table, &update.assignments)?;
+                let (set, generated) = self.assignments(table, &update.assignments, row)?;
                 let filter = match &update.selection {
                     Some(selection) => Some(self.condition(selection, "WHERE")?),
                     None => None,
                 };
                 let mut exprs = set.iter().map(|(_, expr)| expr).chain(&filter);
                 self.writes |= exprs.any(Expr::needs_worker);
-                Some(Box::new(ConflictUpdate { existing, set, filter }))
+                let columns = set.iter().chain(&generated).map(|(column, _)| *column).collect();
+                Some(Box::new(ConflictUpdate { existing, set, generated, columns, filter }))
             }
         };
         Ok(OnConflict { index, update })
     }
 
-    /// SET of an UPDATE.
-    fn assignments(&mut self, table: &Arc<Table>, list: &[Assignment]) -> Result<Vec<(usize, Expr)>> {
+    /// SET of an UPDATE, and the generated columns that change with it, over the slots of the new row.
+    fn assignments(
+        &mut self,
+        table: &Arc<Table>,
+        list: &[Assignment],
+        row: &[Slot],
+    ) -> Result<(Vec<(usize, Expr)>, Generated)> {
         let mut set: Vec<(usize, Expr)> = Vec::new();
         let mut add = |binder: &mut Self, target: &ast::ObjectName, value: Result<Typed>, default: bool| {
             let (_, name) = split(target)?;
@@ -388,14 +414,17 @@ impl Binder<'_> {
             let expr = if default {
                 binder.default(table, position)?
             } else {
-                if table.desc.columns[position].identity == Some(Identity::Always) {
-                    return Err(SqlError::new(
-                        SqlState::GENERATED_ALWAYS,
-                        format!("column \"{name}\" can only be updated to DEFAULT"),
-                    )
-                    .detail(format!(
-                        "Column \"{name}\" is an identity column defined as GENERATED ALWAYS."
-                    )));
+                let column = &table.desc.columns[position];
+                let detail = match column.identity {
+                    _ if column.generated.is_some() => Some(is_generated(&name)),
+                    Some(Identity::Always) => {
+                        Some(format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."))
+                    }
+                    _ => None,
+                };
+                if let Some(detail) = detail {
+                    let what = format!("column \"{name}\" can only be updated to DEFAULT");
+                    return Err(SqlError::new(SqlState::GENERATED_ALWAYS, what).detail(detail));
                 }
                 binder.assign(value?, table.types[position], &name)?
             };
@@ -427,39 +456,16 @@ impl Binder<'_> {
                 }
             }
         }
-        Ok(set)
+        let positions: Vec<usize> = set.iter().map(|(position, _)| *position).collect();
+        let generated = self.generated(table, row, Some(&positions))?;
+        set.retain(|(position, _)| table.desc.columns[*position].generated.is_none());
+        Ok((set, generated))
     }
 
     /// Constraints over the slots of a row; with a SET, only those that it can break.
     fn checks(&mut self, table: &Arc<Table>, row: &[Slot], set: Option<&[usize]>) -> Result<Checks> {
         let touched = |position: &usize| set.is_none_or(|set| set.contains(position));
-        let columns = table.desc.columns.iter().enumerate();
-        let not_null: Vec<usize> =
-            columns.filter(|(_, c)| c.not_null).map(|(position, _)| position).filter(&touched).collect();
-        let mut checks = Vec::new();
-        if !table.desc.checks.is_empty() {
-            let scopes = std::mem::take(&mut self.scopes);
-            self.scopes.push(Scope {
-                tables: vec![ScopeTable {
-                    schema: None,
-                    name: table.desc.name.clone(),
-                    columns: Self::columns_of(table, row),
-                }],
-                ..Scope::default()
-            });
-            for check in &table.desc.checks {
-                let ast = crate::parse::expression(&check.expression)?;
-                let condition = self.apart(|binder| binder.condition(&ast, "CHECK"))?;
-                let mut reads = false;
-                condition.slots(&mut |slot| {
-                    reads |= row.iter().position(|&own| own == slot).is_some_and(|at| touched(&at));
-                });
-                if reads || set.is_none() {
-                    checks.push((check.name.clone(), condition));
-                }
-            }
-            self.scopes = scopes;
-        }
+        let (not_null, checks) = self.conditions(table, row, set)?;
         let (references, referred) = self.lookup.foreign_keys(table.desc.oid)?;
         let breaks = |key: &Arc<ForeignKey>, own: bool| {
             let columns = if own { &key.from_columns } else { &key.to_columns };
@@ -550,10 +556,12 @@ impl Binder<'_> {
             }
         };
         let source = self.rows(leaf, from, update.selection.as_ref())?;
-        let set = self.assignments(&table, &update.assignments)?;
+        let row = self.new_slots(table.types.len());
+        let (mut set, generated) = self.assignments(&table, &update.assignments, &row)?;
+        // they read the slots of the new row, which has the other values by then
+        set.extend(generated);
         let columns: Vec<usize> = set.iter().map(|(position, _)| *position).collect();
         let moves = table.primary.iter().any(|part| columns.contains(&part.position));
-        let row = self.new_slots(table.types.len());
         let checks = self.checks(&table, &row, Some(&columns))?;
         // RETURNING sees the new row where the old one was
         let new_columns = Self::columns_of(&table, &row);
@@ -624,6 +632,10 @@ impl Binder<'_> {
         let node = Node::ModifyTable(Box::new(Modify::Delete(delete)));
         Ok((Bound::new(node, output), Kind::Delete))
     }
+}
+
+fn is_generated(name: &str) -> String {
+    format!("Column \"{name}\" is a generated column.")
 }
 
 /// Whether an expression is the word DEFAULT.

@@ -8,6 +8,7 @@ pub(crate) mod dml;
 pub(crate) mod expr;
 pub(crate) mod from;
 pub(crate) mod function;
+pub(crate) mod generated;
 mod group_keys;
 mod grouping;
 mod labels;

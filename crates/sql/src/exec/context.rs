@@ -1,11 +1,12 @@
 //! What a running statement is given by its session.
 
 use super::lock::{self, GivenUp};
+use crate::bind::Keys;
 use crate::cancel::Cancel;
 use crate::counts::Counts;
 use crate::functions::SessionFn;
 use crate::memory::Budget;
-use crate::plan::{Computed, ForeignKey};
+use crate::plan::Computed;
 use crate::temporary::Allowance;
 use crate::workers::SPARED;
 use scaledb_base::limits::MAX_WORKERS;
@@ -22,8 +23,8 @@ pub(crate) trait Host {
     fn engine_error(&self, error: scaledb_base::Error) -> SqlError;
     /// Calls a function of the session.
     fn call(&self, function: &SessionFn, args: &[Value]) -> Result<Value>;
-    /// The foreign keys that refer to a table.
-    fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>>;
+    /// The foreign keys of a table, and those that refer to it.
+    fn keys_of(&self, table: u32) -> Result<Keys>;
     /// The rows of a table that is computed.
     fn computed(&self, table: Computed) -> Result<Vec<Vec<Value>>>;
     /// Takes a lock for the transaction, unless it conflicts with a lock of another session.

@@ -9,7 +9,7 @@
 use super::late::Check;
 use super::{Exec, codec};
 use crate::counts::Write;
-use crate::plan::{ForeignKey, IndexRef};
+use crate::plan::{ForeignKey, IndexRef, Slot};
 use scaledb_catalog::Action;
 use scaledb_engine::{Order, Range, RowId, Worker};
 use scaledb_keys::KeyBuf;
@@ -282,7 +282,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     fn cascade_delete(&mut self, key: &ForeignKey, rows: Vec<(RowId, Box<[Value]>)>) -> Result<()> {
-        let further = self.context.host.referred(key.from.desc.oid)?;
+        let (_, further) = self.context.host.keys_of(key.from.desc.oid)?;
         for (id, old) in rows {
             let deleted = self.worker()?.delete_at(key.from.info.id, id);
             deleted.map_err(|error| self.context.engine_error(error))?;
@@ -295,6 +295,23 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(())
     }
 
+    /// A row with other values of the referring columns, and of those that are computed from them.
+    fn set_columns(&mut self, key: &ForeignKey, old: &[Value], values: &[Value]) -> Result<Box<[Value]>> {
+        let (table, setting) = (&*key.from, &key.setting);
+        let mut new = old.to_vec();
+        for (&column, value) in key.from_columns.iter().zip(values) {
+            new[column] = value.clone();
+        }
+        let row: Vec<Slot> = (0..new.len()).collect();
+        let frame = std::mem::replace(&mut self.frame, new);
+        let checked = self
+            .generate(&setting.generated, &row)
+            .and_then(|()| self.check_conditions(table, &setting.not_null, &setting.checks, &row));
+        let mut new = std::mem::replace(&mut self.frame, frame);
+        new.truncate(row.len());
+        checked.map(|()| new.into())
+    }
+
     /// Sets the referring columns.
     fn cascade_update(
         &mut self,
@@ -302,31 +319,23 @@ impl<'a, W: Worker> Exec<'a, W> {
         rows: Vec<(RowId, Box<[Value]>)>,
         values: &[Value],
     ) -> Result<()> {
-        let table = &key.from;
-        let further = self.context.host.referred(table.desc.oid)?;
+        let (table, setting) = (&key.from, &key.setting);
+        let (references, further) = self.context.host.keys_of(table.desc.oid)?;
         let all = Projection::all(&table.info.schema);
         for (id, old) in rows {
-            let mut new = old.clone();
-            for (&column, value) in key.from_columns.iter().zip(values) {
-                if value.is_null() && table.desc.columns[column].not_null {
-                    let name = &table.desc.columns[column].name;
-                    return Err(SqlError::new(
-                        SqlState::NOT_NULL_VIOLATION,
-                        format!(
-                            "null value in column \"{name}\" of relation \"{}\" violates not-null constraint",
-                            table.desc.name
-                        ),
-                    )
-                    .table(table.desc.schema.as_str(), table.desc.name.as_str())
-                    .column(name.as_str()));
-                }
-                new[column] = value.clone();
-            }
-            self.change_row(table, id, &key.from_columns, &all, &old, &new)?;
+            let new = self.set_columns(key, &old, values)?;
+            self.change_row(table, id, &setting.columns, &all, &old, &new)?;
             self.note_keys(table, &table.late(), &old, &new);
             self.context.counts.wrote(table.desc.oid, Write::Update);
-            if key.desc.on_update == Action::SetDefault || key.desc.on_delete == Action::SetDefault {
-                self.note(Check::referring(key.clone(), values.to_vec())?);
+            for other in references.iter() {
+                let own = other.desc.oid == key.desc.oid;
+                let refers =
+                    |column: &usize| setting.columns.contains(column) && old[*column] != new[*column];
+                let defaults = [key.desc.on_update, key.desc.on_delete].contains(&Action::SetDefault);
+                if if own { defaults } else { other.from_columns.iter().any(refers) } {
+                    let values = other.from_columns.iter().map(|&column| new[column].clone()).collect();
+                    self.note(Check::referring(other.clone(), values)?);
+                }
             }
             for further in further.iter() {
                 let pick = |row: &[Value]| -> Vec<Value> {

@@ -193,6 +193,15 @@ impl ScalarFn {
         }
     }
 
+    /// Whether its value is the same in all sessions, as far as PostgreSQL asks for that: how many digits a float has
+    /// as text, and how a bytea is written, does not count.
+    pub(crate) fn is_fixed(&self) -> bool {
+        match &*self.0 {
+            Scalar::Cast(cast) => !reads_settings(cast.from, cast.to),
+            _ => self.is_immutable(),
+        }
+    }
+
     /// Whether it depends on the session's settings.
     pub(crate) fn is_stable(&self) -> bool {
         !self.is_immutable()
@@ -224,6 +233,21 @@ impl ScalarFn {
         let Scalar::Cast(cast) = &*self.0 else { return false };
         matches!((width(cast.from), width(cast.to)), (Some(from), Some(to)) if from < to)
     }
+}
+
+/// Whether a cast depends on the time zone, or on how dates are written.
+fn reads_settings(from: Type, to: Type) -> bool {
+    let written = |text: Type, value: Type| {
+        let calendar =
+            matches!(value.base, Base::Date | Base::Timestamp | Base::Timestamptz | Base::Interval);
+        (text.is_text() || text.base == Base::Unknown || text.array != value.array) && calendar
+    };
+    let zoned = |ty: Type| ty.base == Base::Timestamptz;
+    zoned(from) != zoned(to)
+        || written(from, to)
+        || written(to, from)
+        || from.is_text() && to.base == Base::Time
+        || from.array != to.array
 }
 
 fn depends_on_session(ty: Type) -> bool {

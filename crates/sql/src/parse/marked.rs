@@ -1,11 +1,12 @@
-//! Two forms that the parser does not know, put as names that no statement can contain, as no name is empty:
+//! Forms that the parser does not know, put as names that no statement can contain, as no name is empty:
 //!
 //! ```text
 //!  INSERT INTO t (a, b) OVERRIDING SYSTEM VALUE ..   INSERT INTO t (""."SYSTEM", a, b) ..
 //!  ROWS FROM (f(x), g(y))                            ""."ROWS"(f(x), g(y))
+//!  ALTER TABLE t ALTER a DROP EXPRESSION             ALTER TABLE t ALTER a SET DEFAULT ""."EXPRESSION"
 //! ```
 
-use sqlparser::ast::{ObjectName, ObjectNamePart};
+use sqlparser::ast::{Expr, ObjectName, ObjectNamePart};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
@@ -17,6 +18,25 @@ pub(crate) const SYSTEM: &str = "SYSTEM";
 
 /// As [`SYSTEM`], of OVERRIDING USER VALUE.
 pub(crate) const USER: &str = "USER";
+
+/// What stands for the default of DROP EXPRESSION.
+const EXPRESSION: &str = "EXPRESSION";
+
+/// As [`EXPRESSION`], of DROP EXPRESSION IF EXISTS.
+const IF_EXPRESSION: &str = "IF EXPRESSION";
+
+/// Whether a default is what stands for DROP EXPRESSION; and whether it says IF EXISTS.
+pub(crate) fn dropped(default: &Expr) -> Option<bool> {
+    let Expr::CompoundIdentifier(parts) = default else { return None };
+    match &parts[..] {
+        [none, mark] if none.value.is_empty() => match mark.value.as_str() {
+            EXPRESSION => Some(false),
+            IF_EXPRESSION => Some(true),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 /// What a name stands for, if it is one that was made here.
 pub(crate) fn mark_of(name: &ObjectName) -> Option<&str> {
@@ -36,6 +56,8 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             override_at(&mut tokens, at);
         } else if is(&tokens, at, "ROWS") {
             rows_from_at(&mut tokens, at);
+        } else if is(&tokens, at, "EXPRESSION") {
+            expression_at(&mut tokens, at);
         }
         at += 1;
     }
@@ -87,6 +109,32 @@ fn override_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
         }
     };
     tokens.splice(to..to, own.into_iter().map(|token| TokenWithSpan { token, span }));
+}
+
+/// DROP EXPRESSION behind `ALTER a` or `ALTER COLUMN a`.
+fn expression_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let before =
+        |at: usize| tokens[..at].iter().rposition(|token| !matches!(token.token, Token::Whitespace(_)));
+    let Some(drop) = before(at).filter(|&drop| is(tokens, drop, "DROP")) else { return };
+    let column = before(drop);
+    let alters = |at: usize| ["ALTER", "COLUMN"].iter().any(|word| is(tokens, at, word));
+    // DROP of a column of this name, else
+    if !column.and_then(before).is_some_and(alters) {
+        return;
+    }
+    let (if_word, exists) = (behind(tokens, at), behind(tokens, behind(tokens, at)));
+    let (end, which) = match is(tokens, if_word, "IF") && is(tokens, exists, "EXISTS") {
+        true => (exists, IF_EXPRESSION),
+        false => (at, EXPRESSION),
+    };
+    let span = tokens[at].span;
+    let word = |value: &str, keyword: Keyword| {
+        Token::Word(Word { value: value.to_owned(), quote_style: None, keyword })
+    };
+    let space = || Token::Whitespace(Whitespace::Space);
+    let set = [word("SET", Keyword::SET), space(), word("DEFAULT", Keyword::DEFAULT), space()];
+    let own = set.into_iter().chain(mark(which));
+    tokens.splice(drop..=end, own.map(|token| TokenWithSpan { token, span }));
 }
 
 fn rows_from_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {

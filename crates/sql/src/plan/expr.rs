@@ -321,6 +321,19 @@ impl Expr {
         volatile
     }
 
+    /// Whether its value depends on nothing but the slots that it reads: not on the settings of a session, not on the
+    /// time, and not on rows of tables.
+    pub(crate) fn is_fixed(&self) -> bool {
+        let mut fixed = match self {
+            Self::Call(call) => call.0.is_fixed(),
+            Self::QuantifiedCall(_, parts) => parts.0.is_fixed(),
+            Self::Session(_) | Self::Subquery(_) | Self::Param(_) => false,
+            _ => true,
+        };
+        self.children(&mut |child| fixed &= child.is_fixed());
+        fixed
+    }
+
     /// All of the conditions; false, without the others being looked at, if one of them is.
     pub(crate) fn and(list: Vec<Expr>) -> Self {
         if list.iter().any(|part| matches!(part, Self::Const(Value::Bool(false)))) {

@@ -34,7 +34,9 @@ use std::sync::Arc;
 pub(crate) use access::{Access, Bound, KeyValue};
 pub(crate) use computed::Computed;
 pub(crate) use cte::{Cte, Inlined, Recursive};
-pub(crate) use modify::{Checks, ConflictUpdate, Delete, ForeignKey, Insert, Modify, OnConflict, Update};
+pub(crate) use modify::{
+    Checks, ConflictUpdate, Delete, ForeignKey, Insert, Modify, OnConflict, Setting, Update,
+};
 pub(crate) use set_call::SetCall;
 pub(crate) use table::{IndexColumn, IndexRef, Table, column_type};
 pub(crate) use window::{Window, WindowFn};

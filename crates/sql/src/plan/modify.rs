@@ -51,6 +51,20 @@ pub(crate) struct ForeignKey {
     pub(crate) index: Option<(IndexRef, Vec<usize>)>,
     /// The values of SET DEFAULT.
     pub(crate) set_default: Vec<scaledb_types::Value>,
+    /// What an action that sets columns of `from` has to see to.
+    pub(crate) setting: Setting,
+}
+
+/// What goes along when an action of a foreign key sets its columns, over slots that are the positions of columns.
+#[derive(Debug, Default)]
+pub(crate) struct Setting {
+    /// The columns that change: those of the key, and generated ones.
+    pub(crate) columns: Vec<usize>,
+    pub(crate) generated: Vec<(usize, Expr)>,
+    /// Columns that refuse NULL.
+    pub(crate) not_null: Vec<usize>,
+    /// CHECK constraints: name and condition.
+    pub(crate) checks: Vec<(String, Expr)>,
 }
 
 /// INSERT.
@@ -64,6 +78,8 @@ pub(crate) struct Insert {
     pub(crate) values: Vec<Expr>,
     /// The slots of the new row, by column.
     pub(crate) row: Vec<Slot>,
+    /// Generated columns, over the slots of the new row.
+    pub(crate) generated: Vec<(usize, Expr)>,
     pub(crate) checks: Checks,
     pub(crate) conflict: Option<OnConflict>,
     pub(crate) returning: Option<Vec<Expr>>,
@@ -85,6 +101,10 @@ pub(crate) struct ConflictUpdate {
     /// The slots of the row that is there, by column.
     pub(crate) existing: Vec<Slot>,
     pub(crate) set: Vec<(usize, Expr)>,
+    /// Generated columns that change with these, over the slots of the new row.
+    pub(crate) generated: Vec<(usize, Expr)>,
+    /// The columns that change.
+    pub(crate) columns: Vec<usize>,
     pub(crate) filter: Option<Expr>,
 }
 
@@ -99,6 +119,7 @@ pub(crate) struct Update {
     pub(crate) old: Vec<Slot>,
     /// The new row's slots, by column.
     pub(crate) row: Vec<Slot>,
+    /// What is set, generated columns last: they read the new row.
     pub(crate) set: Vec<(usize, Expr)>,
     /// The columns that are set.
     pub(crate) columns: Vec<usize>,

@@ -42,6 +42,7 @@ impl<E: Engine> Session<E> {
         let text = match &copy.source {
             CopySource::Query(text) => text.clone(),
             CopySource::Table { schema, name, columns } => {
+                let columns = self.columns_to_copy(schema.as_deref(), name, columns)?;
                 let columns: Vec<String> = columns.iter().map(|column| quoted(column)).collect();
                 let columns = if columns.is_empty() { "*".to_owned() } else { columns.join(", ") };
                 let schema = schema.as_ref().map_or(String::new(), |schema| format!("{}.", quoted(schema)));
@@ -87,6 +88,7 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::UNDEFINED_TABLE, what));
         };
         let table = self.table(desc.oid)?;
+        let columns = &self.columns_to_copy(schema.as_deref(), name, columns)?;
         let mut positions = Vec::new();
         for column in columns {
             positions.push(desc.column(column).ok_or_else(|| {
@@ -126,6 +128,27 @@ impl<E: Engine> Session<E> {
         let table = desc.name.clone();
         self.copying = Some(CopyIn { insert, decoder, types, table, rows: 0, part: None, alone });
         Ok(Executed::CopyIn(info))
+    }
+
+    /// The columns of a COPY that are named; all but the generated ones if none are and there are such.
+    ///
+    /// # Errors
+    /// 42P10 if a generated one is named.
+    fn columns_to_copy(&self, schema: Option<&str>, name: &str, named: &[String]) -> Result<Vec<String>> {
+        let found = find_relation(&self.state.catalog, &self.state.path, schema, name);
+        let Some(scaledb_catalog::Relation::Table(desc)) = found else { return Ok(named.to_vec()) };
+        let is_generated =
+            |name: &String| desc.column(name).is_some_and(|at| desc.columns[at].generated.is_some());
+        if let Some(name) = named.iter().find(|name| is_generated(name)) {
+            let what = format!("column \"{name}\" is a generated column");
+            return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what)
+                .detail("Generated columns cannot be used in COPY."));
+        }
+        if !named.is_empty() || !desc.generates() {
+            return Ok(named.to_vec());
+        }
+        let others = desc.columns.iter().filter(|column| column.generated.is_none());
+        Ok(others.map(|column| column.name.clone()).collect())
     }
 
     fn no_copy() -> SqlError {

@@ -65,7 +65,10 @@ pub(crate) fn call(facts: &dyn Facts, function: &SessionFn, args: &[Value]) -> R
         }
         "pg_is_other_temp_schema" => oid.map_or(Value::Null, |oid| is_other_temporary(facts, oid)),
         "pg_get_userbyid" => oid.map_or(Value::Null, |oid| user_name(facts, oid)),
-        "pg_get_expr" => args[0].clone(),
+        "pg_get_expr" => match (text, args.get(2).is_some_and(Value::is_true)) {
+            (Some(text), true) => Value::from(super::printed::without_parentheses(text)),
+            _ => args[0].clone(),
+        },
         "pg_get_indexdef" => index_text(catalog, oid, args),
         "pg_get_constraintdef" => {
             let pretty = args.get(1).is_some_and(Value::is_true);

@@ -27,6 +27,30 @@ pub(super) fn printed_default(catalog: &Catalog, column: &ColumnDesc, text: &str
     }
 }
 
+/// What computes a column, or the condition of an index: in parentheses where an operator is outermost.
+pub(super) fn printed_expression(text: &str) -> String {
+    let own = matches!(
+        crate::parse::expression(text),
+        Ok(Expr::Identifier(_)
+            | Expr::CompoundIdentifier(_)
+            | Expr::Value(_)
+            | Expr::Nested(_)
+            | Expr::Case { .. })
+            | Ok(Expr::Function(_) | Expr::Cast { .. } | Expr::Extract { .. } | Expr::Substring { .. })
+            | Ok(Expr::Trim { .. } | Expr::Position { .. } | Expr::Floor { .. } | Expr::Ceil { .. })
+            | Err(_)
+    );
+    if own { text.to_owned() } else { format!("({text})") }
+}
+
+/// An expression without the parentheses around all of it.
+pub(super) fn without_parentheses(text: &str) -> String {
+    match crate::parse::expression(text) {
+        Ok(Expr::Nested(inner)) => inner.to_string(),
+        _ => text.to_owned(),
+    }
+}
+
 /// The oid of the relation of whose values a default takes the next.
 pub(crate) fn sequence_of(catalog: &Catalog, default: &str) -> Option<u32> {
     let Ok(Expr::Function(function)) = crate::parse::expression(default) else { return None };

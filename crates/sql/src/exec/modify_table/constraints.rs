@@ -2,6 +2,7 @@
 
 use super::super::Exec;
 use super::insert::index_of;
+use crate::plan::expr::Expr;
 use crate::plan::{Checks, IndexRef, Slot, Table};
 use scaledb_base::Error;
 use scaledb_engine::Worker;
@@ -10,7 +11,18 @@ use scaledb_types::{Result, SqlError, SqlState, Value};
 impl<'a, W: Worker> Exec<'a, W> {
     /// NOT NULL and CHECK of the row that the slots hold.
     pub(super) fn check_row(&mut self, table: &Table, checks: &Checks, row: &[Slot]) -> Result<()> {
-        for &column in &checks.not_null {
+        self.check_conditions(table, &checks.not_null, &checks.checks, row)
+    }
+
+    /// Columns that refuse NULL, and CHECK constraints, of the row that the slots hold.
+    pub(in crate::exec) fn check_conditions(
+        &mut self,
+        table: &Table,
+        not_null: &[usize],
+        checks: &[(String, Expr)],
+        row: &[Slot],
+    ) -> Result<()> {
+        for &column in not_null {
             if self.frame[row[column]].is_null() {
                 let name = &table.desc.columns[column].name;
                 return Err(SqlError::new(
@@ -25,7 +37,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 .column(name.as_str()));
             }
         }
-        for (name, condition) in &checks.checks {
+        for (name, condition) in checks {
             if matches!(self.eval(condition)?, Value::Bool(false)) {
                 return Err(SqlError::new(
                     SqlState::CHECK_VIOLATION,

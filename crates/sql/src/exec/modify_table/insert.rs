@@ -90,6 +90,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     fn insert_row(&mut self, state: &mut Inserting<'_>, next: Next<'_, 'a, W>) -> Result<()> {
         let insert = state.insert;
         let table = &*insert.table;
+        self.generate(&insert.generated, &insert.row)?;
         self.check_row(table, &insert.checks, &insert.row)?;
         if let Some(OnConflict { index: Some(IndexRef::Secondary(number)), .. }) = &insert.conflict
             && insert.checks.late.contains(number)

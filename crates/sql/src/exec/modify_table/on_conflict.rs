@@ -23,7 +23,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         let insert = state.insert;
         let table = &*insert.table;
         let update = insert.conflict.as_ref().and_then(|conflict| conflict.update.as_deref());
-        let Some(ConflictUpdate { existing, set, filter }) = update else { return Ok(()) };
+        let Some(ConflictUpdate { existing, set, generated, columns, filter }) = update else {
+            return Ok(());
+        };
         self.reserve_existing(table, index, key)?;
         let Some(id) = self.load_existing(table, index, key, existing)? else { return Ok(()) };
         if state.touched.contains(&id) {
@@ -44,9 +46,9 @@ impl<'a, W: Worker> Exec<'a, W> {
         for (column, value) in changed {
             self.frame[insert.row[column]] = value;
         }
+        self.generate(generated, &insert.row)?;
         self.check_row(table, &insert.checks, &insert.row)?;
         let all = Projection::all(&table.info.schema);
-        let columns: Vec<usize> = set.iter().map(|(column, _)| *column).collect();
         let old = self.copy(existing);
         let new = self.copy(&insert.row);
         if self.parts.is_some() {
@@ -54,10 +56,10 @@ impl<'a, W: Worker> Exec<'a, W> {
                 return Err(twice());
             }
             let change = Changes::one(id, &old, &new);
-            self.update_apart(&insert.table, &columns, &all, change);
+            self.update_apart(&insert.table, columns, &all, change);
         } else {
             // another row has the key's place then
-            let row = self.change_row(table, id, &columns, &all, &old, &new)?;
+            let row = self.change_row(table, id, columns, &all, &old, &new)?;
             state.touched.insert(row);
         }
         self.note_update(&insert.table, &insert.checks, &old, &new)?;

@@ -2,12 +2,23 @@
 
 use super::super::changes::Changes;
 use super::super::{Exec, Flow, codec};
-use crate::plan::Table;
+use crate::plan::expr::Expr;
+use crate::plan::{Slot, Table};
 use scaledb_engine::{RowId, Worker};
 use scaledb_row::{Projection, RowBuf};
 use scaledb_types::{Result, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {
+    /// Computes generated columns into the slots of their row.
+    #[inline]
+    pub(in crate::exec) fn generate(&mut self, generated: &[(usize, Expr)], row: &[Slot]) -> Result<()> {
+        for (position, expr) in generated {
+            let value = self.eval(expr)?;
+            self.frame[row[*position]] = value;
+        }
+        Ok(())
+    }
+
     /// Writes rows that were found and changed; `moves` if a column of their keys is set.
     pub(in crate::exec) fn write_changes(
         &mut self,

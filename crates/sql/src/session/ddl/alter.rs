@@ -10,7 +10,6 @@ use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{fold, split};
 use crate::plan::Table;
-use column::mentions;
 use constraint::no_constraint;
 use scaledb_catalog::{Relation, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
@@ -200,13 +199,8 @@ impl<E: Engine> Session<E> {
                     let what = format!("column \"{name}\" of relation \"{}\" already exists", desc.name);
                     return Err(SqlError::new(SqlState::DUPLICATE_COLUMN, what));
                 }
-                if desc.checks.iter().any(|check| mentions(&check.expression, &old)) {
-                    return Err(SqlError::unsupported(format!(
-                        "column \"{old}\" is used by a CHECK constraint"
-                    ))
-                    .hint("Drop the constraint, rename the column, and add the constraint again."));
-                }
-                desc.columns[at].name = name;
+                desc.columns[at].name.clone_from(&name);
+                self.rename_in_texts(table, &mut desc, &old, &name)?;
                 store(self, desc)
             }
             AlterTableOperation::RenameTable { table_name } => {

@@ -168,30 +168,12 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    /// Binds defaults and CHECK constraints, for what is wrong with them.
+    /// Binds defaults, what computes generated columns, and CHECK constraints, for what is wrong with them.
     pub(super) fn check_expressions(&self, desc: &TableDesc) -> Result<()> {
-        let mut desc = desc.clone();
-        // any table of the engine does: no rows are read
-        let types = desc.columns.iter().map(crate::plan::column_type).collect::<Result<Vec<_>>>()?;
-        let info = Arc::new(scaledb_engine::TableInfo {
-            id: scaledb_base::TableId(0),
-            name: String::new(),
-            schema: super::super::state::engine_def(&desc)?.schema,
-            indexes: Vec::new(),
-        });
-        let places = Places::as_made(types.len(), &info.schema);
-        let checks = std::mem::take(&mut desc.checks);
-        let table = Table {
-            desc: Arc::new(desc),
-            info,
-            types,
-            primary: Vec::new(),
-            secondary: Vec::new(),
-            key_columns: Vec::new(),
-            places,
-        };
+        let table = self.unmade(desc)?;
+        self.check_generated(&table)?;
         self.bind_over(&table, |binder| {
-            for check in &checks {
+            for check in &table.desc.checks {
                 let ast = crate::parse::expression(&check.expression)?;
                 let condition = binder.condition(&ast, "CHECK")?;
                 if condition.needs_worker() {
@@ -208,6 +190,27 @@ impl<E: Engine> Session<E> {
                 }
             }
             Ok(())
+        })
+    }
+
+    /// A table that the engine may not have made yet: any of its tables does, for no rows are read.
+    pub(super) fn unmade(&self, desc: &TableDesc) -> Result<Table> {
+        let types = desc.columns.iter().map(crate::plan::column_type).collect::<Result<Vec<_>>>()?;
+        let info = Arc::new(scaledb_engine::TableInfo {
+            id: scaledb_base::TableId(0),
+            name: String::new(),
+            schema: super::super::state::engine_def(desc)?.schema,
+            indexes: Vec::new(),
+        });
+        let places = Places::as_made(types.len(), &info.schema);
+        Ok(Table {
+            desc: Arc::new(desc.clone()),
+            info,
+            types,
+            primary: Vec::new(),
+            secondary: Vec::new(),
+            key_columns: Vec::new(),
+            places,
         })
     }
 
@@ -280,14 +283,16 @@ impl<E: Engine> Session<E> {
         };
         let traits = key.characteristics.as_ref();
         let deferred = traits.is_some_and(|t| t.initially == Some(DeferrableInitial::Deferred));
+        let (on_delete, on_update) = (action(&key.on_delete), action(&key.on_update));
+        check_actions(desc, &columns, on_delete, on_update)?;
         desc.foreign_keys.push(ForeignKeyDesc {
             oid: self.state.shared.new_oid(),
             name,
             columns,
             table: to.oid,
             referred,
-            on_delete: action(&key.on_delete),
-            on_update: action(&key.on_update),
+            on_delete,
+            on_update,
             full: key.match_kind == Some(ConstraintReferenceMatchKind::Full),
             deferrable: deferred || traits.is_some_and(|t| t.deferrable == Some(true)),
             deferred,
@@ -337,6 +342,27 @@ impl<E: Engine> Session<E> {
             }
             Ok(())
         })
+    }
+}
+
+/// What no value can be set in, no action of a foreign key may set.
+///
+/// # Errors
+/// 42601.
+fn check_actions(desc: &TableDesc, columns: &[i16], on_delete: Action, on_update: Action) -> Result<()> {
+    let generated = |column: &scaledb_catalog::ColumnDesc| column.generated.is_some();
+    if !desc.columns.iter().any(|column| columns.contains(&column.attnum) && generated(column)) {
+        return Ok(());
+    }
+    let sets = |action: Action| matches!(action, Action::SetNull | Action::SetDefault);
+    let invalid = |when: &str| {
+        let what = format!("invalid {when} action for foreign key constraint containing generated column");
+        Err(SqlError::new(SqlState::SYNTAX_ERROR, what))
+    };
+    match () {
+        () if sets(on_update) || on_update == Action::Cascade => invalid("ON UPDATE"),
+        () if sets(on_delete) => invalid("ON DELETE"),
+        () => Ok(()),
     }
 }
 

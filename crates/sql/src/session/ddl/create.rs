@@ -127,6 +127,7 @@ impl<E: Engine> Session<E> {
                 not_null: false,
                 default: None,
                 identity: None,
+                generated: None,
             });
             desc.next_attnum += 1;
         }
@@ -167,6 +168,7 @@ impl<E: Engine> Session<E> {
             not_null: false,
             default: None,
             identity: None,
+            generated: None,
         };
         if is_serial(&column.data_type) {
             described.not_null = true;
@@ -198,8 +200,11 @@ impl<E: Engine> Session<E> {
                     let options = sequence_options.clone().unwrap_or_default();
                     owned.push(Owned { column: name.clone(), ty, options });
                 }
-                ColumnOption::Generated { .. } => {
-                    return Err(SqlError::unsupported("generated columns are not supported"));
+                ColumnOption::Generated { .. } if described.generated.is_some() => {
+                    return twice("multiple generation clauses");
+                }
+                ColumnOption::Generated { generation_expr: Some(expr), .. } => {
+                    described.generated = Some(expr.to_string());
                 }
                 _ => {}
             }
@@ -207,6 +212,12 @@ impl<E: Engine> Session<E> {
         let serial = is_serial(&column.data_type);
         if described.identity.is_some() && (serial || described.default.is_some()) {
             return twice("both default and identity");
+        }
+        if described.generated.is_some() && described.identity.is_some() {
+            return twice("both identity and generation expression");
+        }
+        if described.generated.is_some() && (serial || described.default.is_some()) {
+            return twice("both default and generation expression");
         }
         if serial && described.default.is_some() {
             return twice("multiple default values");

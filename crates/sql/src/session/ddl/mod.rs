@@ -9,6 +9,7 @@ mod comment;
 mod constraint;
 mod create;
 mod drop;
+mod generated;
 mod rebuild;
 mod reindex;
 mod sequence;

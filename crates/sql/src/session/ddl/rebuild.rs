@@ -2,6 +2,7 @@
 
 use super::super::Session;
 use crate::bind::Binder;
+use crate::bind::generated::Generated;
 use crate::exec::{Exec, Scratch, codec};
 use crate::patience::{COPY_ATTEMPTS, runs_again};
 use crate::plan::Table;
@@ -36,6 +37,14 @@ pub(super) fn check_limits(desc: &TableDesc) -> Result<()> {
     Ok(())
 }
 
+/// What rows of a new table have.
+struct Values {
+    /// Each column, over those of the old table.
+    values: Vec<Expr>,
+    /// Generated columns, over those of the new one.
+    generated: Generated,
+}
+
 impl<E: Engine> Session<E> {
     /// Gives a new descriptor a table of the engine.
     pub(super) fn make_table(&mut self, desc: &mut TableDesc) -> Result<()> {
@@ -64,6 +73,7 @@ impl<E: Engine> Session<E> {
         let desc = Arc::new(desc);
         let new = self.state.table_of(&desc)?;
         self.transaction.touch(&[(old.desc.oid, old.info.id)], 0);
+        let values = Values { values, generated: self.generated_of(&new)? };
         if self.can_copy_beside() {
             self.copy_beside(old, &new, &values)?;
             self.begin_behind()?;
@@ -77,7 +87,7 @@ impl<E: Engine> Session<E> {
 
     /// Copies the rows in transactions beside the one at hand: one of a million rows would remember, lock and validate
     /// all of them. No other session knows the new table, and a bar keeps others from the old one.
-    fn copy_beside(&mut self, old: &Arc<Table>, new: &Arc<Table>, values: &[Expr]) -> Result<()> {
+    fn copy_beside(&mut self, old: &Arc<Table>, new: &Arc<Table>, values: &Values) -> Result<()> {
         if let Some(created) = self.transaction.created.last_mut() {
             created.filled = true;
         }
@@ -90,7 +100,11 @@ impl<E: Engine> Session<E> {
         // a change of indexes alone
         let same = old.desc.placement.is_none()
             && old.info.schema.columns() == new.info.schema.columns()
-            && values.iter().enumerate().all(|(at, value)| matches!(value, Expr::Slot(slot) if *slot == at));
+            && values
+                .values
+                .iter()
+                .enumerate()
+                .all(|(at, value)| matches!(value, Expr::Slot(slot) if *slot == at));
         loop {
             worker.begin(TxnKind::ReadWrite).map_err(crate::error::plain)?;
             let mut exec = Exec::new(&mut worker, &context, &[], (0, 0, 0), Scratch::default());
@@ -170,14 +184,21 @@ impl<E: Engine> Session<E> {
 fn copy_row<W: Worker>(
     exec: &mut Exec<'_, W>,
     new: &Arc<Table>,
-    values: &[Expr],
+    values: &Values,
     row: &[Value],
 ) -> Result<()> {
     exec.frame.clear();
     exec.frame.extend_from_slice(row);
-    let mut fresh = Vec::with_capacity(values.len());
-    for value in values {
+    let mut fresh = Vec::with_capacity(values.values.len());
+    for value in &values.values {
         fresh.push(exec.eval(value)?);
+    }
+    if !values.generated.is_empty() {
+        exec.frame.clear();
+        exec.frame.extend_from_slice(&fresh);
+        for (position, expr) in &values.generated {
+            fresh[*position] = exec.eval(expr)?;
+        }
     }
     for (position, column) in new.desc.columns.iter().enumerate() {
         if column.not_null && fresh[position].is_null() {

@@ -3,11 +3,11 @@
 use super::SessionState;
 use super::locks::give_room;
 use crate::api::Severity;
-use crate::bind::Lookup;
 use crate::bind::names::is_temporary;
+use crate::bind::{Keys, Lookup};
 use crate::exec::context::Host;
 use crate::functions::SessionFn;
-use crate::plan::{Computed, ForeignKey};
+use crate::plan::Computed;
 use crate::system;
 use scaledb_engine::Engine;
 use scaledb_locks::{Mode, Owner, Tag};
@@ -84,14 +84,15 @@ impl<E: Engine> Host for SessionState<E> {
         system::rows(self, table)
     }
 
-    fn referred(&self, table: u32) -> Result<Vec<Arc<ForeignKey>>> {
-        let referred = self.foreign_keys(table)?.1;
+    fn keys_of(&self, table: u32) -> Result<Keys> {
+        let (references, referred) = self.foreign_keys(table)?;
         // the plan names the tables that are one step away; rows that go along lead farther
+        references.iter().for_each(|key| self.used.note(key.to.desc.oid));
         for key in &referred {
             self.used.note(key.from.desc.oid);
             key.from.desc.foreign_keys.iter().for_each(|other| self.used.note(other.table));
         }
-        Ok(referred)
+        Ok((references, referred))
     }
 
     fn take_lock(&self, tag: Tag, mode: Mode) -> Result<bool> {

@@ -6,10 +6,10 @@ use crate::bind::{Keys, Lookup, SystemTable};
 use crate::exec::tail;
 use crate::plan::place::{Added, Place, Places};
 use crate::plan::statistics::TableStatistics;
-use crate::plan::{ForeignKey, IndexColumn, IndexRef, Table, column_type};
+use crate::plan::{ForeignKey, IndexColumn, IndexRef, Setting, Table, column_type};
 use crate::stored;
 use crate::system;
-use scaledb_catalog::{KeyColumn, Spread, TableDesc};
+use scaledb_catalog::{Action, ForeignKeyDesc, KeyColumn, Spread, TableDesc};
 use scaledb_engine::{Engine, TableInfo};
 use scaledb_types::{Env, KeyForm, Result, SqlError, SqlState, Type, Value};
 use std::sync::Arc;
@@ -102,6 +102,7 @@ impl<E: Engine> SessionState<E> {
         for &column in &from_columns {
             set_default.push(self.constant_default(from, column)?);
         }
+        let setting = self.setting(from, &desc, &from_columns)?;
         Ok(Arc::new(ForeignKey {
             desc,
             from: from.clone(),
@@ -112,7 +113,24 @@ impl<E: Engine> SessionState<E> {
             key_order,
             index,
             set_default,
+            setting,
         }))
+    }
+
+    /// What goes along when an action of a foreign key sets its columns, if one does.
+    fn setting(&self, from: &Table, key: &ForeignKeyDesc, columns: &[usize]) -> Result<Setting> {
+        let sets = |action: Action| matches!(action, Action::SetNull | Action::SetDefault);
+        if !sets(key.on_delete) && !sets(key.on_update) && key.on_update != Action::Cascade {
+            return Ok(Setting::default());
+        }
+        let env = Env::default();
+        let mut binder = crate::bind::Binder::new(&self.catalog, self, &env, Vec::new());
+        let row = binder.new_slots(from.types.len());
+        let generated = binder.generated(from, &row, Some(columns))?;
+        let computed = generated.iter().map(|(position, _)| *position);
+        let columns: Vec<usize> = columns.iter().copied().chain(computed).collect();
+        let (not_null, checks) = binder.conditions(from, &row, Some(&columns))?;
+        Ok(Setting { columns, generated, not_null, checks })
     }
 
     /// The default of a column, if it is a constant; NULL otherwise.

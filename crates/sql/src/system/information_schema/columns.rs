@@ -2,7 +2,7 @@
 
 use crate::plan::column_type;
 use crate::system::Facts;
-use crate::system::printed::printed_default;
+use crate::system::printed::{printed_default, printed_expression};
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_catalog::Identity;
 use scaledb_types::{Base, Result, Type, Value};
@@ -48,6 +48,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                 _ => None,
             };
             let default = column.default.as_ref().filter(|_| column.identity.is_none());
+            let generated = column.generated.as_deref().map(printed_expression);
             let default = default.map(|default| printed_default(catalog, column, default));
             rows.push(
                 Row::of(&TABLE)
@@ -77,7 +78,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                             Some(Identity::ByDefault) => Value::text("BY DEFAULT"),
                         },
                     )
-                    .text("is_generated", "NEVER")
+                    .text("is_generated", if column.generated.is_some() { "ALWAYS" } else { "NEVER" })
+                    .set("generation_expression", generated.map_or(Value::Null, Value::from))
                     .yes("is_updatable", true),
             );
         }

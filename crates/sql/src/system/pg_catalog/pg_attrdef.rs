@@ -1,7 +1,7 @@
-//! `pg_attrdef`: defaults of columns.
+//! `pg_attrdef`: defaults of columns, and what computes generated ones.
 
 use crate::system::Facts;
-use crate::system::printed::printed_default;
+use crate::system::printed::{printed_default, printed_expression};
 use crate::system::table::{Row, SystemCatalog};
 use scaledb_types::{Result, Type};
 
@@ -19,9 +19,12 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
         .tables()
         .flat_map(|table| {
             table.columns.iter().filter_map(|column| {
-                let default = column.default.as_ref()?;
+                let printed = match (&column.generated, &column.default) {
+                    (Some(text), _) => printed_expression(text),
+                    (None, Some(default)) => printed_default(catalog, column, default),
+                    (None, None) => return None,
+                };
                 let row = Row::of(&TABLE).oid("oid", table.oid).oid("adrelid", table.oid);
-                let printed = printed_default(catalog, column, default);
                 Some(row.int2("adnum", column.attnum as usize).text("adbin", &printed))
             })
         })

@@ -37,13 +37,15 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                         Some(Identity::ByDefault) => b'd',
                     };
                     let default = column.default.is_some() && column.identity.is_none();
+                    let generated = column.generated.is_some();
                     let added = table.placement.iter().flat_map(|placement| &placement.added);
                     let mut missing = added.filter(|added| added.missing.is_some());
                     rows.push(
                         row.flag("attnotnull", column.not_null)
-                            .flag("atthasdef", default)
+                            .flag("atthasdef", default || generated)
                             .flag("atthasmissing", missing.any(|added| added.attnum == column.attnum))
-                            .letter("attidentity", identity),
+                            .letter("attidentity", identity)
+                            .letter("attgenerated", if generated { b's' } else { 0 }),
                     );
                 }
                 for number in (1..table.next_attnum).filter(|&number| table.position(number).is_none()) {

@@ -2,10 +2,12 @@
 
 use super::super::super::Session;
 use super::super::constraint::check_types;
+use super::super::generated::refuse_generated;
 use super::super::{new_name, position};
 use super::depends;
 use crate::bind::names::data_type;
 use crate::exec::{Exec, Scratch, tail};
+use crate::parse::marked;
 use crate::plan::Table;
 use crate::plan::column_type;
 use crate::plan::expr::Expr;
@@ -74,7 +76,13 @@ impl<E: Engine> Session<E> {
     ) -> Result<Option<AddedColumn>> {
         let old = &table.desc;
         let indexes = desc.indexes.len() != old.indexes.len() || desc.primary_key != old.primary_key;
-        if indexes || table.places.tail.is_none() || default.is_volatile() || default.needs_worker() {
+        let generated = desc.columns.last().is_some_and(|column| column.generated.is_some());
+        if indexes
+            || generated
+            || table.places.tail.is_none()
+            || default.is_volatile()
+            || default.needs_worker()
+        {
             return Ok(None);
         }
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
@@ -107,6 +115,21 @@ impl<E: Engine> Session<E> {
                 ));
             }
             self.drop_references(desc.oid, Some(attnum))?;
+        }
+        let computed = self.computed_from(table, at)?;
+        if !computed.is_empty() {
+            let computed: Vec<String> = computed.iter().map(|&own| desc.columns[own].name.clone()).collect();
+            let shown = |column: &String| format!("column {column} of table {}", desc.name);
+            if !cascade {
+                return Err(depends(&shown(&name.to_owned()), &shown(&computed[0])));
+            }
+            for column in &computed {
+                let table = self.table(desc.oid)?;
+                self.drop_column(&table, column, true)?;
+            }
+            self.tell_of_cascade(&computed.iter().map(shown).collect::<Vec<_>>());
+            let table = self.table(desc.oid)?;
+            return self.drop_column(&table, name, true);
         }
         let has =
             |columns: &[scaledb_catalog::KeyColumn]| columns.iter().any(|column| column.attnum == attnum);
@@ -188,12 +211,18 @@ impl<E: Engine> Session<E> {
             return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
         }
         match operation {
+            AlterColumnOperation::SetDefault { value } if let Some(if_exists) = marked::dropped(value) => {
+                self.drop_expression(desc, at, if_exists)
+            }
             AlterColumnOperation::SetDefault { value } => {
+                refuse_generated(&desc, at, None)?;
                 desc.columns[at].default = Some(value.to_string());
                 self.check_expressions(&desc)?;
                 self.put(Relation::Table(Arc::new(desc)))
             }
             AlterColumnOperation::DropDefault => {
+                let hint = "Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.";
+                refuse_generated(&desc, at, Some(hint))?;
                 desc.columns[at].default = None;
                 self.put(Relation::Table(Arc::new(desc)))
             }
@@ -225,6 +254,7 @@ impl<E: Engine> Session<E> {
         if desc.columns[at].identity.is_some() {
             crate::session::ddl::create::check_identity_type(to)?;
         }
+        self.check_new_type(table, at, using.is_some())?;
         desc.columns[at].type_oid = to.oid();
         desc.columns[at].typmod = to.typmod;
         let value = self.bind_over(table, |binder| match using {
@@ -258,6 +288,28 @@ impl<E: Engine> Session<E> {
         keys.into_iter().try_for_each(|(from, number)| self.validate(from, &[], &[number]))
     }
 
+    /// What generated columns have against another type of a column.
+    ///
+    /// # Errors
+    /// 0A000 if one is computed from it; 42611 for USING with one of them.
+    fn check_new_type(&self, table: &Table, at: usize, using: bool) -> Result<()> {
+        let columns = &table.desc.columns;
+        if let Some(&own) = self.computed_from(table, at)?.first() {
+            let detail = format!(
+                "Column \"{}\" is used by generated column \"{}\".",
+                columns[at].name, columns[own].name
+            );
+            let what = "cannot alter type of a column used by a generated column";
+            return Err(SqlError::unsupported(what).detail(detail));
+        }
+        if using && columns[at].generated.is_some() {
+            let what = "cannot specify USING when altering type of generated column";
+            let detail = format!("Column \"{}\" is a generated column.", columns[at].name);
+            return Err(SqlError::new(SqlState::INVALID_COLUMN_DEFINITION, what).detail(detail));
+        }
+        Ok(())
+    }
+
     /// ADD GENERATED AS IDENTITY.
     fn make_identity(
         &mut self,
@@ -271,7 +323,9 @@ impl<E: Engine> Session<E> {
         let refused = match () {
             () if column.identity.is_some() => Some("is already an identity column"),
             () if !column.not_null => Some("must be declared NOT NULL before identity can be added"),
-            () if column.default.is_some() => Some("already has a default value"),
+            () if column.default.is_some() || column.generated.is_some() => {
+                Some("already has a default value")
+            }
             () => None,
         };
         crate::session::ddl::create::check_identity_type(column_type(column)?)?;
@@ -323,7 +377,7 @@ impl<E: Engine> Session<E> {
 }
 
 /// Whether an expression has a name in it.
-pub(super) fn mentions(expression: &str, name: &str) -> bool {
+fn mentions(expression: &str, name: &str) -> bool {
     use crate::parse::lex::{Lexer, name_of};
     Lexer::new(expression).any(|token| name_of(token, expression).as_deref() == Some(name))
 }

@@ -1,0 +1,111 @@
+//! What the catalog says of the values of a row: what computes generated columns, and what must hold of it.
+//!
+//! What computes them means the same in every session: literals are read as they are with the settings of a server that
+//! was told nothing, and the statement that makes the column has refused what another zone would change.
+
+use super::Binder;
+use super::scope::{Scope, ScopeTable};
+use crate::plan::expr::Expr;
+use crate::plan::{Slot, Table};
+use scaledb_types::{Env, Result, Type};
+use sqlparser::ast::Expr as Ast;
+use std::sync::LazyLock;
+
+/// Positions of columns, and what computes their values.
+pub(crate) type Generated = Vec<(usize, Expr)>;
+
+/// Columns that refuse NULL, and CHECK constraints: name and condition.
+pub(crate) type Conditions = (Vec<usize>, Vec<(String, Expr)>);
+
+/// The settings that what computes a column is bound with.
+static FIXED: LazyLock<Env> = LazyLock::new(Env::default);
+
+impl Binder<'_> {
+    /// Binds something from the catalog over the slots of a row.
+    pub(super) fn over_row<R>(
+        &mut self,
+        table: &Table,
+        row: &[Slot],
+        f: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        let scopes = std::mem::take(&mut self.scopes);
+        self.scopes.push(Scope {
+            tables: vec![ScopeTable {
+                schema: None,
+                name: table.desc.name.clone(),
+                columns: Self::columns_of(table, row),
+            }],
+            ..Scope::default()
+        });
+        let result = self.apart(f);
+        self.scopes = scopes;
+        result
+    }
+
+    /// The generated columns of a table, over the slots of a row; with a SET, those that it may change.
+    ///
+    /// # Errors
+    /// 42601 and others for what the catalog holds, if it is broken.
+    pub(crate) fn generated(
+        &mut self,
+        table: &Table,
+        row: &[Slot],
+        set: Option<&[usize]>,
+    ) -> Result<Generated> {
+        let mut generated = Vec::new();
+        for (position, column) in table.desc.columns.iter().enumerate() {
+            let Some(text) = &column.generated else { continue };
+            let ast = crate::parse::expression(text)?;
+            let ty = table.types[position];
+            let expr = self.over_row(table, row, |binder| binder.generation(&ast, ty, &column.name))?;
+            if set.is_none_or(|set| set.contains(&position) || reads(&expr, row, set)) {
+                self.mark(&expr);
+                generated.push((position, expr));
+            }
+        }
+        Ok(generated)
+    }
+
+    /// The columns that refuse NULL and the CHECK constraints, over the slots of a row; with a SET, only those that it
+    /// can break.
+    pub(crate) fn conditions(
+        &mut self,
+        table: &Table,
+        row: &[Slot],
+        set: Option<&[usize]>,
+    ) -> Result<Conditions> {
+        let touched = |position: &usize| set.is_none_or(|set| set.contains(position));
+        let columns = table.desc.columns.iter().enumerate();
+        let not_null: Vec<usize> =
+            columns.filter(|(_, c)| c.not_null).map(|(position, _)| position).filter(&touched).collect();
+        let mut checks = Vec::new();
+        if !table.desc.checks.is_empty() {
+            for check in &table.desc.checks {
+                let ast = crate::parse::expression(&check.expression)?;
+                let condition = self.over_row(table, row, |binder| binder.condition(&ast, "CHECK"))?;
+                if set.is_none_or(|set| reads(&condition, row, set)) {
+                    checks.push((check.name.clone(), condition));
+                }
+            }
+        }
+        Ok((not_null, checks))
+    }
+
+    /// What computes a column of a type, whatever the settings of the session.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn generation(&mut self, ast: &Ast, ty: Type, name: &str) -> Result<Expr> {
+        let own = std::mem::replace(&mut self.env, &FIXED);
+        let result = self.expr(ast).and_then(|typed| self.assign(typed, ty, name));
+        self.env = own;
+        result
+    }
+}
+
+/// Whether an expression over the slots of a row reads a column at one of these positions.
+pub(crate) fn reads(expr: &Expr, row: &[Slot], positions: &[usize]) -> bool {
+    let mut reads = false;
+    expr.slots(&mut |slot| reads |= positions.iter().any(|&position| row[position] == slot));
+    reads
+}

@@ -1,0 +1,165 @@
+//! Generated columns in changes of tables.
+
+use super::super::Session;
+use crate::bind::generated::{Generated, reads};
+use crate::bind::names::fold;
+use crate::parse::lex::{Kind, Lexer, name_of};
+use crate::plan::Table;
+use crate::plan::expr::Expr;
+use crate::system::functions::quoted;
+use scaledb_catalog::{Relation, TableDesc};
+use scaledb_engine::Engine;
+use scaledb_types::{Result, SqlError, SqlState};
+use sqlparser::ast::Expr as Ast;
+use std::sync::Arc;
+
+impl<E: Engine> Session<E> {
+    /// What computes the generated columns of a table, over slots that are the positions of its columns.
+    pub(super) fn generated_of(&self, table: &Table) -> Result<Generated> {
+        if !table.desc.generates() {
+            return Ok(Vec::new());
+        }
+        let row: Vec<usize> = (0..table.types.len()).collect();
+        self.bind_over(table, |binder| binder.generated(table, &row, None))
+    }
+
+    /// The generated columns that are computed from the column at a position.
+    pub(super) fn computed_from(&self, table: &Table, at: usize) -> Result<Vec<usize>> {
+        let row: Vec<usize> = (0..table.types.len()).collect();
+        let generated = self.generated_of(table)?;
+        Ok(generated.into_iter().filter(|(_, expr)| reads(expr, &row, &[at])).map(|(own, _)| own).collect())
+    }
+
+    /// Refuses what generated columns cannot be computed by.
+    ///
+    /// # Errors
+    /// 42P17, 0A000, and what is wrong with an expression by itself.
+    pub(super) fn check_generated(&self, table: &Table) -> Result<()> {
+        for (position, column) in table.desc.columns.iter().enumerate() {
+            let Some(text) = &column.generated else { continue };
+            let (ast, ty) = (crate::parse::expression(text)?, table.types[position]);
+            let own = self.bind_over(table, |binder| {
+                let typed = binder.expr(&ast)?;
+                binder.assign(typed, ty, &column.name)
+            })?;
+            if own.has_subquery() {
+                return Err(SqlError::unsupported("cannot use subquery in column generation expression"));
+            }
+            let mut nested = None;
+            own.slots(&mut |slot| {
+                let other = table.desc.columns.get(slot).filter(|other| other.generated.is_some());
+                nested = nested.or(other);
+            });
+            if let Some(nested) = nested {
+                let what = format!(
+                    "cannot use generated column \"{}\" in column generation expression",
+                    nested.name
+                );
+                return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what)
+                    .detail("A generated column cannot reference another generated column."));
+            }
+            if !own.is_fixed() {
+                let what = "generation expression is not immutable";
+                return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what));
+            }
+            self.refuse_settings(&own, || {
+                self.bind_over(table, |binder| binder.generation(&ast, ty, &column.name))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Refuses an expression that means something else with other settings: the catalog keeps its text.
+    pub(super) fn refuse_settings(&self, own: &Expr, fixed: impl FnOnce() -> Result<Expr>) -> Result<()> {
+        if fixed().is_ok_and(|fixed| fixed.same(own)) {
+            return Ok(());
+        }
+        Err(SqlError::unsupported(
+            "a date or time in this expression means another one in sessions of other time zones or at other times",
+        )
+        .hint("Write the date in full, with its offset: '2024-02-29 12:00:00+00'."))
+    }
+
+    /// Gives a column another name in what is computed from it and in CHECK constraints, which are kept as text.
+    ///
+    /// # Errors
+    /// 0A000 for a text that would not mean the same.
+    pub(super) fn rename_in_texts(
+        &self,
+        table: &Table,
+        desc: &mut TableDesc,
+        old: &str,
+        new: &str,
+    ) -> Result<()> {
+        for column in &mut desc.columns {
+            column.generated.iter_mut().for_each(|text| *text = renamed(text, old, new));
+        }
+        desc.checks.iter_mut().for_each(|check| check.expression = renamed(&check.expression, old, new));
+        let fresh = self.unmade(desc)?;
+        let means = |table: &Table, text: &str| {
+            let ast = crate::parse::expression(text)?;
+            self.bind_over(table, |binder| Ok(binder.expr(&ast)?.expr))
+        };
+        let same = |before: &str, after: &str| {
+            before == after
+                || matches!((means(table, before), means(&fresh, after)), (Ok(a), Ok(b)) if a.same(&b))
+        };
+        let generated = table.desc.columns.iter().zip(&desc.columns);
+        let generated = generated.filter_map(|(a, b)| a.generated.as_deref().zip(b.generated.as_deref()));
+        let checks = table.desc.checks.iter().zip(&desc.checks);
+        let checks = checks.map(|(a, b)| (a.expression.as_str(), b.expression.as_str()));
+        if generated.chain(checks).all(|(before, after)| same(before, after)) {
+            return Ok(());
+        }
+        let what = format!("column \"{old}\" is used by a CHECK constraint or a generated column");
+        Err(SqlError::unsupported(what)
+            .hint("Drop the constraint or the column, rename the column, and add the other one again."))
+    }
+
+    /// DROP EXPRESSION: the column keeps its values, and takes others from now on.
+    pub(super) fn drop_expression(&mut self, mut desc: TableDesc, at: usize, if_exists: bool) -> Result<()> {
+        if desc.columns[at].generated.take().is_none() {
+            let (column, table) = (&desc.columns[at].name, &desc.name);
+            let what =
+                format!("column \"{column}\" of relation \"{table}\" is not a stored generated column");
+            if if_exists {
+                self.skip(&format!("{what}, skipping"), SqlState::SUCCESSFUL_COMPLETION);
+                return Ok(());
+            }
+            return Err(SqlError::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, what));
+        }
+        self.put(Relation::Table(Arc::new(desc)))
+    }
+}
+
+/// 42601 for a change that a generated column has no use for.
+pub(super) fn refuse_generated(desc: &TableDesc, at: usize, hint: Option<&'static str>) -> Result<()> {
+    let column = &desc.columns[at];
+    if column.generated.is_none() {
+        return Ok(());
+    }
+    let what = format!("column \"{}\" of relation \"{}\" is a generated column", column.name, desc.name);
+    let error = SqlError::new(SqlState::SYNTAX_ERROR, what);
+    Err(hint.map_or(error.clone(), |hint| error.hint(hint)))
+}
+
+/// A text with another name for a column, where the name can be one of a column.
+fn renamed(text: &str, old: &str, new: &str) -> String {
+    let plain = quoted(new);
+    let reads_back =
+        matches!(crate::parse::expression(&plain), Ok(Ast::Identifier(ident)) if fold(&ident) == new);
+    let name = if reads_back { plain } else { format!("\"{}\"", new.replace('"', "\"\"")) };
+    let tokens: Vec<_> = Lexer::new(text).collect();
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for (number, &token) in tokens.iter().enumerate() {
+        let is_call = tokens.get(number + 1).is_some_and(|next| next.is_sign(text, "("));
+        let is_type = number > 0 && tokens[number - 1].of(text) == "::";
+        if !is_call && !is_type && token.kind != Kind::Text && name_of(token, text).as_deref() == Some(old) {
+            out.push_str(&text[copied..token.start]);
+            out.push_str(&name);
+            copied = token.end;
+        }
+    }
+    out.push_str(&text[copied..]);
+    out
+}
