@@ -448,7 +448,8 @@ impl Ctx<'_> {
         let range = Range { start: &keys[read.low.clone()], end: read.high.clone().map(|h| &keys[h]) };
         let seen = &self.txn.seen[read.seen.clone()];
         let mut cursor = 0;
-        let mut is_known = |raw: u64| was_seen(seen, &mut cursor, raw) || self.is_own_placeholder(raw);
+        let mut is_known =
+            |record: Record| was_seen(seen, &mut cursor, record.raw()) || self.is_own_placeholder(record);
         tree.open_leaf(self.local, Position::At(range.start), leaf);
         loop {
             let mut unmerged = Unmerged::new();
@@ -459,9 +460,10 @@ impl Ctx<'_> {
                 }
             });
             let mut steady = read_entries(self.local, tree, range, leaf);
-            if steady && let Some(&raw) = leaf.values().iter().find(|&&raw| !is_known(raw)) {
-                // SAFETY: the tree held it in this activity.
-                return Some(unsafe { Record::from_raw(raw) });
+            // SAFETY: the tree held them in this activity.
+            let mut records = leaf.values().iter().map(|&raw| unsafe { Record::from_raw(raw) });
+            if steady && let Some(record) = records.find(|&record| !is_known(record)) {
+                return Some(record);
             }
             let mut phantom = None;
             if !self.shared.config.rules.on(Rule::RecheckLists) {
@@ -470,7 +472,7 @@ impl Ctx<'_> {
             for &(cell, owners) in &unmerged {
                 table.for_each_pending(cell, owners, (self.local.id(), own_before), |record| {
                     let key = record.key();
-                    if range.contains(key) && leaf.covers(key) && !is_known(record.raw()) {
+                    if range.contains(key) && leaf.covers(key) && !is_known(record) {
                         phantom = Some(record);
                     }
                 });
@@ -490,9 +492,7 @@ impl Ctx<'_> {
     }
 
     /// Whether a record is a placeholder that this commit has made.
-    fn is_own_placeholder(&self, raw: u64) -> bool {
-        // SAFETY: an index held it in this activity.
-        let record = unsafe { Record::from_raw(raw) };
+    fn is_own_placeholder(&self, record: Record) -> bool {
         self.has_created(self.shared.hasher.hash(record.key()), record)
     }
 }

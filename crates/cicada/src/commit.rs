@@ -369,7 +369,8 @@ impl Ctx<'_> {
             self.insert_in_tree(tree, &sorted, |at, _| taken.push(at))?;
             // where the tree is the only index, it tells who was first
             for &at in &taken {
-                self.lose_to_existing(table, sorted[at])?;
+                // SAFETY: a record of this commit.
+                self.lose_to_existing(table, unsafe { Record::from_raw(sorted[at]) })?;
             }
             if !taken.is_empty() {
                 taken.sort_unstable();
@@ -389,9 +390,7 @@ impl Ctx<'_> {
     }
 
     /// The tree has another record for the key of one of ours: ours was never found by anybody.
-    fn lose_to_existing(&mut self, table: &CicadaTable, raw: u64) -> Result<()> {
-        // SAFETY: a record of this commit.
-        let record = unsafe { Record::from_raw(raw) };
+    fn lose_to_existing(&mut self, table: &CicadaTable, record: Record) -> Result<()> {
         let hash = self.shared.hasher.hash(record.key());
         let number = self.txn.creator_of(hash, record).expect("a record of this commit");
         let (record, version) = (self.txn.writes[number].record, self.txn.held[number].version);
@@ -593,7 +592,8 @@ impl Ctx<'_> {
                 let obsolete = record.make_obsolete(version.raw());
                 assert!(obsolete, "a pending version is the newest");
                 version.settle(Status::Aborted);
-                remove(self.shared, self.local, record, write.table, version.raw());
+                // SAFETY: its chain has only the version of this commit, which is freed below or later.
+                unsafe { remove(self.shared, self.local, record, write.table, version.raw()) };
                 continue;
             }
             version.settle(Status::Aborted);

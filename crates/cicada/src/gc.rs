@@ -51,12 +51,14 @@ fn clean_item(shared: &CicadaShared, local: &mut Local, item: Item, min_rts: u64
     if !record.try_lock_items() {
         return Some(item);
     }
-    cut(&item, local);
+    // SAFETY: the lock was taken above.
+    unsafe { cut(&item, local) };
     if !record.is_last_item() {
         record.unlock_items(true);
         return None;
     }
-    match absent_since(record) {
+    // SAFETY: the lock was taken above.
+    match unsafe { absent_since(record) } {
         // a live row, or a version whose transaction has an item of its own
         None => {
             record.unlock_items(true);
@@ -69,7 +71,8 @@ fn clean_item(shared: &CicadaShared, local: &mut Local, item: Item, min_rts: u64
                 return None;
             }
             if record.make_obsolete(newest) {
-                remove(shared, local, record, item.table, newest);
+                // SAFETY: the lock was taken above, and nobody makes versions of an obsolete record.
+                unsafe { remove(shared, local, record, item.table, newest) };
                 return None;
             }
             record.reopen();
@@ -89,8 +92,11 @@ fn is_durable(shared: &CicadaShared, wts: u64) -> bool {
     log.is_none_or(|log| wts < log.durable().raw())
 }
 
-/// Frees what lies behind an item's version, if that is there still. The caller has the clean-up lock.
-fn cut(item: &Item, local: &mut Local) {
+/// Frees what lies behind an item's version, if that is there still.
+///
+/// # Safety
+/// The caller has the clean-up lock.
+unsafe fn cut(item: &Item, local: &mut Local) {
     let Some(version) = item.version else { return };
     if !item.record.note_cut(item.wts) {
         return;
@@ -107,12 +113,15 @@ fn cut(item: &Item, local: &mut Local) {
 }
 
 /// If a record has no row and none is coming: its newest version, and that one's timestamp.
-fn absent_since(record: Record) -> Option<(u64, u64)> {
+///
+/// # Safety
+/// The caller has the clean-up lock.
+unsafe fn absent_since(record: Record) -> Option<(u64, u64)> {
     let newest = record.latest().load(Ordering::SeqCst);
     debug_assert_ne!(newest, Record::OBSOLETE, "gone, with an item");
     let (mut at, mut since) = (newest, None);
     while at > Record::OBSOLETE {
-        // SAFETY: the caller has the clean-up lock.
+        // SAFETY: the clean-up lock, which the caller has, keeps the chain.
         let version = unsafe { Version::from_raw(at) };
         since.get_or_insert(version.wts());
         match version.status() {
@@ -126,13 +135,22 @@ fn absent_since(record: Record) -> Option<(u64, u64)> {
 
 /// Takes an obsolete record out of the indexes. Who has read that it has no row is remembered by the guard
 /// of its key; who scanned its leaf, by that of the leaf.
-pub(crate) fn remove(shared: &CicadaShared, local: &mut Local, record: Record, table: TableId, newest: u64) {
+///
+/// # Safety
+/// The record is obsolete, `newest` is the last version of its chain, and nobody frees versions of the chain meanwhile.
+pub(crate) unsafe fn remove(
+    shared: &CicadaShared,
+    local: &mut Local,
+    record: Record,
+    table: TableId,
+    newest: u64,
+) {
     let Ok(table) = shared.tables.get(table) else { return };
     let key = record.key();
     let hash = shared.hasher.hash(key);
     let mut at = newest;
     loop {
-        // SAFETY: the last of the chain, or a version in it, which the caller's lock keeps.
+        // SAFETY: the last of the chain, or a version in it, says the caller.
         let rts = unsafe { record.rts_of(at) }.swap(FROZEN, Ordering::SeqCst);
         if rts != FROZEN
             && rts >= shared.horizon.min_wts()

@@ -341,7 +341,8 @@ mod tests {
         worker.insert(table, &row(1)).unwrap();
         let ctx = &mut worker.ctx();
         assert!(record.make_obsolete(Record::NOTHING));
-        crate::gc::remove(ctx.shared, ctx.local, record, table, Record::NOTHING);
+        // SAFETY: it has just become obsolete, and its chain is empty.
+        unsafe { crate::gc::remove(ctx.shared, ctx.local, record, table, Record::NOTHING) };
         assert!(!worker.delete(table, &key).unwrap(), "its own row is not found");
         worker.rollback_to(savepoint).unwrap();
         worker.insert(table, &row(2)).unwrap();

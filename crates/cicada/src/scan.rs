@@ -298,9 +298,9 @@ impl Ctx<'_> {
                 continue;
             }
             for &raw in leaf.values() {
-                if !was_seen(seen, &mut cursor, raw) && !self.is_own_record(raw) {
-                    // SAFETY: the tree held it in this activity.
-                    let record = unsafe { Record::from_raw(raw) };
+                // SAFETY: the tree held it in this activity.
+                let record = unsafe { Record::from_raw(raw) };
+                if !was_seen(seen, &mut cursor, raw) && !self.is_own_record(record) {
                     latest = latest.max(self.check_newcomer(table, record, raising)?);
                 }
             }
@@ -337,9 +337,7 @@ impl Ctx<'_> {
     }
 
     /// Whether a record is new by this commit.
-    fn is_own_record(&self, raw: u64) -> bool {
-        // SAFETY: the tree held it in this activity.
-        let record = unsafe { Record::from_raw(raw) };
+    fn is_own_record(&self, record: Record) -> bool {
         self.txn.creator_of(self.shared.hasher.hash(record.key()), record).is_some()
     }
 

@@ -96,7 +96,7 @@ pub(crate) fn make_entry<P: Records>(
     entry_key: &mut KeyBuf,
 ) -> Result<Option<RecordOf<P>>> {
     let Some((row, ts)) = engine.committed_row(base, record, words) else { return Ok(None) };
-    // SAFETY: the caller holds the record.
+    // SAFETY: a record is valid for as long as it is used: see `Record::from_raw`.
     let key = unsafe { record.key_for() };
     index.entry_key(&base.schema, RowRef::new(base.schema.layout(), row), key, entry_key);
     check_key(entry_key)?;

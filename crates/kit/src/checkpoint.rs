@@ -127,7 +127,7 @@ impl<'a, P: Protocol> Walker<'a, P> {
 
     fn record(&mut self, table: &P::Table, record: RecordOf<P>) -> Result<()> {
         let (part, newest) = (&mut self.part, &mut self.newest);
-        // SAFETY: the caller has it from an index, in this activity.
+        // SAFETY: a record is valid for as long as it is used: see `Record::from_raw`.
         let key = unsafe { record.key_for() };
         self.reader.read(table, record, |stamps, row| {
             *newest = stamps.iter().copied().fold(*newest, u64::max);

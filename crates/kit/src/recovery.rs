@@ -130,10 +130,10 @@ impl<'a, P: Records> Recovery<'a, P> {
             (None, None) => {}
         }
         for raw in records {
-            // SAFETY: as in `key_of`.
-            let record = unsafe { RecordOf::<P>::from_raw(raw) };
+            // SAFETY: it was found since `local` is active, and no other thread removes records now.
+            let (record, key) = unsafe { stored::<P>(raw) };
             if record.committed().raw() < before {
-                let hash = self.engine.core().hasher.hash(key_of::<P>(raw));
+                let hash = self.engine.core().hasher.hash(key);
                 self.remove(local, table, hash, record);
             }
         }
@@ -156,14 +156,15 @@ impl<'a, P: Records> Recovery<'a, P> {
     }
 
     fn find(&self, local: &Local, table: &P::Table, hash: u64, key: &[u8]) -> Option<RecordOf<P>> {
-        let eq = |raw: u64| key_of::<P>(raw) == key;
+        // SAFETY: called for addresses in the structure, while `local` is active.
+        let eq = |raw: u64| unsafe { stored::<P>(raw) }.1 == key;
         let raw = match (table.hash(), &self.staged[table.id.index()]) {
             (Some(hashed), _) => hashed.get(local, hash, eq),
             (None, Some(staged)) => staged.find(hash, eq),
             (None, None) => None,
         };
-        // SAFETY: as in `key_of`.
-        raw.map(|raw| unsafe { RecordOf::<P>::from_raw(raw) })
+        // SAFETY: it was found while `local` is active.
+        raw.map(|raw| unsafe { stored::<P>(raw) }.0)
     }
 
     /// Adds a record whose key is not there.
@@ -171,8 +172,11 @@ impl<'a, P: Records> Recovery<'a, P> {
         let raw = record.raw();
         match (table.hash(), &self.staged[table.id.index()]) {
             (Some(hashed), _) => {
-                let key = key_of::<P>(raw);
-                match hashed.insert(local, hash, raw, |other| key_of::<P>(other) == key)? {
+                // SAFETY: the new record, which only this thread knows.
+                let (_, key) = unsafe { stored::<P>(raw) };
+                // SAFETY: called for addresses in the index, while `local` is active.
+                let eq = |other| unsafe { stored::<P>(other) }.1 == key;
+                match hashed.insert(local, hash, raw, eq)? {
                     Inserted::New => Ok(()),
                     Inserted::Existing(_) => {
                         Err(inconsistent(format!("a key of table {} stands twice", table.name)))
@@ -181,7 +185,9 @@ impl<'a, P: Records> Recovery<'a, P> {
                 }
             }
             (None, Some(staged)) => {
-                staged.insert(hash, raw, |raw| self.engine.core().hasher.hash(key_of::<P>(raw)));
+                // SAFETY: called for addresses in the list, which are freed only after they have left it.
+                let hash_of = |raw| self.engine.core().hasher.hash(unsafe { stored::<P>(raw) }.1);
+                staged.insert(hash, raw, hash_of);
                 Ok(())
             }
             (None, None) => Err(inconsistent(format!("rows of {}", table.name))),
@@ -284,10 +290,17 @@ impl<'a, P: Records> Recovery<'a, P> {
     }
 }
 
-/// The key of a record that is in an index, or staged.
-fn key_of<'a, P: Records>(raw: u64) -> &'a [u8] {
-    // SAFETY: indexes and lists of staged records hold records, which are retired, never freed at once.
-    unsafe { RecordOf::<P>::from_raw(raw).key_for() }
+/// The record at an address that a hash index or a list of staged records has handed out, and its key.
+///
+/// # Safety
+/// The record has not been freed for all of `'a`: it is in such a structure, or has left it in the thread's current
+/// activity.
+unsafe fn stored<'a, P: Records>(raw: u64) -> (RecordOf<P>, &'a [u8]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let record = RecordOf::<P>::from_raw(raw);
+        (record, record.key_for())
+    }
 }
 
 /// A row in a file that does not fit its table.

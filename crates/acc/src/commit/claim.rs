@@ -135,9 +135,12 @@ impl Ctx<'_> {
 
     fn claim_in_hash(&mut self, hashed: &HashIndex, insert: Insert<'_>) -> Result<Claimed> {
         let Insert { hash, placeholder, .. } = insert;
-        match hashed.insert(self.local, hash, placeholder.raw(), has_key_of(placeholder))? {
+        // SAFETY: called for records of the index.
+        let same = |raw| unsafe { has_key_of(placeholder, raw) };
+        match hashed.insert(self.local, hash, placeholder.raw(), same)? {
             Inserted::New => Ok(Claimed::New),
-            Inserted::Existing(raw) => Ok(Claimed::Has(record(raw))),
+            // SAFETY: the index has just held it.
+            Inserted::Existing(raw) => Ok(Claimed::Has(unsafe { Record::from_raw(raw) })),
             Inserted::Full => Err(Error::OutOfMemory { budget: self.local.domain().budget() }),
         }
     }
@@ -164,16 +167,18 @@ impl Ctx<'_> {
         insert: Insert<'_>,
     ) -> Result<Option<Claimed>> {
         let Insert { table, hash, placeholder, .. } = insert;
-        let same = has_key_of(placeholder);
-        let mut inserted = indexlet.insert(self.local, hash, placeholder.raw(), &same);
+        // SAFETY: called for records of the indexlet.
+        let same = |raw| unsafe { has_key_of(placeholder, raw) };
+        let mut inserted = indexlet.insert(self.local, hash, placeholder.raw(), same);
         if inserted == Inserted::Full {
             // an early merge makes room
             self.merge_table(self.shared, lane, table)?;
-            inserted = indexlet.insert(self.local, hash, placeholder.raw(), &same);
+            inserted = indexlet.insert(self.local, hash, placeholder.raw(), same);
         }
         match inserted {
             Inserted::New => self.look_in_tree(indexlet, insert).map(Some),
-            Inserted::Existing(raw) => Ok(Some(Claimed::Has(record(raw)))),
+            // SAFETY: the indexlet has just held it.
+            Inserted::Existing(raw) => Ok(Some(Claimed::Has(unsafe { Record::from_raw(raw) }))),
             Inserted::Full => Ok(None),
         }
     }
@@ -194,7 +199,8 @@ impl Ctx<'_> {
             Some(Found { value: None, leaf, part }) => Some((leaf, part)),
             Some(Found { value: Some(raw), .. }) => {
                 indexlet.remove(self.local, hash, placeholder.raw());
-                return Ok(Claimed::Has(record(raw)));
+                // SAFETY: the tree has just held it.
+                return Ok(Claimed::Has(unsafe { Record::from_raw(raw) }));
             }
         };
         Ok(Claimed::New)
@@ -206,7 +212,9 @@ impl Ctx<'_> {
         if let Claimed::Has(existing) = self.insert_in_tree(insert)? {
             return Ok(Claimed::Has(existing));
         }
-        if claims::look_in_indexlet(indexlet, self.local, hash, has_key_of(placeholder)).is_none() {
+        // SAFETY: called for records of the indexlet.
+        let same = |raw| unsafe { has_key_of(placeholder, raw) };
+        if claims::look_in_indexlet(indexlet, self.local, hash, same).is_none() {
             return Ok(Claimed::New);
         }
         self.txn.held[number].in_tree = false;
@@ -284,16 +292,13 @@ impl Ctx<'_> {
     }
 }
 
-/// Whether a record of an index has the key of a placeholder.
-fn has_key_of(placeholder: Record) -> impl Fn(u64) -> bool {
-    // SAFETY: indexes hold records.
-    move |raw| unsafe { RecordEntry::key(raw) } == placeholder.key()
-}
-
-/// A record of an index.
-fn record(raw: u64) -> Record {
-    // SAFETY: indexes hold records, and this worker was active before it looked.
-    unsafe { Record::from_raw(raw) }
+/// Whether a record has the key of a placeholder.
+///
+/// # Safety
+/// An index holds the record, or held it since this worker became active.
+unsafe fn has_key_of(placeholder: Record, raw: u64) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { RecordEntry::key(raw) == placeholder.key() }
 }
 
 /// Makes a placeholder obsolete: transactions that have found it look the key up again.

@@ -67,12 +67,16 @@ impl Overflow {
         Ok(Self(block))
     }
 
+    /// The words that a row may have.
+    pub(super) fn capacity(&self) -> usize {
+        // SAFETY: the block is ours.
+        unsafe { self.0.as_ref() }.load(Ordering::Relaxed) as usize // immutable
+    }
+
     /// Gives back a block that no record refers to.
     pub fn discard(self, local: &mut Local) {
-        // SAFETY: the block is ours, and its first word is immutable.
-        unsafe {
-            let capacity = self.0.as_ref().load(Ordering::Relaxed) as usize;
-            local.free(self.0.cast(), Self::bytes(capacity));
-        }
+        let bytes = Self::bytes(self.capacity());
+        // SAFETY: the block is ours.
+        unsafe { local.free(self.0.cast(), bytes) };
     }
 }

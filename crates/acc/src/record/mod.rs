@@ -468,8 +468,10 @@ impl Record {
     pub fn move_to_overflow(self, local: &mut Local, block: Overflow) {
         let shape = self.shape();
         let row = self.row(shape);
+        assert!(shape.row_words() <= block.capacity(), "the block is for a longer row");
         for (i, word) in row[..shape.row_words()].iter().enumerate() {
-            // SAFETY: the caller made the block large enough for a longer row than this one.
+            // under the locks
+            // SAFETY: the block has `capacity` words behind its first one.
             unsafe { block.0.add(i + 1).as_ref() }.store(word.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         let address = self.inline(shape);
@@ -478,13 +480,18 @@ impl Record {
         address.store(block.0.as_ptr().expose_provenance() as u64, Ordering::Release);
         self.atomic(0).store(shape.with_overflow().0, Ordering::Release);
         if let Some(old) = old {
-            Self::retire_overflow(local, old);
+            // SAFETY: the record's block until now.
+            unsafe { Self::retire_overflow(local, old) };
         }
     }
 
-    fn retire_overflow(local: &mut Local, address: u64) {
+    /// Frees an overflow block when nobody can be reading it any more.
+    ///
+    /// # Safety
+    /// It came from `Overflow::create`, no record refers to it any more, and it is retired once.
+    unsafe fn retire_overflow(local: &mut Local, address: u64) {
         let block: *mut AtomicU64 = std::ptr::with_exposed_provenance_mut(address as usize);
-        // SAFETY: the block came from `Overflow::create`, and no record refers to it any more.
+        // SAFETY: the caller's promise.
         unsafe {
             let capacity = (*block).load(Ordering::Relaxed) as usize; // immutable
             local.retire(NonNull::new_unchecked(block).cast(), Overflow::bytes(capacity));
@@ -645,7 +652,8 @@ impl Record {
     pub unsafe fn retire(self, local: &mut Local) {
         let shape = self.shape();
         if let Some(address) = self.take_overflow() {
-            Self::retire_overflow(local, address);
+            // SAFETY: the record's own block, and nobody finds the record any more.
+            unsafe { Self::retire_overflow(local, address) };
         }
         let bytes = Self::block_bytes(shape.groups(), shape.key_len(), shape.capacity());
         // SAFETY: the caller's promise.

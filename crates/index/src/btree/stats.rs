@@ -41,14 +41,19 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         let (root, height) = self.anchor.root();
         self.anchor.version.validate(version)?;
         let mut stats = TreeStats { height, ..TreeStats::default() };
-        self.count_below(root, height, &mut stats);
+        // SAFETY: the anchor's version has confirmed the pointer.
+        unsafe { self.count_below(root, height, &mut stats) };
         Ok(stats)
     }
 
     /// Counts what is below a confirmed node; skips nodes that go away meanwhile.
-    fn count_below(&self, node: *mut Node, level: usize, stats: &mut TreeStats) {
+    ///
+    /// # Safety
+    /// `node` was read in this activity from a node whose version has confirmed it, and stands `level` levels above the
+    /// leaves.
+    unsafe fn count_below(&self, node: *mut Node, level: usize, stats: &mut TreeStats) {
         if level > 0 {
-            // SAFETY: the caller confirmed the pointer.
+            // SAFETY: the caller's promise.
             let inner = unsafe { self.inner(node) };
             stats.inner += 1;
             stats.bytes += Local::block_bytes(size_of::<Inner<I>>());
@@ -58,10 +63,11 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
                 inner.version.validate(version).map(|()| children)
             };
             for child in std::iter::repeat_with(children).take(100).find_map(Result::ok).unwrap_or_default() {
-                self.count_below(child, level - 1, stats);
+                // SAFETY: confirmed by the version of this node, one level above.
+                unsafe { self.count_below(child, level - 1, stats) };
             }
         } else {
-            // SAFETY: the caller confirmed the pointer.
+            // SAFETY: the caller's promise.
             let leaf = unsafe { self.leaf(node) };
             stats.leaves += 1;
             stats.entries += leaf.meta().count;
