@@ -9,7 +9,7 @@
 //! halved since.
 
 use crate::exec::codec;
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use crate::plan::statistics::{ColumnStatistics, TableStatistics};
 use scaledb_base::TableId;
 use scaledb_engine::{Engine, Order, Range, TxnKind, Worker};
@@ -42,7 +42,7 @@ pub(crate) struct Statistics(Mutex<HashMap<TableId, Entry>>);
 
 impl Statistics {
     /// What is known of a table, if it is not old.
-    fn known(&self, table: &Table) -> Option<Arc<TableStatistics>> {
+    fn known(&self, table: &BoundTable) -> Option<Arc<TableStatistics>> {
         let entries = self.0.lock();
         let entry = entries.get(&table.info.id)?;
         let young = entry.gathered.elapsed() < YOUNG.max(entry.took * SHARE);
@@ -54,7 +54,7 @@ impl Statistics {
     pub(crate) fn of<E: Engine>(
         &self,
         source: &Source<'_, E>,
-        table: &Table,
+        table: &BoundTable,
     ) -> Option<Arc<TableStatistics>> {
         self.known(table).or_else(|| self.gather(source, table))
     }
@@ -63,7 +63,7 @@ impl Statistics {
     pub(crate) fn gather<E: Engine>(
         &self,
         source: &Source<'_, E>,
-        table: &Table,
+        table: &BoundTable,
     ) -> Option<Arc<TableStatistics>> {
         let start = Instant::now();
         let mut worker = source.workers.spare(source.engine)?;
@@ -82,7 +82,7 @@ impl Statistics {
     }
 }
 
-fn numbers(table: &Table) -> impl Iterator<Item = i16> {
+fn numbers(table: &BoundTable) -> impl Iterator<Item = i16> {
     table.desc.columns.iter().map(|column| column.attnum)
 }
 
@@ -100,7 +100,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn take<E: Engine>(worker: &mut E::Worker, engine: &E, table: &Table) -> Option<Self> {
+    fn take<E: Engine>(worker: &mut E::Worker, engine: &E, table: &BoundTable) -> Option<Self> {
         let mut sample = Self { rows: Vec::new(), total: 0.0 };
         let mut stride = 1u64;
         let mut count = 0u64;
@@ -145,7 +145,7 @@ impl Sample {
         Some(sample)
     }
 
-    fn statistics(mut self, table: &Table) -> TableStatistics {
+    fn statistics(mut self, table: &BoundTable) -> TableStatistics {
         let count = table.types.len();
         let columns = (0..count).map(|column| {
             let mut values: Vec<Value> = Vec::with_capacity(self.rows.len());

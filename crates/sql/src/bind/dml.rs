@@ -9,8 +9,8 @@ use crate::parse::marked;
 use crate::plan::expr::Expr;
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::{
-    Checks, ConflictUpdate, Delete, ForeignKey, IndexRef, Insert, Kind, Modify, Node, OnConflict, Slot,
-    Table, Update,
+    BoundTable, Checks, ConflictUpdate, Delete, ForeignKey, IndexRef, Insert, Kind, Modify, Node, OnConflict,
+    Slot, Update,
 };
 use scaledb_catalog::{Identity, Relation};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
@@ -45,7 +45,7 @@ impl Overriding {
     }
 
     /// Whether a column gets its default, whatever the statement has for it.
-    fn keeps_default(self, table: &Table, position: usize) -> bool {
+    fn keeps_default(self, table: &BoundTable, position: usize) -> bool {
         self == Self::User && table.desc.columns[position].identity.is_some()
     }
 }
@@ -79,7 +79,7 @@ impl Binder<'_> {
         }))
     }
 
-    fn target(&mut self, object: &ast::ObjectName) -> Result<Arc<Table>> {
+    fn target(&mut self, object: &ast::ObjectName) -> Result<Arc<BoundTable>> {
         let (schema, name) = split(object)?;
         match self.relation(schema.as_deref(), &name).map_err(|error| self.at(object.span(), error))? {
             Relation::Table(desc) => {
@@ -97,7 +97,7 @@ impl Binder<'_> {
     }
 
     /// The columns of a table over slots, for the scope.
-    pub(super) fn columns_of(table: &Table, slots: &[Slot]) -> Vec<ScopeColumn> {
+    pub(super) fn columns_of(table: &BoundTable, slots: &[Slot]) -> Vec<ScopeColumn> {
         let columns = table.desc.columns.iter().zip(&table.types).zip(slots);
         columns
             .map(|((desc, &ty), &slot)| ScopeColumn {
@@ -110,7 +110,7 @@ impl Binder<'_> {
             .collect()
     }
 
-    fn position(table: &Table, name: &str) -> Result<usize> {
+    fn position(table: &BoundTable, name: &str) -> Result<usize> {
         table.desc.column(name).ok_or_else(|| {
             let what = format!("column \"{name}\" of relation \"{}\" does not exist", table.desc.name);
             SqlError::new(SqlState::UNDEFINED_COLUMN, what)
@@ -118,7 +118,7 @@ impl Binder<'_> {
     }
 
     /// The default of a column.
-    pub(crate) fn default(&mut self, table: &Table, position: usize) -> Result<Expr> {
+    pub(crate) fn default(&mut self, table: &BoundTable, position: usize) -> Result<Expr> {
         let column = &table.desc.columns[position];
         let Some(default) = &column.default else { return Ok(Expr::Const(Value::Null)) };
         let ast = crate::parse::expression(default)?;
@@ -241,7 +241,7 @@ impl Binder<'_> {
     }
 
     /// 428C9 for a column that takes no value but its own.
-    fn refuse_value(&self, table: &Table, position: usize, overriding: Overriding) -> Result<()> {
+    fn refuse_value(&self, table: &BoundTable, position: usize, overriding: Overriding) -> Result<()> {
         let column = &table.desc.columns[position];
         if column.generated.is_some() {
             return Err(SqlError::new(
@@ -264,7 +264,7 @@ impl Binder<'_> {
     /// The rows of VALUES, each value cast to its column; DEFAULT stands for the column's.
     fn insert_values(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         targets: &[usize],
         named: bool,
         rows: &[ast::Parens<Vec<Ast>>],
@@ -310,7 +310,7 @@ impl Binder<'_> {
 
     fn on_conflict(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         shown: &str,
         row: &[Slot],
         on: &ast::OnConflict,
@@ -399,7 +399,7 @@ impl Binder<'_> {
     /// SET of an UPDATE, and the generated columns that change with it, over the slots of the new row.
     fn assignments(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         list: &[Assignment],
         row: &[Slot],
     ) -> Result<(Vec<(usize, Expr)>, Generated)> {
@@ -463,7 +463,7 @@ impl Binder<'_> {
     }
 
     /// Constraints over the slots of a row; with a SET, only those that it can break.
-    fn checks(&mut self, table: &Arc<Table>, row: &[Slot], set: Option<&[usize]>) -> Result<Checks> {
+    fn checks(&mut self, table: &Arc<BoundTable>, row: &[Slot], set: Option<&[usize]>) -> Result<Checks> {
         let touched = |position: &usize| set.is_none_or(|set| set.contains(position));
         let (not_null, checks) = self.conditions(table, row, set)?;
         let (references, referred) = self.lookup.foreign_keys(table.desc.oid)?;
@@ -510,7 +510,7 @@ impl Binder<'_> {
     }
 
     /// Puts the target of UPDATE or DELETE in scope.
-    fn target_scan(&mut self, factor: &TableFactor) -> Result<(Arc<Table>, Leaf)> {
+    fn target_scan(&mut self, factor: &TableFactor) -> Result<(Arc<BoundTable>, Leaf)> {
         let TableFactor::Table { name, alias, .. } = factor else { return Err(unsupported("this target")) };
         let table = self.target(name)?;
         let shown = alias.as_ref().map_or_else(|| table.desc.name.clone(), |alias| fold(&alias.name));

@@ -6,7 +6,7 @@
 use super::Binder;
 use super::scope::{Scope, ScopeTable};
 use crate::plan::expr::Expr;
-use crate::plan::{Slot, Table};
+use crate::plan::{BoundTable, Slot};
 use scaledb_types::{Env, Result, Type};
 use sqlparser::ast::Expr as Ast;
 use std::sync::LazyLock;
@@ -24,7 +24,7 @@ impl Binder<'_> {
     /// Binds something from the catalog over the slots of a row.
     pub(super) fn over_row<R>(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         row: &[Slot],
         f: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
@@ -48,7 +48,7 @@ impl Binder<'_> {
     /// 42601 and others for what the catalog holds, if it is broken.
     pub(crate) fn generated(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         row: &[Slot],
         set: Option<&[usize]>,
     ) -> Result<Generated> {
@@ -70,7 +70,7 @@ impl Binder<'_> {
     /// can break.
     pub(crate) fn conditions(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         row: &[Slot],
         set: Option<&[usize]>,
     ) -> Result<Conditions> {

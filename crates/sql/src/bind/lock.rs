@@ -5,7 +5,7 @@ use super::names::fold;
 use crate::parse::locking::{self, Strength};
 use crate::plan::joins::{Leaf, Tree};
 use crate::plan::place::Loads;
-use crate::plan::{Locked, Node, Policy, RowLock, Slot, Table};
+use crate::plan::{BoundTable, Locked, Node, Policy, RowLock, Slot};
 use scaledb_locks::Mode;
 use scaledb_row::Projection;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -24,7 +24,7 @@ pub(crate) struct Clause {
 /// A table whose rows are locked.
 #[derive(Clone, Debug)]
 struct Target {
-    table: Arc<Table>,
+    table: Arc<BoundTable>,
     scan: usize,
     name: Slot,
     slots: Vec<Slot>,

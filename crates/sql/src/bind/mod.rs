@@ -33,7 +33,7 @@ use crate::optimize::prepare::prepare;
 use crate::parse::{MAX_DEPTH, too_deep};
 use crate::plan::expr::Expr;
 use crate::plan::statistics::TableStatistics;
-use crate::plan::{Computed, ForeignKey, Kind, Node, Plan, Slot, Table};
+use crate::plan::{BoundTable, Computed, ForeignKey, Kind, Node, Plan, Slot};
 use scaledb_base::TableId;
 use scaledb_catalog::Catalog;
 use scaledb_sync::atomic::AtomicU64;
@@ -52,11 +52,11 @@ pub(crate) type SystemTable = (Computed, &'static [(&'static str, Type)]);
 /// What the binder needs of the database.
 pub(crate) trait Lookup {
     /// The table of an oid, with the engine's table behind it.
-    fn table(&self, oid: u32) -> Result<Arc<Table>>;
+    fn table(&self, oid: u32) -> Result<Arc<BoundTable>>;
     /// The foreign keys of a table, and those that refer to it.
     fn foreign_keys(&self, oid: u32) -> Result<Keys>;
     /// What is known of the rows of a table.
-    fn statistics(&self, table: &Table) -> Option<Arc<TableStatistics>>;
+    fn statistics(&self, table: &BoundTable) -> Option<Arc<TableStatistics>>;
     /// Schemas to look names up in.
     fn search_path(&self) -> &[String];
     /// The system catalog of a name, and its columns.
@@ -142,7 +142,7 @@ pub(crate) struct Binder<'b> {
     /// Tables that the plan depends on.
     pub(crate) tables: Vec<(u32, TableId)>,
     /// Tables whose rows decided how they are joined, and how many that were.
-    pub(crate) estimates: Vec<(Arc<Table>, f64)>,
+    pub(crate) estimates: Vec<(Arc<BoundTable>, f64)>,
     /// Views and sequences that the plan depends on.
     pub(crate) relations: Vec<u32>,
     /// Whether the plan reads the system catalogs.
@@ -339,7 +339,7 @@ impl Statement for Binder<'_> {
         self.used[slot] = true;
     }
 
-    fn statistics(&mut self, table: &Arc<Table>) -> Option<Arc<TableStatistics>> {
+    fn statistics(&mut self, table: &Arc<BoundTable>) -> Option<Arc<TableStatistics>> {
         let found = self.lookup.statistics(table)?;
         if !self.estimates.iter().any(|(known, _)| known.info.id == table.info.id) {
             self.estimates.push((table.clone(), found.rows));

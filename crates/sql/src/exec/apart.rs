@@ -7,7 +7,7 @@ use super::changes::Changes;
 use super::late::late_arbiter;
 use super::modify_table::Inserting;
 use super::{Exec, Next};
-use crate::plan::{IndexRef, Insert, Table};
+use crate::plan::{BoundTable, IndexRef, Insert};
 use scaledb_base::TableId;
 use scaledb_engine::{RowId, Worker};
 use scaledb_row::Projection;
@@ -34,9 +34,9 @@ impl Parts<'_> {
 
 #[derive(Debug)]
 enum Pending<'a> {
-    Insert(Arc<Table>, Box<[Value]>),
-    Update { table: Arc<Table>, columns: Vec<usize>, projection: Projection, changes: Changes<'a> },
-    Delete(Arc<Table>, Changes<'a>),
+    Insert(Arc<BoundTable>, Box<[Value]>),
+    Update { table: Arc<BoundTable>, columns: Vec<usize>, projection: Projection, changes: Changes<'a> },
+    Delete(Arc<BoundTable>, Changes<'a>),
 }
 
 /// Whether a row that is to be inserted has its place taken.
@@ -62,7 +62,7 @@ pub(super) fn twice() -> SqlError {
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// Whether a part of the statement may write a row: no other part has done so. True of a statement of one part.
-    pub(super) fn claims(&mut self, table: &Table, row: RowId, deletes: bool) -> bool {
+    pub(super) fn claims(&mut self, table: &BoundTable, row: RowId, deletes: bool) -> bool {
         let Some(parts) = &mut self.parts else { return true };
         match parts.touched.entry((table.info.id, row)) {
             std::collections::hash_map::Entry::Occupied(_) => false,
@@ -142,7 +142,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Lets the changes of an UPDATE wait.
     pub(super) fn update_apart(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         columns: &[usize],
         projection: &Projection,
         changes: Changes<'a>,
@@ -154,7 +154,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Lets the changes of a DELETE wait.
-    pub(super) fn delete_apart(&mut self, table: &Arc<Table>, changes: Changes<'a>) {
+    pub(super) fn delete_apart(&mut self, table: &Arc<BoundTable>, changes: Changes<'a>) {
         if let Some(parts) = &mut self.parts {
             parts.pending.push(Pending::Delete(table.clone(), changes));
         }

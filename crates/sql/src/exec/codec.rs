@@ -1,8 +1,8 @@
 //! Values in rows and keys of the engine.
 
 use super::tail;
-use crate::plan::place::Place;
-use crate::plan::{IndexColumn, Table};
+use crate::plan::place::ColumnPlace;
+use crate::plan::{BoundTable, IndexColumn};
 use crate::stored::{datum, stored_of};
 use scaledb_base::Error;
 use scaledb_keys::{Direction, KeyBuf, Nulls};
@@ -44,16 +44,16 @@ pub(crate) fn load(row: RowRef<'_>, schema: &Schema, column: usize, ty: Type) ->
 ///
 /// # Errors
 /// XX001.
-pub(crate) fn column(row: RowRef<'_>, table: &Table, position: usize) -> Result<Value> {
+pub(crate) fn column(row: RowRef<'_>, table: &BoundTable, position: usize) -> Result<Value> {
     let ty = table.types[position];
     match &table.places.columns[position] {
-        Place::Column(column) => load(row, &table.info.schema, *column, ty),
-        Place::Tail(added) => tail::load(row.tail(), added, ty),
+        ColumnPlace::Column(column) => load(row, &table.info.schema, *column, ty),
+        ColumnPlace::Tail(added) => tail::load(row.tail(), added, ty),
     }
 }
 
 /// Reads all columns of a table.
-pub(crate) fn columns(row: RowRef<'_>, table: &Table) -> impl Iterator<Item = Result<Value>> {
+pub(crate) fn columns(row: RowRef<'_>, table: &BoundTable) -> impl Iterator<Item = Result<Value>> {
     (0..table.types.len()).map(move |position| column(row, table, position))
 }
 
@@ -63,15 +63,15 @@ pub(crate) fn columns(row: RowRef<'_>, table: &Table) -> impl Iterator<Item = Re
 /// Those of the engine.
 pub(crate) fn set(
     row: &mut RowMut<'_>,
-    table: &Table,
+    table: &BoundTable,
     position: usize,
     value: &Value,
 ) -> std::result::Result<(), Error> {
     let schema = &table.info.schema;
     let stored = stored(table, position, value)?;
     let column = match &table.places.columns[position] {
-        Place::Column(column) => *column,
-        Place::Tail(added) => {
+        ColumnPlace::Column(column) => *column,
+        ColumnPlace::Tail(added) => {
             let mut new = Vec::new();
             tail::copy_others(row.view().tail(), added.attnum, &mut new);
             tail::push(&mut new, added, &stored);
@@ -94,7 +94,11 @@ pub(crate) fn set(
 }
 
 /// A value as the engine has it.
-fn stored<'v>(table: &Table, position: usize, value: &'v Value) -> std::result::Result<Stored<'v>, Error> {
+fn stored<'v>(
+    table: &BoundTable,
+    position: usize,
+    value: &'v Value,
+) -> std::result::Result<Stored<'v>, Error> {
     value.store(table.types[position]).map_err(|_| Error::WrongType {
         column: table.desc.columns[position].name.clone(),
         expected: table.types[position].to_string(),
@@ -102,7 +106,7 @@ fn stored<'v>(table: &Table, position: usize, value: &'v Value) -> std::result::
     })
 }
 
-fn set_tail(row: &mut RowMut<'_>, table: &Table, bytes: &[u8]) -> std::result::Result<(), Error> {
+fn set_tail(row: &mut RowMut<'_>, table: &BoundTable, bytes: &[u8]) -> std::result::Result<(), Error> {
     match table.places.tail {
         Some(tail) => row.set(&table.info.schema, tail, Datum::Bytes(bytes)),
         None => Err(Error::WrongRow(table.info.id)),
@@ -115,7 +119,7 @@ fn set_tail(row: &mut RowMut<'_>, table: &Table, bytes: &[u8]) -> std::result::R
 /// Those of the engine.
 pub(crate) fn write<'v>(
     buffer: &mut RowBuf,
-    table: &Table,
+    table: &BoundTable,
     values: impl Iterator<Item = &'v Value>,
 ) -> std::result::Result<(), Error> {
     let schema = &table.info.schema;
@@ -130,8 +134,8 @@ pub(crate) fn write<'v>(
     let mut added = Vec::new();
     for (position, value) in values.enumerate() {
         match &table.places.columns[position] {
-            Place::Column(_) => set(&mut row, table, position, value)?,
-            Place::Tail(column) => tail::push(&mut added, column, &stored(table, position, value)?),
+            ColumnPlace::Column(_) => set(&mut row, table, position, value)?,
+            ColumnPlace::Tail(column) => tail::push(&mut added, column, &stored(table, position, value)?),
         }
     }
     if added.is_empty() { Ok(()) } else { set_tail(&mut row, table, &added) }
@@ -141,7 +145,12 @@ pub(crate) fn write<'v>(
 ///
 /// # Errors
 /// XX000.
-pub(crate) fn push_key(key: &mut KeyBuf, table: &Table, column: &IndexColumn, value: &Value) -> Result<()> {
+pub(crate) fn push_key(
+    key: &mut KeyBuf,
+    table: &BoundTable,
+    column: &IndexColumn,
+    value: &Value,
+) -> Result<()> {
     let engine: &Column = &table.info.schema.columns()[column.engine];
     let d = if column.descending { Direction::Descending } else { Direction::Ascending };
     if engine.nullable {

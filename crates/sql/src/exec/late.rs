@@ -2,7 +2,7 @@
 
 use super::references::Reference;
 use super::{Exec, codec};
-use crate::plan::{ForeignKey, IndexRef, Table};
+use crate::plan::{BoundTable, ForeignKey, IndexRef};
 use scaledb_engine::{Order, Range, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_row::Projection;
@@ -20,7 +20,7 @@ pub(crate) enum Check {
 /// A key that a row has got.
 #[derive(Clone, Debug)]
 pub(crate) struct Unique {
-    table: Arc<Table>,
+    table: Arc<BoundTable>,
     /// Which of the secondary indexes.
     index: usize,
     /// The values of its columns.
@@ -42,7 +42,7 @@ impl Check {
     }
 
     /// A row with this key; `None` if there is a NULL in it, which equals nothing.
-    pub(super) fn unique(table: Arc<Table>, index: usize, key: Vec<Value>) -> Option<Self> {
+    pub(super) fn unique(table: Arc<BoundTable>, index: usize, key: Vec<Value>) -> Option<Self> {
         (!key.iter().any(Value::is_null)).then_some(Self::Unique(Unique { table, index, key }))
     }
 
@@ -77,7 +77,13 @@ impl<W: Worker> Exec<'_, W> {
     }
 
     /// Notes the keys of these indexes that an update has changed.
-    pub(super) fn note_keys(&mut self, table: &Arc<Table>, late: &[usize], old: &[Value], new: &[Value]) {
+    pub(super) fn note_keys(
+        &mut self,
+        table: &Arc<BoundTable>,
+        late: &[usize],
+        old: &[Value],
+        new: &[Value],
+    ) {
         for &number in late {
             let columns = &table.secondary[number];
             if columns.iter().any(|column| old[column.position] != new[column.position]) {
@@ -155,7 +161,7 @@ impl<W: Worker> Exec<'_, W> {
     /// Whether several rows have this key in a secondary index.
     pub(crate) fn is_shared<'v>(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         index: usize,
         values: impl Iterator<Item = &'v Value>,
     ) -> Result<bool> {

@@ -4,7 +4,7 @@
 //! session waits, and runs it again with the lock in its hands (`session::waiting`).
 
 use super::{Exec, Flow, Next, codec};
-use crate::plan::{Node, Policy, RowLock, Scan, Table};
+use crate::plan::{BoundTable, Node, Policy, RowLock, Scan};
 use scaledb_engine::{ReadMark, RowId, Worker};
 use scaledb_locks::{Mode, Tag};
 use scaledb_types::{Result, SqlError, SqlState, Value};
@@ -121,7 +121,13 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// # Errors
     /// 55P03; that the run is given up.
     #[cold]
-    pub(super) fn reserve(&mut self, table: &Table, row: RowId, mode: Mode, policy: Policy) -> Result<bool> {
+    pub(super) fn reserve(
+        &mut self,
+        table: &BoundTable,
+        row: RowId,
+        mode: Mode,
+        policy: Policy,
+    ) -> Result<bool> {
         let Some(record) = row.record() else { return Ok(true) };
         let tag = Tag::Row { table: table.desc.oid, record };
         if self.context.host.take_lock(tag, mode)? {

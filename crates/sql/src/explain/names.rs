@@ -4,8 +4,8 @@
 //! was computed from.
 
 use crate::plan::expr::{Expr, Subquery};
-use crate::plan::place::Place;
-use crate::plan::{Aggregate, Cte, Label, Modify, Node, Scan, SetCall, SetItem, Slot, Table, Window};
+use crate::plan::place::ColumnPlace;
+use crate::plan::{Aggregate, BoundTable, Cte, Label, Modify, Node, Scan, SetCall, SetItem, Slot, Window};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ impl<'p> Names<'p> {
         self.meanings.entry(slot).or_insert(meaning);
     }
 
-    fn columns(&mut self, relation: usize, table: &'p Table, slots: &[Slot]) {
+    fn columns(&mut self, relation: usize, table: &'p BoundTable, slots: &[Slot]) {
         for (column, &slot) in table.desc.columns.iter().zip(slots) {
             self.mean(slot, Meaning::Column(relation, &column.name));
         }
@@ -106,7 +106,8 @@ impl<'p> Names<'p> {
         self.scans.insert(scan.number, relation);
         let columns = &scan.table.desc.columns;
         for load in &scan.loads.columns {
-            let place = |place: &Place| matches!(place, Place::Column(column) if *column == load.column);
+            let place =
+                |place: &ColumnPlace| matches!(place, ColumnPlace::Column(column) if *column == load.column);
             if let Some(at) = scan.table.places.columns.iter().position(place) {
                 self.mean(load.slot, Meaning::Column(relation, &columns[at].name));
             }

@@ -4,7 +4,7 @@ use super::nodes::Describer;
 use super::{Data, Detail, Fields};
 use crate::exec::codec;
 use crate::plan::expr::Expr;
-use crate::plan::{Access, KeyValue, Scan, Table};
+use crate::plan::{Access, BoundTable, KeyValue, Scan};
 use scaledb_base::TableId;
 use scaledb_engine::{Keys, Range, Reach, Reached, Site};
 use scaledb_keys::{Direction, KeyBuf};
@@ -72,7 +72,7 @@ impl Describer<'_> {
     }
 
     /// Where what is written to a table is locked; nothing outside of a cluster.
-    pub(super) fn primaries(&self, table: &Table) -> Option<Detail> {
+    pub(super) fn primaries(&self, table: &BoundTable) -> Option<Detail> {
         let Reach { primaries, .. } = (self.reach)(table.info.id, Keys::Beginning(table.primary.len()))?;
         let text = if let [one] = &primaries[..] { name(one) } else { counted(&primaries) };
         let word = if primaries.len() == 1 { "Primary" } else { "Primaries" };

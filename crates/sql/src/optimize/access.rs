@@ -7,7 +7,7 @@ use crate::plan::IndexColumn;
 use crate::plan::expr::{Ask, Compare, Expr};
 use crate::plan::joins::{Leaf, LeafKind};
 use crate::plan::place::Loads;
-use crate::plan::{Access, Bound, IndexRef, KeyValue, Node, Scan, Slot, SortKey, Table};
+use crate::plan::{Access, Bound, BoundTable, IndexRef, KeyValue, Node, Scan, Slot, SortKey};
 use scaledb_engine::Order;
 use scaledb_row::Projection;
 use scaledb_types::{Base, Type, Value};
@@ -116,7 +116,7 @@ impl Planner<'_> {
     /// How an index finds the rows of a table: by its leading columns that equal something, and a range of the next.
     fn by_index(
         &self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         leaf: &Leaf,
         index: IndexRef,
         conditions: &[Expr],
@@ -235,7 +235,7 @@ impl Planner<'_> {
     /// The direction in which an index gives the order wished for.
     fn direction(
         &self,
-        table: &Table,
+        table: &BoundTable,
         leaf: &Leaf,
         index: IndexRef,
         equal: usize,

@@ -5,7 +5,7 @@ use super::planner::Planner;
 use crate::plan::expr::{Compare, Expr};
 use crate::plan::joins::Tree;
 use crate::plan::statistics::{ColumnStatistics, FEW, TableStatistics};
-use crate::plan::{IndexRef, Node, Slot, Table};
+use crate::plan::{BoundTable, IndexRef, Node, Slot};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -151,7 +151,12 @@ impl Planner<'_> {
 }
 
 /// The indexes of a table, with the conditions that give values to their columns.
-fn indexes(table: &Table, slots: &[Slot], conditions: &[Expr], needs: &dyn Fn(&Expr) -> Mask) -> Vec<Index> {
+fn indexes(
+    table: &BoundTable,
+    slots: &[Slot],
+    conditions: &[Expr],
+    needs: &dyn Fn(&Expr) -> Mask,
+) -> Vec<Index> {
     let all = std::iter::once(IndexRef::Primary).chain((0..table.secondary.len()).map(IndexRef::Secondary));
     let one = |index: IndexRef| {
         let columns = table.index(index).iter().map(|column| {

@@ -15,7 +15,7 @@ pub(crate) mod prepare;
 use crate::plan::expr::Expr;
 use crate::plan::joins::Tree;
 use crate::plan::statistics::TableStatistics;
-use crate::plan::{Aggregate, Node, Slot, SortKey, Table};
+use crate::plan::{Aggregate, BoundTable, Node, Slot, SortKey};
 use extreme::extreme_of;
 use planner::{Planner, Wish};
 use scaledb_types::Value;
@@ -32,7 +32,7 @@ pub(crate) trait Statement {
     /// Notes that the plan reads a slot.
     fn note_read(&mut self, slot: Slot);
     /// What is known of the rows of a table; the plan depends on it.
-    fn statistics(&mut self, table: &Arc<Table>) -> Option<Arc<TableStatistics>>;
+    fn statistics(&mut self, table: &Arc<BoundTable>) -> Option<Arc<TableStatistics>>;
 }
 
 /// What a query asks of the rows of its tables.

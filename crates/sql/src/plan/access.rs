@@ -1,7 +1,7 @@
 //! How a scan finds its rows.
 
 use super::expr::Expr;
-use super::{IndexRef, Table};
+use super::{BoundTable, IndexRef};
 use scaledb_base::TableId;
 use scaledb_engine::Order;
 
@@ -43,7 +43,7 @@ pub(crate) enum Access {
 
 impl Access {
     /// What a scan is counted for: the table if it reads all of it as it is, else the index.
-    pub(crate) fn counted(&self, table: &Table, index: IndexRef) -> u32 {
+    pub(crate) fn counted(&self, table: &BoundTable, index: IndexRef) -> u32 {
         match self {
             Self::Range { key, low: None, high: None, order: Order::Forward, .. }
                 if key.is_empty() && index == IndexRef::Primary =>

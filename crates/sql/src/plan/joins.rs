@@ -1,7 +1,7 @@
 //! Tables and their joins as a query names them: what is bound, before it is planned.
 
 use super::expr::Expr;
-use super::{Locked, Node, Slot, Table};
+use super::{BoundTable, Locked, Node, Slot};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -18,13 +18,13 @@ pub(crate) struct Leaf {
 /// What a table factor is.
 #[derive(Debug)]
 pub(crate) enum LeafKind {
-    Table { table: Arc<Table>, alias: String, number: usize, locked: Option<Locked> },
+    Table { table: Arc<BoundTable>, alias: String, number: usize, locked: Option<Locked> },
     Other(Node),
 }
 
 impl Leaf {
     /// A table of the engine.
-    pub(crate) fn table(table: Arc<Table>, alias: String, number: usize, slots: Vec<Slot>) -> Self {
+    pub(crate) fn table(table: Arc<BoundTable>, alias: String, number: usize, slots: Vec<Slot>) -> Self {
         let kind = LeafKind::Table { table, alias, number, locked: None };
         Self { kind, slots, outer: Vec::new() }
     }
@@ -56,7 +56,7 @@ impl Leaf {
     }
 
     /// The table, if it is one of the engine.
-    pub(crate) fn scanned(&self) -> Option<&Arc<Table>> {
+    pub(crate) fn scanned(&self) -> Option<&Arc<BoundTable>> {
         match &self.kind {
             LeafKind::Table { table, .. } => Some(table),
             LeafKind::Other(_) => None,

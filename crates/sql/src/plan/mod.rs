@@ -38,7 +38,7 @@ pub(crate) use modify::{
     Checks, ConflictUpdate, Delete, ForeignKey, Insert, Modify, OnConflict, Setting, Update,
 };
 pub(crate) use set_call::SetCall;
-pub(crate) use table::{IndexColumn, IndexRef, Table, column_type};
+pub(crate) use table::{BoundTable, IndexColumn, IndexRef, column_type};
 pub(crate) use window::{Window, WindowFn};
 
 /// A place in the frame.
@@ -47,7 +47,7 @@ pub(crate) type Slot = usize;
 /// A scan of a table.
 #[derive(Debug)]
 pub(crate) struct Scan {
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<BoundTable>,
     pub(crate) alias: String,
     /// The number of the scan in the statement: where it leaves the row's name.
     pub(crate) number: usize,
@@ -88,7 +88,7 @@ pub(crate) enum Policy {
 /// Rows of a table to be locked: `FOR UPDATE` and its like.
 #[derive(Debug)]
 pub(crate) struct RowLock {
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<BoundTable>,
     /// Where the scan leaves the number of the row's name.
     pub(crate) name: Slot,
     /// With SKIP LOCKED, the columns that are compared: all while planning, the used ones afterwards.
@@ -346,7 +346,7 @@ pub(crate) struct Plan {
     /// It reads the system catalogs: any change of the catalog is one of what it reads.
     pub(crate) whole_catalog: bool,
     /// Tables whose rows decided how they are joined, and how many that were.
-    pub(crate) estimates: Vec<(Arc<Table>, f64)>,
+    pub(crate) estimates: Vec<(Arc<BoundTable>, f64)>,
     /// When these were compared with what there is, in microseconds.
     pub(crate) compared: AtomicU64,
     pub(crate) writes: bool,

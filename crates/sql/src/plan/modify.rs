@@ -1,7 +1,7 @@
 //! Statements that write, and what they check.
 
 use super::expr::Expr;
-use super::{IndexRef, Node, Slot, Table};
+use super::{BoundTable, IndexRef, Node, Slot};
 use scaledb_row::Projection;
 use std::sync::Arc;
 
@@ -39,8 +39,8 @@ impl Checks {
 #[derive(Debug)]
 pub(crate) struct ForeignKey {
     pub(crate) desc: scaledb_catalog::ForeignKeyDesc,
-    pub(crate) from: Arc<Table>,
-    pub(crate) to: Arc<Table>,
+    pub(crate) from: Arc<BoundTable>,
+    pub(crate) to: Arc<BoundTable>,
     /// Positions of the columns.
     pub(crate) from_columns: Vec<usize>,
     pub(crate) to_columns: Vec<usize>,
@@ -70,7 +70,7 @@ pub(crate) struct Setting {
 /// INSERT.
 #[derive(Debug)]
 pub(crate) struct Insert {
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<BoundTable>,
     pub(crate) source: Node,
     /// Whether the source reads tables, so that it must be read to its end first.
     pub(crate) reads: bool,
@@ -111,7 +111,7 @@ pub(crate) struct ConflictUpdate {
 /// UPDATE.
 #[derive(Debug)]
 pub(crate) struct Update {
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<BoundTable>,
     /// Finds the rows: scan `target` names them.
     pub(crate) source: Node,
     pub(crate) target: usize,
@@ -137,7 +137,7 @@ pub(crate) struct Update {
 /// DELETE.
 #[derive(Debug)]
 pub(crate) struct Delete {
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<BoundTable>,
     pub(crate) source: Node,
     pub(crate) target: usize,
     pub(crate) old: Vec<Slot>,

@@ -5,13 +5,13 @@
 //! does not touch them either: the engine's column stays, and no statement reads it. A copy of the rows puts all of
 //! this in order.
 
-use super::{Slot, Table};
+use super::{BoundTable, Slot};
 use scaledb_row::{ColumnType, Projection, Schema};
 use scaledb_types::{Type, Value};
 
 /// Where rows have a column.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum ColumnPlace {
     /// In this column of the engine's table.
     Column(usize),
     /// In the tail.
@@ -31,7 +31,7 @@ pub(crate) struct Added {
 #[derive(Debug)]
 pub(crate) struct Places {
     /// By position.
-    pub(crate) columns: Vec<Place>,
+    pub(crate) columns: Vec<ColumnPlace>,
     /// The engine's column that is the tail. Tables that are older than tails have none.
     pub(crate) tail: Option<usize>,
     /// Some column is in the tail.
@@ -39,32 +39,32 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    pub(crate) fn new(columns: Vec<Place>, schema: &Schema) -> Self {
+    pub(crate) fn new(columns: Vec<ColumnPlace>, schema: &Schema) -> Self {
         let tail = schema.columns().iter().position(|column| column.ty == ColumnType::Tail);
-        let any_added = columns.iter().any(|place| matches!(place, Place::Tail(_)));
+        let any_added = columns.iter().any(|place| matches!(place, ColumnPlace::Tail(_)));
         Self { columns, tail, any_added }
     }
 
     /// The columns that a table was made with, and no others.
     pub(crate) fn as_made(count: usize, schema: &Schema) -> Self {
-        Self::new((0..count).map(Place::Column).collect(), schema)
+        Self::new((0..count).map(ColumnPlace::Column).collect(), schema)
     }
 }
 
-impl Table {
+impl BoundTable {
     /// Whether rows can have NULL in a column, whatever the descriptor says.
     pub(crate) fn takes_null(&self, position: usize) -> bool {
         match self.places.columns[position] {
-            Place::Column(column) => self.info.schema.columns()[column].nullable,
-            Place::Tail(_) => true,
+            ColumnPlace::Column(column) => self.info.schema.columns()[column].nullable,
+            ColumnPlace::Tail(_) => true,
         }
     }
 
     /// The engine's column that a column is in.
     pub(crate) fn engine_column(&self, position: usize) -> Option<usize> {
         match self.places.columns[position] {
-            Place::Column(column) => Some(column),
-            Place::Tail(_) => self.places.tail,
+            ColumnPlace::Column(column) => Some(column),
+            ColumnPlace::Tail(_) => self.places.tail,
         }
     }
 
@@ -96,12 +96,12 @@ pub(crate) struct Loads {
 
 impl Loads {
     /// All columns of a table, or none if there are no slots.
-    pub(crate) fn new(table: &Table, slots: &[Slot]) -> Self {
+    pub(crate) fn new(table: &BoundTable, slots: &[Slot]) -> Self {
         let mut loads = Self::default();
         for (position, (&slot, &ty)) in slots.iter().zip(&table.types).enumerate() {
             match table.places.columns[position] {
-                Place::Column(column) => loads.columns.push(Load { column, slot, ty }),
-                Place::Tail(_) => loads.added.push((position, slot)),
+                ColumnPlace::Column(column) => loads.columns.push(Load { column, slot, ty }),
+                ColumnPlace::Tail(_) => loads.added.push((position, slot)),
             }
         }
         loads
@@ -119,12 +119,12 @@ impl Loads {
     }
 
     /// What is read of a row of the table.
-    pub(crate) fn projection(&self, table: &Table) -> Projection {
+    pub(crate) fn projection(&self, table: &BoundTable) -> Projection {
         Projection::new(&table.info.schema, self.engine_columns(table))
     }
 
     /// The engine's columns that are read.
-    pub(crate) fn engine_columns(&self, table: &Table) -> impl Iterator<Item = usize> {
+    pub(crate) fn engine_columns(&self, table: &BoundTable) -> impl Iterator<Item = usize> {
         let tail = table.places.tail.filter(|_| !self.added.is_empty());
         self.columns.iter().map(|load| load.column).chain(tail)
     }

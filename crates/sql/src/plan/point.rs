@@ -4,7 +4,7 @@
 //! `session::ahead`.
 
 use super::expr::Expr;
-use super::{Access, IndexColumn, IndexRef, KeyValue, Modify, Node, Scan, Table};
+use super::{Access, BoundTable, IndexColumn, IndexRef, KeyValue, Modify, Node, Scan};
 use scaledb_base::TableId;
 use scaledb_row::Projection;
 use scaledb_types::{Base, Type, Value};
@@ -16,7 +16,7 @@ pub(crate) const MOST_COLUMNS: usize = 6;
 /// The key of one row.
 #[derive(Debug)]
 pub(crate) struct PointKey {
-    pub(crate) table: Arc<Table>,
+    pub(crate) table: Arc<BoundTable>,
     /// The table's id, or the unique index's.
     pub(crate) index: TableId,
     pub(crate) columns: Vec<(IndexColumn, Source)>,
@@ -72,7 +72,7 @@ impl PointKey {
     }
 
     fn new(
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         index: IndexRef,
         projection: Projection,
         mut source: impl FnMut(usize, &IndexColumn) -> Option<Source>,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// A table as plans use it: the descriptor and the engine's table behind it.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct BoundTable {
     pub(crate) desc: Arc<TableDesc>,
     pub(crate) info: Arc<TableInfo>,
     /// The types of the columns.
@@ -49,7 +49,7 @@ pub(crate) struct IndexColumn {
     pub(crate) nulls_first: bool,
 }
 
-impl Table {
+impl BoundTable {
     /// The columns of an index.
     pub(crate) fn index(&self, index: IndexRef) -> &[IndexColumn] {
         match index {

@@ -1,6 +1,6 @@
 //! What a conflict was about: the table or index, and the key, as the client knows them.
 
-use crate::plan::{IndexColumn, Table};
+use crate::plan::{BoundTable, IndexColumn};
 use crate::stored::{column_type, stored_of};
 use scaledb_base::TableId;
 use scaledb_keys::{Direction, KeyReader, Nulls};
@@ -8,7 +8,7 @@ use scaledb_row::{Datum, read_key};
 use scaledb_types::{Env, Value};
 
 /// The name of a table or index of the engine, and a key of it, if it is the table's.
-pub(super) fn describe(table: &Table, id: TableId, key: &[u8], env: &Env) -> Option<(String, String)> {
+pub(super) fn describe(table: &BoundTable, id: TableId, key: &[u8], env: &Env) -> Option<(String, String)> {
     let name = &table.desc.name;
     let (place, columns) = if table.info.id == id {
         (format!("table \"{name}\""), &table.primary)
@@ -33,7 +33,7 @@ pub(super) fn describe(table: &Table, id: TableId, key: &[u8], env: &Env) -> Opt
 }
 
 /// The text of a column of a key.
-fn read(reader: &mut KeyReader<'_>, table: &Table, column: &IndexColumn, env: &Env) -> Option<String> {
+fn read(reader: &mut KeyReader<'_>, table: &BoundTable, column: &IndexColumn, env: &Env) -> Option<String> {
     let engine = &table.info.schema.columns()[column.engine];
     let nulls = if column.nulls_first { Nulls::First } else { Nulls::Last };
     if engine.nullable && reader.null_marker(nulls).ok()? {

@@ -13,7 +13,7 @@ use crate::bind::names::temporary_schema;
 use crate::bind::{Keys, Lookup};
 use crate::error::Statements;
 use crate::memory::Reservation;
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use crate::shared::Shared;
 use crate::trace::Number;
 use scaledb_catalog::Catalog;
@@ -41,7 +41,7 @@ pub(crate) struct SessionState<E: Engine> {
     /// Whether the session has made temporary relations.
     pub(crate) has_temporary: bool,
     pub(crate) notices: RefCell<Vec<Notice>>,
-    tables: RefCell<HashMap<u32, Arc<Table>>>,
+    tables: RefCell<HashMap<u32, Arc<BoundTable>>>,
     keys: RefCell<HashMap<u32, Keys>>,
     /// The last values that this session took of sequences.
     currents: RefCell<HashMap<u32, i64>>,

@@ -13,7 +13,7 @@ use crate::memory::Budget;
 use crate::pins::Pins;
 use crate::plan::cache::Plans;
 use crate::plan::statistics::{TableStatistics, differs};
-use crate::plan::{Plan, Table};
+use crate::plan::{BoundTable, Plan};
 use crate::presets::Presets;
 use crate::sequence::{Sequences, store_error};
 use crate::statistics::{Source, Statistics};
@@ -374,12 +374,12 @@ impl<E: Engine> Shared<E> {
     }
 
     /// What is known of the rows of a table.
-    pub(crate) fn statistics_of(&self, table: &Table) -> Option<Arc<TableStatistics>> {
+    pub(crate) fn statistics_of(&self, table: &BoundTable) -> Option<Arc<TableStatistics>> {
         self.statistics.of(&self.source(), table)
     }
 
     /// Gathers the statistics of a table.
-    pub(crate) fn analyze(&self, table: &Table) {
+    pub(crate) fn analyze(&self, table: &BoundTable) {
         self.statistics.gather(&self.source(), table);
     }
 

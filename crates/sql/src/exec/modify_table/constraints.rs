@@ -3,21 +3,21 @@
 use super::super::Exec;
 use super::insert::index_of;
 use crate::plan::expr::Expr;
-use crate::plan::{Checks, IndexRef, Slot, Table};
+use crate::plan::{BoundTable, Checks, IndexRef, Slot};
 use scaledb_base::Error;
 use scaledb_engine::Worker;
 use scaledb_types::{Result, SqlError, SqlState, Value};
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// NOT NULL and CHECK of the row that the slots hold.
-    pub(super) fn check_row(&mut self, table: &Table, checks: &Checks, row: &[Slot]) -> Result<()> {
+    pub(super) fn check_row(&mut self, table: &BoundTable, checks: &Checks, row: &[Slot]) -> Result<()> {
         self.check_conditions(table, &checks.not_null, &checks.checks, row)
     }
 
     /// Columns that refuse NULL, and CHECK constraints, of the row that the slots hold.
     pub(in crate::exec) fn check_conditions(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         not_null: &[usize],
         checks: &[(String, Expr)],
         row: &[Slot],
@@ -54,7 +54,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         Ok(())
     }
 
-    pub(super) fn failing_row(&self, table: &Table, row: &[Slot]) -> String {
+    pub(super) fn failing_row(&self, table: &BoundTable, row: &[Slot]) -> String {
         let values = row.iter().zip(&table.types).map(|(&slot, &ty)| self.printed(&self.frame[slot], ty));
         format!("Failing row contains ({}).", values.collect::<Vec<_>>().join(", "))
     }
@@ -65,19 +65,19 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// A unique violation, with the key that is there.
-    pub(super) fn duplicate(&self, table: &Table, index: IndexRef, row: &[Slot]) -> SqlError {
+    pub(super) fn duplicate(&self, table: &BoundTable, index: IndexRef, row: &[Slot]) -> SqlError {
         let new: Vec<Value> = row.iter().map(|&slot| self.frame[slot].clone()).collect();
         self.duplicate_of(table, index, &new)
     }
 
-    fn duplicate_of(&self, table: &Table, index: IndexRef, new: &[Value]) -> SqlError {
+    fn duplicate_of(&self, table: &BoundTable, index: IndexRef, new: &[Value]) -> SqlError {
         self.taken_key(table, index, table.index(index).iter().map(|column| &new[column.position]))
     }
 
     /// The error 23505 for a key.
     pub(in crate::exec) fn taken_key<'v>(
         &self,
-        table: &Table,
+        table: &BoundTable,
         index: IndexRef,
         key: impl Iterator<Item = &'v Value>,
     ) -> SqlError {
@@ -95,7 +95,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// The error of a write of this row.
-    pub(super) fn write_error(&self, table: &Table, error: Error, new: &[Value]) -> SqlError {
+    pub(super) fn write_error(&self, table: &BoundTable, error: Error, new: &[Value]) -> SqlError {
         match error {
             Error::DuplicateKey { table: id, .. } => match index_of(table, id) {
                 Ok(index) => self.duplicate_of(table, index, new),

@@ -4,7 +4,7 @@ use super::super::late::{Check, late_arbiter};
 use super::super::spill::Stash;
 use super::super::{Exec, Flow, Next, codec};
 use crate::counts::Write;
-use crate::plan::{IndexRef, Insert, OnConflict, Slot, Table};
+use crate::plan::{BoundTable, IndexRef, Insert, OnConflict, Slot};
 use scaledb_base::{Error, TableId};
 use scaledb_engine::{RowId, Worker};
 use scaledb_keys::KeyBuf;
@@ -27,7 +27,7 @@ pub(in crate::exec) struct Inserting<'i> {
 ///
 /// # Errors
 /// It is there since the statement was planned.
-pub(super) fn index_of(table: &Table, id: TableId) -> Result<IndexRef> {
+pub(super) fn index_of(table: &BoundTable, id: TableId) -> Result<IndexRef> {
     if id == table.info.id {
         return Ok(IndexRef::Primary);
     }
@@ -165,7 +165,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// The key of the new row in an index; `None` if a NULL is in it, which conflicts with nothing.
     pub(in crate::exec) fn key_of(
         &self,
-        table: &Table,
+        table: &BoundTable,
         index: IndexRef,
         row: &[Slot],
     ) -> Result<Option<KeyBuf>> {

@@ -5,7 +5,7 @@ use super::super::changes::Changes;
 use super::super::{Exec, Next, codec};
 use super::Inserting;
 use crate::counts::Write;
-use crate::plan::{ConflictUpdate, IndexRef, Policy, Slot, Table};
+use crate::plan::{BoundTable, ConflictUpdate, IndexRef, Policy, Slot};
 use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
 use scaledb_row::Projection;
@@ -69,7 +69,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Locks the row that has the key, where rows are locked: before it is read, so that what is read is current.
-    fn reserve_existing(&mut self, table: &Table, index: IndexRef, key: &[u8]) -> Result<()> {
+    fn reserve_existing(&mut self, table: &BoundTable, index: IndexRef, key: &[u8]) -> Result<()> {
         if !self.locking.reserves && self.context.locks.rows() == 0 {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Loads the row that has the key into these slots; its name, unless it has gone meanwhile.
     fn load_existing(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         index: IndexRef,
         key: &[u8],
         slots: &[Slot],

@@ -3,7 +3,7 @@
 use super::super::changes::Changes;
 use super::super::{Exec, Flow, codec};
 use crate::plan::expr::Expr;
-use crate::plan::{Slot, Table};
+use crate::plan::{BoundTable, Slot};
 use scaledb_engine::{RowId, Worker};
 use scaledb_row::{Projection, RowBuf};
 use scaledb_types::{Result, Value};
@@ -22,7 +22,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Writes rows that were found and changed; `moves` if a column of their keys is set.
     pub(in crate::exec) fn write_changes(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         columns: &[usize],
         projection: &Projection,
         moves: bool,
@@ -56,7 +56,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// Whether a row gets another primary key, or an equal one that is not the same: 1.00 for 1.0, 0 for -0.
-    fn moves(&self, table: &Table, columns: &[usize], old: &[Value], new: &[Value]) -> bool {
+    fn moves(&self, table: &BoundTable, columns: &[usize], old: &[Value], new: &[Value]) -> bool {
         let key = |column: &usize| table.primary.iter().any(|part| part.position == *column);
         let exact = |value: &Value| {
             let mut bytes = Vec::new();
@@ -66,13 +66,13 @@ impl<'a, W: Worker> Exec<'a, W> {
         columns.iter().any(|column| key(column) && differs(&old[*column], &new[*column]))
     }
 
-    pub(in crate::exec) fn delete_row(&mut self, table: &Table, row: RowId) -> Result<()> {
+    pub(in crate::exec) fn delete_row(&mut self, table: &BoundTable, row: RowId) -> Result<()> {
         let deleted = self.worker()?.delete_at(table.info.id, row);
         deleted.map_err(|error| self.context.engine_error(error))?;
         Ok(())
     }
 
-    pub(in crate::exec) fn insert_moved(&mut self, table: &Table, new: &[Value]) -> Result<RowId> {
+    pub(in crate::exec) fn insert_moved(&mut self, table: &BoundTable, new: &[Value]) -> Result<RowId> {
         let mut buffer = RowBuf::new(&table.info.schema);
         codec::write(&mut buffer, table, new.iter()).map_err(|error| self.context.engine_error(error))?;
         match self.worker()?.insert(table.info.id, &buffer) {
@@ -84,7 +84,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Sets columns of a row, which may be those of its key: the row that it is then.
     pub(in crate::exec) fn change_row(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         row: RowId,
         columns: &[usize],
         projection: &Projection,
@@ -101,7 +101,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Sets columns of a row in place.
     pub(in crate::exec) fn update_row(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         row: RowId,
         columns: &[usize],
         projection: &Projection,

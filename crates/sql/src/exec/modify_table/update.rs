@@ -5,7 +5,7 @@ use super::super::late::Check;
 use super::super::{Exec, Flow, Next, codec};
 use super::{is_point, repeats};
 use crate::counts::Write;
-use crate::plan::{Checks, Policy, Slot, Table, Update};
+use crate::plan::{BoundTable, Checks, Policy, Slot, Update};
 use scaledb_base::Error;
 use scaledb_engine::{RowId, Worker};
 use scaledb_locks::Mode;
@@ -139,7 +139,7 @@ impl<'a, W: Worker> Exec<'a, W> {
 
     fn updated(
         &mut self,
-        table: &Table,
+        table: &BoundTable,
         done: std::result::Result<Option<()>, Error>,
         row: &[Slot],
     ) -> Result<()> {
@@ -181,7 +181,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// Notes what an update means for foreign keys, and for unique keys that are checked late.
     pub(super) fn note_update(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         checks: &Checks,
         old: &[Value],
         new: &[Value],

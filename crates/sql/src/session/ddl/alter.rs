@@ -9,7 +9,7 @@ use super::sequence::next_of;
 use super::{new_name, position};
 use crate::api::Tag;
 use crate::bind::names::{fold, split};
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use constraint::no_constraint;
 use scaledb_catalog::{Relation, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
@@ -170,7 +170,7 @@ impl<E: Engine> Session<E> {
         Ok(())
     }
 
-    fn alter_one(&mut self, table: &Arc<Table>, operation: &AlterTableOperation) -> Result<()> {
+    fn alter_one(&mut self, table: &Arc<BoundTable>, operation: &AlterTableOperation) -> Result<()> {
         let mut desc = (*table.desc).clone();
         let store = |session: &mut Self, desc: TableDesc| session.put(Relation::Table(Arc::new(desc)));
         match operation {
@@ -249,7 +249,7 @@ impl<E: Engine> Session<E> {
 
     /// Puts a changed descriptor in place of the old one; the rows are as they were. Others wait with what they write
     /// until the transaction ends, as behind any change: it may go on with the table, and would meet conflicts.
-    fn replace(&mut self, table: &Table, desc: TableDesc) -> Result<()> {
+    fn replace(&mut self, table: &BoundTable, desc: TableDesc) -> Result<()> {
         check_limits(&desc)?;
         self.bar(&[table.desc.oid])?;
         self.transaction.touch(&[(table.desc.oid, table.info.id)], 0);

@@ -4,7 +4,7 @@ use super::super::Session;
 use super::create::key_column;
 use super::{new_name, position};
 use crate::bind::names::{fold, is_temporary};
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use crate::plan::place::Places;
 use scaledb_catalog::{
     Action, CheckDesc, ForeignKeyDesc, IndexDesc, Initially, KeyColumn, PrimaryKeyDesc, TableDesc,
@@ -194,7 +194,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// A table that the engine may not have made yet: any of its tables does, for no rows are read.
-    pub(super) fn unmade(&self, desc: &TableDesc) -> Result<Table> {
+    pub(super) fn unmade(&self, desc: &TableDesc) -> Result<BoundTable> {
         let types = desc.columns.iter().map(crate::plan::column_type).collect::<Result<Vec<_>>>()?;
         let info = Arc::new(scaledb_engine::TableInfo {
             id: scaledb_base::TableId(0),
@@ -203,7 +203,7 @@ impl<E: Engine> Session<E> {
             indexes: Vec::new(),
         });
         let places = Places::as_made(types.len(), &info.schema);
-        Ok(Table {
+        Ok(BoundTable {
             desc: Arc::new(desc.clone()),
             info,
             types,

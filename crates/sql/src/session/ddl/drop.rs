@@ -5,7 +5,7 @@ use super::alter::depends;
 use crate::api::{Severity, Tag};
 use crate::bind::names::split;
 use crate::exec::context::Host;
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use scaledb_catalog::Relation;
 use scaledb_engine::{Engine, Order, Range, Worker};
 use scaledb_row::Projection;
@@ -315,7 +315,7 @@ impl<E: Engine> Session<E> {
 
     /// Gives tables of many rows new, empty ones of the engine; the old ones are emptied behind the commit. The oids of
     /// those that were replaced.
-    fn replace_large(&mut self, tables: &[Arc<Table>]) -> Result<Vec<u32>> {
+    fn replace_large(&mut self, tables: &[Arc<BoundTable>]) -> Result<Vec<u32>> {
         let mut large = Vec::new();
         for table in tables {
             // the library names a table of the engine by its id
@@ -340,7 +340,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Deletes all rows of a table.
-    pub(in crate::session) fn delete_all(&mut self, table: &Table) -> Result<()> {
+    pub(in crate::session) fn delete_all(&mut self, table: &BoundTable) -> Result<()> {
         self.transaction.touch(&[(table.desc.oid, table.info.id)], 0);
         let none = Projection::existence();
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };

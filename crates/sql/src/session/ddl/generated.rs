@@ -4,7 +4,7 @@ use super::super::Session;
 use crate::bind::generated::{Generated, reads};
 use crate::bind::names::fold;
 use crate::parse::lex::{Kind, Lexer, name_of};
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use crate::plan::expr::Expr;
 use crate::system::functions::quoted;
 use scaledb_catalog::{Relation, TableDesc};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 impl<E: Engine> Session<E> {
     /// What computes the generated columns of a table, over slots that are the positions of its columns.
-    pub(super) fn generated_of(&self, table: &Table) -> Result<Generated> {
+    pub(super) fn generated_of(&self, table: &BoundTable) -> Result<Generated> {
         if !table.desc.generates() {
             return Ok(Vec::new());
         }
@@ -24,7 +24,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// The generated columns that are computed from the column at a position.
-    pub(super) fn computed_from(&self, table: &Table, at: usize) -> Result<Vec<usize>> {
+    pub(super) fn computed_from(&self, table: &BoundTable, at: usize) -> Result<Vec<usize>> {
         let row: Vec<usize> = (0..table.types.len()).collect();
         let generated = self.generated_of(table)?;
         Ok(generated.into_iter().filter(|(_, expr)| reads(expr, &row, &[at])).map(|(own, _)| own).collect())
@@ -34,7 +34,7 @@ impl<E: Engine> Session<E> {
     ///
     /// # Errors
     /// 42P17, 0A000, and what is wrong with an expression by itself.
-    pub(super) fn check_generated(&self, table: &Table) -> Result<()> {
+    pub(super) fn check_generated(&self, table: &BoundTable) -> Result<()> {
         for (position, column) in table.desc.columns.iter().enumerate() {
             let Some(text) = &column.generated else { continue };
             let (ast, ty) = (crate::parse::expression(text)?, table.types[position]);
@@ -86,7 +86,7 @@ impl<E: Engine> Session<E> {
     /// 0A000 for a text that would not mean the same.
     pub(super) fn rename_in_texts(
         &self,
-        table: &Table,
+        table: &BoundTable,
         desc: &mut TableDesc,
         old: &str,
         new: &str,
@@ -96,7 +96,7 @@ impl<E: Engine> Session<E> {
         }
         desc.checks.iter_mut().for_each(|check| check.expression = renamed(&check.expression, old, new));
         let fresh = self.unmade(desc)?;
-        let means = |table: &Table, text: &str| {
+        let means = |table: &BoundTable, text: &str| {
             let ast = crate::parse::expression(text)?;
             self.bind_over(table, |binder| Ok(binder.expr(&ast)?.expr))
         };

@@ -18,7 +18,7 @@ mod spread;
 use super::Session;
 use crate::api::{Severity, Tag};
 use crate::bind::names::{find_relation, fold, own_schema, split, temporary_schema};
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use scaledb_catalog::{Catalog, Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -176,7 +176,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// The table of a name.
-    fn lookup_table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+    fn lookup_table(&self, name: &ObjectName) -> Result<Arc<BoundTable>> {
         match self.lookup(name)? {
             Some(Relation::Table(desc)) => self.table(desc.oid),
             Some(other) => {

@@ -5,7 +5,7 @@ use crate::bind::Binder;
 use crate::bind::generated::Generated;
 use crate::exec::{Exec, Scratch, codec};
 use crate::patience::{COPY_ATTEMPTS, runs_again};
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use crate::plan::expr::Expr;
 use crate::session::state::engine_def;
 use crate::session::transaction::Created;
@@ -61,7 +61,12 @@ impl<E: Engine> Session<E> {
     }
 
     /// Replaces a table by one of another shape. `values` computes each new column over the old ones.
-    pub(super) fn rebuild(&mut self, old: &Arc<Table>, mut desc: TableDesc, values: Vec<Expr>) -> Result<()> {
+    pub(super) fn rebuild(
+        &mut self,
+        old: &Arc<BoundTable>,
+        mut desc: TableDesc,
+        values: Vec<Expr>,
+    ) -> Result<()> {
         // before any row is copied
         self.may_change(old.desc.oid)?;
         self.begin_change()?;
@@ -87,7 +92,7 @@ impl<E: Engine> Session<E> {
 
     /// Copies the rows in transactions beside the one at hand: one of a million rows would remember, lock and validate
     /// all of them. No other session knows the new table, and a bar keeps others from the old one.
-    fn copy_beside(&mut self, old: &Arc<Table>, new: &Arc<Table>, values: &Values) -> Result<()> {
+    fn copy_beside(&mut self, old: &Arc<BoundTable>, new: &Arc<BoundTable>, values: &Values) -> Result<()> {
         if let Some(created) = self.transaction.created.last_mut() {
             created.filled = true;
         }
@@ -137,7 +142,7 @@ impl<E: Engine> Session<E> {
     /// Calls `f` with each row of a table.
     pub(super) fn for_each_row(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         mut f: impl FnMut(&mut Exec<'_, E::Worker>, &[Value]) -> Result<()>,
     ) -> Result<()> {
         let Some(mut worker) = self.worker.take() else { return Err(SqlError::internal("no worker")) };
@@ -150,14 +155,14 @@ impl<E: Engine> Session<E> {
     }
 
     /// The columns of a table as they are.
-    pub(super) fn identity(table: &Table) -> Vec<Expr> {
+    pub(super) fn identity(table: &BoundTable) -> Vec<Expr> {
         (0..table.types.len()).map(Expr::Slot).collect()
     }
 
     /// Binds an expression over the columns of a table, which are the first slots.
     pub(super) fn bind_over<R>(
         &self,
-        table: &Table,
+        table: &BoundTable,
         f: impl FnOnce(&mut Binder<'_>) -> Result<R>,
     ) -> Result<R> {
         let mut binder = Binder::new(&self.state.catalog, &self.state, &self.env, Vec::new());
@@ -183,7 +188,7 @@ impl<E: Engine> Session<E> {
 /// Inserts what the expressions make of a row of the old table.
 fn copy_row<W: Worker>(
     exec: &mut Exec<'_, W>,
-    new: &Arc<Table>,
+    new: &Arc<BoundTable>,
     values: &Values,
     row: &[Value],
 ) -> Result<()> {
@@ -223,7 +228,7 @@ fn copy_row<W: Worker>(
 }
 
 /// 23505 if a row that was inserted shares a key with another, where the engine does not look.
-fn check_late<W: Worker>(exec: &mut Exec<'_, W>, table: &Table, row: &[Value]) -> Result<()> {
+fn check_late<W: Worker>(exec: &mut Exec<'_, W>, table: &BoundTable, row: &[Value]) -> Result<()> {
     for number in table.late() {
         let columns = &table.secondary[number];
         let is_null = columns.iter().any(|column| row[column.position].is_null());
@@ -237,8 +242,8 @@ fn check_late<W: Worker>(exec: &mut Exec<'_, W>, table: &Table, row: &[Value]) -
 /// Copies the next rows, from `start`, as they are. Where to go on, if there may be more.
 fn copy_same<W: Worker>(
     exec: &mut Exec<'_, W>,
-    old: &Arc<Table>,
-    new: &Arc<Table>,
+    old: &Arc<BoundTable>,
+    new: &Arc<BoundTable>,
     start: &[u8],
     rows: &mut Vec<RowBuf>,
 ) -> Result<Option<KeyBuf>> {
@@ -286,7 +291,7 @@ fn copy_same<W: Worker>(
 /// Calls `f` with each row of a table.
 fn each<W: Worker>(
     exec: &mut Exec<'_, W>,
-    table: &Arc<Table>,
+    table: &Arc<BoundTable>,
     f: &mut impl FnMut(&mut Exec<'_, W>, &[Value]) -> Result<()>,
 ) -> Result<()> {
     let mut start = KeyBuf::new();
@@ -299,7 +304,7 @@ fn each<W: Worker>(
 /// Calls `f` with the next rows of a table, from `start`. Where to go on, if there may be more.
 fn batch<W: Worker>(
     exec: &mut Exec<'_, W>,
-    table: &Arc<Table>,
+    table: &Arc<BoundTable>,
     start: &[u8],
     f: &mut impl FnMut(&mut Exec<'_, W>, &[Value]) -> Result<()>,
 ) -> Result<Option<KeyBuf>> {
@@ -340,7 +345,12 @@ fn batch<W: Worker>(
 }
 
 /// Rows that a new unique index does not take.
-fn not_unique(table: &Table, id: scaledb_base::TableId, row: &[Value], env: &scaledb_types::Env) -> SqlError {
+fn not_unique(
+    table: &BoundTable,
+    id: scaledb_base::TableId,
+    row: &[Value],
+    env: &scaledb_types::Env,
+) -> SqlError {
     let (name, columns) = if id == table.info.id {
         (table.index_name(crate::plan::IndexRef::Primary), &table.primary)
     } else {

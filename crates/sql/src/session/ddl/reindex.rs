@@ -3,7 +3,7 @@
 use super::super::Session;
 use crate::adopted::{PREFIX, in_order};
 use crate::exec::context::Host;
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use crate::plan::expr::Expr;
 use crate::session::transaction::Added;
 use scaledb_base::TableId;
@@ -29,7 +29,12 @@ impl<E: Engine> Session<E> {
     ///
     /// # Errors
     /// 23505 for rows that a new index does not take, and the engine's: nothing has changed.
-    pub(super) fn reindex(&mut self, old: &Arc<Table>, desc: &TableDesc, values: &[Expr]) -> Result<bool> {
+    pub(super) fn reindex(
+        &mut self,
+        old: &Arc<BoundTable>,
+        desc: &TableDesc,
+        values: &[Expr],
+    ) -> Result<bool> {
         if !is_of_indexes(old, desc, values) || !self.can_copy_beside() || self.has_at_most(FEW, old)? {
             return Ok(false);
         }
@@ -115,7 +120,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// Whether a table has at most so many rows. What was read for it is not validated: either way is right.
-    pub(super) fn has_at_most(&mut self, most: usize, table: &Table) -> Result<bool> {
+    pub(super) fn has_at_most(&mut self, most: usize, table: &BoundTable) -> Result<bool> {
         let Some(worker) = self.worker.as_mut() else { return Err(SqlError::internal("no worker")) };
         let (mark, mut rows) = (worker.read_mark(), 0);
         let scanned =
@@ -131,7 +136,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// What the engine is told of a new index. `None`: it cannot have it without new rows.
-    fn index_def(&self, old: &Table, desc: &TableDesc, number: usize) -> Result<Option<IndexDef>> {
+    fn index_def(&self, old: &BoundTable, desc: &TableDesc, number: usize) -> Result<Option<IndexDef>> {
         let table = self.with_fake(old, desc, number)?;
         let index = &desc.indexes[number];
         let columns = &table.secondary[number];
@@ -152,7 +157,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// A table with the new indexes, which the engine has not made yet.
-    fn with_fake(&self, old: &Table, desc: &TableDesc, number: usize) -> Result<Arc<Table>> {
+    fn with_fake(&self, old: &BoundTable, desc: &TableDesc, number: usize) -> Result<Arc<BoundTable>> {
         let mut info = TableInfo::clone(&old.info);
         for (at, index) in desc.indexes.iter().enumerate() {
             if info.index(&index.engine).is_none() {
@@ -166,7 +171,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// 23505 for two rows that share a key of a new index.
-    fn not_unique(&self, old: &Table, desc: &TableDesc, number: usize, key: &[u8]) -> SqlError {
+    fn not_unique(&self, old: &BoundTable, desc: &TableDesc, number: usize, key: &[u8]) -> SqlError {
         let name = &desc.indexes[number].name;
         let error =
             SqlError::new(SqlState::UNIQUE_VIOLATION, format!("could not create unique index \"{name}\""))
@@ -189,7 +194,7 @@ fn index_name(number: u32) -> String {
 const FAKE: TableId = TableId(u32::MAX);
 
 /// Whether nothing but the indexes of a table changes.
-fn is_of_indexes(old: &Table, desc: &TableDesc, values: &[Expr]) -> bool {
+fn is_of_indexes(old: &BoundTable, desc: &TableDesc, values: &[Expr]) -> bool {
     let same = values.len() == old.types.len()
         && values.iter().enumerate().all(|(at, value)| matches!(value, Expr::Slot(slot) if *slot == at))
         && desc.columns == old.desc.columns

@@ -4,9 +4,9 @@ use super::SessionState;
 use crate::adopted::in_order;
 use crate::bind::{Keys, Lookup, SystemTable};
 use crate::exec::tail;
-use crate::plan::place::{Added, Place, Places};
+use crate::plan::place::{Added, ColumnPlace, Places};
 use crate::plan::statistics::TableStatistics;
-use crate::plan::{ForeignKey, IndexColumn, IndexRef, Setting, Table, column_type};
+use crate::plan::{BoundTable, ForeignKey, IndexColumn, IndexRef, Setting, column_type};
 use crate::stored;
 use crate::system;
 use scaledb_catalog::{Action, ForeignKeyDesc, KeyColumn, Spread, TableDesc};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 impl<E: Engine> SessionState<E> {
     /// The table behind a descriptor that is not in the catalog yet, or no longer.
-    pub(crate) fn table_of(&self, desc: &Arc<TableDesc>) -> Result<Arc<Table>> {
+    pub(crate) fn table_of(&self, desc: &Arc<TableDesc>) -> Result<Arc<BoundTable>> {
         let info = self.shared.engine.table(&desc.engine).ok_or_else(|| {
             SqlError::new(SqlState::DATA_CORRUPTED, format!("table {} has no rows in the engine", desc.name))
         })?;
@@ -32,7 +32,7 @@ impl<E: Engine> SessionState<E> {
     }
 
     /// The table behind a descriptor, with what the engine has of it.
-    pub(crate) fn table_with(&self, desc: &Arc<TableDesc>, info: Arc<TableInfo>) -> Result<Arc<Table>> {
+    pub(crate) fn table_with(&self, desc: &Arc<TableDesc>, info: Arc<TableInfo>) -> Result<Arc<BoundTable>> {
         let types: Vec<Type> = desc.columns.iter().map(column_type).collect::<Result<_>>()?;
         let places = Places::new(places(desc, &types)?, &info.schema);
         // behind those that the table was made with
@@ -43,9 +43,9 @@ impl<E: Engine> SessionState<E> {
                 let position = desc.position(column.attnum)?;
                 let own = key_columns.iter().find(|(of, _)| *of == position);
                 let engine = match places.columns[position] {
-                    Place::Column(engine) => engine,
+                    ColumnPlace::Column(engine) => engine,
                     // an index is made over a copy of the rows, and that has no such columns
-                    Place::Tail(_) => return None,
+                    ColumnPlace::Tail(_) => return None,
                 };
                 Some(IndexColumn {
                     position,
@@ -58,7 +58,7 @@ impl<E: Engine> SessionState<E> {
             });
             index.collect::<Vec<_>>()
         };
-        Ok(Arc::new(Table {
+        Ok(Arc::new(BoundTable {
             primary: desc.primary_key.as_ref().map(|key| columns(&key.columns)).unwrap_or_default(),
             secondary: desc.indexes.iter().map(|index| columns(&index.columns)).collect(),
             key_columns,
@@ -70,21 +70,21 @@ impl<E: Engine> SessionState<E> {
     }
 
     /// A foreign key, ready to be checked.
-    pub(crate) fn foreign_key(&self, from: &Arc<Table>, number: usize) -> Result<Arc<ForeignKey>> {
+    pub(crate) fn foreign_key(&self, from: &Arc<BoundTable>, number: usize) -> Result<Arc<ForeignKey>> {
         let desc = from.desc.foreign_keys[number].clone();
         let to = if desc.table == from.desc.oid { from.clone() } else { self.table(desc.table)? };
         let broken =
             || SqlError::new(SqlState::DATA_CORRUPTED, format!("constraint {} is broken", desc.name));
-        let positions = |table: &Table, columns: &[i16]| -> Result<Vec<usize>> {
+        let positions = |table: &BoundTable, columns: &[i16]| -> Result<Vec<usize>> {
             columns.iter().map(|&column| table.desc.position(column).ok_or_else(broken)).collect()
         };
         let from_columns = positions(from, &desc.columns)?;
         let to_columns = positions(&to, &desc.referred)?;
-        let order_in = |table: &Table, index: IndexRef, columns: &[usize]| -> Option<Vec<usize>> {
+        let order_in = |table: &BoundTable, index: IndexRef, columns: &[usize]| -> Option<Vec<usize>> {
             let leading = table.index(index).get(..columns.len())?;
             leading.iter().map(|part| columns.iter().position(|&column| column == part.position)).collect()
         };
-        let all = |table: &Table| {
+        let all = |table: &BoundTable| {
             std::iter::once(IndexRef::Primary).chain((0..table.secondary.len()).map(IndexRef::Secondary))
         };
         let unique = all(&to).find_map(|index| {
@@ -118,7 +118,7 @@ impl<E: Engine> SessionState<E> {
     }
 
     /// What goes along when an action of a foreign key sets its columns, if one does.
-    fn setting(&self, from: &Table, key: &ForeignKeyDesc, columns: &[usize]) -> Result<Setting> {
+    fn setting(&self, from: &BoundTable, key: &ForeignKeyDesc, columns: &[usize]) -> Result<Setting> {
         let sets = |action: Action| matches!(action, Action::SetNull | Action::SetDefault);
         if !sets(key.on_delete) && !sets(key.on_update) && key.on_update != Action::Cascade {
             return Ok(Setting::default());
@@ -134,7 +134,7 @@ impl<E: Engine> SessionState<E> {
     }
 
     /// The default of a column, if it is a constant; NULL otherwise.
-    fn constant_default(&self, table: &Table, position: usize) -> Result<Value> {
+    fn constant_default(&self, table: &BoundTable, position: usize) -> Result<Value> {
         let env = Env::default();
         let mut binder = crate::bind::Binder::new(&self.catalog, self, &env, Vec::new());
         match binder.default(table, position) {
@@ -145,7 +145,7 @@ impl<E: Engine> SessionState<E> {
 }
 
 impl<E: Engine> Lookup for SessionState<E> {
-    fn table(&self, oid: u32) -> Result<Arc<Table>> {
+    fn table(&self, oid: u32) -> Result<Arc<BoundTable>> {
         if let Some(table) = self.tables.borrow().get(&oid) {
             return Ok(table.clone());
         }
@@ -157,7 +157,7 @@ impl<E: Engine> Lookup for SessionState<E> {
         Ok(table)
     }
 
-    fn statistics(&self, table: &Table) -> Option<Arc<TableStatistics>> {
+    fn statistics(&self, table: &BoundTable) -> Option<Arc<TableStatistics>> {
         self.shared.statistics_of(table)
     }
 
@@ -193,18 +193,20 @@ impl<E: Engine> Lookup for SessionState<E> {
 }
 
 /// Where rows have the columns of a table.
-fn places(desc: &TableDesc, types: &[Type]) -> Result<Vec<Place>> {
-    let Some(placement) = &desc.placement else { return Ok((0..types.len()).map(Place::Column).collect()) };
+fn places(desc: &TableDesc, types: &[Type]) -> Result<Vec<ColumnPlace>> {
+    let Some(placement) = &desc.placement else {
+        return Ok((0..types.len()).map(ColumnPlace::Column).collect());
+    };
     let columns = desc.columns.iter().zip(types).map(|(column, &ty)| {
         if let Some(at) = placement.columns.iter().position(|&attnum| attnum == column.attnum) {
-            return Ok(Place::Column(at));
+            return Ok(ColumnPlace::Column(at));
         }
         let added = placement.added.iter().find(|added| added.attnum == column.attnum).ok_or_else(|| {
             SqlError::new(SqlState::DATA_CORRUPTED, format!("column {} is in no row", column.name))
         })?;
         let missing = added.missing.clone();
         let value = missing.as_ref().map_or(Ok(Value::Null), |bytes| tail::decode(bytes, ty))?;
-        Ok(Place::Tail(Added { attnum: column.attnum, missing, value }))
+        Ok(ColumnPlace::Tail(Added { attnum: column.attnum, missing, value }))
     });
     columns.collect()
 }

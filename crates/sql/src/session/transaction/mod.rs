@@ -204,7 +204,7 @@ fn merge(modes: &mut Modes, with: Modes) {
 
 impl<E: Engine> Session<E> {
     /// The table of an oid, as the transaction sees it.
-    pub(super) fn table(&self, oid: u32) -> Result<Arc<crate::plan::Table>> {
+    pub(super) fn table(&self, oid: u32) -> Result<Arc<crate::plan::BoundTable>> {
         self.state.table(oid)
     }
 }

@@ -8,7 +8,7 @@ use super::depends;
 use crate::bind::names::data_type;
 use crate::exec::{Exec, Scratch, tail};
 use crate::parse::marked;
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use crate::plan::column_type;
 use crate::plan::expr::Expr;
 use scaledb_catalog::{AddedColumn, Relation, TableDesc};
@@ -21,7 +21,7 @@ impl<E: Engine> Session<E> {
     /// ADD COLUMN.
     pub(super) fn add_column_to(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         mut desc: TableDesc,
         column: &ColumnDef,
     ) -> Result<()> {
@@ -70,7 +70,7 @@ impl<E: Engine> Session<E> {
     /// value for all of them, and no index.
     fn missing(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         desc: &TableDesc,
         default: &Expr,
     ) -> Result<Option<AddedColumn>> {
@@ -100,7 +100,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// DROP COLUMN.
-    pub(super) fn drop_column(&mut self, table: &Arc<Table>, name: &str, cascade: bool) -> Result<()> {
+    pub(super) fn drop_column(&mut self, table: &Arc<BoundTable>, name: &str, cascade: bool) -> Result<()> {
         let mut desc = (*table.desc).clone();
         let at = position(&desc, name)?;
         let attnum = desc.columns[at].attnum;
@@ -197,7 +197,7 @@ impl<E: Engine> Session<E> {
     /// ALTER COLUMN.
     pub(super) fn alter_column(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         mut desc: TableDesc,
         name: &str,
         operation: &AlterColumnOperation,
@@ -244,7 +244,7 @@ impl<E: Engine> Session<E> {
     /// SET DATA TYPE, with an expression for the new values or a cast.
     fn set_data_type(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         mut desc: TableDesc,
         at: usize,
         to: Type,
@@ -292,7 +292,7 @@ impl<E: Engine> Session<E> {
     ///
     /// # Errors
     /// 0A000 if one is computed from it; 42611 for USING with one of them.
-    fn check_new_type(&self, table: &Table, at: usize, using: bool) -> Result<()> {
+    fn check_new_type(&self, table: &BoundTable, at: usize, using: bool) -> Result<()> {
         let columns = &table.desc.columns;
         if let Some(&own) = self.computed_from(table, at)?.first() {
             let detail = format!(
@@ -342,7 +342,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// DROP NOT NULL.
-    fn drop_not_null(&mut self, table: &Arc<Table>, mut desc: TableDesc, at: usize) -> Result<()> {
+    fn drop_not_null(&mut self, table: &Arc<BoundTable>, mut desc: TableDesc, at: usize) -> Result<()> {
         let attnum = desc.columns[at].attnum;
         let primary = desc.primary_key.as_ref().map(|key| &key.columns);
         let primary = primary.or(desc.deferrable_primary_key().map(|key| &key.columns));
@@ -358,7 +358,7 @@ impl<E: Engine> Session<E> {
     }
 
     /// SET NOT NULL: what the engine has takes NULL still, and statements see to it that there is none.
-    fn set_not_null(&mut self, table: &Arc<Table>, desc: TableDesc, at: usize) -> Result<()> {
+    fn set_not_null(&mut self, table: &Arc<BoundTable>, desc: TableDesc, at: usize) -> Result<()> {
         self.begin_change()?;
         self.bar(&[desc.oid])?;
         let name = desc.columns[at].name.clone();

@@ -5,7 +5,7 @@ use super::super::constraint::{initially, not_null, one_primary_key};
 use super::super::new_name;
 use super::depends;
 use crate::bind::names::fold;
-use crate::plan::Table;
+use crate::plan::BoundTable;
 use scaledb_catalog::{Relation, TableDesc};
 use scaledb_engine::Engine;
 use scaledb_types::{Result, SqlError, SqlState};
@@ -16,7 +16,7 @@ impl<E: Engine> Session<E> {
     /// ADD CONSTRAINT.
     pub(super) fn add_constraint(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         mut desc: TableDesc,
         constraint: &TableConstraint,
         not_valid: bool,
@@ -58,7 +58,7 @@ impl<E: Engine> Session<E> {
     /// PRIMARY KEY USING INDEX, UNIQUE USING INDEX: an index becomes the one of a constraint.
     fn constraint_using_index(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         mut desc: TableDesc,
         using: &ConstraintUsingIndex,
         primary: bool,
@@ -118,7 +118,7 @@ impl<E: Engine> Session<E> {
     /// DROP CONSTRAINT.
     pub(super) fn drop_constraint(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<BoundTable>,
         mut desc: TableDesc,
         name: &str,
         if_exists: bool,
