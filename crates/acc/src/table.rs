@@ -16,7 +16,7 @@ use scaledb_index::btree::{BTree, Entry, Finger, LeafStamp};
 use scaledb_index::hash::HashIndex;
 use scaledb_index::indexlet::Indexlet;
 use scaledb_index::phantomlet::{Owners, Phantomlet};
-use scaledb_kit::{Core, Table, TableCore};
+use scaledb_kit::{Core, EngineTable, TableCore};
 use scaledb_memory::Local;
 use scaledb_row::Projection;
 use scaledb_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -69,7 +69,7 @@ impl DerefMut for AccTable {
     }
 }
 
-impl Table for AccTable {
+impl EngineTable for AccTable {
     type Record = Record;
 
     fn hash(&self) -> Option<&HashIndex> {

@@ -11,7 +11,7 @@ use scaledb_base::{Error, Result};
 use scaledb_engine::{Access, TableOptions};
 use scaledb_index::btree::{BTree, Entry};
 use scaledb_index::hash::HashIndex;
-use scaledb_kit::{Core, Table, TableCore};
+use scaledb_kit::{Core, EngineTable, TableCore};
 use scaledb_memory::Local;
 use scaledb_sync::CachePadded;
 use scaledb_sync::atomic::AtomicU64;
@@ -51,7 +51,7 @@ impl DerefMut for CicadaTable {
     }
 }
 
-impl Table for CicadaTable {
+impl EngineTable for CicadaTable {
     type Record = Record;
 
     fn hash(&self) -> Option<&HashIndex> {

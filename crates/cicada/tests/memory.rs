@@ -8,7 +8,7 @@ use scaledb_cicada::{Cicada, Clocks, Config};
 use scaledb_engine::{Access, Engine, TxnKind, Worker};
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::{Arc, thread};
-use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
+use scaledb_verify::history::{Change, Columns, HistoryTable, Kind, Row, text_of};
 use scaledb_verify::level::stays_level;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ const ROWS: i32 = 10_000;
 
 /// Keys of a thread are its own: a ring that is filled at one end and emptied at the other; and one row that
 /// all change. Texts have one length, so that every row has the same size at all times.
-fn churn(engine: &Cicada, t: &Table, thread: i32, (filled, stop): (&AtomicU64, &AtomicBool)) {
+fn churn(engine: &Cicada, t: &HistoryTable, thread: i32, (filled, stop): (&AtomicU64, &AtomicBool)) {
     let mut worker = engine.worker().unwrap();
     let base = thread << 24;
     let row = |id: i32| (Row { a: id % 50, u: Some(id), ..Row::default() }, text_of(1));
@@ -54,7 +54,7 @@ fn churn_takes_no_more_memory_than_it_had() {
     let seconds = std::env::var("SCALEDB_MEMORY_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(3);
     for (access, clocks) in [(Access::Hashed, Clocks::Synchronized), (Access::Ordered, Clocks::Loose)] {
         let engine = Arc::new(Cicada::open(Config { clocks, ..Config::default() }).unwrap());
-        let t = Arc::new(Table::create(&*engine, "t", Kind::new(access, None)).unwrap());
+        let t = Arc::new(HistoryTable::create(&*engine, "t", Kind::new(access, None)).unwrap());
         let (shared, text) = (Row { u: Some(-1), ..Row::default() }, text_of(1));
         let mut worker = engine.worker().unwrap();
         worker
@@ -85,7 +85,7 @@ fn churn_takes_no_more_memory_than_it_had() {
 #[test]
 fn what_idle_workers_left_is_cleaned() {
     let engine = Cicada::open(Config::default()).unwrap();
-    let t = Table::create(&engine, "t", Kind::new(Access::Hashed, None)).unwrap();
+    let t = HistoryTable::create(&engine, "t", Kind::new(Access::Hashed, None)).unwrap();
     let mut worker = engine.worker().unwrap();
     for id in 0..1000 {
         let (row, text) = (Row { u: Some(id), ..Row::default() }, text_of(1));
@@ -112,7 +112,7 @@ fn what_idle_workers_left_is_cleaned() {
 fn records_are_weighed_while_their_versions_are_reused() {
     const FEW: i32 = 64;
     let engine = Arc::new(Cicada::open(Config::default()).unwrap());
-    let t = Arc::new(Table::create(&*engine, "t", Kind::new(Access::Ordered, None)).unwrap());
+    let t = Arc::new(HistoryTable::create(&*engine, "t", Kind::new(Access::Ordered, None)).unwrap());
     let mut worker = engine.worker().unwrap();
     for id in 0..FEW {
         let (row, text) = (Row { u: Some(id), ..Row::default() }, text_of(1));
@@ -153,7 +153,7 @@ fn records_are_weighed_while_their_versions_are_reused() {
 #[test]
 fn a_transaction_that_idles_is_seen_to_hold_versions_back() {
     let engine = Cicada::open(Config::default()).unwrap();
-    let t = Table::create(&engine, "t", Kind::new(Access::Ordered, None)).unwrap();
+    let t = HistoryTable::create(&engine, "t", Kind::new(Access::Ordered, None)).unwrap();
     let (mut idle, mut writer) = (engine.worker().unwrap(), engine.worker().unwrap());
     let row = Row { u: Some(1), ..Row::default() };
     writer

@@ -3,7 +3,7 @@
 use crate::bulk::{Headed, duplicate, load_index, sort};
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
-use crate::table::Table;
+use crate::table::EngineTable;
 use scaledb_base::{Error, Result};
 use scaledb_engine::check_key;
 use scaledb_index::btree::{LeafRead, Position};
@@ -17,14 +17,14 @@ const ASK: usize = if cfg!(debug_assertions) { 16 } else { 1 << 12 };
 const LOAD: usize = if cfg!(debug_assertions) { 64 } else { 1 << 16 };
 
 /// An index that is being built, which nobody else has seen, and the entries that have been made for it.
-pub(crate) struct Build<T: Table> {
+pub(crate) struct Build<T: EngineTable> {
     index: T,
     entries: Vec<Headed<T::Record>>,
     /// What the list takes of the budget of all transactions.
     room: Private,
 }
 
-impl<T: Table> Build<T> {
+impl<T: EngineTable> Build<T> {
     /// Begins with an empty index.
     pub(crate) fn new(domain: Arc<Domain>, index: T) -> Self {
         Self { index, entries: Vec::new(), room: Private::new(domain) }
@@ -104,7 +104,7 @@ pub(crate) fn make_entry<P: Records>(
 }
 
 /// The records of a table, each once. Records that come meanwhile belong to commits that fail.
-fn records<T: Table>(local: &Local, table: &T) -> Vec<u64> {
+fn records<T: EngineTable>(local: &Local, table: &T) -> Vec<u64> {
     let mut records = Vec::new();
     match (table.hash(), table.ordered()) {
         (Some(hashed), _) => hashed.for_each(local, |raw| records.push(raw)),

@@ -2,7 +2,7 @@
 
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
-use crate::table::Table;
+use crate::table::EngineTable;
 use scaledb_base::{Error, Result};
 use scaledb_index::indexlet::Inserted;
 use scaledb_memory::Local;
@@ -78,7 +78,11 @@ pub(crate) fn load_index<P: Records>(
 }
 
 /// Loads the tree of a table or index alone.
-pub(crate) fn load_tree<T: Table>(local: &mut Local, table: &T, sorted: &[Headed<T::Record>]) -> Result<u64> {
+pub(crate) fn load_tree<T: EngineTable>(
+    local: &mut Local,
+    table: &T,
+    sorted: &[Headed<T::Record>],
+) -> Result<u64> {
     let Some(tree) = table.ordered() else { return Ok(0) };
     debug_assert!(sorted.is_sorted_by(|a, b| a.key() < b.key()), "the keys of a table ascend");
     // SAFETY: records are retired only after they have left the tree.

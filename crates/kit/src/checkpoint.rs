@@ -15,7 +15,7 @@ use crate::protocol::Protocol;
 use crate::reader::Reader;
 use crate::record::Record;
 use crate::records::RecordOf;
-use crate::table::Table;
+use crate::table::EngineTable;
 use scaledb_base::{Result, Timestamp};
 use scaledb_durability::{Pace, Pacer, failed, in_parallel};
 use scaledb_index::btree::{LeafRead, Position};

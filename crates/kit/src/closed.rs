@@ -10,18 +10,18 @@
 
 use crate::core::Core;
 use crate::protocol::Protocol;
-use crate::table::{IndexSet, Table};
+use crate::table::{EngineTable, IndexSet};
 use scaledb_sync::atomic::Ordering;
 
 /// A table that nobody writes to. It opens when this is dropped.
-pub(crate) struct Closed<'a, T: Table> {
+pub(crate) struct Closed<'a, T: EngineTable> {
     core: &'a Core<T>,
     table: &'a T,
     /// The indexes that it will have.
     pub(crate) next: IndexSet,
 }
 
-impl<'a, T: Table> Closed<'a, T> {
+impl<'a, T: EngineTable> Closed<'a, T> {
     /// Steps 1 to 3. The caller has its turn.
     pub(crate) fn new<P: Protocol<Table = T>>(protocol: &'a P, table: &'a T) -> Self {
         let next = table.indexes.get().clone();
@@ -39,7 +39,7 @@ impl<'a, T: Table> Closed<'a, T> {
     }
 }
 
-impl<T: Table> Drop for Closed<'_, T> {
+impl<T: EngineTable> Drop for Closed<'_, T> {
     /// Step 5.
     fn drop(&mut self) {
         self.table.indexes.replace(self.next.clone());

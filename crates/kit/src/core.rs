@@ -5,7 +5,7 @@ use crate::catalog::Catalog;
 use crate::changes::Changes;
 use crate::counters::{Counters, load};
 use crate::hash::KeyHasher;
-use crate::table::Table;
+use crate::table::EngineTable;
 use crate::tables::Tables;
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_base::{Result, Timestamp, WorkerId};
@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 pub const WORKERS: usize = if scaledb_sync::MODEL { 6 } else { MAX_WORKERS };
 
 /// Clock, memory, tables, log, counters and backoff of a database.
-pub struct Core<T: Table> {
+pub struct Core<T: EngineTable> {
     /// The clock of all timestamps.
     pub clock: Arc<Clock>,
     /// The memory of rows and indexes, and who may read what is retired.
@@ -51,7 +51,7 @@ fn seed() -> u64 {
     rand::TryRngCore::try_next_u64(&mut rand::rngs::OsRng).unwrap_or(0x5eed)
 }
 
-impl<T: Table> Core<T> {
+impl<T: EngineTable> Core<T> {
     /// Those of an empty database whose clock starts after `after`, in ticks.
     pub fn new(clock: Option<Source>, after: u64, memory_budget: u64, regulation: Regulation) -> Self {
         let clock = Arc::new(match clock {

@@ -2,7 +2,7 @@
 //! see them. The log does not hear of it: it has the definition.
 
 use crate::protocol::Protocol;
-use crate::table::{IndexSet, Table};
+use crate::table::{EngineTable, IndexSet};
 use crate::worker::InstanceWorker;
 use scaledb_base::Result;
 use scaledb_engine::{TxnKind, Worker};
@@ -55,7 +55,7 @@ pub(crate) fn empty_some<P: Protocol>(engine: &Arc<P>) -> Result<bool> {
 }
 
 /// Records of a table or index from a key on; and the key behind the last, if there may be more.
-fn some_records<T: Table>(local: &Local, table: &T, from: Vec<u8>) -> (Vec<u64>, Option<Vec<u8>>) {
+fn some_records<T: EngineTable>(local: &Local, table: &T, from: Vec<u8>) -> (Vec<u64>, Option<Vec<u8>>) {
     let mut records = Vec::new();
     let Some(tree) = table.ordered() else {
         if let Some(hashed) = table.hash() {

@@ -2,7 +2,7 @@
 
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
-use crate::table::Table;
+use crate::table::EngineTable;
 use scaledb_base::{Error, Result};
 use scaledb_durability::{Inspected, inconsistent};
 use scaledb_index::btree::{LeafRead, Position};
@@ -60,7 +60,7 @@ fn fits<P: Records>(
     **key == *entry_key
 }
 
-fn differ<T: Table>(table: &T, what: &str) -> Error {
+fn differ<T: EngineTable>(table: &T, what: &str) -> Error {
     inconsistent(format!("table or index {}: {what}", table.name))
 }
 

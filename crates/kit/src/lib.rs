@@ -75,7 +75,7 @@ pub use record::{Record, RecordEntry};
 pub use records::Records;
 pub use recovery::malformed;
 pub use rules::Rules;
-pub use table::{IndexOf, IndexSet, Table, TableCore, definition_changed};
+pub use table::{EngineTable, IndexOf, IndexSet, TableCore, definition_changed};
 pub use tables::{TABLES, Tables};
 pub use txn::{Absent, Remembered, Transaction, TxnCore};
 pub use usable::PRESENT;

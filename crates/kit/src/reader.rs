@@ -1,11 +1,11 @@
 //! Readers of committed rows that are no transactions: for checkpoints and statistics.
 
-use crate::table::Table;
+use crate::table::EngineTable;
 use scaledb_base::Result;
 use scaledb_memory::Local;
 
 /// Reads committed rows while transactions go on.
-pub trait Reader<T: Table> {
+pub trait Reader<T: EngineTable> {
     /// Begins to read: what it reaches from here on stays where it is.
     fn enter(&mut self);
 

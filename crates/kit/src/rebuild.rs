@@ -5,7 +5,7 @@ use crate::bulk::{Headed, duplicate, load_index, load_tree, sort};
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
 use crate::recovery::Recovery;
-use crate::table::Table;
+use crate::table::EngineTable;
 use scaledb_base::{Result, TableId};
 use scaledb_durability::inconsistent;
 use scaledb_keys::{Direction, KeyBuf, KeyReader};

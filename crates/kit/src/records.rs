@@ -2,18 +2,18 @@
 //! added to tables with rows.
 
 use crate::core::Core;
-use crate::table::{Table, TableCore};
+use crate::table::{EngineTable, TableCore};
 use scaledb_base::{Result, Timestamp};
 use scaledb_engine::TableOptions;
 use scaledb_memory::Local;
 
 /// The record type of an engine.
-pub(crate) type RecordOf<P> = <<P as Records>::Table as Table>::Record;
+pub(crate) type RecordOf<P> = <<P as Records>::Table as EngineTable>::Record;
 
 /// An engine's tables and records.
 pub trait Records: Send + Sync + Sized + 'static {
     /// Its tables.
-    type Table: Table;
+    type Table: EngineTable;
 
     /// What every database has.
     fn core(&self) -> &Core<Self::Table>;

@@ -8,7 +8,7 @@
 use crate::definitions::{add_recovered, create_unlogged, drop_recovered};
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
-use crate::table::Table;
+use crate::table::EngineTable;
 use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES};
 use scaledb_base::{Error, Result, TableId, Timestamp};
 use scaledb_durability::{Orphans, Restore, Routed, Staged, directory_error, inconsistent};
@@ -304,6 +304,6 @@ unsafe fn stored<'a, P: Records>(raw: u64) -> (RecordOf<P>, &'a [u8]) {
 }
 
 /// A row in a file that does not fit its table.
-pub fn malformed<T: Table>(table: &T) -> Error {
+pub fn malformed<T: EngineTable>(table: &T) -> Error {
     inconsistent(format!("a row of table {} does not fit its columns", table.name))
 }

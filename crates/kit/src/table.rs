@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(1);
 const ROW_BLOCK: u64 = 1 << 10;
 
 /// A table of an engine: what every table has, and the structures that find its records.
-pub trait Table: DerefMut<Target = TableCore> + Send + Sync + 'static {
+pub trait EngineTable: DerefMut<Target = TableCore> + Send + Sync + 'static {
     /// Its records.
     type Record: Record;
 

@@ -1,6 +1,6 @@
 //! All tables and indexes of a database, by id.
 
-use crate::table::Table;
+use crate::table::EngineTable;
 use scaledb_base::limits::MAX_TABLES;
 use scaledb_base::{Error, Result, TableId};
 use scaledb_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -11,12 +11,12 @@ pub const TABLES: usize = if scaledb_sync::MODEL { 64 } else { MAX_TABLES };
 
 /// All tables and indexes of a database, by id. They come one after the other and stay until the end, so that a look-up
 /// is one load.
-pub struct Tables<T: Table> {
+pub struct Tables<T: EngineTable> {
     tables: Box<[AtomicPtr<T>]>,
     count: AtomicU32,
 }
 
-impl<T: Table> Tables<T> {
+impl<T: EngineTable> Tables<T> {
     pub(crate) fn new() -> Self {
         Self {
             tables: (0..TABLES).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect(),
@@ -83,7 +83,7 @@ impl<T: Table> Tables<T> {
     }
 }
 
-impl<T: Table> Drop for Tables<T> {
+impl<T: EngineTable> Drop for Tables<T> {
     fn drop(&mut self) {
         for table in &self.tables {
             let table = table.load(Ordering::Relaxed); // nobody else is left

@@ -15,7 +15,7 @@
 //! [`TableCore::until`]: crate::TableCore::until
 
 use crate::core::Core;
-use crate::table::{Table, definition_changed};
+use crate::table::{EngineTable, definition_changed};
 use crate::txn::Transaction;
 use crate::write_set::Write;
 use scaledb_base::{Error, Result};
@@ -24,7 +24,7 @@ use scaledb_sync::atomic::Ordering;
 /// Where a transaction reads that reads what is committed, and has its place in the order when it commits.
 pub const PRESENT: u64 = u64::MAX;
 
-impl<T: Table> Core<T> {
+impl<T: EngineTable> Core<T> {
     /// Whether a transaction that reads at `at` may write to a table now. Waits while the table's indexes change.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ fn has_what_is_read(since: u64, until: u64, at: u64) -> bool {
 }
 
 #[cold]
-fn not_usable<T: Table>(index: &T, begins_anew: bool) -> Error {
+fn not_usable<T: EngineTable>(index: &T, begins_anew: bool) -> Error {
     if begins_anew { definition_changed(index.id) } else { Error::NoSuchTable(index.id.to_string()) }
 }
 

@@ -1,6 +1,6 @@
 //! A cluster: masters in both datacenters, each with a replica in the other.
 
-use crate::{Link, Node, Place, Weather};
+use crate::{Link, Node, Ports, Weather};
 use scaledb_sync::atomic::{AtomicU32, Ordering};
 use std::io::{Error, Result};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -112,7 +112,7 @@ impl Lab {
             let link = runtime.block_on(Link::start(at(port), options.weather))?;
             let bus_link = runtime.block_on(Link::start(at(bus), options.weather))?;
             let place =
-                Place { port, bus, announced: link.address.port(), announced_bus: bus_link.address.port() };
+                Ports { port, bus, announced: link.address.port(), announced_bus: bus_link.address.port() };
             // masters take turns; the replica of master i is node `masters + i`, and stands across
             let datacenter = u8::from((i % shape.masters + i / shape.masters) % 2 == 1);
             let mut lines = options.lines.clone();

@@ -16,7 +16,7 @@ mod node;
 
 pub use lab::{Lab, Options, SLOTS, Shape, free_port};
 pub use link::{Link, Weather};
-pub use node::{Failure, Node, Place, occult};
+pub use node::{Failure, Node, Ports, occult};
 
 /// The module that the tests load, if the environment names one in `SCALEDB_OCCULT_MODULE`; `make test-occult` does.
 ///

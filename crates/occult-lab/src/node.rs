@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The ports of a server. Others reach it at the announced ones, which a link forwards to its own.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct Ports {
     /// Where the server listens to clients.
     pub port: u16,
     /// Where it listens to other servers.
@@ -27,7 +27,7 @@ pub struct Place {
 #[derive(Debug)]
 pub struct Node {
     /// The ports.
-    pub place: Place,
+    pub place: Ports,
     /// Where it stands.
     pub datacenter: u8,
     directory: PathBuf,
@@ -47,12 +47,12 @@ impl Node {
     pub fn start(
         program: &Path,
         directory: PathBuf,
-        place: Place,
+        place: Ports,
         datacenter: u8,
         lines: &[String],
     ) -> std::io::Result<Self> {
         std::fs::create_dir_all(&directory)?;
-        let Place { port, bus, announced, announced_bus } = place;
+        let Ports { port, bus, announced, announced_bus } = place;
         let mut text = format!(
             "port {port}\ncluster-port {bus}\nbind 127.0.0.1\nprotected-mode no\ndaemonize no\n\
              cluster-enabled yes\ncluster-config-file nodes.conf\n\

@@ -105,7 +105,7 @@ pub struct History {
 
 /// Where a write stands.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct WritePlace {
     session: usize,
     index: usize,
     /// The clock's component that counts it: its session's, or one of its own if its session does not know of it.
@@ -120,7 +120,7 @@ type Clock = Vec<u32>;
 
 struct Checker<'a> {
     history: &'a History,
-    places: HashMap<Id, Place>,
+    places: HashMap<Id, WritePlace>,
     /// By key and thread, in the order of the thread.
     writes: HashMap<Key, HashMap<usize, Vec<(u32, Id)>>>,
     /// What each write depends on, itself included.
@@ -164,7 +164,7 @@ impl Checker<'_> {
                 threads += usize::from(own);
                 for (at, &(key, id)) in writes.iter().enumerate() {
                     let last = writes[at + 1..].iter().all(|(of, _)| *of != key);
-                    self.places.insert(id, Place { session, index, thread, position, fate, last });
+                    self.places.insert(id, WritePlace { session, index, thread, position, fate, last });
                     if last && fate != Fate::Aborted {
                         self.writes.entry(key).or_default().entry(thread).or_default().push((position, id));
                     }
@@ -184,8 +184,8 @@ impl Checker<'_> {
                 for (key, saw) in reads_of(op) {
                     let Some(id) = saw else { continue };
                     let kind = match self.places.get(&id) {
-                        None | Some(Place { fate: Fate::Aborted, .. }) => Kind::AbortedRead,
-                        Some(Place { last: false, .. }) => Kind::IntermediateRead,
+                        None | Some(WritePlace { fate: Fate::Aborted, .. }) => Kind::AbortedRead,
+                        Some(WritePlace { last: false, .. }) => Kind::IntermediateRead,
                         Some(_) => continue,
                     };
                     self.report(kind, format!("session {session} sees write {id} of key {key}"));

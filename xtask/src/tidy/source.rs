@@ -29,7 +29,7 @@ pub(crate) struct Source {
 }
 
 #[derive(Clone, Copy)]
-enum State {
+enum LexerState {
     Code,
     LineComment,
     /// With its depth.
@@ -44,7 +44,7 @@ impl Source {
         let chars: Vec<char> = text.chars().collect();
         let mut lines = Vec::new();
         let mut line = Line::default();
-        let mut state = State::Code;
+        let mut state = LexerState::Code;
         let mut at = 0;
         let starts =
             |at: usize, what: &str| what.chars().enumerate().all(|(i, c)| chars.get(at + i) == Some(&c));
@@ -52,68 +52,70 @@ impl Source {
             let c = chars[at];
             if c == '\n' {
                 lines.push(std::mem::take(&mut line));
-                if matches!(state, State::LineComment) {
-                    state = State::Code;
+                if matches!(state, LexerState::LineComment) {
+                    state = LexerState::Code;
                 }
                 at += 1;
                 continue;
             }
             let mut taken = 1;
             match state {
-                State::Code if starts(at, "//") => {
-                    state = State::LineComment;
+                LexerState::Code if starts(at, "//") => {
+                    state = LexerState::LineComment;
                     line.comment.push_str("//");
                     taken = 2;
                 }
-                State::Code if starts(at, "/*") => {
-                    state = State::BlockComment(1);
+                LexerState::Code if starts(at, "/*") => {
+                    state = LexerState::BlockComment(1);
                     line.comment.push_str("/*");
                     taken = 2;
                 }
-                State::Code if c == '"' => {
-                    state = State::String;
+                LexerState::Code if c == '"' => {
+                    state = LexerState::String;
                     line.code.push('"');
                 }
-                State::Code
+                LexerState::Code
                     if c == 'r' && !line.code.ends_with(|c: char| c.is_alphanumeric() || c == '_') =>
                 {
                     let hashes = chars[at + 1..].iter().take_while(|&&c| c == '#').count();
                     line.code.push('r');
                     if chars.get(at + 1 + hashes) == Some(&'"') {
-                        state = State::RawString(hashes);
+                        state = LexerState::RawString(hashes);
                         line.code.push('"');
                         taken = 2 + hashes;
                     }
                 }
-                State::Code if c == '\'' => {
+                LexerState::Code if c == '\'' => {
                     line.code.push('\'');
                     taken = literal_length(&chars[at..]).unwrap_or(1);
                 }
-                State::Code => line.code.push(c),
-                State::LineComment => line.comment.push(c),
-                State::BlockComment(depth) if starts(at, "*/") => {
-                    state = if depth == 1 { State::Code } else { State::BlockComment(depth - 1) };
+                LexerState::Code => line.code.push(c),
+                LexerState::LineComment => line.comment.push(c),
+                LexerState::BlockComment(depth) if starts(at, "*/") => {
+                    state = if depth == 1 { LexerState::Code } else { LexerState::BlockComment(depth - 1) };
                     line.comment.push_str("*/");
                     taken = 2;
                 }
-                State::BlockComment(depth) if starts(at, "/*") => {
-                    state = State::BlockComment(depth + 1);
+                LexerState::BlockComment(depth) if starts(at, "/*") => {
+                    state = LexerState::BlockComment(depth + 1);
                     line.comment.push_str("/*");
                     taken = 2;
                 }
-                State::BlockComment(_) => line.comment.push(c),
+                LexerState::BlockComment(_) => line.comment.push(c),
                 // an escaped line end is left for the next round, which counts it
-                State::String if c == '\\' => taken = if chars.get(at + 1) == Some(&'\n') { 1 } else { 2 },
-                State::String if c == '"' => {
-                    state = State::Code;
+                LexerState::String if c == '\\' => {
+                    taken = if chars.get(at + 1) == Some(&'\n') { 1 } else { 2 }
+                }
+                LexerState::String if c == '"' => {
+                    state = LexerState::Code;
                     line.code.push('"');
                 }
-                State::RawString(hashes) if c == '"' && starts(at + 1, &"#".repeat(hashes)) => {
-                    state = State::Code;
+                LexerState::RawString(hashes) if c == '"' && starts(at + 1, &"#".repeat(hashes)) => {
+                    state = LexerState::Code;
                     line.code.push('"');
                     taken = 1 + hashes;
                 }
-                State::String | State::RawString(_) => {}
+                LexerState::String | LexerState::RawString(_) => {}
             }
             at += taken;
         }

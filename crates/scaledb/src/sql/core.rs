@@ -3,7 +3,7 @@
 use super::error::{Error, Result};
 use super::session::Transaction;
 use super::value::{FromRow, Row};
-use super::{Prepared, Shared};
+use super::{Prepared, SharedEngine};
 use scaledb_engine::Engine;
 use scaledb_sql::{Column, Rows, Status};
 use scaledb_types::{Env, Value};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A session of SQL.
 pub(crate) struct Core<E: Engine> {
-    session: scaledb_sql::Session<Shared<E>>,
+    session: scaledb_sql::Session<SharedEngine<E>>,
     /// Its settings' generation when it was new.
     settings: u64,
     /// The error that has failed the transaction at hand was a conflict.
@@ -20,7 +20,7 @@ pub(crate) struct Core<E: Engine> {
 }
 
 impl<E: Engine> Core<E> {
-    pub(super) fn new(session: scaledb_sql::Session<Shared<E>>) -> Self {
+    pub(super) fn new(session: scaledb_sql::Session<SharedEngine<E>>) -> Self {
         Self { settings: session.settings_generation(), session, conflict: false }
     }
 

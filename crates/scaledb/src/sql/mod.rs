@@ -114,7 +114,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The engine, as SQL and the library share it.
-type Shared<E> = Arc<E>;
+type SharedEngine<E> = Arc<E>;
 
 /// SQL on a database. A handle: clones share it, and the database lives as long as one of them.
 ///
@@ -131,7 +131,7 @@ pub struct Sql<E: Engine = Acc> {
 pub(crate) struct Inner<E: Engine> {
     // first: sessions end before their database
     idle: Mutex<Vec<Core<E>>>,
-    database: scaledb_sql::Database<Shared<E>>,
+    database: scaledb_sql::Database<SharedEngine<E>>,
     mode: CommitMode,
 }
 
@@ -142,7 +142,7 @@ impl<E: Engine> Clone for Sql<E> {
 }
 
 impl<E: Engine> Inner<E> {
-    pub(crate) fn open(engine: Shared<E>, options: &ForSql) -> Result<Self> {
+    pub(crate) fn open(engine: SharedEngine<E>, options: &ForSql) -> Result<Self> {
         let database = scaledb_sql::Database::open(engine)?;
         if let Some(bytes) = options.query_memory {
             database.set_max_query_memory(bytes);

@@ -11,7 +11,7 @@
 use crate::conformance::story::{KINDS, Life, Past, Random};
 use crate::conformance::{KeepsFiles, Purpose};
 use crate::disk::{Fault, SimDisk, When};
-use crate::history::{Columns, Table};
+use crate::history::{Columns, HistoryTable};
 use scaledb_base::Error;
 use scaledb_engine::{Engine, TxnKind, Worker};
 use scaledb_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -160,7 +160,7 @@ fn failing<S: KeepsFiles>(seed: u64, operation: usize, fault: Fault) -> Result<b
 
 /// After the log has failed: no write commits, and reads go on.
 fn refuses_writes<S: KeepsFiles>(engine: &S::Engine) -> Result<(), String> {
-    let Some(table) = Table::open(engine, "t0", KINDS[0]) else { return Ok(()) };
+    let Some(table) = HistoryTable::open(engine, "t0", KINDS[0]) else { return Ok(()) };
     let durable = engine.durable();
     let mut worker = engine.worker().map_err(|e| e.to_string())?;
     let written = worker.run(TxnKind::ReadWrite, |worker| {

@@ -1,7 +1,7 @@
 //! One worker and random steps, on an engine and on the reference engine: both answer the same.
 
 use crate::conformance::{Purpose, Subject};
-use crate::history::{Change, Columns, Kind, Row, Table, text_of};
+use crate::history::{Change, Columns, HistoryTable, Kind, Row, text_of};
 use crate::reference::Reference;
 use scaledb_base::{Error, Result, TableId};
 use scaledb_engine::{Engine, Order, Range, Savepoint, TxnKind, Worker};
@@ -97,13 +97,13 @@ impl Step {
 /// A table of one of the two engines, and the savepoints of its transaction.
 struct Side<W> {
     worker: W,
-    table: Table,
+    table: HistoryTable,
     savepoints: Vec<Savepoint>,
 }
 
 impl<W: Worker> Side<W> {
     fn of<E: Engine<Worker = W>>(engine: &E, kind: Kind) -> Self {
-        let table = Table::create(engine, "t", kind).unwrap();
+        let table = HistoryTable::create(engine, "t", kind).unwrap();
         Self { worker: engine.worker().unwrap(), table, savepoints: Vec::new() }
     }
 

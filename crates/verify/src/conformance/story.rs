@@ -5,7 +5,7 @@
 use crate::conformance::KeepsFiles;
 use crate::conformance::basics::WorkerOf;
 use crate::disk::SimDisk;
-use crate::history::{Bounds, Client, Columns, Keys, Kind, Mix, Model, Pair, Table, Transaction};
+use crate::history::{Bounds, Client, Columns, HistoryTable, Keys, Kind, Mix, Model, Pair, Transaction};
 use scaledb_base::{Error, Result, Timestamp};
 use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
 use scaledb_sync::Arc;
@@ -71,8 +71,8 @@ pub(super) struct Life {
 }
 
 /// The tables that exist.
-fn tables<E: Engine>(engine: &E) -> Vec<Table> {
-    (0..).map_while(|i| Table::open(engine, &format!("t{i}"), KINDS[i % KINDS.len()])).collect()
+fn tables<E: Engine>(engine: &E) -> Vec<HistoryTable> {
+    (0..).map_while(|i| HistoryTable::open(engine, &format!("t{i}"), KINDS[i % KINDS.len()])).collect()
 }
 
 impl Life {
@@ -136,7 +136,7 @@ impl Life {
         if existing == 0 || existing < 5 && what < 4 {
             // clients know the tables that they began with
             self.meet(std::mem::take(clients));
-            Table::create(engine, &format!("t{existing}"), KINDS[existing % KINDS.len()])?;
+            HistoryTable::create(engine, &format!("t{existing}"), KINDS[existing % KINDS.len()])?;
             self.tables = existing + 1;
         } else if what < 6 {
             engine.checkpoint()?;
@@ -212,7 +212,7 @@ fn compare<W: Worker>(
     worker: &mut W,
     model: &Model,
     number: u8,
-    table: &Table,
+    table: &HistoryTable,
 ) -> std::result::Result<(), String> {
     let differ = |how: &str, got: &[Pair], expected: &[Pair]| {
         let (got, expected): (Vec<_>, Vec<_>) = (

@@ -1,7 +1,7 @@
 //! Random transactions of one worker, recorded.
 
 use crate::history::event::{Bounds, Change, Event, Pair, Row, Transaction};
-use crate::history::table::{Columns, Table, hash_text, text_of};
+use crate::history::table::{Columns, HistoryTable, hash_text, text_of};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use scaledb_base::{Error, Result};
@@ -105,7 +105,7 @@ const BEYOND: i32 = if scaledb_sync::MODEL { 2 } else { 32 };
 /// One worker's part of a history.
 pub struct Client {
     id: usize,
-    tables: Arc<Vec<Table>>,
+    tables: Arc<Vec<HistoryTable>>,
     tails: Arc<Vec<AtomicU64>>,
     keys: Keys,
     mix: Mix,
@@ -158,7 +158,7 @@ impl Client {
     pub fn new(
         id: usize,
         seed: u64,
-        tables: Arc<Vec<Table>>,
+        tables: Arc<Vec<HistoryTable>>,
         tails: Arc<Vec<AtomicU64>>,
         (keys, mix): (Keys, Mix),
         start: Instant,
@@ -428,7 +428,7 @@ impl Client {
     fn get<W: Worker>(
         &mut self,
         worker: &mut W,
-        t: &Table,
+        t: &HistoryTable,
         table: u8,
         id: i32,
         columns: Columns,
@@ -459,7 +459,7 @@ impl Client {
     fn scan<W: Worker>(
         &mut self,
         worker: &mut W,
-        t: &Table,
+        t: &HistoryTable,
         table: u8,
         limit: u32,
         events: &mut Vec<Event>,
@@ -478,7 +478,7 @@ impl Client {
     fn scan_in<W: Worker>(
         &mut self,
         worker: &mut W,
-        t: &Table,
+        t: &HistoryTable,
         (table, index): (u8, u8),
         bounds: Bounds,
         backward: bool,
@@ -504,7 +504,7 @@ impl Client {
     fn insert<W: Worker>(
         &mut self,
         worker: &mut W,
-        t: &Table,
+        t: &HistoryTable,
         table: u8,
         id: i32,
         events: &mut Vec<Event>,
@@ -549,7 +549,7 @@ impl Client {
     fn update<W: Worker>(
         &mut self,
         worker: &mut W,
-        t: &Table,
+        t: &HistoryTable,
         table: u8,
         (id, row_id): (i32, Option<RowId>),
         columns: Columns,
@@ -580,7 +580,7 @@ impl Client {
     fn delete<W: Worker>(
         &mut self,
         worker: &mut W,
-        t: &Table,
+        t: &HistoryTable,
         table: u8,
         (id, row_id): (i32, Option<RowId>),
         events: &mut Vec<Event>,

@@ -36,4 +36,4 @@ pub use run::{Plan, Report, run};
 #[cfg(not(any(loom, shuttle)))]
 pub use soak::histories;
 pub use stage::{Stage, assert_conflict};
-pub use table::{Columns, Kind, Table, hash_text, text_of};
+pub use table::{Columns, HistoryTable, Kind, hash_text, text_of};

@@ -3,7 +3,7 @@
 use crate::history::check::{Violation, check};
 use crate::history::client::{Client, Keys, Mix};
 use crate::history::replay::Model;
-use crate::history::table::{Kind, Table};
+use crate::history::table::{HistoryTable, Kind};
 use scaledb_base::Error;
 use scaledb_engine::Engine;
 use scaledb_sync::atomic::AtomicU64;
@@ -54,8 +54,8 @@ where
     E::Worker: 'static,
 {
     let fail = |e: Error| failure(&e);
-    let create = |(i, &kind): (usize, &Kind)| Table::create(engine, &format!("t{i}"), kind);
-    let tables: Vec<Table> =
+    let create = |(i, &kind): (usize, &Kind)| HistoryTable::create(engine, &format!("t{i}"), kind);
+    let tables: Vec<HistoryTable> =
         plan.tables.iter().enumerate().map(create).collect::<Result<_, _>>().map_err(fail)?;
     let tables = Arc::new(tables);
     let tails = Arc::new(tables.iter().map(|_| AtomicU64::new(0)).collect::<Vec<_>>());

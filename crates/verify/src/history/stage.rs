@@ -2,7 +2,7 @@
 //! exactly the one that is written down. What must not fail panics.
 
 use crate::history::event::{Bounds, Change, Row};
-use crate::history::table::{Columns, Kind, Table};
+use crate::history::table::{Columns, HistoryTable, Kind};
 use scaledb_base::Error;
 use scaledb_engine::{Engine, Order, Range, TxnKind, Worker};
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ pub struct Stage<E> {
     /// The engine.
     pub engine: E,
     /// The table.
-    pub t: Table,
+    pub t: HistoryTable,
     /// Whether who is alone may be refused all the same, and tries again.
     patient: bool,
 }
@@ -25,7 +25,7 @@ impl<E: Engine> Stage<E> {
 
     /// The same for an engine that may refuse what it need not.
     pub fn with_patience(engine: E, kind: Kind, patient: bool) -> Self {
-        let t = Table::create(&engine, "t", kind).unwrap();
+        let t = HistoryTable::create(&engine, "t", kind).unwrap();
         let stage = Self { engine, t, patient };
         stage.alone(|stage, w| {
             for id in (0..100).step_by(10) {

@@ -95,7 +95,7 @@ impl Columns {
 }
 
 /// A table of a history.
-pub struct Table {
+pub struct HistoryTable {
     /// How it is kept.
     pub kind: Kind,
     /// The table, as the engine knows it.
@@ -122,7 +122,7 @@ pub fn hash_text(text: &str) -> u64 {
     })
 }
 
-impl Table {
+impl HistoryTable {
     /// Creates the table called `name`.
     ///
     /// # Errors

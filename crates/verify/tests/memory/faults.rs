@@ -7,7 +7,7 @@ use scaledb_base::{Error, Result};
 use scaledb_cicada::Cicada;
 use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
 use scaledb_memory::Domain;
-use scaledb_verify::history::{Change, Columns, Kind, Row, Table, hash_text, text_of};
+use scaledb_verify::history::{Change, Columns, HistoryTable, Kind, Row, hash_text, text_of};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -45,7 +45,7 @@ fn row_of(id: i32, version: u64) -> (Row, String) {
 /// Runs one transaction, and notes in `rows` what it did if it was acknowledged.
 fn transact<W: Worker>(
     worker: &mut W,
-    t: &Table,
+    t: &HistoryTable,
     steps: &[Step],
     version: u64,
     rows: &mut Rows,
@@ -96,7 +96,7 @@ fn transact<W: Worker>(
 }
 
 /// The rows as an index shows them.
-fn rows_by<W: Worker>(worker: &mut W, t: &Table, index: u8, kind: TxnKind) -> Result<Rows> {
+fn rows_by<W: Worker>(worker: &mut W, t: &HistoryTable, index: u8, kind: TxnKind) -> Result<Rows> {
     worker.begin(kind)?;
     let mut rows = Rows::new();
     let projection = t.projection_with_id(Columns::ALL);
@@ -112,7 +112,7 @@ fn rows_by<W: Worker>(worker: &mut W, t: &Table, index: u8, kind: TxnKind) -> Re
 /// One run, in which `fails` allocations fail after `after` others. Returns whether one has.
 fn run<E: Engine>(engine: &E, memory: &Domain, kind: Kind, after: u64, fails: u64) -> bool {
     let name = format!("{} {kind:?}, {fails} after {after}", engine.name());
-    let t = Table::create(engine, "t", kind).unwrap();
+    let t = HistoryTable::create(engine, "t", kind).unwrap();
     let mut rows = Rows::new();
     memory.fail_allocations(after, fails);
     let mut workers = [engine.worker().unwrap(), engine.worker().unwrap()];

@@ -17,7 +17,7 @@ use scaledb_engine::{Access, Engine, TxnKind, Worker};
 use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::lock::Mutex;
 use scaledb_sync::{Arc, thread};
-use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
+use scaledb_verify::history::{Change, Columns, HistoryTable, Kind, Row, text_of};
 use scaledb_verify::level::stays_level;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn text_number(random: &mut SmallRng) -> u64 {
 
 /// Keys of a thread are its own: a ring that is filled at one end and emptied at the other. Every row has
 /// the same expected length at all times.
-fn churn(engine: &Acc, t: &Table, thread: i32, rows: i32, (filled, stop): (&AtomicU64, &AtomicBool)) {
+fn churn(engine: &Acc, t: &HistoryTable, thread: i32, rows: i32, (filled, stop): (&AtomicU64, &AtomicBool)) {
     let mut worker = engine.worker().unwrap();
     let mut random = SmallRng::seed_from_u64(thread as u64);
     let columns = Columns(Columns::W | Columns::TEXT);
@@ -104,7 +104,7 @@ fn memory_stays(access: Access) {
     let rows = setting("SCALEDB_MEMORY_ROWS", 24_000) as i32 / 2;
     let _quiet = (seconds < 60).then(|| QUIET.lock());
     let engine = Arc::new(Acc::open(Config::default()).unwrap());
-    let t = Arc::new(Table::create(&*engine, "t", Kind::new(access, None)).unwrap());
+    let t = Arc::new(HistoryTable::create(&*engine, "t", Kind::new(access, None)).unwrap());
     let (stop, filled) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let threads: Vec<_> = (1..=2)
         .map(|thread| {

@@ -8,12 +8,12 @@ use scaledb_engine::{Access, Engine, Order, Range, TxnKind, Worker};
 use scaledb_memory::Domain;
 use scaledb_sync::{Arc, thread};
 use scaledb_verify::disk::SimDisk;
-use scaledb_verify::history::{Change, Columns, Kind, Row, Table, text_of};
+use scaledb_verify::history::{Change, Columns, HistoryTable, Kind, Row, text_of};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// Rows of a table that a transaction of this kind sees by the table's own range index.
-fn count<W: Worker>(worker: &mut W, t: &Table, kind: TxnKind) -> u64 {
+fn count<W: Worker>(worker: &mut W, t: &HistoryTable, kind: TxnKind) -> u64 {
     worker
         .run(kind, |w| {
             let mut rows = 0;
@@ -26,7 +26,7 @@ fn count<W: Worker>(worker: &mut W, t: &Table, kind: TxnKind) -> u64 {
         .unwrap()
 }
 
-fn insert<W: Worker>(worker: &mut W, t: &Table, id: i32) -> scaledb_base::Result<()> {
+fn insert<W: Worker>(worker: &mut W, t: &HistoryTable, id: i32) -> scaledb_base::Result<()> {
     let row = t.row(id, &Row { a: id % 10, u: Some(id), ..Row::default() }, &text_of(3));
     worker.run(TxnKind::ReadWrite, |w| w.insert(t.id_of(0), &row).map(|_| ()))
 }
@@ -41,7 +41,7 @@ const LIMIT: u64 = 16 << 20;
 const ROWS: i32 = 10_000;
 
 /// Inserts rows, and others until memory is out.
-fn fill(worker: &mut AccWorker, t: &Table, ballast: &Table) {
+fn fill(worker: &mut AccWorker, t: &HistoryTable, ballast: &HistoryTable) {
     for id in 0..ROWS {
         insert(worker, t, id).unwrap();
     }
@@ -66,7 +66,7 @@ fn a_session_that_ends_while_memory_is_short_leaves_its_rows_to_snapshots_and_ot
     for background in [false, true] {
         let config = Config { background, ..Config::default() };
         let db = Acc::open(config).unwrap();
-        let t = Table::create(&db, "t", UNMERGED).unwrap();
+        let t = HistoryTable::create(&db, "t", UNMERGED).unwrap();
         // the session that fills has the highest id, and is gone when the others look
         let mut other = db.worker().unwrap();
         let mut filler = db.worker().unwrap();
@@ -100,8 +100,8 @@ fn a_checkpoint_has_the_rows_of_a_session_that_ended_while_memory_was_short() {
         Config { memory_budget: budget, background: false, durability, ..Config::default() }
     };
     let db = Acc::open(config(BUDGET)).unwrap();
-    let t = Table::create(&db, "t", UNMERGED).unwrap();
-    let ballast = Table::create(&db, "ballast", BALLAST).unwrap();
+    let t = HistoryTable::create(&db, "t", UNMERGED).unwrap();
+    let ballast = HistoryTable::create(&db, "ballast", BALLAST).unwrap();
     let mut filler = db.worker().unwrap();
     fill(&mut filler, &t, &ballast);
     filler.wait_durable().unwrap();
@@ -109,7 +109,7 @@ fn a_checkpoint_has_the_rows_of_a_session_that_ended_while_memory_was_short() {
     db.checkpoint().unwrap();
     drop(db);
     let db = Acc::open(config(u64::MAX)).unwrap();
-    let t = Table::open(&db, "t", UNMERGED).unwrap();
+    let t = HistoryTable::open(&db, "t", UNMERGED).unwrap();
     assert_eq!(count(&mut db.worker().unwrap(), &t, TxnKind::ReadOnly), ROWS as u64);
 }
 
@@ -117,7 +117,7 @@ fn a_checkpoint_has_the_rows_of_a_session_that_ended_while_memory_was_short() {
 /// the memory.
 fn at_the_budget<E: Engine>(engine: &E, memory: &Domain, access: Access) {
     let name = format!("{} {access:?}", engine.name());
-    let t = Table::create(engine, "t", Kind { indexes: false, ..Kind::new(access, None) }).unwrap();
+    let t = HistoryTable::create(engine, "t", Kind { indexes: false, ..Kind::new(access, None) }).unwrap();
     let mut worker = engine.worker().unwrap();
     let mut next = 0;
     let mut fill = |worker: &mut E::Worker, text: &str, batch: i32| {
@@ -192,7 +192,8 @@ fn cicada_at_its_budget_deletes_updates_and_takes_rows_of_other_sizes() {
 
 /// What a transaction remembers is bounded, too, and is there for the next one when it has failed.
 fn a_large_transaction<E: Engine>(engine: &E) {
-    let t = Table::create(engine, "t", Kind { indexes: false, ..Kind::new(Access::Hashed, None) }).unwrap();
+    let t = HistoryTable::create(engine, "t", Kind { indexes: false, ..Kind::new(Access::Hashed, None) })
+        .unwrap();
     let (mut worker, mut other) = (engine.worker().unwrap(), engine.worker().unwrap());
     let text = text_of(31 * 40);
     let insert = |w: &mut E::Worker, ids: std::ops::Range<i32>| {
