@@ -119,7 +119,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     /// All rows of an input, kept for as long as they hold.
-    pub(super) fn keep_input(
+    pub(super) fn materialize(
         &mut self,
         input: &Node,
         number: usize,

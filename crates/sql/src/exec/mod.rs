@@ -7,7 +7,6 @@ pub(crate) mod aggregate;
 pub(crate) mod apart;
 mod changes;
 pub(crate) mod codec;
-mod combine;
 pub(crate) mod context;
 pub(crate) mod distinct;
 pub(crate) mod eval;
@@ -27,6 +26,7 @@ pub(crate) mod project_set;
 mod references;
 mod row_filter;
 pub(crate) mod scan;
+mod set_op;
 mod sliding;
 pub(crate) mod sort;
 pub(crate) mod spill;
@@ -275,15 +275,15 @@ impl<'a, W: Worker> Exec<'a, W> {
             Node::Limit { input, limit, offset } => self.limit(input, limit.as_ref(), offset.as_ref(), next),
             Node::LockRows { input, locks } => self.lock_rows(input, locks, next),
             Node::Append { inputs, slots } => self.append(inputs, slots, next),
-            Node::SetOp { kind, left, right, slots } => self.set_operation(*kind, left, right, slots, next),
+            Node::SetOp { kind, left, right, slots } => self.set_op(*kind, left, right, slots, next),
             Node::Materialize { input, number, depends, slots } => {
-                self.keep_input(input, *number, depends, slots, next)
+                self.materialize(input, *number, depends, slots, next)
             }
             Node::With { ctes, input } => self.with(ctes, input, next),
             Node::CteScan { number, slots, .. } => self.cte_scan(*number, slots, next),
-            Node::ModifyTable(modify) => self.modify(modify, next),
-            Node::ProjectSet { input, sets } => self.sets(input, sets, next),
-            Node::WindowAgg { input, windows, carry } => self.window(input, windows, carry, next),
+            Node::ModifyTable(modify) => self.modify_table(modify, next),
+            Node::ProjectSet { input, sets } => self.project_set(input, sets, next),
+            Node::WindowAgg { input, windows, carry } => self.window_agg(input, windows, carry, next),
         }
     }
 }

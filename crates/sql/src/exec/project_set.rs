@@ -7,7 +7,12 @@ use scaledb_types::{Result, Value, to_record};
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// For each row, the rows of the functions side by side; NULL where one has ended before the others.
-    pub(super) fn sets(&mut self, input: &Node, sets: &[SetItem], next: Next<'_, 'a, W>) -> Result<Flow> {
+    pub(super) fn project_set(
+        &mut self,
+        input: &Node,
+        sets: &[SetItem],
+        next: Next<'_, 'a, W>,
+    ) -> Result<Flow> {
         self.run(input, &mut |exec| {
             if let [set] = sets {
                 return exec.set_call(&set.call, &mut |exec, row| {

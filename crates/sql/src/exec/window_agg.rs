@@ -26,7 +26,7 @@ impl Keys {
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// Computes window functions over the rows of an input.
-    pub(super) fn window(
+    pub(super) fn window_agg(
         &mut self,
         input: &Node,
         windows: &[Window],

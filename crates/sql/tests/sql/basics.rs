@@ -250,8 +250,40 @@ fn a_key_is_set_to_an_equal_one_that_is_not_the_same<E: Engine>(db: Database<E>)
     assert_eq!(text(&mut s, "select k from f"), "0");
 }
 
+/// Columns of variable length lie one behind the other in a row: whichever of them grows or shrinks, a key among them
+/// moves within the row, and is the same key all the same.
+fn a_text_key_that_moves_within_its_row_is_no_other_key<E: Engine>(db: Database<E>) {
+    let mut s = session(&db);
+    let wide: Vec<String> = (0..70).map(|n| format!("c{n} int")).collect();
+    for columns in ["n int".to_owned(), wide.join(", ")] {
+        ok(
+            &mut s,
+            &format!("create table t (a text, k text, {columns}, l text, b text, primary key (k, l))"),
+        );
+        ok(&mut s, "insert into t (a, k, l, b) values ('a', 'k1', 'l1', 'b'), ('a', 'k2', 'l2', 'b')");
+        // by its key, and found by a scan
+        ok(&mut s, "update t set a = repeat('x', 50) where k = 'k1' and l = 'l1'");
+        ok(&mut s, "update t set a = '', b = repeat('y', 9) where b = 'b'");
+        ok(&mut s, "update t set a = a || 'z', k = k, l = l");
+        ok(
+            &mut s,
+            "insert into t (a, k, l) values ('c', 'k1', 'l1') on conflict (k, l) do update set a = 'longer'",
+        );
+        assert_eq!(
+            text(&mut s, "select a, k, l, b from t order by k"),
+            "longer|k1|l1|yyyyyyyyy z|k2|l2|yyyyyyyyy"
+        );
+        // and as another key it is moved
+        ok(&mut s, "update t set l = 'other', a = 'd' where k = 'k2'");
+        assert_eq!(text(&mut s, "select a from t where k = 'k2' and l = 'other'"), "d");
+        assert_eq!(text(&mut s, "select count(*) from t where k = 'k2' and l = 'l2'"), "0");
+        ok(&mut s, "drop table t");
+    }
+}
+
 on_each_engine! {
     a_key_is_set_to_an_equal_one_that_is_not_the_same,
+    a_text_key_that_moves_within_its_row_is_no_other_key,
     a_restart_of_a_sequence_is_rolled_back,
     rows_are_written_read_changed_and_deleted,
     a_block_commits_or_not_and_fails_as_a_whole,

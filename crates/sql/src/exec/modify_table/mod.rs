@@ -37,7 +37,7 @@ fn repeats(source: &Node) -> bool {
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// Runs a statement that writes; `next` gets the rows of RETURNING.
-    pub(super) fn modify(&mut self, modify: &Modify, next: Next<'_, 'a, W>) -> Result<Flow> {
+    pub(super) fn modify_table(&mut self, modify: &Modify, next: Next<'_, 'a, W>) -> Result<Flow> {
         match modify {
             Modify::Insert(insert) => self.insert(insert, next)?,
             Modify::Update(update) => self.update(update, next)?,

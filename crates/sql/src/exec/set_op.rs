@@ -1,4 +1,4 @@
-//! INTERSECT and EXCEPT.
+//! SetOp: INTERSECT and EXCEPT.
 //!
 //! The rows of the right side are counted, and those of the left side looked up as they come. Rows that find no room go
 //! to files by their hash, those of both sides, and one part after another is looked through as if it were all: equal
@@ -121,7 +121,7 @@ impl<'a> Sides<'a> {
 
 impl<'a, W: Worker> Exec<'a, W> {
     /// UNION, INTERSECT and EXCEPT.
-    pub(super) fn set_operation(
+    pub(super) fn set_op(
         &mut self,
         kind: SetKind,
         left: &(Node, Vec<Slot>),
