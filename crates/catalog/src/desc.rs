@@ -23,6 +23,9 @@ pub struct ColumnDesc {
     /// What its values are computed by, as SQL: `GENERATED ALWAYS AS (..) STORED`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generated: Option<String>,
+    /// Whether no statement sees it: a part of an index has it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
 }
 
 /// The kind of an identity column.
@@ -78,12 +81,39 @@ pub struct IndexDesc {
     /// The name of the engine's index. Empty if an earlier version wrote this: then it is the one at the same place.
     #[serde(default)]
     pub engine: String,
+    /// Which rows it is for, if not for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicate: Option<PredicateDesc>,
+}
+
+/// Which rows an index is for: `WHERE ..`.
+///
+/// All rows are in the engine's index, behind a column that is true in those that the index is for, and NULL in the
+/// others: keys with NULL in them are not compared, so that these may share the rest of a key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PredicateDesc {
+    /// The condition, as SQL.
+    pub text: String,
+    /// The hidden column.
+    pub marker: i16,
 }
 
 impl IndexDesc {
-    /// Whether two rows never share a key, not even while a statement runs.
+    /// Whether two rows that it is for never share a key, not even while a statement runs.
     pub fn is_unique_at_once(&self) -> bool {
         self.unique && self.deferrable.is_none()
+    }
+
+    /// Whether no two rows of the table ever share a key.
+    pub fn is_key(&self) -> bool {
+        self.is_unique_at_once() && self.predicate.is_none()
+    }
+
+    /// The columns of the engine's index.
+    pub fn key(&self) -> impl Iterator<Item = KeyColumn> {
+        let marker = self.predicate.iter().map(|predicate| predicate.marker);
+        let marker = marker.map(|attnum| KeyColumn { attnum, descending: false, nulls_first: false });
+        marker.chain(self.columns.iter().copied())
     }
 }
 
@@ -266,9 +296,14 @@ impl TableDesc {
         })
     }
 
-    /// The position of the column called `name`.
+    /// The position of the column called `name`, which statements see.
     pub fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|c| c.name == name)
+        self.columns.iter().position(|c| !c.hidden && c.name == name)
+    }
+
+    /// The columns that statements see.
+    pub fn visible(&self) -> impl Iterator<Item = &ColumnDesc> {
+        self.columns.iter().filter(|column| !column.hidden)
     }
 
     /// The position of the column of this number.

@@ -17,7 +17,8 @@ mod store;
 
 pub use desc::{
     About, Action, AddedColumn, CheckDesc, ColumnDesc, CommentDesc, ForeignKeyDesc, Identity, IndexDesc,
-    Initially, KeyColumn, Placement, PrimaryKeyDesc, Relation, SequenceDesc, Spread, TableDesc, ViewDesc,
+    Initially, KeyColumn, Placement, PredicateDesc, PrimaryKeyDesc, Relation, SequenceDesc, Spread,
+    TableDesc, ViewDesc,
 };
 pub use snapshot::{Catalog, FIRST_OID, Reference};
 pub use store::{Error, Result, SequenceValue, Store};

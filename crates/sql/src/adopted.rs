@@ -114,6 +114,7 @@ pub(crate) fn describe<W: Worker>(
         default: None,
         identity: None,
         generated: None,
+        hidden: false,
     });
     let columns: Vec<ColumnDesc> = columns.collect();
     catalog.put(Relation::Table(Arc::new(TableDesc {
@@ -145,6 +146,7 @@ pub(crate) fn describe_index(index: &IndexInfo, oid: u32) -> IndexDesc {
         primary: false,
         deferrable: None,
         engine: index.name.clone(),
+        predicate: None,
     }
 }
 
@@ -270,6 +272,9 @@ fn is_ordered<W: Worker>(worker: &mut W, id: TableId) -> Result<bool> {
 
 /// A table of the engine with the names of a descriptor; or why the library cannot have it.
 pub(crate) fn shown(desc: &TableDesc, info: &TableInfo) -> std::result::Result<TableInfo, String> {
+    if let Some(index) = desc.indexes.iter().find(|index| index.predicate.is_some()) {
+        return Err(format!("has the partial index \"{}\", which the library cannot keep", index.name));
+    }
     let own = info.schema.columns();
     for column in &desc.columns {
         shared_type(column)?;

@@ -12,11 +12,11 @@ use crate::plan::{
     BoundTable, Checks, ConflictUpdate, Delete, ForeignKey, IndexRef, Insert, Kind, Modify, Node, OnConflict,
     Slot, Update,
 };
-use scaledb_catalog::{Identity, Relation};
+use scaledb_catalog::{Identity, IndexDesc, Relation};
 use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
-    self, Assignment, AssignmentTarget, ConflictTarget, Expr as Ast, FromTable, OnConflictAction, OnInsert,
-    SelectItem, SetExpr, Spanned as _, Statement, TableFactor, TableObject, TableWithJoins,
+    self, Assignment, AssignmentTarget, ConflictTarget, Expr as Ast, FromTable, OnInsert, SelectItem,
+    SetExpr, Spanned as _, Statement, TableFactor, TableObject, TableWithJoins,
 };
 use std::sync::Arc;
 
@@ -100,6 +100,7 @@ impl Binder<'_> {
     pub(super) fn columns_of(table: &BoundTable, slots: &[Slot]) -> Vec<ScopeColumn> {
         let columns = table.desc.columns.iter().zip(&table.types).zip(slots);
         columns
+            .filter(|((desc, _), _)| !desc.hidden)
             .map(|((desc, &ty), &slot)| ScopeColumn {
                 name: desc.name.clone(),
                 ty,
@@ -148,7 +149,7 @@ impl Binder<'_> {
         }
         let named = !targets.is_empty();
         if !named {
-            targets = (0..table.types.len()).collect();
+            targets = (0..table.types.len()).filter(|&at| !table.desc.columns[at].hidden).collect();
         }
         let mut values: Vec<Option<Expr>> = vec![None; table.types.len()];
         let mut source = Node::Result;
@@ -315,6 +316,7 @@ impl Binder<'_> {
         row: &[Slot],
         on: &ast::OnConflict,
     ) -> Result<OnConflict> {
+        let (predicate, action) = marked::conflict_where(&on.action);
         let index = match &on.conflict_target {
             None => None,
             Some(ConflictTarget::Columns(columns)) => {
@@ -326,12 +328,16 @@ impl Binder<'_> {
                 wanted.sort_unstable();
                 wanted.dedup();
                 let fits = |index: IndexRef| {
-                    let mut has: Vec<usize> = table.index(index).iter().map(|c| c.position).collect();
+                    let mut has: Vec<usize> = table.shown_columns(index).iter().map(|c| c.position).collect();
                     has.sort_unstable();
                     has == wanted
                 };
-                let unique = (0..table.secondary.len()).filter(|&n| table.desc.indexes[n].unique);
-                let mut all = std::iter::once(IndexRef::Primary).chain(unique.map(IndexRef::Secondary));
+                let unique =
+                    |&n: &usize| table.desc.indexes[n].unique && table.desc.indexes[n].predicate.is_none();
+                let whole = (0..table.secondary.len()).filter(unique);
+                let partial = self.fitting_partial(table, row, predicate)?;
+                let all = std::iter::once(IndexRef::Primary);
+                let mut all = all.chain(whole.chain(partial).map(IndexRef::Secondary));
                 Some(all.find(|&index| fits(index)).ok_or_else(|| {
                     SqlError::new(
                         SqlState::INVALID_COLUMN_REFERENCE,
@@ -342,7 +348,9 @@ impl Binder<'_> {
             Some(ConflictTarget::OnConstraint(name)) => {
                 let (_, name) = split(name)?;
                 let primary = table.desc.primary_key.as_ref().is_some_and(|key| key.name == name);
-                let number = table.desc.indexes.iter().position(|index| index.unique && index.name == name);
+                let named =
+                    |index: &IndexDesc| index.unique && index.predicate.is_none() && index.name == name;
+                let number = table.desc.indexes.iter().position(named);
                 Some(match (primary, number) {
                     (true, _) => IndexRef::Primary,
                     (_, Some(number)) => IndexRef::Secondary(number),
@@ -354,9 +362,9 @@ impl Binder<'_> {
                 })
             }
         };
-        let update = match &on.action {
-            OnConflictAction::DoNothing => None,
-            OnConflictAction::DoUpdate(update) => {
+        let update = match action {
+            None => None,
+            Some((assignments, selection)) => {
                 if index.is_none() {
                     return Err(SqlError::new(
                         SqlState::SYNTAX_ERROR,
@@ -382,8 +390,8 @@ impl Binder<'_> {
                             .collect(),
                     },
                 ];
-                let (set, generated) = self.assignments(table, &update.assignments, row)?;
-                let filter = match &update.selection {
+                let (set, generated) = self.assignments(table, assignments, row)?;
+                let filter = match selection {
                     Some(selection) => Some(self.condition(selection, "WHERE")?),
                     None => None,
                 };
@@ -394,6 +402,24 @@ impl Binder<'_> {
             }
         };
         Ok(OnConflict { index, update })
+    }
+
+    /// The unique indexes of some rows whose condition follows from that of ON CONFLICT.
+    fn fitting_partial(
+        &mut self,
+        table: &BoundTable,
+        row: &[Slot],
+        predicate: Option<&Ast>,
+    ) -> Result<Vec<usize>> {
+        let Some(predicate) = predicate else { return Ok(Vec::new()) };
+        let mut given = Vec::new();
+        let condition = self.over_row(table, row, |binder| binder.condition(predicate, "WHERE"))?;
+        condition.into_conjuncts(&mut given);
+        let mut partial = self.predicates(table, row)?;
+        partial.retain(|(number, wanted)| {
+            table.desc.indexes[*number].unique && optimize::implied(&given, wanted)
+        });
+        Ok(partial.into_iter().map(|(number, _)| number).collect())
     }
 
     /// SET of an UPDATE, and the generated columns that change with it, over the slots of the new row.

@@ -419,7 +419,8 @@ impl Binder<'_> {
         let slots = self.new_slots(table.types.len());
         let number = self.scans;
         self.scans += 1;
-        Ok(Leaf::table(table, alias.to_owned(), number, slots))
+        let partial = self.predicates(&table, &slots)?;
+        Ok(Leaf { partial, ..Leaf::table(table, alias.to_owned(), number, slots) })
     }
 
     /// The columns of a scan, for the scope.
@@ -427,6 +428,7 @@ impl Binder<'_> {
         let table = leaf.scanned().ok_or_else(|| SqlError::internal("a scan without a table"))?;
         let columns = table.desc.columns.iter().zip(&table.types).zip(&leaf.slots);
         Ok(columns
+            .filter(|((desc, _), _)| !desc.hidden)
             .map(|((desc, &ty), &slot)| ScopeColumn {
                 name: desc.name.clone(),
                 ty,

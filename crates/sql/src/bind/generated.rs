@@ -29,6 +29,8 @@ impl Binder<'_> {
         f: impl FnOnce(&mut Self) -> Result<R>,
     ) -> Result<R> {
         let scopes = std::mem::take(&mut self.scopes);
+        // its columns are none of the aggregate whose argument may be at hand
+        let named = std::mem::take(&mut self.named);
         self.scopes.push(Scope {
             tables: vec![ScopeTable {
                 schema: None,
@@ -38,7 +40,7 @@ impl Binder<'_> {
             ..Scope::default()
         });
         let result = self.apart(f);
-        self.scopes = scopes;
+        (self.scopes, self.named) = (scopes, named);
         result
     }
 
@@ -53,17 +55,58 @@ impl Binder<'_> {
         set: Option<&[usize]>,
     ) -> Result<Generated> {
         let mut generated = Vec::new();
-        for (position, column) in table.desc.columns.iter().enumerate() {
+        if !table.desc.generates() {
+            return Ok(generated);
+        }
+        let mut set = set.map(<[usize]>::to_vec);
+        // hidden ones may read others
+        let columns = table.desc.columns.iter().enumerate();
+        let (hidden, visible): (Vec<_>, Vec<_>) = columns.partition(|(_, column)| column.hidden);
+        for (position, column) in visible.into_iter().chain(hidden) {
             let Some(text) = &column.generated else { continue };
             let ast = crate::parse::expression(text)?;
             let ty = table.types[position];
             let expr = self.over_row(table, row, |binder| binder.generation(&ast, ty, &column.name))?;
-            if set.is_none_or(|set| set.contains(&position) || reads(&expr, row, set)) {
+            if set.as_ref().is_none_or(|set| set.contains(&position) || reads(&expr, row, set)) {
                 self.mark(&expr);
                 generated.push((position, expr));
+                set.iter_mut().for_each(|set| set.push(position));
             }
         }
         Ok(generated)
+    }
+
+    /// The condition of an index, whatever the settings of the session.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn predicate(&mut self, ast: &Ast) -> Result<Expr> {
+        let own = std::mem::replace(&mut self.env, &FIXED);
+        let result = self.condition(ast, "WHERE");
+        self.env = own;
+        result
+    }
+
+    /// The numbers of the indexes of some rows, and their conditions over the slots of a row.
+    ///
+    /// # Errors
+    /// 42601 and others for what the catalog holds, if it is broken.
+    pub(super) fn predicates(&mut self, table: &BoundTable, row: &[Slot]) -> Result<Vec<(usize, Expr)>> {
+        let mut conditions = Vec::new();
+        if table.desc.indexes.iter().all(|index| index.predicate.is_none()) {
+            return Ok(conditions);
+        }
+        // no plan reads what they read, unless the statement does
+        let used = self.used.clone();
+        for (number, index) in table.desc.indexes.iter().enumerate() {
+            let Some(predicate) = &index.predicate else { continue };
+            let ast = crate::parse::expression(&predicate.text)?;
+            conditions.push((number, self.over_row(table, row, |binder| binder.predicate(&ast))?));
+        }
+        let slots = self.used.len();
+        self.used = used;
+        self.used.resize(slots, false);
+        Ok(conditions)
     }
 
     /// The columns that refuse NULL and the CHECK constraints, over the slots of a row; with a SET, only those that it

@@ -180,6 +180,8 @@ pub(crate) struct Binder<'b> {
     pub(crate) lifts: bool,
     /// The strongest lock of rows in the statement.
     pub(crate) locks: Option<crate::parse::locking::Strength>,
+    /// Whether the plan would be another one if it knew the values of parameters.
+    wants_values: bool,
 }
 
 impl<'b> Binder<'b> {
@@ -241,6 +243,7 @@ impl<'b> Binder<'b> {
             inherited: Vec::new(),
             lifts: false,
             locks: None,
+            wants_values: false,
         }
     }
 
@@ -317,6 +320,7 @@ impl<'b> Binder<'b> {
             locks: self.locks.map(crate::parse::locking::Strength::statement),
             parts: self.writes,
             conflicts: self.conflicts,
+            wants_values: self.wants_values,
         };
         (plan, params)
     }
@@ -337,6 +341,10 @@ impl Statement for Binder<'_> {
 
     fn note_read(&mut self, slot: Slot) {
         self.used[slot] = true;
+    }
+
+    fn note_values(&mut self) {
+        self.wants_values = true;
     }
 
     fn statistics(&mut self, table: &Arc<BoundTable>) -> Option<Arc<TableStatistics>> {

@@ -53,7 +53,7 @@ impl<'p> Describer<'p> {
             Access::Point { key, .. } => (key, None, None),
             Access::Range { key, low, high, .. } => (key, low.as_ref(), high.as_ref()),
         };
-        for (at, value) in key.iter().enumerate() {
+        for (at, value) in key.iter().enumerate().skip(scan.table.hidden_columns(scan.index)) {
             let name = self.qualified(own, &name(at));
             conditions.push(match value {
                 KeyValue::One(expr) => compared(&name, Compare::Eq, &self.operand(expr, own)),

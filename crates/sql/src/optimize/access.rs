@@ -1,6 +1,7 @@
 //! How a table is scanned. Statistics do not decide it: what counts is what an index can give, a row by its whole key,
 //! rows by leading columns of a key, or a range.
 
+use super::implied::{implied, may_imply};
 use super::planner::Planner;
 use crate::functions::ScalarFn;
 use crate::plan::IndexColumn;
@@ -14,8 +15,9 @@ use scaledb_types::{Base, Type, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// How good an access is: the whole key, the number of equal columns, a range, the order.
-pub(super) type Score = (bool, usize, bool, bool);
+/// How good an access is: the whole key, the number of equal columns, a range, the order, an index without the rows
+/// that are not asked for.
+pub(super) type Score = (bool, usize, bool, bool, bool);
 
 /// A way to find the rows of a table.
 pub(super) struct Candidate {
@@ -46,6 +48,10 @@ impl Planner<'_> {
         first: bool,
     ) -> Node {
         let candidate = self.candidate(&leaf, conditions, bound, first);
+        let mut partial = leaf.partial.iter();
+        if partial.any(|(_, predicate)| !implied(conditions, predicate) && may_imply(conditions, predicate)) {
+            self.statement.note_values();
+        }
         bound.extend(&leaf.slots);
         let applied = conditions.iter().filter(|condition| self.available(condition, bound));
         let share: f64 = applied.map(|condition| self.facts.share(condition)).product();
@@ -105,6 +111,9 @@ impl Planner<'_> {
             std::iter::once(IndexRef::Primary).chain((0..table.secondary.len()).map(IndexRef::Secondary));
         let mut best: Option<Candidate> = None;
         for index in indexes {
+            if !has_all(leaf, index, conditions) {
+                continue;
+            }
             let candidate = self.by_index(table, leaf, index, conditions, bound, first);
             if best.as_ref().is_none_or(|best| candidate.score > best.score) {
                 best = Some(candidate);
@@ -124,7 +133,11 @@ impl Planner<'_> {
         first: bool,
     ) -> Candidate {
         let columns = table.index(index);
-        let Equal { key, mut consumed, listed } = self.equal_columns(columns, leaf, conditions, bound);
+        let hidden = table.hidden_columns(index);
+        let Equal { mut key, mut consumed, listed } =
+            self.equal_columns(&columns[hidden..], leaf, conditions, bound);
+        let found = key.len();
+        key.splice(..0, (0..hidden).map(|_| KeyValue::One(Expr::Const(Value::Bool(true)))));
         let unique = match index {
             IndexRef::Primary => !columns.is_empty(),
             IndexRef::Secondary(number) => table.desc.indexes[number].is_unique_at_once(),
@@ -136,7 +149,7 @@ impl Planner<'_> {
             let own = |key: &SortKey| matches!(key.expr, Expr::Slot(slot) if leaf.slots.contains(&slot));
             let ordered = first && !listed && !self.wish.order.is_empty() && self.wish.order.iter().all(own);
             return Candidate {
-                score: (true, equal, false, !listed),
+                score: (true, found, false, !listed, hidden > 0),
                 index,
                 access: Access::Point { index: id, key },
                 consumed,
@@ -152,7 +165,7 @@ impl Planner<'_> {
         let ranged = low.is_some() || high.is_some();
         let direction = if first && !listed { self.direction(table, leaf, index, equal, &key) } else { None };
         Candidate {
-            score: (false, equal, ranged, direction.is_some()),
+            score: (false, found, ranged, direction.is_some(), hidden > 0),
             index,
             access: Access::Range { index: id, key, low, high, order: direction.unwrap_or_default() },
             consumed,
@@ -285,6 +298,12 @@ impl Planner<'_> {
         }
         direction.or(Some(Order::Forward))
     }
+}
+
+/// Whether an index has all rows that conditions ask for.
+fn has_all(leaf: &Leaf, index: IndexRef, conditions: &[Expr]) -> bool {
+    let partial = leaf.partial.iter().find(|(number, _)| index == IndexRef::Secondary(*number));
+    partial.is_none_or(|(_, predicate)| implied(conditions, predicate))
 }
 
 /// Whether keys of the type are in the order of all values that a comparison may meet: a numeric of a fixed

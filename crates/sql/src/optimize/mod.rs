@@ -8,6 +8,7 @@ mod access;
 pub(crate) mod decorrelate;
 mod estimate;
 mod extreme;
+mod implied;
 mod order;
 mod planner;
 pub(crate) mod prepare;
@@ -17,6 +18,7 @@ use crate::plan::joins::Tree;
 use crate::plan::statistics::TableStatistics;
 use crate::plan::{Aggregate, BoundTable, Node, Slot, SortKey};
 use extreme::extreme_of;
+pub(crate) use implied::implied;
 use planner::{Planner, Wish};
 use scaledb_types::Value;
 use std::sync::Arc;
@@ -31,6 +33,8 @@ pub(crate) trait Statement {
     fn keep(&mut self) -> usize;
     /// Notes that the plan reads a slot.
     fn note_read(&mut self, slot: Slot);
+    /// Notes that the plan would be another one if it knew the values of parameters.
+    fn note_values(&mut self);
     /// What is known of the rows of a table; the plan depends on it.
     fn statistics(&mut self, table: &Arc<BoundTable>) -> Option<Arc<TableStatistics>>;
 }

@@ -4,9 +4,11 @@
 //!  INSERT INTO t (a, b) OVERRIDING SYSTEM VALUE ..   INSERT INTO t (""."SYSTEM", a, b) ..
 //!  ROWS FROM (f(x), g(y))                            ""."ROWS"(f(x), g(y))
 //!  ALTER TABLE t ALTER a DROP EXPRESSION             ALTER TABLE t ALTER a SET DEFAULT ""."EXPRESSION"
+//!  ON CONFLICT (a) WHERE b DO UPDATE SET a = 1       ON CONFLICT (a) DO UPDATE SET "" = (b), a = 1
+//!  ON CONFLICT (a) WHERE b DO NOTHING                ON CONFLICT (a) DO UPDATE SET "" = (b)
 //! ```
 
-use sqlparser::ast::{Expr, ObjectName, ObjectNamePart};
+use sqlparser::ast::{Assignment, AssignmentTarget, Expr, ObjectName, ObjectNamePart, OnConflictAction};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
@@ -38,6 +40,21 @@ pub(crate) fn dropped(default: &Expr) -> Option<bool> {
     }
 }
 
+/// Assignments, and the condition of DO UPDATE.
+type ConflictSet<'a> = (&'a [Assignment], Option<&'a Expr>);
+
+/// What ON CONFLICT says of the rows of its index, and what it does: assignments and a condition, or nothing.
+pub(crate) fn conflict_where(action: &OnConflictAction) -> (Option<&Expr>, Option<ConflictSet<'_>>) {
+    let OnConflictAction::DoUpdate(update) = action else { return (None, None) };
+    let (assignments, selection) = (&update.assignments[..], update.selection.as_ref());
+    match assignments {
+        [Assignment { target: AssignmentTarget::ColumnName(name), value }, rest @ ..] if matches!(&name.0[..], [ObjectNamePart::Identifier(none)] if none.value.is_empty()) => {
+            (Some(value), (!rest.is_empty()).then_some((rest, selection)))
+        }
+        _ => (None, Some((assignments, selection))),
+    }
+}
+
 /// What a name stands for, if it is one that was made here.
 pub(crate) fn mark_of(name: &ObjectName) -> Option<&str> {
     match &name.0[..] {
@@ -56,6 +73,8 @@ pub(super) fn rewrite(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
             override_at(&mut tokens, at);
         } else if is(&tokens, at, "ROWS") {
             rows_from_at(&mut tokens, at);
+        } else if is(&tokens, at, "CONFLICT") {
+            conflict_at(&mut tokens, at);
         } else if is(&tokens, at, "EXPRESSION") {
             expression_at(&mut tokens, at);
         }
@@ -109,6 +128,57 @@ fn override_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
         }
     };
     tokens.splice(to..to, own.into_iter().map(|token| TokenWithSpan { token, span }));
+}
+
+/// ON CONFLICT (..) WHERE .. DO ..
+fn conflict_at(tokens: &mut Vec<TokenWithSpan>, at: usize) {
+    let open = behind(tokens, at);
+    if tokens.get(open).is_none_or(|token| token.token != Token::LParen) {
+        return;
+    }
+    // the end of what an open parenthesis begins, or the first DO that is in none
+    let end_of = |from: usize, close: bool| {
+        let mut depth = 0_usize;
+        (from..tokens.len()).find(|&at| {
+            match tokens[at].token {
+                Token::LParen => depth += 1,
+                Token::RParen => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            depth == 0 && if close { tokens[at].token == Token::RParen } else { is(tokens, at, "DO") }
+        })
+    };
+    let Some(close) = end_of(open, true) else { return };
+    let start = behind(tokens, close);
+    if !is(tokens, start, "WHERE") {
+        return;
+    }
+    let Some(do_word) = end_of(start, false) else { return };
+    let action = behind(tokens, do_word);
+    let end = match () {
+        () if is(tokens, action, "NOTHING") => action,
+        () if is(tokens, action, "UPDATE") && is(tokens, behind(tokens, action), "SET") => {
+            behind(tokens, action)
+        }
+        () => return,
+    };
+    let does = end > action;
+    let span = tokens[start].span;
+    let word = |value: &str, quote_style: Option<char>, keyword: Keyword| {
+        Token::Word(Word { value: value.to_owned(), quote_style, keyword })
+    };
+    let space = || Token::Whitespace(Whitespace::Space);
+    let (none, set) = (Keyword::NoKeyword, Keyword::SET);
+    let mut own =
+        vec![word("DO", None, Keyword::DO), space(), word("UPDATE", None, Keyword::UPDATE), space()];
+    own.extend([word("SET", None, set), space(), word("", Some('"'), none), Token::Eq, Token::LParen]);
+    let mut own: Vec<TokenWithSpan> = own.into_iter().map(|token| TokenWithSpan { token, span }).collect();
+    own.extend_from_slice(&tokens[start + 1..do_word]);
+    own.push(TokenWithSpan { token: Token::RParen, span });
+    if does {
+        own.push(TokenWithSpan { token: Token::Comma, span });
+    }
+    tokens.splice(start..=end, own);
 }
 
 /// DROP EXPRESSION behind `ALTER a` or `ALTER COLUMN a`.

@@ -13,6 +13,8 @@ pub(crate) struct Leaf {
     pub(crate) slots: Vec<Slot>,
     /// Slots of its surroundings or neighbours that it reads.
     pub(crate) outer: Vec<Slot>,
+    /// Of a table, the numbers of its indexes of some rows, and which rows these are.
+    pub(crate) partial: Vec<(usize, Expr)>,
 }
 
 /// What a table factor is.
@@ -26,7 +28,7 @@ impl Leaf {
     /// A table of the engine.
     pub(crate) fn table(table: Arc<BoundTable>, alias: String, number: usize, slots: Vec<Slot>) -> Self {
         let kind = LeafKind::Table { table, alias, number, locked: None };
-        Self { kind, slots, outer: Vec::new() }
+        Self { kind, slots, outer: Vec::new(), partial: Vec::new() }
     }
 
     /// Its rows are locked: the scan fills one slot more, behind those of the columns.
@@ -39,7 +41,7 @@ impl Leaf {
 
     /// Anything else.
     pub(crate) fn other(node: Node, slots: Vec<Slot>) -> Self {
-        Self { kind: LeafKind::Other(node), slots, outer: Vec::new() }
+        Self { kind: LeafKind::Other(node), slots, outer: Vec::new(), partial: Vec::new() }
     }
 
     /// What reads slots of its surroundings.
@@ -87,7 +89,8 @@ impl Tree {
         Some(match self {
             Self::Leaf(leaf) => {
                 let LeafKind::Table { table, alias, number, locked: None } = &leaf.kind else { return None };
-                Self::Leaf(Leaf::table(table.clone(), alias.clone(), *number, leaf.slots.clone()))
+                let copy = Leaf::table(table.clone(), alias.clone(), *number, leaf.slots.clone());
+                Self::Leaf(Leaf { partial: leaf.partial.clone(), ..copy })
             }
             Self::Inner(parts, on) => {
                 Self::Inner(parts.iter().map(Self::copy).collect::<Option<_>>()?, on.clone())

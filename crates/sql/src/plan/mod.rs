@@ -356,6 +356,8 @@ pub(crate) struct Plan {
     pub(crate) parts: bool,
     /// Whether one of them has ON CONFLICT, and asks what others insert.
     pub(crate) conflicts: bool,
+    /// Whether it would be another one if it knew the values of parameters.
+    pub(crate) wants_values: bool,
 }
 
 /// What the tag of a statement says.

@@ -58,6 +58,19 @@ impl BoundTable {
         }
     }
 
+    /// How many of an index's leading columns are hidden: they are true in the rows that it is for.
+    pub(crate) fn hidden_columns(&self, index: IndexRef) -> usize {
+        match index {
+            IndexRef::Primary => 0,
+            IndexRef::Secondary(number) => usize::from(self.desc.indexes[number].predicate.is_some()),
+        }
+    }
+
+    /// The columns of an index that statements see.
+    pub(crate) fn shown_columns(&self, index: IndexRef) -> &[IndexColumn] {
+        &self.index(index)[self.hidden_columns(index)..]
+    }
+
     /// The engine's id of an index.
     pub(crate) fn index_id(&self, index: IndexRef) -> TableId {
         match index {

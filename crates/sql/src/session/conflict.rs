@@ -1,6 +1,6 @@
 //! What a conflict was about: the table or index, and the key, as the client knows them.
 
-use crate::plan::{BoundTable, IndexColumn};
+use crate::plan::{BoundTable, IndexColumn, IndexRef};
 use crate::stored::{column_type, stored_of};
 use scaledb_base::TableId;
 use scaledb_keys::{Direction, KeyReader, Nulls};
@@ -10,17 +10,21 @@ use scaledb_types::{Env, Value};
 /// The name of a table or index of the engine, and a key of it, if it is the table's.
 pub(super) fn describe(table: &BoundTable, id: TableId, key: &[u8], env: &Env) -> Option<(String, String)> {
     let name = &table.desc.name;
-    let (place, columns) = if table.info.id == id {
-        (format!("table \"{name}\""), &table.primary)
+    let (place, index) = if table.info.id == id {
+        (format!("table \"{name}\""), IndexRef::Primary)
     } else {
         let number = table.info.indexes.iter().position(|index| index.id == id)?;
         let index = &table.desc.indexes[number].name;
-        (format!("table \"{name}\", index \"{index}\""), &table.secondary[number])
+        (format!("table \"{name}\", index \"{index}\""), IndexRef::Secondary(number))
     };
     let mut reader = KeyReader::new(key);
     let (mut names, mut values) = (Vec::new(), Vec::new());
-    for column in columns {
+    let hidden = table.hidden_columns(index);
+    for (number, column) in table.index(index).iter().enumerate() {
         let Some(value) = read(&mut reader, table, column, env) else { break };
+        if number < hidden {
+            continue;
+        }
         names.push(table.desc.columns[column.position].name.as_str());
         values.push(value);
     }

@@ -216,6 +216,7 @@ impl<E: Engine> Session<E> {
             let types: Vec<u32> =
                 found.types.iter().map(|ty| if ty.base == Base::Unknown { 0 } else { ty.oid() }).collect();
             if let Ok(compiled) = self.compile(&found.text, &types)
+                && !matches!(&compiled.action, Action::Plan(plan) if plan.wants_values)
                 && let Ok(values) = self.literals(&compiled, found.values)
             {
                 return Ok((compiled, values));

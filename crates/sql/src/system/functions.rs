@@ -347,6 +347,12 @@ fn columns_of(table: &TableDesc, oid: u32) -> Option<(&str, bool, &[scaledb_cata
 /// CREATE INDEX of an index.
 pub(super) fn index_definition(table: &TableDesc, oid: u32, with_schema: bool) -> Option<String> {
     let (name, unique, columns) = columns_of(table, oid)?;
+    let index = table.indexes.iter().find(|index| index.oid == oid);
+    let predicate = index.and_then(|index| index.predicate.as_ref()).map(|predicate| {
+        let printed = super::printed::printed_expression(&predicate.text);
+        let shown = if with_schema { printed } else { super::printed::without_parentheses(&printed) };
+        format!(" WHERE {shown}")
+    });
     let columns: Vec<String> = columns
         .iter()
         .map(|column| {
@@ -363,7 +369,8 @@ pub(super) fn index_definition(table: &TableDesc, oid: u32, with_schema: bool) -
     let unique = if unique { "UNIQUE " } else { "" };
     let schema = if with_schema { format!("{}.", quoted(&table.schema)) } else { String::new() };
     let table = format!("{schema}{}", quoted(&table.name));
-    Some(format!("CREATE {unique}INDEX {} ON {table} USING btree ({})", quoted(name), columns.join(", ")))
+    let (name, columns, predicate) = (quoted(name), columns.join(", "), predicate.unwrap_or_default());
+    Some(format!("CREATE {unique}INDEX {name} ON {table} USING btree ({columns}){predicate}"))
 }
 
 fn index_column(table: &TableDesc, oid: u32, number: i64) -> Option<String> {

@@ -16,6 +16,7 @@ mod isolation;
 mod library;
 mod locks;
 mod messages;
+mod partial;
 mod random;
 mod row_filter;
 mod serial;

@@ -414,7 +414,7 @@ impl Generator {
         }
         let table = self.pick(&self.tables.clone());
         let alias = self.name("x");
-        let columns = table.columns.iter().map(|c| Column { name: format!("{alias}.{}", c.name), ty: c.ty });
+        let columns = table.all().map(|c| Column { name: format!("{alias}.{}", c.name), ty: c.ty });
         let columns = columns.collect();
         (Node::text(format!("{} {alias}", table.name)), columns)
     }

@@ -8,8 +8,17 @@ use crate::tree::{Node, Ty};
 pub(super) struct RandomTable {
     pub(super) name: String,
     pub(super) columns: Vec<Column>,
+    /// Columns that are computed from these.
+    pub(super) generated: Vec<Column>,
     /// Sets of columns that are unique; the first is the primary key, if there is one.
     pub(super) unique: Vec<Vec<usize>>,
+}
+
+impl RandomTable {
+    /// All columns.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().chain(&self.generated)
+    }
 }
 
 impl Generator {
@@ -25,7 +34,8 @@ impl Generator {
                 let unique = if self.one_in(6) { "unique " } else { "" };
                 let mut columns: Vec<String> = Vec::new();
                 for _ in 0..1 + self.below(2) {
-                    let column = self.pick(&table.columns);
+                    let all: Vec<Column> = table.all().cloned().collect();
+                    let column = self.pick(&all);
                     let named = columns.iter().any(|other| other.split(' ').next() == Some(&column.name));
                     if !named && !matches!(column.ty, Ty::Ints | Ty::Json) {
                         columns.push(format!(
@@ -38,8 +48,10 @@ impl Generator {
                 if columns.is_empty() {
                     continue;
                 }
+                let condition =
+                    if self.one_in(3) { format!(" where {}", self.part(&table)) } else { String::new() };
                 let text = format!(
-                    "create {unique}index {0}_i{number} on {0} ({1})",
+                    "create {unique}index {0}_i{number} on {0} ({1}){condition}",
                     table.name,
                     columns.join(", ")
                 );
@@ -67,9 +79,49 @@ impl Generator {
         statements
     }
 
+    /// A condition that tells which rows of a table are in an index.
+    fn part(&mut self, table: &RandomTable) -> String {
+        let all: Vec<Column> = table.all().cloned().collect();
+        let column = self.pick(&all);
+        let test = match column.ty {
+            Ty::Int2 | Ty::Int4 | Ty::Int8 => {
+                self.pick(&["< 20", "> 5", "= 3", "<> 3", "is null", "is not null", "in (1, 2, 3)"])
+            }
+            Ty::Bool => self.pick(&["", "= false", "is not true", "is not null"]),
+            Ty::Text => self.pick(&["> 'b'", "<> ''", "is null"]),
+            _ => self.pick(&["is null", "is not null"]),
+        };
+        format!("{} {test}", column.name)
+    }
+
+    /// A generated column of a table.
+    fn generated(&mut self, table: &mut RandomTable, number: usize) -> Node {
+        let of = self.pick(&table.columns);
+        let (from, first) = (&of.name, &table.columns[0].name);
+        let (ty, computed) = match of.ty {
+            Ty::Int2 | Ty::Int4 => (Ty::Int4, self.pick(&["% 5", "* 2", "- 100", "/ 3"])),
+            Ty::Text => (Ty::Text, self.pick(&["|| 'x'", "|| b", "collate \"C\""])),
+            _ => (Ty::Bool, "is null"),
+        };
+        let computed = if computed == "|| b" { format!("|| {from}") } else { computed.to_owned() };
+        let expr = match self.below(3) {
+            0 => format!("case when {first} > 10 then {from} {computed} end"),
+            _ => format!("{from} {computed}"),
+        };
+        let name = format!("f{number}");
+        let text = format!("{name} {} generated always as ({expr}) stored", ty.name());
+        table.generated.push(Column { name, ty });
+        Node::text(text)
+    }
+
     fn table(&mut self, number: usize) -> Node {
         let name = format!("t{number}");
-        let mut table = RandomTable { name: name.clone(), columns: Vec::new(), unique: Vec::new() };
+        let mut table = RandomTable {
+            name: name.clone(),
+            columns: Vec::new(),
+            generated: Vec::new(),
+            unique: Vec::new(),
+        };
         let mut items = Vec::new();
         for at in 0..2 + self.below(4) {
             let ty = if at == 0 { Ty::Int4 } else { self.ty() };
@@ -118,6 +170,9 @@ impl Generator {
             }
             table.columns.push(column);
             items.push(Node::Seq(parts));
+        }
+        if self.one_in(3) {
+            items.push(self.generated(&mut table, number));
         }
         let keys: Vec<usize> = (1..table.columns.len())
             .filter(|&at| matches!(table.columns[at].ty, Ty::Int4 | Ty::Text | Ty::Int2 | Ty::Date))

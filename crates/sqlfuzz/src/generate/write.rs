@@ -158,7 +158,7 @@ impl Generator {
             return parts;
         }
         let mut scope = own(&table);
-        scope.extend(table.columns.iter().map(|c| Column { name: format!("excluded.{}", c.name), ty: c.ty }));
+        scope.extend(table.all().map(|c| Column { name: format!("excluded.{}", c.name), ty: c.ty }));
         let column = self.pick(&table.columns);
         parts.push(Node::text(format!("do update set {} =", column.name)));
         parts.push(self.value(column.ty, &scope, 2));
@@ -218,5 +218,5 @@ impl Generator {
 
 /// The columns of a table as its own statements name them.
 fn own(table: &RandomTable) -> Vec<Column> {
-    table.columns.iter().map(|c| Column { name: format!("{}.{}", table.name, c.name), ty: c.ty }).collect()
+    table.all().map(|c| Column { name: format!("{}.{}", table.name, c.name), ty: c.ty }).collect()
 }

@@ -55,7 +55,9 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     pub(super) fn failing_row(&self, table: &BoundTable, row: &[Slot]) -> String {
-        let values = row.iter().zip(&table.types).map(|(&slot, &ty)| self.printed(&self.frame[slot], ty));
+        let values = row.iter().zip(&table.types).zip(&table.desc.columns);
+        let values = values.filter(|(_, column)| !column.hidden);
+        let values = values.map(|((&slot, &ty), _)| self.printed(&self.frame[slot], ty));
         format!("Failing row contains ({}).", values.collect::<Vec<_>>().join(", "))
     }
 
@@ -71,7 +73,7 @@ impl<'a, W: Worker> Exec<'a, W> {
     }
 
     fn duplicate_of(&self, table: &BoundTable, index: IndexRef, new: &[Value]) -> SqlError {
-        self.taken_key(table, index, table.index(index).iter().map(|column| &new[column.position]))
+        self.taken_key(table, index, table.shown_columns(index).iter().map(|column| &new[column.position]))
     }
 
     /// The error 23505 for a key.
@@ -81,7 +83,7 @@ impl<'a, W: Worker> Exec<'a, W> {
         index: IndexRef,
         key: impl Iterator<Item = &'v Value>,
     ) -> SqlError {
-        let columns = table.index(index);
+        let columns = table.shown_columns(index);
         let names: Vec<_> = columns.iter().map(|c| table.desc.columns[c.position].name.as_str()).collect();
         let values: Vec<_> = columns.iter().zip(key).map(|(c, value)| self.printed(value, c.ty)).collect();
         let name = table.index_name(index);

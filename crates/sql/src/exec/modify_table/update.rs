@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// How an UPDATE locks its rows: keys that others may refer to are locked more strongly.
 fn mode_of(update: &Update) -> Mode {
     let desc = &update.table.desc;
-    let unique = (0..update.table.secondary.len()).filter(|&number| desc.indexes[number].is_unique_at_once());
+    let unique = (0..update.table.secondary.len()).filter(|&number| desc.indexes[number].is_key());
     let keys = unique.flat_map(|number| &update.table.secondary[number]).chain(&update.table.primary);
     let sets = |position: usize| update.columns.contains(&position);
     if keys.into_iter().any(|part| sets(part.position)) { Mode::AccessExclusive } else { Mode::Exclusive }

@@ -249,7 +249,7 @@ impl<E: Engine> Session<E> {
 
     /// Puts a changed descriptor in place of the old one; the rows are as they were. Others wait with what they write
     /// until the transaction ends, as behind any change: it may go on with the table, and would meet conflicts.
-    fn replace(&mut self, table: &BoundTable, desc: TableDesc) -> Result<()> {
+    pub(super) fn replace(&mut self, table: &BoundTable, desc: TableDesc) -> Result<()> {
         check_limits(&desc)?;
         self.bar(&[table.desc.oid])?;
         self.transaction.touch(&[(table.desc.oid, table.info.id)], 0);

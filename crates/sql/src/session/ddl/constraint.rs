@@ -2,6 +2,7 @@
 
 use super::super::Session;
 use super::create::key_column;
+use super::generated::unqualified;
 use super::{new_name, position};
 use crate::bind::names::{fold, is_temporary};
 use crate::plan::BoundTable;
@@ -119,6 +120,7 @@ impl<E: Engine> Session<E> {
                 primary: true,
                 deferrable,
                 engine: String::new(),
+                predicate: None,
             });
         } else {
             desc.primary_key = Some(PrimaryKeyDesc { oid, name, columns });
@@ -149,12 +151,13 @@ impl<E: Engine> Session<E> {
             primary: false,
             deferrable,
             engine: String::new(),
+            predicate: None,
         });
         Ok(())
     }
 
     fn check(&mut self, desc: &mut TableDesc, name: Option<&Ident>, expr: &ast::Expr) -> Result<()> {
-        let expression = expr.to_string();
+        let expression = unqualified(expr, desc);
         let table = desc.name.clone();
         let mut parts = vec![table];
         // a check of one column has its name
@@ -255,7 +258,7 @@ impl<E: Engine> Session<E> {
         let same =
             |of: &[KeyColumn]| of.len() == referred.len() && of.iter().all(|c| referred.contains(&c.attnum));
         let unique = to.primary_key.as_ref().is_some_and(|key| same(&key.columns))
-            || to.indexes.iter().any(|index| index.is_unique_at_once() && same(&index.columns));
+            || to.indexes.iter().any(|index| index.is_key() && same(&index.columns));
         if !unique {
             if to.indexes.iter().any(|index| index.deferrable.is_some() && same(&index.columns)) {
                 let what =

@@ -1,6 +1,7 @@
 //! CREATE TABLE, INDEX, VIEW.
 
 use super::super::Session;
+use super::generated::unqualified;
 use super::sequence::{new_sequence, next_of};
 use super::spread::Asked;
 use super::{new_name, position};
@@ -8,7 +9,7 @@ use crate::api::Tag;
 use crate::bind::names::{data_type, is_temporary, split};
 use scaledb_catalog::{ColumnDesc, Identity, IndexDesc, KeyColumn, Relation, Spread, TableDesc, ViewDesc};
 use scaledb_engine::Engine;
-use scaledb_types::{Base, Result, SqlError, SqlState, Type};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type, Value};
 use sqlparser::ast::{
     self, ColumnDef, ColumnOption, CreateIndex, CreateTable, CreateView, DataType, Expr as Ast, GeneratedAs,
     SequenceOptions,
@@ -128,6 +129,7 @@ impl<E: Engine> Session<E> {
                 default: None,
                 identity: None,
                 generated: None,
+                hidden: false,
             });
             desc.next_attnum += 1;
         }
@@ -169,6 +171,7 @@ impl<E: Engine> Session<E> {
             default: None,
             identity: None,
             generated: None,
+            hidden: false,
         };
         if is_serial(&column.data_type) {
             described.not_null = true;
@@ -204,7 +207,7 @@ impl<E: Engine> Session<E> {
                     return twice("multiple generation clauses");
                 }
                 ColumnOption::Generated { generation_expr: Some(expr), .. } => {
-                    described.generated = Some(expr.to_string());
+                    described.generated = Some(unqualified(expr, desc));
                 }
                 _ => {}
             }
@@ -330,9 +333,6 @@ impl<E: Engine> Session<E> {
     }
 
     pub(super) fn create_index(&mut self, create: &CreateIndex) -> Result<Tag> {
-        if create.predicate.is_some() {
-            return Err(SqlError::unsupported("partial indexes are not supported"));
-        }
         match &create.using {
             // what hash indexes do, ordered ones do, too
             None | Some(ast::IndexType::BTree | ast::IndexType::Hash) => {}
@@ -370,6 +370,8 @@ impl<E: Engine> Session<E> {
         }
         let oid = self.state.shared.new_oid();
         self.check_not_pending(desc.oid, "CREATE INDEX")?;
+        let condition = create.predicate.as_ref();
+        let predicate = condition.map(|condition| self.index_predicate(&mut desc, condition)).transpose()?;
         desc.indexes.push(IndexDesc {
             oid,
             name,
@@ -379,8 +381,12 @@ impl<E: Engine> Session<E> {
             primary: false,
             deferrable: None,
             engine: String::new(),
+            predicate,
         });
-        self.rebuild(&table, desc, Self::identity(&table))?;
+        let mut values = Self::identity(&table);
+        // what is computed takes its place
+        values.resize(desc.columns.len(), crate::plan::expr::Expr::Const(Value::Null));
+        self.rebuild(&table, desc, values)?;
         Ok(Tag::plain("CREATE INDEX"))
     }
 }

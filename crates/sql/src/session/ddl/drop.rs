@@ -236,10 +236,9 @@ impl<E: Engine> Session<E> {
             .hint(format!("You can drop constraint {name} on table {} instead.", desc.name)));
         }
         self.check_not_pending(desc.oid, "DROP INDEX")?;
-        let table = self.table(desc.oid)?;
-        let mut desc = (*table.desc).clone();
-        desc.indexes.retain(|index| index.name != name);
-        self.rebuild(&table, desc, Self::identity(&table))
+        let (table, oid) = (desc.oid, index.map_or(0, |index| index.oid));
+        let table = self.table(table)?;
+        self.drop_index_of(&table, oid)
     }
 
     /// TRUNCATE: there are no rows behind it, unless the transaction rolls back.

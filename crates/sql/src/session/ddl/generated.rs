@@ -23,11 +23,13 @@ impl<E: Engine> Session<E> {
         self.bind_over(table, |binder| binder.generated(table, &row, None))
     }
 
-    /// The generated columns that are computed from the column at a position.
+    /// The generated columns that are computed from the column at a position, hidden ones left out.
     pub(super) fn computed_from(&self, table: &BoundTable, at: usize) -> Result<Vec<usize>> {
         let row: Vec<usize> = (0..table.types.len()).collect();
         let generated = self.generated_of(table)?;
-        Ok(generated.into_iter().filter(|(_, expr)| reads(expr, &row, &[at])).map(|(own, _)| own).collect())
+        let visible = |own: usize| !table.desc.columns[own].hidden;
+        let computed = generated.into_iter().filter(|(own, expr)| visible(*own) && reads(expr, &row, &[at]));
+        Ok(computed.map(|(own, _)| own).collect())
     }
 
     /// Refuses what generated columns cannot be computed by.
@@ -50,7 +52,7 @@ impl<E: Engine> Session<E> {
                 let other = table.desc.columns.get(slot).filter(|other| other.generated.is_some());
                 nested = nested.or(other);
             });
-            if let Some(nested) = nested {
+            if let Some(nested) = nested.filter(|_| !column.hidden) {
                 let what = format!(
                     "cannot use generated column \"{}\" in column generation expression",
                     nested.name
@@ -59,7 +61,10 @@ impl<E: Engine> Session<E> {
                     .detail("A generated column cannot reference another generated column."));
             }
             if !own.is_fixed() {
-                let what = "generation expression is not immutable";
+                let what = match column.hidden {
+                    true => "functions in index predicate must be marked IMMUTABLE",
+                    false => "generation expression is not immutable",
+                };
                 return Err(SqlError::new(SqlState::INVALID_OBJECT_DEFINITION, what));
             }
             self.refuse_settings(&own, || {
@@ -94,6 +99,8 @@ impl<E: Engine> Session<E> {
         for column in &mut desc.columns {
             column.generated.iter_mut().for_each(|text| *text = renamed(text, old, new));
         }
+        let predicates = desc.indexes.iter_mut().filter_map(|index| index.predicate.as_mut());
+        predicates.for_each(|predicate| predicate.text = renamed(&predicate.text, old, new));
         desc.checks.iter_mut().for_each(|check| check.expression = renamed(&check.expression, old, new));
         let fresh = self.unmade(desc)?;
         let means = |table: &BoundTable, text: &str| {
@@ -111,9 +118,11 @@ impl<E: Engine> Session<E> {
         if generated.chain(checks).all(|(before, after)| same(before, after)) {
             return Ok(());
         }
-        let what = format!("column \"{old}\" is used by a CHECK constraint or a generated column");
+        let what = format!(
+            "column \"{old}\" is used by a CHECK constraint, a generated column or the condition of an index"
+        );
         Err(SqlError::unsupported(what)
-            .hint("Drop the constraint or the column, rename the column, and add the other one again."))
+            .hint("Drop what uses it, rename the column, and make the other one again."))
     }
 
     /// DROP EXPRESSION: the column keeps its values, and takes others from now on.
@@ -141,6 +150,32 @@ pub(super) fn refuse_generated(desc: &TableDesc, at: usize, hint: Option<&'stati
     let what = format!("column \"{}\" of relation \"{}\" is a generated column", column.name, desc.name);
     let error = SqlError::new(SqlState::SYNTAX_ERROR, what);
     Err(hint.map_or(error.clone(), |hint| error.hint(hint)))
+}
+
+/// An expression over columns of a table, as the catalog keeps it: without the table's name, which may change.
+pub(super) fn unqualified(expr: &Ast, desc: &TableDesc) -> String {
+    let text = expr.to_string();
+    let tokens: Vec<_> = Lexer::new(&text).collect();
+    let is = |at: usize, name: &str| {
+        let token = tokens.get(at).filter(|token| token.kind != Kind::Text);
+        token.is_some_and(|&token| name_of(token, &text).as_deref() == Some(name))
+    };
+    let dot = |at: usize| tokens.get(at).is_some_and(|token| token.is_sign(&text, "."));
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    let mut at = 0;
+    while at < tokens.len() {
+        let first = at == 0 || !dot(at - 1);
+        let schema = first && is(at, &desc.schema) && dot(at + 1) && is(at + 2, &desc.name) && dot(at + 3);
+        let table = first && is(at, &desc.name) && dot(at + 1);
+        let length = if schema { 4 } else { 2 * usize::from(table) };
+        if length > 0 {
+            out.push_str(&text[copied..tokens[at].start]);
+            copied = tokens[at + length - 1].end;
+        }
+        at += length.max(1);
+    }
+    out.push_str(&text[copied..]);
+    out
 }
 
 /// A text with another name for a column, where the name can be one of a column.

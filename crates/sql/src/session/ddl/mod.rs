@@ -10,6 +10,7 @@ mod constraint;
 mod create;
 mod drop;
 mod generated;
+mod partial;
 mod rebuild;
 mod reindex;
 mod sequence;

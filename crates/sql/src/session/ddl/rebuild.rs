@@ -5,8 +5,8 @@ use crate::bind::Binder;
 use crate::bind::generated::Generated;
 use crate::exec::{Exec, Scratch, codec};
 use crate::patience::{COPY_ATTEMPTS, runs_again};
-use crate::plan::BoundTable;
 use crate::plan::expr::Expr;
+use crate::plan::{BoundTable, IndexRef};
 use crate::session::state::engine_def;
 use crate::session::transaction::Created;
 use scaledb_catalog::{Relation, TableDesc};
@@ -103,7 +103,8 @@ impl<E: Engine> Session<E> {
         let mut attempt = 0;
         let mut rows = Vec::new();
         // a change of indexes alone
-        let same = old.desc.placement.is_none()
+        let same = values.generated.is_empty()
+            && old.desc.placement.is_none()
             && old.info.schema.columns() == new.info.schema.columns()
             && values
                 .values
@@ -351,12 +352,11 @@ fn not_unique(
     row: &[Value],
     env: &scaledb_types::Env,
 ) -> SqlError {
-    let (name, columns) = if id == table.info.id {
-        (table.index_name(crate::plan::IndexRef::Primary), &table.primary)
-    } else {
-        let number = table.info.indexes.iter().position(|index| index.id == id).unwrap_or(0);
-        (table.index_name(crate::plan::IndexRef::Secondary(number)), &table.secondary[number])
+    let index = match table.info.indexes.iter().position(|index| index.id == id) {
+        Some(number) => IndexRef::Secondary(number),
+        None => IndexRef::Primary,
     };
+    let (name, columns) = (table.index_name(index), table.shown_columns(index));
     let names: Vec<&str> = columns.iter().map(|c| table.desc.columns[c.position].name.as_str()).collect();
     let values: Vec<String> = columns
         .iter()

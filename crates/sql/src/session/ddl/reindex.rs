@@ -140,7 +140,7 @@ impl<E: Engine> Session<E> {
         let table = self.with_fake(old, desc, number)?;
         let index = &desc.indexes[number];
         let columns = &table.secondary[number];
-        if columns.len() != index.columns.len()
+        if columns.len() != index.key().count()
             || index.deferrable.is_some()
             || index.unique && columns.iter().any(|column| column.separate)
             || self.state.shared.last_index().max(old.info.id).index() > LEFT

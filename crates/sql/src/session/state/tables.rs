@@ -38,8 +38,8 @@ impl<E: Engine> SessionState<E> {
         // behind those that the table was made with
         let made = desc.placement.as_ref().map_or(types.len(), |placement| placement.columns.len());
         let key_columns = key_columns(desc, &types, made);
-        let columns = |columns: &[KeyColumn]| {
-            let index = columns.iter().filter_map(|column| {
+        let columns = |columns: &mut dyn Iterator<Item = KeyColumn>| {
+            let index = columns.filter_map(|column| {
                 let position = desc.position(column.attnum)?;
                 let own = key_columns.iter().find(|(of, _)| *of == position);
                 let engine = match places.columns[position] {
@@ -59,8 +59,12 @@ impl<E: Engine> SessionState<E> {
             index.collect::<Vec<_>>()
         };
         Ok(Arc::new(BoundTable {
-            primary: desc.primary_key.as_ref().map(|key| columns(&key.columns)).unwrap_or_default(),
-            secondary: desc.indexes.iter().map(|index| columns(&index.columns)).collect(),
+            primary: desc
+                .primary_key
+                .as_ref()
+                .map(|key| columns(&mut key.columns.iter().copied()))
+                .unwrap_or_default(),
+            secondary: desc.indexes.iter().map(|index| columns(&mut index.key())).collect(),
             key_columns,
             places,
             desc: desc.clone(),
@@ -90,7 +94,7 @@ impl<E: Engine> SessionState<E> {
         let unique = all(&to).find_map(|index| {
             let unique = match index {
                 IndexRef::Primary => !to.primary.is_empty(),
-                IndexRef::Secondary(number) => to.desc.indexes[number].is_unique_at_once(),
+                IndexRef::Secondary(number) => to.desc.indexes[number].is_key(),
             };
             let whole = to.index(index).len() == to_columns.len();
             if unique && whole { order_in(&to, index, &to_columns).map(|order| (index, order)) } else { None }
@@ -280,14 +284,15 @@ pub(crate) fn engine_def(desc: &TableDesc) -> Result<scaledb_engine::TableDef> {
         def.options.engine.set(Spread::PARTITION_BY, columns as u64);
     }
     for index in &desc.indexes {
-        let key = parts(&index.columns)?;
+        let columns: Vec<KeyColumn> = index.key().collect();
+        let key = parts(&columns)?;
         let name = index.name.as_str();
         let mut index_def = match index.is_unique_at_once() {
             true => IndexDef::unique(name, key),
             false => IndexDef::new(name, key),
         };
         // entries that begin with the same columns are with the rows
-        if let Some(columns) = desc.spread.leads(&index.columns) {
+        if let Some(columns) = desc.spread.leads(&columns) {
             index_def.options.engine.set(Spread::PARTITION_BY, columns as u64);
         }
         def = def.index(index_def);

@@ -28,7 +28,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let (_, database) = facts.names();
     let mut rows = Vec::new();
     for table in catalog.tables() {
-        for (number, column) in table.columns.iter().enumerate() {
+        for (number, column) in table.visible().enumerate() {
             let ty = column_type(column)?;
             let numeric = match ty.base {
                 _ if ty.array => None,

@@ -18,7 +18,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     Ok(catalog
         .tables()
         .flat_map(|table| {
-            table.columns.iter().filter_map(|column| {
+            table.visible().filter_map(|column| {
                 let printed = match (&column.generated, &column.default) {
                     (Some(text), _) => printed_expression(text),
                     (None, Some(default)) => printed_default(catalog, column, default),

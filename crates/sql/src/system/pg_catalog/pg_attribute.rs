@@ -28,7 +28,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     for relation in catalog.relations() {
         match relation {
             Relation::Table(table) => {
-                for column in &table.columns {
+                for column in table.visible() {
                     let row =
                         attribute(table.oid, &column.name, column.attnum as usize, column_type(column)?);
                     let identity = match column.identity {
@@ -48,7 +48,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                             .letter("attgenerated", if generated { b's' } else { 0 }),
                     );
                 }
-                for number in (1..table.next_attnum).filter(|&number| table.position(number).is_none()) {
+                let visible = |number: i16| table.visible().any(|column| column.attnum == number);
+                for number in (1..table.next_attnum).filter(|&number| !visible(number)) {
                     let name = format!("........pg.dropped.{number}........");
                     let row = attribute(table.oid, &name, number as usize, Type::TEXT);
                     rows.push(row.oid("atttypid", 0).flag("attisdropped", true));

@@ -47,9 +47,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                         && columns.iter().all(|c| key.referred.contains(&c.attnum))
                 };
                 let primary = to.primary_key.as_ref().filter(|k| same(&k.columns)).map(|k| k.oid);
-                primary.or_else(|| {
-                    to.indexes.iter().find(|i| i.is_unique_at_once() && same(&i.columns)).map(|i| i.oid)
-                })
+                primary.or_else(|| to.indexes.iter().find(|i| i.is_key() && same(&i.columns)).map(|i| i.oid))
             });
             rows.push(
                 constraint(table, key.oid, &key.name, b'f')

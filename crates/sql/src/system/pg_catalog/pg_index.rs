@@ -1,6 +1,7 @@
 //! `pg_index`: indexes.
 
 use crate::system::Facts;
+use crate::system::printed::printed_expression;
 use crate::system::table::{Row, SystemCatalog, vector};
 use scaledb_types::{Result, Type, Value};
 
@@ -22,12 +23,13 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
     let catalog = facts.catalog();
     let mut rows = Vec::new();
     for table in catalog.tables() {
-        let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true, true));
+        let primary = table.primary_key.iter().map(|key| (key.oid, &key.columns, true, true, true, None));
         let indexes = table.indexes.iter();
         let indexes = indexes.map(|index| {
-            (index.oid, &index.columns, index.unique, index.primary, index.deferrable.is_none())
+            let predicate = index.predicate.as_ref().map(|predicate| printed_expression(&predicate.text));
+            (index.oid, &index.columns, index.unique, index.primary, index.deferrable.is_none(), predicate)
         });
-        for (oid, columns, unique, primary, immediate) in primary.chain(indexes) {
+        for (oid, columns, unique, primary, immediate, predicate) in primary.chain(indexes) {
             let numbers = columns.iter().map(|column| Value::Int2(column.attnum)).collect();
             let options = columns
                 .iter()
@@ -48,7 +50,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .set("indkey", vector(Type::INT2, numbers))
                     .set("indcollation", vector(Type::OID, zeros.clone()))
                     .set("indclass", vector(Type::OID, zeros))
-                    .set("indoption", vector(Type::INT2, options.collect())),
+                    .set("indoption", vector(Type::INT2, options.collect()))
+                    .set("indpred", predicate.map_or(Value::Null, Value::from)),
             );
         }
     }

@@ -116,6 +116,11 @@ impl<E: Engine> Session<E> {
             }
             self.drop_references(desc.oid, Some(attnum))?;
         }
+        if let Some(index) = self.partial_over(table, at)? {
+            self.drop_index_of(table, index)?;
+            let table = self.table(desc.oid)?;
+            return self.drop_column(&table, name, cascade);
+        }
         let computed = self.computed_from(table, at)?;
         if !computed.is_empty() {
             let computed: Vec<String> = computed.iter().map(|&own| desc.columns[own].name.clone()).collect();
