@@ -1,11 +1,12 @@
 //! A whole cluster in one process: members joined by queues.
 
 use super::durable::{OnDisk, Owner};
-use super::member::{Entrance, Member, StartError};
+use super::member::{Member, StartError};
 use super::membership::first_view;
 use super::network::{Network, Packet};
 use super::open::Waiting;
 use super::settings::Settings;
+use super::state::Entrance;
 use super::store::{ClusterView, InMemory, MetadataStore};
 use scaledb_log::disk::Disk;
 use scaledb_scar::NodeId;

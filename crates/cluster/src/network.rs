@@ -1,7 +1,7 @@
 //! What goes between members, and how.
 
-use super::member::Entrance;
 use super::rows::{Rows, Value};
+use super::state::Entrance;
 use super::store::ClusterView;
 use scaledb_scar::{Body, Message, NodeId};
 

@@ -1,7 +1,8 @@
 //! Where replicas should be, and the next step there: the leader takes one whenever all have installed the last.
 //!
 //! ```text
-//!   a node is draining       its replicas are copied to others, then dropped; its primaries are handed over
+//!   a node is draining       its replicas are copied to others, then dropped; its primaries are handed over; what it
+//!                            was copying itself is called off
 //!   the cluster rebalances   every node keeps as many replicas as the others, and is primary of as many
 //!
 //!   step 1   learners for all that is to be copied, in one view       they copy, while writes go on
@@ -74,16 +75,29 @@ fn is_copying(view: &View) -> bool {
 pub fn next(now: &ClusterView) -> Option<View> {
     let mut going = now.view.members.iter().filter(|&node| now.draining.has(node) || now.removed.has(node));
     let moves = now.rebalancing || going.any(|node| !is_drained(now, node));
+    let mut view = now.view.clone();
+    view.number = ViewNumber(view.number.0.saturating_add(1));
+    if call_off(now, &mut view) {
+        return Some(view);
+    }
     if !moves || is_copying(&now.view) {
         return None;
     }
-    let mut view = now.view.clone();
-    view.number = ViewNumber(view.number.0.saturating_add(1));
     trim(now, &mut view);
     if view.partitions == now.view.partitions && view.leader == now.view.leader {
         grow(now, &mut view);
     }
     (view.partitions != now.view.partitions || view.leader != now.view.leader).then_some(view)
+}
+
+/// What a node that goes has not copied yet it need not, and may never have the memory for. One that drains stays a
+/// member, and keeps what all keep. Whether there was such a copy.
+fn call_off(now: &ClusterView, view: &mut View) -> bool {
+    for place in &mut view.partitions {
+        let goes = |node| now.removed.has(node) || now.draining.has(node) && !place.everywhere;
+        place.learners = place.learners.iter().filter(|&node| !goes(node)).collect();
+    }
+    view.partitions != now.view.partitions
 }
 
 /// Whether a node that drains keeps nothing any more that others do not keep as well.
@@ -327,5 +341,28 @@ mod tests {
         let view = now.view.without(NodeSet::default().with(NodeId(3))).unwrap();
         let (now, _) = carry_out(ClusterView { view, ..now });
         assert!(is_drained(&now, NodeId(2)));
+    }
+
+    /// It may never have the memory for it.
+    #[test]
+    fn what_a_node_copies_that_is_to_go_is_called_off() {
+        let now = joining(&cluster(4, 8, 1), NodeId(4), &life(NodeId(4))).unwrap();
+        let mut now = settled(&now);
+        let node = NodeId(4);
+        for place in &mut now.view.partitions[1..3] {
+            place.learners = place.learners.with(node);
+        }
+        let learns = |view: &View| view.partitions.iter().filter(|place| place.learners.has(node)).count();
+        assert_eq!((learns(&now.view), next(&now)), (3, None), "it copies");
+        now.draining = now.draining.with(node);
+        let view = next(&now).unwrap();
+        assert_eq!(learns(&view), 1, "what all keep it keeps, too");
+        now.draining = NodeSet::default();
+        now.removed = now.removed.with(node);
+        let view = next(&now).unwrap();
+        assert_eq!(learns(&view), 0);
+        let now = settled(&ClusterView { view, ..now });
+        let left = crate::membership::improved(&now).unwrap();
+        assert!(!left.view.members.has(node));
     }
 }

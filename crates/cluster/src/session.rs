@@ -1,7 +1,8 @@
 //! A client's session at a member: runs transactions, and waits for their answers.
 
-use super::member::{Core, Lost};
+use super::mailboxes::Lost;
 use super::rows::Rows;
+use super::state::Core;
 use scaledb_scar::{Answer, Kind, Node, Ours, Out, Refused, SessionId, TxnId};
 use scaledb_sync::Arc;
 use scaledb_sync::lock::Condvar;
@@ -17,17 +18,20 @@ pub enum NoAnswer {
     Lost(#[from] Lost),
 }
 
-/// A session: one thread's at a time. Its open transactions are rolled back when it is dropped.
+/// A session: one thread's at a time, with one transaction at a time. One that is open is rolled back when the session
+/// is dropped.
 pub struct Session {
     core: Arc<Core>,
     id: SessionId,
     wake: Arc<Condvar>,
+    /// Whose answers it takes: those of no other transaction.
+    txn: Option<TxnId>,
 }
 
 impl Session {
     pub(crate) fn open(core: Arc<Core>) -> Self {
         let (id, wake) = core.open_session();
-        Self { core, id, wake }
+        Self { core, id, wake, txn: None }
     }
 
     /// Its number at this member.
@@ -35,7 +39,7 @@ impl Session {
         self.id
     }
 
-    /// Begins a transaction. Answers of earlier ones that nobody has asked for are dropped.
+    /// Begins a transaction. The one before it is given up, if it is open, and its answers are not waited for any more.
     ///
     /// # Errors
     /// The node refuses it; [`Refused::View`] passes, unless [`Session::has_left`].
@@ -45,14 +49,18 @@ impl Session {
         if state.left {
             return Err(Refused::View);
         }
-        self.core.empty_mailbox(&mut state, self.id);
+        if let Some(before) = self.txn.take() {
+            self.core.give_up(&mut state, before);
+        }
         let session = self.id;
         let txn = self.core.run(&mut state, |node, _| node.begin(session, kind))?;
-        self.core.own(&mut state, txn, session);
+        state.mailboxes.begin(session, txn);
+        self.txn = Some(txn);
         Ok(txn)
     }
 
-    /// Makes a call that has one answer, and waits for it. It is there at once if no other member is needed.
+    /// Makes a call of its transaction that has one answer, and waits for it. It is there at once if no other member is
+    /// needed. A transaction whose answer does not come is given up: what comes later is for nobody.
     ///
     /// # Errors
     /// The node refuses the call, or no answer comes.
@@ -61,8 +69,18 @@ impl Session {
         call: impl FnOnce(&mut Node<Ours, Rows>, &mut Out<Rows>) -> Result<(), Refused>,
     ) -> Result<Answer<Rows>, NoAnswer> {
         let mut state = self.core.lock();
+        let txn = self.txn.ok_or(NoAnswer::Refused(Refused::NoTransaction))?;
         self.core.run(&mut state, call).map_err(NoAnswer::Refused)?;
-        Ok(self.core.next_answer(state, self.id, &self.wake, self.core.settings.patience)?)
+        let waits = (self.id, txn);
+        let answer = self.core.next_answer(state, waits, &self.wake, self.core.settings.patience);
+        Ok(answer.inspect_err(|_| self.give_up())?)
+    }
+
+    #[cold]
+    fn give_up(&mut self) {
+        if let Some(txn) = self.txn.take() {
+            self.core.give_up(&mut self.core.lock(), txn);
+        }
     }
 
     /// Makes a call that needs no answer, as a write.
@@ -75,23 +93,27 @@ impl Session {
         self.core.lock().left
     }
 
-    /// Waits for the next answer: after [`Answer::Decided`], [`Answer::Committed`] or [`Answer::Aborted`].
+    /// Waits for the next answer of its transaction: after [`Answer::Decided`], [`Answer::Committed`] or
+    /// [`Answer::Aborted`].
     ///
     /// # Errors
     /// None comes.
     pub fn next_answer(&mut self) -> Result<Answer<Rows>, Lost> {
-        self.core.next_answer(self.core.lock(), self.id, &self.wake, self.core.settings.patience)
+        let waits = (self.id, self.txn.ok_or(Lost::Silent)?);
+        let state = self.core.lock();
+        let answer = self.core.next_answer(state, waits, &self.wake, self.core.settings.patience);
+        answer.inspect_err(|_| self.give_up())
     }
 
     /// No more answers of the transaction are wanted. It goes on: one that is decided commits with its epoch.
     pub fn forget(&mut self, txn: TxnId) {
-        self.core.disown(txn);
+        self.core.lock().mailboxes.forget(txn);
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.core.close_session(self.id);
+        self.core.close_session(self.id, self.txn);
     }
 }
 

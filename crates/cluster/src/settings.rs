@@ -32,6 +32,15 @@ pub struct Settings {
     pub patience: Duration,
 }
 
+impl Settings {
+    /// How long a life that the view names may take until it is first heard: it finds that out by asking the store, and
+    /// so do the others, who refuse its connection until then; and it has to start.
+    pub fn arrival(&self) -> Duration {
+        let finds_out = 2 * (self.ask_store + self.reconnect);
+        self.suspect_after.max(finds_out + Duration::from_secs(1))
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {

@@ -1,9 +1,9 @@
 //! The thread that talks with the metadata store: renews the lease, follows views, and makes one when a member is
 //! silent.
 
-use super::member::Core;
 use super::membership::{self, Halt};
 use super::network::Packet;
+use super::state::Core;
 use super::store::{ClusterView, StoreError};
 use scaledb_scar::{NodeSet, Stage};
 use scaledb_sync::Arc;
@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// How often a member reports, if it has no new view: etcd keeps all that was ever written, until it is compacted.
 const REPORT: Duration = Duration::from_secs(30);
+
+/// What is remembered of those that were put out until somebody asks.
+const PUT_OUT: usize = 64;
 
 pub(crate) fn run(core: &Core) {
     let mut renewed = Instant::now();
@@ -24,7 +27,10 @@ pub(crate) fn run(core: &Core) {
             }
             renewed = Instant::now();
         }
-        let view = core.lock().node.view().number;
+        let view = {
+            let state = core.lock();
+            (state.node.view().number, state.node.is_full())
+        };
         if of != Some(view) || reported.elapsed() >= REPORT {
             if core.report().is_err() {
                 core.counters.store_errors.fetch_add(1, Ordering::Relaxed); // a statistic
@@ -74,7 +80,16 @@ fn look(core: &Core) -> Result<bool, StoreError> {
             .map(|(node, _)| node)
             .collect();
         return Ok(match membership::without(&newest, silent, leased) {
-            Ok(next) => propose(core, &newest, next)?,
+            Ok(next) => {
+                let why = core.why_silent(&newest, silent);
+                let members = next.view.members;
+                let stays = propose(core, &newest, next)?;
+                let mut views = core.views.lock();
+                if views.newest.view.members == members && views.put_out.len() < PUT_OUT {
+                    views.put_out.push(why);
+                }
+                stays
+            }
             Err(halt) => {
                 note(core, Some(halt));
                 true
@@ -153,10 +168,12 @@ fn follow(core: &Core, stored: ClusterView) -> bool {
         }
         if stored.view.number > views.newest.view.number {
             let now = Instant::now();
-            // who is new has its time to be heard
-            let before = views.newest.view.members;
-            for node in stored.view.members.iter().filter(|&node| !before.has(node)) {
-                views.heard.insert(node, now);
+            // who is new, or another life, has its time to be heard
+            for (&node, life) in &stored.lives {
+                if !views.newest.names(node, life.incarnation) {
+                    views.heard.insert(node, now);
+                    views.unheard = views.unheard.with(node);
+                }
             }
         }
         views.newest = stored.clone();

@@ -75,7 +75,7 @@ fn messages() -> Vec<Message<Rows>> {
         Body::Copy(PartitionId(3), Some(key(8))),
         Body::Chunk(PartitionId(3), None, vec![copied; 3], Some((Time(1), Time(2)))),
         Body::Close,
-        Body::Whole(Time(300)),
+        Body::Whole(Time(300), [NodeId(1), NodeId(2)].into_iter().collect()),
         Body::WholeAck,
         Body::Committed,
         Body::Fence(Arc::new(View::first(5, 100, 2))),

@@ -8,6 +8,8 @@ mod bank;
 mod client;
 #[path = "members/etcd.rs"]
 mod etcd;
+#[path = "members/late.rs"]
+mod late;
 #[path = "members/power.rs"]
 mod power;
 #[path = "members/steer.rs"]

@@ -377,7 +377,7 @@ impl<R: Rules, D: Data> Node<R, D> {
     }
 
     /// A transaction is decided or aborted: the next one of its session may begin, and the epoch may end.
-    fn left(&mut self, txn: TxnId, out: &mut Out<D>) {
+    pub(crate) fn left(&mut self, txn: TxnId, out: &mut Out<D>) {
         if let Some(transaction) = self.transactions.get(&txn)
             && let Some(session) = self.sessions.get_mut(&transaction.session)
         {

@@ -207,16 +207,30 @@ impl<R: Rules, D: Data> Node<R, D> {
         Ok(())
     }
 
-    /// Rolls a transaction back, also one whose check waits for its epoch.
+    /// Rolls a transaction back, whatever its client waits for: a later answer is ignored. A commit that has
+    /// begun goes on.
     ///
     /// # Errors
-    /// It is not the client's turn.
+    /// There is no such transaction, or its commit has begun.
     pub fn rollback(&mut self, txn: TxnId, out: &mut Out<D>) -> Result<(), Refused> {
-        if !self.transactions.get(&txn).is_some_and(|t| matches!(t.phase, Phase::ToCheck | Phase::Confirming))
-        {
-            self.client_turn(txn)?;
+        let transaction = self.transactions.get(&txn).ok_or(Refused::NoTransaction)?;
+        match transaction.phase {
+            Phase::Open
+            | Phase::Reading(_)
+            | Phase::Fetching { .. }
+            | Phase::ToCheck
+            | Phase::Checking(_)
+            | Phase::Confirming
+            | Phase::Waiting => {}
+            Phase::Locking(_) | Phase::Validating(_) | Phase::Writing { .. } | Phase::Decided => {
+                return Err(Refused::NoTransaction);
+            }
         }
+        self.left(txn, out);
         self.finish(txn, Answer::Aborted(txn, Why::RolledBack, None), out);
+        // the barrier may have waited for its check alone
+        self.try_prepare(out);
+        self.settle(out);
         Ok(())
     }
 

@@ -167,8 +167,13 @@ impl<R: Rules, D: Data> Node<R, D> {
         places.filter(|(_, place)| place.learners.has(self.id)).map(|(i, _)| PartitionId(i as u16))
     }
 
-    /// Asks for the next chunk; one at a time.
-    pub(crate) fn go_on_copying(&self, out: &mut Out<D>) {
+    /// Asks for the next chunk; one at a time. Without memory it waits until an epoch ends with some: it is no backup
+    /// until it has all, and others go on without it.
+    pub(crate) fn go_on_copying(&mut self, out: &mut Out<D>) {
+        self.copy_waits = self.is_full();
+        if self.copy_waits {
+            return;
+        }
         for partition in self.learns() {
             if let Some(replica) = self.replicas.get(&partition)
                 && let Some(Copying::Behind(after)) = &replica.copying
@@ -218,7 +223,9 @@ impl<R: Rules, D: Data> Node<R, D> {
             return;
         }
         let entry = self.view.durable.then(|| Entry::Chunk(partition, after.clone(), records.clone(), end));
+        let before = replica.bytes();
         replica.take_chunk(rules, after, records, end);
+        self.weight = self.weight.saturating_sub(before).saturating_add(replica.bytes());
         if let Some(entry) = entry {
             self.write_down(entry, out);
             self.learned = self.epoch;

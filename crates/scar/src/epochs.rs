@@ -3,7 +3,7 @@
 //! ```text
 //!   leader                        member
 //!   Close ──────────────────────► no commit begins; those in flight end, all of theirs is acknowledged
-//!        ◄────────── Prepared ─── with the largest time that it has used
+//!        ◄────────── Prepared ─── with the largest time that it has used, and whether its memory is full
 //!   all prepared: Whole ────────► knows that every replica has every write of the epoch, and the largest time of all
 //!        ◄────────── WholeAck ───
 //!   f + 1 know: Committed ──────► results leave, the next epoch begins
@@ -26,6 +26,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Leading {
     pub(crate) prepared: NodeSet,
     pub(crate) largest: Time,
+    pub(crate) full: NodeSet,
     pub(crate) know: NodeSet,
     pub(crate) reports: BTreeMap<NodeId, Report>,
     pub(crate) incomplete: NodeSet,
@@ -58,32 +59,48 @@ impl<R: Rules, D: Data> Node<R, D> {
     pub(crate) fn try_prepare(&mut self, out: &mut Out<D>) {
         if self.stage == Stage::Closing && !self.transactions.values().any(|t| t.in_flight()) {
             self.stage = Stage::Prepared;
-            self.send(self.view.leader, Body::Prepared(self.largest), out);
+            self.send(self.view.leader, Body::Prepared(self.largest, self.is_full()), out);
         }
     }
 
-    pub(crate) fn member_prepared(&mut self, from: NodeId, epoch: Epoch, largest: Time, out: &mut Out<D>) {
+    pub(crate) fn member_prepared(
+        &mut self,
+        from: NodeId,
+        epoch: Epoch,
+        (largest, full): (Time, bool),
+        out: &mut Out<D>,
+    ) {
         if !self.leads() || epoch != self.epoch || self.leading.prepared.has(from) {
             return;
         }
         self.leading.prepared = self.leading.prepared.with(from);
         self.leading.largest = self.leading.largest.max(largest);
+        if full {
+            self.leading.full = self.leading.full.with(from);
+        }
         if !self.leading.prepared.covers(self.view.members) {
             return;
         }
         if self.rules.on(Rule::TellWhole) {
-            self.send_all(&Body::Whole(self.leading.largest), out);
+            self.send_all(&Body::Whole(self.leading.largest, self.leading.full), out);
         }
         if !self.rules.on(Rule::TellWhole) || !self.rules.on(Rule::Quorum) {
             self.send_all(&Body::Committed, out);
         }
     }
 
-    pub(crate) fn know_whole(&mut self, from: NodeId, epoch: Epoch, floor: Time, out: &mut Out<D>) {
+    pub(crate) fn know_whole(
+        &mut self,
+        from: NodeId,
+        epoch: Epoch,
+        (floor, full): (Time, NodeSet),
+        out: &mut Out<D>,
+    ) {
         if from == self.view.leader && epoch == self.epoch && self.stage == Stage::Prepared {
             self.stage = Stage::Whole;
             self.whole = epoch;
             self.floor = self.floor.max(floor);
+            self.full = full;
             self.write_down(Entry::Whole(epoch, self.floor), out);
             self.tell_when_on_disk(Rule::AckWhenOnDisk, out);
         }
@@ -131,6 +148,9 @@ impl<R: Rules, D: Data> Node<R, D> {
             self.finish(txn, Answer::Committed(txn), out);
         }
         self.confirm_checks(out);
+        if self.copy_waits && !self.is_full() {
+            self.go_on_copying(out);
+        }
         // before the barrier of the new epoch, or a commit could starve
         self.begin_commits(out);
     }

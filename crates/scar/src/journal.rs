@@ -429,6 +429,7 @@ impl<R: Rules, D: Data> Node<R, D> {
 
     /// The next piece of the checkpoint.
     pub fn checkpoint_piece(&mut self) -> Option<Piece<D>> {
+        let keeps = self.rules.on(Rule::CheckpointKeepsBehind);
         let Some(Walk::At(partition, after, behind)) = &mut self.walk else { return None };
         let next = self.replicas.range(*partition..).next();
         let Some((&found, replica)) = next else {
@@ -437,7 +438,11 @@ impl<R: Rules, D: Data> Node<R, D> {
         };
         let after = after.as_ref().filter(|_| found == *partition);
         let (records, end) = replica.chunk(after, self.chunk);
-        let learned = behind.get(&found).cloned();
+        let learned = match &replica.copying {
+            _ if keeps => behind.get(&found).cloned(),
+            Some(Copying::Behind(key)) => Some(key.clone()),
+            Some(Copying::Done) | None => None,
+        };
         let (next, after) = match records.last() {
             Some(last) if end.is_none() => (found, Some(last.key.clone())),
             _ => (PartitionId(found.0.saturating_add(1)), None),

@@ -3,7 +3,7 @@
 use super::copy::Copied;
 use super::data::Data;
 use super::fetch::{Brought, Wanted};
-use super::ids::{Epoch, NodeId, PartitionId, Time, TxnId, ViewNumber};
+use super::ids::{Epoch, NodeId, NodeSet, PartitionId, Time, TxnId, ViewNumber};
 use super::journal::Entry;
 use super::range::Range;
 use super::replica::{Item, Seen};
@@ -67,10 +67,10 @@ pub enum Body<D: Data> {
 
     /// Leader to members: the barrier of the epoch.
     Close,
-    /// Member to leader: nothing of the epoch is in flight; the largest time used.
-    Prepared(Time),
-    /// Leader to members: all are prepared; the largest time that anyone has used.
-    Whole(Time),
+    /// Member to leader: nothing of the epoch is in flight; the largest time used, and whether its memory is full.
+    Prepared(Time, bool),
+    /// Leader to members: all are prepared; the largest time that anyone has used, and whose memory is full.
+    Whole(Time, NodeSet),
     /// Member to leader: acknowledges that the epoch is whole.
     WholeAck,
     /// Leader to members: the epoch has committed.

@@ -145,8 +145,13 @@ pub struct Node<R, D: Data> {
     pub(crate) chunk: usize,
     /// The most bytes of its records: beyond that it gives no lock for a key without a record.
     pub(crate) limit: usize,
-    /// The bytes of its records at the last end of an epoch or change of view.
+    /// The bytes of its records at the last end of an epoch or change of view; copied records count at once.
     pub(crate) weight: usize,
+    /// Members that had reached their limits when the last epoch ended: as a primary, the node adds no record of which
+    /// one of these would keep another replica.
+    pub(crate) full: NodeSet,
+    /// It has reached its limit while it copies: it goes on when there is room.
+    pub(crate) copy_waits: bool,
     pub(crate) leading: Leading,
     /// The last epoch of which it has all writes, where that is limited: see [`Report::holds`](crate::Report).
     pub(crate) holds: Option<Epoch>,
@@ -191,6 +196,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             chunk: CHUNK,
             limit: usize::MAX,
             weight: 0,
+            full: NodeSet::default(),
+            copy_waits: false,
             leading: Leading::default(),
             holds: None,
             learned: Epoch(0),
@@ -300,7 +307,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         self.leading.incomplete
     }
 
-    /// Sets the most bytes of its records: beyond that it adds none as a primary. As a backup it takes every write.
+    /// How many bytes its records may weigh. Beyond that nobody adds a record of which this node keeps a replica, from
+    /// the next epoch on, and it copies nothing more. What others have written it takes: replicas are equal.
     pub fn limit_memory(&mut self, bytes: usize) {
         self.limit = bytes;
     }
@@ -310,8 +318,16 @@ impl<R: Rules, D: Data> Node<R, D> {
         (self.weight, self.limit)
     }
 
-    pub(crate) fn is_full(&self) -> bool {
+    /// Whether they weigh that, or more.
+    pub fn is_full(&self) -> bool {
         self.weight >= self.limit
+    }
+
+    /// Whether this node, or one that keeps a backup of the partition, has no room for one more record. A learner does
+    /// not count: one node that is too small for what it is to learn must not keep all others from working.
+    pub(crate) fn has_no_room(&self, partition: PartitionId) -> bool {
+        let place = self.view.placement(partition);
+        self.is_full() || place.is_some_and(|place| place.backups.iter().any(|node| self.full.has(node)))
     }
 
     /// What it keeps of a partition, also while it learns.
@@ -456,8 +472,8 @@ impl<R: Rules, D: Data> Node<R, D> {
             Body::WriteAck(acks) => self.writes_done(from, acks, out),
             Body::Unlock(txn, keys) => self.serve_unlock(txn, keys),
             Body::Close => self.close(from, epoch, out),
-            Body::Prepared(largest) => self.member_prepared(from, epoch, largest, out),
-            Body::Whole(floor) => self.know_whole(from, epoch, floor, out),
+            Body::Prepared(largest, full) => self.member_prepared(from, epoch, (largest, full), out),
+            Body::Whole(floor, full) => self.know_whole(from, epoch, (floor, full), out),
             Body::WholeAck => self.member_knows(from, epoch, out),
             Body::Committed => self.know_committed(from, epoch, out),
             Body::Fence(_) | Body::Report(..) | Body::Install(..) | Body::Installed | Body::Go => {}

@@ -112,6 +112,9 @@ pub enum Rule {
     CopyOnDisk,
     /// A checkpoint begins between two epochs, so that the log behind it has either all writes of an epoch or none.
     CheckpointBeginsWithEpoch,
+    /// A checkpoint says how far a learner had come when it began: what it learns later is in the log, and
+    /// may be dropped there.
+    CheckpointKeepsBehind,
     /// Under snapshot isolation the reads are valid at a time that is not before the overwritten versions: else updates
     /// in between would be lost.
     FirstCommitterWins,
@@ -125,7 +128,7 @@ pub enum Rule {
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 55] = [
+    pub const ALL: [Self; 56] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -178,6 +181,7 @@ impl Rule {
         Self::GapsBeginAnew,
         Self::CopyOnDisk,
         Self::CheckpointBeginsWithEpoch,
+        Self::CheckpointKeepsBehind,
         Self::FirstCommitterWins,
         Self::DroppedIsForgotten,
         Self::LeaverWaits,

@@ -60,7 +60,8 @@ impl<R: Rules, D: Data> Node<R, D> {
     }
 
     fn grant(&mut self, txn: TxnId, Claim { reads, until, locks }: Claim<D::Key>) -> Claimed<D::Key> {
-        let (rules, full) = (self.rules, self.is_full());
+        let rules = self.rules;
+        let anywhere = self.is_full() || self.full.count() > 0;
         // without promises it is unknown at which time the holder of the lock will write
         let until = if rules.protocol().method == Method::Occ { Time(u64::MAX) } else { until };
         // before the locks, which split the gaps that were read
@@ -71,10 +72,11 @@ impl<R: Rules, D: Data> Node<R, D> {
         }
         let (mut granted, mut fresh) = (Vec::with_capacity(locks.len()), Vec::new());
         for (key, wts) in locks {
-            let replica = self.replicas.get_mut(&self.view.partition::<D>(&key));
-            let answer = match replica {
+            let partition = self.view.partition::<D>(&key);
+            let no_room = anywhere && self.has_no_room(partition);
+            let answer = match self.replicas.get_mut(&partition) {
                 None => Err(Conflict::Changed),
-                Some(replica) if full && !replica.has(&key) => Err(Conflict::Full),
+                Some(replica) if no_room && !replica.has(&key) => Err(Conflict::Full),
                 Some(replica) => replica.lock(rules, txn, &key, wts),
             };
             match answer {

@@ -14,7 +14,7 @@
 
 use super::data::Data;
 use super::epochs::Leading;
-use super::ids::{Epoch, NodeId, Time, TxnId};
+use super::ids::{Epoch, NodeId, NodeSet, Time, TxnId};
 use super::journal::Entry;
 use super::message::{Answer, Body, Out, Report, Why};
 use super::node::{Node, Stage};
@@ -46,6 +46,8 @@ impl<R: Rules, D: Data> Node<R, D> {
         let old = std::mem::replace(&mut self.view, view);
         self.stage = Stage::Fenced;
         self.leading = Leading::default();
+        // it is said anew with the first epoch
+        self.full = NodeSet::default();
         (self.unsynced, self.walk) = (None, None);
         for (&partition, replica) in &mut self.replicas {
             let before = old.placement(partition).map(|place| place.primary);

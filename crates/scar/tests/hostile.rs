@@ -129,8 +129,8 @@ fn body(random: &mut SmallRng) -> Body<Numbers> {
             Body::Chunk(partition(random), after, vec![copied; random.random_range(0..2)], end)
         }
         14 => Body::Close,
-        15 => Body::Prepared(a),
-        16 => Body::Whole(a),
+        15 => Body::Prepared(a, random.random()),
+        16 => Body::Whole(a, (0..random.random_range(0..4)).map(NodeId).collect()),
         17 => Body::WholeAck,
         18 => Body::Committed,
         19 => Body::Fence(Arc::new(view(random))),
@@ -198,11 +198,11 @@ fn a_node_that_is_no_member_is_not_heard() {
     let mut out: Out<Numbers> = Out::default();
     node.tick(&mut out);
     for from in [NodeId(1), NodeId(7)] {
-        let message = Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0)) };
+        let message = Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0), false) };
         node.receive(from, message, &mut out);
     }
-    assert!(!out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(_))));
-    let message = Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0)) };
+    assert!(!out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(..))));
+    let message = Message { view: ViewNumber(1), epoch: Epoch(1), body: Body::Prepared(Time(0), false) };
     node.receive(NodeId(2), message, &mut out);
-    assert!(out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(_))));
+    assert!(out.messages.iter().any(|(_, message)| matches!(message.body, Body::Whole(..))));
 }

@@ -32,7 +32,7 @@ fn name(body: &Body<Numbers>) -> &'static str {
         Body::Write(..) => "write",
         Body::WriteAck(..) => "acknowledgement",
         Body::Promised(..) => "promise",
-        Body::Close | Body::Prepared(_) | Body::Whole(_) | Body::WholeAck | Body::Committed => "epoch",
+        Body::Close | Body::Prepared(..) | Body::Whole(..) | Body::WholeAck | Body::Committed => "epoch",
         other => panic!("{other:?}"),
     }
 }

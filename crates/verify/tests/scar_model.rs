@@ -65,6 +65,7 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (GapsBeginAnew, "join-gaps", 2),
     (CopyOnDisk, "restart-join", 3),
     (CheckpointBeginsWithEpoch, "checkpoint", 3),
+    (CheckpointKeepsBehind, "checkpoint-join", 3),
     (RemovalKeepsPromises, "delete-put", 0),
     (FirstCommitterWins, "isolated-blind", 1),
     (DroppedIsForgotten, "move-back", 3),

@@ -134,6 +134,9 @@ impl Watch {
         let (member, end) = (member.clone(), ended.clone());
         let thread = spawn(move || {
             while !end.load(Ordering::SeqCst) {
+                for why in member.take_put_out() {
+                    tracing::warn!(why, "a member was put out");
+                }
                 if member.has_left() {
                     let why = member.failure().unwrap_or_default();
                     tracing::error!(why, "this node is no member of its cluster any more");

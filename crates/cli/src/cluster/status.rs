@@ -35,7 +35,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result {
         view.failures,
     );
     let mut well = thin == 0;
-    let (mut rows, mut last) = (Vec::new(), Vec::new());
+    let (mut rows, mut last, mut full) = (Vec::new(), Vec::new(), Vec::new());
     for (&node, life) in &nodes {
         let is_alive = alive.get(&node) == Some(&life.incarnation);
         let member = current.names(node, life.incarnation);
@@ -43,6 +43,7 @@ pub(crate) fn run(args: &StoreArgs) -> Result {
         well &= is_alive && member || removed;
         let report = reports.get(&node).filter(|report| report.life == life.incarnation);
         if member {
+            full.extend(report.filter(|report| report.full).map(|_| life.name.clone()));
             last.push(report.map(|report| report.committed.0));
         }
         let role = match (member, view.leader == node) {
@@ -91,6 +92,10 @@ pub(crate) fn run(args: &StoreArgs) -> Result {
     }
     if current.rebalancing {
         say!("replicas and primaries are being made even");
+    }
+    if !full.is_empty() {
+        say!("no memory left for more rows (--memory): {}", full.join(", "));
+        well = false;
     }
     if thin > 0 {
         say!("{} with less than {wanted} replicas", plural(thin as u64, "partition"));

@@ -2,7 +2,7 @@
 
 use super::{BackupState, BackupStep, BackupWish, Note, STALE, is_name};
 use crate::durable::Owner;
-use crate::member::Core;
+use crate::state::Core;
 use scaledb_log::disk::Disk;
 use scaledb_log::{LogError, backup_when};
 use scaledb_scar::Epoch;

@@ -2,8 +2,8 @@
 
 use super::journal::Journal;
 use crate::codec;
-use crate::member::Core;
 use crate::rows::Rows;
+use crate::state::Core;
 use scaledb_base::TableId;
 use scaledb_log::{LogError, PartWriter};
 use scaledb_scar::{Checkpointing, Piece};

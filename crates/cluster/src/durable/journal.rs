@@ -2,8 +2,8 @@
 
 use super::line::{Catalog, Head, Line};
 use crate::codec::Malformed;
-use crate::member::Core;
 use crate::rows::Rows;
+use crate::state::Core;
 use scaledb_base::{Timestamp, WorkerId};
 use scaledb_log::{CheckpointWriter, Log, LogError, Writer};
 use scaledb_scar::Entry;

@@ -22,7 +22,8 @@ mod worker;
 
 pub use worker::ClusterWorker;
 
-use crate::member::{Lost, Member};
+use crate::mailboxes::Lost;
+use crate::member::Member;
 use crate::rows::Key;
 use definitions::{Entry, Stored};
 use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId, limits};

@@ -1,7 +1,8 @@
 //! A worker's talk with its node: a question at a time, and the wait for the answer. What the node keeps is answered at
 //! once, without a message and without another thread.
 
-use crate::member::{Lost, Member};
+use crate::mailboxes::Lost;
+use crate::member::Member;
 use crate::rows::{Key, Rows, Value};
 use crate::session::{NoAnswer, Session};
 use scaledb_base::{Conflict, ConflictKind, TableId};

@@ -120,6 +120,8 @@ pub struct NodeReport {
     pub view: ViewNumber,
     /// The last epoch whose results may leave. In a durable cluster it is on the disk of each member.
     pub committed: Epoch,
+    /// Its records weigh as much as they may.
+    pub full: bool,
     /// How far it is with the last backup that it was asked for.
     pub backup: Option<BackupState>,
 }

@@ -16,9 +16,9 @@ mod tls;
 pub use tls::{PeerTls, TlsError};
 
 use super::codec::Bytes;
-use super::member::Entrance;
 use super::network::{Network, Packet};
 use super::settings::Settings;
+use super::state::Entrance;
 use super::store::{ClusterView, Life};
 use scaledb_scar::NodeId;
 use scaledb_scar::link::{Frame, Incarnation, Limits, Link};

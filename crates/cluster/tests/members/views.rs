@@ -55,6 +55,29 @@ fn a_member_that_is_cut_off_answers_nothing_and_the_others_go_on() {
     assert_eq!(get(&mut members[1].session(), 3), Some(3));
 }
 
+/// One that is busy with something large is not dead, and does not take the others for dead that it does not listen to.
+#[test]
+fn a_member_that_is_busy_for_long_is_not_put_out_and_puts_nobody_out() {
+    let silence = Duration::from_millis(400);
+    let settings = Settings { suspect_after: silence, heartbeat: silence / 10, ..settings() };
+    let cluster = LocalCluster::start(settings, 3, 3, 1).unwrap();
+    let members: Vec<Arc<Member>> = cluster.members().cloned().collect();
+    put(&mut members[0].session(), 1).unwrap();
+    for busy in &members {
+        busy.call(|_, _| thread::sleep(2 * silence));
+        thread::sleep(silence);
+    }
+    assert!(members.iter().all(|member| member.view().view.number == ViewNumber(1) && !member.has_left()));
+    assert_eq!(get(&mut members[2].session(), 1), Some(1));
+    // one that is stuck is dead
+    let stuck = members[2].clone();
+    let held = thread::spawn(move || stuck.call(|_, _| thread::sleep(14 * silence)));
+    until("it is put out", || members[0].view().view.members.count() == 2);
+    let why = [&members[0], &members[1]].map(|member| member.take_put_out().join("")).join("");
+    assert!(why.contains("node-2: silent for"), "{why}");
+    held.join().unwrap();
+}
+
 #[test]
 fn more_failures_than_f_halt_the_cluster_and_do_not_lose_what_was_answered() {
     let mut cluster = LocalCluster::start(settings(), 3, 3, 1).unwrap();

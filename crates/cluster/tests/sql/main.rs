@@ -2,6 +2,7 @@
 
 mod cut_off;
 mod placement;
+mod turns;
 
 use scaledb_cluster::engine::{Answers, Cluster};
 use scaledb_cluster::{LocalCluster, Settings};

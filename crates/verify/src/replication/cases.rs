@@ -72,6 +72,7 @@ impl Setup {
             restarts: 0,
             power_cuts: 0,
             checkpoints: 0,
+            learners_checkpoint: false,
         }
     }
 
@@ -604,5 +605,15 @@ fn disks() -> Vec<Setup> {
         .partitions(1)
         .power_cuts(1)
         .checkpoints(1),
+        // what is learned while the checkpoint is made may not be on disk in front of a mark, and the checkpoint has
+        // already met what was written behind it
+        Setup {
+            learners_checkpoint: true,
+            ..Setup::new("checkpoint-join", 1, &[0, 2], vec![client(0, &[Put(4), Put(6)]).since(2)])
+                .partitions(1)
+                .spare(1)
+                .restarts(1)
+                .checkpoints(1)
+        },
     ]
 }

@@ -83,5 +83,6 @@ pub fn random_case(seed: u64) -> Setup {
         moves: if random.random_range(0..3) == 0 { random.random_range(1..=3) } else { 0 },
         removals: u8::from(random.random_range(0..4) == 0),
         checkpoints: if durable { random.random_range(0..=2) } else { 0 },
+        learners_checkpoint: false,
     }
 }

@@ -28,8 +28,9 @@ impl<E: Engine> Session<E> {
             };
         }
         match self.worker.as_mut().map(|worker| worker.check_so_far()) {
+            // at a node of a cluster an error that is not confirmed is not told, for whatever reason
             Some(Err(stale))
-                if stale.is_conflict() || matches!(stale, scaledb_base::Error::NotHere { .. }) =>
+                if shared || stale.is_conflict() || matches!(stale, scaledb_base::Error::NotHere { .. }) =>
             {
                 self.state.explain(stale, |table| self.transaction.statement_on(table))
             }

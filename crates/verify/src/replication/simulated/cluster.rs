@@ -112,6 +112,12 @@ pub struct Report {
     pub removals: u64,
     /// Transactions under snapshot isolation of the replay.
     pub isolated: u64,
+    /// Transactions that their clients gave up while they waited for an answer.
+    pub given_up: u64,
+    /// Those that were refused as a node had no memory for more.
+    pub full: u64,
+    /// Nodes that were taken out just when the leader and they alone knew that an epoch is whole.
+    pub ambushes: u64,
 }
 
 impl AddAssign for Report {
@@ -133,6 +139,9 @@ impl AddAssign for Report {
         self.moves += other.moves;
         self.removals += other.removals;
         self.isolated += other.isolated;
+        self.given_up += other.given_up;
+        self.full += other.full;
+        self.ambushes += other.ambushes;
     }
 }
 
@@ -167,6 +176,8 @@ pub struct Cluster {
     pub(super) draining: bool,
     /// Whom the operator takes out.
     pub(super) going: Option<NodeId>,
+    /// The view without it, if that is to come at the worst moment.
+    pub(super) ambush: Option<Arc<View>>,
     pub(super) drained_at: Micros,
     pub(super) report: Report,
 }
@@ -200,6 +211,7 @@ impl Cluster {
                     node.load(key, *value);
                 }
             }
+            node.limit_memory(plan.memory_of(i));
             let rate = random.random_range(plan.clocks.0..=plan.clocks.1);
             let disk = if plan.durable { Disk::of_founder(&mut node) } else { Disk::default() };
             Host::new(node, disk, &plan, rate, metadata.entry().clone())
@@ -232,6 +244,7 @@ impl Cluster {
             last_commit: 0,
             draining: false,
             going: None,
+            ambush: None,
             drained_at: 0,
             report: Report::default(),
             random,

@@ -9,7 +9,7 @@ use super::queue::Micros;
 use rand::Rng;
 use scaledb_scar::link::{Incarnation, Limits, Link};
 use scaledb_scar::{
-    Checkpointing, Entry as Line, Message, Node, NodeId, NodeSet, Stage, Switched, TxnId, ViewNumber,
+    Body, Checkpointing, Entry as Line, Message, Node, NodeId, NodeSet, Stage, Switched, TxnId, ViewNumber,
 };
 
 const LIMITS: Limits = Limits { messages: 1 << 14, bytes: usize::MAX, patience: Some(2) };
@@ -122,6 +122,9 @@ impl Host {
 impl Cluster {
     /// Sends a message over the link to a host.
     pub(super) fn post(&mut self, from: usize, to: NodeId, message: Message<Numbers>) {
+        if self.ambush.is_some() && matches!(message.body, Body::Whole(..)) {
+            self.ambush(from);
+        }
         let host = &mut self.hosts[from];
         if message.view > host.known.view.number {
             host.held.push((to, message));
@@ -351,6 +354,7 @@ impl Cluster {
                     Node::joining(self.rules, id, &entry.view)
                 };
                 node.set_chunk(self.plan.chunk);
+                node.limit_memory(if self.draining { usize::MAX } else { self.plan.memory_of(id.0) });
                 host.node = Some(node);
                 host.heard.fill(now);
                 *if resumes { &mut self.report.resumed } else { &mut self.report.joins } += 1;

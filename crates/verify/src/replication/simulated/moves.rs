@@ -6,6 +6,7 @@
 
 use super::cluster::{Cluster, Event};
 use super::metadata::{Entry, Request};
+use super::troubles::Mend;
 use rand::Rng;
 use scaledb_scar::{NodeId, NodeSet, View, ViewNumber};
 
@@ -64,8 +65,35 @@ impl Cluster {
             return Some(Request::Change(view.into()));
         }
         let left = going.and_then(|node| entry.view.without(NodeSet::default().with(node)))?;
+        if self.plan.ambushes {
+            self.ambush = Some(left.into());
+            return None;
+        }
         self.report.removals += 1;
         Some(Request::Leave(left.into()))
+    }
+
+    /// The leader tells that an epoch is whole. If a node is to be taken out, only that one hears of it: the leader
+    /// declares the epoch if the two are a quorum, and crashes.
+    pub(super) fn ambush(&mut self, leader: usize) {
+        let entry = self.metadata.entry();
+        let Some(view) = self.ambush.take() else { return };
+        let follows = entry.is_settled() && view.number.0 == entry.view.number.0 + 1;
+        if !follows || usize::from(view.leader.0) != leader || self.draining {
+            return;
+        }
+        let goes = entry.view.members.iter().find(|&node| !view.members.has(node));
+        let others = (0..self.hosts.len()).filter(|&peer| peer != leader && goes != Some(NodeId(peer as u8)));
+        for peer in others {
+            self.network.set(leader, peer, true);
+            let lasts = self.random.random_range(10_000..=30_000);
+            self.queue.after(lasts, Event::Mend(Mend::Way(leader as u8, peer as u8)));
+        }
+        self.ask(leader, Request::Leave(view));
+        let soon = self.random.random_range(1_000..=8_000);
+        self.queue.after(soon, Event::CrashLeader);
+        self.report.removals += 1;
+        self.report.ambushes += 1;
     }
 
     /// Drops what is too many, and hands over primaries and the lead.

@@ -70,6 +70,12 @@ pub struct Plan {
     pub moves: Micros,
     /// Partition 0 is kept by all members.
     pub everywhere: bool,
+    /// Clients give a transaction up whose answer does not come within so long, at most; 0: they wait.
+    pub patience: Micros,
+    /// What every other node's records may weigh until all come to rest; 0: as much as they like.
+    pub memory: usize,
+    /// A node is taken out, and the leader crashes, while another has not heard that an epoch is whole.
+    pub ambushes: bool,
 }
 
 fn one_of<T: Copy>(random: &mut SmallRng, of: &[T]) -> T {
@@ -77,6 +83,11 @@ fn one_of<T: Copy>(random: &mut SmallRng, of: &[T]) -> T {
 }
 
 impl Plan {
+    /// What the records of a node may weigh.
+    pub(super) fn memory_of(&self, node: u8) -> usize {
+        if self.memory > 0 && node % 2 == 1 { self.memory } else { usize::MAX }
+    }
+
     /// The plan of a seed.
     pub fn of(seed: u64) -> Self {
         let random = &mut SmallRng::seed_from_u64(seed);
@@ -123,6 +134,9 @@ impl Plan {
             isolated: [0, 0, 2, 0, 1, 4][(seed % 6) as usize],
             moves: [0, 30_000, 0, 10_000, 0][(seed % 5) as usize],
             everywhere: seed % 4 == 1,
+            patience: if seed % 7 == 3 { [300, 2_000, 20_000][(seed / 7 % 3) as usize] } else { 0 },
+            memory: if seed % 13 == 7 { [200, 800, 1_600][(seed / 13 % 3) as usize] } else { 0 },
+            ambushes: seed % 20 == 11 && !seed.is_multiple_of(3) && returns > 0,
         }
     }
 }

@@ -228,6 +228,9 @@ impl Cluster {
         self.network.mend_all();
         self.metadata.away_until = 0;
         for host in 0..self.hosts.len() {
+            if let Some(node) = &mut self.hosts[host].node {
+                node.limit_memory(usize::MAX);
+            }
             if self.hosts[host].paused_until > self.queue.now() {
                 self.hosts[host].paused_until = self.queue.now();
                 self.queue.after(1, Event::Wake(host as u8));

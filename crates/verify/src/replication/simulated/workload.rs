@@ -4,7 +4,7 @@ use super::super::data::{Key, Numbers, Value};
 use super::cluster::{Cluster, Event};
 use super::history::{Outcome, Record, Scanned};
 use rand::Rng;
-use scaledb_scar::{Answer, Kind, NodeId, PartitionId, Range, SessionId, TxnId, Wanted};
+use scaledb_scar::{Answer, Kind, NodeId, PartitionId, Range, SessionId, TxnId, Wanted, Why};
 use std::ops::Bound::{Excluded, Included, Unbounded};
 
 /// What a session waits for.
@@ -94,7 +94,11 @@ impl Cluster {
         }
         let host = self.sessions[number].host;
         if self.hosts[host].node.is_some() {
-            return self.step(number);
+            let waits = matches!(
+                self.sessions[number].turn,
+                Turn::Read(_) | Turn::Scan(..) | Turn::Fetch(..) | Turn::Check
+            );
+            return if waits { self.give_up(number) } else { self.step(number) };
         }
         let members = self.metadata.entry().view.members;
         let live: Vec<usize> =
@@ -141,9 +145,23 @@ impl Cluster {
                         return self.wake_later(number, long);
                     }
                 }
-                Turn::Read(_) | Turn::Scan(..) | Turn::Fetch(..) | Turn::Check | Turn::End => return,
+                Turn::Read(_) | Turn::Scan(..) | Turn::Fetch(..) | Turn::Check => {
+                    if self.plan.patience > 0 {
+                        self.wake_later(number, self.plan.patience);
+                    }
+                    return;
+                }
+                Turn::End => return,
             }
         }
+    }
+
+    /// Its answer has not come, and is not waited for any more: the next transaction may begin.
+    fn give_up(&mut self, number: usize) {
+        let Session { host, txn, .. } = self.sessions[number];
+        self.report.given_up += 1;
+        self.sessions[number].turn = Turn::End;
+        self.call(host, |node, out| node.rollback(txn, out));
     }
 
     fn begin(&mut self, number: usize) -> bool {
@@ -383,7 +401,8 @@ impl Cluster {
                     session.outstanding = session.outstanding.saturating_sub(1);
                 }
             }
-            Answer::Aborted(..) => {
+            Answer::Aborted(_, why, _) => {
+                self.report.full += u64::from(why == Why::Full);
                 record.outcome = Outcome::Aborted;
                 self.aborts += 1;
                 if current && !matches!(session.turn, Turn::Idle) {

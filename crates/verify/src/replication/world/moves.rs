@@ -99,6 +99,7 @@ impl World {
             .find(|&c| self.client_can_move(c, false))
             .map(Move::Client)
             .or_else(|| self.syncs().next())
+            .or_else(|| self.checkpoint_of_learner())
             .or_else(|| self.flights.iter().position(|f| !f.held).map(Move::Deliver))
             .or_else(|| (self.dead_members().count() > 0).then_some(Move::NewView))
             .or_else(|| self.promotions().next())
@@ -183,6 +184,20 @@ impl World {
     fn syncs(&self) -> impl Iterator<Item = Move> {
         let kept = self.nodes.iter().zip(0..).filter_map(|(kept, i)| Some((kept.as_ref()?, i)));
         kept.filter(|(kept, _)| kept.node.awaits_disk()).map(|(_, i)| Move::Sync(i))
+    }
+
+    fn checkpoint_of_learner(&self) -> Option<Move> {
+        if !self.setup.learners_checkpoint || self.checkpoints == 0 {
+            return None;
+        }
+        let may_begin = |id: &NodeId| {
+            self.node(*id).is_some_and(|node| {
+                node.view().is_learner(*id)
+                    && node.stage() == Stage::Open
+                    && node.checkpointing() == Checkpointing::None
+            })
+        };
+        self.view.members.iter().find(may_begin).map(|id| Move::Checkpoint(id.0))
     }
 
     /// Checkpoints that can go on.

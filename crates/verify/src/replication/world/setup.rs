@@ -118,4 +118,6 @@ pub struct Setup {
     pub power_cuts: u8,
     /// Checkpoints that may be made.
     pub checkpoints: u8,
+    /// A node that learns makes one as soon as it can.
+    pub learners_checkpoint: bool,
 }

@@ -1,0 +1,447 @@
+//! A worker: reads at the node's replicas or at primaries, writes in its own memory, and a commit that hands them over.
+
+mod read;
+mod write;
+
+use super::Shared;
+use super::definitions::{self, Space, Table};
+use super::own::Own;
+use super::talk::{Ended, Talk, conflict};
+use crate::rows::{Key, Value};
+use scaledb_base::{ConflictKind, Error, Result, TableId, Timestamp, WorkerId};
+use scaledb_engine::{
+    Order, PREFETCH, Range, ReadMark, RowId, Savepoint, TxnKind, Worker, check_key, check_row,
+};
+use scaledb_keys::KeyBuf;
+use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
+use scaledb_scar::{Item, Mark, TxnId, Why};
+use scaledb_sync::Arc;
+use scaledb_sync::atomic::Ordering;
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
+/// A worker of a [`Cluster`](super::Cluster).
+pub struct ClusterWorker {
+    shared: Arc<Shared>,
+    talk: Talk,
+    id: WorkerId,
+    txn: Option<Running>,
+    /// Why the transaction has ended, when nobody could be told: the next call says it.
+    unheard: Option<Error>,
+    /// What the last committed transaction depends on.
+    depends_on: Timestamp,
+    /// Definitions as they were last read: decoding one takes longer than comparing its bytes.
+    known: HashMap<TableId, (Value, Arc<Table>)>,
+    /// The tables of indexes. An id is never given again.
+    index_of: HashMap<TableId, TableId>,
+    words: Vec<u64>,
+    random: u64,
+}
+
+/// A transaction.
+struct Running {
+    id: TxnId,
+    /// Names it among all transactions of the node.
+    serial: u64,
+    kind: TxnKind,
+    own: Own,
+    /// The definitions that it has used, and depends on.
+    tables: Vec<Arc<Table>>,
+    /// What it had read, by [`ReadMark`].
+    marks: Vec<Mark>,
+}
+
+/// A table, or one of its indexes.
+#[derive(Clone)]
+struct Place {
+    table: Arc<Table>,
+    index: Option<usize>,
+}
+
+impl Place {
+    fn space(&self) -> &Space {
+        self.index.map_or(&self.table.space, |index| &self.table.indexes[index])
+    }
+}
+
+impl ClusterWorker {
+    pub(super) fn new(shared: Arc<Shared>, id: WorkerId) -> Self {
+        let talk = Talk::new(&shared.member);
+        Self {
+            shared,
+            talk,
+            id,
+            txn: None,
+            unheard: None,
+            depends_on: Timestamp::ZERO,
+            known: HashMap::new(),
+            index_of: HashMap::new(),
+            words: Vec::new(),
+            random: 0x9E37_79B9_7F4A_7C15 ^ u64::from(id.0) << 32,
+        }
+    }
+
+    fn running(&mut self) -> Result<&mut Running> {
+        match &mut self.txn {
+            Some(running) => Ok(running),
+            None => Err(self.unheard.take().unwrap_or(Error::TransactionEnded)),
+        }
+    }
+
+    fn writing(&mut self) -> Result<&mut Running> {
+        match self.running()?.kind {
+            TxnKind::ReadWrite => self.running(),
+            _ => Err(Error::ReadOnlyTransaction),
+        }
+    }
+
+    /// The transaction has ended.
+    #[cold]
+    fn ended(&mut self, ended: Ended, table: TableId, key: &[u8]) -> Error {
+        let tables = self.txn.take().map_or_else(Vec::new, |running| running.tables);
+        let (why, item) = match ended {
+            // it had not begun to commit
+            Ended::Lost(lost) => return self.shared.not_here(lost),
+            Ended::Aborted(why, item) => (why, item),
+        };
+        let mut kind = match why {
+            Why::TooLarge => return Error::TooManyWrites { limit: scaledb_scar::MAX_OPERATIONS },
+            Why::Full => {
+                let (_, budget) = self.shared.member.call(|node, _| node.memory());
+                return Error::OutOfMemory { budget: budget as u64 };
+            }
+            Why::Locked(_) => ConflictKind::WriteLocked,
+            Why::View => ConflictKind::MembersChanged,
+            Why::Changed | Why::SnapshotTooOld | Why::RolledBack => ConflictKind::ReadChanged,
+        };
+        let key = match item {
+            None => Key::new(definitions::EVERYWHERE, table.0.wrapping_add(1), key),
+            Some(Item::Record(key)) => key,
+            Some(Item::Gap(partition, low, high)) => {
+                kind = ConflictKind::RangePhantom;
+                // a gap may reach from one table to the next
+                let uses = |key: &Key| {
+                    let id = table_of(key);
+                    tables.iter().any(|table| table.info.id == id || table.indexes.iter().any(|i| i.id == id))
+                };
+                // none of its ends is of a table that was used: then it is the only one that can be meant, if it is
+                let everywhere = partition == definitions::EVERYWHERE;
+                let mut may_be =
+                    tables.iter().filter(|table| table.space.spread.is_everywhere() == everywhere);
+                let only = may_be.next().filter(|_| may_be.next().is_none());
+                let space = only.map_or(Key::CATALOG, |table| table.space.number());
+                let ends = low.iter().chain(&high).find(|key| uses(key)).cloned();
+                ends.unwrap_or_else(|| Key::new(partition, space, &[]))
+            }
+        };
+        if key.space == Key::CATALOG && kind == ConflictKind::ReadChanged {
+            kind = ConflictKind::DefinitionChanged;
+        }
+        self.shared.count(kind);
+        conflict(kind, table_of(&key), &key.bytes).into()
+    }
+
+    /// What was read cannot be of one state.
+    #[cold]
+    fn torn(&mut self, table: TableId, key: &[u8]) -> Error {
+        if let Some(running) = &self.txn {
+            self.talk.rollback(running.id);
+        }
+        self.ended(Ended::Aborted(Why::Changed, None), table, key)
+    }
+
+    /// Whether what was read so far is of one state, as `checked` says.
+    fn if_holds(&mut self, checked: Result<bool, Ended>) -> Result<()> {
+        match checked {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.torn(TableId(0), &[])),
+            Err(ended) => Err(self.ended(ended, TableId(0), &[])),
+        }
+    }
+
+    /// What was read so far is of one state.
+    fn check_holds(&mut self) -> Result<()> {
+        let id = self.running()?.id;
+        let checked = self.talk.check(id);
+        self.if_holds(checked)
+    }
+
+    fn now(&mut self) -> u64 {
+        self.random =
+            self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.random >> 33
+    }
+}
+
+fn table_of(key: &Key) -> TableId {
+    TableId(key.space.wrapping_sub(1))
+}
+
+impl Worker for ClusterWorker {
+    /// Snapshots of every kind run as read-only transactions of the present, validated as others are: stronger than
+    /// what was asked for, and they may conflict.
+    fn begin(&mut self, kind: TxnKind) -> Result<()> {
+        self.rollback();
+        let id = self.talk.begin().map_err(|ended| self.ended(ended, TableId(0), &[]))?;
+        let serial = self.shared.serial.fetch_add(1, Ordering::Relaxed); // only uniqueness matters
+        self.txn =
+            Some(Running { id, serial, kind, own: Own::default(), tables: Vec::new(), marks: Vec::new() });
+        Ok(())
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.txn.is_some() || self.unheard.is_some()
+    }
+
+    fn get<R>(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        _: &Projection,
+        f: impl FnOnce(RowId, RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let place = self.place(table)?;
+        let key = place.space().key(key, self.shared.partitions);
+        let found = match place.index {
+            None => self.row(&place.table, &key)?,
+            Some(_) => match self.read(&key)? {
+                None => None,
+                Some(primary) => Some(self.row_of_entry(&place, &key, &primary)?),
+            },
+        };
+        let layout = place.table.info.schema.layout();
+        Ok(found.map(|row| f(row, RowRef::new(layout, &self.words))))
+    }
+
+    /// The rows that are not kept here are fetched with one message to each node that has some.
+    fn prefetch<'k>(&mut self, rows: impl Iterator<Item = (TableId, &'k [u8], &'k Projection)>) {
+        if self.txn.is_none() {
+            return;
+        }
+        let mut keys = Vec::new();
+        for (table, key, _) in rows.take(PREFETCH) {
+            let place = match self.place(table) {
+                Ok(place) => place,
+                Err(error) => {
+                    // whoever reads it hears what is wrong, also if the transaction has ended by it
+                    self.unheard = self.txn.is_none().then_some(error);
+                    return;
+                }
+            };
+            keys.push(place.space().key(key, self.shared.partitions));
+        }
+        // one that has ended meanwhile says so at the next call
+        if let Err(ended) = self.fetch(keys) {
+            self.unheard = Some(self.ended(ended, TableId(0), &[]));
+        }
+    }
+
+    fn scan(
+        &mut self,
+        index: TableId,
+        range: Range<'_>,
+        order: Order,
+        _: &Projection,
+        mut f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let place = self.place(index)?;
+        if !place.space().ordered {
+            return Err(Error::NotOrdered(index));
+        }
+        let layout = place.table.info.schema.layout();
+        if place.index.is_some() {
+            return self.walk_index(&place, range, order, |worker, row, entry| {
+                f(row, &entry.bytes, RowRef::new(layout, &worker.words))
+            });
+        }
+        self.walk(place.space(), range, order, |worker, key, value| {
+            worker.decode(&place.table, &key.bytes, &value)?;
+            let running = worker.running()?;
+            let row = running.own.name_found(running.serial, place.table.info.id, &key);
+            Ok(f(row, &key.bytes, RowRef::new(layout, &worker.words)))
+        })
+    }
+
+    fn insert(&mut self, table: TableId, row: &RowBuf) -> Result<RowId> {
+        self.writing()?;
+        let table = self.table(table)?;
+        let schema = &table.info.schema;
+        check_row(table.info.id, schema, row.words())?;
+        let key = loop {
+            let mut key = KeyBuf::new();
+            let numbered = schema.primary_key().columns().is_empty();
+            if numbered {
+                key = key.u64(self.shared.next_row());
+            } else {
+                schema.primary_key().encode(schema, row.view(schema), &mut key);
+            }
+            check_key(&key)?;
+            let key = table.space.key(&key, self.shared.partitions);
+            if !numbered {
+                self.refuse_taken(table.info.id, &key)?;
+            } else if self.read(&key)?.is_some() {
+                continue;
+            }
+            break key;
+        };
+        let value = Self::encode(&table, row.words());
+        let entries = self.entries(&table, &key.bytes, row.words())?;
+        for ((entry, alone), space) in entries.iter().zip(&table.indexes) {
+            if *alone {
+                self.refuse_taken(space.id, entry)?;
+            }
+        }
+        for (entry, _) in entries {
+            self.put(entry, Some(Value(key.bytes.clone())))?;
+        }
+        self.put(key.clone(), Some(value))?;
+        let running = self.running()?;
+        Ok(running.own.name_inserted(running.serial, table.info.id, key))
+    }
+
+    fn update<R>(
+        &mut self,
+        table: TableId,
+        key: &[u8],
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        self.writing()?;
+        let table = self.table(table)?;
+        let key = table.space.key(key, self.shared.partitions);
+        self.change(&table, &key, cols, f)
+    }
+
+    fn update_at<R>(
+        &mut self,
+        table: TableId,
+        row: RowId,
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        self.writing()?;
+        let (table, key) = self.named(table, row)?;
+        self.change(&table, &key, cols, f)
+    }
+
+    fn delete(&mut self, table: TableId, key: &[u8]) -> Result<bool> {
+        self.writing()?;
+        let table = self.table(table)?;
+        let key = table.space.key(key, self.shared.partitions);
+        self.remove(&table, &key)
+    }
+
+    fn delete_at(&mut self, table: TableId, row: RowId) -> Result<bool> {
+        self.writing()?;
+        let (table, key) = self.named(table, row)?;
+        self.remove(&table, &key)
+    }
+
+    fn check_so_far(&mut self) -> Result<()> {
+        let id = self.running()?.id;
+        let confirmed = self.talk.confirm(id);
+        self.if_holds(confirmed)
+    }
+
+    fn get_at<R>(
+        &mut self,
+        table: TableId,
+        row: RowId,
+        _: &Projection,
+        f: impl FnOnce(RowRef<'_>) -> R,
+    ) -> Result<Option<R>> {
+        let (table, key) = self.named(table, row)?;
+        let found = self.row(&table, &key)?;
+        Ok(found.map(|_| f(RowRef::new(table.info.schema.layout(), &self.words))))
+    }
+
+    fn read_mark(&mut self) -> ReadMark {
+        let Some(running) = &mut self.txn else { return ReadMark::default() };
+        running.marks.extend(self.talk.mark(running.id));
+        ReadMark([running.marks.len(), running.tables.len(), 0, 0, 0])
+    }
+
+    fn forget_reads(&mut self, mark: ReadMark) {
+        let Some(running) = &mut self.txn else { return };
+        // a definition is read again when it is used again
+        running.tables.truncate(mark.0[1]);
+        running.marks.truncate(mark.0[0]);
+        if let Some(&mark) = running.marks.last() {
+            self.talk.forget(running.id, mark);
+        }
+    }
+
+    fn refresh(&mut self, mark: ReadMark) -> Result<bool> {
+        let id = self.running()?.id;
+        match self.talk.check(id) {
+            Ok(true) => return Ok(true),
+            Ok(false) => {}
+            Err(ended) => return Err(self.ended(ended, TableId(0), &[])),
+        }
+        self.forget_reads(mark);
+        self.check_holds().map(|()| false)
+    }
+
+    fn savepoint(&mut self) -> Result<Savepoint> {
+        Ok(self.running()?.own.savepoint())
+    }
+
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.running()?.own.rollback_to(savepoint)
+    }
+
+    fn commit(&mut self) -> Result<Timestamp> {
+        let running = self.running()?;
+        let (id, writes) = (running.id, running.own.take());
+        let (epoch, cts) = match self.talk.commit(id, writes) {
+            Ok(place) => place,
+            Err(Ended::Lost(lost)) => {
+                self.txn = None;
+                return Err(super::lost(lost));
+            }
+            Err(ended) => return Err(self.ended(ended, TableId(0), &[])),
+        };
+        self.txn = None;
+        let place = super::horizon::place(epoch, cts);
+        if self.shared.waits {
+            self.shared.wait_durable(place)?;
+        }
+        self.shared.commits.fetch_add(1, Ordering::Relaxed); // a statistic
+        self.depends_on = place;
+        Ok(place)
+    }
+
+    fn id(&self) -> WorkerId {
+        self.id
+    }
+
+    fn depends_on(&self) -> Timestamp {
+        self.depends_on
+    }
+
+    fn wait_durable(&self) -> Result<()> {
+        self.shared.wait_durable(self.depends_on)
+    }
+
+    fn rollback(&mut self) {
+        self.unheard = None;
+        if let Some(running) = self.txn.take() {
+            self.talk.rollback(running.id);
+            self.shared.rollbacks.fetch_add(1, Ordering::Relaxed); // a statistic
+        }
+    }
+
+    fn back_off(&mut self, attempt: u32) {
+        // a lock of another lives for some messages: up to a few milliseconds where many want one key
+        let most = 50_u64 << attempt.min(7);
+        let wait = self.now() % most;
+        scaledb_sync::thread::sleep(std::time::Duration::from_micros(wait));
+    }
+}
+
+impl Drop for ClusterWorker {
+    fn drop(&mut self) {
+        self.rollback();
+        self.shared.free(self.id);
+    }
+}

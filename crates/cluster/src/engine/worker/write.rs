@@ -1,0 +1,130 @@
+//! What a transaction writes: rows, and the entries of their indexes.
+
+use super::ClusterWorker;
+use crate::engine::definitions::{Space, Table};
+use crate::rows::{Key, Value};
+use scaledb_base::{Error, Result, TableId};
+use scaledb_engine::{IndexInfo, Worker, check_key, check_update};
+use scaledb_keys::KeyBuf;
+use scaledb_row::{Projection, RowMut, RowRef};
+use scaledb_sync::Arc;
+
+impl ClusterWorker {
+    /// Writes a key, at the commit.
+    pub(in crate::engine) fn put(&mut self, key: Key, value: Option<Value>) -> Result<()> {
+        let running = self.writing()?;
+        // what locks and validation need has the same limit
+        if running.own.len() >= scaledb_scar::MAX_OPERATIONS {
+            return Err(Error::TooManyWrites { limit: scaledb_scar::MAX_OPERATIONS });
+        }
+        running.own.put(key, value);
+        Ok(())
+    }
+
+    /// Removes the first rows of a space, and says how many.
+    pub(in crate::engine) fn sweep(&mut self, space: &Space, limit: usize) -> Result<usize> {
+        let rows = self.collect(space, limit)?;
+        let count = rows.len();
+        rows.into_iter().try_for_each(|(key, _)| self.put(key, None))?;
+        Ok(count)
+    }
+
+    /// The keys of a row's entries, in the order of the indexes; with each whether it must be the only one.
+    pub(super) fn entries(&self, table: &Table, primary: &[u8], words: &[u64]) -> Result<Vec<(Key, bool)>> {
+        let row = RowRef::new(table.info.schema.layout(), words);
+        let entry = |(info, space): (&IndexInfo, &Space)| {
+            let mut key = KeyBuf::new();
+            let has_null = info.key.encode(&table.info.schema, row, &mut key);
+            let alone = info.unique && !has_null;
+            if !alone {
+                key.push_encoded(primary);
+            }
+            check_key(&key)?;
+            Ok((space.key(&key, self.shared.partitions), alone))
+        };
+        table.info.indexes.iter().zip(&table.indexes).map(entry).collect()
+    }
+
+    /// Refuses a key that is taken, if what was read so far is of one state.
+    pub(super) fn refuse_taken(&mut self, table: TableId, key: &Key) -> Result<()> {
+        if self.read(key)?.is_none() {
+            return Ok(());
+        }
+        // whoever tells a client of it has it confirmed: ON CONFLICT does not
+        self.check_holds()?;
+        Err(Error::DuplicateKey { table, key: (*key.bytes).into() })
+    }
+
+    pub(super) fn encode(table: &Table, words: &[u64]) -> Value {
+        let mut bytes = Vec::new();
+        table.info.schema.layout().encode_row(words, &mut bytes);
+        Value(bytes.into())
+    }
+
+    /// Changes the row under a key of the table.
+    pub(super) fn change<R>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &Key,
+        cols: &Projection,
+        f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
+    ) -> Result<Option<R>> {
+        let Some(value) = self.read(key)? else { return Ok(None) };
+        self.decode(table, &key.bytes, &value)?;
+        let schema = &table.info.schema;
+        let old = self.words.clone();
+        let mut new = self.words.clone();
+        let mut edit = RowMut::new(schema.layout(), &mut new, 0, cols.columns());
+        let result = f(&mut edit)?;
+        let dirty = edit.dirty();
+        check_update(schema, &key.bytes, dirty, &new)?;
+        let value = Self::encode(table, &new);
+        let entries =
+            self.entries(table, &key.bytes, &old)?.into_iter().zip(self.entries(table, &key.bytes, &new)?);
+        let moved: Vec<_> = entries.enumerate().filter(|(_, (old, new))| old.0 != new.0).collect();
+        for (number, (_, (entry, alone))) in &moved {
+            if *alone {
+                self.refuse_taken(table.indexes[*number].id, entry)?;
+            }
+        }
+        self.put(key.clone(), Some(value))?;
+        for (_, ((old, _), (new, _))) in moved {
+            self.put(old, None)?;
+            self.put(new, Some(Value(key.bytes.clone())))?;
+        }
+        Ok(Some(result))
+    }
+
+    pub(super) fn remove(&mut self, table: &Arc<Table>, key: &Key) -> Result<bool> {
+        let Some(value) = self.read(key)? else { return Ok(false) };
+        self.decode(table, &key.bytes, &value)?;
+        let words = std::mem::take(&mut self.words);
+        let entries = self.entries(table, &key.bytes, &words);
+        self.words = words;
+        for (entry, _) in entries? {
+            self.put(entry, None)?;
+        }
+        self.put(key.clone(), None)?;
+        Ok(true)
+    }
+
+    /// Writes the entries of a new index for all rows of its table.
+    ///
+    /// # Errors
+    /// Two rows that would share a key; those of reads and writes.
+    pub(in crate::engine) fn fill(&mut self, table: &Arc<Table>, number: usize) -> Result<()> {
+        for (key, value) in self.collect(&table.space, usize::MAX)? {
+            self.decode(table, &key.bytes, &value)?;
+            let words = std::mem::take(&mut self.words);
+            let entries = self.entries(table, &key.bytes, &words);
+            self.words = words;
+            let (entry, alone) = entries?.swap_remove(number);
+            if alone && self.running()?.own.get(&entry).is_some() {
+                self.check_so_far()?;
+                return Err(Error::DuplicateKey { table: table.info.id, key: (*entry.bytes).into() });
+            }
+            self.put(entry, Some(Value(key.bytes.clone())))?;
+        }
+        Ok(())
+    }
+}
