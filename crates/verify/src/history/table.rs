@@ -223,7 +223,7 @@ impl HistoryTable {
         }
     }
 
-    /// The primary key of a row that was read with [`Table::projection_with_id`].
+    /// The primary key of a row that was read with [`HistoryTable::projection_with_id`].
     pub fn id_of_row(&self, row: RowRef<'_>) -> i32 {
         row.i32(ID)
     }
