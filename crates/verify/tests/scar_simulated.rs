@@ -17,8 +17,9 @@ const CLUSTERS: u64 = 7_000;
 
 /// Rules that the first clusters do not miss, and the first that does; with `SCALEDB_RULE` it is searched for.
 const RARE: &[(Rule, u64)] = &[
-    (Rule::AnswerAtGo, 201),
+    (Rule::AnswerAtGo, 114),
     (Rule::FloorEverywhere, 132),
+    (Rule::InstalledWhenOnDisk, 195),
     (Rule::SnapshotEndsWithEpoch, 1639),
     (Rule::PromisesEnd, 117),
     (Rule::CleanAtGo, 2220),
