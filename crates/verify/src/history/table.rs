@@ -152,7 +152,7 @@ impl HistoryTable {
         Ok(Self::of(engine.create_table(def)?, kind))
     }
 
-    /// The table called `name`, which [`Table::create`] made of this kind, maybe before a crash.
+    /// The table called `name`, which [`HistoryTable::create`] made of this kind, maybe before a crash.
     pub fn open<E: Engine>(engine: &E, name: &str, kind: Kind) -> Option<Self> {
         engine.table(name).map(|info| Self::of(info, kind))
     }
