@@ -48,7 +48,12 @@ impl Ctx<'_> {
         clean(shared, self.local, &mut lane, &horizon);
         drop(lane);
         self.local.exit();
-        shared.raise_needed_after();
+        shared.raise_flights_since();
+        for id in std::mem::take(&mut self.state.inherited) {
+            if let Ok(table) = shared.tables.get(id) {
+                shared.raise_needed_after(table);
+            }
+        }
         self.local.collect();
     }
 
@@ -138,6 +143,6 @@ pub(crate) fn tend(shared: &AccShared, local: &mut Local) -> bool {
     let _ = merge_idle_lanes(shared, local, false);
     let more = clean_idle(shared, local, &horizon);
     local.exit();
-    shared.raise_needed_after();
+    shared.raise_flights_since();
     more
 }

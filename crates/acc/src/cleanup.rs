@@ -125,7 +125,7 @@ fn clean_record(shared: &AccShared, local: &mut Local, deleted: Deleted) -> Opti
         return again;
     }
     if let Some(tree) = &table.tree {
-        tree.remove(local, shared.needed_after(), record.key(), record.raw());
+        tree.remove(local, table.needed_after(), record.key(), record.raw());
     }
     table.remove_point(local, shared.hasher.hash(record.key()), record);
     for group in groups.iter() {

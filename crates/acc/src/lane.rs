@@ -19,11 +19,13 @@ pub(crate) const NONE: u64 = u64::MAX;
 ///
 /// - The pin is set while a commit is in flight or an entry is unmerged. It is changed under the lock
 ///   only, so that a helper that merges cannot take away the pin of an owner in flight.
-/// - `pin_ticks` is at or before the timestamps of all commits that the pin covers; `pin_generation` is at
-///   or before the generation of every tree in which their posts looked up a leaf.
+/// - `pin_ticks` is at or before the timestamps of all commits that the pin covers.
+/// - `flight_generation` is at or before the generation of every tree in which the commit in flight looks up a leaf to
+///   post under; [`NONE`] without one. What it has posted, each table's list says
+///   ([`generation`](PendingList::generation)).
 pub(crate) struct Lane {
     pub(crate) pin_ticks: AtomicU64,
-    pub(crate) pin_generation: AtomicU64,
+    pub(crate) flight_generation: AtomicU64,
     /// The boundary that the worker's snapshot reads at, as a raw timestamp; [`NONE`] without one.
     pub(crate) snapshot: AtomicU64,
     locked: AtomicBool,
@@ -60,7 +62,7 @@ impl Lane {
     pub(crate) fn new() -> Self {
         Self {
             pin_ticks: AtomicU64::new(NONE),
-            pin_generation: AtomicU64::new(NONE),
+            flight_generation: AtomicU64::new(NONE),
             snapshot: AtomicU64::new(NONE),
             locked: AtomicBool::new(false),
             dirty_tables: AtomicU64::new(0),
@@ -101,19 +103,33 @@ pub(crate) struct LaneGuard<'a> {
 }
 
 impl LaneGuard<'_> {
-    /// Step C1: publishes the pin unless there is one. The caller reads `generation` and the clock before.
+    /// Step C1: a commit is in flight from now on. Publishes its generation, and the pin unless there is one. The caller
+    /// reads `generation` and the clock before.
     #[inline]
     pub(crate) fn pin(&self, generation: u64, ticks: u64) {
-        if self.lane.pin_ticks.load(Ordering::Relaxed) == NONE {
-            self.lane.pin_generation.store(generation, Ordering::Relaxed); // published by the next store
-            self.lane.pin_ticks.store(ticks, Ordering::SeqCst);
-            // a thread that reads pins either sees this pin, or its own store before that is seen by the loads that
-            // follow here: pairs with the fences of threads that read pins. On x86-64 the store is this fence;
-            // elsewhere a later load may overtake it
-            if cfg!(any(loom, not(target_arch = "x86_64"))) {
-                fence(Ordering::SeqCst);
-            }
+        self.lane.flight_generation.store(generation, Ordering::Relaxed); // published by the next store
+        // what is pinned already stays so, and is stored again: that store is a fence
+        let pinned = self.lane.pin_ticks.load(Ordering::Relaxed); // changed under the lock only
+        self.lane.pin_ticks.store(if pinned == NONE { ticks } else { pinned }, Ordering::SeqCst);
+        // a thread that reads pins either sees this pin, or its own store before that is seen by the loads that
+        // follow here: pairs with the fences of threads that read pins. On x86-64 the store is this fence;
+        // elsewhere a later load may overtake it
+        if cfg!(any(loom, not(target_arch = "x86_64"))) {
+            fence(Ordering::SeqCst);
         }
+    }
+
+    /// The generation of the commit in flight.
+    #[inline]
+    pub(crate) fn flight_generation(&self) -> u64 {
+        self.lane.flight_generation.load(Ordering::Relaxed) // the owner's, who holds the lock
+    }
+
+    /// No commit is in flight any more.
+    #[inline]
+    pub(crate) fn end_flight(&self) {
+        // Release: a thread that no longer sees it in flight sees the generations of the lists that it has posted to
+        self.lane.flight_generation.store(NONE, Ordering::Release);
     }
 
     /// Removes the pin: no commit is in flight, and no item is pending.
@@ -121,7 +137,6 @@ impl LaneGuard<'_> {
     pub(crate) fn unpin(&self) {
         // Release: a thread that no longer sees the pin finds in the trees what it protected
         self.lane.pin_ticks.store(NONE, Ordering::Release);
-        self.lane.pin_generation.store(NONE, Ordering::Release);
     }
 
     /// Notes that the table has pending items.

@@ -51,7 +51,7 @@ pub(crate) fn merge(
     }
     // M1. Each record has one item, ever, so that no other merge has it; and clean-up waits for the pin.
     entries.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.key().cmp(b.1.key())));
-    let needed_after = shared.raise_needed_after();
+    let needed_after = shared.raise_needed_after(table);
     let evict = |local: &mut Local| {
         if let Points::Indexlet(indexlet) = &table.points {
             let hashes: Vec<u64> = entries.iter().map(|entry| shared.hasher.hash(entry.1.key())).collect();

@@ -21,7 +21,7 @@ use scaledb_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use scaledb_sync::names;
 use std::ptr::NonNull;
 
-/// The time of a list without items.
+/// The time, and the generation, of a list without items.
 pub(crate) const EMPTY: u64 = u64::MAX;
 const FIRST_SLOTS: usize = if scaledb_sync::MODEL { 2 } else { 64 };
 /// Slots that a list keeps when nothing is on it: more than the batches that merges wait for.
@@ -81,6 +81,8 @@ pub(crate) struct PendingList {
     tail: AtomicU64,
     /// A time, in ticks, before the timestamps of all commits that have items here; [`EMPTY`] without items.
     since: AtomicU64,
+    /// A generation at or before that of the tree in which any item's leaf was looked up; [`EMPTY`] without items.
+    generation: AtomicU64,
     heads: Box<[AtomicU64]>,
 }
 
@@ -93,6 +95,7 @@ impl PendingList {
             start: AtomicU64::new(0),
             tail: AtomicU64::new(0),
             since: AtomicU64::new(EMPTY),
+            generation: AtomicU64::new(EMPTY),
             heads,
         })
     }
@@ -125,8 +128,22 @@ impl PendingList {
         self.since.load(Ordering::Acquire) // pairs with the Release in `remove_before`
     }
 
-    /// Appends an item of a commit whose timestamp lies after `now`, in ticks. Under the lane lock. Returns its number.
-    pub(crate) fn push(&self, local: &mut Local, record: Record, cell: CellId, now: u64) -> Result<u64> {
+    /// A generation at or before that of the tree in which the leaf of any item here was looked up; [`EMPTY`] without
+    /// items. Whoever is to rely on it has seen first which commits are in flight: their items may not be seen.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire) // pairs with the Release in `remove_before`
+    }
+
+    /// Appends an item of a commit whose timestamp lies after `now`, in ticks, and that looked leaves up in trees of
+    /// `generation` or later. Under the lane lock. Returns its number.
+    pub(crate) fn push(
+        &self,
+        local: &mut Local,
+        record: Record,
+        cell: CellId,
+        now: u64,
+        generation: u64,
+    ) -> Result<u64> {
         let (number, mut ring) = (self.tail(), self.ring());
         if number - self.start() > ring.mask {
             self.grow(local)?;
@@ -135,6 +152,9 @@ impl PendingList {
         // the owner's own, under the lane lock; others see it at the end of the transaction
         if now < self.since.load(Ordering::Relaxed) {
             self.since.store(now, Ordering::Relaxed); // as above
+        }
+        if generation < self.generation.load(Ordering::Relaxed) {
+            self.generation.store(generation, Ordering::Relaxed); // published by `LaneGuard::end_flight`
         }
         let (item, head) = (ring.item(number), &self.heads[cell.0 as usize]);
         // pairs with the Acquire fence in `for_each_of`: a reader of the new content sees `start` beyond the old
@@ -205,6 +225,8 @@ impl PendingList {
         // pairs with the Acquires in `for_each_of`: a reader that misses the items finds them in the tree
         self.start.store(number, Ordering::Release);
         if number == self.tail() {
+            // pairs with `generation`
+            self.generation.store(EMPTY, Ordering::Release);
             self.since.store(EMPTY, Ordering::Release); // pairs with `since`: the items are in the tree, and in no list
         }
     }
@@ -274,13 +296,13 @@ mod tests {
         let mut local = domain.register().unwrap();
         let list = Rc::new(PendingList::new(&mut local, 2).unwrap());
         for number in 0..2 {
-            list.push(&mut local, record(number), CellId(0), number).unwrap();
+            list.push(&mut local, record(number), CellId(0), number, number).unwrap();
         }
         let theirs = list.clone();
         MEANWHILE.set(Some(Box::new(move || {
             theirs.remove_before(2);
             for number in 2..2 + FIRST_SLOTS as u64 {
-                theirs.push(&mut local, record(number), CellId(1), number).unwrap();
+                theirs.push(&mut local, record(number), CellId(1), number, number).unwrap();
             }
         })));
         let mut found = Vec::new();
@@ -305,7 +327,7 @@ mod tests {
             let first = list.tail();
             for number in 0..10 * KEPT_SLOTS as u64 {
                 assert_eq!(
-                    list.push(&mut local, record, CellId(number as u32 % 2), number).unwrap(),
+                    list.push(&mut local, record, CellId(number as u32 % 2), number, number).unwrap(),
                     first + number
                 );
             }
@@ -316,7 +338,9 @@ mod tests {
             list.shrink(&mut local);
             assert_eq!((seen(0), seen(1), list.len()), (0, 0, 0));
             assert_eq!(list.ring().slots(), FIRST_SLOTS);
-            assert_eq!(list.item(list.push(&mut local, record, CellId(0), 0).unwrap()).1, CellId(0));
+            assert_eq!((list.since(), list.generation()), (EMPTY, EMPTY));
+            assert_eq!(list.item(list.push(&mut local, record, CellId(0), 5, 7).unwrap()).1, CellId(0));
+            assert_eq!((list.since(), list.generation()), (5, 7));
             assert_eq!(seen(0), 1);
             list.remove_before(list.tail());
         }

@@ -39,6 +39,8 @@ pub enum Rule {
     RecheckLists,
     /// The pin stays until the last entry is merged.
     PinUntilMerged,
+    /// A table's inherited parts are looked at as long as an entry that may have been posted under one is on a list.
+    GenerationOfLists,
     /// Clean-up leaves records that are on a pending list.
     GraceOfLists,
     /// Clean-up waits for the snapshots that run, and for the one that may begin next.
@@ -65,7 +67,7 @@ impl Rule {
     pub const OF_DURABILITY: [Self; 2] = [Self::GraceOfDurability, Self::DependOnReads];
 
     /// The others.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::PinFirst,
         Self::Post,
         Self::PostBeforeTimestamp,
@@ -84,6 +86,7 @@ impl Rule {
         Self::Seqlock,
         Self::RecheckLists,
         Self::PinUntilMerged,
+        Self::GenerationOfLists,
         Self::GraceOfLists,
         Self::GraceOfSnapshots,
         Self::BoundaryBeforePins,

@@ -149,7 +149,7 @@ impl Ctx<'_> {
         if !self.shared.config.rules.on(Rule::Inherit) {
             return;
         }
-        let needed_after = self.shared.needed_after();
+        let needed_after = table.needed_after();
         if leaf.inherit_all().is_some_and(|generation| generation > needed_after) {
             (0..table.phantomlet.cells() as u32).for_each(|c| f(CellId(c)));
             return;
@@ -258,6 +258,9 @@ impl Ctx<'_> {
             open_first(self.local, tree, range, order, leaf);
         };
         let noted = start..cells.len();
+        if noted.len() > 1 {
+            self.state.note_inherited(table.id);
+        }
         self.txn.cells = cells;
         (unmerged, noted)
     }

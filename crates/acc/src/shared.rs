@@ -18,8 +18,8 @@ pub struct AccShared {
     /// The default merge epoch.
     pub(crate) epoch_ticks: u64,
     pub(crate) lanes: Box<[CachePadded<Lane>]>,
-    /// A lower bound of every lane's pinned generation: parts inherited up to here are forgotten.
-    needed_after: CachePadded<AtomicU64>,
+    /// At most the generation of every commit in flight.
+    flights_since: CachePadded<AtomicU64>,
     pub(crate) snapshots: Snapshots,
     pub(crate) contention: Contention,
 }
@@ -42,7 +42,7 @@ impl AccShared {
         let shared = Self {
             epoch_ticks: core.clock.ticks(config.merge_epoch),
             lanes: (0..WORKERS).map(|_| CachePadded(Lane::new())).collect(),
-            needed_after: CachePadded(AtomicU64::new(0)),
+            flights_since: CachePadded(AtomicU64::new(0)),
             snapshots: Snapshots::new(&core.clock),
             contention: Contention::new(&core.clock),
             core,
@@ -53,21 +53,16 @@ impl AccShared {
         shared
     }
 
-    /// The generation up to which no lane needs inherited parts. A lower bound, raised by
-    /// [`AccShared::raise_needed_after`].
-    #[inline]
-    pub(crate) fn needed_after(&self) -> u64 {
-        self.needed_after.load(Ordering::Acquire)
-    }
-
-    /// Reads the pins and raises the bound. A lane that pins meanwhile with an older generation takes the part of a
-    /// leaf that it finds unlocked after its pin is out. The split that raised `generation` to this value had locked
-    /// the leaves before; so that part is of this generation or a later one. (A leaf that was read before the pin
-    /// counts if it is unchanged *and unlocked*: see [`is_undisturbed`](scaledb_index::btree::BTree::is_undisturbed).)
-    pub(crate) fn raise_needed_after(&self) -> u64 {
+    /// A generation at or before that of every commit in flight, and of every one to come: raised first.
+    ///
+    /// A commit that begins meanwhile with an older generation takes the part of a leaf that it finds unlocked after its
+    /// pin is out. The split that raised `generation` to this value had locked the leaves before; so that part is of this
+    /// generation or a later one. (A leaf that was read before the pin counts if it is unchanged *and unlocked*: see
+    /// [`is_undisturbed`](scaledb_index::btree::BTree::is_undisturbed).)
+    pub(crate) fn raise_flights_since(&self) -> u64 {
         let now = self.generation.load(Ordering::SeqCst);
         let workers = self.domain.workers();
-        let before = self.needed_after();
+        let before = self.flights_since.load(Ordering::Acquire);
         if now < before + workers as u64 / 2 && !scaledb_sync::MODEL {
             // for little memory a cache miss of every lane's owner is too dear
             return before;
@@ -75,14 +70,27 @@ impl AccShared {
         fence(Ordering::SeqCst); // pairs with the SeqCst store of the pin
         let bound = self.lanes[..workers]
             .iter()
-            .filter(|lane| lane.is_pinned())
-            .map(|lane| lane.pin_generation.load(Ordering::Acquire))
+            // pairs with the Release in `end_flight`
+            .map(|lane| lane.flight_generation.load(Ordering::Acquire))
             .fold(now, u64::min);
         if bound <= before {
             return before;
         }
-        // pairs with the Acquire in `needed_after`: a thread that forgets up to the bound sees what the lanes had done
-        self.needed_after.fetch_max(bound, Ordering::AcqRel).max(bound)
+        // pairs with the Acquire above: whoever goes by the bound sees the lists of the commits that have ended
+        self.flights_since.fetch_max(bound, Ordering::AcqRel).max(bound)
+    }
+
+    /// Raises the generation up to which nobody needs the inherited parts of a table's leaves, and returns it. A key
+    /// that is posted under a part and not merged yet is that of a commit in flight, or on a list of this table:
+    ///
+    /// ```text
+    ///   needed_after <= min(commits in flight, the table's lists)        the lists are read last
+    /// ```
+    ///
+    /// A commit that is not seen in flight has ended, and its items are seen; or it begins later.
+    pub(crate) fn raise_needed_after(&self, table: &AccTable) -> u64 {
+        let flights = self.raise_flights_since();
+        table.raise_needed_after(flights.min(table.unmerged_generation(self.domain.workers())))
     }
 
     /// The earliest pin, or [`NONE`].

@@ -52,6 +52,8 @@ pub struct AccTable {
     pub(crate) phantomlet: Phantomlet,
     workers: Box<[AtomicPtr<WorkerTable>]>,
     pub(crate) tuning: Tuning,
+    /// Inheritance of leaves up to this generation is forgotten.
+    needed_after: CachePadded<AtomicU64>,
 }
 
 impl Deref for AccTable {
@@ -123,6 +125,7 @@ impl AccTable {
                 fixed: batch.is_some(),
                 updates: if batch.is_some() { IndexUpdates::Collected } else { config.index_updates },
             },
+            needed_after: CachePadded(AtomicU64::new(0)),
         })
     }
 
@@ -277,6 +280,29 @@ impl AccTable {
             Points::Hash(_) => u64::MAX,
             Points::Indexlet(indexlet) => (indexlet.slots() / (SPARE * workers.max(1))) as u64,
         }
+    }
+
+    /// The generation up to which nobody needs the inherited parts of this table's leaves: a lower bound, raised by
+    /// [`AccShared::raise_needed_after`](crate::shared::AccShared::raise_needed_after).
+    #[inline]
+    pub(crate) fn needed_after(&self) -> u64 {
+        self.needed_after.load(Ordering::Acquire)
+    }
+
+    /// Raises that to `bound`, if it is lower. Returns what it is then.
+    pub(crate) fn raise_needed_after(&self, bound: u64) -> u64 {
+        if bound <= self.needed_after() {
+            return self.needed_after();
+        }
+        // pairs with the Acquire in `needed_after`: whoever forgets up to the bound finds in the tree what has left lists
+        self.needed_after.fetch_max(bound, Ordering::AcqRel).max(bound)
+    }
+
+    /// A generation at or before those of the leaf look-ups of all keys that the first so many workers have on their
+    /// lists; [`EMPTY`] if these are empty.
+    pub(crate) fn unmerged_generation(&self, workers: usize) -> u64 {
+        let lists = (0..workers).filter_map(|w| self.of_worker(WorkerId(w as u8)));
+        lists.map(|worker| worker.list.generation()).fold(EMPTY, u64::min)
     }
 
     /// A time, in ticks, before the timestamps of all commits of the first so many workers whose keys are not merged

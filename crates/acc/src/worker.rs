@@ -12,6 +12,7 @@ use scaledb_kit::{InstanceWorker, Operations, PRESENT, Parts, Transactions, TxnC
 use scaledb_log::Writer;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
+use smallvec::SmallVec;
 use std::ops::ControlFlow;
 
 /// One thread's access to an [`Acc`](crate::Acc) database.
@@ -26,9 +27,25 @@ pub struct WorkerState {
     pub(crate) privileged: bool,
     /// Commits until the next round of background work.
     pub(crate) until_chores: u32,
+    /// Some of the tables in which scans have looked at inherited parts since the last chores: these see whether that is
+    /// still needed.
+    pub(crate) inherited: SmallVec<[TableId; INHERITED]>,
     /// When the worker has last tried to free memory.
     pub(crate) relieved_at: u64,
     pub(crate) random: u64,
+}
+
+/// Tables that a worker looks after at its chores for what scans need not look at any more.
+const INHERITED: usize = 4;
+
+impl WorkerState {
+    /// A scan of this table has looked at inherited parts.
+    #[inline]
+    pub(crate) fn note_inherited(&mut self, table: TableId) {
+        if self.inherited.len() < INHERITED && !self.inherited.contains(&table) {
+            self.inherited.push(table);
+        }
+    }
 }
 
 /// A worker at work: its own parts and the shared ones, borrowed apart.
@@ -62,6 +79,7 @@ impl Transactions for AccShared {
             begun: 0,
             privileged: false,
             until_chores: 0,
+            inherited: SmallVec::new(),
             relieved_at: 0,
             random: worker.index() as u64 + 1,
         }

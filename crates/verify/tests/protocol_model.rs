@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 const CAUGHT_BY: &[(Mutation, &str)] = &[
     (PinLate, "coalesce"),
     (HelperUnpinsInFlight, "helped-in-flight"),
+    (NoGenerationOfLists, "split-moves-pending"),
+    (ListsBeforeFlights, "split-moves-pending-fine"),
     (NoInherit, "split-moves-pending"),
     (NoInheritOnCoalesce, "coalesce"),
     (ScanIgnoresInherited, "split-moves-pending"),

@@ -232,7 +232,7 @@ impl Ctx<'_> {
         let timer = table.of_me(self.local)?.way.is_sampled().then(|| Timer::start(&shared.clock));
         // SAFETY: a record stays valid until it has left the tree and everybody who was active then has gone.
         let stats = unsafe {
-            tree.insert_batch(self.local, shared.needed_after(), &[placeholder.raw()], |_, raw| {
+            tree.insert_batch(self.local, table.needed_after(), &[placeholder.raw()], |_, raw| {
                 existing = Some(Record::from_raw(raw));
             })?
         };
@@ -251,9 +251,8 @@ impl Ctx<'_> {
 
     /// Takes a record out of the tree.
     pub(super) fn remove_from_tree(&mut self, table: &AccTable, record: Record) {
-        let needed_after = self.shared.needed_after();
         if let Some(tree) = &table.tree {
-            tree.remove(self.local, needed_after, record.key(), record.raw());
+            tree.remove(self.local, table.needed_after(), record.key(), record.raw());
         }
     }
 

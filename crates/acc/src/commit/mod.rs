@@ -211,6 +211,7 @@ impl<'w> Ctx<'w> {
             }
             log.end();
         }
+        lane.end_flight();
         self.merge_full_lists(shared, &lane);
         self.merge_late_lists(&lane, now);
         if lane.is_clean() || self.skips(Rule::PinUntilMerged) {

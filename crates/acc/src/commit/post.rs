@@ -2,6 +2,8 @@
 //! phantomlets, so that scans find them.
 
 use crate::lane::LaneGuard;
+use crate::pending::EMPTY;
+use crate::rules::Rule;
 use crate::tune::{Timer, is_timed};
 use crate::worker::Ctx;
 use scaledb_base::Result;
@@ -14,6 +16,8 @@ impl Ctx<'_> {
         let shared = self.shared;
         let timed = self.txn.writes.has_inserts() && is_timed(self.state.until_chores);
         let timer = timed.then(|| Timer::start(&shared.clock));
+        let generation =
+            if self.skips(Rule::GenerationOfLists) { EMPTY } else { lane.flight_generation() };
         for number in 0..self.txn.writes.len() {
             let (write, held) = (&self.txn.writes[number], &self.txn.held[number]);
             if !held.created || held.in_tree {
@@ -31,7 +35,7 @@ impl Ctx<'_> {
             let (_, part) = leaf.expect("the tree was asked");
             let cell = table.phantomlet.cell_of(part);
             let mine = table.of_me(self.local)?;
-            let item = mine.list.push(self.local, record, cell, now)?;
+            let item = mine.list.push(self.local, record, cell, now, generation)?;
             lane.mark(table.id);
             self.txn.held[number].item = Some((item, cell));
             match self.txn.posts.iter_mut().rev().find(|p| p.0 == table.id && p.1 == cell) {

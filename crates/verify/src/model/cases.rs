@@ -140,7 +140,7 @@ fn splits() -> Vec<Case> {
     let empty_right = || vec![(0, 0), (1, 0), (2, 0)];
     vec![
         Case::new("split-moves-pending", &[(0, 0), (1, 0)], moved()).leaf_capacity(2),
-        Case::new("split-moves-pending-fine", &[(0, 0), (1, 0)], moved()).leaf_capacity(2).fine().long(),
+        Case::new("split-moves-pending-fine", &[(0, 0), (1, 0)], moved()).leaf_capacity(2).fine(),
         Case::new("split-then-post", &[(0, 0), (1, 0)], {
             let reader = vec![tx(&[Scan(2, 5), Read(0)])];
             vec![vec![tx(&[Insert(2, 0)]), Merge, tx(&[Insert(3, 0), Update(0)])], reader]

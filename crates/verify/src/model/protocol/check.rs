@@ -69,6 +69,7 @@ fn check_leftovers(config: &Config, db: &Db) -> Result<(), String> {
     for lane in &db.lanes {
         if lane.locked
             || lane.in_flight
+            || lane.flight.is_some()
             || lane.active.is_some()
             || lane.pin.is_some() == lane.pending.is_empty()
         {

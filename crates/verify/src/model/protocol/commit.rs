@@ -8,7 +8,7 @@ use super::{Protocol, Taker};
 use crate::model::explorer::{Steps, Stop};
 use crate::model::history::Row;
 use crate::model::program::{Key, Op, entry_key};
-use crate::model::tree::Rec;
+use crate::model::tree::{Generation, Rec};
 
 impl Protocol {
     /// The whole commit; a conflict leaves the transaction to `abort`.
@@ -46,25 +46,28 @@ impl Protocol {
         self.install(cx, tx)
     }
 
-    /// C1: publish (G, clock) before any lock, unless the lane is pinned already.
+    /// C1: publish G, and the clock unless the lane is pinned already, before any lock.
     fn pin(&self, cx: &mut Taker<'_>, tx: &Tx) -> Steps<()> {
         if !self.config.fine {
             return cx.step("C1 pin", |db| {
                 let now = (db.generation, db.clock);
                 let lane = &mut db.lanes[tx.me];
                 lane.in_flight = true;
-                lane.pin.get_or_insert(now);
+                lane.flight = Some(now.0);
+                lane.pin.get_or_insert(now.1);
             });
         }
         let pinned = cx.step("C1 in flight", |db| {
             db.lanes[tx.me].in_flight = true;
             db.lanes[tx.me].pin.is_some()
         })?;
-        if !pinned {
-            let now = cx.step("C1 read G and the clock", |db| (db.generation, db.clock))?;
-            cx.step("C1 publish the pin", |db| db.lanes[tx.me].pin = Some(now))?;
-        }
-        Ok(())
+        let now = cx.step("C1 read G and the clock", |db| (db.generation, db.clock))?;
+        cx.step("C1 publish G and the pin", |db| {
+            db.lanes[tx.me].flight = Some(now.0);
+            if !pinned {
+                db.lanes[tx.me].pin = Some(now.1);
+            }
+        })
     }
 
     /// C2 for one buffered write: lock the row's record and the entry records that change with it.
@@ -201,10 +204,10 @@ impl Protocol {
             if m == Some(Mutation::PinLate) {
                 self.pin(cx, tx)?;
             }
-            let item = Item { table, key, rec, cell };
             let append = |cx: &mut Taker<'_>, bit: bool| {
                 cx.step("C3 append the item", |db| {
-                    db.lanes[tx.me].pending.push(item);
+                    let generation = db.lanes[tx.me].flight.unwrap_or(Generation::MAX);
+                    db.lanes[tx.me].pending.push(Item { table, key, rec, cell, generation });
                     if bit {
                         db.cells[cell as usize].owners |= 1 << tx.me;
                     }

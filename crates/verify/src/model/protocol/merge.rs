@@ -48,6 +48,7 @@ impl Protocol {
         cx.step("M6 unpin, unlock the lane", |db| {
             if self.breaks(Mutation::HelperUnpinsInFlight) && db.lanes[lane].pending.is_empty() {
                 db.lanes[lane].pin = None;
+                db.lanes[lane].flight = None;
             }
             db.unpin_if_idle(lane);
             db.lanes[lane].locked = false;

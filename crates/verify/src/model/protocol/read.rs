@@ -192,7 +192,7 @@ impl Protocol {
     }
 
     /// The header of the leaf that covers `key`: identity, fence, and the cells that may count keys of it: its own
-    /// partition's, and those inherited at a generation newer than some lane's pin.
+    /// partition's, and those inherited at a generation newer than that of a commit in flight or of the table's lists.
     pub(super) fn read_header(&self, cx: &mut Taker<'_>, table: TableId, key: Key) -> Steps<Header> {
         let cells = |leaf: &Leaf, oldest_pin| {
             let needed = |&&(_, generation): &&(Part, u8)| {
@@ -208,7 +208,7 @@ impl Protocol {
         if !self.config.fine {
             return cx.step("scan: header, pins", |db| {
                 let (leaf, high) = db.tables[table].tree.leaf(key);
-                Header { id: leaf.id, version: leaf.version, high, cells: cells(leaf, db.oldest_pin()) }
+                Header { id: leaf.id, version: leaf.version, high, cells: cells(leaf, db.oldest_pin(&self.config, table)) }
             });
         }
         let (part, inherited, mut header) = cx.step("scan: header", |db| {
@@ -220,9 +220,16 @@ impl Protocol {
             )
         })?;
         let mut oldest_pin = u8::MAX;
-        for lane in 0..self.program.workers.len() {
-            let pin = cx.step("scan: pin of a lane", |db| db.lanes[lane].pin)?;
-            oldest_pin = oldest_pin.min(pin.map_or(u8::MAX, |pin| pin.0));
+        for lists in [false, true] {
+            for lane in 0..self.program.workers.len() {
+                let pin = match lists != self.breaks(Mutation::ListsBeforeFlights) {
+                    false => cx.step("scan: commit in flight of a lane", |db| db.lanes[lane].flight)?,
+                    true => cx.step("scan: list of a lane", |db| {
+                        Some(db.lanes[lane].oldest_item(&self.config, table))
+                    })?,
+                };
+                oldest_pin = oldest_pin.min(pin.unwrap_or(u8::MAX));
+            }
         }
         let leaf =
             Leaf { id: header.id, version: header.version, low: key, entries: vec![], part, inherited };

@@ -8,6 +8,10 @@ pub enum Mutation {
     PinLate,
     /// A helper that empties a lane takes its pin away although the owner is in flight.
     HelperUnpinsInFlight,
+    /// What is on a table's lists does not hold back the oldest generation that its scans and splits go by.
+    NoGenerationOfLists,
+    /// (fine steps) The lists' generations are read before those of the commits in flight.
+    ListsBeforeFlights,
     /// A split's new sibling inherits nothing.
     NoInherit,
     /// A leaf that absorbs its right sibling inherits nothing.
@@ -143,6 +147,8 @@ impl Mutation {
     pub const ALL: &[Mutation] = &[
         Mutation::PinLate,
         Mutation::HelperUnpinsInFlight,
+        Mutation::NoGenerationOfLists,
+        Mutation::ListsBeforeFlights,
         Mutation::NoInherit,
         Mutation::NoInheritOnCoalesce,
         Mutation::ScanIgnoresInherited,

@@ -78,12 +78,12 @@ impl Protocol {
         let oldest = |pins: &[Option<Ts>]| pins.iter().flatten().copied().min().unwrap_or(Ts::MAX);
         if self.config.fine {
             for lane in 0..lanes {
-                let pin = cx.step("horizon: pin of a lane", |db| db.lanes[lane].pin.map(|pin| pin.1))?;
+                let pin = cx.step("horizon: pin of a lane", |db| db.lanes[lane].pin)?;
                 ts = ts.min(oldest(&[pin]));
             }
         } else if lanes > 0 {
             ts = ts.min(cx.step("horizon: pins", |db| {
-                oldest(&db.lanes.iter().map(|lane| lane.pin.map(|pin| pin.1)).collect::<Vec<_>>())
+                oldest(&db.lanes.iter().map(|lane| lane.pin).collect::<Vec<_>>())
             })?);
         }
         if clock_last {

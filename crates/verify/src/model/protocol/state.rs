@@ -101,6 +101,8 @@ pub struct Item {
     pub rec: Rec,
     /// The cell that counts it.
     pub cell: u8,
+    /// The generation of the commit that has posted it.
+    pub generation: Generation,
 }
 
 /// What a lane deleted and has to clean up.
@@ -126,16 +128,26 @@ pub enum Active {
 pub struct Lane {
     /// Held by the owner from C3 to C6 or abort, and by whoever merges.
     pub locked: bool,
-    /// The pin: generation and clock.
-    pub pin: Option<(Generation, Ts)>,
+    /// The pin: the clock.
+    pub pin: Option<Ts>,
     /// The owner is between C1 and C6.
     pub in_flight: bool,
+    /// The generation that the commit in flight has published.
+    pub flight: Option<Generation>,
     /// The running transaction.
     pub active: Option<Active>,
     /// Unmerged items.
     pub pending: Vec<Item>,
     /// Deletes to clean up.
     pub garbage: Vec<Garbage>,
+}
+
+impl Lane {
+    /// The smallest generation of the items of a table.
+    pub fn oldest_item(&self, config: &Config, table: TableId) -> Generation {
+        let counts = |item: &&Item| item.table == table && !config.breaks(Mutation::NoGenerationOfLists);
+        self.pending.iter().filter(counts).map(|item| item.generation).min().unwrap_or(Generation::MAX)
+    }
 }
 
 /// All of it.
@@ -214,15 +226,18 @@ impl Db {
         &mut self.records[rec as usize]
     }
 
-    /// The smallest generation at which a lane is pinned.
-    pub fn oldest_pin(&self) -> Generation {
-        self.lanes.iter().filter_map(|lane| lane.pin).map(|pin| pin.0).min().unwrap_or(Generation::MAX)
+    /// The smallest generation of the commits in flight, and of what is on a table's lists.
+    pub fn oldest_pin(&self, config: &Config, table: TableId) -> Generation {
+        let lanes = || self.lanes.iter();
+        let flights = lanes().filter_map(|lane| lane.flight);
+        let lists = lanes().map(|lane| lane.oldest_item(config, table));
+        flights.chain(lists).min().unwrap_or(Generation::MAX)
     }
 
-    fn inheritance(&self, config: &Config) -> Inheritance {
+    fn inheritance(&self, config: &Config, table: TableId) -> Inheritance {
         Inheritance {
             next: self.generation + 1,
-            oldest_pin: self.oldest_pin(),
+            oldest_pin: self.oldest_pin(config, table),
             on_split: !config.breaks(Mutation::NoInherit),
             on_coalesce: !config.breaks(Mutation::NoInheritOnCoalesce),
         }
@@ -230,7 +245,7 @@ impl Db {
 
     /// Inserts into a tree; a split advances G.
     pub fn tree_insert(&mut self, config: &Config, table: TableId, key: Key, rec: Rec) {
-        let inheritance = self.inheritance(config);
+        let inheritance = self.inheritance(config, table);
         if self.tables[table].tree.insert(key, rec, inheritance) {
             self.generation += 1;
         }
@@ -238,7 +253,7 @@ impl Db {
 
     /// Removes from a tree; coalescing advances G.
     pub fn tree_remove(&mut self, config: &Config, table: TableId, key: Key, rec: Rec) {
-        let inheritance = self.inheritance(config);
+        let inheritance = self.inheritance(config, table);
         if self.tables[table].tree.remove(key, rec, inheritance) {
             self.generation += 1;
         }

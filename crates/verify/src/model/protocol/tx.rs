@@ -168,6 +168,7 @@ impl Protocol {
         cx.step(if committed { "end: committed" } else { "end: aborted" }, |db| {
             let lane = &mut db.lanes[tx.me];
             lane.in_flight = false;
+            lane.flight = None;
             lane.active = None;
             if tx.holds_lane {
                 lane.locked = false;
