@@ -1,17 +1,17 @@
 //! Which parts a leaf answers for.
 //!
-//! A writer posts a pending key under the `part` of the leaf that it found for the key, with its pin
-//! older than the look-up. Leaves move on: they split and coalesce before the key is merged. So each
+//! A writer posts a pending key under the `part` of the leaf that it found for the key; it has read
+//! the generation before the look-up. Leaves move on: they split and coalesce before the key is merged. So each
 //! leaf lists the other parts under which a key of its range may still be posted, each with the
 //! generation of the split or coalescence that brought it here:
 //!
 //! ```text
-//!   for each key k posted under part p with pin g0, and not merged yet, the leaf that covers k has
+//!   for each key k posted under part p with generation g0, and not merged yet, the leaf that covers k has
 //!   part == p,  or (p, g) in inherited with g > g0,  or inherit_all > g0
 //! ```
 //!
-//! `needed_after` is at most every lane's pin, so an entry with `generation <= needed_after` has
-//! nothing left to say. When the list overflows, its oldest entry turns into the flag `inherit_all`:
+//! `needed_after` is at most the generation of every key of this tree that is posted and not merged,
+//! so an entry with `generation <= needed_after` has nothing left to say. When the list overflows, its oldest entry turns into the flag `inherit_all`:
 //! then a scan must look at every part, until that generation expires too.
 
 use super::node::{INHERITED, Leaf};
