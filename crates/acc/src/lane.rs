@@ -103,8 +103,8 @@ pub(crate) struct LaneGuard<'a> {
 }
 
 impl LaneGuard<'_> {
-    /// Step C1: a commit is in flight from now on. Publishes its generation, and the pin unless there is one. The caller
-    /// reads `generation` and the clock before.
+    /// Step C1: a commit is in flight from now on. Publishes its generation, and the pin unless there is one. The
+    /// caller reads `generation` and the clock before.
     #[inline]
     pub(crate) fn pin(&self, generation: u64, ticks: u64) {
         self.lane.flight_generation.store(generation, Ordering::Relaxed); // published by the next store

@@ -55,10 +55,10 @@ impl AccShared {
 
     /// A generation at or before that of every commit in flight, and of every one to come: raised first.
     ///
-    /// A commit that begins meanwhile with an older generation takes the part of a leaf that it finds unlocked after its
-    /// pin is out. The split that raised `generation` to this value had locked the leaves before; so that part is of this
-    /// generation or a later one. (A leaf that was read before the pin counts if it is unchanged *and unlocked*: see
-    /// [`is_undisturbed`](scaledb_index::btree::BTree::is_undisturbed).)
+    /// A commit that begins meanwhile with an older generation takes the part of a leaf that it finds unlocked after
+    /// its pin is out. The split that raised `generation` to this value had locked the leaves before; so that part is
+    /// of this generation or a later one. (A leaf that was read before the pin counts if it is unchanged *and
+    /// unlocked*: see [`is_undisturbed`](scaledb_index::btree::BTree::is_undisturbed).)
     pub(crate) fn raise_flights_since(&self) -> u64 {
         let now = self.generation.load(Ordering::SeqCst);
         let workers = self.domain.workers();

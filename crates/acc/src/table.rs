@@ -294,7 +294,7 @@ impl AccTable {
         if bound <= self.needed_after() {
             return self.needed_after();
         }
-        // pairs with the Acquire in `needed_after`: whoever forgets up to the bound finds in the tree what has left lists
+        // pairs with the Acquire in `needed_after`: who forgets up to the bound finds in the tree what has left lists
         self.needed_after.fetch_max(bound, Ordering::AcqRel).max(bound)
     }
 

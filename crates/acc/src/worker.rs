@@ -27,8 +27,8 @@ pub struct WorkerState {
     pub(crate) privileged: bool,
     /// Commits until the next round of background work.
     pub(crate) until_chores: u32,
-    /// Some of the tables in which scans have looked at inherited parts since the last chores: these see whether that is
-    /// still needed.
+    /// Some of the tables in which scans have looked at inherited parts since the last chores, which see whether that
+    /// is still needed.
     pub(crate) inherited: SmallVec<[TableId; INHERITED]>,
     /// When the worker has last tried to free memory.
     pub(crate) relieved_at: u64,

@@ -16,8 +16,7 @@ impl Ctx<'_> {
         let shared = self.shared;
         let timed = self.txn.writes.has_inserts() && is_timed(self.state.until_chores);
         let timer = timed.then(|| Timer::start(&shared.clock));
-        let generation =
-            if self.skips(Rule::GenerationOfLists) { EMPTY } else { lane.flight_generation() };
+        let generation = if self.skips(Rule::GenerationOfLists) { EMPTY } else { lane.flight_generation() };
         for number in 0..self.txn.writes.len() {
             let (write, held) = (&self.txn.writes[number], &self.txn.held[number]);
             if !held.created || held.in_tree {

@@ -11,8 +11,9 @@
 //! ```
 //!
 //! `needed_after` is at most the generation of every key of this tree that is posted and not merged,
-//! so an entry with `generation <= needed_after` has nothing left to say. When the list overflows, its oldest entry turns into the flag `inherit_all`:
-//! then a scan must look at every part, until that generation expires too.
+//! so an entry with `generation <= needed_after` has nothing left to say. When the list overflows, its
+//! oldest entry turns into the flag `inherit_all`: then a scan must look at every part, until that
+//! generation expires too.
 
 use super::node::{INHERITED, Leaf};
 

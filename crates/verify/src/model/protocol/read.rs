@@ -208,7 +208,12 @@ impl Protocol {
         if !self.config.fine {
             return cx.step("scan: header, pins", |db| {
                 let (leaf, high) = db.tables[table].tree.leaf(key);
-                Header { id: leaf.id, version: leaf.version, high, cells: cells(leaf, db.oldest_pin(&self.config, table)) }
+                Header {
+                    id: leaf.id,
+                    version: leaf.version,
+                    high,
+                    cells: cells(leaf, db.oldest_pin(&self.config, table)),
+                }
             });
         }
         let (part, inherited, mut header) = cx.step("scan: header", |db| {
