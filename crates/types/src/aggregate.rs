@@ -2,6 +2,8 @@
 //!
 //! DISTINCT, ORDER BY, WITHIN GROUP and FILTER are the executor's: it passes on what is to be counted, in that order.
 
+mod pairs;
+
 use crate::array::Array;
 use crate::error::{Result, SqlError, SqlState};
 use crate::func::{
@@ -50,6 +52,10 @@ enum Kind {
         sample: bool,
         root: bool,
     },
+    /// How many pairs have no NULL.
+    CountPairs,
+    /// Of pairs of floats, `y` before `x`.
+    Pairs(pairs::Asked),
     StringAgg,
     BytesAgg,
     ArrayAgg,
@@ -261,6 +267,10 @@ static AGGREGATES: LazyLock<HashMap<&'static str, Vec<Aggregate>>> = LazyLock::n
     ] {
         add(signature, Kind::Ordered(kind));
     }
+    add("regr_count(float8,float8) int8", Kind::CountPairs);
+    for (signature, asked) in pairs::ALL {
+        add(signature, Kind::Pairs(asked));
+    }
     macro_rules! spread {
         ($($name:literal: $sample:literal, $root:literal;)*) => {
             $(let kind = Kind::Spread { sample: $sample, root: $root };
@@ -328,6 +338,7 @@ enum Accumulated {
     Squares(Numeric, Numeric),
     /// Sum, and sum of squared distances from the mean (Youngs and Cramer).
     Distances(f64, f64),
+    Pairs(pairs::Sums),
     Bytes(Vec<u8>),
     Values(Vec<Value>),
     Elements(Vec<Json>),
@@ -413,12 +424,21 @@ impl Accumulator {
             self.kind,
             Kind::ArrayAgg | Kind::JsonAgg | Kind::JsonbAgg | Kind::JsonObjectAgg | Kind::JsonbObjectAgg
         );
-        if value.is_null() && !takes_null {
+        let pairs = matches!(self.kind, Kind::CountPairs | Kind::Pairs(_));
+        if value.is_null() && !takes_null || pairs && args.iter().any(Value::is_null) {
             return Ok(());
         }
         self.count += 1;
         match self.kind {
-            Kind::CountRows | Kind::Count | Kind::Ordered(_) => {}
+            Kind::CountRows | Kind::Count | Kind::CountPairs | Kind::Ordered(_) => {}
+            Kind::Pairs(_) => {
+                if !matches!(self.state, Accumulated::Pairs(_)) {
+                    self.state = Accumulated::Pairs(pairs::Sums::default());
+                }
+                if let (Accumulated::Pairs(sums), [y, x, ..]) = (&mut self.state, args) {
+                    sums.add(float(y), float(x)).ok_or_else(overflow)?;
+                }
+            }
             Kind::SumSmall | Kind::SumInt | Kind::AvgInt => {
                 let v = i128::from(value.as_i64().unwrap_or(0));
                 // 2^63 rows of int8 fit
@@ -630,11 +650,15 @@ impl Accumulator {
         let Accumulated::Bytes(out) = &mut self.state else { return };
         if out.len() > 1 {
             out.extend_from_slice(b", ");
-            if ty.array && !value.is_null() {
+            if (ty.array || ty == Type::RECORD) && !value.is_null() {
                 out.extend_from_slice(b"\n ");
             }
         }
-        to_json(value, ty, call.env, out);
+        match value {
+            // the JSON of a row comes as such
+            Value::Text(row) if ty == Type::RECORD => out.extend_from_slice(row.as_bytes()),
+            _ => to_json(value, ty, call.env, out),
+        }
     }
 
     fn add_member(&mut self, call: &Call<'_>, args: &[Value]) -> Result<()> {
@@ -661,7 +685,10 @@ impl Accumulator {
         self.state.lengthen();
         let n = self.count;
         Ok(match (self.kind, self.state) {
-            (Kind::CountRows | Kind::Count, _) => Value::Int8(n),
+            (Kind::CountRows | Kind::Count | Kind::CountPairs, _) => Value::Int8(n),
+            (Kind::Pairs(asked), Accumulated::Pairs(sums)) => {
+                sums.result(asked).map_or(Value::Null, Value::Float8)
+            }
             (_, Accumulated::Empty) => Value::Null,
             (Kind::SumSmall, Accumulated::Int(sum)) => {
                 Value::Int8(i64::try_from(sum).map_err(|_| SqlError::out_of_range("bigint out of range"))?)
@@ -710,6 +737,7 @@ impl Accumulator {
                 Accumulated::Int(_)
                 | Accumulated::Short(..)
                 | Accumulated::Squares(..)
+                | Accumulated::Pairs(_)
                 | Accumulated::Distances(..),
             ) => Value::Null,
         })

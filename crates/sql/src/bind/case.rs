@@ -15,7 +15,8 @@ impl Binder<'_> {
         conditions: &[ast::CaseWhen],
         other: Option<&Ast>,
     ) -> Result<Typed> {
-        let operand = operand.map(|operand| self.expr(operand)).transpose()?;
+        // a literal is text here, whatever it is compared with
+        let operand = operand.map(|operand| self.expr_decided(operand)).transpose()?;
         let (operand, once) = match operand.map(|operand| self.once(operand)) {
             Some((operand, once)) => (Some(operand), once),
             None => (None, None),

@@ -256,7 +256,7 @@ impl Clauses {
 }
 
 /// Whether it is a SELECT DISTINCT, without ON.
-fn is_distinct(select: &Select) -> bool {
+pub(super) fn is_distinct(select: &Select) -> bool {
     matches!(select.distinct, Some(Distinct::Distinct))
 }
 

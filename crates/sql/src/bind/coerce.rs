@@ -33,6 +33,11 @@ impl Binder<'_> {
                 Expr::Param(number) => {
                     let plain = if to.base == Base::Unknown { Type::TEXT } else { to.plain() };
                     let ty = *self.params[number].get_or_insert(plain);
+                    if ty != plain && to.base != Base::Unknown {
+                        let what = format!("inconsistent types deduced for parameter ${}", number + 1);
+                        let detail = format!("{} versus {}", ty.sql_name(), plain.sql_name());
+                        return Err(SqlError::new(SqlState::AMBIGUOUS_PARAMETER, what).detail(detail));
+                    }
                     return self.coerce(Typed::new(Expr::Param(number), ty), to, context);
                 }
                 _ => {}
@@ -65,6 +70,16 @@ impl Binder<'_> {
             }
         }
         Ok(Typed::new(Expr::Call(Box::new((function, vec![typed.expr]))), to))
+    }
+
+    /// An expression that is used again: a parameter has the type by now that its first use has given it.
+    pub(super) fn as_known(&self, typed: &Typed) -> Typed {
+        match typed.expr {
+            Expr::Param(number) if typed.ty.base == Base::Unknown => {
+                Typed::new(Expr::Param(number), self.params[number].unwrap_or(typed.ty))
+            }
+            _ => typed.clone(),
+        }
     }
 
     /// Whether a plan may keep a value instead of the constants that it is made of. Plans are cached by their number:

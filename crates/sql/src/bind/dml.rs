@@ -127,7 +127,13 @@ impl Binder<'_> {
         let scopes = std::mem::take(&mut self.scopes);
         let typed = self.apart(|binder| binder.expr(&ast));
         self.scopes = scopes;
-        self.assign(typed?, table.types[position], &column.name)
+        let typed = typed.map_err(|error| match error.code() {
+            SqlState::UNDEFINED_COLUMN => {
+                SqlError::unsupported("cannot use column reference in DEFAULT expression")
+            }
+            _ => error,
+        })?;
+        self.assign(typed, table.types[position], &column.name)
     }
 
     fn insert(&mut self, insert: &ast::Insert) -> Result<(Bound, Kind)> {
@@ -211,6 +217,7 @@ impl Binder<'_> {
             schema: Some(table.desc.schema.clone()),
             name: shown,
             columns: Self::columns_of(&table, &row),
+            scalar: false,
         }];
         let (returning, returning_slots, output) = self.returning(insert.returning.as_deref())?;
         let insert = Insert {
@@ -283,15 +290,24 @@ impl Binder<'_> {
                     "VALUES lists must all be the same length",
                 ));
             }
-            let mut list = Vec::with_capacity(width);
+            // a parameter that several columns take has no type before all values are known
+            let mut given = Vec::with_capacity(width);
             for (ast, &position) in row.content.iter().zip(targets) {
                 if is_default(ast) || overriding.keeps_default(table, position) {
-                    list.push(self.default(table, position)?);
+                    given.push(None);
                     continue;
                 }
                 self.refuse_value(table, position, overriding)?;
-                let typed = self.expr(ast)?;
-                list.push(self.assign(typed, table.types[position], &table.desc.columns[position].name)?);
+                given.push(Some(self.expr(ast)?));
+            }
+            let mut list = Vec::with_capacity(width);
+            for (typed, &position) in given.into_iter().zip(targets) {
+                list.push(match typed {
+                    Some(typed) => {
+                        self.assign(typed, table.types[position], &table.desc.columns[position].name)?
+                    }
+                    None => self.default(table, position)?,
+                });
             }
             exprs.push(list);
         }
@@ -379,10 +395,12 @@ impl Binder<'_> {
                         schema: Some(table.desc.schema.clone()),
                         name: shown.to_owned(),
                         columns: Self::columns_of(table, &existing),
+                        scalar: false,
                     },
                     ScopeTable {
                         schema: None,
                         name: "excluded".to_owned(),
+                        scalar: false,
                         // by its qualified name only
                         columns: Self::columns_of(table, row)
                             .into_iter()
@@ -430,16 +448,14 @@ impl Binder<'_> {
         row: &[Slot],
     ) -> Result<(Vec<(usize, Expr)>, Generated)> {
         let mut set: Vec<(usize, Expr)> = Vec::new();
-        let mut add = |binder: &mut Self, target: &ast::ObjectName, value: Result<Typed>, default: bool| {
+        let mut add = |binder: &mut Self, target: &ast::ObjectName, value: Option<Typed>| {
             let (_, name) = split(target)?;
             let position = Self::position(table, &name).map_err(|error| binder.at(target.span(), error))?;
             if set.iter().any(|(known, _)| *known == position) {
                 let what = format!("multiple assignments to same column \"{name}\"");
                 return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
             }
-            let expr = if default {
-                binder.default(table, position)?
-            } else {
+            let expr = if let Some(value) = value {
                 let column = &table.desc.columns[position];
                 let detail = match column.identity {
                     _ if column.generated.is_some() => Some(is_generated(&name)),
@@ -452,18 +468,23 @@ impl Binder<'_> {
                     let what = format!("column \"{name}\" can only be updated to DEFAULT");
                     return Err(SqlError::new(SqlState::GENERATED_ALWAYS, what).detail(detail));
                 }
-                binder.assign(value?, table.types[position], &name)?
+                binder.assign(value, table.types[position], &name)?
+            } else {
+                binder.default(table, position)?
             };
             set.push((position, expr));
             Ok(())
         };
+        let mut given: Vec<(&ast::ObjectName, Option<Typed>)> = Vec::new();
+        let mut give = |binder: &mut Self, target, ast: &Ast| {
+            let value = if is_default(ast) { None } else { Some(binder.expr(ast)?) };
+            given.push((target, value));
+            Ok(())
+        };
+        // a parameter that several columns take has no type before all values are known
         for assignment in list {
             match (&assignment.target, &assignment.value) {
-                (AssignmentTarget::ColumnName(name), ast) => {
-                    let default = is_default(ast);
-                    let value = if default { Err(unsupported("DEFAULT")) } else { self.expr(ast) };
-                    add(self, name, value, default)?;
-                }
+                (AssignmentTarget::ColumnName(name), ast) => give(self, name, ast)?,
                 (AssignmentTarget::Tuple(names), Ast::Tuple(values)) => {
                     if names.len() != values.len() {
                         return Err(SqlError::new(
@@ -472,15 +493,16 @@ impl Binder<'_> {
                         ));
                     }
                     for (name, ast) in names.iter().zip(values) {
-                        let default = is_default(ast);
-                        let value = if default { Err(unsupported("DEFAULT")) } else { self.expr(ast) };
-                        add(self, name, value, default)?;
+                        give(self, name, ast)?;
                     }
                 }
                 (AssignmentTarget::Tuple(_), _) => {
                     return Err(unsupported("an assignment of a query to several columns"));
                 }
             }
+        }
+        for (name, value) in given {
+            add(self, name, value)?;
         }
         let positions: Vec<usize> = set.iter().map(|(position, _)| *position).collect();
         let generated = self.generated(table, row, Some(&positions))?;

@@ -36,7 +36,12 @@ impl Binder<'_> {
         let before = std::mem::replace(&mut self.scope().clause, clause);
         let typed = self.expr(ast);
         self.scope().clause = before;
-        self.boolean(typed?, clause)
+        let mut condition = self.boolean(typed?, clause)?;
+        // what others may be grouped by is looked at first
+        if !matches!(clause, "HAVING" | "FILTER") {
+            condition.simplify();
+        }
+        Ok(condition)
     }
 
     pub(super) fn boolean(&mut self, typed: Typed, clause: &str) -> Result<Expr> {
@@ -168,6 +173,9 @@ impl Binder<'_> {
                 );
                 if bare {
                     return self.call_typed(&name, Vec::new());
+                }
+                if let Some(column) = self.scalar_of(&name) {
+                    return self.column(Some((&None, &name)), &column);
                 }
                 if self.names_table(&name) {
                     return Err(unsupported(format!("the whole row \"{name}\" here")));

@@ -270,7 +270,7 @@ impl Binder<'_> {
         mut columns: Vec<ScopeColumn>,
     ) -> Result<()> {
         let mut table =
-            ScopeTable { schema: schema.map(str::to_owned), name: name.to_owned(), columns: Vec::new() };
+            ScopeTable { schema: schema.map(str::to_owned), name: name.to_owned(), ..ScopeTable::default() };
         if let Some(alias) = alias {
             table.name = fold(&alias.name);
             table.schema = None;
@@ -511,6 +511,7 @@ impl Binder<'_> {
         ordinality: bool,
     ) -> Result<Tree> {
         let (call, result) = self.set_call(name, args)?;
+        let scalar = result.len() == 1 && !ordinality;
         let mut columns = Vec::new();
         let mut slots = Vec::new();
         for (column_name, ty) in result {
@@ -536,6 +537,9 @@ impl Binder<'_> {
         call.args().iter().for_each(|arg| arg.slots(&mut |slot| outer.push(slot)));
         outer.iter().for_each(|&slot| self.used[slot] = true);
         self.add_table(None, alias, name, columns)?;
+        if let Some(table) = self.scope().tables.last_mut() {
+            table.scalar = scalar;
+        }
         let node = Node::FunctionScan { call, slots, ordinality: number, label: self.label() };
         Ok(Tree::Leaf(Leaf::lateral(node, all, outer)))
     }

@@ -211,6 +211,7 @@ impl Binder<'_> {
             }
             "greatest" | "least" => {
                 let (exprs, ty) = self.unify(args, if name == "greatest" { "GREATEST" } else { "LEAST" })?;
+                Self::refuse_rows(ty, "GREATEST and LEAST of")?;
                 return Ok(Typed::new(Expr::Extreme(name == "greatest", exprs), ty));
             }
             "nullif" if args.len() == 2 => {
@@ -242,6 +243,10 @@ impl Binder<'_> {
             return Ok(Typed::new(Expr::Session(Box::new((function.clone(), exprs))), function.result()));
         }
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+        // a row is text: its fields are not known any more
+        if types.iter().any(|ty| ty.base == Base::Record) && (name.contains("json")) {
+            return Err(unsupported("JSON of a row that is not the name of a table or subquery"));
+        }
         match resolve_function(name, &types) {
             Ok(resolved) => self.resolved(resolved, args),
             Err(error) => {
@@ -354,6 +359,7 @@ impl Binder<'_> {
         filter: Option<&Ast>,
     ) -> Result<Parts> {
         let row = if distinct { None } else { self.row_args(name, list)? };
+        let is_row = row.is_some();
         let mut args = match row {
             Some(row) => row,
             None if star => Vec::new(),
@@ -363,12 +369,15 @@ impl Binder<'_> {
             Order::Of(order) => order,
             Order::Within(within) => {
                 for item in within {
-                    args.push(self.expr_decided(&item.expr)?);
+                    args.push(self.expr(&item.expr)?);
                 }
                 return self.ordered_set_parts(name, args, within, filter);
             }
         };
         let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+        if !is_row && types.iter().any(|ty| ty.base == Base::Record) && name.contains("json") {
+            return Err(unsupported("JSON of a row that is not the name of a table or subquery"));
+        }
         let (function, params) = AggregateFn::resolve(name, &types)?;
         let mut exprs = Vec::with_capacity(args.len());
         let written: Vec<Expr> = args.iter().map(|arg| arg.expr.clone()).collect();
@@ -377,7 +386,8 @@ impl Binder<'_> {
         }
         let mut keys = Vec::new();
         for item in order {
-            let key = self.expr_decided(&item.expr)?.expr;
+            let Typed { expr: key, ty } = self.expr_decided(&item.expr)?;
+            Self::refuse_row_key(ty)?;
             if distinct && !exprs.iter().chain(&written).any(|arg| arg.same(&key)) {
                 let what = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
                 return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
@@ -425,6 +435,9 @@ impl Binder<'_> {
         match (name, args.len()) {
             ("generate_series", 2 | 3) => {
                 let types: Vec<Type> = args.iter().map(|arg| arg.ty).collect();
+                if types.iter().all(|ty| ty.base == Base::Unknown) {
+                    return Err(not_unique(name, &types));
+                }
                 let params = series_params(&types).ok_or_else(|| no_function(name, &types))?;
                 let ty = params[0];
                 let mut exprs = Vec::new();
@@ -444,6 +457,9 @@ impl Binder<'_> {
                 let mut exprs = Vec::new();
                 let mut columns = Vec::new();
                 for arg in args {
+                    if arg.ty.base == Base::Unknown && !arg.ty.array {
+                        return Err(not_unique(name, &[arg.ty]));
+                    }
                     let element = arg.ty.element().ok_or_else(|| {
                         let what = format!("function unnest({}) does not exist", arg.ty.sql_name());
                         SqlError::new(SqlState::UNDEFINED_FUNCTION, what)
@@ -514,6 +530,14 @@ fn series_params(types: &[Type]) -> Option<[Type; 3]> {
         _ => return None,
     };
     Some([ty, ty, ty])
+}
+
+/// 42725.
+fn not_unique(name: &str, types: &[Type]) -> SqlError {
+    let types: Vec<String> = types.iter().map(|ty| ty.sql_name().to_string()).collect();
+    let what = format!("function {name}({}) is not unique", types.join(", "));
+    SqlError::new(SqlState::AMBIGUOUS_FUNCTION, what)
+        .hint("Could not choose a best candidate function. You might need to add explicit type casts.")
 }
 
 /// 42883.

@@ -36,6 +36,7 @@ impl Binder<'_> {
                 schema: None,
                 name: table.desc.name.clone(),
                 columns: Self::columns_of(table, row),
+                scalar: false,
             }],
             ..Scope::default()
         });

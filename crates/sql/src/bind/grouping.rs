@@ -52,38 +52,52 @@ impl Binder<'_> {
         let mut sets: Vec<Part> = vec![Vec::new()];
         let mut several = false;
         for ast in list {
-            let choices: Vec<Part> = match ast {
-                Ast::GroupingSets(parts) => self.group_parts(parts, output, &mut keys)?,
-                Ast::Rollup(parts) => {
-                    let parts = self.group_parts(parts, output, &mut keys)?;
-                    (0..=parts.len()).rev().map(|len| parts[..len].concat()).collect()
-                }
-                Ast::Cube(parts) => {
-                    if parts.len() > MAX_CUBE {
-                        let what = format!("CUBE is limited to {MAX_CUBE} elements");
-                        return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, what));
-                    }
-                    let parts = self.group_parts(parts, output, &mut keys)?;
-                    let whole = 1_usize << parts.len();
-                    let has = |set: usize, part: usize| set >> (parts.len() - 1 - part) & 1 == 0;
-                    let of = |set| (0..parts.len()).filter(move |part| has(set, *part));
-                    (0..whole).map(|set| of(set).flat_map(|part| parts[part].clone()).collect()).collect()
-                }
-                Ast::Tuple(parts) => vec![self.group_part(parts, output, &mut keys)?],
-                one => vec![self.group_part(std::slice::from_ref(one), output, &mut keys)?],
-            };
+            let choices = self.choices(ast, output, &mut keys)?;
             several |= !matches!(ast, Ast::Tuple(parts) if !parts.is_empty())
                 && matches!(ast, Ast::GroupingSets(_) | Ast::Rollup(_) | Ast::Cube(_) | Ast::Tuple(_));
-            if sets.len().saturating_mul(choices.len()) > MAX_SETS {
-                let what = format!("too many grouping sets present (maximum {MAX_SETS})");
-                return Err(SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, what));
-            }
+            check_sets(sets.len().saturating_mul(choices.len()))?;
             let both = |set: &Part| choices.iter().map(|part| [set.as_slice(), part].concat()).collect();
             sets = sets.iter().flat_map(|set| -> Vec<Part> { both(set) }).collect();
         }
         let has = |set: &Part| (0..keys.len()).map(|key| set.contains(&key)).collect();
         let sets = several.then(|| sets.iter().map(has).collect());
         Ok(Groups { keys, sets })
+    }
+
+    /// The sets that an item of GROUP BY, or of GROUPING SETS, stands for.
+    fn choices(&mut self, ast: &Ast, output: &[Output], keys: &mut Vec<Expr>) -> Result<Vec<Part>> {
+        Ok(match ast {
+            Ast::GroupingSets(parts) => {
+                let mut sets = Vec::new();
+                for part in parts {
+                    match &part[..] {
+                        [inner @ (Ast::GroupingSets(_) | Ast::Rollup(_) | Ast::Cube(_))] => {
+                            sets.extend(self.deeper(|binder| binder.choices(inner, output, keys))?);
+                        }
+                        part => sets.push(self.group_part(part, output, keys)?),
+                    }
+                    check_sets(sets.len())?;
+                }
+                sets
+            }
+            Ast::Rollup(parts) => {
+                let parts = self.group_parts(parts, output, keys)?;
+                (0..=parts.len()).rev().map(|len| parts[..len].concat()).collect()
+            }
+            Ast::Cube(parts) => {
+                if parts.len() > MAX_CUBE {
+                    let what = format!("CUBE is limited to {MAX_CUBE} elements");
+                    return Err(SqlError::new(SqlState::TOO_MANY_COLUMNS, what));
+                }
+                let parts = self.group_parts(parts, output, keys)?;
+                let whole = 1_usize << parts.len();
+                let has = |set: usize, part: usize| set >> (parts.len() - 1 - part) & 1 == 0;
+                let of = |set| (0..parts.len()).filter(move |part| has(set, *part));
+                (0..whole).map(|set| of(set).flat_map(|part| parts[part].clone()).collect()).collect()
+            }
+            Ast::Tuple(parts) => vec![self.group_part(parts, output, keys)?],
+            one => vec![self.group_part(std::slice::from_ref(one), output, keys)?],
+        })
     }
 
     fn group_parts(
@@ -101,14 +115,16 @@ impl Binder<'_> {
         for ast in part {
             let ast = super::tail::without_parentheses(ast);
             // a name means a column of the input first
-            let by_number = matches!(ast, Ast::Value(_));
+            let by_number = super::tail::constant_of(ast).is_some();
             let expr = match if by_number { None } else { self.expr_decided(ast).ok() } {
-                Some(typed) => typed.expr,
-                None => match self.output_number(ast, output)? {
-                    Some(number) => output[number].expr.clone(),
-                    None => self.expr_decided(ast)?.expr,
+                Some(typed) => typed,
+                None => match self.output_number(ast, output, "GROUP BY")? {
+                    Some(number) => Typed::new(output[number].expr.clone(), output[number].ty),
+                    None => self.expr_decided(ast)?,
                 },
             };
+            Self::refuse_row_key(expr.ty)?;
+            let expr = expr.expr;
             let known = keys.iter().position(|known: &Expr| known.same(&expr));
             numbers.push(known.unwrap_or(keys.len()));
             if known.is_none() {
@@ -184,6 +200,15 @@ impl Binder<'_> {
         }
         Ok(results)
     }
+}
+
+/// 54001 for too many sets.
+fn check_sets(sets: usize) -> Result<()> {
+    if sets <= MAX_SETS {
+        return Ok(());
+    }
+    let what = format!("too many grouping sets present (maximum {MAX_SETS})");
+    Err(SqlError::new(SqlState::STATEMENT_TOO_COMPLEX, what))
 }
 
 /// Says of an error what its expression was.

@@ -291,7 +291,8 @@ impl<'b> Binder<'b> {
             self.mark(&output.expr);
         }
         let mut root = bound.node;
-        let output: Vec<Expr> = bound.output.into_iter().map(|output| output.expr).collect();
+        let mut output: Vec<Expr> = bound.output.into_iter().map(|output| output.expr).collect();
+        output.iter_mut().for_each(Expr::simplify);
         if let Node::Scan(scan) = &root
             && scan.locked.is_none()
             && !output.iter().chain(&scan.filter).any(Expr::needs_worker)

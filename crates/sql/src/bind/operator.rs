@@ -1,5 +1,6 @@
 //! Operators, comparisons, predicates.
 
+use super::coerce::compared_as;
 use super::expr::negate;
 use super::{Binder, Typed, unsupported};
 use crate::functions::ScalarFn;
@@ -47,7 +48,8 @@ impl Binder<'_> {
             let typed = self.expr(operand)?;
             list.push(self.boolean(typed, clause)?);
         }
-        let expr = if *op == BinaryOperator::And { Expr::and(list) } else { Expr::or(list) };
+        // a constant that settles it does so later: the columns of the others count where groups are checked
+        let expr = if *op == BinaryOperator::And { Expr::And(list) } else { Expr::Or(list) };
         Ok(Typed::new(expr, Type::BOOL))
     }
 
@@ -111,12 +113,10 @@ impl Binder<'_> {
         };
         let left = self.coerce(left, common.unwrap_or(a).plain(), Context::Implicit)?;
         let right = self.coerce(right, common.unwrap_or(b).plain(), Context::Implicit)?;
-        let pair = [left.expr, right.expr];
-        if Expr::is_null_for_all(&pair) {
+        if [&left.expr, &right.expr].iter().all(|side| matches!(side, Expr::Const(Value::Null))) {
             return Ok(Typed::constant(Value::Null, Type::BOOL));
         }
-        let [left, right] = pair;
-        Ok(Typed::new(Expr::Compare(op, Box::new((left, right))), Type::BOOL))
+        Ok(Typed::new(Expr::Compare(op, Box::new((left.expr, right.expr))), Type::BOOL))
     }
 
     /// A call of a resolved function.
@@ -130,7 +130,8 @@ impl Binder<'_> {
             exprs.push(self.coerce(arg, ty, Context::Implicit)?.expr);
         }
         let result = resolved.result;
-        if resolved.function.strict && Expr::is_null_for_all(&exprs) {
+        let nulls = || exprs.iter().all(|expr| matches!(expr, Expr::Const(Value::Null)));
+        if resolved.function.strict && !exprs.is_empty() && nulls() {
             return Ok(Typed::constant(Value::Null, result));
         }
         let function = ScalarFn::new(resolved);
@@ -209,33 +210,62 @@ impl Binder<'_> {
         for item in list {
             items.push(self.expr(item)?);
         }
-        if items.len() == 1
-            && let Some(item) = items.pop()
-        {
-            let equal = self.comparison("=", value, item)?.expr;
-            return Ok(Typed::new(negate(equal, negated), Type::BOOL));
-        }
+        // several items that read no row of this query are an array of the type that they have in common; each of the
+        // others is compared by itself
+        let alone: Vec<bool> = items.iter().map(|item| !self.reads_here(&item.expr)).collect();
         let mut types: Vec<Type> = vec![value.ty];
-        types.extend(items.iter().map(|item| item.ty));
-        let common = common_type(&types, "IN");
-        // integers of several widths are compared as they are
-        if let Ok(common) = common
-            && resolve_operator("=", Some(common), common)
-                .is_ok_and(|r| matches!(r.function.fast, scaledb_types::func::Fast::Comparison(_)))
-        {
-            let common = common.plain();
-            let value = self.coerce(value, common, Context::Implicit)?.expr;
+        types.extend(items.iter().zip(&alone).filter(|(_, alone)| **alone).map(|(item, _)| item.ty));
+        let common = if types.len() > 2 { common_type(&types, "IN").ok().map(Type::plain) } else { None };
+        let mut groups: Vec<(Type, Vec<Typed>)> = Vec::new();
+        let mut any = Vec::new();
+        let mut known: Vec<(Type, Option<Type>)> = Vec::new();
+        for (mut item, alone) in items.into_iter().zip(alone) {
+            if let Some(common) = common.filter(|_| alone) {
+                item = self.coerce(item, common, Context::Implicit)?;
+            }
+            let ty = match known.iter().find(|(of, _)| *of == item.ty) {
+                Some((_, ty)) => *ty,
+                None => {
+                    let ty = compared_as("=", value.ty, item.ty, "IN").ok().filter(|&ty| is_ordered(ty));
+                    known.push((item.ty, ty));
+                    ty
+                }
+            };
+            match ty {
+                None => any.push(self.comparison("=", value.clone(), item)?.expr),
+                Some(ty) => match groups.iter_mut().find(|(of, _)| *of == ty) {
+                    Some((_, items)) => items.push(item),
+                    None => groups.push((ty, vec![item])),
+                },
+            }
+        }
+        for (ty, mut items) in groups {
+            if items.len() == 1
+                && let Some(item) = items.pop()
+            {
+                any.push(self.comparison("=", value.clone(), item)?.expr);
+                continue;
+            }
+            let value = self.coerce(value.clone(), ty, Context::Implicit)?.expr;
             let mut exprs = Vec::with_capacity(items.len());
             for item in items {
-                exprs.push(self.coerce(item, common, Context::Implicit)?.expr);
+                exprs.push(self.coerce(item, ty, Context::Implicit)?.expr);
             }
-            return Ok(Typed::new(negate(Expr::In(Box::new(value), exprs), negated), Type::BOOL));
+            any.push(Expr::In(Box::new(value), exprs));
         }
-        let mut any = Vec::with_capacity(items.len());
-        for item in items {
-            any.push(self.comparison("=", value.clone(), item)?.expr);
-        }
-        Ok(Typed::new(negate(Expr::Or(any), negated), Type::BOOL))
+        let one = if any.len() == 1 { any.pop() } else { None };
+        let any = one.unwrap_or(Expr::Or(any));
+        Ok(Typed::new(negate(any, negated), Type::BOOL))
+    }
+
+    /// Whether an expression reads columns of the innermost query.
+    fn reads_here(&self, expr: &Expr) -> bool {
+        let around = self.scopes.split_last().map_or(&[][..], |(_, around)| around);
+        let mut reads = false;
+        expr.slots(&mut |slot| {
+            reads |= !around.iter().any(|scope| scope.slots().any(|known| known == slot));
+        });
+        reads
     }
 
     pub(super) fn like(
@@ -303,9 +333,9 @@ impl Binder<'_> {
         let low = self.expr(low)?;
         let high = self.expr(high)?;
         let mut within = |low: &Typed, high: &Typed| -> Result<Expr> {
-            let from = self.comparison(">=", value.clone(), low.clone())?;
-            let to = self.comparison("<=", value.clone(), high.clone())?;
-            Ok(Expr::and(vec![from.expr, to.expr]))
+            let from = self.comparison(">=", self.as_known(&value), self.as_known(low))?;
+            let to = self.comparison("<=", self.as_known(&value), self.as_known(high))?;
+            Ok(Expr::And(vec![from.expr, to.expr]))
         };
         let mut both = within(&low, &high)?;
         if symmetric {
@@ -331,6 +361,12 @@ impl Binder<'_> {
         let matched = self.operator("~", Some(value), regex)?;
         Ok(Typed::new(negate(matched.expr, negated), Type::BOOL))
     }
+}
+
+/// Whether values of a type are compared by their order.
+fn is_ordered(ty: Type) -> bool {
+    resolve_operator("=", Some(ty), ty)
+        .is_ok_and(|resolved| matches!(resolved.function.fast, scaledb_types::func::Fast::Comparison(_)))
 }
 
 /// The width of a number, among those that compare with each other.

@@ -42,11 +42,13 @@ impl ScopeColumn {
 }
 
 /// A table in scope.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct ScopeTable {
     pub(crate) schema: Option<String>,
     pub(crate) name: String,
     pub(crate) columns: Vec<ScopeColumn>,
+    /// Its name means its only column: the result of a function that makes no rows of several.
+    pub(crate) scalar: bool,
 }
 
 /// A subquery as it is written, with what is asked of it: the comparison and its other side, or the kind of question.

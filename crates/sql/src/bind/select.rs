@@ -6,7 +6,7 @@
 //!
 //! The clauses are bound first ([`Clauses`]), since what one of them needs decides about the others.
 
-use super::clauses::Clauses;
+use super::clauses::{Clauses, is_distinct};
 use super::group_keys::GroupKeys;
 use super::grouping::{Groups, direct_refused};
 use super::lock::Locking;
@@ -28,7 +28,8 @@ impl Binder<'_> {
     /// What is wrong with it.
     pub(super) fn select(&mut self, select: &Select, tail: Tail<'_>) -> Result<Bound> {
         refuse(select)?;
-        let decided = !std::mem::take(&mut self.leaves_open);
+        // what is compared has a type
+        let decided = !std::mem::take(&mut self.leaves_open) || is_distinct(select);
         let lifts = std::mem::take(&mut self.lifts);
         let volatile = self.volatile;
         let (tree, locking) = self.tables_of(select)?;
@@ -51,7 +52,8 @@ impl Binder<'_> {
         if clauses.is_grouped() {
             node = self.aggregate_node(node, &mut clauses, &input, apart.as_mut())?;
         }
-        if let Some(predicate) = clauses.having.take() {
+        if let Some(mut predicate) = clauses.having.take() {
+            predicate.simplify();
             node = Node::Filter { input: Box::new(node), predicate };
         }
         if !clauses.windows.is_empty() {

@@ -5,7 +5,7 @@ use super::names::fold;
 use super::scope::{ScopeColumn, Shown};
 use super::{Binder, Output, Typed, unsupported};
 use crate::functions::RowForm;
-use scaledb_types::{Result, SqlError, SqlState};
+use scaledb_types::{Base, Context, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{Expr as Ast, SelectItem, SelectItemQualifiedWildcardKind};
 
 /// Columns of a row that a query makes.
@@ -25,7 +25,6 @@ impl Binder<'_> {
     pub(crate) fn projection(&mut self, items: &[SelectItem], decided: bool) -> Result<Vec<Output>> {
         let bind = |binder: &mut Self, ast: &Ast| match binder.row_value(ast, RowForm::Record)? {
             Some(row) => Ok(row),
-            None if decided => binder.expr_decided(ast),
             None => binder.expr(ast),
         };
         let mut output = Vec::new();
@@ -65,6 +64,14 @@ impl Binder<'_> {
                 }
                 _ => return Err(unsupported("this item of a select list")),
             }
+        }
+        // a parameter may have got its type by what stands behind it
+        for output in
+            output.iter_mut().filter(|output| decided && output.ty.base == Base::Unknown && !output.ty.array)
+        {
+            let open = Typed::new(output.expr.clone(), output.ty);
+            let Typed { expr, ty } = self.coerce(open, Type::TEXT, Context::Implicit)?;
+            (output.expr, output.ty) = (expr, ty);
         }
         Ok(output)
     }

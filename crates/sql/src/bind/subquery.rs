@@ -147,6 +147,8 @@ impl Binder<'_> {
         lookup: Option<Lookup>,
     ) -> Expr {
         output.iter().for_each(|expr| self.mark(expr));
+        let mut output = output;
+        output.iter_mut().for_each(Expr::simplify);
         let depends = Depends::of(&node, &output);
         debug_assert!(
             depends.slots.iter().all(|slot| outer.contains(slot)),

@@ -1,12 +1,13 @@
 //! ORDER BY, LIMIT, OFFSET and DISTINCT ON: which rows a query returns of those that it makes, and in what order.
 
 use super::names::fold;
-use super::{Binder, Bound, Output, unsupported};
+use super::{Binder, Bound, Output, Typed, unsupported};
+use crate::functions::RowForm;
 use crate::optimize;
 use crate::plan::expr::Expr;
 use crate::plan::{Node, SortKey};
 use scaledb_types::cast::Context;
-use scaledb_types::{Result, SqlError, SqlState, Type};
+use scaledb_types::{Base, Result, SqlError, SqlState, Type};
 use sqlparser::ast::{self, Expr as Ast, LimitClause, LockClause, OrderByExpr, OrderByKind, Query};
 
 /// ORDER BY, LIMIT and OFFSET of a query.
@@ -71,11 +72,12 @@ impl Binder<'_> {
             .collect();
         let mut keys = Vec::new();
         for item in tail.order {
-            let Some(number) = self.output_number(&item.expr, &output)? else {
+            let Some(number) = self.output_number(&item.expr, &output, "ORDER BY")? else {
                 return Err(SqlError::unsupported("invalid UNION/INTERSECT/EXCEPT ORDER BY clause")
                     .detail("Only result column names can be used, not expressions or functions.")
                     .hint("Move the query into a FROM clause."));
             };
+            Self::refuse_row_key(output[number].ty)?;
             keys.push(sort_key(output[number].expr.clone(), item));
         }
         columns.iter().for_each(|column| self.used[column.slot] = true);
@@ -101,29 +103,36 @@ impl Binder<'_> {
     }
 
     /// The output column that an item of ORDER BY or GROUP BY names, by its number or name.
-    pub(super) fn output_number(&mut self, ast: &Ast, output: &[Output]) -> Result<Option<usize>> {
+    pub(super) fn output_number(
+        &mut self,
+        ast: &Ast,
+        output: &[Output],
+        clause: &'static str,
+    ) -> Result<Option<usize>> {
+        match constant_of(ast) {
+            Some(Constant::Integer(number)) => {
+                let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+                let Some(index) = index.filter(|index| *index < output.len()) else {
+                    let what = format!("{clause} position {number} is not in select list");
+                    return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
+                };
+                return Ok(Some(index));
+            }
+            Some(Constant::Other) => {
+                let what = format!("non-integer constant in {clause}");
+                return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+            }
+            None => {}
+        }
         match without_parentheses(ast) {
-            Ast::Value(value) => match &value.value {
-                ast::Value::Number(text, _) => {
-                    let number: usize = text.parse().unwrap_or(0);
-                    if number == 0 || number > output.len() {
-                        let what = format!("ORDER BY position {text} is not in select list");
-                        return Err(SqlError::new(SqlState::INVALID_COLUMN_REFERENCE, what));
-                    }
-                    Self::refuse_row_key(&output[number - 1].expr)?;
-                    Ok(Some(number - 1))
-                }
-                _ => Ok(None),
-            },
             Ast::Identifier(ident) => {
                 let name = fold(ident);
                 let mut named = output.iter().enumerate().filter(|(_, output)| output.name == name);
                 let Some((number, first)) = named.next() else { return Ok(None) };
                 if named.any(|(_, other)| !other.expr.same(&first.expr)) {
-                    let what = format!("ORDER BY \"{name}\" is ambiguous");
+                    let what = format!("{clause} \"{name}\" is ambiguous");
                     return Err(SqlError::new(SqlState::AMBIGUOUS_COLUMN, what));
                 }
-                Self::refuse_row_key(&first.expr)?;
                 Ok(Some(number))
             }
             _ => Ok(None),
@@ -138,29 +147,89 @@ impl Binder<'_> {
     ) -> Result<Vec<(SortKey, Option<usize>)>> {
         let mut keys = Vec::new();
         for item in order {
-            let number = self.output_number(&item.expr, output)?;
-            let expr = match number {
-                Some(number) => output[number].expr.clone(),
-                None => self.expr_decided(&item.expr)?.expr,
+            let number = self.output_number(&item.expr, output, "ORDER BY")?;
+            let key = match number {
+                Some(number) => vec![Typed::new(output[number].expr.clone(), output[number].ty)],
+                None => self.order_key(&item.expr)?,
             };
-            // a constant orders nothing
-            if !matches!(expr, Expr::Const(_)) {
-                keys.push((sort_key(expr, item), number));
+            let is_row = key.len() > 1 || key.iter().any(|part| part.ty.base == Base::Record);
+            if !is_row {
+                let exprs = key.into_iter().map(|part| part.expr);
+                // a constant orders nothing
+                let exprs = exprs.filter(|expr| !matches!(expr, Expr::Const(_)));
+                keys.extend(exprs.map(|expr| (sort_key(expr, item), number)));
+                continue;
             }
+            let mut fields = Vec::new();
+            key.into_iter().try_for_each(|part| self.fields_of_key(part, &mut fields))?;
+            // a row is not NULL: NULLS FIRST and LAST say nothing of its fields
+            let descending = item.options.asc == Some(false);
+            let fields = fields.into_iter().filter(|expr| !matches!(expr, Expr::Const(_)));
+            keys.extend(fields.map(|expr| (SortKey { expr, descending, nulls_first: descending }, None)));
         }
         Ok(keys)
+    }
+
+    /// An expression by which to order: the values of a row constructor, or one value.
+    fn order_key(&mut self, ast: &Ast) -> Result<Vec<Typed>> {
+        match without_parentheses(ast) {
+            Ast::Tuple(parts) if parts.len() > 1 => {
+                parts.iter().map(|part| self.expr_decided(part)).collect()
+            }
+            ast => match self.row_value(ast, RowForm::Record)? {
+                Some(row) => Ok(vec![row]),
+                None => Ok(vec![self.expr_decided(ast)?]),
+            },
+        }
     }
 
     /// The expressions of DISTINCT ON.
     pub(super) fn distinct_on(&mut self, list: &[Ast], output: &[Output]) -> Result<Vec<Expr>> {
         let mut on = Vec::new();
         for ast in list {
-            on.push(match self.output_number(ast, output)? {
-                Some(number) => output[number].expr.clone(),
+            on.push(match self.output_number(ast, output, "DISTINCT ON")? {
+                Some(number) => {
+                    Self::refuse_row_key(output[number].ty)?;
+                    output[number].expr.clone()
+                }
                 None => self.expr_decided(ast)?.expr,
             });
         }
         Ok(on)
+    }
+}
+
+/// A constant as a key of ORDER BY, GROUP BY or DISTINCT ON: an integer is the number of a column.
+pub(super) enum Constant {
+    Integer(i32),
+    Other,
+}
+
+/// The constant that a key is; `None` if it is something else.
+pub(super) fn constant_of(ast: &Ast) -> Option<Constant> {
+    match without_parentheses(ast) {
+        Ast::Value(value) => match &value.value {
+            ast::Value::Placeholder(_) => None,
+            ast::Value::Number(text, _) => Some(text.parse().map_or(Constant::Other, Constant::Integer)),
+            _ => Some(Constant::Other),
+        },
+        // the sign of a number is a part of it
+        Ast::UnaryOp { op: ast::UnaryOperator::Minus, expr } => match (constant_of(expr)?, &**expr) {
+            (Constant::Integer(number), _) => {
+                Some(number.checked_neg().map_or(Constant::Other, Constant::Integer))
+            }
+            (Constant::Other, inner) if is_number(inner) => Some(Constant::Other),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn is_number(ast: &Ast) -> bool {
+    match without_parentheses(ast) {
+        Ast::Value(value) => matches!(value.value, ast::Value::Number(..)),
+        Ast::UnaryOp { op: ast::UnaryOperator::Minus, expr } => is_number(expr),
+        _ => false,
     }
 }
 

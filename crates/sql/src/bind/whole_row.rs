@@ -1,7 +1,7 @@
 //! The name of a table where a column could stand: its whole row.
 //!
 //! A row is text, so it is taken where nothing compares it: as a column of a result, in `count`, as JSON, in tests for
-//! NULL, and for one of its fields.
+//! NULL, for one of its fields, and in ORDER BY, which compares the fields.
 
 use super::names::fold;
 use super::{Binder, Typed, unsupported};
@@ -51,7 +51,11 @@ impl Binder<'_> {
         let [arg] = list else { return Ok(None) };
         let ast = super::function::plain_arg(arg);
         Ok(match ast {
-            Ok(ast) => self.row_value(ast, form)?.map(|row| vec![row]),
+            Ok(ast) => self.row_value(ast, form)?.map(|row| {
+                // it has each row on a line of its own
+                let ty = if name == "json_agg" { Type::RECORD } else { row.ty };
+                vec![Typed::new(row.expr, ty)]
+            }),
             Err(_) => None,
         })
     }
@@ -70,6 +74,13 @@ impl Binder<'_> {
         self.scopes.iter().rev().flat_map(|scope| &scope.tables).any(|table| table.name == name)
     }
 
+    /// The column that the name of a function in FROM means.
+    pub(super) fn scalar_of(&self, name: &str) -> Option<String> {
+        let mut tables = self.scopes.iter().rev().flat_map(|scope| &scope.tables);
+        let table = tables.find(|table| table.name == name).filter(|table| table.scalar)?;
+        table.columns.first().map(|column| column.name.clone())
+    }
+
     fn whole_row(&mut self, ast: &Ast) -> Result<Option<WholeRow>> {
         let ident = match ast {
             Ast::Nested(inner) => return self.whole_row(inner),
@@ -79,6 +90,9 @@ impl Binder<'_> {
         let name = fold(ident);
         let undefined = |error: &scaledb_types::SqlError| error.code() == SqlState::UNDEFINED_COLUMN;
         if !self.names_table(&name) || !self.column(None, &name).as_ref().is_err_and(undefined) {
+            return Ok(None);
+        }
+        if self.scalar_of(&name).is_some() {
             return Ok(None);
         }
         let (mut columns, mut missing) = (Vec::new(), false);
@@ -107,6 +121,37 @@ impl Binder<'_> {
         Ok(Some(row))
     }
 
+    /// Adds what a key of ORDER BY is compared by: a row field by field, and anything else as it is.
+    ///
+    /// # Errors
+    /// 0A000 for a row whose fields are not known.
+    pub(super) fn fields_of_key(&mut self, key: Typed, fields: &mut Vec<Expr>) -> Result<()> {
+        if key.ty != Type::RECORD {
+            Self::refuse_row_key(key.ty)?;
+            fields.push(key.expr);
+            return Ok(());
+        }
+        let parts: Option<Vec<Typed>> = match key.expr {
+            Expr::Slot(row) => self
+                .composites
+                .get(&row)
+                .map(|row| row.iter().map(|(_, slot, ty)| Typed::new(Expr::Slot(*slot), *ty)).collect()),
+            Expr::Call(call) => {
+                let (function, args) = *call;
+                function
+                    .row_types()
+                    .map(|types| args.into_iter().zip(types).map(|(arg, ty)| Typed::new(arg, *ty)).collect())
+            }
+            _ => None,
+        };
+        let Some(parts) = parts else { return Err(unsupported("ORDER BY of this row")) };
+        for part in parts {
+            self.mark(&part.expr);
+            self.fields_of_key(part, fields)?;
+        }
+        Ok(())
+    }
+
     /// 0A000 for a row as a key: rows are not compared.
     ///
     /// # Errors
@@ -115,15 +160,13 @@ impl Binder<'_> {
         if ty.base == Base::Record { Err(unsupported(format!("{what} whole rows"))) } else { Ok(()) }
     }
 
-    /// 0A000 for a whole row by which to order or to group.
+    /// 0A000 for a whole row by which to group, or to order where its fields are not known.
     ///
     /// # Errors
     /// See above.
-    pub(super) fn refuse_row_key(expr: &Expr) -> Result<()> {
-        match expr {
-            Expr::Call(call) if call.0.makes_row() => {
-                Err(unsupported("ORDER BY and GROUP BY of whole rows".to_owned()))
-            }
+    pub(super) fn refuse_row_key(ty: Type) -> Result<()> {
+        match ty.base {
+            Base::Record => Err(unsupported("a whole row as a key here")),
             _ => Ok(()),
         }
     }

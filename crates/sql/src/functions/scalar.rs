@@ -112,9 +112,12 @@ impl ScalarFn {
         Self(Arc::new(Scalar::Row(Box::new(Row { form, names, types, key }))))
     }
 
-    /// Whether it makes a row, and not its JSON.
-    pub(crate) fn makes_row(&self) -> bool {
-        matches!(&*self.0, Scalar::Row(row) if row.form == RowForm::Record)
+    /// The types of the fields, if it makes a row that is never NULL as a whole.
+    pub(crate) fn row_types(&self) -> Option<&[Type]> {
+        match &*self.0 {
+            Scalar::Row(row) if row.form == RowForm::Record && row.key.is_none() => Some(&row.types),
+            _ => None,
+        }
     }
 
     /// The name for EXPLAIN.
@@ -182,6 +185,11 @@ impl ScalarFn {
             Scalar::Slice(given) => slice(args, *given),
             Scalar::Row(row) => row.value(env, args),
         }
+    }
+
+    /// Whether it is a function that answers NULL where an argument is.
+    pub(crate) fn is_strict(&self) -> bool {
+        matches!(&*self.0, Scalar::Function { function, .. } if function.strict)
     }
 
     pub(crate) fn is_immutable(&self) -> bool {

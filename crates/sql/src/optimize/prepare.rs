@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 /// Prepares a tree of operators for running. `reads` if what comes behind it reads.
 pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
+    simplify(node);
     match node {
         Node::Result
         | Node::ComputedScan { .. }
@@ -75,6 +76,30 @@ pub(crate) fn prepare(node: &mut Node, used: &mut [bool], reads: bool) {
             });
             prepare(input, used, own);
         }
+    }
+}
+
+/// Puts what constants settle in the place of expressions: until here the columns in them counted.
+fn simplify(node: &mut Node) {
+    match node {
+        Node::Filter { predicate, .. } => predicate.simplify(),
+        Node::Project { exprs, .. } => exprs.iter_mut().for_each(|(expr, _)| expr.simplify()),
+        Node::Aggregate { keys, aggregates, .. } => {
+            keys.iter_mut().for_each(|(expr, _)| expr.simplify());
+            for Aggregate { args, filter, order, .. } in aggregates {
+                let order = order.iter_mut().map(|key| &mut key.expr);
+                args.iter_mut().chain(filter).chain(order).for_each(Expr::simplify);
+            }
+        }
+        Node::Sort { keys, .. } => keys.iter_mut().for_each(|key| key.expr.simplify()),
+        Node::WindowAgg { windows, .. } => {
+            for window in windows {
+                let order = window.order.iter_mut().map(|key| &mut key.expr);
+                window.partition.iter_mut().chain(order).for_each(Expr::simplify);
+                window.function.exprs_mut().for_each(Expr::simplify);
+            }
+        }
+        _ => {}
     }
 }
 

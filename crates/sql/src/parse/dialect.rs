@@ -225,7 +225,7 @@ impl Dialect for Bounded {
         if self.begins_set_operation(parser) {
             return Some(parser.parse_query().map(Expr::Subquery));
         }
-        if let Some(parsed) = row(parser).or_else(|| trim(parser)) {
+        if let Some(parsed) = row(parser).or_else(|| trim(parser)).or_else(|| grouping(parser)) {
             return Some(parsed);
         }
         // the parser forgets the digits that stand before the text
@@ -313,10 +313,15 @@ impl Dialect for Bounded {
         false
     }
 
+    /// GROUPING SETS, ROLLUP and CUBE are expressions here: the parser would end an item of theirs behind its first
+    /// parentheses.
+    fn supports_group_by_expr(&self) -> bool {
+        false
+    }
+
     same! {
         supports_unicode_string_literal,
         supports_filter_during_aggregation,
-        supports_group_by_expr,
         allow_extract_custom,
         allow_extract_single_quotes,
         supports_create_index_with_clause,
@@ -433,6 +438,53 @@ fn row(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
     }
     let parts = parser.parse_comma_separated(Parser::parse_expr);
     Some(parts.and_then(|parts| parser.expect_token(&Token::RParen).map(|_| Expr::Tuple(parts))))
+}
+
+/// What makes an expression of grouping sets.
+type Sets = fn(Vec<Vec<Expr>>) -> Expr;
+
+/// `ROLLUP (a, (b, c))`, `CUBE (a)`, `GROUPING SETS (a, (b, c), ())`, and `()` behind `GROUP BY`.
+fn grouping(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let word = |at: usize, wanted: Keyword| {
+        matches!(&parser.peek_nth_token_ref(at).token,
+            Token::Word(word) if word.keyword == wanted && word.quote_style.is_none())
+    };
+    let (words, sets, of): (_, _, Sets) = if word(0, Keyword::ROLLUP) {
+        (1, false, Expr::Rollup)
+    } else if word(0, Keyword::CUBE) {
+        (1, false, Expr::Cube)
+    } else if word(0, Keyword::GROUPING) && word(1, Keyword::SETS) {
+        (2, true, Expr::GroupingSets)
+    } else {
+        let behind = matches!(&parser.get_current_token().token, Token::Comma)
+            || matches!(&parser.get_current_token().token, Token::Word(word) if word.keyword == Keyword::BY);
+        return (behind && takes_nothing(parser)).then(|| Ok(Expr::Tuple(Vec::new())));
+    };
+    if parser.peek_nth_token_ref(words).token != Token::LParen {
+        return None;
+    }
+    (0..=words).for_each(|_| parser.advance_token());
+    let parts = parser.parse_comma_separated(|parser| {
+        if sets && takes_nothing(parser) {
+            return Ok(Vec::new());
+        }
+        Ok(match parser.parse_expr()? {
+            Expr::Tuple(parts) => parts,
+            one => vec![one],
+        })
+    });
+    Some(parts.and_then(|parts| parser.expect_token(&Token::RParen).map(|_| of(parts))))
+}
+
+/// Whether there is nothing in the parentheses that come, which are passed over then.
+fn takes_nothing(parser: &mut Parser<'_>) -> bool {
+    let nothing =
+        parser.peek_token_ref().token == Token::LParen && parser.peek_nth_token_ref(1).token == Token::RParen;
+    if nothing {
+        parser.advance_token();
+        parser.advance_token();
+    }
+    nothing
 }
 
 /// `ISNULL`, which the parser would take as the alias of what stands before it.

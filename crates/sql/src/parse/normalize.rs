@@ -37,6 +37,9 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
     found.text.reserve(text.len());
     let mut copied = 0;
     let mut before = first;
+    // whether a sign that stands before the token begins an item of a list that may have numbers of columns
+    let mut begins = false;
+    let mut signed = false;
     // what each open parenthesis is: a list of values or not
     let mut lists: Vec<bool> = Vec::new();
     let mut in_values = false;
@@ -63,6 +66,7 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
             // a sign or a cast behind an operator belongs to the literal's surroundings
             Kind::Number | Kind::Text
                 if stands_free(before, text, lists.last().copied().unwrap_or(false))
+                    && !signed
                     && !(before.is_sign(text, "-") && is_magnitude_of_smallest(token.of(text))) =>
             {
                 if found.values.len() >= MAX_LITERALS {
@@ -78,6 +82,10 @@ pub(crate) fn normalize(text: &str, env: &Env) -> Option<Normalized> {
             }
             _ => {}
         }
+        let in_list = lists.last().copied().unwrap_or(false);
+        signed = (begins || signed) && token.is_sign(text, "-");
+        begins = token.is(text, "by")
+            || !in_list && (token.is_sign(text, ",") || token.is_sign(text, "(") || signed);
         before = token;
     }
     if found.values.is_empty() {
@@ -144,6 +152,8 @@ mod tests {
             "select a::varchar(10) from t",
             "select interval '1 day'",
             "select cast(a as numeric(10, 2)) from t",
+            "select a from t order by -1",
+            "select a from t order by a, - (-1)",
         ] {
             assert_eq!(normalized(text), None, "{text}");
         }

@@ -334,27 +334,46 @@ impl Expr {
         fixed
     }
 
-    /// All of the conditions; false, without the others being looked at, if one of them is.
-    pub(crate) fn and(list: Vec<Expr>) -> Self {
-        if list.iter().any(|part| matches!(part, Self::Const(Value::Bool(false)))) {
-            return Self::Const(Value::Bool(false));
+    /// Puts what constants settle in place of what they settle: a strict function of NULL, `AND` with false, `OR` with
+    /// true. The rest of it is not evaluated then.
+    pub(crate) fn simplify(&mut self) {
+        fn settles(expr: &Expr) -> bool {
+            let mut found = expr.settled().is_some();
+            expr.children(&mut |child| found = found || settles(child));
+            found
         }
-        Self::And(list)
+        fn simplified(expr: Expr) -> Expr {
+            let Ok(expr) = expr.map_children::<std::convert::Infallible>(&mut |child| Ok(simplified(child)));
+            expr.settled().map_or(expr, Expr::Const)
+        }
+        if settles(self) {
+            *self = simplified(std::mem::replace(self, Self::Const(Value::Null)));
+        }
     }
 
-    /// Any of the conditions; true, without the others being looked at, if one of them is.
-    pub(crate) fn or(list: Vec<Expr>) -> Self {
-        if list.iter().any(|part| matches!(part, Self::Const(Value::Bool(true)))) {
-            return Self::Const(Value::Bool(true));
+    /// Its value, if constants in it settle that.
+    fn settled(&self) -> Option<Value> {
+        let has = |list: &[Expr], wanted: bool| {
+            list.iter().any(|part| matches!(part, Self::Const(Value::Bool(value)) if *value == wanted))
+        };
+        match self {
+            Self::And(list) if has(list, false) => Some(Value::Bool(false)),
+            Self::Or(list) if has(list, true) => Some(Value::Bool(true)),
+            Self::Compare(_, pair) if Self::is_null_for_all([&pair.0, &pair.1].into_iter()) => {
+                Some(Value::Null)
+            }
+            Self::Call(call) if call.0.is_strict() && Self::is_null_for_all(call.1.iter()) => {
+                Some(Value::Null)
+            }
+            _ => None,
         }
-        Self::Or(list)
     }
 
     /// Whether a strict function of these arguments is NULL for every row, so that they need not be computed. What
     /// is computed without a row is computed in any case, for its errors.
-    pub(crate) fn is_null_for_all(args: &[Expr]) -> bool {
+    fn is_null_for_all<'e>(mut args: impl Iterator<Item = &'e Expr> + Clone) -> bool {
         let null = |arg: &Expr| matches!(arg, Self::Const(Value::Null));
-        args.iter().any(null) && args.iter().filter(|arg| !null(arg)).all(Self::reads_a_row)
+        args.clone().any(null) && args.all(|arg| matches!(arg, Self::Const(_)) || arg.reads_a_row())
     }
 
     /// Whether its value is of a row, and computing it changes nothing.

@@ -221,11 +221,9 @@ fn element_type(function: &Function, args: &[Type]) -> Option<Option<Type>> {
             _ => element = Some(found),
         }
     }
-    // only literals: text, unless an array is needed, whose element type is not known
-    let array_only = function.params.contains(&Param::AnyArray);
+    // only literals: nothing says what they are
     match element {
-        None if used && array_only => None,
-        None if used => Some(Some(Type::TEXT)),
+        None if used => None,
         _ => Some(element),
     }
 }
@@ -275,25 +273,24 @@ fn choose_named(
     args: &[Type],
 ) -> Result<Resolved> {
     let candidates: Vec<_> = candidates.filter(|f| takes(f, args.len())).collect();
-    // a polymorphic function of nothing but literals
-    let open = candidates.iter().any(|f| {
-        f.params.contains(&Param::AnyArray)
+    // polymorphic functions of nothing but literals
+    let is_open = |f: &Function| {
+        let polymorphic = |i: usize| !matches!(param_at(f, i), Param::Type(_));
+        f.params.iter().any(|p| matches!(p, Param::AnyElement | Param::AnyNonArray | Param::AnyArray))
             && args.iter().enumerate().all(|(i, arg)| accepts(param_at(f, i), *arg))
             && specialize(f, args).is_none()
-            && args
-                .iter()
-                .enumerate()
-                .all(|(i, arg)| matches!(param_at(f, i), Param::Type(_)) || is_unknown(*arg))
-    });
+            && args.iter().enumerate().all(|(i, arg)| !polymorphic(i) || is_unknown(*arg))
+    };
+    let open = candidates.iter().filter(|f| is_open(f)).count();
     let shown = || format!("function {name}({})", quote_types(args));
     match choose(candidates, args) {
         Choice::One(function) => finish(function, args).ok_or_else(|| undefined(shown(), "function")),
-        Choice::None if open => {
+        Choice::None if open == 1 => {
             let message = "could not determine polymorphic type because input has type unknown";
             Err(SqlError::new(SqlState::DATATYPE_MISMATCH, message))
         }
-        Choice::None => Err(undefined(shown(), "function")),
-        Choice::Several => {
+        Choice::None if open == 0 => Err(undefined(shown(), "function")),
+        Choice::None | Choice::Several => {
             let hint =
                 "Could not choose a best candidate function. You might need to add explicit type casts.";
             let message = format!("{} is not unique", shown());

@@ -281,6 +281,10 @@ impl<E: Engine> Session<E> {
         };
         let uses: Vec<u32> =
             plan.tables.iter().map(|(oid, _)| *oid).chain(plan.relations.iter().copied()).collect();
+        if create.columns.len() > compiled.columns.iter().flatten().count() {
+            let what = "CREATE VIEW specifies more column names than columns";
+            return Err(SqlError::new(SqlState::SYNTAX_ERROR, what));
+        }
         let (schema, name) = split(&create.name)?;
         let tables = plan.tables.iter().filter_map(|(oid, _)| self.state.catalog.table(*oid));
         let views = plan.relations.iter().filter_map(|&oid| match self.state.catalog.get(oid) {

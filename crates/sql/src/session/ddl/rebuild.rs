@@ -180,6 +180,7 @@ impl<E: Engine> Session<E> {
             schema: None,
             name: table.desc.name.clone(),
             columns: columns.collect(),
+            scalar: false,
         };
         binder.scope().tables.push(scope_table);
         f(&mut binder)
