@@ -179,10 +179,12 @@ impl<E: Engine> Server for Embedded<E> {
         let how = self.how;
         let mut rows = Rows::default();
         let result = catch_unwind(AssertUnwindSafe(|| {
-            if how == How::Prepared && !statement.index {
+            let sql = statement.tree.sql();
+            // statements that define something take no parameters
+            if how == How::Prepared && !statement.index && !sql.starts_with("alter") {
                 prepared(session, statement, &mut rows)
             } else {
-                session.simple(&statement.tree.sql(), &mut rows).map(|_| ())
+                session.simple(&sql, &mut rows).map(|_| ())
             }
         }));
         answer(result, rows)

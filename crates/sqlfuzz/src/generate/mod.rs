@@ -1,8 +1,10 @@
 //! Scripts from seeds: a schema, rows, then statements that read and write them.
 
+mod calls;
 mod partition;
 mod query;
 mod schema;
+mod session;
 mod value;
 mod window;
 mod write;
@@ -95,6 +97,12 @@ impl Generator {
         self.names = 0;
         if self.one_in(3) {
             self.write(statements);
+        } else if self.one_in(8) {
+            match self.below(3) {
+                0 => self.cursor(statements),
+                1 => self.prepared(statements),
+                _ => self.alteration(statements),
+            }
         } else {
             let (tree, ordered) = self.top_query();
             statements.push(Statement { tree, ordered, query: true, index: false });

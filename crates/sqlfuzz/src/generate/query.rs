@@ -41,6 +41,7 @@ impl Generator {
         }
         // nobody reads the columns by their names
         self.unnamed = self.one_in(3);
+        let unnamed = self.unnamed;
         let (select, columns) = self.query(&types, 3);
         let sorts = !types.contains(&Ty::Json) || self.one_in(2);
         let ordered = sorts && self.one_in(3);
@@ -48,10 +49,28 @@ impl Generator {
             // in parentheses it would be a second order of the same query
             let alias = self.name("x");
             parts.extend([t("select * from ("), select, Node::text(format!(") {alias}"))]);
-            parts.push(Node::text(format!("order by {}", positions(columns.len()))));
+            parts.push(t("order by"));
+            if self.one_in(3) {
+                let scope: Vec<Column> = columns
+                    .iter()
+                    .map(|c| Column { name: format!("{alias}.{}", c.name), ty: c.ty })
+                    .collect();
+                let by = self.ty_in_sight(&scope);
+                if by != Ty::Json && !unnamed {
+                    let direction = self.pick(&[",", "desc,", "nulls first,", "desc nulls last,"]);
+                    parts.push(Node::maybe(vec![t("("), self.value(by, &scope, 2), t(")"), t(direction)]));
+                }
+            }
+            parts.push(Node::text(positions(columns.len())));
             let limit = self.below(6);
             if self.one_in(2) {
-                parts.push(Node::maybe(vec![Node::text(format!("limit {limit}"))]));
+                let mut tail = vec![Node::text(format!("limit {limit}"))];
+                if self.one_in(4) {
+                    tail = vec![t("limit abs("), self.value(Ty::Int4, &[], 2), t(")")];
+                } else if self.one_in(4) {
+                    tail = vec![Node::text(format!("fetch first {limit} rows only"))];
+                }
+                parts.push(Node::maybe(tail));
             }
             if self.one_in(3) {
                 parts.push(Node::maybe(vec![t("offset 1")]));
@@ -192,7 +211,9 @@ impl Generator {
                 let operator =
                     self.pick(&["union", "union all", "intersect", "except", "intersect all", "except all"]);
                 let (one, columns) = self.query(types, depth - 1);
-                let (two, _) = self.query(types, depth - 1);
+                let others: Vec<Ty> =
+                    types.iter().map(|&ty| if self.one_in(4) { self.narrower(ty) } else { ty }).collect();
+                let (two, _) = self.query(&others, depth - 1);
                 (query(types, vec![t("("), one, t(")"), t(operator), t("("), two, t(")")]), columns)
             }
             1 => {
@@ -226,6 +247,18 @@ impl Generator {
                 (query(types, vec![head, inner, tail]), columns)
             }
             _ => self.select(types, depth, unnamed),
+        }
+    }
+
+    /// A type that becomes this one where both meet.
+    fn narrower(&mut self, ty: Ty) -> Ty {
+        match ty {
+            Ty::Int4 => Ty::Int2,
+            Ty::Int8 => Ty::Int4,
+            Ty::Numeric => self.pick(&[Ty::Int2, Ty::Int4, Ty::Int8]),
+            Ty::Float8 => self.pick(&[Ty::Int4, Ty::Numeric]),
+            Ty::Timestamp => Ty::Date,
+            other => other,
         }
     }
 
@@ -315,13 +348,27 @@ impl Generator {
             parts.push(Node::maybe(vec![t("where"), self.condition(&scope, depth.min(1))]));
         }
         if !keys.is_empty() {
-            let items = keys.into_iter().map(|(key, _)| Node::Fixed(Box::new(key))).collect();
-            parts.push(Node::maybe(vec![t("group by"), Node::list(1, items)]));
+            let items: Vec<Node> = keys.into_iter().map(|(key, _)| Node::Fixed(Box::new(key))).collect();
+            let lone = |item: &Node| Node::Seq(vec![t("("), item.clone(), t(")")]);
+            let by = match self.below(6) {
+                0 => vec![t("rollup ("), Node::list(1, items.iter().map(lone).collect()), t(")")],
+                1 => vec![t("cube ("), Node::list(1, items.iter().map(lone).collect()), t(")")],
+                2 => vec![
+                    t("grouping sets (("),
+                    Node::list(1, items.clone()),
+                    t("), (), ("),
+                    items[0].clone(),
+                    t("))"),
+                ],
+                _ => vec![Node::list(1, items)],
+            };
+            parts.push(Node::maybe(vec![t("group by"), Node::Seq(by)]));
         }
         if self.one_in(4) {
             let one = self.aggregate(Ty::Int8, &scope, 1);
             let operator = self.pick(&["<", ">", "=", "is distinct from"]);
-            let two = self.literal(Ty::Int8);
+            // a query here sees no column of this one, which would have to be grouped
+            let two = if self.one_in(3) { self.value(Ty::Int8, &[], 2) } else { self.literal(Ty::Int8) };
             parts.push(Node::maybe(vec![t("having"), one, t(operator), two]));
         }
         (query(types, parts), columns)
@@ -345,6 +392,11 @@ impl Generator {
 
     fn any_aggregate(&mut self, ty: Ty, scope: &[Column], depth: usize) -> Node {
         let distinct = self.pick(&["", "", "", "distinct"]);
+        if self.one_in(4)
+            && let Some(call) = self.aggregate_call(ty, scope, depth)
+        {
+            return call;
+        }
         let mut parts = match ty {
             Ty::Bool => {
                 let function = self.pick(&["bool_and(", "bool_or(", "every("]);
@@ -520,6 +572,11 @@ impl Generator {
                 parts.push(Node::text(format!("as {alias}(c)")));
                 (Node::Seq(parts), vec![Column { name: format!("{alias}.c"), ty }])
             }
+            5 => {
+                let alias = self.name("x");
+                let (call, columns) = self.call_source(beside, &alias);
+                (Node::Seq(call), columns)
+            }
             6..=7 if !self.common.is_empty() => {
                 let (name, columns) = self.pick(&self.common.clone());
                 let alias = self.name("x");
@@ -537,5 +594,50 @@ impl Generator {
             _ => self.table_source(),
         };
         (Node::Of(Class::Source, Box::new(node)), columns)
+    }
+
+    /// A function in FROM that returns several columns, or numbers its rows.
+    fn call_source(&mut self, beside: &[Column], alias: &str) -> (Vec<Node>, Vec<Column>) {
+        let column = |name: &str, ty| Column { name: format!("{alias}.{name}"), ty };
+        match self.below(4) {
+            0 => {
+                let (one, two) = (self.value(Ty::Ints, beside, 1), self.value(Ty::Ints, beside, 1));
+                let tail = Node::text(format!(") with ordinality as {alias}(c, d, o)"));
+                let columns = vec![column("c", Ty::Int4), column("d", Ty::Int4), column("o", Ty::Int8)];
+                (vec![t("unnest("), one, t(","), two, tail], columns)
+            }
+            1 => {
+                let to = self.value(Ty::Int4, beside, 1);
+                let tail = Node::text(format!(", 3)) with ordinality as {alias}(c, o)"));
+                (
+                    vec![
+                        t("generate_series(least("),
+                        to,
+                        t(", 1), least("),
+                        self.value(Ty::Int4, beside, 1),
+                        tail,
+                    ],
+                    vec![column("c", Ty::Int4), column("o", Ty::Int8)],
+                )
+            }
+            2 => {
+                let array = self.value(Ty::Ints, beside, 1);
+                let tail = Node::text(format!("), generate_series(1, 2)) as {alias}(c, d)"));
+                (
+                    vec![t("rows from (unnest("), array, tail],
+                    vec![column("c", Ty::Int4), column("d", Ty::Int4)],
+                )
+            }
+            _ => {
+                let (one, two) = (self.ty(), self.ty());
+                let mut parts = vec![t("(values")];
+                for row in 0..1 + self.below(3) {
+                    parts.push(t(if row == 0 { "(" } else { ", (" }));
+                    parts.extend([self.literal(one), t(","), self.literal(two), t(")")]);
+                }
+                parts.push(Node::text(format!(") as {alias}(c, d)")));
+                (parts, vec![column("c", one), column("d", two)])
+            }
+        }
     }
 }

@@ -86,6 +86,9 @@ impl Generator {
             return self.leaf(ty, scope);
         }
         let d = depth - 1;
+        if self.one_in(4) {
+            return self.call(ty, scope, d);
+        }
         // forms that every type has
         if self.one_in(3) {
             return self.form(ty, scope, d);
@@ -353,6 +356,9 @@ impl Generator {
             return self.comparison(scope, 0);
         }
         let d = depth - 1;
+        if self.one_in(6) {
+            return self.call(Ty::Bool, scope, d);
+        }
         let t = |text: &'static str| Node::text(text);
         let parts = match self.below(16) {
             0..=2 => {

@@ -51,7 +51,8 @@ impl Generator {
         let table = self.tables[number].clone();
         if self.one_in(2) {
             let returning = if self.one_in(2) {
-                vec![t("returning *")]
+                // of the other table it may meet several rows
+                vec![Node::text(format!("returning {}.*", table.name))]
             } else {
                 let scope: Vec<Column> = own(&table);
                 let ty = self.ty_in_sight(&scope);
@@ -160,8 +161,19 @@ impl Generator {
         let mut scope = own(&table);
         scope.extend(table.all().map(|c| Column { name: format!("excluded.{}", c.name), ty: c.ty }));
         let column = self.pick(&table.columns);
-        parts.push(Node::text(format!("do update set {} =", column.name)));
-        parts.push(self.value(column.ty, &scope, 2));
+        let second = self.pick(&table.columns);
+        if second.name != column.name && self.one_in(3) {
+            parts.push(Node::text(format!("do update set ({}, {}) = row(", column.name, second.name)));
+            parts.extend([
+                self.value(column.ty, &scope, 2),
+                t(","),
+                self.value(second.ty, &scope, 1),
+                t(")"),
+            ]);
+        } else {
+            parts.push(Node::text(format!("do update set {} =", column.name)));
+            parts.push(self.value(column.ty, &scope, 2));
+        }
         if self.one_in(3) {
             parts.push(Node::maybe(vec![t("where"), self.condition(&scope, 1)]));
         }
@@ -208,6 +220,13 @@ impl Generator {
             scope.extend(other.columns.iter().map(|c| Column { name: format!("o.{}", c.name), ty: c.ty }));
             let from = Node::text(format!("{word} {} o where o.{key} = {}.{mine}", other.name, table.name));
             return vec![from, Node::maybe(vec![t("and"), self.condition(&scope, 2)])];
+        }
+        if word == "using" && self.one_in(4) {
+            // whichever row of the other table it meets: it goes
+            let other = self.pick(&self.tables.clone());
+            scope.extend(other.columns.iter().map(|c| Column { name: format!("o.{}", c.name), ty: c.ty }));
+            let from = Node::text(format!("{word} {} o where", other.name));
+            return vec![from, self.condition(&scope, 2)];
         }
         if word == "using" || !self.one_in(3) {
             return vec![t("where"), self.condition(&scope, 2)];

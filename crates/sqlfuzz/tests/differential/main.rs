@@ -3,10 +3,11 @@
 mod postgres;
 
 use postgres::Postgres;
-use scaledb_sqlfuzz::generate;
+use scaledb_sqlfuzz::generate::{self, Statement};
 use scaledb_sqlfuzz::partition;
 use scaledb_sqlfuzz::servers::{self, How, Server};
 use scaledb_sqlfuzz::shrink::{self, Difference};
+use scaledb_sqlfuzz::tree::Node;
 
 /// Statements of a script.
 const SCRIPT: usize = 60;
@@ -72,6 +73,29 @@ fn against_postgresql(other: &mut dyn Server) {
         }
     };
     none(&differences(&mut postgres, other, number("SCALEDB_STATEMENTS", 2_500)));
+}
+
+/// Statements of one's own, each behind the other in a file that `SCALEDB_SCRIPT` names: where the two differ is shown.
+#[test]
+fn a_script_is_answered_as_postgresql_does() {
+    let Some(path) = std::env::var_os("SCALEDB_SCRIPT") else { return };
+    let text = std::fs::read_to_string(path).expect("the script is readable");
+    let mut postgres = Postgres::start().expect("PostgreSQL starts");
+    let mut other = servers::acc(How::Simple);
+    postgres.reset();
+    other.reset();
+    let mut differ = 0;
+    for sql in text.split(";\n").map(str::trim).filter(|sql| !sql.is_empty()) {
+        let tree = Node::text(sql.to_owned());
+        let statement = Statement { tree, ordered: true, query: false, index: false };
+        let (one, two) = (postgres.run(&statement), other.run(&statement));
+        let same = one == two || one.code().is_some() && one.code() == two.code();
+        if !same {
+            differ += 1;
+            println!("{sql};\n  PostgreSQL: {one}\n  ScaleDB: {two}");
+        }
+    }
+    assert_eq!(differ, 0, "statements differ");
 }
 
 #[test]

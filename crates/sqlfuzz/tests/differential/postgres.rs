@@ -185,6 +185,7 @@ impl Server for Postgres {
 
     fn reset(&mut self) {
         let _ = self.query("rollback");
+        let _ = self.query("deallocate all");
         let old = self.schemas;
         self.schemas += 1;
         let new = self.schemas;
