@@ -425,6 +425,7 @@ pub struct ViewDesc {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relation {
     /// A table.
+    #[serde(alias = "ComputingTable")]
     Table(Arc<TableDesc>),
     /// A sequence.
     Sequence(Arc<SequenceDesc>),

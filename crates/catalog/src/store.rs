@@ -1,12 +1,13 @@
 //! The catalog's rows in the engine.
 
-use crate::desc::Relation;
+use crate::desc::{Relation, TableDesc};
 use crate::snapshot::Catalog;
 use scaledb_base::TableId;
 use scaledb_base::limits::MAX_ROW_BYTES;
 use scaledb_engine::{Engine, Order, Range, TableDef, TableInfo, TxnKind, Worker};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, RowRef, Schema};
+use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ pub enum Error {
     #[error(transparent)]
     Engine(#[from] scaledb_base::Error),
     /// A descriptor that this version cannot read.
-    #[error("descriptor {oid} cannot be read: {source}")]
+    #[error("descriptor {oid} cannot be read; was it written by a later version? {source}")]
     Malformed {
         /// The descriptor.
         oid: i64,
@@ -41,6 +42,22 @@ pub struct SequenceValue {
     pub last: i64,
     /// Whether `last` was given.
     pub called: bool,
+}
+
+/// Tables under names that earlier versions do not know, so that these refuse the database: they would read the
+/// descriptor without what they do not know of it, and write rows that are wrong.
+#[derive(Serialize)]
+enum Later<'a> {
+    /// Values of columns are computed, those of generated columns and of partial indexes.
+    ComputingTable(&'a TableDesc),
+}
+
+/// A descriptor as it is kept.
+fn text(relation: &Relation) -> serde_json::Result<String> {
+    match relation {
+        Relation::Table(table) if table.generates() => serde_json::to_string(&Later::ComputingTable(table)),
+        other => serde_json::to_string(other),
+    }
 }
 
 /// The engine's tables that hold the catalog.
@@ -173,7 +190,7 @@ impl Store {
         self.upsert(worker, VERSION, &now.version.to_string())?;
         for relation in now.relations().filter(|relation| !before.has(relation)) {
             let oid = i64::from(relation.oid());
-            let body = serde_json::to_string(relation).map_err(|source| Error::Malformed { oid, source })?;
+            let body = text(relation).map_err(|source| Error::Malformed { oid, source })?;
             self.upsert(worker, oid, &body)?;
         }
         for gone in before.relations().filter(|relation| now.get(relation.oid()).is_none()) {
@@ -296,5 +313,38 @@ fn open_table<E: Engine>(engine: &E, name: &str, columns: Vec<Column>) -> Result
             engine.table(name).ok_or_else(|| scaledb_base::Error::NoSuchTable(name.to_owned()).into())
         }
         created => Ok(created?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    /// Relations as versions had them that could not compute columns.
+    #[derive(Debug, Deserialize)]
+    enum Earlier {
+        #[allow(dead_code, reason = "what was read is of no interest")]
+        Table(serde_json::Value),
+    }
+
+    #[test]
+    fn a_version_that_cannot_compute_columns_refuses_tables_that_have_some() {
+        let plain = r#"{"Table":{"oid":16384,"schema":"public","name":"t","columns":[{"name":"a","attnum":1,
+            "type_oid":23,"typmod":-1,"not_null":false,"default":null,"identity":null}],"next_attnum":2,
+            "engine":"\u0023t","primary_key":null,"indexes":[],"checks":[],"foreign_keys":[]}}"#;
+        let relation: Relation = serde_json::from_str(plain).expect("a table of an earlier version");
+        let kept = text(&relation).expect("it can be written");
+        serde_json::from_str::<Earlier>(&kept).expect("an earlier version reads it");
+        let Relation::Table(table) = relation else { panic!("a table") };
+        let mut desc = (*table).clone();
+        desc.columns[0].generated = Some("1".to_owned());
+        let computing = Relation::Table(Arc::new(desc));
+        let kept = text(&computing).expect("it can be written");
+        serde_json::from_str::<Earlier>(&kept).expect_err("an earlier version would not compute it");
+        assert_eq!(serde_json::from_str::<Relation>(&kept).expect("it is read"), computing);
+        // as versions wrote it for some days that compute columns
+        let named = kept.replace("ComputingTable", "Table");
+        assert_eq!(serde_json::from_str::<Relation>(&named).expect("it is read"), computing);
     }
 }

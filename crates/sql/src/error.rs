@@ -149,6 +149,16 @@ pub(crate) fn changed_definition() -> SqlError {
     .hint("The transaction might succeed if retried.")
 }
 
+/// A row that a unique index does not take which goes at the end of the transaction. To run it again would not help.
+#[cold]
+pub(crate) fn dropped_index(table: &str) -> SqlError {
+    SqlError::unsupported(format!(
+        "a row of \"{table}\" with a key that a unique index has, which is dropped by the same transaction"
+    ))
+    .detail("The index goes when the transaction commits, and is checked until then.")
+    .hint("Commit the DROP INDEX first.")
+}
+
 /// Locks that sessions of other nodes would not see.
 #[cold]
 pub(crate) fn no_locks(what: &'static str) -> SqlError {

@@ -9,6 +9,7 @@ use crate::memory::Budget;
 use crate::plan::Computed;
 use crate::temporary::Allowance;
 use crate::workers::SPARED;
+use scaledb_base::TableId;
 use scaledb_base::limits::MAX_WORKERS;
 use scaledb_locks::{Blocked, Failed, Locks, Mode, Owner, Tag};
 use scaledb_sync::atomic::{AtomicUsize, Ordering};
@@ -77,6 +78,8 @@ pub(crate) struct Context<'a> {
     /// Why it was given up.
     pub(crate) given_up: Cell<Option<GivenUp>>,
     pub(crate) counts: &'a Counts,
+    /// Indexes that this transaction has dropped: the engine has them until it commits.
+    pub(crate) dropped_indexes: &'a [TableId],
 }
 
 /// Sessions that may wait for locks with workers of the engine. Those that they wait for need some too, and so does

@@ -65,10 +65,18 @@ fn implies(condition: &Expr, wanted: &Expr) -> bool {
 /// The boolean column that a condition is about, and what it must be.
 fn truth(condition: &Expr) -> Option<(Slot, bool)> {
     match condition {
+        Expr::Test(Test::True, inner) => stands_for(inner),
+        Expr::Test(Test::False, inner) => stands_for(inner).map(|(slot, is)| (slot, !is)),
+        other => stands_for(other),
+    }
+}
+
+/// The boolean column that an expression is about, and for which of its values it is true: NULL where the column is, so
+/// that this holds of its negation, too. Not of NOT (.. IS TRUE), which is true of NULL.
+fn stands_for(expr: &Expr) -> Option<(Slot, bool)> {
+    match expr {
         Expr::Slot(slot) => Some((*slot, true)),
-        Expr::Not(inner) => truth(inner).map(|(slot, is)| (slot, !is)),
-        Expr::Test(Test::True, inner) => truth(inner),
-        Expr::Test(Test::False, inner) => truth(inner).map(|(slot, is)| (slot, !is)),
+        Expr::Not(inner) => stands_for(inner).map(|(slot, is)| (slot, !is)),
         Expr::Compare(op @ (Compare::Eq | Compare::Ne), pair) => match (&pair.0, &pair.1) {
             (Expr::Slot(slot), Expr::Const(Value::Bool(is)))
             | (Expr::Const(Value::Bool(is)), Expr::Slot(slot)) => Some((*slot, *is == (*op == Compare::Eq))),

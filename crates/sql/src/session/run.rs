@@ -82,6 +82,7 @@ impl<E: Engine> Session<E> {
             gives_up: false,
             given_up: Cell::new(None),
             counts: &self.counts,
+            dropped_indexes: &self.transaction.gone,
         }
     }
 

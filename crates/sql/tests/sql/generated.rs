@@ -85,6 +85,19 @@ fn settings_do_not_change_what_is_computed<E: Engine>(db: Database<E>) {
     assert_eq!(text(s, "select b from d"), "t");
 }
 
+/// What is kept as text is not renamed where that would change what it means.
+fn a_name_that_means_something_else_is_not_changed<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (date date, b bool generated always as (date > date '2024-01-01') stored)");
+    ok(s, "insert into t values ('2024-02-01'), ('2023-02-01')");
+    assert_eq!(code(s, "alter table t rename column date to d"), "0A000");
+    ok(s, "insert into t values ('2025-02-01')");
+    assert_eq!(text(s, "select b from t order by date"), "f t t");
+    ok(s, "create table c (date date check (date > date '2024-01-01'), k int)");
+    assert_eq!(code(s, "alter table c rename column date to d"), "0A000");
+    assert_eq!(code(s, "insert into c values ('2023-01-01')"), "23514");
+}
+
 /// The words of PostgreSQL.
 fn messages_are_those_of_postgresql<E: Engine>(db: Database<E>) {
     let s = &mut session(&db);
@@ -139,6 +152,7 @@ on_each_engine!(
     two_sessions_do_not_compute_one_key,
     settings_do_not_change_what_is_computed,
     messages_are_those_of_postgresql,
+    a_name_that_means_something_else_is_not_changed,
 );
 
 fn open(disk: impl Disk) -> Database<Acc> {

@@ -173,7 +173,54 @@ fn it_comes_and_goes_beside_others<E: Engine>(db: Database<E>) {
     assert_eq!(text(b, "select * from t where k = 6 order by id"), "6|6|m 1000|6|m");
 }
 
+/// A condition that means something else in other settings is refused, as what computes a column.
+fn settings_do_not_change_which_rows_it_has<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, at timestamptz, d date)");
+    ok(s, "set timezone = 'America/New_York'");
+    assert_eq!(code(s, "create index on t (id) where at > '2024-01-01'"), "0A000");
+    assert_eq!(code(s, "create index on t (id) where at > now()"), "42P17");
+    assert_eq!(code(s, "create index on t (id) where extract(hour from at) > 3"), "42P17");
+    ok(s, "create index t_at on t (id) where at > '2024-01-01 00:00+00'");
+    ok(s, "set datestyle = 'iso, dmy'");
+    assert_eq!(code(s, "create index on t (id) where d > '01/02/2024'"), "0A000");
+    ok(s, "insert into t values (1, '2023-12-31 23:30+00'), (2, '2024-01-01 00:30+00')");
+    // midnight in New York is five hours later
+    assert_eq!(text(s, "select id from t where id > 0 and at > '2024-01-01' order by id"), "");
+    assert_eq!(text(s, "select id from t where id > 0 and at > '2024-01-01 00:00+00' order by id"), "2");
+    ok(s, "set timezone = 'Asia/Tokyo'");
+    assert_eq!(text(s, "select id from t where id > 0 and at > '2024-01-01' order by id"), "1 2");
+}
+
+/// A unique index that a transaction drops is checked until its commit. What it does not take before is refused for
+/// good: who is told to run the transaction again would do so for ever.
+fn an_index_that_is_dropped_is_checked_until_the_commit<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table t (id int primary key, k int, live bool)");
+    ok(s, "insert into t select i, i, true from generate_series(1, 100) i");
+    ok(s, "create unique index t_k on t (k)");
+    ok(s, "begin; drop index t_k; insert into t values (101, 101, true)");
+    let refused = failure(s, "insert into t values (102, 1, true)");
+    assert_eq!(refused.code().as_str(), "0A000", "{refused:?}");
+    ok(s, "rollback; begin; drop index t_k");
+    assert_eq!(code(s, "update t set k = 2 where k = 1"), "0A000");
+    ok(s, "rollback");
+    assert_eq!(code(s, "update t set k = 2 where k = 1"), "23505");
+    ok(s, "begin; drop index t_k; commit; insert into t values (102, 1, true); delete from t where id = 102");
+    // a new row is in no partial index any more; those that are there leave it when it goes
+    ok(s, "create unique index t_k on t (k) where live");
+    ok(s, "begin; drop index t_k; insert into t values (102, 1, true)");
+    assert_eq!(text(s, "select count(*) from t where k = 1"), "2");
+    assert_eq!(code(s, "update t set k = 2 where id = 3"), "0A000");
+    ok(s, "rollback");
+    assert_eq!(code(s, "update t set k = 2 where k = 1"), "23505");
+    ok(s, "begin; drop index t_k; commit; update t set k = 2 where id = 3");
+    assert_eq!(text(s, "select count(*) from t where k = 2"), "2");
+}
+
 on_each_engine!(
+    settings_do_not_change_which_rows_it_has,
+    an_index_that_is_dropped_is_checked_until_the_commit,
     one_of_two_takes_a_key,
     on_conflict_sees_live_rows_only,
     the_planner_takes_it_where_conditions_imply_its_own,

@@ -99,10 +99,12 @@ impl<'a, W: Worker> Exec<'a, W> {
     /// The error of a write of this row.
     pub(super) fn write_error(&self, table: &BoundTable, error: Error, new: &[Value]) -> SqlError {
         match error {
-            Error::DuplicateKey { table: id, .. } => match index_of(table, id) {
-                Ok(index) => self.duplicate_of(table, index, new),
-                Err(error) => error,
-            },
+            Error::DuplicateKey { table: id, .. } => {
+                match index_of(table, id, self.context.dropped_indexes) {
+                    Ok(index) => self.duplicate_of(table, index, new),
+                    Err(error) => error,
+                }
+            }
             other => self.context.engine_error(other),
         }
     }

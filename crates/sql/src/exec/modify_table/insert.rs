@@ -26,13 +26,17 @@ pub(in crate::exec) struct Inserting<'i> {
 /// The index that refuses a key, by its number in the engine.
 ///
 /// # Errors
-/// It is there since the statement was planned.
-pub(super) fn index_of(table: &BoundTable, id: TableId) -> Result<IndexRef> {
+/// The table has none of this number, or not any more: 40001 for one that another session makes or drops, 0A000 for one
+/// that this transaction has dropped.
+pub(super) fn index_of(table: &BoundTable, id: TableId, dropped: &[TableId]) -> Result<IndexRef> {
     if id == table.info.id {
         return Ok(IndexRef::Primary);
     }
     let number = table.info.indexes.iter().position(|index| index.id == id);
-    number.map(IndexRef::Secondary).ok_or_else(crate::error::changed_definition)
+    number.map(IndexRef::Secondary).ok_or_else(|| match dropped.contains(&id) {
+        true => crate::error::dropped_index(&table.desc.name),
+        false => crate::error::changed_definition(),
+    })
 }
 
 impl<'a, W: Worker> Exec<'a, W> {
@@ -119,7 +123,7 @@ impl<'a, W: Worker> Exec<'a, W> {
                 self.inserted(insert, next)
             }
             Err(Error::DuplicateKey { table: id, key }) => {
-                let index = index_of(table, id)?;
+                let index = index_of(table, id, self.context.dropped_indexes)?;
                 match &insert.conflict {
                     Some(conflict) if conflict.index.is_none_or(|wanted| wanted == index) => {
                         self.on_conflict(state, index, &key, next)
