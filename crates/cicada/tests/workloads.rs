@@ -1,11 +1,14 @@
-//! The workloads on Cicada, with their own checks: TPC-C's twelve conditions, YCSB's sums, SmallBank's balance.
+//! The workloads on Cicada, with their own checks: TPC-C's twelve conditions, YCSB's sums, SmallBank's balance,
+//! the seats of SEATS, the reviews of Epinions.
 #![cfg(not(any(loom, shuttle)))]
 
 use scaledb_cicada::{Cicada, Clocks, Config};
 use scaledb_engine::Engine;
 use scaledb_sync::Arc;
 use scaledb_workloads::driver::{self, Options, Workload, micros_since_2000};
+use scaledb_workloads::epinions::{self, Epinions};
 use scaledb_workloads::report::Report;
+use scaledb_workloads::seats::{self, Seats};
 use scaledb_workloads::smallbank::{self, SmallBank};
 use scaledb_workloads::tpcc::{self, Condition, Mix, Scale, Tables, Tpcc};
 use scaledb_workloads::ycsb::{self, Ycsb};
@@ -71,5 +74,34 @@ fn smallbank_loses_no_cent() {
         let (_, tellers) = drive(&engine, &bank);
         let brought: i64 = tellers.iter().map(|teller| teller.brought()).sum();
         assert_eq!(tables.total(&mut engine.worker().unwrap()).unwrap(), before + brought);
+    }
+}
+
+#[test]
+fn seats_are_sold_once() {
+    for config in configs() {
+        let engine = Cicada::open(config).unwrap();
+        let (config, now) = (seats::Config { customers: 1_000 }, micros_since_2000());
+        let tables = Arc::new(seats::Tables::create(&engine, false).unwrap());
+        tables.load(&engine, config, 1, THREADS, now).unwrap();
+        let mut worker = engine.worker().unwrap();
+        let before = seats::Facts::of(&tables, &mut worker).unwrap();
+        let seats = Seats::new(config, tables.clone(), 1, false, now, &mut worker).unwrap();
+        let (_, travellers) = drive(&engine, &seats);
+        let done = travellers.iter().map(|traveller| traveller.done()).sum();
+        assert_eq!(seats::check(&tables, before, done, &mut worker).unwrap(), Ok(()));
+    }
+}
+
+#[test]
+fn epinions_keeps_its_reviews() {
+    for (snapshot_reads, config) in [false, true].into_iter().zip(configs()) {
+        let engine = Cicada::open(config).unwrap();
+        let config = epinions::Config { users: 600 };
+        let tables = Arc::new(epinions::Tables::create(&engine, false).unwrap());
+        tables.load(&engine, config, 1, THREADS, micros_since_2000()).unwrap();
+        let before = epinions::Counts::of(&tables, &mut engine.worker().unwrap()).unwrap();
+        drive(&engine, &Epinions { config, tables: tables.clone(), seed: 1, snapshot_reads });
+        assert_eq!(epinions::check(&tables, before, &mut engine.worker().unwrap()).unwrap(), Ok(()));
     }
 }

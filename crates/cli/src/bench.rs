@@ -15,7 +15,9 @@ use scaledb_log::disk::RealDisk;
 use scaledb_sync::Arc;
 use scaledb_workloads::clocks::{self, ClockRate};
 use scaledb_workloads::driver::{self, micros_since_2000};
+use scaledb_workloads::epinions::{self, Epinions};
 use scaledb_workloads::report::Report;
+use scaledb_workloads::seats::{self, Seats};
 use scaledb_workloads::smallbank::{self, SmallBank};
 use scaledb_workloads::tpcc::{self, Condition, Mix, Tables, Tpcc};
 use scaledb_workloads::ycsb::{self, Ycsb};
@@ -117,6 +119,8 @@ fn measure<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
     match args.workload.family() {
         Family::Ycsb => run_ycsb(args, engine),
         Family::SmallBank => run_smallbank(args, engine),
+        Family::Seats => run_seats(args, engine),
+        Family::Epinions => run_epinions(args, engine),
         Family::Tpcc | Family::Point | Family::Clock | Family::Staleness => run_tpcc(args, engine),
     }
 }
@@ -293,6 +297,48 @@ fn run_smallbank<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
             total if total == before + brought => Check::Passed,
             total => Check::Failed(format!("the balances add up to {total}, not {}", before + brought)),
         }
+    };
+    Ok(Finished { parameters: serde_json::to_value(config)?, load_seconds, report, check })
+}
+
+fn run_seats<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
+    let config = args.records.map_or_else(seats::Config::default, |customers| seats::Config { customers });
+    let now = micros_since_2000();
+    let (tables, load_seconds) = load(args, engine, |engine| {
+        let tables = Arc::new(seats::Tables::create(engine, synchronous(args))?);
+        tables.load(engine, config, args.seed, args.threads(), now)?;
+        Ok(tables)
+    })?;
+    let mut worker = engine.worker()?;
+    let before = seats::Facts::of(&tables, &mut worker)?;
+    let workload = Seats::new(config, tables.clone(), args.seed, args.snapshot_reads, now, &mut worker)?;
+    // the threads may need all that there are
+    drop(worker);
+    let (report, travellers) = drive(args, engine, &workload)?;
+    let done = travellers.iter().map(|traveller| traveller.done()).sum();
+    let check = match args.no_check {
+        true => Check::NotMade,
+        false => seats::check(&tables, before, done, &mut engine.worker()?)?
+            .map_or_else(Check::Failed, |()| Check::Passed),
+    };
+    Ok(Finished { parameters: serde_json::to_value(config)?, load_seconds, report, check })
+}
+
+fn run_epinions<E: Engine>(args: &BenchArgs, engine: &E) -> Result<Finished> {
+    let config = args.records.map_or_else(epinions::Config::default, |users| epinions::Config { users });
+    let (tables, load_seconds) = load(args, engine, |engine| {
+        let tables = Arc::new(epinions::Tables::create(engine, synchronous(args))?);
+        tables.load(engine, config, args.seed, args.threads(), micros_since_2000())?;
+        Ok(tables)
+    })?;
+    let before = epinions::Counts::of(&tables, &mut engine.worker()?)?;
+    let workload =
+        Epinions { config, tables: tables.clone(), seed: args.seed, snapshot_reads: args.snapshot_reads };
+    let (report, _) = drive(args, engine, &workload)?;
+    let check = match args.no_check {
+        true => Check::NotMade,
+        false => epinions::check(&tables, before, &mut engine.worker()?)?
+            .map_or_else(Check::Failed, |()| Check::Passed),
     };
     Ok(Finished { parameters: serde_json::to_value(config)?, load_seconds, report, check })
 }

@@ -55,6 +55,8 @@ fn help_names_every_workload() {
         "ycsb-1",
         "ycsb-read-insert",
         "smallbank",
+        "seats",
+        "epinions",
         "point-select",
         "point-update",
         "clock",
@@ -96,6 +98,10 @@ fn bench_prints_json() {
         &["bench", "ycsb-16", "--records", "1000"],
         &["bench", "ycsb-read-insert", "--records", "1000", "--read-ratio", "50"],
         &["bench", "smallbank", "--records", "1000"],
+        &["bench", "seats", "--records", "1000"],
+        &["bench", "seats", "--records", "1000", "--engine", "cicada", "--snapshot-reads"],
+        &["bench", "epinions", "--records", "1000", "--index-updates", "synchronous"],
+        &["bench", "epinions", "--records", "1000", "--engine", "cicada"],
     ] {
         let rest = ["--threads", "2", "--seconds", "0.6", "--warmup", "0.1", "--json"];
         let output = scaledb(&[args, &rest].concat());

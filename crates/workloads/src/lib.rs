@@ -1,4 +1,4 @@
-//! Workloads: TPC-C, YCSB and SmallBank against the engine interface, and the driver that runs them.
+//! Workloads: TPC-C, YCSB, SmallBank, SEATS and Epinions against the engine interface, and the driver that runs them.
 //!
 //! Each workload is made of the same parts: a configuration, a schema, a loader, a client that prepares
 //! and executes transactions (one per thread, without an allocation per transaction), and checks that the
@@ -11,11 +11,14 @@ use scaledb_engine::{Access, TableOptions};
 pub mod clocks;
 mod cpu;
 pub mod driver;
+pub mod epinions;
 pub mod load;
 pub mod report;
 pub mod rng;
+pub mod seats;
 pub mod smallbank;
 pub mod staleness;
+pub mod table;
 pub mod tpcc;
 pub mod ycsb;
 pub mod zipf;

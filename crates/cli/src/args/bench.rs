@@ -54,6 +54,10 @@ pub(crate) enum Workload {
     YcsbReadInsert,
     /// SmallBank: six short transactions, a hot spot
     Smallbank,
+    /// SEATS: tickets of an airline; 35 % look for open seats, 20 % reserve one
+    Seats,
+    /// Epinions: reviews, and who trusts whom; half of nine short transactions write
+    Epinions,
     /// SQL: prepared selects of one row by its key, each a transaction
     PointSelect,
     /// SQL: prepared updates of one row by its key, each a transaction
@@ -99,7 +103,8 @@ pub(crate) struct BenchArgs {
     /// tpcc: load only 2,000 items and 60 customers per district
     #[arg(long)]
     pub(crate) small: bool,
-    /// ycsb, smallbank, point-...: records, customers [default: 1000000; point-...: 100000]
+    /// ycsb, smallbank, seats, epinions, point-...: records, customers, users [default: 1000000; seats, point-...: 100000;
+    /// epinions: 200000]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=MAX_RECORDS))]
     pub(crate) records: Option<u32>,
     /// ycsb: fields of a record [default: 1; ycsb-read-insert: 10]
@@ -240,6 +245,8 @@ pub(crate) enum Family {
     Tpcc,
     Ycsb,
     SmallBank,
+    Seats,
+    Epinions,
     Point,
     Clock,
     Staleness,
@@ -250,6 +257,8 @@ impl Workload {
         match self {
             Self::Tpcc | Self::TpccNp | Self::TpccNd => Family::Tpcc,
             Self::Smallbank => Family::SmallBank,
+            Self::Seats => Family::Seats,
+            Self::Epinions => Family::Epinions,
             Self::PointSelect | Self::PointUpdate => Family::Point,
             Self::Clock => Family::Clock,
             Self::Staleness => Family::Staleness,
@@ -265,7 +274,7 @@ impl Workload {
 
 impl Family {
     fn has_records(self) -> bool {
-        matches!(self, Self::Ycsb | Self::SmallBank | Self::Point)
+        matches!(self, Self::Ycsb | Self::SmallBank | Self::Seats | Self::Epinions | Self::Point)
     }
 
     fn has_sql(self) -> bool {

@@ -15,11 +15,11 @@
 //! | customer | who it is (never written) | balances, counts, `c_data` (Payment, Delivery) | |
 
 use super::scale::Scale;
-use scaledb_base::{Result, TableId};
-use scaledb_engine::{Access, Engine, IndexDef, TableDef, TableInfo};
+pub use crate::table::Table as TpccTable;
+use scaledb_base::Result;
+use scaledb_engine::{Access, Engine, IndexDef, TableDef};
 use scaledb_row::ColumnType::{Fixed, Int2, Int4, Int8, Timestamp};
-use scaledb_row::{Column, KeyPart, Projection, Schema};
-use scaledb_sync::Arc;
+use scaledb_row::{Column, KeyPart, Schema};
 
 /// How each table and index is kept.
 ///
@@ -221,28 +221,6 @@ pub mod stock {
         S_DATA: Fixed(50);
         S_I_ID: Int4;
         S_W_ID: Int2;
-    }
-}
-
-/// A table, or one of its indexes, as transactions name it.
-#[derive(Clone, Debug)]
-pub struct TpccTable {
-    /// Its id.
-    pub id: TableId,
-    /// The definition of the table.
-    pub info: Arc<TableInfo>,
-}
-
-impl TpccTable {
-    /// The columns `columns`.
-    pub fn project(&self, columns: &[usize]) -> Projection {
-        Projection::new(&self.info.schema, columns.iter().copied())
-    }
-
-    /// Its schema.
-    #[inline]
-    pub fn schema(&self) -> &Schema {
-        &self.info.schema
     }
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::inconsistent_digit_grouping, reason = "amounts are in cents: 10_00 is 10.00")]
 
+mod booking;
 mod common;
 mod driver;
 mod smallbank;
