@@ -103,8 +103,8 @@ pub(crate) struct BenchArgs {
     /// tpcc: load only 2,000 items and 60 customers per district
     #[arg(long)]
     pub(crate) small: bool,
-    /// ycsb, smallbank, seats, epinions, point-...: records, customers, users [default: 1000000; seats, point-...: 100000;
-    /// epinions: 200000]
+    /// ycsb, smallbank, seats, epinions, point-...: records, customers, users [default: 1000000; seats, point-...:
+    /// 100000; epinions: 200000]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=MAX_RECORDS))]
     pub(crate) records: Option<u32>,
     /// ycsb: fields of a record [default: 1; ycsb-read-insert: 10]
