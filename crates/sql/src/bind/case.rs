@@ -59,7 +59,7 @@ impl Binder<'_> {
         let left = resolve_operator("=", Some(own), second.ty)?.args.first().copied();
         let equal = self.comparison("=", first.clone(), second)?;
         let first = match left {
-            Some(left) if left.base != own.base && !left.array => {
+            Some(left) if left.base != own.base && (own.base == Base::Unknown || !left.array) => {
                 self.coerce(first, left, Context::Implicit)?
             }
             _ if own.base == Base::Unknown => self.coerce(first, Type::TEXT, Context::Implicit)?,

@@ -128,7 +128,7 @@ impl Binder<'_> {
         let typed = self.apart(|binder| binder.expr(&ast));
         self.scopes = scopes;
         let typed = typed.map_err(|error| match error.code() {
-            SqlState::UNDEFINED_COLUMN => {
+            SqlState::UNDEFINED_COLUMN | SqlState::UNDEFINED_TABLE => {
                 SqlError::unsupported("cannot use column reference in DEFAULT expression")
             }
             _ => error,

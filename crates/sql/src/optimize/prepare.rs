@@ -99,6 +99,20 @@ fn simplify(node: &mut Node) {
                 window.function.exprs_mut().for_each(Expr::simplify);
             }
         }
+        Node::ModifyTable(modify) => {
+            let returning = match &mut **modify {
+                Modify::Insert(insert) => {
+                    insert.values.iter_mut().for_each(Expr::simplify);
+                    &mut insert.returning
+                }
+                Modify::Update(update) => {
+                    update.set.iter_mut().for_each(|(_, expr)| expr.simplify());
+                    &mut update.returning
+                }
+                Modify::Delete(delete) => &mut delete.returning,
+            };
+            returning.iter_mut().flatten().for_each(Expr::simplify);
+        }
         _ => {}
     }
 }

@@ -317,6 +317,9 @@ fn undefined(what: String, kind: &str) -> SqlError {
     SqlError::new(SqlState::UNDEFINED_FUNCTION, format!("{what} does not exist")).hint(hint)
 }
 
+/// Operators of JSON that ranges, geometry and arrays have as well.
+const OF_MANY_TYPES: [&str; 4] = ["@>", "<@", "&&", "?|"];
+
 /// The operator of a name, for operands of these types; without a left one it is a prefix operator.
 ///
 /// # Errors
@@ -341,6 +344,15 @@ pub fn resolve_operator(name: &str, left: Option<Type>, right: Type) -> Result<R
         Some(left) => format!("{} {name} {}", left.sql_name(), right.sql_name()),
         None => format!("{name} {}", right.sql_name()),
     };
+    let several = || {
+        let hint = "Could not choose a best candidate operator. You might need to add explicit type casts.";
+        let message = format!("operator is not unique: {}", shown());
+        SqlError::new(SqlState::AMBIGUOUS_FUNCTION, message).hint(hint)
+    };
+    // PostgreSQL has these for types that are not here, too: nothing says which of them literals are
+    if OF_MANY_TYPES.contains(&name) && args.len() == 2 && args.iter().all(|arg| is_unknown(*arg)) {
+        return Err(several());
+    }
     let none = || {
         let hint = "No operator matches the given name and argument types. You might need to add explicit type casts.";
         let message = format!("operator does not exist: {}", shown());
@@ -349,12 +361,7 @@ pub fn resolve_operator(name: &str, left: Option<Type>, right: Type) -> Result<R
     match choose(candidates, &args) {
         Choice::One(function) => finish(function, &args).ok_or_else(none),
         Choice::None => Err(none()),
-        Choice::Several => {
-            let hint =
-                "Could not choose a best candidate operator. You might need to add explicit type casts.";
-            let message = format!("operator is not unique: {}", shown());
-            Err(SqlError::new(SqlState::AMBIGUOUS_FUNCTION, message).hint(hint))
-        }
+        Choice::Several => Err(several()),
     }
 }
 

@@ -122,7 +122,7 @@ impl Read {
             "MM" => self.month = Some(v),
             "DD" => self.day = Some(v),
             "DDD" => self.day_of_year = Some(v),
-            "IDDD" => (self.iso_week, self.iso_day) = (Some((v - 1) / 7 + 1), Some((v - 1) % 7 + 1)),
+            "IDDD" if v > 0 => (self.iso_week, self.iso_day) = (Some((v - 1) / 7 + 1), Some((v - 1) % 7 + 1)),
             "IW" => self.iso_week = Some(v),
             "ID" => self.iso_day = Some(v),
             "WW" => self.week = Some(v),
@@ -215,30 +215,41 @@ impl Read {
     }
 
     fn day(&self, text: &str) -> Result<i64> {
-        if let Some(julian) = self.julian {
+        // what is 0 counts as not given
+        let given = |field: Option<i64>| field.filter(|value| *value != 0);
+        if let Some(julian) = given(self.julian) {
             return Ok(julian - calendar::POSTGRES_EPOCH_JULIAN);
         }
-        if let Some(week) = self.iso_week {
+        if let Some(week) = given(self.iso_week) {
             let year = self.iso_year.or(self.year).unwrap_or(1);
             // the first week has the fourth of January
             let fourth = calendar::day_of(year, 1, 4);
-            return Ok(fourth - calendar::iso_weekday(fourth) + (week - 1) * 7 + self.iso_day.unwrap_or(1));
+            // Sunday is the day that is none of the others
+            let day = self.iso_day.map_or(1, |day| if (1..=6).contains(&day) { day } else { 7 });
+            return Ok(fourth - calendar::iso_weekday(fourth) + (week - 1) * 7 + day);
         }
-        let mut year = self.year.or(self.iso_year).or(self.century.map(|c| (c - 1) * 100 + 1)).unwrap_or(0);
+        let century = given(self.century).map(|century| (century - 1) * 100 + 1);
+        // without a year it is 1 BC
+        let mut year = self.year.or(self.iso_year).or(century).unwrap_or(0);
         if self.before_christ {
             year = 1 - year;
-        } else if year == 0 {
-            // without a year it is 1 BC
-            year = 0;
         }
-        if let Some(of_year) = self.day_of_year.or(self.week.map(|week| (week - 1) * 7 + 1)) {
-            if !(1..=366).contains(&of_year) {
-                return Err(out_of_range(text));
+        let first_of = |week: i64| (week - 1) * 7 + 1;
+        let mut day = given(self.week_of_month).map(first_of).or(given(self.day)).unwrap_or(1);
+        let mut month = given(self.month).unwrap_or(1);
+        let of_year = given(self.week).map(first_of).or(given(self.day_of_year));
+        if let Some(of_year) = of_year.filter(|_| month <= 1 || day <= 1) {
+            if year == 0 && !self.before_christ {
+                let message = "cannot calculate day of year without year information";
+                return Err(SqlError::new(SqlState::INVALID_DATETIME_FORMAT, message));
             }
-            return Ok(calendar::day_of(year, 1, 1) + of_year - 1);
+            let (mut of_month, mut left) = (1, of_year);
+            while of_month <= 12 && left > calendar::days_in_month(year, of_month) {
+                left -= calendar::days_in_month(year, of_month);
+                of_month += 1;
+            }
+            (month, day) = (if month <= 1 { of_month } else { month }, if day <= 1 { left } else { day });
         }
-        let day = self.day.or(self.week_of_month.map(|week| (week - 1) * 7 + 1)).unwrap_or(1);
-        let month = self.month.unwrap_or(1);
         if !(1..=12).contains(&month) || day < 1 || day > calendar::days_in_month(year, month) {
             return Err(out_of_range(text));
         }
