@@ -15,9 +15,11 @@ pub(crate) const CLOSING: u64 = 2;
 /// Retaining ends this long after the last snapshot.
 const LINGER: Duration = Duration::from_secs(10);
 
-/// Boundaries are multiples of two to the power of this: it covers the worker's bits and some of the ticks, 3 to 4 ms.
+/// Boundaries are multiples of two to the power of this: it covers the worker's bits and some of the ticks, a quarter
+/// to half a millisecond. A snapshot that is to hold all that was committed before waits for the next boundary; and
+/// the closer boundaries lie, the more of the rows that are updated often are kept.
 const GRID_BITS: u32 =
-    if scaledb_sync::MODEL { Timestamp::ORIGIN_BITS + 3 } else { Timestamp::ORIGIN_BITS + 17 };
+    if scaledb_sync::MODEL { Timestamp::ORIGIN_BITS + 3 } else { Timestamp::ORIGIN_BITS + 14 };
 
 /// What all snapshots of a database share.
 pub(crate) struct Snapshots {

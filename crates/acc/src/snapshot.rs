@@ -1,6 +1,6 @@
 //! Snapshots: read-only transactions at a boundary that every commit before it has reached.
 //!
-//! Boundaries lie on a grid of some milliseconds, so that an update keeps the old row only if it is the
+//! Boundaries lie on a grid of a quarter to half a millisecond, so that an update keeps the old row only if it is the
 //! first one since a boundary. And it does so only while snapshots are in use: *retaining* starts with
 //! the first one, which waits for the commits in flight, and ends some seconds after the last.
 //!
