@@ -36,6 +36,11 @@ pub enum CatalogEntry {
         /// The timestamp: behind all commits to the table so far, before all later ones.
         before: u64,
     },
+    /// A table went, with its indexes and its rows. Their ids are not given again.
+    DropTable {
+        /// Its id.
+        id: TableId,
+    },
 }
 
 impl CatalogEntry {

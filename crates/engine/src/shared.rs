@@ -41,6 +41,10 @@ impl<E: Engine> Engine for Arc<E> {
         (**self).drop_index(index)
     }
 
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        (**self).drop_table(table)
+    }
+
     fn clear_table(&self, table: TableId) -> Result<bool> {
         (**self).clear_table(table)
     }

@@ -181,6 +181,16 @@ pub trait Engine: Send + Sync + 'static {
     /// Everything is as it was: [`Error::NoSuchTable`] if there is no such index; [`Error::LogFailed`].
     fn drop_index(&self, index: TableId) -> Result<Arc<TableInfo>>;
 
+    /// Drops a table, its rows and its indexes: their names are free, and their ids are not given again. Not part of a
+    /// transaction. One that wrote to the table before does not commit (a conflict), nor does one that has read it and
+    /// whose place in the serial order is behind the drop. Its rows may go in the background, and snapshots from before
+    /// may see them.
+    ///
+    /// # Errors
+    /// Everything is as it was: [`Error::NoSuchTable`], for an index, too, and for a table that is being cleared
+    /// ([`Engine::is_clearing`]); [`Error::TooManyWorkers`]; [`Error::LogFailed`].
+    fn drop_table(&self, table: TableId) -> Result<()>;
+
     /// Discards all rows of a table that nothing names any more, in a time that does not depend on how many there are:
     /// not part of a transaction. They go in the background, and their memory with them; a crash does not bring them
     /// back. Snapshots from before still see them. Until the table is empty ([`Engine::is_clearing`]) who would write

@@ -35,15 +35,10 @@ impl Catalog {
         tables
     }
 
-    /// All that a checkpoint says of tables, and the ids of those that are no indexes.
+    /// All that a checkpoint says of tables, and the ids of those that are there, without indexes.
     pub(crate) fn for_checkpoint(&self) -> (Vec<u8>, Vec<TableId>) {
-        let ids = self.entries.iter().filter_map(|entry| match entry {
-            CatalogEntry::CreateTable { id, .. } => Some(*id),
-            CatalogEntry::AddIndex { .. }
-            | CatalogEntry::DropIndex { .. }
-            | CatalogEntry::ClearTable { .. } => None,
-        });
-        (CatalogEntry::all_to_bytes(&self.entries), ids.collect())
+        let ids = self.tables().iter().map(|table| table.id).collect();
+        (CatalogEntry::all_to_bytes(&self.entries), ids)
     }
 
     /// A table that is to be created, with the ids from `first` on.
@@ -84,8 +79,21 @@ impl Catalog {
 
     /// Keeps for checkpoints that a table was cleared: only the last time counts.
     pub(crate) fn clear(&mut self, table: TableId, before: u64) {
-        self.entries.retain(|entry| !matches!(entry, CatalogEntry::ClearTable { id, .. } if *id == table));
+        self.forget_clear(table);
         self.entries.push(CatalogEntry::ClearTable { id: table, before });
+    }
+
+    fn forget_clear(&mut self, table: TableId) {
+        self.entries.retain(|entry| !matches!(entry, CatalogEntry::ClearTable { id, .. } if *id == table));
+    }
+
+    /// Lists a table and its indexes no more. Checkpoints go on to say how they came to be: ids are counted by that.
+    pub(crate) fn remove(&mut self, table: TableId) -> Result<Arc<TableInfo>> {
+        let info = self.table_of(table)?.clone();
+        self.names.remove(&info.name);
+        self.forget_clear(table);
+        self.entries.push(CatalogEntry::DropTable { id: table });
+        Ok(info)
     }
 
     /// Lists an index no more.

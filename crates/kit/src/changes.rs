@@ -16,8 +16,8 @@ pub struct Changes {
     pub count: CachePadded<AtomicU64>,
     /// Held while the indexes of a table are changed.
     pub(crate) turn: Mutex<()>,
-    /// Dropped indexes, and cleared tables behind their indexes, that are not empty yet; each with the key from which
-    /// on it has records. They are emptied in this order.
+    /// Dropped indexes, and dropped and cleared tables behind their indexes, that are not empty yet; each with the key
+    /// from which on it has records. They are emptied in this order.
     pub(crate) emptying: Mutex<Vec<(TableId, Vec<u8>)>>,
 }
 

@@ -116,7 +116,7 @@ pub(crate) fn drop_index<P: Protocol>(engine: &P, local: &Local, id: TableId) ->
     let _turn = core.changes.turn.lock();
     let index = core.tables.get(id)?;
     let base = match &index.index_of {
-        Some(of) if index.until.load(Ordering::SeqCst) == u64::MAX => core.tables.get(of.base)?,
+        Some(of) if !index.is_dropped() => core.tables.get(of.base)?,
         _ => return Err(Error::NoSuchTable(id.to_string())),
     };
     check_not_clearing(engine, base.id)?;
@@ -128,11 +128,46 @@ pub(crate) fn drop_index<P: Protocol>(engine: &P, local: &Local, id: TableId) ->
     drop(catalog);
     // before a transaction writes without it: one that has used the index sees this when it commits, or has committed
     let until = engine.end_definition();
-    index.until.store(until, Ordering::SeqCst);
+    index.set_dropped(until);
     closed.next = IndexSet { since: until, ..IndexSet::of(&info) };
     drop(closed);
     core.changes.emptying.lock().push((id, Vec::new()));
     Ok((info, ts))
+}
+
+/// Drops a table and its indexes, and logs it. Their records are still there: see
+/// [`empty_some`](crate::empty::empty_some).
+pub(crate) fn drop_table<P: Protocol>(engine: &P, local: &Local, id: TableId) -> Result<Logged> {
+    let core = engine.core();
+    let _turn = core.changes.turn.lock();
+    let table = open_table(engine, id)?;
+    let mut closed = Closed::new(engine, table);
+    let mut catalog = core.catalog.lock();
+    let ts = engine.log_definition(local, &CatalogEntry::DropTable { id })?;
+    let info = catalog.remove(id)?;
+    drop(catalog);
+    // entries first: they name records
+    let all: Vec<_> = closed.next.ids.iter().copied().chain([id]).collect();
+    // one that has used it sees this when it commits, or has committed
+    let until = engine.end_definition();
+    for &id in &all {
+        core.tables.get(id)?.set_dropped(until);
+    }
+    // for good
+    closed.next.closed = true;
+    drop(closed);
+    core.changes.emptying.lock().extend(all.into_iter().map(|id| (id, Vec::new())));
+    Ok((info, ts))
+}
+
+/// A table that is there, and is not being cleared.
+fn open_table<P: Protocol>(engine: &P, id: TableId) -> Result<&P::Table> {
+    let table = engine.core().tables.get(id)?;
+    if table.index_of.is_some() || table.is_dropped() {
+        return Err(Error::NoSuchTable(id.to_string()));
+    }
+    check_not_clearing(engine, id)?;
+    Ok(table)
 }
 
 /// Clears a table, and logs it: it stays closed until it is empty. Its records are still there: see
@@ -141,7 +176,7 @@ pub(crate) fn clear_table<P: Protocol>(engine: &P, local: &Local, id: TableId) -
     let core = engine.core();
     let _turn = core.changes.turn.lock();
     let base = core.tables.get(id)?;
-    if base.index_of.is_some() {
+    if base.index_of.is_some() || base.is_dropped() {
         return Err(Error::NoSuchTable(id.to_string()));
     }
     if core.changes.is_clearing(id) {
@@ -196,9 +231,24 @@ pub(crate) fn drop_recovered<P: Records>(engine: &P, id: TableId) -> Result<()> 
     let core = engine.core();
     let index = core.tables.get(id).map_err(|_| inconsistent(format!("no index {id}")))?;
     let Some(of) = &index.index_of else { return Err(inconsistent(format!("{id} is not an index"))) };
-    if index.until.swap(0, Ordering::SeqCst) == u64::MAX {
+    if !index.is_dropped() {
+        index.set_dropped(0);
         let info = core.catalog.lock().detach(of.base, id, CatalogEntry::DropIndex { id })?;
         core.tables.get(of.base)?.indexes.replace(IndexSet::of(&info));
+    }
+    Ok(())
+}
+
+/// Drops a table that the log, or a checkpoint, says is gone, unless that has been done.
+pub(crate) fn drop_recovered_table<P: Records>(engine: &P, table: &P::Table) -> Result<()> {
+    let core = engine.core();
+    if !table.is_dropped() {
+        let info = core.catalog.lock().remove(table.id)?;
+        for index in &info.indexes {
+            core.tables.get(index.id)?.set_dropped(0);
+        }
+        table.set_dropped(0);
+        table.indexes.replace(IndexSet { closed: true, ..IndexSet::none() });
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Entries of dropped indexes, and records of cleared tables, are deleted as a transaction deletes rows: snapshots may
-//! see them. The log does not hear of it: it has the definition.
+//! Entries of dropped indexes, and records of dropped and cleared tables, are deleted as a transaction deletes rows:
+//! snapshots may see them. The log does not hear of it: it has the definition.
 
 use crate::protocol::Protocol;
 use crate::table::{EngineTable, IndexSet};
@@ -13,7 +13,7 @@ use scaledb_sync::Arc;
 /// Records that are deleted in one transaction.
 const AT_ONCE: usize = if scaledb_sync::MODEL { 2 } else { 1 << 14 };
 
-/// Deletes some records of a dropped index or a cleared table. Returns whether there are more.
+/// Deletes some records of a dropped index, or of a dropped or cleared table. Returns whether there are more.
 ///
 /// # Errors
 /// [`Error::TooManyWorkers`](scaledb_base::Error::TooManyWorkers) and others: there are more.
@@ -41,7 +41,7 @@ pub(crate) fn empty_some<P: Protocol>(engine: &Arc<P>) -> Result<bool> {
     match (next, at) {
         (Ok(Some(next)), Some(at)) => emptying[at].1 = next,
         (Ok(None), Some(at)) => {
-            if table.index_of.is_none() {
+            if table.index_of.is_none() && !table.is_dropped() {
                 // nobody else changes its set: see `check_not_clearing`
                 let set = table.indexes.get().clone();
                 table.indexes.replace(IndexSet { closed: false, ..set });

@@ -17,7 +17,7 @@ use scaledb_engine::{
 use scaledb_log::Log;
 use scaledb_memory::Local;
 use scaledb_sync::Arc;
-use scaledb_sync::atomic::{AtomicBool, Ordering};
+use scaledb_sync::atomic::AtomicBool;
 
 /// A database of an engine, in memory and, if it has a directory, on disk.
 pub struct Instance<P: Protocol> {
@@ -120,6 +120,14 @@ impl<P: Protocol> Instance<P> {
         self.wait_durable(ts)?;
         Ok(info)
     }
+
+    /// Deletes the records of what was dropped or cleared, unless a thread of the background does.
+    fn empty(&self) {
+        if self.background.is_none() {
+            // what cannot be deleted now goes with the next one
+            while empty_some(&self.shared).unwrap_or(false) {}
+        }
+    }
 }
 
 fn create<P: Protocol>(config: P::Config, reserve: u64, after: u64) -> Arc<P> {
@@ -165,21 +173,21 @@ impl<P: Protocol> Engine for Instance<P> {
 
     fn drop_index(&self, index: TableId) -> Result<std::sync::Arc<TableInfo>> {
         let info = self.define(|local| definitions::drop_index(&*self.shared, local, index))?;
-        if self.background.is_none() {
-            // what cannot be deleted now goes with the next one
-            while empty_some(&self.shared).unwrap_or(false) {}
-        }
+        self.empty();
         Ok(info)
+    }
+
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        self.define(|local| definitions::drop_table(&*self.shared, local, table))?;
+        self.empty();
+        Ok(())
     }
 
     fn clear_table(&self, table: TableId) -> Result<bool> {
         let local = self.shared.core().domain.register()?;
         definitions::clear_table(&*self.shared, &local, table)?;
         drop(local);
-        if self.background.is_none() {
-            // what cannot be deleted now goes with the next one
-            while empty_some(&self.shared).unwrap_or(false) {}
-        }
+        self.empty();
         Ok(true)
     }
 
@@ -203,14 +211,14 @@ impl<P: Protocol> Engine for Instance<P> {
         let core = self.shared.core();
         // without a free worker id the structures cannot be walked: their sizes stay 0 then
         let mut reader = self.shared.reader().ok();
-        // an index that was dropped is about to be empty
-        let tables = core.tables.iter().filter(|table| table.until.load(Ordering::Relaxed) == u64::MAX);
+        // what was dropped is about to be empty
+        let tables = core.tables.iter().filter(|table| !table.is_dropped());
         let tables = tables.map(|table| self.shared.table_stats(table, reader.as_mut())).collect();
         Stats { tables, ..core.stats() }
     }
 
     fn table_stats(&self, id: TableId) -> Option<TableStats> {
-        let table = self.shared.core().tables.get(id).ok()?;
+        let table = self.shared.core().tables.get(id).ok().filter(|table| !table.is_dropped())?;
         Some(self.shared.table_stats(table, self.shared.reader().ok().as_mut()))
     }
 

@@ -5,7 +5,7 @@
 //! also wrote rows that are not there. Each row carries the timestamps of its commits, and what the log says of it at
 //! or before them has happened to it already.
 
-use crate::definitions::{add_recovered, create_unlogged, drop_recovered};
+use crate::definitions::{add_recovered, create_unlogged, drop_recovered, drop_recovered_table};
 use crate::record::Record;
 use crate::records::{RecordOf, Records};
 use crate::table::EngineTable;
@@ -22,7 +22,7 @@ pub(crate) struct Recovery<'a, P> {
     pub(crate) engine: &'a P,
     /// By table id: the records of a table that has no hash index; `None` for the others, and for indexes.
     pub(crate) staged: Vec<Option<Staged>>,
-    /// By table id, for tables that were cleared: what was committed before this raw timestamp is gone.
+    /// By table id, for tables that were cleared or dropped: what was committed before this raw timestamp is gone.
     cleared: Vec<u64>,
 }
 
@@ -47,6 +47,7 @@ impl<P: Records> Restore for Recovery<'_, P> {
         match entry {
             CatalogEntry::DropIndex { id } => return drop_recovered(self.engine, id),
             CatalogEntry::ClearTable { id, before } => return self.clear(&mut local, id, before),
+            CatalogEntry::DropTable { id } => return self.drop_table(&mut local, id),
             CatalogEntry::CreateTable { id, .. } | CatalogEntry::AddIndex { id, .. }
                 if id.index() < tables.len() =>
             {
@@ -116,12 +117,29 @@ impl<'a, P: Records> Recovery<'a, P> {
         Self { engine, staged: Vec::new(), cleared: Vec::new() }
     }
 
-    /// Removes what was committed to a table before a raw timestamp, and refuses what else of it comes.
+    /// A table was cleared.
     fn clear(&mut self, local: &mut Local, id: TableId, before: u64) -> Result<()> {
         let table = self.base_table(id)?;
+        if !table.is_dropped() {
+            self.engine.core().catalog.lock().clear(id, before);
+            self.discard(local, table, before);
+        }
+        Ok(())
+    }
+
+    /// A table was dropped.
+    fn drop_table(&mut self, local: &mut Local, id: TableId) -> Result<()> {
+        let table = self.base_table(id)?;
+        drop_recovered_table(self.engine, table)?;
+        self.discard(local, table, u64::MAX);
+        Ok(())
+    }
+
+    /// Removes what was committed to a table before a raw timestamp, and refuses what else of it comes.
+    fn discard(&mut self, local: &mut Local, table: &P::Table, before: u64) {
+        let id = table.id;
         self.cleared.resize(self.cleared.len().max(id.index() + 1), 0);
         self.cleared[id.index()] = before;
-        self.engine.core().catalog.lock().clear(id, before);
         local.enter();
         let mut records = Vec::new();
         match (table.hash(), &self.staged[id.index()]) {
@@ -139,7 +157,6 @@ impl<'a, P: Records> Recovery<'a, P> {
         }
         local.exit();
         local.collect();
-        Ok(())
     }
 
     /// Whether a table was cleared after what was committed at `ts`.

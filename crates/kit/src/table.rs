@@ -8,7 +8,7 @@ use scaledb_index::btree::BTree;
 use scaledb_index::hash::HashIndex;
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnSet, ColumnType, KeySpec, RowRef, Schema};
-use scaledb_sync::atomic::{AtomicU64, Ordering};
+use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use scaledb_sync::{CachePadded, Published, thread};
 use std::ops::{DerefMut, Range};
 use std::time::Duration;
@@ -50,8 +50,11 @@ pub struct TableCore {
     pub changed: AtomicU64,
     /// An index has all entries that are seen at raw timestamps from here on, and before [`until`](Self::until).
     pub since: AtomicU64,
-    /// The raw timestamp at which an index was dropped; `u64::MAX` while it is there.
+    /// The raw timestamp at which the index, or the table, was dropped; `u64::MAX` while it is there.
     pub until: AtomicU64,
+    /// Whether a read compares its timestamp with `since` and `until`, as [`Core::may_use`](crate::core::Core::may_use)
+    /// does: of an index always, of a table once it is dropped. Set behind `until`.
+    pub(crate) asked: AtomicBool,
     /// The layout of its own rows: for an index, of its entries.
     pub schema: Schema,
     /// Rows of a table without a primary key are numbered in blocks taken from here.
@@ -91,7 +94,8 @@ impl IndexSet {
         Self { ids: table.indexes.iter().map(|index| index.id).collect(), columns, since: 0, closed: false }
     }
 
-    fn none() -> Self {
+    /// None at all.
+    pub(crate) fn none() -> Self {
         Self { ids: Vec::new(), columns: ColumnSet::EMPTY, since: 0, closed: false }
     }
 }
@@ -115,6 +119,7 @@ impl TableCore {
     }
 
     fn new(id: TableId, name: String, index_of: Option<IndexOf>, indexes: IndexSet, schema: Schema) -> Self {
+        let asked = index_of.is_some();
         Self {
             id,
             name,
@@ -123,9 +128,21 @@ impl TableCore {
             changed: AtomicU64::new(0),
             since: AtomicU64::new(0),
             until: AtomicU64::new(u64::MAX),
+            asked: AtomicBool::new(asked),
             schema,
             row_numbers: CachePadded(AtomicU64::new(0)),
         }
+    }
+
+    /// Whether it was dropped.
+    pub fn is_dropped(&self) -> bool {
+        self.until.load(Ordering::SeqCst) != u64::MAX
+    }
+
+    /// It was dropped at a raw timestamp.
+    pub(crate) fn set_dropped(&self, until: u64) {
+        self.until.store(until, Ordering::SeqCst);
+        self.asked.store(true, Ordering::SeqCst);
     }
 
     /// Whether the engine numbers the rows.
@@ -183,16 +200,12 @@ impl TableCore {
         check_update(&self.schema, key, dirty, words)
     }
 
-    /// Waits until the table is open again; its indexes are others then.
-    ///
-    /// # Errors
-    /// Always: the conflict of a transaction that was about to write.
+    /// Waits until the table is open again, with other indexes, or has been dropped.
     #[cold]
-    pub fn wait_for_change(&self) -> Result<()> {
-        while self.indexes.get().closed {
+    pub(crate) fn wait_for_change(&self) {
+        while self.indexes.get().closed && !self.is_dropped() {
             thread::sleep(LOOK);
         }
-        Err(definition_changed(self.id))
     }
 }
 

@@ -65,9 +65,9 @@ impl<T: EngineTable> Tables<T> {
         (0..self.len()).filter_map(|id| self.get(TableId(id as u32)).ok())
     }
 
-    /// Those that are no indexes.
+    /// Those that are no indexes, and have not been dropped.
     pub(crate) fn bases(&self) -> impl Iterator<Item = &T> {
-        self.iter().filter(|table| table.index_of.is_none())
+        self.iter().filter(|table| table.index_of.is_none() && !table.is_dropped())
     }
 
     /// The first of some new ids. The caller has the catalog.

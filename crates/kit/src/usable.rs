@@ -4,6 +4,7 @@
 //! ```text
 //!  at: the raw timestamp that a transaction reads at, or PRESENT, if it reads what is committed
 //!  it may use an index       since ≤ at, and (at < until, or the index is there: until = u64::MAX)
+//!  it may read a table       the same, with since = 0
 //!  it may write to a table   the table is open, and the `since` of its set of indexes ≤ at
 //! ```
 //!
@@ -28,17 +29,17 @@ impl<T: EngineTable> Core<T> {
     /// Whether a transaction that reads at `at` may write to a table now. Waits while the table's indexes change.
     ///
     /// # Errors
-    /// A conflict: they have changed.
+    /// A conflict: they have changed. [`Error::NoSuchTable`]: the table was gone when the transaction began.
     #[inline]
     pub(crate) fn may_write(&self, txn: &mut impl Transaction, table: &T, at: u64) -> Result<()> {
         if txn.writes().is_empty() {
             self.changes.see_before_write(&mut txn.changes);
         }
         let set = table.indexes.get();
-        if set.closed || at < set.since { table.wait_for_change() } else { Ok(()) }
+        if set.closed || at < set.since { Err(not_writable(txn, table)) } else { Ok(()) }
     }
 
-    /// Whether a transaction that reads at `at` may read through an index.
+    /// Whether a transaction that reads at `at` may read through an index, or a table that was dropped.
     ///
     /// # Errors
     /// A conflict if it could when it began, or can if it begins anew; [`Error::NoSuchTable`] if the index is gone for
@@ -89,6 +90,17 @@ impl<T: EngineTable> Core<T> {
 #[inline(always)]
 fn has_what_is_read(since: u64, until: u64, at: u64) -> bool {
     since <= at && (at < until || until == u64::MAX)
+}
+
+/// Why a transaction cannot write to a table: known when the change that is under way is over.
+#[cold]
+fn not_writable<T: EngineTable>(txn: &impl Transaction, table: &T) -> Error {
+    table.wait_for_change();
+    let began_before = txn.changes.at_begin < table.changed.load(Ordering::SeqCst);
+    if table.is_dropped() && !began_before {
+        return Error::NoSuchTable(table.id.to_string());
+    }
+    definition_changed(table.id)
 }
 
 #[cold]

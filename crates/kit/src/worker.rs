@@ -12,6 +12,7 @@ use scaledb_log::Writer;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::Arc;
+use scaledb_sync::atomic::Ordering;
 use std::ops::ControlFlow;
 
 /// One thread's access to an [`Instance`](crate::Instance): runs one transaction at a time.
@@ -106,7 +107,8 @@ impl<P: Transactions> InstanceWorker<P> {
         self.step(|shared, ctx| {
             let core = shared.core();
             let table = core.tables.get(table)?;
-            if table.index_of.is_some() {
+            // pairs with the store when the table is dropped; a commit that has missed it is refused all the same
+            if table.asked.load(Ordering::Acquire) {
                 let at = ctx.reads_at();
                 core.may_use(ctx.txn(), table, at)?;
             }

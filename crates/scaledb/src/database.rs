@@ -257,6 +257,33 @@ impl<E: Engine> Database<E> {
         }
     }
 
+    /// Drops a table with its rows and indexes; its name is free then, also for SQL. Not part of a transaction:
+    /// transactions that use the table run again, and find that it is gone, as do all handles of it:
+    /// [`Error::NoSuchTable`]. The numbers of the table and of its indexes are not given again: a database that creates
+    /// and drops tables all the time runs out of them ([`Error::TooManyTables`]).
+    ///
+    /// ```
+    /// use scaledb::{Database, Error, Table, Type};
+    /// let db = Database::in_memory();
+    /// let t = db.create_table(Table::build("t").column("id", Type::Int8).primary_key(["id"]))?;
+    /// db.drop_table(&t)?;
+    /// assert!(matches!(db.run(|txn| txn.get(&t, 1)), Err(Error::NoSuchTable(_))));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Everything is as it was: [`Error::NoSuchTable`], [`Error::TooManyWorkers`], [`Error::LogFailed`];
+    /// [`Error::NotShared`] for a table that SQL has made, or that a view, a foreign key or a sequence of SQL needs.
+    pub fn drop_table(&self, table: &Table) -> Result<()> {
+        self.own(table)?;
+        loop {
+            match self.inner.drop_table(table.info()) {
+                Err(Error::TooManyWorkers { .. }) if self.inner.pool.take_any().is_some() => {}
+                dropped => return dropped,
+            }
+        }
+    }
+
     /// Refuses to change a table of SQL, or of another database.
     fn own(&self, table: &Table) -> Result<()> {
         if !table.belongs_to(&self.inner.token) {
@@ -267,7 +294,10 @@ impl<E: Engine> Database<E> {
             self.know_names(table.name())?;
             return Ok(());
         }
-        let why = "was made by SQL: CREATE INDEX and DROP INDEX change its indexes".to_owned();
+        if !table.is_of_sql() {
+            return Err(Error::NoSuchTable(table.name().to_owned()));
+        }
+        let why = "was made by SQL: CREATE INDEX, DROP INDEX and DROP TABLE are for it".to_owned();
         Err(Error::NotShared { table: table.name().to_owned(), why })
     }
 
@@ -460,6 +490,32 @@ impl<E: Engine> Inner<E> {
         };
         let _ = table;
         self.engine.drop_index(index.id)
+    }
+
+    /// Drops a table; SQL, if it is open, is told.
+    fn drop_table(&self, table: &TableInfo) -> Result<()> {
+        #[cfg(feature = "sql")]
+        let _unopened = {
+            let sql = self.sql.lock();
+            if let Some(opened) = sql.clone() {
+                drop(sql);
+                opened.drop_table(table)?;
+                self.forget(table);
+                return Ok(());
+            }
+            sql
+        };
+        self.engine.drop_table(table.id)?;
+        self.forget(table);
+        Ok(())
+    }
+
+    /// A table is gone; one of its name may be there again.
+    fn forget(&self, table: &TableInfo) {
+        let mut tables = self.tables.lock();
+        if tables.get(&table.name).is_some_and(|known| known.id() == table.id) {
+            tables.remove(&table.name);
+        }
     }
 
     /// A table has other indexes.

@@ -41,7 +41,7 @@ struct Shape {
     /// Why nothing but SQL may write to it, if that is so.
     read_only: Option<String>,
     /// What keeps SQL from changing its definition.
-    _pin: Option<Box<dyn std::any::Any + Send + Sync>>,
+    pin: Option<Box<dyn std::any::Any + Send + Sync>>,
 }
 
 /// A table of a database. A handle: cheap to clone, valid as long as its database, usable in all sessions.
@@ -65,7 +65,7 @@ impl Table {
 
     pub(crate) fn new(info: std::sync::Arc<TableInfo>, database: Token) -> Self {
         let all = Projection::all(&info.schema);
-        Self(Arc::new(Shape { all, info, database, read_only: None, _pin: None }))
+        Self(Arc::new(Shape { all, info, database, read_only: None, pin: None }))
     }
 
     /// A table that SQL has made, as it is while the pin lives.
@@ -77,7 +77,12 @@ impl Table {
         pin: Option<Box<dyn std::any::Any + Send + Sync>>,
     ) -> Self {
         let all = Projection::all(&info.schema);
-        Self(Arc::new(Shape { all, info: std::sync::Arc::new(info), database, read_only, _pin: pin }))
+        Self(Arc::new(Shape { all, info: std::sync::Arc::new(info), database, read_only, pin }))
+    }
+
+    /// Whether SQL has made it.
+    pub(crate) fn is_of_sql(&self) -> bool {
+        self.0.pin.is_some()
     }
 
     /// Refuses to write to a table that SQL alone may write to.

@@ -20,6 +20,8 @@ on_every_engine! {
     a_directory_has_one_catalog
     a_column_that_has_become_not_null_takes_no_null
     indexes_made_without_sql_are_known_to_it
+    a_dropped_table_is_gone_for_both
+    tables_dropped_without_sql_are_gone_for_it
 }
 
 fn open<E: FromOptions>() -> Database<E> {
@@ -593,4 +595,63 @@ fn indexes_made_without_sql_are_known_to_it<E: FromOptions>() {
     let sql = db.sql().unwrap();
     assert_eq!(sql.query_one::<String>(names, ()).unwrap(), "t_pkey");
     sql.execute("insert into t values (1000, 7)", ()).unwrap();
+}
+
+fn a_dropped_table_is_gone_for_both<E: FromOptions>() {
+    let db = open::<E>();
+    let build = || Table::build("t").column("id", Type::Int8).column("n", Type::Int8).primary_key(["id"]);
+    let t = db.create_table(build().index("by_n", ["n"])).unwrap();
+    let sql = db.sql().unwrap();
+    sql.batch("insert into t values (1, 1); create view v as select id from t").unwrap();
+    let refused = db.drop_table(&t).unwrap_err();
+    assert!(matches!(&refused, Error::NotShared { why, .. } if why.contains("view \"v\"")), "{refused}");
+    assert_eq!(sql.query_one::<i64>("select * from v", ()).unwrap(), 1);
+    sql.batch("drop view v; create table own (id int primary key)").unwrap();
+    let own = db.table("own").unwrap();
+    assert!(matches!(db.drop_table(&own), Err(Error::NotShared { .. })));
+    db.drop_table(&t).unwrap();
+    assert!(matches!(db.drop_table(&t), Err(Error::NoSuchTable(_))));
+    assert!(matches!(db.add_index(&t, "again", ["n"]), Err(Error::NoSuchTable(_))));
+    assert!(matches!(db.table("t"), Err(Error::NoSuchTable(_))));
+    assert!(matches!(db.run(|txn| txn.get(&t, 1)), Err(Error::NoSuchTable(_))));
+    assert!(matches!(db.run(|txn| txn.insert(&t, (2, 2))), Err(Error::NoSuchTable(_))));
+    assert_eq!(sql.execute("insert into t values (2, 2)", ()).unwrap_err().sqlstate(), "42P01");
+    // both names are free, for either
+    sql.batch("create table by_n (id int); drop table by_n").unwrap();
+    let again = db.create_table(build().index("by_n", ["n"])).unwrap();
+    assert!(again.id() > t.id());
+    assert!(matches!(db.run(|txn| txn.get(&t, 1)), Err(Error::NoSuchTable(_))), "another one of its name");
+    sql.execute("insert into t values (3, 3)", ()).unwrap();
+    assert!(db.run(|txn| txn.get(&again, 3)).unwrap().is_some());
+    assert!(db.run(|txn| txn.get(&db.table("t").unwrap(), 1)).unwrap().is_none());
+}
+
+fn tables_dropped_without_sql_are_gone_for_it<E: FromOptions>() {
+    let directory = Directory::new(&format!("dropped-{}", std::any::type_name::<E>().replace(':', "")));
+    let build = |name| Table::build(name).column("id", Type::Int8).primary_key(["id"]);
+    {
+        let db = directory.open::<E>();
+        let (gone, stays) =
+            (db.create_table(build("gone")).unwrap(), db.create_table(build("stays")).unwrap());
+        db.run(|txn| txn.insert(&gone, 1).and_then(|_| txn.insert(&stays, 1))).unwrap();
+        assert_eq!(db.sql().unwrap().query_one::<i64>("select id from gone", ()).unwrap(), 1);
+        // as a program does that has no SQL in it
+        db.engine().drop_table(gone.id()).unwrap();
+    }
+    for _ in 0..2 {
+        let db = directory.open::<E>();
+        let sql = db.sql().unwrap();
+        assert_eq!(sql.query_one::<i64>("select id from stays", ()).unwrap(), 1);
+        assert_eq!(sql.query_one::<i64>("select id from gone", ()).unwrap_err().sqlstate(), "42P01");
+        assert!(db.table("gone").is_err());
+    }
+    let db = directory.open::<E>();
+    db.create_table(build("gone")).unwrap();
+    let sql = db.sql().unwrap();
+    assert_eq!(sql.query_one::<i64>("select count(*) from gone", ()).unwrap(), 0);
+    let gone = db.table("gone").unwrap();
+    db.drop_table(&gone).unwrap();
+    drop((db, sql));
+    let db = directory.open::<E>();
+    assert!(db.table("gone").is_err() && db.table("stays").is_ok());
 }

@@ -20,8 +20,8 @@ pub(crate) const PREFIX: char = '#';
 /// The schema of the library's tables.
 pub(crate) const SCHEMA: &str = "public";
 
-/// Makes descriptors of the library's tables that have none, in a database that is being opened. Why some have none, by
-/// name.
+/// Makes descriptors of the library's tables that have none, in a database that is being opened, and removes those of
+/// tables that it has dropped while there was no SQL. Why some have none, by name.
 ///
 /// # Errors
 /// The engine's.
@@ -46,7 +46,13 @@ pub(crate) fn adopt<E: Engine>(
         let why = describe(catalog, worker, &info, &mut oid)?;
         absent.extend(why.map(|why| (info.name.clone(), why)));
     }
-    if catalog.relations().count() > before.relations().count() {
+    for gone in before.tables().filter(|desc| !desc.engine.starts_with(PREFIX)) {
+        if engine.table(&gone.engine).is_none() {
+            catalog.remove(gone.oid);
+        }
+    }
+    let has_changed = |relation: &Relation| !before.has(relation);
+    if catalog.relations().any(has_changed) || catalog.relations().count() < before.relations().count() {
         catalog.version += 1;
         write(store, worker, &before, catalog)?;
     }

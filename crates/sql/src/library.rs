@@ -47,8 +47,8 @@ impl<E: Engine> Database<E> {
                 created => break created?,
             }
         };
-        // The engine does not take a table back. So from here on there is one, and if SQL cannot be told of it, that is
-        // not an error of the creation: a caller that gets an error may rely on the table not being there
+        // From here on there is one, which others may be using. So if SQL cannot be told of it, that is not an error of
+        // the creation: a caller that gets an error may rely on the table not being there
         match shared.tell(&before, &mut worker, &info) {
             Ok(None) => {}
             Ok(Some(why)) => shared.is_absent(&info, why),
@@ -72,12 +72,12 @@ impl<E: Engine> Database<E> {
         let info = shared.add_index(table, def, &|| true)?;
         shared.settle(table);
         let Some(index) = info.index(&def.name).cloned() else { return Ok(info) };
-        let told = shared.change(&info.name, |catalog, desc| {
+        let told = shared.change(&info.name, |catalog, mut desc| {
             if catalog.is_taken(SCHEMA, &def.name) {
                 return Err(taken());
             }
             desc.indexes.push(describe_index(&index, shared.new_oid()));
-            Ok(())
+            Ok(Some(desc))
         });
         if told.is_err() {
             shared.drop_index(index.id);
@@ -90,18 +90,37 @@ impl<E: Engine> Database<E> {
     /// # Errors
     /// As [`Engine::drop_index`]; [`Error::NotShared`]: a foreign key of SQL needs it.
     pub fn drop_index(&self, table: &TableInfo, index: &IndexInfo) -> Result<Arc<TableInfo>> {
-        self.shared.change(&table.name, |catalog, desc| {
+        self.shared.change(&table.name, |catalog, mut desc| {
             let references = if index.unique { catalog.references_to(desc.oid) } else { Vec::new() };
             if let Some(reference) = references.first() {
                 let why = format!("is referred to by the foreign key \"{}\"", reference.constraint().name);
                 return Err(Error::NotShared { table: desc.name.clone(), why });
             }
             desc.indexes.retain(|known| known.engine != index.name);
-            Ok(())
+            Ok(Some(desc))
         })?;
         loop {
             match self.shared.engine.drop_index(index.id) {
                 Err(Error::TooManyWorkers { .. }) if self.shared.workers.discard_one() => {}
+                dropped => return dropped,
+            }
+        }
+    }
+
+    /// Drops a table of the library, for SQL, too.
+    ///
+    /// # Errors
+    /// As [`Engine::drop_table`]; [`Error::NotShared`]: a view, a foreign key or a sequence of SQL needs it.
+    pub fn drop_table(&self, table: &TableInfo) -> Result<()> {
+        let shared = &self.shared;
+        shared.change(&table.name, |catalog, desc| match user(catalog, &desc) {
+            Some(why) => Err(Error::NotShared { table: desc.name, why }),
+            None => Ok(None),
+        })?;
+        shared.absent.lock().remove(&table.name);
+        loop {
+            match shared.engine.drop_table(table.id) {
+                Err(Error::TooManyWorkers { .. }) if shared.workers.discard_one() => {}
                 dropped => return dropped,
             }
         }
@@ -150,17 +169,20 @@ impl<E: Engine> Database<E> {
 }
 
 impl<E: Engine> Shared<E> {
-    /// Changes the descriptor of a table of the library, if there is one, and puts it in force.
+    /// Changes the descriptor of a table of the library, if there is one, or takes it away, and puts that in force.
     ///
     /// # Errors
     /// The engine's, and what `f` says: the catalog is as it was.
-    fn change(&self, table: &str, f: impl FnOnce(&Catalog, &mut TableDesc) -> Result<()>) -> Result<()> {
+    fn change(
+        &self,
+        table: &str,
+        f: impl FnOnce(&Catalog, TableDesc) -> Result<Option<TableDesc>>,
+    ) -> Result<()> {
         // no other session changes the catalog meanwhile
         let _closed = self.gate.close();
         let before = self.catalog();
         let Some(desc) = before.tables().find(|desc| desc.engine == table) else { return Ok(()) };
-        let mut desc = (**desc).clone();
-        f(&before, &mut desc)?;
+        let changed = f(&before, (**desc).clone())?;
         let mut worker = loop {
             match self.engine.worker() {
                 Err(Error::TooManyWorkers { .. }) if self.workers.discard_one() => {}
@@ -168,7 +190,10 @@ impl<E: Engine> Shared<E> {
             }
         };
         let mut catalog = (*before).clone();
-        catalog.put(Relation::Table(Arc::new(desc)));
+        match changed {
+            Some(desc) => catalog.put(Relation::Table(Arc::new(desc))),
+            None => _ = catalog.remove(desc.oid),
+        }
         catalog.version += 1;
         write(&self.store, &mut worker, &before, &catalog)?;
         self.publish(Arc::new(catalog), worker.depends_on());
@@ -208,4 +233,21 @@ impl<E: Engine> Shared<E> {
         }
         if self.pins.has(desc.oid) { Err(in_use(&desc.name)) } else { Ok(()) }
     }
+}
+
+/// What of SQL needs a table, if something does, as the end of a sentence about the table.
+fn user(catalog: &Catalog, desc: &TableDesc) -> Option<String> {
+    let of_others = |reference: &scaledb_catalog::Reference| reference.from.oid != desc.oid;
+    if let Some(reference) = catalog.references_to(desc.oid).into_iter().find(of_others) {
+        return Some(format!("is referred to by the foreign key \"{}\"", reference.constraint().name));
+    }
+    catalog.relations().find_map(|relation| match relation {
+        Relation::View(view) if view.uses.contains(&desc.oid) => {
+            Some(format!("is read by the view \"{}\"", view.name))
+        }
+        Relation::Sequence(sequence) if sequence.owned_by.is_some_and(|(table, _)| table == desc.oid) => {
+            Some(format!("owns the sequence \"{}\"", sequence.name))
+        }
+        _ => None,
+    })
 }

@@ -41,7 +41,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The engine's name.
 const NAME: &str = "scar";
 
-/// Rows of a dropped index that are removed at a time.
+/// Rows of a dropped index or table that are removed at a time.
 const SWEEP: usize = 1000;
 
 /// How often definitions are read or changed before it is given up.
@@ -227,6 +227,22 @@ impl Cluster {
         Ok(taken)
     }
 
+    /// Takes a table or an index, and its name, out of the catalog.
+    fn forget(worker: &mut ClusterWorker, id: TableId, name: &str) -> Result<()> {
+        let name = definitions::name(name);
+        // not of an index that was made when names of indexes were not kept
+        if worker.read(&name)? == Some(definitions::id_to_value(id.0)) {
+            worker.put(name, None)?;
+        }
+        worker.put(definitions::entry(id), None)
+    }
+
+    /// Removes all rows of a dropped table or index, some at a time.
+    fn sweep(&self, space: &definitions::Space) -> Result<()> {
+        while self.change(|worker| worker.sweep(space, SWEEP))? == SWEEP {}
+        Ok(())
+    }
+
     fn next_id(worker: &mut ClusterWorker, ids: usize) -> Result<u32> {
         let next = worker.read(&definitions::counter())?;
         let next = next.as_ref().map_or(Ok(0), definitions::id_of)?;
@@ -305,21 +321,29 @@ impl Engine for Cluster {
             let without = stored.without_index(index).ok_or_else(none)?;
             let info = without.table()?.info;
             if let Some(dropped) = before.info.indexes.iter().find(|dropped| dropped.id == index) {
-                let name = definitions::name(&dropped.name);
-                // not of an index that was made when names of indexes were not kept
-                if worker.read(&name)? == Some(definitions::id_to_value(index.0)) {
-                    worker.put(name, None)?;
-                }
+                Self::forget(worker, index, &dropped.name)?;
             }
-            worker.put(definitions::entry(index), None)?;
             worker.put(definitions::entry(table), Some(Entry::Table(Box::new(without)).to_value()?))?;
             Ok((info, before))
         })?;
         // nobody finds the rows any more, and none comes: whoever used the definition from before does not commit
         if let Some(space) = dropped.indexes.iter().find(|space| space.id == index) {
-            while self.change(|worker| worker.sweep(space, SWEEP))? == SWEEP {}
+            self.sweep(space)?;
         }
         Ok(info)
+    }
+
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        let dropped = self.change(|worker| {
+            let dropped = Self::stored(worker, table)?.table()?;
+            for index in &dropped.info.indexes {
+                Self::forget(worker, index.id, &index.name)?;
+            }
+            Self::forget(worker, table, &dropped.info.name)?;
+            Ok(dropped)
+        })?;
+        // as for a dropped index
+        dropped.indexes.iter().chain([&dropped.space]).try_for_each(|space| self.sweep(space))
     }
 
     fn worker(&self) -> Result<ClusterWorker> {

@@ -178,6 +178,10 @@ impl<E: Engine> Inner<E> {
         self.database.drop_index(table, index)
     }
 
+    pub(crate) fn drop_table(&self, table: &TableInfo) -> crate::Result<()> {
+        self.database.drop_table(table)
+    }
+
     pub(crate) fn pin(&self, name: &str) -> Option<Result<scaledb_sql::Pin, String>> {
         self.database.pin(name)
     }

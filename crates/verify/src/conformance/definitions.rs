@@ -1,9 +1,12 @@
 //! Definitions that make no sense, and rows that do not fit one, are refused by every engine, and change nothing.
 
+use crate::conformance::basics::WorkerOf;
 use crate::conformance::{Purpose, Subject};
 use scaledb_base::limits::{MAX_COLUMNS, MAX_INDEXES, MAX_ROW_BYTES};
 use scaledb_base::{Error, Result, TableId};
-use scaledb_engine::{Access, Engine, IndexDef, Order, Range, TableDef, TableOptions, TxnKind, Worker};
+use scaledb_engine::{
+    Access, Engine, IndexDef, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker,
+};
 use scaledb_keys::KeyBuf;
 use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
 use std::ops::ControlFlow;
@@ -225,4 +228,77 @@ pub fn ids_that_name_nothing_are_refused<S: Subject>() {
     }
     w.insert(t.id, &row).unwrap();
     w.commit().unwrap();
+}
+
+/// A dropped table takes its rows, its indexes and all their names with it; its ids are not given again, and name
+/// nothing. Other tables stay.
+pub fn a_dropped_table_is_gone_with_its_indexes<S: Subject>() {
+    let db = open::<S>();
+    let other = db.create_table(def("other").index(by_city("other_city"))).unwrap();
+    let row = |t: &TableInfo, id, city| {
+        RowBuf::from_values(&t.schema, &[Datum::Int4(id), Datum::Text(city), Datum::Int8(2)]).unwrap()
+    };
+    let count = |w: &mut WorkerOf<S>, id: TableId, all: &Projection| {
+        let mut rows = 0;
+        w.scan(id, Range::ALL, Order::Forward, all, |_, _, _| {
+            rows += 1;
+            ControlFlow::Continue(())
+        })?;
+        Ok(rows)
+    };
+    let mut w = db.worker().unwrap();
+    w.run(TxnKind::ReadWrite, |w| w.insert(other.id, &row(&other, 1, "a"))).unwrap();
+    let mut before: Vec<TableId> = Vec::new();
+    for round in 0..3 {
+        let t = db.create_table(def("t").index(by_city("t_city"))).unwrap();
+        let index = t.indexes[0].id;
+        assert!(before.iter().all(|old| *old < t.id && *old < index), "ids are not given again");
+        let (all, key) = (Projection::all(&t.schema), KeyBuf::new().i32(1));
+        for id in [t.id, index] {
+            assert_eq!(w.run(TxnKind::ReadOnly, |w| count(w, id, &all)).unwrap(), 0, "round {round}");
+        }
+        w.run(TxnKind::ReadWrite, |w| {
+            (0..300).try_for_each(|id| w.insert(t.id, &row(&t, id, "a")).map(|_| ()))
+        })
+        .unwrap();
+        assert_eq!(w.run(TxnKind::ReadOnly, |w| count(w, index, &all)).unwrap(), 300);
+        assert!(matches!(db.drop_table(index), Err(Error::NoSuchTable(_))), "an index is no table");
+        db.drop_table(t.id).unwrap();
+        before.extend([t.id, index]);
+        let names: Vec<_> = db.tables().iter().map(|table| table.name.clone()).collect();
+        assert_eq!((db.table("t").map(|table| table.id), names), (None, vec!["other".to_owned()]));
+        let stats = db.stats().tables;
+        assert!(!stats.iter().any(|table| table.id.is_some_and(|id| before.contains(&id))), "{stats:?}");
+        let missing = |error: Error| matches!(error, Error::NoSuchTable(_));
+        for &id in &before {
+            assert!(db.table_stats(id).is_none());
+            assert!(missing(db.drop_table(id).unwrap_err()) && missing(db.drop_index(id).unwrap_err()));
+            assert!(missing(db.add_index(id, by_city("added")).unwrap_err()));
+        }
+        // of a worker that has used it, and of another one
+        for mut w in [db.worker().unwrap(), std::mem::replace(&mut w, db.worker().unwrap())] {
+            w.begin(TxnKind::ReadWrite).unwrap();
+            for &id in &before {
+                assert!(missing(w.get(id, &key, &all, |_, _| ()).unwrap_err()));
+                assert!(missing(count(&mut w, id, &all).unwrap_err()));
+            }
+            for id in before.iter().step_by(2).copied() {
+                assert!(missing(w.insert(id, &row(&t, 1, "a")).unwrap_err()));
+                assert!(missing(w.update(id, &key, &all, |_| Ok(())).unwrap_err()));
+                assert!(missing(w.delete(id, &key).unwrap_err()));
+            }
+            w.commit().unwrap();
+        }
+        for id in [other.id, other.indexes[0].id] {
+            assert_eq!(
+                w.run(TxnKind::ReadOnly, |w| count(w, id, &Projection::all(&other.schema))).unwrap(),
+                1
+            );
+        }
+    }
+    // another kind of thing may have the names
+    db.create_table(def("t_city").index(by_city("t"))).unwrap();
+    for none in [TableId(u32::MAX), TableId(9_999)] {
+        assert!(matches!(db.drop_table(none), Err(Error::NoSuchTable(_))));
+    }
 }

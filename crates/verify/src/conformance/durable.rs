@@ -282,6 +282,57 @@ pub fn who_only_reads_depends_on_what_was_read<S: KeepsFiles>() {
     }
 }
 
+/// Dropped before, between and behind checkpoints, with a table of its name that came later.
+pub fn a_dropped_table_stays_gone<S: KeepsFiles>() {
+    for checkpoints in [&[][..], &[0], &[1], &[2], &[0, 2]] {
+        for access in [Access::Hashed, Access::Ordered] {
+            let disk = SimDisk::new(8);
+            let db = open::<S>(&disk);
+            let other = create(&db, "other", access, &[KeyPart::asc(0)]);
+            let mut ids = Vec::new();
+            for step in 0..3 {
+                let table = create(&db, "t", access, &[KeyPart::asc(0)]);
+                churn(&db, &table, 0);
+                ids.push(table.id);
+                if step < 2 {
+                    db.drop_table(table.id).unwrap();
+                }
+                if checkpoints.contains(&step) {
+                    db.checkpoint().unwrap();
+                }
+            }
+            churn(&db, &other, 0);
+            let last = db.table("t").unwrap();
+            let expected =
+                [all(&db, &last, Some(0), TxnKind::ReadOnly), all(&db, &other, None, TxnKind::ReadOnly)];
+            drop(db);
+            for checkpoint in [false, true, true] {
+                let db = open::<S>(&disk);
+                assert_eq!(db.table("t").map(|table| table.id), ids.last().copied());
+                assert_eq!(db.tables().len(), 2);
+                for gone in &ids[..2] {
+                    assert!(matches!(db.drop_table(*gone), Err(Error::NoSuchTable(_))));
+                }
+                for index in [None, Some(0), Some(1)] {
+                    assert_eq!(all(&db, &last, index, TxnKind::ReadOnly), expected[0], "{access:?}");
+                    assert_eq!(all(&db, &other, index, TxnKind::ReadOnly), expected[1], "{access:?}");
+                }
+                if checkpoint {
+                    db.checkpoint().unwrap();
+                }
+            }
+            let db = open::<S>(&disk);
+            db.drop_table(last.id).unwrap();
+            drop(db);
+            let db = open::<S>(&disk);
+            assert!(db.table("t").is_none());
+            let new = create(&db, "t", access, &[KeyPart::asc(0)]);
+            assert!(new.id > last.indexes[1].id, "ids are not given again");
+            assert_eq!(all(&db, &new, None, TxnKind::ReadOnly), []);
+        }
+    }
+}
+
 /// The message names both engines.
 pub fn a_directory_of_another_engine_is_refused_with_both_names<S: KeepsFiles>() {
     let disk = SimDisk::new(6);

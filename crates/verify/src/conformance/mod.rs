@@ -61,6 +61,7 @@ macro_rules! conformance {
             rows_of_another_shape_are_refused
             keys_stay_as_they_are
             ids_that_name_nothing_are_refused
+            a_dropped_table_is_gone_with_its_indexes
         }
     };
     (oracle, $engine:ident, $subject:ty) => {
@@ -126,6 +127,7 @@ macro_rules! conformance {
         $crate::conformance_tests! { durable, $engine, $subject:
             what_was_committed_is_there_again_by_every_index
             tables_without_order_and_without_keys_are_there_again
+            a_dropped_table_stays_gone
             who_has_read_what_is_not_durable_depends_on_it
             who_reads_depends_on_what_it_has_seen
             who_only_reads_depends_on_what_was_read

@@ -96,6 +96,14 @@ impl Database {
         self.indexes.remove(&id);
     }
 
+    /// Removes a table, its indexes and its rows.
+    pub(super) fn remove_table(&mut self, id: TableId) -> Result<()> {
+        self.tables.remove(&id).ok_or_else(|| missing(id))?;
+        self.indexes.retain(|_, index| index.table != id);
+        self.rows.iter_mut().filter(|row| row.table == id).for_each(|row| row.live = false);
+        Ok(())
+    }
+
     /// A table is new, or has other indexes than before.
     pub(super) fn set_table(&mut self, table: TableInfo) -> Arc<TableInfo> {
         let table = Arc::new(table);

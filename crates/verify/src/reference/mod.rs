@@ -102,6 +102,10 @@ impl Engine for Reference {
         Ok(database.set_table(info))
     }
 
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        self.turns.wait().remove_table(table)
+    }
+
     fn table(&self, name: &str) -> Option<Arc<TableInfo>> {
         self.tables().into_iter().find(|table| table.name == name)
     }

@@ -69,6 +69,10 @@ impl Engine for Members {
         self.any().drop_index(index)
     }
 
+    fn drop_table(&self, table: TableId) -> Result<()> {
+        self.any().drop_table(table)
+    }
+
     fn worker(&self) -> Result<ClusterWorker> {
         self.any().worker()
     }

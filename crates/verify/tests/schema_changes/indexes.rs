@@ -1,174 +1,8 @@
-//! Indexes that come and go while their table is used: what they hold, who may use them, what is left of a change that
-//! failed or was cut short, and how many records it touches. And tables that lose all rows at once.
-//! docs/internals/schema-changes.md has the argument.
-#![cfg(not(any(loom, shuttle)))]
+//! Indexes that are added and dropped.
 
-use scaledb_acc::Acc;
-use scaledb_base::{Error, Result, TableId};
-use scaledb_cicada::Cicada;
-use scaledb_engine::{
-    Access, Engine, IndexDef, Order, Range, TableDef, TableInfo, TableOptions, TxnKind, Worker,
-};
-use scaledb_keys::KeyBuf;
-use scaledb_log::LogOptions;
-use scaledb_memory::Domain;
-use scaledb_row::{Column, ColumnType, Datum, KeyPart, Projection, RowBuf, Schema};
-use scaledb_sync::Arc;
-use scaledb_sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use scaledb_sync::thread;
-use scaledb_verify::disk::SimDisk;
-use scaledb_verify::reference::Reference;
-use std::cell::Cell;
-use std::ops::ControlFlow;
+use super::*;
 
-/// An engine that the tests try.
-trait Tried: Engine + Sized {
-    fn start(background: bool) -> Self;
-    /// `None`: it has no memory of its own.
-    fn domain(&self) -> Option<&Domain>;
-}
-
-/// One that keeps a directory.
-trait Kept: Tried {
-    fn open(disk: &SimDisk) -> Result<Self>;
-    fn inspect(disk: &SimDisk) -> Result<()>;
-}
-
-macro_rules! kept {
-    ($engine:ident, $config:path) => {
-        impl Tried for $engine {
-            fn start(background: bool) -> Self {
-                use $config as Config;
-                $engine::open(Config { background, ..Config::default() }).unwrap()
-            }
-            fn domain(&self) -> Option<&Domain> {
-                Some(self.memory())
-            }
-        }
-
-        impl Kept for $engine {
-            fn open(disk: &SimDisk) -> Result<Self> {
-                use $config as Config;
-                let durability = Some(durability(disk));
-                $engine::open(Config { background: false, durability, ..Config::default() })
-            }
-            fn inspect(disk: &SimDisk) -> Result<()> {
-                use $config as Config;
-                let durability = Some(durability(disk));
-                $engine::inspect(Config { background: false, durability, ..Config::default() }).map(|_| ())
-            }
-        }
-    };
-}
-
-fn durability(disk: &SimDisk) -> scaledb_acc::Durability {
-    let log = LogOptions { manual: true, ..LogOptions::default() };
-    scaledb_acc::Durability {
-        log,
-        recovery_threads: 2,
-        ..scaledb_acc::Durability::new(Arc::new(disk.clone()))
-    }
-}
-
-kept!(Acc, scaledb_acc::Config);
-kept!(Cicada, scaledb_cicada::Config);
-
-impl Tried for Reference {
-    fn start(_: bool) -> Self {
-        Self::new()
-    }
-    fn domain(&self) -> Option<&Domain> {
-        None
-    }
-}
-
-fn def(access: Access) -> TableDef {
-    let columns = vec![
-        Column::new("id", ColumnType::Int8),
-        Column::new("a", ColumnType::Int8).nullable(),
-        Column::new("b", ColumnType::Text(40)),
-        Column::new("n", ColumnType::Int8),
-    ];
-    let schema = Schema::new(columns, &[KeyPart::asc(0)]).unwrap();
-    TableDef::new("t", schema).options(TableOptions { access, ..TableOptions::default() })
-}
-
-fn row(table: &TableInfo, id: i64, a: Option<i64>) -> RowBuf {
-    let (a, b) = (a.map_or(Datum::Null, Datum::Int8), format!("row {id}"));
-    RowBuf::from_values(&table.schema, &[Datum::Int8(id), a, Datum::Text(&b), Datum::Int8(0)]).unwrap()
-}
-
-fn key(id: i64) -> KeyBuf {
-    KeyBuf::new().i64(id)
-}
-
-fn insert<W: Worker>(w: &mut W, table: &TableInfo, id: i64, a: Option<i64>) -> Result<()> {
-    w.insert(table.id, &row(table, id, a)).map(|_| ())
-}
-
-fn set<W: Worker>(w: &mut W, table: &TableInfo, id: i64, a: i64) -> Result<bool> {
-    let all = Projection::all(&table.schema);
-    let schema = table.schema.clone();
-    Ok(w.update(table.id, &key(id), &all, |row| row.set(&schema, 1, Datum::Int8(a)))?.is_some())
-}
-
-/// The rows of a table, as one of its indexes has them.
-fn scan<W: Worker>(w: &mut W, table: &TableInfo, index: TableId) -> Result<Vec<(Option<i64>, i64)>> {
-    let all = Projection::all(&table.schema);
-    let mut rows = Vec::new();
-    w.scan(index, Range::ALL, Order::Forward, &all, |_, _, row| {
-        rows.push(((!row.is_null(1)).then(|| row.i64(1)), row.i64(0)));
-        ControlFlow::Continue(())
-    })?;
-    Ok(rows)
-}
-
-/// What an index of column `a` has to hold.
-fn sorted(mut rows: Vec<(Option<i64>, i64)>) -> Vec<(Option<i64>, i64)> {
-    // NULLs are last
-    rows.sort_by_key(|&(a, id)| (a.is_none(), a, id));
-    rows
-}
-
-/// Compares an index with its table in one transaction.
-fn compare<E: Engine>(db: &E, table: &TableInfo, index: TableId, kind: TxnKind) -> usize {
-    let mut w = db.worker().unwrap();
-    let (rows, entries) = w.run(kind, |w| Ok((scan(w, table, table.id)?, scan(w, table, index)?))).unwrap();
-    assert_eq!(sorted(rows), entries);
-    entries.len()
-}
-
-fn by_a() -> IndexDef {
-    IndexDef::new("by_a", vec![KeyPart::asc(1)])
-}
-
-fn unique() -> IndexDef {
-    IndexDef::unique("only_a", vec![KeyPart::asc(1)])
-}
-
-/// A table with some thousand rows, of which some have been changed and deleted.
-fn filled<E: Engine>(db: &E, access: Access) -> std::sync::Arc<TableInfo> {
-    let table = db.create_table(def(access)).unwrap();
-    let mut w = db.worker().unwrap();
-    for batch in 0..30 {
-        w.run(TxnKind::ReadWrite, |w| {
-            (0..100).try_for_each(|i| {
-                let id = batch * 100 + i;
-                insert(w, &table, id, (id % 17 != 0).then_some(id * 7919 % 10_007))
-            })
-        })
-        .unwrap();
-    }
-    for id in (0..3_000).step_by(13) {
-        w.run(TxnKind::ReadWrite, |w| {
-            if id % 2 == 0 { w.delete(table.id, &key(id)) } else { set(w, &table, id, id + 20_000) }
-        })
-        .unwrap();
-    }
-    table
-}
-
-fn holds_what_it_should<E: Tried>() {
+pub(super) fn holds_what_it_should<E: Tried>() {
     for (access, background) in [(Access::Hashed, false), (Access::Ordered, true), (Access::HashOnly, false)]
     {
         let db = E::start(background);
@@ -238,7 +72,7 @@ fn holds_what_it_should<E: Tried>() {
 }
 
 /// Two rows that share a key: the table is as it was, and takes the index when they do not any more.
-fn refuses_duplicates<E: Tried>() {
+pub(super) fn refuses_duplicates<E: Tried>() {
     let db = E::start(false);
     let table = filled(&db, Access::Hashed);
     let mut w = db.worker().unwrap();
@@ -263,7 +97,7 @@ fn refuses_duplicates<E: Tried>() {
 }
 
 /// Who wrote to the table before does not commit; who wrote to another one, or only read, does.
-fn wrote_before<E: Tried>() {
+pub(super) fn wrote_before<E: Tried>() {
     let db = E::start(false);
     let table = filled(&db, Access::Hashed);
     let other = db.create_table(TableDef { name: "other".into(), ..def(Access::Hashed) }).unwrap();
@@ -313,7 +147,7 @@ fn wrote_before<E: Tried>() {
 }
 
 /// A snapshot from before the index was there either is right, or says that it cannot be.
-fn snapshots<E: Tried>() {
+pub(super) fn snapshots<E: Tried>() {
     let db = E::start(false);
     let table = filled(&db, Access::Hashed);
     let (mut old, mut w) = (db.worker().unwrap(), db.worker().unwrap());
@@ -340,7 +174,7 @@ fn snapshots<E: Tried>() {
 }
 
 /// Indexes come and go beside writers of their column, and are what the table is each time that somebody looks.
-fn beside_writers<E: Tried>() {
+pub(super) fn beside_writers<E: Tried>() {
     const ROWS: i64 = 400;
     let db = Arc::new(E::start(true));
     let table = db.create_table(def(Access::Hashed)).unwrap();
@@ -399,7 +233,7 @@ fn beside_writers<E: Tried>() {
 }
 
 /// Whenever the caller has enough: the table is as it was, nothing is left behind, and the next attempt goes well.
-fn stops_when_told<E: Tried>() {
+pub(super) fn stops_when_told<E: Tried>() {
     for index in [by_a(), unique()] {
         let db = E::start(false);
         let table = filled(&db, Access::Hashed);
@@ -429,7 +263,7 @@ fn stops_when_told<E: Tried>() {
 }
 
 /// Whichever allocation fails: the table is as it was, nothing is left behind, and the next attempt goes well.
-fn out_of_memory<E: Tried>() {
+pub(super) fn out_of_memory<E: Tried>() {
     for index in [by_a(), unique()] {
         let db = E::start(false);
         let table = filled(&db, Access::Hashed);
@@ -460,7 +294,7 @@ fn out_of_memory<E: Tried>() {
 }
 
 /// The memory of an index that went serves others; and a new index touches no record and makes no table.
-fn costs_what_it_should<E: Tried>() {
+pub(super) fn costs_what_it_should<E: Tried>() {
     let db = E::start(false);
     let table = filled(&db, Access::Hashed);
     let Some(domain) = db.domain() else { return };
@@ -492,7 +326,7 @@ fn costs_what_it_should<E: Tried>() {
 }
 
 /// Wherever power fails, what opens has the index whole or not at all, and every row that was acknowledged.
-fn crashes<E: Kept>() {
+pub(super) fn crashes<E: Kept>() {
     let disk = SimDisk::new(5).recording();
     let db = E::open(&disk).unwrap();
     let table = filled(&db, Access::Hashed);
@@ -549,171 +383,3 @@ fn crashes<E: Kept>() {
         }
     }
 }
-
-/// A cleared table has nothing left but what snapshots from before see, and serves again.
-fn clears_what_is_there<E: Tried>() {
-    for access in [Access::Hashed, Access::Ordered] {
-        let db = E::start(false);
-        let table = filled(&db, access);
-        db.add_index(table.id, by_a()).unwrap();
-        let table = db.add_index(table.id, unique()).unwrap();
-        let (by_a, unique) = (table.indexes[0].id, table.indexes[1].id);
-        let (mut old, mut early) = (db.worker().unwrap(), db.worker().unwrap());
-        old.begin(TxnKind::Deferrable).unwrap();
-        let before = scan(&mut old, &table, table.id).unwrap();
-        early.begin(TxnKind::ReadWrite).unwrap();
-        insert(&mut early, &table, 9_000, None).unwrap();
-        for index in [by_a, unique] {
-            assert!(matches!(db.clear_table(index), Err(Error::NoSuchTable(_))));
-        }
-        assert!(db.clear_table(table.id).unwrap());
-        assert!(!db.is_clearing(table.id), "without a thread of its own it is done at once");
-        let late = early.commit();
-        assert!(matches!(&late, Err(error) if error.is_conflict()), "{late:?}");
-        assert_eq!(scan(&mut old, &table, table.id).unwrap(), before);
-        assert_eq!(scan(&mut old, &table, by_a).unwrap(), sorted(before.clone()));
-        old.rollback();
-        let mut w = db.worker().unwrap();
-        for index in [table.id, by_a, unique] {
-            assert_eq!(w.run(TxnKind::ReadWrite, |w| scan(w, &table, index)).unwrap(), []);
-        }
-        // the same keys again
-        w.run(TxnKind::ReadWrite, |w| before.iter().try_for_each(|row| insert(w, &table, row.1, row.0)))
-            .unwrap();
-        assert_eq!(compare(&db, &table, by_a, TxnKind::ReadWrite), before.len());
-        assert_eq!(compare(&db, &table, unique, TxnKind::ReadWrite), before.len());
-    }
-}
-
-/// Many rows cost the log as much as few. Of what is left in memory nothing comes back from a checkpoint, and no change
-/// of indexes opens the table before it is empty.
-fn clears_at_once<E: Kept>() {
-    let disk = SimDisk::new(6).recording();
-    let db = E::open(&disk).unwrap();
-    let table = filled(&db, Access::Hashed);
-    let table = db.add_index(table.id, by_a()).unwrap();
-    let mut w = db.worker().unwrap();
-    let logged = || db.stats().log.unwrap().bytes;
-    let before = logged();
-    let domain = db.domain().unwrap();
-    // Cicada's deletes take memory: emptying does not go on
-    domain.fail_allocations(0, u64::MAX);
-    assert!(db.clear_table(table.id).unwrap());
-    let stays = db.is_clearing(table.id);
-    assert_eq!(stays, db.name() == "cicada");
-    if stays {
-        for refused in [db.add_index(table.id, unique()), db.drop_index(table.indexes[0].id)] {
-            assert!(matches!(refused, Err(Error::NoSuchTable(_))), "{refused:?}");
-        }
-    }
-    domain.stop_failing();
-    assert_eq!(stays, !w.run(TxnKind::ReadOnly, |w| scan(w, &table, table.id)).unwrap().is_empty());
-    db.checkpoint().unwrap();
-    assert!(logged() - before < 64 << 10, "{} bytes", logged() - before);
-    drop((w, db));
-    let db = E::open(&disk).unwrap();
-    let mut w = db.worker().unwrap();
-    for index in [table.id, table.indexes[0].id] {
-        assert_eq!(w.run(TxnKind::ReadOnly, |w| scan(w, &table, index)).unwrap(), []);
-    }
-}
-
-/// Wherever power fails, what opens has all old rows or none of them, and every new one that was acknowledged.
-fn crashes_while_it_clears<E: Kept>() {
-    let disk = SimDisk::new(7).recording();
-    let db = E::open(&disk).unwrap();
-    let table = filled(&db, Access::Hashed);
-    let table = db.add_index(table.id, by_a()).unwrap();
-    let mut w = db.worker().unwrap();
-    let old = w.run(TxnKind::ReadOnly, |w| scan(w, &table, table.id)).unwrap();
-    w.wait_durable().unwrap();
-    let from = disk.crash_points();
-    let half = old.len() / 2;
-    for (cleared, checkpoint) in [(true, false), (false, true), (true, true)] {
-        if cleared {
-            assert!(db.clear_table(table.id).unwrap());
-        }
-        let id = |round: i64| 5 + 7 * round;
-        w.run(TxnKind::ReadWrite, |w| {
-            let next = scan(w, &table, table.id)?.len() as i64;
-            insert(w, &table, id(next), Some(-1))
-        })
-        .unwrap();
-        w.wait_durable().unwrap();
-        if checkpoint {
-            db.checkpoint().unwrap();
-        }
-    }
-    let end = disk.crash_points();
-    drop((w, db));
-    for at in (from..=end.min(disk.crash_points() - 1)).chain([disk.crash_points() - 1]) {
-        for luck in 0..2 {
-            let image = if luck == 0 { disk.killed(at) } else { disk.image(at, at as u64) };
-            E::inspect(&image).unwrap_or_else(|error| panic!("after operation {at}: {error}"));
-            let db = E::open(&image).unwrap();
-            let table = db.table("t").unwrap();
-            let rows = compare(&db, &table, table.indexes[0].id, TxnKind::ReadOnly);
-            assert!(rows == old.len() || rows <= 2, "after operation {at}: {rows} rows");
-            assert!(rows <= half || at < end, "after operation {at}");
-            // a new one, again cleared, and opened
-            let mut w = db.worker().unwrap();
-            w.run(TxnKind::ReadWrite, |w| insert(w, &table, 100_000, None)).unwrap();
-            if at % 5 == 0 {
-                db.clear_table(table.id).unwrap();
-                w.run(TxnKind::ReadWrite, |w| insert(w, &table, 100_001, None)).unwrap();
-                w.wait_durable().unwrap();
-                drop((w, db));
-                let db = E::open(&image).unwrap();
-                let mut w = db.worker().unwrap();
-                let rows = w.run(TxnKind::ReadOnly, |w| scan(w, &table, table.id)).unwrap();
-                assert_eq!(rows, [(None, 100_001)], "after operation {at}");
-            }
-        }
-    }
-}
-
-macro_rules! engine {
-    ($name:ident, $engine:ty, [$($test:ident),*]) => {
-        mod $name {
-            $(#[test] fn $test() { super::$test::<$engine>(); })*
-        }
-    };
-}
-
-engine!(reference, super::Reference, [holds_what_it_should, refuses_duplicates]);
-engine!(
-    acc,
-    super::Acc,
-    [
-        holds_what_it_should,
-        refuses_duplicates,
-        wrote_before,
-        snapshots,
-        beside_writers,
-        out_of_memory,
-        stops_when_told,
-        costs_what_it_should,
-        crashes,
-        clears_what_is_there,
-        clears_at_once,
-        crashes_while_it_clears
-    ]
-);
-engine!(
-    cicada,
-    super::Cicada,
-    [
-        holds_what_it_should,
-        refuses_duplicates,
-        wrote_before,
-        snapshots,
-        beside_writers,
-        out_of_memory,
-        stops_when_told,
-        costs_what_it_should,
-        crashes,
-        clears_what_is_there,
-        clears_at_once,
-        crashes_while_it_clears
-    ]
-);
