@@ -277,7 +277,7 @@ test-miri: setup ## Undefined behaviour, in the crates that hold most of the uns
 	$(CARGO) +$(NIGHTLY) miri test --locked -p scaledb-index --test indexlet -- a_panic one_home
 
 .PHONY: lint
-lint: setup ## Formatting, clippy, documentation; warnings are errors
+lint: setup redis ## Formatting, clippy, documentation; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	for crate in occult-module occult-python; do

@@ -195,7 +195,8 @@ fn options() -> Options {
 /// Slots move to the next master and back, with SETSLOT and MIGRATE, while all of their keys are used.
 #[test]
 fn slots_that_move_there_and_back_leave_no_anomaly() {
-    let Some(mut lab) = lab(&options()) else { return };
+    // no master is taken for dead because the machine is busy: a failover may lose something
+    let Some(mut lab) = lab(&Options { node_timeout: Duration::from_secs(60), ..options() }) else { return };
     run(async {
         let history = record(&mut lab, async |lab, ids| {
             for back in [false, true, false] {

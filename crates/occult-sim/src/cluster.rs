@@ -716,12 +716,15 @@ impl Cluster {
         let under_way: Vec<_> = arriving.difference(&touched).map(|of| (*of, true)).collect();
         for ((txn, slot), under_way) in touched.into_iter().map(|of| (of, false)).chain(under_way) {
             let held: Vec<Key> = self.locked_keys(group, slot, txn);
+            let of = &self.groups[group];
+            let lock = of.copies[of.master].shards.get(&slot).and_then(Shard::lock).map(|lock| lock.stamp);
             let Some(state) = self.txns.get_mut(&txn) else { continue };
             state.excused = true;
             for (key, number) in state.versions.clone() {
                 let name = self.names.iter().find(|(_, of)| **of == key).map(|(name, _)| name.clone());
                 let Some(name) = name.filter(|name| scaledb_occult::slot_of(name) == slot) else { continue };
-                if held.contains(&key) {
+                // an older lock of the transaction is not the one that was decided about
+                if held.contains(&key) && lock == Some(self.versions.get(key, number).stamp) {
                     self.open.insert(key, txn);
                 } else {
                     // an old master that has lost that the slot has left goes on with what it has

@@ -91,6 +91,9 @@ fn seeds_that_once_broke_a_promise_do_so_no_more() {
         (28_515, None),
         (40_515, Some(Rule::SeenCounts)),
         (43_109, None),
+        (58_815, Some(Rule::LostDecisionsTell)),
+        (61_047, None),
+        (76_379, None),
     ];
     for (seed, rule) in traced {
         let mut plan = Plan::of(seed);

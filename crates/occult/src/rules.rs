@@ -83,11 +83,14 @@ pub enum Rule {
     /// A copy that has not got what the session has seen itself is behind, also for a transaction that began before the
     /// session saw it: otherwise it would not hear of the loss (e, g).
     SeenCounts,
+    /// A home that has lost the lock that it is asked to decide about, or may have lost its end, says so: whoever has
+    /// asked before, and got no answer, does not know the outcome (d, e).
+    LostDecisionsTell,
 }
 
 impl Rule {
     /// All of them.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -123,10 +126,11 @@ impl Rule {
         Self::LockLeavesWithState,
         Self::OtherDatacentersCount,
         Self::SeenCounts,
+        Self::LostDecisionsTell,
     ];
 
     /// Those that the published protocol does not have.
-    pub const NOT_PUBLISHED: [Self; 22] = [
+    pub const NOT_PUBLISHED: [Self; 23] = [
         Self::MasterReadsAreChecked,
         Self::LockKnowsTransaction,
         Self::CommitTakesItsStamp,
@@ -149,6 +153,7 @@ impl Rule {
         Self::LockLeavesWithState,
         Self::OtherDatacentersCount,
         Self::SeenCounts,
+        Self::LostDecisionsTell,
     ];
 }
 

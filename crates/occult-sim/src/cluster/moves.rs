@@ -131,17 +131,21 @@ impl Cluster {
         let planned = settle.run(shard, &copy.server, copy.now(now), true, &copy.keys);
         if let Some(effect) = planned.ok().and_then(|planned| planned.effect) {
             if let Action::Abort { txn } = effect.action {
-                // a decided write that was still to come does not come any more
-                let waiting: Vec<Key> = self.keys_of(slot).iter().map(|name| self.names[name]).collect();
-                let versions = self.txns.get(&txn).map(|state| state.versions.clone()).unwrap_or_default();
-                for (key, number) in versions.into_iter().filter(|(key, _)| waiting.contains(key)) {
-                    if self.open.get(&key) == Some(&txn) {
-                        self.open.remove(&key);
-                        self.lose_version(key, number);
-                    }
-                }
+                self.lose_prepared(slot, txn);
             }
             self.send(at, Item::Effect(slot, effect), now);
+        }
+    }
+
+    /// The lock of a transaction is gone: its write there, if it was decided, does not come any more.
+    fn lose_prepared(&mut self, slot: Slot, txn: TxnId) {
+        let waiting: Vec<Key> = self.keys_of(slot).iter().map(|name| self.names[name]).collect();
+        let versions = self.txns.get(&txn).map(|state| state.versions.clone()).unwrap_or_default();
+        for (key, number) in versions.into_iter().filter(|(key, _)| waiting.contains(key)) {
+            if self.open.get(&key) == Some(&txn) {
+                self.open.remove(&key);
+                self.lose_version(key, number);
+            }
         }
     }
 
@@ -173,7 +177,14 @@ impl Cluster {
                 None if refuses && !has(from).shards.contains_key(&slot) => {
                     self.move_state(slot, to, from, now)
                 }
-                None => self.send(to, Item::StateLeaves(slot), now),
+                None => {
+                    let lock = |of: usize| Some(has(of).shards.get(&slot)?.lock()?.txn);
+                    let lost = lock(to).filter(|txn| lock(from) != Some(*txn));
+                    self.send(to, Item::StateLeaves(slot), now);
+                    if let Some(txn) = lost {
+                        self.lose_prepared(slot, txn);
+                    }
+                }
             }
         }
         self.settle(slot, from, now);

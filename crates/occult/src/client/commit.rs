@@ -66,6 +66,8 @@ pub struct Commit {
     open: usize,
     tries: u32,
     patience: Patience,
+    /// Whether the home has been asked to decide, and has not answered: it may have decided.
+    unanswered: bool,
     /// What all writes depend on, when it is decided.
     deps: Timestamp,
     /// Why it aborts.
@@ -85,6 +87,7 @@ impl Commit {
             open: 0,
             tries: 0,
             patience: Patience::default(),
+            unanswered: false,
             error: None,
         }
     }
@@ -358,10 +361,16 @@ impl Commit {
             return if self.open > 0 { Step::Wait } else { self.decided(view) };
         }
         let unknown = Error::CommitUnknown { txn: self.txn, home: self.home() };
+        self.unanswered |= matches!(answer, Err(Failure::Unknown));
         match answer {
             Ok(Reply::Done) => self.decided(view),
             Ok(_) => Step::Done(Err(Error::Nonsense { slot: self.home() })),
-            Err(Failure::Refused(Refused::NotPrepared)) => {
+            Err(Failure::Refused(Refused::Lost { .. })) if self.unanswered => {
+                // a failover may have lost the decision, and others may have seen it
+                view.memory.metrics.commits_unknown += 1;
+                Step::Done(Err(unknown))
+            }
+            Err(Failure::Refused(Refused::NotPrepared | Refused::Lost { .. })) => {
                 let floor = Box::new(self.deps.clone());
                 self.abort(view, Error::Conflict { conflict: Conflict::LeaseExpired, floor })
             }

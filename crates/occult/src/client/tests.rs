@@ -197,3 +197,32 @@ fn a_transaction_that_began_before_hears_of_what_the_session_has_seen() {
         assert_eq!(believed(&mut session, Some(&mut transaction), event), !asks);
     }
 }
+
+#[test]
+fn a_commit_whose_decision_may_be_lost_has_no_known_outcome() {
+    for asked_before in [true, false] {
+        let mut session = session(Config::default());
+        let mut transaction = session.begin([1; 16]);
+        transaction.write(key(), None);
+        let mut commit = session.commit(transaction);
+        let _ = commit.step(&mut session.view(), NOW, Event::Start);
+        let (stamp, datacenter, deps) = (stamp(20, 1), Datacenter(0), Timestamp::default());
+        let prepared = Reply::Prepared(Prepared { stamp, datacenter, deps });
+        let answer = |answer| Event::Answer { tag: 0, from_master: true, answer };
+        let _ = commit.step(&mut session.view(), NOW, answer(Ok(prepared)));
+        if asked_before {
+            assert!(matches!(
+                commit.step(&mut session.view(), NOW, answer(Err(Failure::Unknown))),
+                Step::Sleep(_)
+            ));
+            let _ = commit.step(&mut session.view(), NOW, Event::Wake);
+        }
+        let slot = slot_of(&key());
+        let lost = Refused::Lost { slot, seen: stamp, incarnation: Incarnation::new(2) };
+        let step = commit.step(&mut session.view(), NOW, answer(Err(Failure::Refused(lost))));
+        let unknown = matches!(step, Step::Done(Err(super::Error::CommitUnknown { .. })));
+        assert_eq!(unknown, asked_before, "{step:?}");
+        // who has not been asked before has not decided: the locks are freed
+        assert_eq!(matches!(step, Step::Ask(_)), !asked_before);
+    }
+}

@@ -8,7 +8,8 @@ use crate::wire::{
     Call, Erased, Item, Known, LockInfo, Outcome, Prepare, Prepared, ReadReply, Refused, Written,
 };
 use crate::{
-    Action, Datacenter, Effect, Entry, Micros, Role, Rule, Slot, Stamp, Store, Timestamp, TxnId, Value, Write,
+    Action, Datacenter, Effect, Entry, Incarnation, Micros, Role, Rule, Slot, Stamp, Store, Timestamp, TxnId,
+    Value, Write,
 };
 
 impl Shard {
@@ -192,7 +193,8 @@ impl Shard {
     ///
     /// # Errors
     ///
-    /// [`Refused::NotPrepared`] if this is the home and the transaction has been aborted, or was never prepared.
+    /// [`Refused::NotPrepared`] if this is the home and the transaction has been aborted, or was never prepared;
+    /// [`Refused::Lost`] if the home does not know that, since a failover has lost the lock or what came after it.
     pub fn plan_commit(
         &self,
         call: Call<'_>,
@@ -215,7 +217,9 @@ impl Shard {
         let Some(lock) = self.lock.as_ref().filter(|lock| named(lock)) else {
             let remembered = self.records.get(txn).is_some();
             if home == call.slot && !remembered && call.server.rules.on(Rule::LateCommitRefused) {
-                return Err(Refused::NotPrepared);
+                let lost =
+                    stamp.filter(|stamp| self.fate(*stamp, Incarnation::NONE, call.server) != Fate::Kept);
+                return Err(lost.map_or(Refused::NotPrepared, |stamp| not_decided(call, stamp)));
             }
             return Ok(Planned { reply: (), effect: None });
         };
@@ -234,7 +238,7 @@ impl Shard {
             && call.server.rules.on(Rule::DecisionInOneLife)
         {
             // what a failover has lost may have been the end of this lock, and promises that were made after it
-            return Err(Refused::NotPrepared);
+            return Err(not_decided(call, lock.stamp));
         }
         let own = call.server.rules.on(Rule::CommitTakesItsStamp);
         let action = Action::Commit {
@@ -401,6 +405,15 @@ impl Shard {
         let datacenter = self.datacenter.unwrap_or(call.server.datacenter_of_new());
         let anew = self.begins_anew(call.server);
         Effect { incarnation: call.server.incarnation, datacenter, settled: call.settled, anew, action }
+    }
+}
+
+/// The answer of a home that decides nothing about a lock with this stamp since a failover has lost something.
+fn not_decided(call: Call<'_>, seen: Stamp) -> Refused {
+    if call.server.rules.on(Rule::LostDecisionsTell) {
+        Refused::Lost { slot: call.slot, seen, incarnation: call.server.incarnation }
+    } else {
+        Refused::NotPrepared
     }
 }
 

@@ -370,7 +370,7 @@ fn the_stamp_of_a_lock_outlives_a_failover() {
         let seen = Known { seen: Some(stamp), ..Known::default() };
         if commits {
             // as the home it does not decide any more; as another shard it follows the decision
-            assert_eq!(promoted.commit(1, &Timestamp::default()), Err(Refused::NotPrepared));
+            assert!(matches!(promoted.commit(1, &Timestamp::default()), Err(Refused::Lost { .. })));
             let deps = knows(stamp).deps;
             let home = Slot::new(1).unwrap();
             let planned =
@@ -757,4 +757,39 @@ fn a_lock_stays_if_only_keys_have_left() {
     let late = host.shard.plan_commit(host.call(), txn(1), home, None, &deps, &[]).unwrap();
     host.apply(late.effect);
     assert_eq!(host.read("a").items[0].stamp, planned.reply.stamp);
+}
+
+/// What the home answers to a COMMIT after its failover depends on what that has lost.
+#[test]
+fn a_home_says_whether_it_knows_that_nothing_was_decided() {
+    for rule in [true, false] {
+        for lock_is_lost in [true, false] {
+            let mut host = Host::new(Server::master(Datacenter(0), 1));
+            if !rule {
+                host.server.rules = Rules::ours().without(Rule::LostDecisionsTell);
+            }
+            // a write, so that the shard has begun its life
+            let before =
+                host.shard.plan_write(host.call(), &host.keys, &Known::default(), &key("b"), &value("b"));
+            host.apply(before.unwrap().effect);
+            let writes = vec![Write { key: key("a"), value: Some(value("new")) }];
+            let prepare = Prepare { txn: txn(1), home: slot(), lease: Micros(1_000), writes };
+            let planned =
+                host.shard.plan_prepare(host.call(), &host.keys, &Known::default(), &prepare).unwrap();
+            if !lock_is_lost {
+                host.apply(planned.effect);
+            }
+            host.server.begin_life(2);
+            let mut deps = Timestamp::default();
+            deps.update(Datacenter(0), slot(), planned.reply.stamp);
+            let stamp = Some(planned.reply.stamp);
+            let answer = host.shard.plan_commit(host.call(), txn(1), slot(), stamp, &deps, &[]).unwrap_err();
+            assert_eq!(matches!(answer, Refused::Lost { .. }), rule, "{answer:?}");
+        }
+        // in the same life it knows
+        let host = Host::new(Server::master(Datacenter(0), 1));
+        let stamp = Some(Stamp::new(host.now, host.server.incarnation));
+        let answer = host.shard.plan_commit(host.call(), txn(1), slot(), stamp, &Timestamp::default(), &[]);
+        assert_eq!(answer.unwrap_err(), Refused::NotPrepared);
+    }
 }
