@@ -4,8 +4,8 @@
 
 mod support;
 
-use scaledb_occult::wire::{Command, Known, ReadReply, Refused, Reply};
-use scaledb_occult::{Slot, Stamp, Value, slot_key, slot_of};
+use scaledb_occult::wire::{Command, Known, Prepare, ReadReply, Refused, Reply};
+use scaledb_occult::{Micros, Slot, Stamp, Timestamp, TxnId, Value, Write, slot_key, slot_of};
 use scaledb_occult_lab::{Failure, Lab, Node, Options, Shape};
 use support::lab;
 
@@ -67,7 +67,11 @@ fn migrate(source: &Node, target: &Node, key: &str) {
 
 /// A cluster with some keys in one slot: the stamps of the keys, the slot's master, and another one.
 fn filled(replicas: bool) -> Option<(Lab, Vec<Stamp>, usize, usize)> {
-    let lab = lab(&Options { shape: Shape { masters: 3, replicas }, ..Options::default() })?;
+    filled_with(Options { shape: Shape { masters: 3, replicas }, ..Options::default() })
+}
+
+fn filled_with(options: Options) -> Option<(Lab, Vec<Stamp>, usize, usize)> {
+    let lab = lab(&options)?;
     let source = (0..3).find(|&i| write(&lab.nodes()[i], 0, "0").is_ok()).unwrap();
     let stamps = (0..4).map(|i| write(&lab.nodes()[source], i, &i.to_string()).unwrap()).collect();
     Some((lab, stamps, source, (source + 1) % 3))
@@ -268,6 +272,46 @@ fn a_move_that_is_given_up_is_settled_before_it_is_trusted() {
         let new = write(source, 0, "new").unwrap();
         assert_eq!(text(&read(source, 0, Some(new)).unwrap()), Some("new"));
     }
+}
+
+/// Keys have left without their state, and the master reads of it in its append-only file, which names no life. The
+/// lock has stayed: when an operator has settled the slot, the commit that comes late has its effect.
+#[test]
+fn a_lock_outlives_keys_that_left_before_a_restart() {
+    let lines = ["save \"\"", "appendonly yes", "appendfsync always"].map(str::to_owned).to_vec();
+    let shape = Shape { masters: 3, replicas: false };
+    let Some((mut lab, _, source, target)) = filled_with(Options { shape, lines, ..Options::default() })
+    else {
+        return;
+    };
+    let (txn, home) = (TxnId([7; 16]), slot_of(b"elsewhere"));
+    assert_ne!(home, slot());
+    let writes = vec![Write { key: key(0), value: Some(b"new".as_slice().into()) }];
+    let prepare = Prepare { txn, home, lease: Micros(1_000_000), writes };
+    let prepare = Command::Prepare { prepare, known: Known::default() };
+    let Reply::Prepared(prepared) = lab.nodes()[source].occult(&prepare).unwrap() else {
+        panic!("not prepared")
+    };
+    begin_move(&lab.nodes()[source], &lab.nodes()[target]);
+    migrate(&lab.nodes()[source], &lab.nodes()[target], &name(1));
+    lab.node(source).kill();
+    lab.node(source).restart().unwrap();
+    lab.wait_until_whole().unwrap();
+    let (source, target) = (&lab.nodes()[source], &lab.nodes()[target]);
+    // an operator takes the move back
+    set_slot(source, "STABLE", None);
+    migrate(target, source, &name(1));
+    set_slot(target, "STABLE", None);
+    assert_eq!(read(source, 0, None), Err(Failure::Refused(Refused::Moving)));
+    assert_eq!(source.occult(&Command::Settle { slot: slot() }), Ok(Reply::Done));
+    let mut deps = Timestamp::default();
+    deps.update(prepared.datacenter, slot(), prepared.stamp);
+    let stamp = Some(prepared.stamp);
+    let late = Command::Commit { slot: slot(), txn, home, stamp, deps, parts: Vec::new() };
+    assert_eq!(source.occult(&late), Ok(Reply::Done));
+    let reply = read(source, 0, None).unwrap();
+    assert_eq!((text(&reply), reply.items[0].stamp), (Some("new"), prepared.stamp));
+    assert_eq!(text(&read(source, 1, None).unwrap()), Some("1"));
 }
 
 /// Outside of a move MIGRATE is a deletion: who has seen the key sees that it is gone, and the slot goes on.
