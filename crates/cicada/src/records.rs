@@ -157,9 +157,9 @@ impl scaledb_kit::Record for Record {
     }
 }
 
-/// The timestamp of a record's only version.
+/// The timestamp of a record's newest version.
 fn wts(record: Record) -> Timestamp {
-    // SAFETY: whoever opens a directory alone knows the record, and gives it one version.
+    // SAFETY: what a record shows is valid for whoever is active and knows the record.
     Timestamp::from_raw(unsafe { record.wts_of(record.latest().load(Ordering::SeqCst)) })
 }
 

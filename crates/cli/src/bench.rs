@@ -162,6 +162,7 @@ fn show(args: &BenchArgs, finished: &Finished) -> Result {
     print::classes(report);
     print::conflicts(report);
     print::tables(report);
+    print::write_to_scan(report);
     match check {
         Check::NotMade => {}
         Check::Passed => say!("\nCheck of the database: ok"),

@@ -102,6 +102,31 @@ pub(crate) fn tables(report: &Report) {
     show!("{}", table(&header, &rows));
 }
 
+/// How long before a scan the rows that it found had been written.
+pub(crate) fn write_to_scan(report: &Report) {
+    let rows: Vec<_> = report
+        .tables
+        .iter()
+        .filter(|table| !table.write_to_scan.is_empty())
+        .map(|table| {
+            let all: u64 = table.write_to_scan.iter().map(|ago| ago.rows).sum();
+            let at = |percent: u64| {
+                let (mut sum, wanted) = (0, (all * percent).div_ceil(100).max(1));
+                let reached = table.write_to_scan.iter().find(|ago| {
+                    sum += ago.rows;
+                    sum >= wanted
+                });
+                reached.and_then(|ago| ago.below_us).map_or_else(|| "longer".into(), |us| latency(us as f64))
+            };
+            vec![table.name.clone(), short(all), at(5), at(50), at(95)]
+        })
+        .collect();
+    if !rows.is_empty() {
+        say!("\nFrom a row's last write to a scan that finds it (a sample; powers of two)");
+        show!("{}", table(&["", "rows", "p5", "p50", "p95"], &rows));
+    }
+}
+
 /// The twelve consistency conditions. Returns whether all hold.
 pub(crate) fn conditions(conditions: &[Condition]) -> bool {
     say!("\nConsistency (TPC-C clause 3.3.2)");

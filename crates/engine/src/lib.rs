@@ -37,7 +37,7 @@ pub use def::{Access, IndexDef, IndexInfo, TableDef, TableInfo, TableOptions};
 pub use metric::{Labelled, Metric, MetricKind, Metrics};
 pub use options::{EngineOptions, OptionSpec, OptionType, OptionValue};
 pub use reach::{Keys, Reach, Reached, Site};
-pub use stats::{LogStats, Memory, Reclamation, Stats, TableStats};
+pub use stats::{LogStats, Memory, Reclamation, Stats, TableStats, WriteToScan};
 pub use worker::{
     Engine, Order, PREFETCH, Range, ReadMark, RowId, Savepoint, SerializationPoint, TxnKind, Worker,
 };

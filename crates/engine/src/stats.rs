@@ -59,8 +59,64 @@ pub struct TableStats {
     pub other_bytes: u64,
     /// Bytes of the records, about: those of some leaves, for all. Old versions of rows are not among them.
     pub record_bytes: u64,
+    /// How long before a scan the rows that it found had been written.
+    pub write_to_scan: WriteToScan,
     /// What only this engine counts.
     pub metrics: Metrics,
+}
+
+/// How long before range scans of the present found them rows had been inserted or updated last: of a sample of the
+/// scans, how many rows by powers of two. What the scanning transaction wrote itself is not among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteToScan {
+    counts: [u64; Self::BUCKETS],
+}
+
+impl WriteToScan {
+    /// Powers of two, of microseconds; the last stands for all that is longer.
+    pub const BUCKETS: usize = 32;
+
+    /// The number of the bucket of a time.
+    pub fn bucket(time: Duration) -> usize {
+        let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+        (u64::BITS - micros.leading_zeros()).min(Self::BUCKETS as u32 - 1) as usize
+    }
+
+    /// With the counts of buckets, in their order.
+    pub fn new(counts: [u64; Self::BUCKETS]) -> Self {
+        Self { counts }
+    }
+
+    /// Rows that were looked at.
+    pub fn rows(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// What times lie below, of each bucket, and the rows in it. The last one has no end: the largest duration.
+    pub fn buckets(&self) -> impl Iterator<Item = (Duration, u64)> {
+        let end = |bucket: usize| match bucket + 1 {
+            Self::BUCKETS => Duration::MAX,
+            _ => Duration::from_micros(1 << bucket),
+        };
+        self.counts.into_iter().enumerate().map(move |(bucket, count)| (end(bucket), count))
+    }
+
+    /// The end of the bucket in which this part of the rows, from 0 to 1, is reached; `None` without rows.
+    pub fn quantile(&self, part: f64) -> Option<Duration> {
+        let wanted = (part * self.rows() as f64).ceil().max(1.0) as u64;
+        let mut sum = 0;
+        let reached = self.buckets().find(|(_, count)| {
+            sum += count;
+            sum >= wanted
+        });
+        reached.map(|(end, _)| end)
+    }
+}
+
+impl std::ops::AddAssign for WriteToScan {
+    fn add_assign(&mut self, other: Self) {
+        self.counts.iter_mut().zip(other.counts).for_each(|(sum, count)| *sum += count);
+    }
 }
 
 impl TableStats {
@@ -102,5 +158,28 @@ impl Reclamation {
     /// How far the memory that is used again lags behind.
     pub fn lag(&self) -> Duration {
         self.active.first().map_or(Duration::ZERO, |(_, time)| *time)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_fall_into_powers_of_two() {
+        let bucket = |micros| WriteToScan::bucket(Duration::from_micros(micros));
+        assert_eq!([0, 1, 2, 3, 4, 1_000].map(bucket), [0, 1, 2, 2, 3, 10]);
+        assert_eq!(WriteToScan::bucket(Duration::MAX), WriteToScan::BUCKETS - 1);
+        assert_eq!(WriteToScan::default().quantile(0.5), None);
+        let mut counts = [0; WriteToScan::BUCKETS];
+        (counts[3], counts[10], counts[31]) = (90, 9, 1);
+        let mut found = WriteToScan::new(counts);
+        let at = |found: &WriteToScan, part| found.quantile(part).unwrap();
+        assert_eq!(at(&found, 0.0), Duration::from_micros(8));
+        assert_eq!(at(&found, 0.9), Duration::from_micros(8));
+        assert_eq!(at(&found, 0.91), Duration::from_micros(1_024));
+        assert_eq!(at(&found, 1.0), Duration::MAX);
+        found += found;
+        assert_eq!((found.rows(), at(&found, 0.5)), (200, Duration::from_micros(8)));
     }
 }

@@ -213,13 +213,18 @@ impl<P: Protocol> Engine for Instance<P> {
         let mut reader = self.shared.reader().ok();
         // what was dropped is about to be empty
         let tables = core.tables.iter().filter(|table| !table.is_dropped());
-        let tables = tables.map(|table| self.shared.table_stats(table, reader.as_mut())).collect();
+        let tables = tables.map(|table| TableStats {
+            write_to_scan: table.sampled.get(),
+            ..self.shared.table_stats(table, reader.as_mut())
+        });
+        let tables = tables.collect();
         Stats { tables, ..core.stats() }
     }
 
     fn table_stats(&self, id: TableId) -> Option<TableStats> {
         let table = self.shared.core().tables.get(id).ok().filter(|table| !table.is_dropped())?;
-        Some(self.shared.table_stats(table, self.shared.reader().ok().as_mut()))
+        let stats = self.shared.table_stats(table, self.shared.reader().ok().as_mut());
+        Some(TableStats { write_to_scan: table.sampled.get(), ..stats })
     }
 
     fn memory(&self) -> Memory {

@@ -51,6 +51,7 @@ mod record;
 mod records;
 mod recovery;
 mod rules;
+mod sampled;
 mod table;
 mod tables;
 mod txn;

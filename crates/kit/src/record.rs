@@ -23,7 +23,8 @@ pub trait Record: Copy + PartialEq {
     /// The record is valid, in the sense of [`Record::from_raw`], for all of `'a`.
     unsafe fn key_for<'a>(self) -> &'a [u8];
 
-    /// The latest commit that its row shows. While a directory is opened, when no transaction runs.
+    /// The latest commit that its row shows; one that runs meanwhile may be it. The record is valid, in the sense of
+    /// [`Record::from_raw`].
     fn committed(self) -> Timestamp;
 
     /// Frees it, with its row, when nobody can be reading it any more.

@@ -2,6 +2,7 @@
 //! (and the primary key, unless the index is unique), and its rows hold the address of the record of the table.
 
 use crate::record::{Record, RecordEntry};
+use crate::sampled::Sampled;
 use scaledb_base::{Conflict, ConflictKind, Error, Result, TableId};
 use scaledb_engine::{TableInfo, check_row, check_update};
 use scaledb_index::btree::BTree;
@@ -57,6 +58,8 @@ pub struct TableCore {
     pub(crate) asked: AtomicBool,
     /// The layout of its own rows: for an index, of its entries.
     pub schema: Schema,
+    /// How long before scans found them rows were written.
+    pub(crate) sampled: Sampled,
     /// Rows of a table without a primary key are numbered in blocks taken from here.
     pub row_numbers: CachePadded<AtomicU64>,
 }
@@ -130,6 +133,7 @@ impl TableCore {
             until: AtomicU64::new(u64::MAX),
             asked: AtomicBool::new(asked),
             schema,
+            sampled: Sampled::new(),
             row_numbers: CachePadded(AtomicU64::new(0)),
         }
     }

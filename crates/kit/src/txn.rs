@@ -2,6 +2,7 @@
 
 use crate::account::Account;
 use crate::changes::SeenChanges;
+use crate::sampled::SAMPLED;
 use crate::write_set::{RowLocation, Write, WriteSet};
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_engine::{ReadMark, RowId, TxnKind};
@@ -50,6 +51,15 @@ impl TxnCore {
         self.kind = kind;
         self.changes = changes;
         self.serial += 1 << Timestamp::ORIGIN_BITS;
+    }
+
+    /// Whether it is one of those whose scans are sampled. Scans of snapshots need no index of the present.
+    #[inline]
+    pub(crate) fn is_sampled(&self) -> bool {
+        !scaledb_sync::MODEL
+            && !scaledb_sync::SIMULATED
+            && (self.serial >> Timestamp::ORIGIN_BITS).is_multiple_of(SAMPLED)
+            && !self.kind.is_snapshot()
     }
 
     /// The transaction has ended.

@@ -7,13 +7,16 @@ use crate::record::Record;
 use crate::records::RecordOf;
 use crate::txn::{Transaction, TxnCore};
 use scaledb_base::{Conflict, Error, Result, TableId, Timestamp, WorkerId};
-use scaledb_engine::{Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker};
+use scaledb_engine::{Order, Range, ReadMark, RowId, Savepoint, TxnKind, Worker, WriteToScan};
 use scaledb_log::Writer;
 use scaledb_memory::Local;
 use scaledb_row::{Projection, RowBuf, RowMut, RowRef};
 use scaledb_sync::Arc;
 use scaledb_sync::atomic::Ordering;
 use std::ops::ControlFlow;
+
+/// What a scan hands its rows to.
+type EachRow<'f> = dyn FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()> + 'f;
 
 /// One thread's access to an [`Instance`](crate::Instance): runs one transaction at a time.
 pub struct InstanceWorker<P: Transactions> {
@@ -136,6 +139,36 @@ impl<P: Transactions> InstanceWorker<P> {
         })
     }
 
+    /// [`Worker::scan`], which counts how long ago the rows that it finds were written.
+    #[cold]
+    fn scan_sampled(
+        &mut self,
+        index: TableId,
+        range: Range<'_>,
+        order: Order,
+        cols: &Projection,
+        mut f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let all = self.shared.clone();
+        self.operate_reading(index, |ctx, table| {
+            let clock = &all.core().clock;
+            let (now, mut found) = (clock.now(), [0; WriteToScan::BUCKETS]);
+            // not another copy of the engine's scan for each caller
+            let each: &mut EachRow<'_> = &mut |id, key, row| {
+                if let Some(raw) = id.record() {
+                    // SAFETY: the scan has found the record in the transaction that runs.
+                    let written = unsafe { RecordOf::<P>::from_raw(raw) }.committed();
+                    let ago = clock.duration(now.saturating_sub(written.ticks()));
+                    found[WriteToScan::bucket(ago)] += 1;
+                }
+                f(id, key, row)
+            };
+            let scanned = ctx.scan(table, range, order, cols, each);
+            table.sampled.add(&found);
+            scanned
+        })
+    }
+
     /// Deletes records of a dropped index or a cleared table, and nothing else, in the running transaction: those that
     /// `choose` returns the addresses of, as far as they are not deleted yet. Returns what else it returns.
     ///
@@ -228,6 +261,9 @@ impl<P: Transactions> Worker for InstanceWorker<P> {
         cols: &Projection,
         f: impl FnMut(RowId, &[u8], RowRef<'_>) -> ControlFlow<()>,
     ) -> Result<()> {
+        if self.txn.is_sampled() {
+            return self.scan_sampled(index, range, order, cols, f);
+        }
         self.operate_reading(index, |ctx, table| ctx.scan(table, range, order, cols, f))
     }
 

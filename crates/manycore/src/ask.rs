@@ -63,7 +63,7 @@ pub struct Tuning {
     pub full: bool,
     /// TPC-C: warehouses.
     pub warehouses: Option<u16>,
-    /// YCSB: records.
+    /// YCSB: records; SEATS: customers; Epinions: users.
     pub records: Option<u64>,
     /// YCSB: skew.
     pub theta: Option<f64>,

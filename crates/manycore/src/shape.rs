@@ -6,7 +6,9 @@ use scaledb_engine::Engine;
 use scaledb_sync::Arc;
 use scaledb_sync::lock::Mutex;
 use scaledb_workloads::driver::{self, Options, Outcome, Workload, micros_since_2000};
+use scaledb_workloads::epinions::{self, Epinions};
 use scaledb_workloads::report::Report;
+use scaledb_workloads::seats::{self, Seats};
 use scaledb_workloads::smallbank::{self, SmallBank};
 use scaledb_workloads::tpcc::{self, Mix, Scale, Tables, Tpcc};
 use scaledb_workloads::ycsb::{self, Ycsb};
@@ -19,6 +21,8 @@ const ITEMS: u32 = 5_000;
 const CUSTOMERS: u16 = 150;
 /// Records of YCSB.
 const RECORDS: u64 = 200_000;
+/// Customers of SEATS, and users of Epinions.
+const PEOPLE: u64 = 5_000;
 
 /// A workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -57,6 +61,10 @@ pub enum Shape {
     Scans,
     /// SmallBank.
     Smallbank,
+    /// SEATS.
+    Seats,
+    /// Epinions.
+    Epinions,
 }
 
 impl Shape {
@@ -114,6 +122,21 @@ impl Shape {
             let tables = Arc::new(smallbank::Tables::create(engine, synchronous)?);
             tables.load(engine, config.customers, seed, threads)?;
             let workload = SmallBank { config, tables, seed, snapshot_reads: false };
+            return drive(engine, workload, options, loaded);
+        }
+        let people = ask.tuning.records.unwrap_or(PEOPLE).min(u32::MAX.into()) as u32;
+        if self == Self::Seats {
+            let (config, now) = (seats::Config { customers: people }, micros_since_2000());
+            let tables = Arc::new(seats::Tables::create(engine, synchronous)?);
+            tables.load(engine, config, seed, threads, now)?;
+            let workload = Seats::new(config, tables, seed, false, now, &mut engine.worker()?)?;
+            return drive(engine, workload, options, loaded);
+        }
+        if self == Self::Epinions {
+            let config = epinions::Config { users: people };
+            let tables = Arc::new(epinions::Tables::create(engine, synchronous)?);
+            tables.load(engine, config, seed, threads, micros_since_2000())?;
+            let workload = Epinions { config, tables, seed, snapshot_reads: false };
             return drive(engine, workload, options, loaded);
         }
         let warehouses = match self {

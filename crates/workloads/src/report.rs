@@ -118,8 +118,28 @@ pub struct TableReport {
     pub hash_bytes: u64,
     pub other_bytes: u64,
     pub tree_bytes: u64,
+    /// How long before scans found them rows had been written, of a sample of the scans.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub write_to_scan: Vec<Ago>,
     #[serde(flatten)]
     pub metrics: BTreeMap<String, u64>,
+}
+
+/// Rows that were scanned so long after they had been written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ago {
+    /// Less than so many microseconds (a power of two), and not less than half of that. `None`: longer than the others.
+    pub below_us: Option<u64>,
+    /// The rows.
+    pub rows: u64,
+}
+
+impl Ago {
+    fn of(stats: &TableStats) -> Vec<Self> {
+        let buckets = stats.write_to_scan.buckets().filter(|(_, rows)| *rows > 0);
+        let below = |end: Duration| (end < Duration::MAX).then_some(end.as_micros() as u64);
+        buckets.map(|(end, rows)| Self { below_us: below(end), rows }).collect()
+    }
 }
 
 impl Latency {
@@ -178,6 +198,7 @@ impl From<&TableStats> for TableReport {
             hash_bytes: t.hash_bytes,
             other_bytes: t.other_bytes,
             tree_bytes: t.tree_bytes,
+            write_to_scan: Ago::of(t),
             metrics: t.metrics.by_name(),
         }
     }

@@ -38,7 +38,7 @@ const HOUSES: &[House] = &[House {
     krate: "kit",
     modules: &[
         // what is told and counted
-        "rules", "hash", "backoff", "counters", "account", "kept", "record", "write_set",
+        "rules", "hash", "backoff", "counters", "account", "kept", "sampled", "record", "write_set",
         // tables, and a database of them
         "table", "tables", "catalog", "changes", "core", "records", "reader",
         // a transaction, and a worker that runs it

@@ -1,6 +1,6 @@
 //! Tables and indexes, with what was done with them and what the engine counts.
 
-use scaledb_engine::TableStats;
+use scaledb_engine::{TableStats, WriteToScan};
 
 /// A table, with what was done with it since the database was opened.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +29,17 @@ pub struct TableNumbers {
     pub engine: TableStats,
     /// Its indexes; the primary key first, if there is one.
     pub indexes: Vec<IndexNumbers>,
+}
+
+impl TableNumbers {
+    /// How long before scans found them its rows had been written, by whichever index they were found.
+    pub(crate) fn write_to_scan(&self) -> WriteToScan {
+        let mut found = self.engine.write_to_scan;
+        // the rows are in the primary key's index
+        let secondary = self.indexes.iter().filter(|index| !index.primary);
+        secondary.for_each(|index| found += index.engine.write_to_scan);
+        found
+    }
 }
 
 /// An index, with what was done with it.

@@ -1,8 +1,10 @@
 //! Tables of the system catalogs, and their rows.
 
 use super::Facts;
+use scaledb_engine::WriteToScan;
 use scaledb_types::{Array, Base, Result, Type, Value};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A system catalog.
 pub(super) struct SystemCatalog {
@@ -62,6 +64,19 @@ impl Row {
 
     pub(super) fn int8(self, name: &str, value: u64) -> Self {
         self.set(name, Value::Int8(i64::try_from(value).unwrap_or(i64::MAX)))
+    }
+
+    /// The columns that say how long before scans found them rows had been written.
+    pub(super) fn write_to_scan(self, found: &WriteToScan) -> Self {
+        let at = |row: Self, name, part| match found.quantile(part) {
+            Some(time) if time == Duration::MAX => row.float8(name, f64::INFINITY),
+            Some(time) => row.float8(name, time.as_secs_f64() * 1e3),
+            None => row,
+        };
+        let row = self.int8("sampled_rows", found.rows());
+        let row = at(row, "write_to_scan_ms_p5", 0.05);
+        let row = at(row, "write_to_scan_ms_p50", 0.5);
+        at(row, "write_to_scan_ms_p95", 0.95)
     }
 
     pub(super) fn float8(self, name: &str, value: f64) -> Self {

@@ -264,7 +264,48 @@ fn transactions_that_hold_memory_back_are_shown<E: Engine>(db: Database<E>) {
     assert_eq!(text(s, "select count(*) from scaledb_stat_transactions where pid = pg_backend_pid()"), "1");
 }
 
+/// How long ago rows were written that scans find: by each index, and by table; a sample.
+fn how_long_after_a_write_a_scan_needs_it_is_sampled<E: Engine>(db: Database<E>) {
+    let s = &mut session(&db);
+    ok(s, "create table w (id int primary key, k int, n int); create index w_k on w (k)");
+    ok(s, "create table quiet (id int primary key)");
+    ok(s, "insert into w select i, i % 4, 0 from generate_series(1, 20) i");
+    let found = |s: &mut Session<E>, of: &str| -> Vec<f64> {
+        let times = "sampled_rows, coalesce(write_to_scan_ms_p5, -1), coalesce(write_to_scan_ms_p50, -1), \
+                     coalesce(write_to_scan_ms_p95, -1)";
+        let row = text(s, &format!("select {times} from {of}"));
+        row.split('|').map(|value| value.parse().expect("a number")).collect()
+    };
+    let (table, by_k) =
+        ("scaledb_stat_tables where relname = 'w'", "scaledb_stat_indexes where indexrelname = 'w_k'");
+    scaledb_sync::thread::sleep(std::time::Duration::from_millis(70));
+    // each is a transaction, of which one in 64 is looked at
+    let scan = |s: &mut Session<E>| {
+        for _ in 0..640 {
+            assert_eq!(text(s, "select count(n) from w where k = 2"), "5");
+        }
+    };
+    scan(s);
+    let old = found(s, by_k);
+    assert!((25.0..=100.0).contains(&old[0]), "{old:?}");
+    assert!(old[1] > 70.0 && old[1] <= old[2] && old[2] <= old[3], "{old:?}");
+    for _ in 0..640 {
+        ok(s, "begin; update w set n = n + 1 where id = 2; commit");
+        ok(s, "select count(n) from w where k = 2 and n >= 0");
+    }
+    let new = found(s, by_k);
+    assert!(new[0] > old[0] && new[1] < old[1], "{old:?} {new:?}");
+    // by the primary key, which the table has the rows of; those of the index are counted with them
+    for _ in 0..640 {
+        assert_eq!(text(s, "select count(*) from w where id between 3 and 5"), "3");
+    }
+    let (all, by_id) = (found(s, table), found(s, "scaledb_stat_indexes where indexrelname = 'w_pkey'"));
+    assert!(by_id[0] >= 15.0 && all[0] >= by_id[0] + new[0], "{all:?} {by_id:?} {new:?}");
+    assert_eq!(found(s, "scaledb_stat_tables where relname = 'quiet'"), [0.0, -1.0, -1.0, -1.0]);
+}
+
 on_each_engine!(
+    how_long_after_a_write_a_scan_needs_it_is_sampled,
     statements_are_counted_without_their_constants,
     what_a_session_has_counted_stays_when_it_ends,
     statements_that_are_kept_are_bounded_and_the_common_ones_stay,

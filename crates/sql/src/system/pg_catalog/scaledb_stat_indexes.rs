@@ -12,7 +12,8 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
         ("indexrelname", Type::NAME), ("scans", Type::INT8), ("entries", Type::INT8), ("bytes", Type::INT8),
         ("conflicts", Type::INT8), ("merges", Type::INT8), ("merged_entries", Type::INT8),
         ("pending_entries", Type::INT8), ("inserted_at_commit", Type::INT8), ("repaired_leaves", Type::INT8),
-        ("cleaned", Type::INT8),
+        ("cleaned", Type::INT8), ("sampled_rows", Type::INT8), ("write_to_scan_ms_p5", Type::FLOAT8),
+        ("write_to_scan_ms_p50", Type::FLOAT8), ("write_to_scan_ms_p95", Type::FLOAT8),
     ],
 };
 
@@ -37,7 +38,8 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
                     .int8("pending_entries", engine.metric("pending"))
                     .int8("inserted_at_commit", engine.metric("synchronous"))
                     .int8("repaired_leaves", engine.metric("repairs"))
-                    .int8("cleaned", engine.cleaned),
+                    .int8("cleaned", engine.cleaned)
+                    .write_to_scan(&engine.write_to_scan),
             );
         }
     }

@@ -11,6 +11,8 @@ pub(super) const TABLE: SystemCatalog = SystemCatalog {
         ("relid", Type::OID), ("schemaname", Type::NAME), ("relname", Type::NAME), ("rows", Type::INT8),
         ("bytes", Type::INT8), ("rows_inserted", Type::INT8), ("rows_updated", Type::INT8), ("rows_deleted", Type::INT8),
         ("seq_scans", Type::INT8), ("index_scans", Type::INT8), ("conflicts", Type::INT8),
+        ("sampled_rows", Type::INT8), ("write_to_scan_ms_p5", Type::FLOAT8), ("write_to_scan_ms_p50", Type::FLOAT8),
+        ("write_to_scan_ms_p95", Type::FLOAT8),
     ],
 };
 
@@ -28,6 +30,7 @@ fn rows(facts: &dyn Facts) -> Result<Vec<Row>> {
             .int8("seq_scans", table.whole_scans)
             .int8("index_scans", table.indexes.iter().map(|index| index.scans).sum())
             .int8("conflicts", table.conflicts)
+            .write_to_scan(&table.write_to_scan())
     });
     Ok(tables.collect())
 }
