@@ -67,7 +67,8 @@ impl Ctx<'_> {
     }
 
     /// Reads a row where it was found, with this transaction's own writes on top, into the row buffer.
-    #[inline]
+    // sampled scans are a copy of the scan, beside which this would not be inlined: 3 % of a scan of ten rows
+    #[inline(always)]
     pub(crate) fn read_place(
         &mut self,
         table: &AccTable,
