@@ -13,7 +13,7 @@ use scaledb_sql::{Database, Supervisor};
 use scaledb_sync::Arc;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 
 const PORT: u16 = 5432;
@@ -48,7 +48,7 @@ impl WithEngine for Serve<'_> {
 
     fn with<E: Open>(self, engine: E) -> Result {
         tell(&self.config, engine.recovered());
-        serve(self.config, self.args, Database::open(engine)?)
+        serve(self.config, self.args, Database::open(engine)?, Vec::new())
     }
 }
 
@@ -62,14 +62,16 @@ fn serve_node(config: Config, args: &ServeArgs, cluster: &str, memory: u64) -> R
     let why = patience.clone();
     let waiting = Waiting::<SqlSession<Cluster>>::new(move || why.why());
     let waiting = Server::start(Config { metrics: None, ..config.clone() }, waiting)?;
+    for address in waiting.addresses() {
+        tracing::info!(%address, "clients are told to wait");
+    }
     let (member, peers) = cluster::node::open(&args.node, cluster, config.data.as_deref(), &patience)?;
     member.call(|node, _| node.limit_memory(usize::try_from(memory).unwrap_or(usize::MAX)));
     let engine = Cluster::new(member.clone(), Answers::WhenDecided);
     let watch = cluster::node::Watch::begin(&member);
-    let served = Database::open(engine).map_err(Into::into).and_then(|database| {
-        waiting.stop();
-        serve(config, args, database)
-    });
+    let served = Database::open(engine)
+        .map_err(Into::into)
+        .and_then(|database| serve(config, args, database, waiting.hand_over()));
     watch.end();
     let (left, removed) = (member.has_left(), member.was_removed());
     member.stop();
@@ -201,7 +203,13 @@ fn introduce(config: &Config, server: &Server, is_node: bool) {
     }
 }
 
-fn serve<E: Engine>(config: Config, args: &ServeArgs, database: Database<E>) -> Result
+/// `listening`: where a server has listened until now; else it listens where the configuration says.
+fn serve<E: Engine>(
+    config: Config,
+    args: &ServeArgs,
+    database: Database<E>,
+    listening: Vec<TcpListener>,
+) -> Result
 where
     Database<E>: Send + Sync,
 {
@@ -213,7 +221,7 @@ where
     }
     // taken before there are clients: a signal from here on ends in order
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let server = Server::start(config.clone(), Sql::new(database.clone()).of_server(&config))?;
+    let server = Server::start_at(config.clone(), Sql::new(database.clone()).of_server(&config), listening)?;
     let supervision = Arc::new(Supervision { handle: server.handle(), args: args.clone() });
     database.supervise(supervision.clone());
     introduce(&config, &server, args.node.cluster.is_some());

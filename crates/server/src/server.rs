@@ -43,7 +43,7 @@ pub struct Server {
     stopping: Arc<AtomicBool>,
     grace: Duration,
     metrics: Option<Metrics>,
-    listeners: Vec<JoinHandle<()>>,
+    listeners: Vec<JoinHandle<Listener>>,
     watch: JoinHandle<()>,
 }
 
@@ -68,14 +68,32 @@ impl Server {
     ///
     /// See [`StartError`].
     pub fn start<S: Sessions>(config: Config, sessions: S) -> Result<Self, StartError> {
+        Self::start_at(config, sessions, Vec::new())
+    }
+
+    /// Starts to listen where another server has listened: see [`hand_over`](Self::hand_over). Without listeners, where
+    /// the configuration says.
+    ///
+    /// # Errors
+    ///
+    /// See [`StartError`].
+    pub fn start_at<S: Sessions>(
+        config: Config,
+        sessions: S,
+        mut listening: Vec<TcpListener>,
+    ) -> Result<Self, StartError> {
         let live = Arc::new(Live::new(config.clone())?);
         let secret = random().map_err(|report| StartError::System(report.fields.message.into_owned()))?;
         let mut listeners = Vec::new();
         let mut addresses = Vec::new();
-        for address in &config.listen {
-            let error = |error| StartError::Listen { at: address.to_string(), error };
-            let listener = TcpListener::bind(address).map_err(error)?;
-            addresses.push(listener.local_addr().map_err(error)?);
+        if listening.is_empty() {
+            for address in &config.listen {
+                let error = |error| StartError::Listen { at: address.to_string(), error };
+                listening.push(TcpListener::bind(address).map_err(error)?);
+            }
+        }
+        for listener in listening {
+            addresses.push(listener.local_addr().map_err(|error| StartError::System(error.to_string()))?);
             listeners.push(Listener::Tcp(listener));
         }
         let port = addresses.first().map_or(5432, SocketAddr::port);
@@ -98,7 +116,11 @@ impl Server {
         };
         let listeners = listeners.into_iter().map(|listener| {
             let (shared, stopping, ticks) = (shared.clone(), stopping.clone(), ticks.clone());
-            try_spawn("listen", move || listen(&listener, &shared, &stopping, &ticks))
+            let accepts = move || {
+                listen(&listener, &shared, &stopping, &ticks);
+                listener
+            };
+            try_spawn("listen", accepts)
         });
         let listeners = listeners.collect::<Result<_, _>>().map_err(spawned)?;
         let reload = {
@@ -137,6 +159,16 @@ impl Server {
     /// Ends the server: no new clients; statements that run may end within the grace, idle sessions are told
     /// 57P01; then what still runs is cancelled, and what does not end is cut off.
     pub fn stop(self) {
+        drop(self.end(false));
+    }
+
+    /// [`stop`](Self::stop), for a server that goes on at the same addresses: clients that come meanwhile wait for it.
+    #[must_use = "clients wait until somebody accepts them"]
+    pub fn hand_over(self) -> Vec<TcpListener> {
+        self.end(true)
+    }
+
+    fn end(self, keeps: bool) -> Vec<TcpListener> {
         self.stopping.store(true, Ordering::SeqCst);
         // listeners wake up when a connection comes
         for address in &self.addresses {
@@ -150,8 +182,13 @@ impl Server {
         if let Some(path) = &self.socket {
             let _ = UnixStream::connect(path);
         }
+        let mut kept = Vec::new();
         for listener in self.listeners {
-            let _ = listener.join();
+            if let Ok(Listener::Tcp(listener)) = listener.join()
+                && keeps
+            {
+                kept.push(listener);
+            }
         }
         if let Some(path) = &self.socket {
             let _ = std::fs::remove_file(path);
@@ -178,6 +215,7 @@ impl Server {
         if let Some(metrics) = self.metrics {
             metrics.stop();
         }
+        kept
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -69,8 +70,16 @@ impl Drop for Process {
     }
 }
 
+/// A port below those that the system gives to whoever asks for any, so that it stays free until it is used.
 pub(crate) fn free_port(at: IpAddr) -> u16 {
-    TcpListener::bind((at, 0)).unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = (std::process::id() % 200) as u16 * 100;
+    loop {
+        let port = 10_000 + first.wrapping_add(NEXT.fetch_add(1, Ordering::SeqCst)) % 20_000;
+        if TcpListener::bind((at, port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 pub(crate) fn until(what: &str, mut done: impl FnMut() -> bool) {
@@ -104,6 +113,8 @@ pub(crate) struct Cluster {
     client: String,
     peers: String,
     pub(crate) url: String,
+    /// What nodes log.
+    pub(crate) log: &'static str,
 }
 
 impl Cluster {
@@ -118,7 +129,8 @@ impl Cluster {
         certificates(directory.path());
         let (client, peers) = (format!("{at}:{}", free_port(at)), format!("http://{at}:{}", free_port(at)));
         let url = format!("etcd://{client}");
-        let mut cluster = Self { directory, at, etcd: None, client: format!("http://{client}"), peers, url };
+        let mut cluster =
+            Self { directory, at, etcd: None, client: format!("http://{client}"), peers, url, log: "error" };
         if !cluster.begin_etcd() {
             eprintln!("SKIPPED: etcd is not installed: a cluster of processes is not tested");
             return None;
@@ -234,7 +246,7 @@ impl Cluster {
         let here = at.to_string();
         command
             .args(["serve", "--listen", &here, "--port", &port.to_string(), "--metrics", &format!("{at}:0")])
-            .args(["--log", "error", "--cluster", &self.url, "--node", name])
+            .args(["--log", self.log, "--cluster", &self.url, "--node", name])
             .args(["--peer-listen", &peers, "--peer-advertise", &peers, "--cluster-silence", SILENCE])
             .args(["--cluster-partitions", "6", "--peer-ca"])
             .arg(self.directory.path().join("ca.crt"))

@@ -76,3 +76,30 @@ fn a_node_that_starts_without_etcd_waits_for_it_and_says_so() {
     load.progress(10);
     trial.check(load);
 }
+
+/// A node that was told to take any free port tells its clients to wait there, and serves them there when it is a
+/// member.
+#[test]
+fn a_node_at_a_free_port_stays_there() {
+    let Some(mut cluster) = crate::Cluster::new() else { return };
+    cluster.log = "info";
+    let log = cluster.directory.path().join("port.log");
+    let mut command = crate::process::scaledb();
+    command.stderr(std::fs::File::create(&log).unwrap());
+    let mut first = cluster.start(command, NAMES[0], cluster.address(), &[]);
+    let mut at = None;
+    until("it says where clients are told to wait", || {
+        let text = std::fs::read_to_string(&log).unwrap();
+        let line = text.lines().find(|line| line.contains("clients are told to wait"));
+        at = line.and_then(|line| line.rsplit_once("address=")?.1.trim().parse::<SocketAddr>().ok());
+        at.is_some()
+    });
+    let at = at.unwrap();
+    let error = try_connect(at).err().expect("it is alone, and no member");
+    assert_eq!(error.code(), Some(&SqlState::CANNOT_CONNECT_NOW), "{error}");
+    cluster.log = "error";
+    let _others = [cluster.node(NAMES[1]), cluster.node(NAMES[2])];
+    assert_eq!(first.address(), at);
+    let mut client = try_connect(at).unwrap();
+    assert_eq!(client.query_one("SELECT 1", &[]).unwrap().get::<_, i32>(0), 1);
+}
