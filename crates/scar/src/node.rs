@@ -326,7 +326,7 @@ impl<R: Rules, D: Data> Node<R, D> {
     /// Whether this node, or one that keeps a backup of the partition, has no room for one more record. A learner does
     /// not count: one node that is too small for what it is to learn must not keep all others from working.
     pub(crate) fn has_no_room(&self, partition: PartitionId) -> bool {
-        let place = self.view.placement(partition);
+        let place = self.view.placement(partition).filter(|_| self.rules.on(Rule::RoomAtBackups));
         self.is_full() || place.is_some_and(|place| place.backups.iter().any(|node| self.full.has(node)))
     }
 

@@ -124,11 +124,13 @@ pub enum Rule {
     /// A member that is removed on purpose keeps its state until all others have installed that view, and becomes a
     /// member again if too many of them fail before.
     LeaverWaits,
+    /// A primary adds no record that a backup without memory would have to keep.
+    RoomAtBackups,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 56] = [
+    pub const ALL: [Self; 57] = [
         Self::LockChecks,
         Self::ValidateReads,
         Self::AbovePromises,
@@ -185,6 +187,7 @@ impl Rule {
         Self::FirstCommitterWins,
         Self::DroppedIsForgotten,
         Self::LeaverWaits,
+        Self::RoomAtBackups,
     ];
 
     /// Those that the published protocol does not have.

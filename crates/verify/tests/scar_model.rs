@@ -70,6 +70,7 @@ const NEEDED_BY: &[(Rule, &str, u32)] = &[
     (FirstCommitterWins, "isolated-blind", 1),
     (DroppedIsForgotten, "move-back", 3),
     (LeaverWaits, "remove-cut", 3),
+    (RoomAtBackups, "full-backup", 0),
 ];
 
 /// Nothing is wrong without them: one is an optimization, and locks of an old view would end with the next epoch.

@@ -73,6 +73,8 @@ impl Setup {
             power_cuts: 0,
             checkpoints: 0,
             learners_checkpoint: false,
+            give_ups: 0,
+            memory: None,
         }
     }
 
@@ -128,6 +130,15 @@ impl Setup {
         Self { checkpoints, ..self }
     }
 
+    fn give_ups(self, give_ups: u8) -> Self {
+        Self { give_ups, ..self }
+    }
+
+    /// A node that has memory for fewer records than it gets, and the rows that it has when all know of it.
+    fn memory(self, node: u8, rows: usize) -> Self {
+        Self { memory: Some((node, 1, rows)), ..self }
+    }
+
     fn sync(self) -> Self {
         Self { sync: true, ..self }
     }
@@ -135,7 +146,9 @@ impl Setup {
 
 /// All cases.
 pub fn cases() -> Vec<Setup> {
-    [plain(), failures(), keys(), long(), snapshots(), isolated(), joins(), moves(), disks()].concat()
+    let all =
+        [plain(), failures(), keys(), long(), given_up(), snapshots(), isolated(), joins(), moves(), disks()];
+    [all.concat(), memory()].concat()
 }
 
 /// Without failures: locks, times, replicas.
@@ -367,6 +380,52 @@ fn long() -> Vec<Setup> {
         .crashes(1),
         Setup::new("rollback", 1, &[0], vec![client(1, &[Add(0), Pause, Rollback]), client(2, &[Add(0)])]),
     ]
+}
+
+/// Clients that give their transactions up: while they wait for an answer, or in between.
+fn given_up() -> Vec<Setup> {
+    vec![
+        Setup::new(
+            "give-up",
+            1,
+            &[0, 1],
+            vec![
+                client(2, &[Add(0), Put(1)]),
+                client(2, &[Read(0), Put(1)]).piped(0),
+                client(1, &[Pause, Add(0)]),
+            ],
+        )
+        .give_ups(1),
+        Setup::new(
+            "give-up-check",
+            1,
+            &[0, 1],
+            vec![client(0, &[Put(0), Put(1)]), client(2, &[Read(0), Pause, Read(1), Confirm, Add(1)])],
+        )
+        .ticks(1)
+        .give_ups(1),
+        // what has been locked for it ends with the view or the epoch
+        Setup::new(
+            "give-up-crash",
+            1,
+            &[0],
+            vec![client(2, &[Fetch, Add(0)]), client(1, &[Insert(2), Add(0)])],
+        )
+        .partitions(1)
+        .crashes(1)
+        .give_ups(1),
+    ]
+}
+
+/// Memory that runs out at a backup: one row comes before it does, one before all know of it, and no other.
+fn memory() -> Vec<Setup> {
+    let clients = vec![
+        client(2, &[Insert(2)]),
+        client(0, &[Insert(4)]).after(0),
+        client(1, &[Insert(6)]).after(1),
+        client(2, &[Add(0)]).after(2),
+    ];
+    vec![Setup::new("full-backup", 1, &[0], clients).partitions(1).memory(1, 3)]
 }
 
 /// Snapshots.

@@ -27,6 +27,8 @@ pub enum Property {
     Reused,
     /// Two nodes never go back to different epochs.
     Split,
+    /// A node whose memory is full gets no more rows.
+    Overfull,
 }
 
 /// A range of a partition.

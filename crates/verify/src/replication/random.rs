@@ -84,5 +84,7 @@ pub fn random_case(seed: u64) -> Setup {
         removals: u8::from(random.random_range(0..4) == 0),
         checkpoints: if durable { random.random_range(0..=2) } else { 0 },
         learners_checkpoint: false,
+        give_ups: random.random_range(0..=2),
+        memory: None,
     }
 }

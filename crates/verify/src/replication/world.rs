@@ -86,6 +86,7 @@ pub struct World {
     restarts: u8,
     power_cuts: u8,
     checkpoints: u8,
+    give_ups: u8,
 }
 
 impl World {
@@ -107,6 +108,9 @@ impl World {
             }
             let mut node = Node::new(rules, NodeId(i), view.clone());
             node.set_chunk(1);
+            if let Some((_, bytes, _)) = setup.memory.filter(|&(of, ..)| of == i) {
+                node.limit_memory(bytes);
+            }
             for &key in &setup.rows {
                 node.load(Key(key), Value(key));
             }
@@ -139,6 +143,7 @@ impl World {
             restarts: setup.restarts,
             power_cuts: setup.power_cuts,
             checkpoints: setup.checkpoints,
+            give_ups: setup.give_ups,
             view,
             setup: Rc::new(setup),
         }
@@ -157,7 +162,8 @@ impl World {
         } else {
             vec![self.flights.iter().fold(0, |sum, f| sum.wrapping_add(f.hash))]
         };
-        let budget = (self.crashes, self.cuts, self.ticks, self.repeats, self.joins, self.hand_overs);
+        let clients = (self.ticks, self.repeats, self.give_ups);
+        let budget = (self.crashes, self.cuts, clients, self.joins, self.hand_overs);
         let store = (&*self.view, self.suspected, self.settled, self.leaving, self.moved, self.removals);
         let disks = (&self.disks, &self.installed, self.restarts, self.power_cuts, self.checkpoints);
         hash_of(&(nodes, flights, &self.clients, &*self.records, &self.truth, store, budget, disks))

@@ -162,6 +162,7 @@ pub struct Cluster {
     pub(super) owners: Vec<u32>,
     start: Vec<Option<Value>>,
     split: Option<String>,
+    overfull: Option<String>,
     /// The last epoch of which an answer has left.
     pub(super) answered: Epoch,
     pub(super) answers: VecDeque<(usize, Answer<Numbers>)>,
@@ -231,6 +232,7 @@ impl Cluster {
             },
             owners: Vec::new(),
             split: None,
+            overfull: None,
             answered: Epoch(0),
             answers: VecDeque::new(),
             out: Out::default(),
@@ -285,6 +287,9 @@ impl Cluster {
         let result = host.node.as_mut().map(|node| act(node, &mut out));
         if let Some(node) = &host.node {
             let view = node.view().number;
+            if host.fullness.note(node) {
+                self.overfull = Some(format!("{:?} has no memory, and gets records", node.id()));
+            }
             let history = &mut self.history;
             history.committed = history.committed.max(node.committed());
             if !matches!(node.stage(), Stage::Fenced | Stage::Installed) {
@@ -432,6 +437,9 @@ impl Cluster {
             self.happen(event);
             if let Some(split) = self.split.take() {
                 return Err((Broken::Split, split));
+            }
+            if let Some(overfull) = self.overfull.take() {
+                return Err((Broken::Overfull, overfull));
             }
             if !looks {
                 continue;

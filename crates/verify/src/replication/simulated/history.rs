@@ -29,6 +29,8 @@ pub enum Broken {
     Check,
     /// Two nodes go back to different epochs.
     Split,
+    /// A node has been without memory for so long that all know of it, and rows come to it.
+    Overfull,
     /// An epoch has a number that one had in another view, or a node is wrong about what became of it.
     Epochs,
     /// In the end replicas hold something else than the run leaves, or locks.

@@ -9,7 +9,8 @@ use super::queue::Micros;
 use rand::Rng;
 use scaledb_scar::link::{Incarnation, Limits, Link};
 use scaledb_scar::{
-    Body, Checkpointing, Entry as Line, Message, Node, NodeId, NodeSet, Stage, Switched, TxnId, ViewNumber,
+    Body, Checkpointing, Entry as Line, Epoch, Message, Node, NodeId, NodeSet, PartitionId, Stage, Switched,
+    TxnId, ViewNumber,
 };
 
 const LIMITS: Limits = Limits { messages: 1 << 14, bytes: usize::MAX, patience: Some(2) };
@@ -43,11 +44,45 @@ pub(super) struct Host {
     ticks: u64,
     /// The last view that it has installed.
     pub installed: ViewNumber,
+    /// How full it was when its last epoch ended.
+    pub fullness: Fullness,
     /// Messages of a view of which it does not know yet which lives it means.
     held: Vec<(NodeId, Message<Numbers>)>,
     /// The record of each transaction, by its number, from the first of this life.
     records: Vec<u32>,
     first: u64,
+}
+
+/// For how many epochs of a view a node has been without memory, and how many records it had at the last one's end:
+/// tombstones count, as who deletes a row and inserts it again adds none.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Fullness {
+    at: (ViewNumber, Epoch),
+    epochs: u32,
+    records: usize,
+}
+
+/// When a node has been without memory for so many epochs, all know of it. Usually two are enough: a primary misses
+/// what the leader says of an epoch, if it goes on to the next one by the message of another node.
+const KNOWN: u32 = 6;
+
+impl Fullness {
+    /// Notes how full a node is when an epoch has ended. Whether records have come that nobody should have added.
+    pub(super) fn note(&mut self, node: &Node<Switched, Numbers>) -> bool {
+        let at = (node.view().number, node.epoch());
+        if at == self.at {
+            return false;
+        }
+        let next = at == (self.at.0, self.at.1.next()) && !node.view().is_learner(node.id());
+        let partitions = (0..node.view().partitions.len()).map(|partition| PartitionId(partition as u16));
+        let sizes = partitions.filter_map(|partition| node.size(partition));
+        let records = sizes.map(|size| size.records).sum();
+        // at the end of a run all have memory again
+        let broken = next && node.is_full() && self.epochs >= KNOWN && records > self.records;
+        let epochs = if next && node.is_full() { self.epochs + 1 } else { 0 };
+        *self = Self { at, epochs, records };
+        broken
+    }
 }
 
 impl Host {
@@ -62,6 +97,7 @@ impl Host {
         let links = (0..plan.nodes).map(|_| Link::new(life, Some(life), LIMITS)).collect();
         Self {
             installed: node.view().number,
+            fullness: Fullness::default(),
             node: Some(node),
             up: true,
             muted: false,

@@ -71,6 +71,16 @@ impl World {
         }
     }
 
+    /// A session has waited for too long, or has ended. A commit that has begun goes on.
+    pub(super) fn give_up(&mut self, client: usize) {
+        self.give_ups -= 1;
+        let home = NodeId(self.setup.clients[client].node);
+        if let Some(txn) = self.clients[client].txn {
+            self.with_node(home, |node, out| shows(node.rollback(txn, out)));
+        }
+        self.clients[client].turn = Turn::Done;
+    }
+
     pub(super) fn answer(&mut self, node: NodeId, answer: Answer<Numbers>) {
         let (view, epoch) = self.node(node).map(|n| (n.view().number, n.epoch())).unwrap_or_default();
         let txn = match &answer {

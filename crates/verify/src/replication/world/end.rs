@@ -14,6 +14,7 @@ impl World {
         self.check_not_stuck()?;
         self.check_rows()?;
         self.check_gaps()?;
+        self.check_memory()?;
         self.check_outcomes()?;
         check_epochs(&self.records)
     }
@@ -53,6 +54,21 @@ impl World {
                     return Err((Property::Diverged, what));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// A node whose memory is full has no more rows than come before all know of it.
+    fn check_memory(&self) -> Result<(), (Property, String)> {
+        let Some((id, _, most)) = self.setup.memory else { return Ok(()) };
+        let Some(node) = self.node(NodeId(id)) else { return Ok(()) };
+        let rows = (0..self.setup.partitions).filter_map(|partition| node.rows(PartitionId(partition)));
+        let rows: usize = rows.map(|rows| rows.len()).sum();
+        if rows > most {
+            return Err((
+                Property::Overfull,
+                format!("{:?} has {rows} rows, and memory for {most}", node.id()),
+            ));
         }
         Ok(())
     }

@@ -65,6 +65,7 @@ impl World {
                 self.with_node(NodeId(node), |node, out| node.begin_checkpoint(out));
             }
             Move::Piece(node) => self.write_piece(node),
+            Move::GiveUp(client) => self.give_up(client),
             Move::Promote(node) => self.new_view(self.view.promoted(NodeId(node))),
             Move::Learn(partition, node) => self.learn(partition, NodeId(node)),
             Move::Drop(partition, node) => self.drop_replica(partition, NodeId(node)),

@@ -1,6 +1,6 @@
 //! What can happen in a state.
 
-use super::{Kept, Op, Turn, World};
+use super::{Kept, Op, Progress, Turn, World};
 use scaledb_scar::{Checkpointing, Epoch, Node, NodeId, NodeSet, Stage};
 
 /// Epochs end no more then.
@@ -47,6 +47,8 @@ pub enum Move {
     Checkpoint(u8),
     /// It writes the next piece, or puts it in force.
     Piece(u8),
+    /// A client gives its transaction up, whatever it waits for.
+    GiveUp(usize),
 }
 
 impl World {
@@ -68,6 +70,11 @@ impl World {
             Some(Op::NextEpoch) => node.epoch() != self.clients[client].epoch,
             _ => true,
         }
+    }
+
+    fn may_give_up(&self, client: usize) -> bool {
+        let Progress { turn, txn, .. } = self.clients[client];
+        txn.is_some() && turn != Turn::Done && self.node(NodeId(self.setup.clients[client].node)).is_some()
     }
 
     pub(super) fn waits_for_epoch(&self, client: usize) -> bool {
@@ -128,6 +135,9 @@ impl World {
     pub fn moves(&self, hold: bool) -> Vec<Move> {
         let mut moves: Vec<Move> = Vec::new();
         moves.extend((0..self.clients.len()).filter(|&c| self.client_can_move(c, true)).map(Move::Client));
+        if self.give_ups > 0 {
+            moves.extend((0..self.clients.len()).filter(|&c| self.may_give_up(c)).map(Move::GiveUp));
+        }
         let mut seen = Vec::new();
         for (i, flight) in self.flights.iter().enumerate() {
             if !seen.contains(&flight.hash) {

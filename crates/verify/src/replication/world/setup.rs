@@ -120,4 +120,8 @@ pub struct Setup {
     pub checkpoints: u8,
     /// A node that learns makes one as soon as it can.
     pub learners_checkpoint: bool,
+    /// Clients that may give their transaction up, whatever they wait for.
+    pub give_ups: u8,
+    /// A node, what its records may weigh, and how many rows it may have in the end.
+    pub memory: Option<(u8, usize, usize)>,
 }
