@@ -1,6 +1,8 @@
 //! SQL on three members in this process: sessions at different nodes, of one database.
 
+mod copies;
 mod cut_off;
+mod generated;
 mod placement;
 mod turns;
 

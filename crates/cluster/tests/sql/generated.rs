@@ -1,0 +1,133 @@
+//! Generated columns and partial indexes: what keeps them runs at the node of the session, and what they say holds for
+//! all nodes, also when one has failed.
+
+use super::{Three, code, ok, run, text};
+use scaledb_scar::NodeId;
+
+const ORDERS: &str = "create table orders (id int primary key, customer int not null, price int not null, \
+    pieces int not null, state text not null, total int generated always as (price * pieces) stored)";
+
+#[test]
+fn generated_columns_are_computed_at_each_node_alike() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(&mut a, ORDERS);
+    ok(&mut b, "insert into orders values (1, 7, 5, 3, 'open'), (2, 7, 2, 2, 'open'), (3, 8, 1, 9, 'done')");
+    assert_eq!(text(&mut c, "select id, total from orders order by id"), "1|15 2|4 3|9");
+    ok(&mut c, "update orders set pieces = pieces + 1 where id = 1");
+    assert_eq!(text(&mut a, "select total from orders where id = 1"), "20");
+    assert_eq!(
+        code(
+            &mut b,
+            "insert into orders (id, customer, price, pieces, state, total) values (4, 1, 1, 1, '', 1)"
+        ),
+        "428C9"
+    );
+    assert_eq!(code(&mut c, "update orders set total = 1"), "428C9");
+    // an index of it, made at one node, kept by writes at another, read at the third
+    ok(&mut b, "create unique index orders_total on orders (total)");
+    ok(&mut a, "update orders set price = 7 where id = 2");
+    assert_eq!(text(&mut c, "select id from orders where total = 14"), "2");
+    assert_eq!(text(&mut c, "select id from orders where total = 4"), "");
+    assert_eq!(code(&mut c, "update orders set price = 10, pieces = 2 where id = 3"), "23505");
+    // one that comes later has its values in the rows that are there
+    ok(&mut c, "alter table orders add column half int generated always as (price / 2) stored");
+    assert_eq!(text(&mut a, "select id, half from orders order by id"), "1|2 2|3 3|0");
+    ok(&mut b, "insert into orders values (5, 1, 8, 8, 'open')");
+    assert_eq!(text(&mut c, "select total, half from orders where id = 5"), "64|4");
+}
+
+#[test]
+fn partial_indexes_are_kept_by_writes_at_any_node() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(&mut a, ORDERS);
+    ok(
+        &mut a,
+        "insert into orders select i, i % 10, i, 1, case when i % 10 = 0 then 'open' else 'done' end \
+        from generate_series(1, 200) i",
+    );
+    ok(&mut b, "create index orders_open on orders (customer) where state = 'open'");
+    let plan = text(&mut c, "explain select id from orders where customer = 0 and state = 'open'");
+    assert!(plan.contains("orders_open"), "{plan}");
+    let open = "select count(*), sum(id) from orders where customer = 0 and state = 'open'";
+    assert_eq!(text(&mut c, open), "20|2100");
+    // rows that come into it, leave it, and move within it, at each node
+    ok(&mut a, "update orders set state = 'done' where id = 10");
+    ok(&mut b, "update orders set state = 'open', customer = 0 where id = 11");
+    ok(&mut c, "update orders set customer = 1 where id = 20");
+    ok(&mut a, "delete from orders where id = 30");
+    assert_eq!(text(&mut b, open), "18|2051");
+    assert_eq!(text(&mut c, "select id from orders where customer = 1 and state = 'open'"), "20");
+}
+
+#[test]
+fn a_partial_unique_index_holds_between_nodes() {
+    let three = Three::start();
+    let [mut a, mut b, mut c] = three.sessions();
+    ok(&mut a, "create table t (id int primary key, who int, state text)");
+    ok(&mut b, "create unique index one_open on t (who) where state = 'open'");
+    ok(&mut c, "insert into t values (1, 7, 'open'), (2, 7, 'done'), (3, 7, 'done')");
+    assert_eq!(code(&mut a, "insert into t values (4, 7, 'open')"), "23505");
+    assert_eq!(code(&mut b, "update t set state = 'open' where id = 2"), "23505");
+    // two at once, at two nodes: one of them
+    ok(&mut a, "begin; insert into t values (5, 8, 'open')");
+    ok(&mut b, "begin; insert into t values (6, 8, 'open')");
+    ok(&mut a, "commit");
+    assert_eq!(code(&mut b, "commit"), "40001");
+    assert_eq!(text(&mut c, "select id from t where who = 8 and state = 'open'"), "5");
+    // the condition names the index that decides
+    ok(
+        &mut b,
+        "insert into t values (9, 7, 'open') on conflict (who) where state = 'open' do update set who = 70",
+    );
+    assert_eq!(text(&mut a, "select id, who from t where state = 'open' order by id"), "1|70 5|8");
+    ok(&mut c, "insert into t values (10, 8, 'open') on conflict (who) where state = 'open' do nothing");
+    ok(&mut c, "insert into t values (11, 8, 'done') on conflict (who) where state = 'open' do nothing");
+    assert_eq!(text(&mut b, "select id from t where who = 8 order by id"), "5 11");
+    assert_eq!(code(&mut a, "insert into t values (12, 8, 'open') on conflict (who) do nothing"), "42P10");
+    // who leaves makes room for another, whichever nodes they are at
+    ok(&mut b, "update t set state = 'done' where id = 5");
+    ok(&mut c, "insert into t values (13, 8, 'open')");
+    assert_eq!(code(&mut a, "create unique index one_done on t (who) where state = 'done'"), "23505");
+    assert_eq!(text(&mut b, "select string_agg(id::text, ',' order by id) from t"), "1,2,3,5,11,13");
+}
+
+#[test]
+fn they_hold_when_a_node_has_failed() {
+    let mut three = Three::start();
+    {
+        let [mut a, mut b, mut c] = three.sessions();
+        ok(&mut a, ORDERS);
+        ok(&mut b, "create unique index one_open on orders (customer) where state = 'open'");
+        ok(&mut c, "create index by_total on orders (total)");
+        for id in 0..30 {
+            let sql = format!("insert into orders values ({id}, {id}, {id}, 2, 'open')");
+            ok([&mut a, &mut b, &mut c][id % 3], &sql);
+        }
+        ok(&mut c, "update orders set state = 'done' where id < 10");
+    }
+    // the node that leads, and is primary of a third of the entries
+    three.databases.remove(0);
+    three.cluster.kill(NodeId(0));
+    let mut sessions = [0, 1].map(|node| three.databases[node].session("postgres", "postgres"));
+    for session in &mut sessions {
+        for id in 0..30 {
+            let open = format!("select total from orders where customer = {id} and state = 'open'");
+            let expected = if id < 10 { String::new() } else { (2 * id).to_string() };
+            assert_eq!(text(session, &open), expected, "{id}");
+            assert_eq!(
+                text(session, &format!("select id from orders where total = {}", 2 * id)),
+                id.to_string()
+            );
+        }
+        assert_eq!(code(session, "insert into orders values (100, 29, 1, 1, 'open')"), "23505");
+    }
+    let [b, c] = &mut sessions;
+    for id in 0..10 {
+        ok(b, &format!("insert into orders values ({}, {id}, 100, {id}, 'open')", 200 + id));
+        assert_eq!(code(c, &format!("update orders set state = 'open' where id = {id}")), "23505");
+    }
+    assert_eq!(text(c, "select count(*), sum(total) from orders where state = 'open'"), "30|5280");
+    drop(run(b, "select 1"));
+}
