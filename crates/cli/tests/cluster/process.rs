@@ -258,7 +258,10 @@ impl Cluster {
         if !at.is_loopback() {
             // a server that others can reach does not start without
             let config = self.directory.path().join("scaledb.toml");
-            std::fs::write(&config, "[[rule]]\nover = 'any'\nmethod = 'trust'\n").unwrap();
+            // nodes before it may be about to read it
+            if !config.exists() {
+                std::fs::write(&config, "[[rule]]\nover = 'any'\nmethod = 'trust'\n").unwrap();
+            }
             command.arg("--config").arg(config);
         }
         Process(command.stdout(Stdio::piped()).spawn().unwrap())
