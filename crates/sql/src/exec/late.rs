@@ -55,7 +55,7 @@ impl Check {
     }
 }
 
-/// 55000: such a constraint knows too late what ON CONFLICT asks for.
+/// 55000: a deferrable constraint is checked too late to decide for ON CONFLICT.
 #[cold]
 pub(super) fn late_arbiter() -> SqlError {
     SqlError::new(

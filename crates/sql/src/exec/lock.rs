@@ -1,7 +1,8 @@
-//! Locking rows: `FOR UPDATE` and its like, and what statements that write ask of others' locks.
+//! Row locks: those that `FOR UPDATE` and its like take, and those of others that statements wait for before they
+//! write.
 //!
-//! A statement that must wait for a row is given up: what it has read so far may be old when the wait is over. The
-//! session waits, and runs it again with the lock in its hands (`session::waiting`).
+//! A run that must wait for a row lock is given up: what it has read so far may be old when the wait is over. The
+//! session waits, and runs the statement again while it holds the lock (`session::waiting`).
 
 use super::{Exec, Flow, Next, codec};
 use crate::plan::{BoundTable, Node, Policy, RowLock, Scan};
@@ -36,7 +37,7 @@ pub(crate) enum GivenUp {
     Changed,
 }
 
-/// What ends a run that is given up; the client hears of it if there is no next one.
+/// The error that ends a run that is given up. The client gets it if the statement is not run again.
 #[cold]
 pub(crate) fn given_up() -> SqlError {
     let what = "could not serialize access: a row was changed while it was being locked";

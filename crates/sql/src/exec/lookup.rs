@@ -1,10 +1,10 @@
-//! Correlated subqueries at work: asked anew for each row outside, or looked up.
+//! Execution of correlated subqueries: run anew for each outer row, or answered from a hash table of all their rows.
 //!
-//! Nobody knows beforehand how often a subquery is asked. It begins as one that is asked anew each time, and the rows
-//! that this touches are counted. When they are many, all its rows are read and kept by their keys, for a bounded
-//! number of rows touched: if that is not enough, it goes on as before, and tries again when it has touched twice as
-//! many. So it never costs much more than the better of both ways. A trial that needs more rows than it may touch, by
-//! what the planner knows of the tables, does not begin.
+//! How often a subquery will run is not known when it is planned. It begins as one that runs anew each time, and the
+//! rows that this reads are counted. When they are many, the hash table is built, with a limit for the rows that
+//! this may read: if the limit is reached, the subquery runs as before, and the next attempt comes when it has read
+//! twice as many rows. So it never costs much more than the better of both ways. No attempt is made where the
+//! planner's estimate of the rows is above the limit.
 
 use super::{Exec, Flow, Next, row_weight};
 use crate::plan::expr::{Lookup, Subquery};

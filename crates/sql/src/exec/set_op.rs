@@ -19,8 +19,8 @@ type Pair<'a> = (Rows<'a>, Option<Rows<'a>>);
 /// The sides of an operation.
 struct Sides<'a> {
     kind: SetKind,
-    /// How many equal rows of the right side there are that none of the left side was set against. EXCEPT takes up what
-    /// it hands out, so that it comes once.
+    /// How many equal rows of the right side there are that no row of the left side has been matched with. EXCEPT adds
+    /// the rows that it returns, so that none is returned twice.
     counts: HashMap<Box<[Value]>, usize>,
     /// Bytes that were taken for them.
     weight: usize,

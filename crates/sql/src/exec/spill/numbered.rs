@@ -1,7 +1,7 @@
 //! Rows that are read by their numbers.
 //!
-//! In a file the place of each [`STRIDE`]th row is known; those between are read on from there. Who reads goes
-//! forward in several places at once, so that several readers are kept, each where one of them was last.
+//! In a file the offset of each [`STRIDE`]th row is known; a row between is found by reading on from there. Rows are
+//! read forward at several offsets by turns, so several readers are kept, each at the offset where it last read.
 
 use super::{BUFFER, CHECK, Reader, Writer};
 use crate::exec::context::Context;
