@@ -5,10 +5,18 @@
 use scaledb_engine::WriteToScan;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 
-/// Of the transactions of a worker, the scans of one in so many are sampled (a power of two).
-pub(crate) const SAMPLED: u64 = 64;
+/// Of the transactions of a worker, the scans of one in so many are sampled.
+const SAMPLED: u64 = 64;
 /// A model has nothing to measure, and counts every atomic.
 const COUNTERS: usize = if scaledb_sync::MODEL { 0 } else { WriteToScan::BUCKETS };
+
+/// Whether a transaction is sampled, by its number. Which ones are must have nothing to do with what an application does
+/// in turn: of one that writes in every second transaction, every 64th would write always, or never. Multiples of the
+/// golden ratio are spread evenly, whichever of them are taken in regular steps (Fibonacci hashing).
+#[inline]
+pub(crate) fn is_sampled(number: u64) -> bool {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) < u64::MAX / SAMPLED
+}
 
 /// What was counted for a table or index.
 pub(crate) struct Sampled(Box<[AtomicU64]>);
@@ -30,5 +38,18 @@ impl Sampled {
         let counters = counts.iter_mut().zip(&self.0);
         counters.for_each(|(count, counter)| *count = counter.load(Ordering::Relaxed)); // a statistic
         WriteToScan::new(counts)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_transactions_in_regular_steps_one_in_so_many_is_sampled() {
+        for step in 1..=128 {
+            let sampled = (0..SAMPLED * 1000).filter(|n| is_sampled(7 + n * step)).count();
+            assert!((800..1200).contains(&sampled), "{step}: {sampled}");
+        }
     }
 }
