@@ -14,6 +14,7 @@
 //! insert, where, and on who scans: so each worker measures both, for each index ([`Way`]).
 
 use crate::config::IndexUpdates;
+use scaledb_kit::is_sampled;
 use scaledb_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use scaledb_sync::clock::Clock;
 
@@ -129,7 +130,7 @@ impl Timer {
 /// Whether the repairs and posts of the worker's transaction of this number are to be timed.
 #[inline]
 pub(crate) fn is_timed(commit: u32) -> bool {
-    u64::from(commit).is_multiple_of(SAMPLED)
+    is_sampled(u64::from(commit), SAMPLED)
 }
 
 /// After a timed repair that looked at so many pending entries of each of these workers: each is charged its share of
@@ -159,7 +160,7 @@ impl Way {
     #[inline]
     pub(crate) fn is_sampled(&self) -> bool {
         set(&self.inserts, get(&self.inserts) + 1);
-        self.is_at_commit() && (scaledb_sync::MODEL || get(&self.inserts).is_multiple_of(SAMPLED))
+        self.is_at_commit() && (scaledb_sync::MODEL || is_sampled(get(&self.inserts), SAMPLED))
     }
 
     /// After a timed insert at commit.

@@ -76,6 +76,7 @@ pub use record::{Record, RecordEntry};
 pub use records::Records;
 pub use recovery::malformed;
 pub use rules::Rules;
+pub use sampled::is_sampled;
 pub use table::{EngineTable, IndexOf, IndexSet, TableCore, definition_changed};
 pub use tables::{TABLES, Tables};
 pub use txn::{Absent, Remembered, Transaction, TxnCore};

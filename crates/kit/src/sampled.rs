@@ -6,16 +6,18 @@ use scaledb_engine::WriteToScan;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 
 /// Of the transactions of a worker, the scans of one in so many are sampled.
-const SAMPLED: u64 = 64;
+pub(crate) const SAMPLED: u64 = 64;
 /// A model has nothing to measure, and counts every atomic.
 const COUNTERS: usize = if scaledb_sync::MODEL { 0 } else { WriteToScan::BUCKETS };
 
-/// Whether a transaction is sampled, by its number. Which ones are must have nothing to do with what an application does
-/// in turn: of one that writes in every second transaction, every 64th would write always, or never. Multiples of the
-/// golden ratio are spread evenly, whichever of them are taken in regular steps (Fibonacci hashing).
+/// Whether the one of this number is among the one in `one_in` that are measured.
+///
+/// Which ones are must have nothing to do with what an application does in turn: of one that writes in every second
+/// transaction, every 64th would write always, or never. Multiples of the golden ratio are spread evenly, whichever of
+/// them are taken in regular steps (Fibonacci hashing).
 #[inline]
-pub(crate) fn is_sampled(number: u64) -> bool {
-    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) < u64::MAX / SAMPLED
+pub fn is_sampled(number: u64, one_in: u64) -> bool {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) <= u64::MAX / one_in
 }
 
 /// What was counted for a table or index.
@@ -46,10 +48,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_transactions_in_regular_steps_one_in_so_many_is_sampled() {
-        for step in 1..=128 {
-            let sampled = (0..SAMPLED * 1000).filter(|n| is_sampled(7 + n * step)).count();
-            assert!((800..1200).contains(&sampled), "{step}: {sampled}");
+    fn in_regular_steps_one_in_so_many_is_sampled() {
+        for (one_in, step) in [8, 64].into_iter().flat_map(|one_in| (1..=128).map(move |step| (one_in, step)))
+        {
+            let sampled = (0..one_in * 1000).filter(|n| is_sampled(7 + n * step, one_in)).count();
+            assert!((800..1200).contains(&sampled), "one in {one_in}, every {step}th: {sampled}");
         }
     }
 }

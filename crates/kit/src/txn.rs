@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::changes::SeenChanges;
-use crate::sampled::is_sampled;
+use crate::sampled::{SAMPLED, is_sampled};
 use crate::write_set::{RowLocation, Write, WriteSet};
 use scaledb_base::{Result, TableId, Timestamp};
 use scaledb_engine::{ReadMark, RowId, TxnKind};
@@ -58,7 +58,7 @@ impl TxnCore {
     pub(crate) fn is_sampled(&self) -> bool {
         !scaledb_sync::MODEL
             && !scaledb_sync::SIMULATED
-            && is_sampled(self.serial >> Timestamp::ORIGIN_BITS)
+            && is_sampled(self.serial >> Timestamp::ORIGIN_BITS, SAMPLED)
             && !self.kind.is_snapshot()
     }
 
