@@ -30,7 +30,14 @@ impl RowBuf {
         if values.len() != schema.columns().len() {
             return Err(Error::WrongArity { expected: schema.columns().len(), got: values.len() });
         }
-        let mut row = Self::new(schema);
+        let var = |value: &Datum<'_>| match value {
+            Datum::Text(text) => text.len(),
+            Datum::Bytes(bytes) => bytes.len(),
+            _ => 0,
+        };
+        let words: usize = values.iter().map(|value| var(value).div_ceil(8)).sum();
+        let mut row = Self { words: Vec::with_capacity(schema.layout().fixed_words() + words) };
+        row.reset(schema);
         let mut edit = row.edit(schema);
         for (column, &value) in values.iter().enumerate() {
             edit.set(schema, column, value)?;
@@ -245,24 +252,36 @@ impl<'a> RowMut<'a> {
         }
         if new_words != old_words {
             let first = self.start + at / 8;
-            self.words.splice(first..first + old_words, std::iter::repeat_n(0, new_words));
-            let delta = (new_words as isize - old_words as isize) * 8;
-            for other in 0..self.layout.places.len() {
-                let moved = self.layout.places[other];
-                if moved.has_slot() && other != column {
-                    let (from, len) = self.slot(moved);
-                    if len > 0 && (from > at || old == 0 && from >= at) {
-                        self.set_slot(moved, (from as isize + delta) as usize, len);
-                        // its value is the same, but its slot must be written too
-                        self.dirty.insert(other);
-                    }
-                }
+            if first + old_words == self.words.len() {
+                self.words.truncate(first);
+                self.words.resize(first + new_words, 0);
+            } else {
+                self.words.splice(first..first + old_words, std::iter::repeat_n(0, new_words));
+            }
+            // a value that was empty stands behind all others: it moves none
+            if old > 0 {
+                self.move_slots(column, at, (new_words as isize - old_words as isize) * 8);
             }
         } else if new_words > 0 {
             let last = self.start + at / 8 + new_words - 1;
             self.words[last] = 0;
         }
         self.set_slot(place, if len == 0 { 0 } else { at }, len);
+    }
+
+    /// The values behind `at`, but that of `column`, have moved by `delta` bytes: their slots follow.
+    fn move_slots(&mut self, column: usize, at: usize, delta: isize) {
+        for other in 0..self.layout.places.len() {
+            let moved = self.layout.places[other];
+            if moved.has_slot() && other != column {
+                let (from, len) = self.slot(moved);
+                if len > 0 && from > at {
+                    self.set_slot(moved, (from as isize + delta) as usize, len);
+                    // its value is the same, but its slot must be written too
+                    self.dirty.insert(other);
+                }
+            }
+        }
     }
 
     /// Sets a column after checking the value against the schema.

@@ -85,6 +85,8 @@ pub struct Layout {
     groups: usize,
     /// Columns of variable length.
     vars: ColumnSet,
+    /// The words that are slots, in the order of their columns: checking a row looks at no other column.
+    slots: Box<[u32]>,
     has_tail: bool,
 }
 
@@ -126,13 +128,14 @@ impl Layout {
         }
         let vars = (0..places.len()).filter(|&column| places[column].var).collect();
         let has_tail = columns.iter().any(|column| column.ty == ColumnType::Tail);
-        Self { places: places.into(), fixed_words: at / 8, groups, vars, has_tail }
+        let slots = places.iter().filter(|place| place.has_slot()).map(|place| place.at / 8).collect();
+        Self { places: places.into(), fixed_words: at / 8, groups, vars, slots, has_tail }
     }
 
     /// The offset of the tail: behind the last value of the var area. `slot` reads the slot at an offset.
     #[inline]
     pub(crate) fn tail_at(&self, slot: impl Fn(usize) -> u64) -> usize {
-        let slots = self.places.iter().filter(|place| place.has_slot()).map(|place| slot(place.at as usize));
+        let slots = self.slots.iter().map(|&word| slot(8 * word as usize));
         let ends = slots.map(|slot| ((slot & 0xFFFF_FFFF) + (slot >> 32).next_multiple_of(8)) as usize);
         ends.fold(self.fixed_words * 8, usize::max)
     }
@@ -153,9 +156,8 @@ impl Layout {
 
     fn vars_fit(&self, words: &[u64]) -> bool {
         let (fixed, end) = (8 * self.fixed_words as u64, 8 * words.len() as u64);
-        self.places.iter().filter(|place| place.has_slot()).all(|place| {
-            // slots are whole words
-            let slot = u64::from_le(words[place.at as usize / 8]);
+        self.slots.iter().all(|&word| {
+            let slot = u64::from_le(words[word as usize]);
             let (from, len) = (slot & 0xFFFF_FFFF, slot >> 32);
             len == 0 || fixed <= from && from.is_multiple_of(8) && from + len <= end
         })
