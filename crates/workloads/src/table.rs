@@ -7,14 +7,14 @@ use scaledb_sync::Arc;
 
 /// A table, or one of its indexes.
 #[derive(Clone, Debug)]
-pub struct Table {
+pub struct WorkloadTable {
     /// Its id.
     pub id: TableId,
     /// The definition of the table.
     pub info: Arc<TableInfo>,
 }
 
-impl Table {
+impl WorkloadTable {
     /// The columns `columns`.
     pub fn project(&self, columns: &[usize]) -> Projection {
         Projection::new(&self.info.schema, columns.iter().copied())
@@ -44,7 +44,7 @@ pub(crate) fn create<E: Engine>(
     access: Access,
     indexes: &[Index<'_>],
     synchronous: bool,
-) -> Result<Table> {
+) -> Result<WorkloadTable> {
     let parts = |key: &[usize]| key.iter().map(|&column| KeyPart::asc(column)).collect::<Vec<_>>();
     let schema = Schema::new(columns, &parts(key))?;
     let mut def = TableDef::new(name, schema).options(crate::table_options(access, synchronous));
@@ -54,7 +54,7 @@ pub(crate) fn create<E: Engine>(
         def.indexes.push(IndexDef { unique, options, ..IndexDef::new(name, parts(key)) });
     }
     let info = engine.create_table(def)?;
-    Ok(Table { id: info.id, info })
+    Ok(WorkloadTable { id: info.id, info })
 }
 
 /// Text that can be seen to be whole: letters that say a number, over and over.

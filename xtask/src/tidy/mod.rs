@@ -10,6 +10,7 @@ mod interface;
 mod io;
 mod manifest;
 mod markdown;
+mod names;
 mod ordering;
 mod source;
 mod std_sync;
@@ -127,7 +128,7 @@ fn read_dir(dir: &Path, prefix: &str, files: &mut Vec<File>) -> std::io::Result<
 
 /// Applies every rule.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let rules: [fn(&Tree) -> Vec<Finding>; 12] = [
+    let rules: [fn(&Tree) -> Vec<Finding>; 13] = [
         code::check,
         code_map::check,
         commands::check,
@@ -137,6 +138,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         interface::check,
         io::check,
         markdown::check,
+        names::check,
         ordering::check,
         std_sync::check,
         unsafety::check,

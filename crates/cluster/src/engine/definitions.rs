@@ -57,7 +57,7 @@ pub(super) struct Stored {
 
 /// A table as transactions use it.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ClusterTable {
     pub(super) info: Arc<TableInfo>,
     pub(super) space: Space,
     /// As `info.indexes`.
@@ -102,7 +102,7 @@ impl Stored {
         Self { id: TableId(first), def, indexes }
     }
 
-    pub(super) fn table(&self) -> Result<Table> {
+    pub(super) fn table(&self) -> Result<ClusterTable> {
         if self.def.indexes.len() != self.indexes.len() {
             return Err(Error::BadDefinition("a definition has ids for other indexes".into()));
         }
@@ -135,7 +135,7 @@ impl Stored {
             indexes.push(space(id, &def.options, key.parts(), key.parts().len())?);
             infos.push(IndexInfo { id, name: def.name.clone(), key, unique: def.unique });
         }
-        Ok(Table {
+        Ok(ClusterTable {
             space: space(self.id, &self.def.options, schema.primary_key().parts(), 0)?,
             info: Arc::new(TableInfo {
                 id: self.id,

@@ -60,13 +60,13 @@ pub enum Answers {
 
 /// A database over a member of a cluster.
 pub struct Cluster {
-    shared: Arc<Shared>,
+    shared: Arc<ClusterShared>,
     /// Changes definitions.
     administrator: Mutex<ClusterWorker>,
 }
 
 /// What the workers of a node share.
-struct Shared {
+struct ClusterShared {
     member: Arc<Member>,
     partitions: usize,
     waits: bool,
@@ -81,7 +81,7 @@ struct Shared {
     conflicts: [AtomicU64; ConflictKind::ALL.len()],
 }
 
-impl Shared {
+impl ClusterShared {
     fn count(&self, kind: ConflictKind) {
         let at = ConflictKind::ALL.iter().position(|&other| other == kind);
         if let Some(counter) = at.and_then(|at| self.conflicts.get(at)) {
@@ -135,7 +135,7 @@ impl Cluster {
         // again. An insert looks, and takes the next one if that is taken.
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros() as u64;
         let rows = u64::from(node.0) << 56 | (since & ((1 << 56) - 1));
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ClusterShared {
             member,
             partitions,
             waits: answers == Answers::WithTheEpoch,

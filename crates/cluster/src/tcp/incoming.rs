@@ -2,7 +2,7 @@
 
 use super::hello::{self, Hello, Welcome};
 use super::tls;
-use super::{MAX_INCOMING, Out, Peer, Shared, Wire};
+use super::{MAX_INCOMING, Out, Peer, TcpShared, Wire};
 use crate::codec::{self, MAX_FRAME};
 use crate::network::Packet;
 use rustls::{ServerConnection, StreamOwned};
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// After an error of accepting: too many files are open, which passes.
 const BREATH: Duration = Duration::from_millis(50);
 
-pub(super) fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
+pub(super) fn accept(shared: &Arc<TcpShared>, listener: &TcpListener) {
     while !shared.stopping() {
         let Ok((socket, _)) = listener.accept() else {
             sleep(BREATH);
@@ -51,7 +51,7 @@ pub(super) fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
     }
 }
 
-fn serve(shared: &Shared, number: u64, socket: TcpStream) -> io::Result<()> {
+fn serve(shared: &TcpShared, number: u64, socket: TcpStream) -> io::Result<()> {
     let settings = &shared.config.settings;
     socket.set_nodelay(true)?;
     socket.set_read_timeout(Some(settings.handshake))?;
@@ -101,7 +101,7 @@ fn serve(shared: &Shared, number: u64, socket: TcpStream) -> io::Result<()> {
 }
 
 /// The peer that it is, if it may come.
-fn admit(shared: &Shared, hello: &Hello) -> Result<Arc<Peer>, String> {
+fn admit(shared: &TcpShared, hello: &Hello) -> Result<Arc<Peer>, String> {
     let config = &shared.config;
     if hello.cluster != config.cluster {
         return Err(format!("this is a node of the cluster {}", config.cluster));
@@ -120,7 +120,7 @@ fn admit(shared: &Shared, hello: &Hello) -> Result<Arc<Peer>, String> {
     Ok(peer)
 }
 
-fn handle(shared: &Shared, peer: &Peer, wire: Wire) -> Result<(), String> {
+fn handle(shared: &TcpShared, peer: &Peer, wire: Wire) -> Result<(), String> {
     let Some(entrance) = shared.entrance() else { return Ok(()) };
     let packet = match wire {
         Wire::Heartbeat => Packet::Heartbeat,

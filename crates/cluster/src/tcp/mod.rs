@@ -64,12 +64,12 @@ enum Wire {
 
 /// Connections to and from the other members.
 pub struct Tcp {
-    shared: Arc<Shared>,
+    shared: Arc<TcpShared>,
     listener: Mutex<Option<TcpListener>>,
     address: SocketAddr,
 }
 
-struct Shared {
+struct TcpShared {
     config: TcpConfig,
     peers: Mutex<BTreeMap<NodeId, Arc<Peer>>>,
     entrance: Mutex<Option<Entrance>>,
@@ -112,7 +112,7 @@ impl Tcp {
     /// The listener has no address.
     pub fn new(config: TcpConfig, listener: TcpListener) -> io::Result<Arc<Self>> {
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(TcpShared {
             config,
             peers: Mutex::new(BTreeMap::new()),
             entrance: Mutex::new(None),
@@ -137,7 +137,7 @@ impl Tcp {
     }
 }
 
-impl Shared {
+impl TcpShared {
     fn stopping(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }

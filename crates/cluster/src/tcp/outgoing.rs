@@ -1,7 +1,7 @@
 //! The thread that dials a peer and writes to it.
 
 use super::hello::{self, Hello, Welcome};
-use super::{Out, Peer, Shared, Wire};
+use super::{Out, Peer, TcpShared, Wire};
 use crate::codec::{self, Bytes};
 use crate::network::Packet;
 use rustls::pki_types::ServerName;
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How often a link acknowledges what nothing else has.
 const LINK_TICK: Duration = Duration::from_millis(20);
 
-pub(super) fn run(shared: &Shared, peer: &Peer) {
+pub(super) fn run(shared: &TcpShared, peer: &Peer) {
     while !done(shared, peer) {
         let failed = match connect(shared, peer) {
             Ok(stream) => serve(shared, peer, stream),
@@ -41,13 +41,13 @@ pub(super) fn run(shared: &Shared, peer: &Peer) {
     }
 }
 
-fn done(shared: &Shared, peer: &Peer) -> bool {
+fn done(shared: &TcpShared, peer: &Peer) -> bool {
     shared.stopping() || peer.gone.load(Ordering::SeqCst)
 }
 
 type Stream = StreamOwned<ClientConnection, TcpStream>;
 
-fn connect(shared: &Shared, peer: &Peer) -> io::Result<Stream> {
+fn connect(shared: &TcpShared, peer: &Peer) -> io::Result<Stream> {
     let config = &shared.config;
     let patience = config.settings.handshake;
     let mut last = io::Error::other("the name has no address");
@@ -121,7 +121,7 @@ fn fill(out: &mut Out) -> (Result<(), String>, Vec<Wire>) {
     (Ok(()), others)
 }
 
-fn serve(shared: &Shared, peer: &Peer, mut stream: Stream) -> io::Result<()> {
+fn serve(shared: &TcpShared, peer: &Peer, mut stream: Stream) -> io::Result<()> {
     let mut buffer = Vec::new();
     {
         let mut guard = peer.out.lock();

@@ -2,7 +2,7 @@
 
 use super::client::RATINGS;
 use super::{Tables, item, key, review, trust, useracct};
-use crate::table::{Table, is_whole};
+use crate::table::{WorkloadTable, is_whole};
 use scaledb_base::Result;
 use scaledb_engine::{Order, Range, TxnKind, Worker};
 use scaledb_row::{Projection, RowRef};
@@ -29,7 +29,7 @@ impl Counts {
     pub fn of<W: Worker>(tables: &Tables, worker: &mut W) -> Result<Self> {
         let columns = Projection::existence();
         worker.run(TxnKind::Deferrable, |worker| {
-            let mut count = |table: &Table| -> Result<u64> {
+            let mut count = |table: &WorkloadTable| -> Result<u64> {
                 let mut count = 0;
                 scan(worker, table, &columns, |_, _| count += 1)?;
                 Ok(count)
@@ -46,7 +46,7 @@ impl Counts {
 
 fn scan<W: Worker>(
     worker: &mut W,
-    table: &Table,
+    table: &WorkloadTable,
     columns: &Projection,
     mut f: impl FnMut(&[u8], RowRef<'_>),
 ) -> Result<()> {
@@ -68,7 +68,7 @@ struct Found {
 
 fn found<W: Worker>(
     worker: &mut W,
-    table: &Table,
+    table: &WorkloadTable,
     column: Option<usize>,
     numbers: [usize; 3],
     value: (usize, u64),

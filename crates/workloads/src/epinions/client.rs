@@ -3,7 +3,7 @@
 use super::{Config, NAME_BYTES, TITLE_BYTES, Tables, item, key, review, trust, useracct};
 use crate::driver::{Abort, Client, Outcome, Transaction, Workload};
 use crate::rng::Rng;
-use crate::table::{Table, stamp};
+use crate::table::{WorkloadTable, stamp};
 use scaledb_engine::{Order, Range, RowId, TxnKind, Worker};
 use scaledb_row::{Projection, RowRef};
 use scaledb_sync::Arc;
@@ -154,7 +154,7 @@ pub struct Reader {
 #[inline]
 fn each<W: Worker>(
     worker: &mut W,
-    index: &Table,
+    index: &WorkloadTable,
     number: u32,
     columns: &Projection,
     mut f: impl FnMut(RowId, RowRef<'_>),
@@ -179,7 +179,7 @@ impl Reader {
     }
 
     /// The reviews that an index has for a number, as pages sort them.
-    fn page<W: Worker>(&mut self, worker: &mut W, index: &Table, number: u32) -> Outcome {
+    fn page<W: Worker>(&mut self, worker: &mut W, index: &WorkloadTable, number: u32) -> Outcome {
         let found = &mut self.reviews;
         found.clear();
         each(worker, index, number, &self.columns.review, |_, row| {

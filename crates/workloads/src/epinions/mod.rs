@@ -12,7 +12,7 @@ mod load;
 pub use check::{Counts, check};
 pub use client::{Epinions, Reader};
 
-use crate::table::{Table, create};
+use crate::table::{WorkloadTable, create};
 use scaledb_base::Result;
 use scaledb_engine::{Access, Engine};
 use scaledb_row::Column;
@@ -98,23 +98,23 @@ pub(crate) const TITLE_BYTES: usize = 128;
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// `useracct`.
-    pub useracct: Table,
+    pub useracct: WorkloadTable,
     /// `item`.
-    pub item: Table,
+    pub item: WorkloadTable,
     /// `review`.
-    pub review: Table,
+    pub review: WorkloadTable,
     /// The index of reviews on their number.
-    pub review_by_id: Table,
+    pub review_by_id: WorkloadTable,
     /// The index of reviews on the user.
-    pub review_by_user: Table,
+    pub review_by_user: WorkloadTable,
     /// The index of reviews on the item.
-    pub review_by_item: Table,
+    pub review_by_item: WorkloadTable,
     /// `trust`.
-    pub trust: Table,
+    pub trust: WorkloadTable,
     /// The index of trust on the one who trusts.
-    pub trust_by_source: Table,
+    pub trust_by_source: WorkloadTable,
     /// The index of trust on the one who is trusted.
-    pub trust_by_target: Table,
+    pub trust_by_target: WorkloadTable,
 }
 
 impl Tables {

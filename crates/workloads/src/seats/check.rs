@@ -2,7 +2,7 @@
 
 use super::client::Done;
 use super::{FIRST_OWN, SEATS_OF_FLIGHT, Tables, customer, flight, frequent_flyer, part_of, reservation};
-use crate::table::Table;
+use crate::table::WorkloadTable;
 use scaledb_base::Result;
 use scaledb_engine::{Order, Range, TxnKind, Worker};
 use scaledb_row::{Projection, RowRef};
@@ -24,7 +24,7 @@ pub struct Facts {
 
 fn scan<W: Worker>(
     worker: &mut W,
-    table: &Table,
+    table: &WorkloadTable,
     columns: &[usize],
     mut f: impl FnMut(&[u8], RowRef<'_>),
 ) -> Result<()> {

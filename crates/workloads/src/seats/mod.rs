@@ -18,7 +18,7 @@ mod load;
 pub use check::{Facts, check};
 pub use client::{Done, Seats, Traveller};
 
-use crate::table::{Table, create};
+use crate::table::{WorkloadTable, create};
 use scaledb_base::Result;
 use scaledb_engine::{Access, Engine};
 use scaledb_row::Column;
@@ -159,29 +159,29 @@ const RESERVATION_IATTRS: usize = 9;
 #[derive(Clone, Debug)]
 pub struct Tables {
     /// `country`.
-    pub country: Table,
+    pub country: WorkloadTable,
     /// `airport`.
-    pub airport: Table,
+    pub airport: WorkloadTable,
     /// `airport_distance`.
-    pub airport_distance: Table,
+    pub airport_distance: WorkloadTable,
     /// `airline`.
-    pub airline: Table,
+    pub airline: WorkloadTable,
     /// `customer`.
-    pub customer: Table,
+    pub customer: WorkloadTable,
     /// The unique index of customers on their id as text.
-    pub customer_by_text: Table,
+    pub customer_by_text: WorkloadTable,
     /// `frequent_flyer`.
-    pub frequent_flyer: Table,
+    pub frequent_flyer: WorkloadTable,
     /// The index of frequent flyers on the customer's id as text.
-    pub flyer_by_text: Table,
+    pub flyer_by_text: WorkloadTable,
     /// `flight`.
-    pub flight: Table,
+    pub flight: WorkloadTable,
     /// The index of flights on the airport and time of departure.
-    pub flight_by_departure: Table,
+    pub flight_by_departure: WorkloadTable,
     /// `reservation`.
-    pub reservation: Table,
+    pub reservation: WorkloadTable,
     /// The unique index of reservations on the flight and the seat.
-    pub reservation_by_seat: Table,
+    pub reservation_by_seat: WorkloadTable,
 }
 
 impl Tables {

@@ -15,7 +15,7 @@
 //! | customer | who it is (never written) | balances, counts, `c_data` (Payment, Delivery) | |
 
 use super::scale::Scale;
-pub use crate::table::Table as TpccTable;
+pub use crate::table::WorkloadTable as TpccTable;
 use scaledb_base::Result;
 use scaledb_engine::{Access, Engine, IndexDef, TableDef};
 use scaledb_row::ColumnType::{Fixed, Int2, Int4, Int8, Timestamp};

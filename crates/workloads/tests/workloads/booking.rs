@@ -9,7 +9,7 @@ use scaledb_workloads::driver::{Client, Outcome, Workload, run};
 use scaledb_workloads::epinions::{self, Epinions};
 use scaledb_workloads::report::Report;
 use scaledb_workloads::seats::{self, Seats};
-use scaledb_workloads::table::Table;
+use scaledb_workloads::table::WorkloadTable;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -39,7 +39,7 @@ fn ran(report: &Report) {
 }
 
 /// The keys of some rows.
-fn keys(worker: &mut ReferenceWorker, table: &Table) -> Vec<Vec<u8>> {
+fn keys(worker: &mut ReferenceWorker, table: &WorkloadTable) -> Vec<Vec<u8>> {
     let mut keys = Vec::new();
     worker.begin(TxnKind::ReadOnly).unwrap();
     let (all, none) = (scaledb_engine::Range::ALL, Projection::existence());
@@ -54,7 +54,12 @@ fn keys(worker: &mut ReferenceWorker, table: &Table) -> Vec<Vec<u8>> {
 }
 
 /// Sets a column of a row behind the workload's back.
-fn set(worker: &mut ReferenceWorker, table: &Table, key: &[u8], f: impl Fn(&mut scaledb_row::RowMut<'_>)) {
+fn set(
+    worker: &mut ReferenceWorker,
+    table: &WorkloadTable,
+    key: &[u8],
+    f: impl Fn(&mut scaledb_row::RowMut<'_>),
+) {
     let all = Projection::all(table.schema());
     let set = worker.run(TxnKind::ReadWrite, |worker| {
         worker.update(table.id, key, &all, |row| {

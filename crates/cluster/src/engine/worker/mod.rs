@@ -3,8 +3,8 @@
 mod read;
 mod write;
 
-use super::Shared;
-use super::definitions::{self, Space, Table};
+use super::ClusterShared;
+use super::definitions::{self, ClusterTable, Space};
 use super::own::Own;
 use super::talk::{Ended, Talk, conflict};
 use crate::rows::{Key, Value};
@@ -22,7 +22,7 @@ use std::ops::ControlFlow;
 
 /// A worker of a [`Cluster`](super::Cluster).
 pub struct ClusterWorker {
-    shared: Arc<Shared>,
+    shared: Arc<ClusterShared>,
     talk: Talk,
     id: WorkerId,
     txn: Option<Running>,
@@ -31,7 +31,7 @@ pub struct ClusterWorker {
     /// What the last committed transaction depends on.
     depends_on: Timestamp,
     /// Definitions as they were last read: decoding one takes longer than comparing its bytes.
-    known: HashMap<TableId, (Value, Arc<Table>)>,
+    known: HashMap<TableId, (Value, Arc<ClusterTable>)>,
     /// The tables of indexes. An id is never given again.
     index_of: HashMap<TableId, TableId>,
     words: Vec<u64>,
@@ -46,26 +46,26 @@ struct Running {
     kind: TxnKind,
     own: Own,
     /// The definitions that it has used, and depends on.
-    tables: Vec<Arc<Table>>,
+    tables: Vec<Arc<ClusterTable>>,
     /// What it had read, by [`ReadMark`].
     marks: Vec<Mark>,
 }
 
 /// A table, or one of its indexes.
 #[derive(Clone)]
-struct Place {
-    table: Arc<Table>,
+struct TableOrIndex {
+    table: Arc<ClusterTable>,
     index: Option<usize>,
 }
 
-impl Place {
+impl TableOrIndex {
     fn space(&self) -> &Space {
         self.index.map_or(&self.table.space, |index| &self.table.indexes[index])
     }
 }
 
 impl ClusterWorker {
-    pub(super) fn new(shared: Arc<Shared>, id: WorkerId) -> Self {
+    pub(super) fn new(shared: Arc<ClusterShared>, id: WorkerId) -> Self {
         let talk = Talk::new(&shared.member);
         Self {
             shared,

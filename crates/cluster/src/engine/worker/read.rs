@@ -1,7 +1,7 @@
 //! What a transaction reads: keys and ranges, tables by their definitions, rows.
 
-use super::{ClusterWorker, Place, table_of};
-use crate::engine::definitions::{self, Entry, Space, Table};
+use super::{ClusterWorker, TableOrIndex, table_of};
+use crate::engine::definitions::{self, ClusterTable, Entry, Space};
 use crate::engine::spread::Spread;
 use crate::engine::stream::{self, Stream};
 use crate::engine::talk::Ended;
@@ -54,7 +54,7 @@ impl ClusterWorker {
     /// The name of a table or an index; none if there is no such one.
     pub(in crate::engine) fn name_of(&mut self, id: TableId) -> Result<Option<String>> {
         match self.place(id) {
-            Ok(Place { table, index }) => {
+            Ok(TableOrIndex { table, index }) => {
                 let name = index.map_or(&table.info.name, |index| &table.info.indexes[index].name);
                 Ok(Some(name.clone()))
             }
@@ -122,7 +122,7 @@ impl ClusterWorker {
     /// Reads index entries ahead, and then their rows: of each window one message goes to each node that has some.
     pub(super) fn walk_index(
         &mut self,
-        place: &Place,
+        place: &TableOrIndex,
         range: Range<'_>,
         order: Order,
         mut f: impl FnMut(&mut Self, RowId, &Key) -> ControlFlow<()>,
@@ -167,13 +167,13 @@ impl ClusterWorker {
     }
 
     /// A table that is there, or an index of one. The transaction depends on the definition from here on.
-    pub(super) fn place(&mut self, id: TableId) -> Result<Place> {
-        let used = |table: &Arc<Table>| {
+    pub(super) fn place(&mut self, id: TableId) -> Result<TableOrIndex> {
+        let used = |table: &Arc<ClusterTable>| {
             if table.info.id == id {
-                return Some(Place { table: table.clone(), index: None });
+                return Some(TableOrIndex { table: table.clone(), index: None });
             }
             let index = table.indexes.iter().position(|index| index.id == id)?;
-            Some(Place { table: table.clone(), index: Some(index) })
+            Some(TableOrIndex { table: table.clone(), index: Some(index) })
         };
         if let Some(place) = self.running()?.tables.iter().find_map(used) {
             return Ok(place);
@@ -203,7 +203,7 @@ impl ClusterWorker {
     }
 
     /// A table; its indexes are none.
-    pub(super) fn table(&mut self, id: TableId) -> Result<Arc<Table>> {
+    pub(super) fn table(&mut self, id: TableId) -> Result<Arc<ClusterTable>> {
         let place = self.place(id)?;
         match place.index {
             None => Ok(place.table),
@@ -212,7 +212,7 @@ impl ClusterWorker {
     }
 
     /// Reads the words of a row.
-    pub(super) fn decode(&mut self, table: &Table, key: &[u8], value: &Value) -> Result<()> {
+    pub(super) fn decode(&mut self, table: &ClusterTable, key: &[u8], value: &Value) -> Result<()> {
         let mut words = std::mem::take(&mut self.words);
         let read = table.info.schema.layout().decode_row(&value.0, &mut words);
         self.words = words;
@@ -226,7 +226,7 @@ impl ClusterWorker {
     }
 
     /// The row under a key of the table, and its name.
-    pub(super) fn row(&mut self, table: &Table, key: &Key) -> Result<Option<RowId>> {
+    pub(super) fn row(&mut self, table: &ClusterTable, key: &Key) -> Result<Option<RowId>> {
         let Some(value) = self.read(key)? else { return Ok(None) };
         self.decode(table, &key.bytes, &value)?;
         let running = self.running()?;
@@ -234,7 +234,12 @@ impl ClusterWorker {
     }
 
     /// The row that an index entry stands for.
-    pub(super) fn row_of_entry(&mut self, place: &Place, entry: &Key, primary: &Value) -> Result<RowId> {
+    pub(super) fn row_of_entry(
+        &mut self,
+        place: &TableOrIndex,
+        entry: &Key,
+        primary: &Value,
+    ) -> Result<RowId> {
         let key = place.table.space.key(&primary.0, self.shared.partitions);
         match self.row(&place.table, &key)? {
             Some(row) => Ok(row),
@@ -243,7 +248,7 @@ impl ClusterWorker {
     }
 
     /// The table and the key of a row that this transaction has found or inserted.
-    pub(super) fn named(&mut self, table: TableId, row: RowId) -> Result<(Arc<Table>, Key)> {
+    pub(super) fn named(&mut self, table: TableId, row: RowId) -> Result<(Arc<ClusterTable>, Key)> {
         let running = self.running()?;
         let key = running.own.key(row, running.serial, table)?;
         Ok((self.table(table)?, key))

@@ -1,7 +1,7 @@
 //! What a transaction writes: rows, and the entries of their indexes.
 
 use super::ClusterWorker;
-use crate::engine::definitions::{Space, Table};
+use crate::engine::definitions::{ClusterTable, Space};
 use crate::rows::{Key, Value};
 use scaledb_base::{Error, Result, TableId};
 use scaledb_engine::{IndexInfo, Worker, check_key, check_update};
@@ -30,7 +30,12 @@ impl ClusterWorker {
     }
 
     /// The keys of a row's entries, in the order of the indexes; with each whether it must be the only one.
-    pub(super) fn entries(&self, table: &Table, primary: &[u8], words: &[u64]) -> Result<Vec<(Key, bool)>> {
+    pub(super) fn entries(
+        &self,
+        table: &ClusterTable,
+        primary: &[u8],
+        words: &[u64],
+    ) -> Result<Vec<(Key, bool)>> {
         let row = RowRef::new(table.info.schema.layout(), words);
         let entry = |(info, space): (&IndexInfo, &Space)| {
             let mut key = KeyBuf::new();
@@ -55,7 +60,7 @@ impl ClusterWorker {
         Err(Error::DuplicateKey { table, key: (*key.bytes).into() })
     }
 
-    pub(super) fn encode(table: &Table, words: &[u64]) -> Value {
+    pub(super) fn encode(table: &ClusterTable, words: &[u64]) -> Value {
         let mut bytes = Vec::new();
         table.info.schema.layout().encode_row(words, &mut bytes);
         Value(bytes.into())
@@ -64,7 +69,7 @@ impl ClusterWorker {
     /// Changes the row under a key of the table.
     pub(super) fn change<R>(
         &mut self,
-        table: &Arc<Table>,
+        table: &Arc<ClusterTable>,
         key: &Key,
         cols: &Projection,
         f: impl FnOnce(&mut RowMut<'_>) -> Result<R>,
@@ -95,7 +100,7 @@ impl ClusterWorker {
         Ok(Some(result))
     }
 
-    pub(super) fn remove(&mut self, table: &Arc<Table>, key: &Key) -> Result<bool> {
+    pub(super) fn remove(&mut self, table: &Arc<ClusterTable>, key: &Key) -> Result<bool> {
         let Some(value) = self.read(key)? else { return Ok(false) };
         self.decode(table, &key.bytes, &value)?;
         let words = std::mem::take(&mut self.words);
@@ -112,7 +117,7 @@ impl ClusterWorker {
     ///
     /// # Errors
     /// Two rows that would share a key; those of reads and writes.
-    pub(in crate::engine) fn fill(&mut self, table: &Arc<Table>, number: usize) -> Result<()> {
+    pub(in crate::engine) fn fill(&mut self, table: &Arc<ClusterTable>, number: usize) -> Result<()> {
         for (key, value) in self.collect(&table.space, usize::MAX)? {
             self.decode(table, &key.bytes, &value)?;
             let words = std::mem::take(&mut self.words);
