@@ -46,6 +46,7 @@ impl Ring {
     }
 
     fn create(local: &mut Local, slots: usize) -> Result<NonNull<Self>> {
+        debug_assert!(slots.is_power_of_two(), "a slot is a number's low bits");
         let block = local.alloc(Self::bytes(slots))?;
         // SAFETY: the block has room for the ring and, behind it, its items.
         unsafe {
@@ -222,6 +223,10 @@ impl PendingList {
 
     /// Removes all items before `number`: they are in the tree. Under the lane lock.
     pub(crate) fn remove_before(&self, number: u64) {
+        debug_assert!(
+            (self.start()..=self.tail()).contains(&number),
+            "start and tail only grow, and do not cross"
+        );
         // pairs with the Acquires in `for_each_of`: a reader that misses the items finds them in the tree
         self.start.store(number, Ordering::Release);
         if number == self.tail() {

@@ -129,7 +129,9 @@ impl Phantomlet {
             word.fetch_or(bit, Ordering::Release);
         }
         // release: pairs with the acquire load in `read`: a scan that sees the count and the seq sees list and bit
-        (cell.posts.fetch_add(n * POST, Ordering::Release) >> COUNT_BITS) + 1
+        let before = cell.posts.fetch_add(n * POST, Ordering::Release);
+        debug_assert!((before & COUNT) + n <= COUNT, "the count stays below its bits");
+        (before >> COUNT_BITS) + 1
     }
 
     /// An abort takes `n` posts back. Their seqnos stay taken.
@@ -137,7 +139,7 @@ impl Phantomlet {
     pub fn unpost(&self, cell: CellId, n: u64) {
         // release: pairs with the acquire load in `read`; nothing needs to be seen with it but order
         let before = self.cell(cell).posts.fetch_sub(n, Ordering::Release);
-        debug_assert!(before & COUNT >= n);
+        assert!(before & COUNT >= n, "what is taken back was counted");
     }
 
     /// Step M5: `n` items are in the tree. (They have left the pending list before: M4.)
@@ -145,7 +147,8 @@ impl Phantomlet {
     pub fn merged(&self, cell: CellId, n: u64) {
         // release: pairs with the acquire load in `read`: a scan that misses them in the count sees them in the tree
         let before = self.cell(cell).posts.fetch_sub(n, Ordering::Release);
-        debug_assert!(before & COUNT >= n);
+        // a count that is too low would hide keys from scans; once for each run of a merge, this costs nothing
+        assert!(before & COUNT >= n, "what is merged was counted");
     }
 
     /// Step M6: the worker has no more items here. Called by the worker itself, or with its lane locked.

@@ -51,7 +51,8 @@ impl<T: EngineTable> Tables<T> {
     pub(crate) fn add(&self, tables: Vec<T>) {
         for table in tables {
             let id = table.id.index();
-            debug_assert_eq!(id, self.len(), "ids are given one after the other");
+            // another table in its place would be one that others use
+            assert_eq!(id, self.len(), "ids are given one after the other");
             let table = Box::new(table);
             names::name_with(|| (&raw const *table, size_of::<T>(), format!("table {}", table.name)));
             // pairs with the Acquires in `get` and `len`

@@ -1,18 +1,33 @@
 //! The memory of a record: what its first word says of it, and the block for a row that has outgrown it.
 
+use super::MAX_INLINE;
 use scaledb_base::Result;
-use scaledb_base::limits::MAX_GROUPS;
+use scaledb_base::limits::{MAX_GROUPS, MAX_KEY_BYTES, MAX_ROW_BYTES};
 use scaledb_memory::Local;
 use scaledb_sync::atomic::{AtomicU64, Ordering};
 use std::ptr::NonNull;
 
+/// What a shape has room for, in bits.
+const ROW_BITS: u32 = 32;
+const CAPACITY_BITS: u32 = 16;
+const KEY_BITS: u32 = 11;
+
+// what is checked where keys and rows enter fits a shape
+const _: () = assert!(MAX_ROW_BYTES / 8 < 1 << ROW_BITS && MAX_INLINE < 1 << CAPACITY_BITS);
+const _: () = assert!(MAX_KEY_BYTES < 1 << KEY_BITS && MAX_GROUPS <= 4);
+
 /// The immutable and the guarded facts about a record's memory.
+///
+/// ```text
+///  63   62         61         60 .. 59     58 ...... 48   47 ..... 32   31 ...... 0
+///       enlisted   overflow   groups - 1   key length     capacity      row words
+/// ```
 #[derive(Clone, Copy)]
 pub(super) struct Shape(pub(super) u64);
 
 impl Shape {
     pub(super) fn new(row_words: usize, capacity: usize, key_len: usize, groups: usize) -> Self {
-        debug_assert!(row_words < 1 << 32 && capacity < 1 << 16 && key_len < 1 << 11);
+        debug_assert!(row_words < 1 << ROW_BITS && capacity < 1 << CAPACITY_BITS && key_len < 1 << KEY_BITS);
         debug_assert!((1..=MAX_GROUPS).contains(&groups));
         Self(row_words as u64 | (capacity as u64) << 32 | (key_len as u64) << 48 | (groups as u64 - 1) << 59)
     }
@@ -32,6 +47,7 @@ impl Shape {
         self.0 >> 61 & 1 == 1
     }
     pub(super) fn with_row_words(self, row_words: usize) -> Self {
+        debug_assert!(row_words < 1 << ROW_BITS);
         Self(self.0 & !0xFFFF_FFFF | row_words as u64)
     }
     pub(super) fn with_overflow(self) -> Self {

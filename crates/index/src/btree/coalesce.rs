@@ -117,6 +117,13 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
 
         let (left_meta, right_meta) = (left.meta(), right.meta());
         let boundary = right.low();
+        debug_assert!(
+            scaledb_sync::MODEL
+                || (left.high() == boundary
+                    && above.sep(slot + 1) == boundary
+                    && std::ptr::eq(left.next(), right)),
+            "neighbours share a fence, which is the separator above them"
+        );
         let prefix = common(left.low(), right.high());
         for i in 0..left_meta.count {
             left.set_entry(i, longer_head(left, i, &left_meta, prefix), left.value(i));
@@ -163,6 +170,10 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         let right_guard = right.version.try_lock(right_version)?;
 
         let (left_count, right_count) = (left.count(), right.count());
+        debug_assert!(
+            scaledb_sync::MODEL || (left.high() == right.sep(0) && above.sep(slot + 1) == right.sep(0)),
+            "neighbours share a fence, which is the separator above them"
+        );
         for i in 0..right_count {
             left.set_child(left_count + i, right.sep(i), right.child(i));
         }

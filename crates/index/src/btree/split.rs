@@ -65,6 +65,13 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         left.set_high(boundary);
         left.set_next(block.as_ptr());
         self.divide_parts(left, right, needed_after, middle == meta.count);
+        debug_assert!(
+            scaledb_sync::MODEL
+                || (left.high() == right.low()
+                    && right.high() == high
+                    && left.meta().count + right.meta().count == meta.count),
+            "the halves share a fence, and each entry is in one of them"
+        );
 
         let (leaf, guard) = if key < separator { (left, left_guard) } else { (right, right_guard) };
         let place = search_locked::<E, L>(leaf, key);
@@ -248,6 +255,10 @@ impl<E: Entry, const L: usize, const I: usize> BTree<E, L, I> {
         guard.change();
         left.set_high(boundary);
         left.set_count(middle);
+        debug_assert!(
+            scaledb_sync::MODEL || (left.high() == right.sep(0) && left.count() + right.count() == count),
+            "the halves share a fence, and each child is in one of them"
+        );
         drop(right.version.adopt());
         Ok(())
     }

@@ -350,7 +350,8 @@ impl Domain {
 
     pub(crate) fn discharge(&self, bytes: usize) {
         let before = self.used.fetch_sub(bytes as u64, Ordering::Relaxed); // only a sum
-        debug_assert!(before >= bytes as u64, "only what was charged is discharged");
+        // once for each chunk or large block; a sum below zero would be a budget without end
+        assert!(before >= bytes as u64, "only what was charged is discharged");
     }
 
     /// Notes a large block. (Not under loom, where each lock multiplies the interleavings.)
