@@ -1,13 +1,13 @@
 //! The commands: parsed and decided by `scaledb-occult`, applied and replicated here.
 
-use crate::guard::guard;
+use crate::guard::guard_else;
 use crate::state::{self, Module};
-use crate::store::{self, Keys};
+use crate::store::{self, Arguments, Keys, Names};
 use crate::{host, plain, types};
 use redis_module::{Context, RedisString, raw};
 use scaledb_occult::limits::MAX_DATACENTERS;
-use scaledb_occult::wire::{Command, Refused};
-use scaledb_occult::{Datacenter, Effect, Role, Server, Slot, Stamp, slot_key};
+use scaledb_occult::wire::{Call, Command, Refused};
+use scaledb_occult::{Datacenter, Effect, Role, Server, Shard, Slot, Stamp};
 use std::ffi::c_int;
 
 const WRONG_TYPE: &str =
@@ -44,8 +44,8 @@ pub(crate) unsafe extern "C" fn client_command(
     answer(ctx, || {
         let ctx = Context::new(ctx);
         // SAFETY: the server gives `argc` arguments
-        let args = unsafe { host::arguments(argv, argc) };
-        let reply = run(&ctx, &args);
+        let (bytes, strings) = unsafe { (host::arguments(argv, argc), host::strings(argv, argc)) };
+        let reply = run(&ctx, Arguments { bytes: &bytes, strings });
         plain::stamp(&ctx);
         reply.map(Answer::Bytes)
     })
@@ -63,8 +63,8 @@ pub(crate) unsafe extern "C" fn stream_command(
     answer(ctx, || {
         let ctx = Context::new(ctx);
         // SAFETY: the server gives `argc` arguments
-        let args = unsafe { host::arguments(argv, argc) };
-        follow(&ctx, &args).map(|()| Answer::Ok)
+        let (bytes, strings) = unsafe { (host::arguments(argv, argc), host::strings(argv, argc)) };
+        follow(&ctx, Arguments { bytes: &bytes, strings }).map(|()| Answer::Ok)
     })
 }
 
@@ -107,12 +107,15 @@ enum Answer {
 
 /// Runs a command and sends what it answers, whatever happens.
 fn answer(ctx: *mut raw::RedisModuleCtx, run: impl FnOnce() -> Result<Answer, Failure>) -> c_int {
-    let answer = guard(Err(FAILED.to_owned()), run);
+    let answer = guard_else(|| Err(FAILED.to_owned()), run);
     // SAFETY: the server has called with this context, and gets one reply
     unsafe {
         match answer {
             Ok(Answer::Ok) => host::reply_ok(ctx),
-            Ok(Answer::Bytes(bytes)) => host::reply_bytes(ctx, &bytes),
+            Ok(Answer::Bytes(bytes)) => {
+                host::reply_bytes(ctx, &bytes);
+                state::give_back(bytes);
+            }
             Ok(Answer::Pairs(pairs)) => host::reply_pairs(ctx, &pairs),
             Err(text) => host::reply_error(ctx, &text),
         }
@@ -120,22 +123,28 @@ fn answer(ctx: *mut raw::RedisModuleCtx, run: impl FnOnce() -> Result<Answer, Fa
     raw::Status::Ok as c_int
 }
 
-fn run(ctx: &Context, args: &[&[u8]]) -> Result<Vec<u8>, Failure> {
+fn run(ctx: &Context, arguments: Arguments<'_>) -> Result<Vec<u8>, Failure> {
     if host::database(ctx) != 0 {
         return Err(OTHER_DATABASE.to_owned());
     }
-    let command = Command::parse(args).map_err(|refused| refusal(&refused))?;
+    let mut keys = Keys::new(Names::of(ctx, arguments));
+    if let Some((slot, names)) = Command::parse_read(arguments.bytes).map_err(|refused| refusal(&refused))? {
+        return read(ctx, slot, names, &keys);
+    }
+    let command = Command::parse(arguments.bytes).map_err(|refused| refusal(&refused))?;
     let slot = command.slot();
     let mut server = server_now(ctx).ok_or(FAILED)?;
-    let partial = store::look(ctx, slot, |shard| shard.is_partial()).map_err(|_| WRONG_TYPE)?;
-    let settled = !partial || host::owns(ctx, slot);
-    if server.role == Role::Master && command.begins_life(partial, settled) {
-        server.begin_life(host::random());
-        state::with(|module| module.server = server.clone());
+    if server.role == Role::Master && command.begins_life(true, true) {
+        let partial = store::look(keys.names(), slot, |shard| shard.is_partial()).map_err(|_| WRONG_TYPE)?;
+        if partial && host::owns(ctx, slot) {
+            server.begin_life(host::random());
+            state::with(|module| module.server = server.clone());
+        }
     }
-    let mut keys = Keys::new(ctx);
     let planned = state::busy(|| {
-        store::look(ctx, slot, |shard| command.run(shard, &server, state::now(), settled, &keys))
+        store::look(keys.names(), slot, |shard| {
+            command.run(shard, &server, state::now(), is_settled(ctx, slot, shard), &keys)
+        })
     });
     let planned = planned.map_err(|_| WRONG_TYPE)?;
     if keys.met_wrong_type() {
@@ -143,10 +152,37 @@ fn run(ctx: &Context, args: &[&[u8]]) -> Result<Vec<u8>, Failure> {
     }
     let planned = planned.map_err(|refused| refusal(&refused))?;
     if let Some(effect) = &planned.effect {
-        change(ctx, slot, effect, &mut keys);
+        change(slot, effect, &mut keys);
     }
     state::with(|module| module.counters.commands += 1);
-    Ok(planned.reply.to_bytes())
+    let mut reply = state::buffer();
+    planned.reply.encode(&mut reply);
+    Ok(reply)
+}
+
+/// Whether a slot is here as a whole. Only of one that may miss keys the server has to be asked.
+fn is_settled(ctx: &Context, slot: Slot, shard: &Shard) -> bool {
+    !shard.is_partial() || host::owns(ctx, slot)
+}
+
+/// READ, without a copy of the keys, nor of the values but into the reply.
+fn read(ctx: &Context, slot: Slot, names: &[&[u8]], keys: &Keys<'_>) -> Result<Vec<u8>, Failure> {
+    let server = server_now(ctx).ok_or(FAILED)?;
+    let mut reply = state::buffer();
+    let read = state::busy(|| {
+        store::look(keys.names(), slot, |shard| {
+            let settled = is_settled(ctx, slot, shard);
+            let call = Call { server: &server, slot, now: state::now(), settled };
+            shard.encode_read(call, keys, names, &mut reply)
+        })
+    });
+    let read = read.map_err(|_| WRONG_TYPE)?;
+    if keys.met_wrong_type() {
+        return Err(WRONG_TYPE.to_owned());
+    }
+    read.map_err(|_| FAILED)?;
+    state::with(|module| module.counters.commands += 1);
+    Ok(reply)
 }
 
 /// Counts a refusal, and makes a reply of it.
@@ -160,30 +196,36 @@ fn refusal(refused: &Refused) -> Failure {
 }
 
 /// A master changes a shard: here, and by its stream at the replicas and in the file.
-pub(crate) fn change(ctx: &Context, slot: Slot, effect: &Effect, keys: &mut Keys<'_>) {
-    if !apply(ctx, slot, effect, keys) {
-        return;
+pub(crate) fn change(slot: Slot, effect: &Effect, keys: &mut Keys<'_>) {
+    let mut bytes = state::buffer();
+    effect.encode(&mut bytes);
+    if apply(slot, keys, |shard, keys| shard.apply_encoded(slot, effect, &bytes, keys)).is_some() {
+        host::replicate_effect(keys.names().ctx(), &keys.names().of_slot(slot), &bytes);
+        state::with(|module| module.counters.effects += 1);
     }
-    host::replicate(ctx, c"OCCULT.APPLY", &[slot_key(slot).as_bytes(), &effect.to_bytes()]);
-    state::with(|module| module.counters.effects += 1);
+    state::give_back(bytes);
 }
 
-/// Whether the effect could be applied.
-fn apply(ctx: &Context, slot: Slot, effect: &Effect, keys: &mut Keys<'_>) -> bool {
-    let done = state::busy(|| store::change(ctx, slot, |shard| shard.apply(slot, effect, keys)));
+/// Changes a shard and its keys by an effect. None if something else lies where the shard is stored.
+fn apply<'a, R>(
+    slot: Slot,
+    keys: &mut Keys<'a>,
+    run: impl FnOnce(&mut Shard, &mut Keys<'a>) -> R,
+) -> Option<R> {
+    let done = state::busy(|| store::change(keys.names(), slot, |shard| run(shard, keys)));
     if done.is_err() {
         host::warn("the state of a slot was overwritten by a plain value: an effect is not applied");
     }
-    done.is_ok()
+    done.ok()
 }
 
 /// What the master, or a file, says.
-fn follow(ctx: &Context, args: &[&[u8]]) -> Result<(), Failure> {
+fn follow(ctx: &Context, arguments: Arguments<'_>) -> Result<(), Failure> {
     if !host::is_from_master_or_file(ctx) {
         return Err(NOT_A_CLIENT_COMMAND.to_owned());
     }
     let malformed = || "ERR malformed".to_owned();
-    let (name, args) = args.split_first().ok_or_else(malformed)?;
+    let (name, args) = arguments.bytes.split_first().ok_or_else(malformed)?;
     match *args {
         [stamp, home] if name.eq_ignore_ascii_case(b"OCCULT.BEAT") => {
             let number = |text| std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
@@ -192,10 +234,14 @@ fn follow(ctx: &Context, args: &[&[u8]]) -> Result<(), Failure> {
             server_now(ctx);
             state::with(|module| module.server.apply_beat(beat, Datacenter(home as u8)));
         }
-        [slot, effect] if name.eq_ignore_ascii_case(b"OCCULT.APPLY") => {
+        [slot, bytes] if name.eq_ignore_ascii_case(b"OCCULT.APPLY") => {
             let slot = scaledb_occult::slot_of(slot);
-            let effect = Effect::from_bytes(effect).map_err(|error| format!("ERR {error}"))?;
-            apply(ctx, slot, &effect, &mut Keys::new(ctx));
+            let mut keys = Keys::new(Names::of(ctx, arguments));
+            if let Some(Err(error)) =
+                apply(slot, &mut keys, |shard, keys| shard.apply_bytes(slot, bytes, keys))
+            {
+                return Err(format!("ERR {error}"));
+            }
             state::with(|module| module.counters.applied += 1);
         }
         [key, kind, bytes] if name.eq_ignore_ascii_case(b"OCCULT.RESTORE") => {

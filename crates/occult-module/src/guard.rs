@@ -5,7 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Runs what the server has called. Should it panic, the panic hook has written why, and the server goes on with
 /// `otherwise`; what was borrowed from the state is given back by the unwinding.
 pub(crate) fn guard<R>(otherwise: R, run: impl FnOnce() -> R) -> R {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or(otherwise)
+    guard_else(|| otherwise, run)
+}
+
+/// The same with what is made only then.
+pub(crate) fn guard_else<R>(otherwise: impl FnOnce() -> R, run: impl FnOnce() -> R) -> R {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| otherwise())
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@ use crate::guard::guard;
 use crate::state;
 use redis_module::{Context, ContextFlags, NotifyEvent, RedisString, RedisValue, raw};
 use scaledb_occult::{Datacenter, Slot, Stamp};
-use std::ffi::{CStr, CString, c_char, c_int, c_long, c_longlong, c_void};
+use smallvec::SmallVec;
+use std::ffi::{CString, c_char, c_int, c_long, c_longlong, c_void};
 use std::ptr;
 
 /// Writes into the server's log.
@@ -119,32 +120,47 @@ fn owns_by(nodes: &str, slot: u16) -> bool {
 ///
 /// # Safety
 /// `argv` has `argc` strings of the server, which live until the command has returned.
-pub(crate) unsafe fn arguments<'a>(argv: *mut *mut raw::RedisModuleString, argc: c_int) -> Vec<&'a [u8]> {
-    let count = usize::try_from(argc).unwrap_or(0);
+pub(crate) unsafe fn arguments<'a>(
+    argv: *mut *mut raw::RedisModuleString,
+    argc: c_int,
+) -> SmallVec<[&'a [u8]; 8]> {
     // SAFETY: the caller's
-    let strings = unsafe { std::slice::from_raw_parts(argv, count) };
+    let strings = unsafe { strings(argv, argc) };
     strings.iter().map(|string| RedisString::string_as_slice(*string)).collect()
 }
 
-/// Sends a command to the replicas and into the append-only file.
-pub(crate) fn replicate(ctx: &Context, name: &CStr, args: &[&[u8]]) {
-    send(ctx, name, c"v", args);
+/// The same as the server's strings.
+///
+/// # Safety
+/// As of [`arguments`].
+pub(crate) unsafe fn strings<'a>(
+    argv: *mut *mut raw::RedisModuleString,
+    argc: c_int,
+) -> &'a [*mut raw::RedisModuleString] {
+    // SAFETY: the caller's
+    unsafe { std::slice::from_raw_parts(argv, usize::try_from(argc).unwrap_or(0)) }
+}
+
+/// Sends an effect to the replicas and into the append-only file.
+pub(crate) fn replicate_effect(ctx: &Context, slot: &RedisString, effect: &[u8]) {
+    // SAFETY: the format says: a string of the server, and a pointer and a length; all live until the call returns
+    unsafe {
+        if let Some(replicate) = raw::RedisModule_Replicate {
+            let (effect, length) = (effect.as_ptr().cast::<c_char>(), effect.len());
+            replicate(ctx.ctx, c"OCCULT.APPLY".as_ptr(), c"sb".as_ptr(), slot.inner, effect, length);
+        }
+    }
 }
 
 /// Sends a beat to the replicas; it means nothing in a file.
 pub(crate) fn replicate_beat(ctx: &Context, beat: Stamp, home: Datacenter) {
     let (beat, home) = (beat.to_bits().to_string(), home.0.to_string());
-    send(ctx, c"OCCULT.BEAT", c"Av", &[beat.as_bytes(), home.as_bytes()]);
-}
-
-fn send(ctx: &Context, name: &CStr, format: &CStr, args: &[&[u8]]) {
-    let strings: Vec<RedisString> =
-        args.iter().map(|bytes| RedisString::create_from_slice(ctx.ctx, bytes)).collect();
-    let mut pointers: Vec<*mut raw::RedisModuleString> = strings.iter().map(|string| string.inner).collect();
-    // SAFETY: the format says that a vector of strings and its length follow; both live until the call returns
+    // SAFETY: the format says: not into the file, and twice a pointer and a length; both live until the call returns
     unsafe {
         if let Some(replicate) = raw::RedisModule_Replicate {
-            replicate(ctx.ctx, name.as_ptr(), format.as_ptr(), pointers.as_mut_ptr(), pointers.len());
+            let ((beat, long), (home, short)) = ((beat.as_ptr(), beat.len()), (home.as_ptr(), home.len()));
+            let (beat, home) = (beat.cast::<c_char>(), home.cast::<c_char>());
+            replicate(ctx.ctx, c"OCCULT.BEAT".as_ptr(), c"Abb".as_ptr(), beat, long, home, short);
         }
     }
 }

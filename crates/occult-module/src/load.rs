@@ -168,7 +168,8 @@ unsafe extern "C" fn flush(
         }
         let ctx = Context::new(ctx);
         for slot in (0..Slot::COUNT).filter_map(Slot::new) {
-            let shard = store::look(&ctx, slot, |shard| (!shard.is_new()).then(|| shard.clone()));
+            let shard =
+                store::look(store::Names::none(&ctx), slot, |shard| (!shard.is_new()).then(|| shard.clone()));
             if let Ok(Some(shard)) = shard {
                 state::with(|module| module.put_aside.insert(slot, shard));
             }

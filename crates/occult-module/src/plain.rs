@@ -6,7 +6,7 @@
 //! shard under a lock has to wait: the stamp comes with the first beat after the lock.
 
 use crate::state::{self, Unlinked};
-use crate::store::{self, Keys};
+use crate::store::{self, Keys, Names};
 use crate::{commands, host};
 use redis_module::Context;
 use scaledb_occult::wire::{Command, Known};
@@ -24,7 +24,7 @@ impl Store for Before<'_> {
         Some(self.0.deps.clone())
     }
 
-    fn put(&mut self, _: &[u8], _: Entry) {}
+    fn put(&mut self, _: &[u8], _: &Entry) {}
 
     fn remove(&mut self, _: &[u8]) {}
 }
@@ -53,14 +53,14 @@ pub(crate) fn stamp(ctx: &Context) {
 /// Whether the slot of a key that MIGRATE has taken is moving.
 fn is_leaving(ctx: &Context, server: &Server, slot: Slot) -> bool {
     // after the first key the server need not be asked
-    matches!(store::look(ctx, slot, |shard| shard.is_leaving(server.incarnation)), Ok(true))
+    matches!(store::look(Names::none(ctx), slot, |shard| shard.is_leaving(server.incarnation)), Ok(true))
         || !host::owns(ctx, slot)
 }
 
 fn leave(ctx: &Context, slot: Slot, life: Incarnation) {
-    if store::is_stored(ctx, slot) {
+    if store::is_stored(Names::none(ctx), slot) {
         // of another type than a state it is nothing that could be trusted
-        let _ = store::change(ctx, slot, |shard| shard.leave(life, state::now()));
+        let _ = store::change(Names::none(ctx), slot, |shard| shard.leave(life, state::now()));
     } else {
         // the state has left before its keys
         state::with(|module| module.put_aside.get_mut(&slot).map(|shard| shard.leave(life, state::now())));
@@ -72,17 +72,17 @@ fn stamp_one(ctx: &Context, server: &Server, now: Micros, unlinked: &Unlinked) -
     let slot = slot_of(&unlinked.key);
     let delete = Command::Delete { key: unlinked.key.clone(), known: Known::default() };
     let planned = state::busy(|| {
-        store::look(ctx, slot, |shard| {
+        store::look(Names::none(ctx), slot, |shard| {
             // without a state the slot has left this server, or is leaving
             let settled = || !shard.is_partial() || host::owns(ctx, slot);
-            let here = store::is_stored(ctx, slot) || !shard.is_partial();
+            let here = store::is_stored(Names::none(ctx), slot) || !shard.is_partial();
             (here && !shard.is_new()).then(|| delete.run(shard, server, now, settled(), &Before(unlinked)))
         })
     });
     let Ok(Some(planned)) = planned else { return true };
     let Ok(planned) = planned else { return false };
     if let Some(effect) = planned.effect {
-        commands::change(ctx, slot, &effect, &mut Keys::new(ctx));
+        commands::change(slot, &effect, &mut Keys::new(Names::none(ctx)));
         state::with(|module| module.counters.plain_deletions += 1);
     }
     true

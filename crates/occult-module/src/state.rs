@@ -64,6 +64,23 @@ thread_local! {
     static SAVING: Cell<bool> = const { Cell::new(false) };
     static LOADING: Cell<bool> = const { Cell::new(false) };
     static MOVING: RefCell<Moving> = RefCell::default();
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// A larger buffer is not kept.
+const MAX_KEPT: usize = 65_536;
+
+/// An empty buffer: the one that was given back last.
+pub(crate) fn buffer() -> Vec<u8> {
+    BUFFER.take()
+}
+
+/// Keeps a buffer for the next one who needs one.
+pub(crate) fn give_back(mut buffer: Vec<u8>) {
+    if buffer.capacity() <= MAX_KEPT {
+        buffer.clear();
+        BUFFER.set(buffer);
+    }
 }
 
 /// Sets the state when the module is loaded.

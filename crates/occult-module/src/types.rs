@@ -29,6 +29,16 @@ impl Packed {
         Self(entry.to_bytes().into_boxed_slice())
     }
 
+    /// Of the bytes of an entry that were read, or written, by us.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+
+    /// Its bytes.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// What was packed. None would mean that memory is damaged.
     pub(crate) fn entry(&self) -> Option<Entry> {
         Entry::from_bytes(&self.0).ok()

@@ -118,7 +118,7 @@ impl Copy {
                     shard.leave(life, now);
                 }
             }
-            Item::KeyArrives(key, entry) => self.keys.put(key, entry.clone()),
+            Item::KeyArrives(key, entry) => self.keys.put(key, entry),
             Item::StateLeaves(slot) => {
                 let entries = &self.keys.entries;
                 self.keys

@@ -22,7 +22,7 @@ impl Store for Keys {
         Store::deps(&self.entries, key)
     }
 
-    fn put(&mut self, key: &[u8], entry: Entry) {
+    fn put(&mut self, key: &[u8], entry: &Entry) {
         self.newest.insert(key.into(), entry.stamp);
         self.entries.put(key, entry);
     }

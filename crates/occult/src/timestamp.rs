@@ -142,7 +142,11 @@ impl Part {
 
     /// Keeps the newest `capacity` entries; the next one is the catch-all.
     fn compress(&mut self, capacity: usize, all: Stamp) {
-        if self.entries.len() > capacity {
+        if self.entries.len() == capacity + 1 {
+            // one more than there may be: most often an update
+            let oldest = (0..=capacity).min_by_key(|&at| self.entries[at].1).unwrap_or_default();
+            self.rest = self.rest.max(self.entries.remove(oldest).1);
+        } else if self.entries.len() > capacity {
             let mut newest: SmallVec<[Stamp; 8]> = self.entries.iter().map(|(_, stamp)| *stamp).collect();
             newest.sort_unstable_by(|a, b| b.cmp(a));
             self.rest = self.rest.max(newest[capacity]);
@@ -362,6 +366,23 @@ impl Timestamp {
             }
         }
         Ok(timestamp)
+    }
+
+    /// Passes over what [`encode`](Self::encode) has written, which somebody has read before.
+    pub(crate) fn skip(reader: &mut Reader<'_>) -> Result<(), Malformed> {
+        reader.take(2)?;
+        let parts = reader.number()?;
+        reader.take(8)?;
+        reader.number()?;
+        for _ in 0..parts {
+            reader.take(1)?;
+            reader.number()?;
+            for _ in 0..reader.number()? {
+                reader.take(2)?;
+                reader.number()?;
+            }
+        }
+        Ok(())
     }
 
     /// Of bytes that hold nothing else.

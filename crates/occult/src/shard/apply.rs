@@ -3,7 +3,7 @@
 use super::records::Record;
 use super::{Life, Shard};
 use crate::limits::MAX_INCARNATIONS;
-use crate::{Action, Effect, Entry, Slot, Store, Timestamp};
+use crate::{Action, Effect, Entry, Malformed, Slot, Store, Timestamp};
 
 impl Shard {
     /// Applies an effect. A master gives its effects to its replicas in the order in which it applies them.
@@ -28,7 +28,7 @@ impl Shard {
             Action::Put { key, entry } => {
                 self.lock = None;
                 self.stamp = self.stamp.max(entry.stamp);
-                store.put(key, entry.clone());
+                store.put(key, entry);
             }
             Action::Erase { key, stamp, deps } => {
                 self.lock = None;
@@ -46,7 +46,7 @@ impl Shard {
                     match &write.value {
                         Some(value) => {
                             let entry = Entry { stamp: *stamp, deps: deps.clone(), value: value.clone() };
-                            store.put(&write.key, entry);
+                            store.put(&write.key, &entry);
                         }
                         None => {
                             self.note_erased(&deps);
@@ -71,6 +71,37 @@ impl Shard {
             Action::Advance(stamp) => self.stamp = self.stamp.max(*stamp),
             Action::End { txn, parts } => self.records.end(*txn, parts),
         }
+    }
+
+    /// Applies an effect of which the bytes are known. Those of a version go to the store as they are.
+    pub fn apply_encoded(&mut self, slot: Slot, effect: &Effect, bytes: &[u8], store: &mut impl Store) {
+        match (&effect.action, Effect::version_in(bytes)) {
+            (Action::Put { key, entry }, Some((_, version))) => {
+                let rest = Effect { action: Action::Advance(entry.stamp), ..*effect };
+                self.apply_put(slot, &rest, key, version, store);
+            }
+            _ => self.apply(slot, effect, store),
+        }
+    }
+
+    /// Applies the bytes of an effect.
+    ///
+    /// # Errors
+    ///
+    /// If they are none: nothing has changed then.
+    pub fn apply_bytes(&mut self, slot: Slot, bytes: &[u8], store: &mut impl Store) -> Result<(), Malformed> {
+        match Effect::put_in(bytes)? {
+            Some((rest, key, version)) => self.apply_put(slot, &rest, key, version, store),
+            None => self.apply(slot, &Effect::from_bytes(bytes)?, store),
+        }
+        Ok(())
+    }
+
+    /// A version is put: `rest` is what else that does.
+    fn apply_put(&mut self, slot: Slot, rest: &Effect, key: &[u8], version: &[u8], store: &mut impl Store) {
+        self.apply(slot, rest, store);
+        self.lock = None;
+        store.put_bytes(key, version);
     }
 
     fn note_erased(&mut self, deps: &Timestamp) {

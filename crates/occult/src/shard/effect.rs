@@ -78,32 +78,39 @@ impl Effect {
     /// Its bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
-        codec::put_incarnation(&mut out, self.incarnation);
+        self.encode(&mut out);
+        out
+    }
+
+    /// Appends its bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        codec::put_incarnation(out, self.incarnation);
         out.extend([self.datacenter.0, u8::from(self.settled), u8::from(self.anew)]);
         match &self.action {
             Action::Put { key, entry } => {
-                out.push(0);
-                codec::put_bytes(&mut out, key);
-                out.extend(entry.to_bytes());
+                out.reserve(key.len() + entry.value.len() + 64);
+                out.push(Self::PUT);
+                codec::put_bytes(out, key);
+                entry.encode(out);
             }
             Action::Erase { key, stamp, deps } => {
                 out.push(1);
-                codec::put_bytes(&mut out, key);
-                codec::put_stamp(&mut out, *stamp);
-                deps.encode(&mut out);
+                codec::put_bytes(out, key);
+                codec::put_stamp(out, *stamp);
+                deps.encode(out);
             }
             Action::Lock(lock) => {
                 out.push(2);
-                lock.encode(&mut out);
+                lock.encode(out);
             }
             Action::Commit { txn, stamp, deps, at, forget_before, open } => {
                 out.push(3);
                 out.extend(txn.0);
-                codec::put_stamp(&mut out, *stamp);
-                deps.encode(&mut out);
-                codec::put_number(&mut out, at.0);
-                codec::put_number(&mut out, forget_before.0);
-                codec::put_slots(&mut out, open);
+                codec::put_stamp(out, *stamp);
+                deps.encode(out);
+                codec::put_number(out, at.0);
+                codec::put_number(out, forget_before.0);
+                codec::put_slots(out, open);
             }
             Action::Abort { txn } => {
                 out.push(4);
@@ -111,15 +118,37 @@ impl Effect {
             }
             Action::Advance(stamp) => {
                 out.push(5);
-                codec::put_stamp(&mut out, *stamp);
+                codec::put_stamp(out, *stamp);
             }
             Action::End { txn, parts } => {
                 out.push(6);
                 out.extend(txn.0);
-                codec::put_slots(&mut out, parts);
+                codec::put_slots(out, parts);
             }
         }
-        out
+    }
+
+    /// The first byte of [`Action::Put`].
+    const PUT: u8 = 0;
+
+    /// Of the bytes of an effect that puts a version: the key, and the bytes of the version.
+    pub(super) fn version_in(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+        let mut reader = Reader::new(bytes);
+        // the incarnation, the datacenter, and two flags
+        reader.take(5).ok()?;
+        let puts = reader.byte() == Ok(Self::PUT);
+        puts.then(|| reader.bytes(MAX_KEY).ok()).flatten().map(|key| (key, reader.rest()))
+    }
+
+    /// The same of bytes that nobody has read before, and what else the effect does. None of another effect.
+    pub(super) fn put_in(bytes: &[u8]) -> Result<Option<(Self, &[u8], &[u8])>, Malformed> {
+        let mut reader = Reader::new(bytes);
+        let incarnation = reader.incarnation()?;
+        let (datacenter, settled, anew) = (reader.datacenter()?, reader.flag()?, reader.flag()?);
+        let Some((key, version)) = Self::version_in(bytes) else { return Ok(None) };
+        let (stamp, ..) = Entry::split(version)?;
+        let action = Action::Advance(stamp);
+        Ok(Some((Self { incarnation, datacenter, settled, anew, action }, key, version)))
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
@@ -132,7 +161,7 @@ impl Effect {
         let incarnation = reader.incarnation()?;
         let (datacenter, settled, anew) = (reader.datacenter()?, reader.flag()?, reader.flag()?);
         let action = match reader.byte()? {
-            0 => {
+            Self::PUT => {
                 let key = reader.bytes(MAX_KEY)?.into();
                 let entry = Entry::from_bytes(reader.rest())?;
                 return Ok(Self {

@@ -24,10 +24,27 @@ impl Entry {
     /// Its bytes: stamp, dependencies, and the value up to the end.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(56 + self.value.len());
-        codec::put_stamp(&mut out, self.stamp);
-        self.deps.encode(&mut out);
-        out.extend_from_slice(&self.value);
+        self.encode(&mut out);
         out
+    }
+
+    /// Appends them.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        codec::put_stamp(out, self.stamp);
+        self.deps.encode(out);
+        out.extend_from_slice(&self.value);
+    }
+
+    /// Appends the part of a reply about a key with a version, of the bytes of that version.
+    pub(crate) fn encode_item(bytes: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
+        let mut reader = Reader::new(bytes);
+        reader.stamp()?;
+        Timestamp::skip(&mut reader)?;
+        let value = reader.rest();
+        out.reserve(bytes.len() + 16);
+        out.extend_from_slice(&bytes[..bytes.len() - value.len()]);
+        super::effect::put_content(out, Some(value));
+        Ok(())
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written.
@@ -67,8 +84,20 @@ pub trait Store {
         self.get(key).map(|entry| entry.deps)
     }
 
+    /// Runs with the bytes of a key's version, if it has one: a store that keeps these need not read them.
+    fn with_bytes<R>(&self, key: &[u8], run: impl FnOnce(Option<&[u8]>) -> R) -> R {
+        run(self.get(key).map(|entry| entry.to_bytes()).as_deref())
+    }
+
     /// Replaces the version.
-    fn put(&mut self, key: &[u8], entry: Entry);
+    fn put(&mut self, key: &[u8], entry: &Entry);
+
+    /// The same, of the bytes of the new version, which have been read before.
+    fn put_bytes(&mut self, key: &[u8], bytes: &[u8]) {
+        if let Ok(entry) = Entry::from_bytes(bytes) {
+            self.put(key, &entry);
+        }
+    }
 
     /// Removes it.
     fn remove(&mut self, key: &[u8]);
@@ -83,11 +112,11 @@ impl<S: std::hash::BuildHasher> Store for std::collections::HashMap<Value, Entry
         self.get(key).map(|entry| entry.deps.clone())
     }
 
-    fn put(&mut self, key: &[u8], entry: Entry) {
+    fn put(&mut self, key: &[u8], entry: &Entry) {
         match self.get_mut(key) {
-            Some(old) => *old = entry,
+            Some(old) => old.clone_from(entry),
             None => {
-                self.insert(key.into(), entry);
+                self.insert(key.into(), entry.clone());
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The commands of a shard: what they answer and which effect they have.
 
 use super::{Fate, Lock, Planned, Shard};
+use crate::codec::Malformed;
 use crate::limits::{
     MAX_KEY, MAX_LEASE, MAX_PREPARED_BYTES, MAX_READ_KEYS, MAX_VALUE, MAX_WRITES, RECORD_RETENTION,
 };
@@ -28,13 +29,41 @@ impl Shard {
             return Err(Refused::TooLarge { what: "keys of a read", limit: MAX_READ_KEYS });
         }
         let items = keys.iter().map(|key| self.item(call, store, key)).collect();
+        Ok(ReadReply { items, ..self.read_without_items(call) })
+    }
+
+    /// The answer to a READ, written from the bytes of the versions as they are stored.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is none: memory is damaged.
+    pub fn encode_read(
+        &self,
+        call: Call<'_>,
+        store: &impl Store,
+        keys: &[&[u8]],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Malformed> {
+        self.read_without_items(call).encode(keys.len(), out);
+        keys.iter().try_for_each(|key| {
+            store.with_bytes(key, |bytes| match bytes {
+                Some(bytes) => Entry::encode_item(bytes, out),
+                None => {
+                    Item { stamp: Stamp::ZERO, deps: self.deps_of_absent(call), value: None }.encode(out);
+                    Ok(())
+                }
+            })
+        })
+    }
+
+    fn read_without_items(&self, call: Call<'_>) -> ReadReply {
         let master = call.server.role == Role::Master;
-        Ok(ReadReply {
+        ReadReply {
             shardstamp: if self.is_abandoned(call) { Stamp::ZERO } else { self.shardstamp(call.server) },
             incarnation: if master { call.server.incarnation } else { self.incarnation() },
             datacenter: self.datacenter.or(master.then_some(call.server.datacenter_of_new())),
-            items,
-        })
+            items: Vec::new(),
+        }
     }
 
     fn item(&self, call: Call<'_>, store: &impl Store, key: &[u8]) -> Item {

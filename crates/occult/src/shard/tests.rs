@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Shard;
-use crate::wire::{Call, Command, Known, Outcome, Prepare, ReadReply, Refused};
+use crate::wire::{Call, Command, Known, Outcome, Prepare, ReadReply, Refused, Reply};
 use crate::{
     Datacenter, Effect, Entry, Micros, Rule, Rules, Server, Shape, Slot, Stamp, Timestamp, TxnId, Value,
     Write, slot_of,
@@ -792,4 +792,46 @@ fn a_home_says_whether_it_knows_that_nothing_was_decided() {
         let answer = host.shard.plan_commit(host.call(), txn(1), slot(), stamp, &Timestamp::default(), &[]);
         assert_eq!(answer.unwrap_err(), Refused::NotPrepared);
     }
+}
+
+#[test]
+fn bytes_of_versions_are_answered_and_stored_as_they_are() {
+    let mut host = Host::master(1);
+    let stamp = host.write("a", "one", &Known::default()).unwrap();
+    let known = Known { deps: host.read("a").items[0].deps.clone(), ..Known::default() };
+    host.write("empty", "", &known).unwrap();
+    host.delete("gone", &known).unwrap();
+    for names in [&["a"][..], &["a", "empty", "gone", "never"]] {
+        let keys: Vec<Value> = names.iter().map(|name| key(name)).collect();
+        let views: Vec<&[u8]> = keys.iter().map(|key| &key[..]).collect();
+        let mut bytes = Vec::new();
+        host.shard.encode_read(host.call(), &host.keys, &views, &mut bytes).unwrap();
+        let reply = host.shard.plan_read(host.call(), &host.keys, &keys).unwrap();
+        assert_eq!(bytes, Reply::Read(reply).to_bytes());
+    }
+    // every effect has the same effect by its bytes
+    host.prepare(1, "b", Some("two")).unwrap();
+    host.commit(1, &known.deps).unwrap();
+    host.prepare(2, "b", None).unwrap();
+    host.write("a", "late", &known).unwrap_err();
+    let (mut shard, mut keys) = (Shard::default(), HashMap::new());
+    let (mut other, mut their_keys) = (Shard::default(), HashMap::new());
+    for effect in &host.stream {
+        let bytes = effect.to_bytes();
+        shard.apply_bytes(slot(), &bytes, &mut keys).unwrap();
+        other.apply_encoded(slot(), effect, &bytes, &mut their_keys);
+    }
+    assert_eq!((&other, &their_keys), (&shard, &keys));
+    assert_eq!((&shard, &keys), (&host.shard, &host.keys));
+    assert!(shard.stamp > stamp && shard.lock.is_some());
+    // a version ends a lock, as it is put after it only if the lock is gone at the master
+    let put = host.stream[0].to_bytes();
+    shard.apply_bytes(slot(), &put, &mut keys).unwrap();
+    assert!(shard.lock.is_none());
+    // what is cut short changes nothing; a value may end anywhere
+    let before = (shard.clone(), keys.clone());
+    for length in 0..put.len() - b"one".len() {
+        assert!(shard.apply_bytes(slot(), &put[..length], &mut keys).is_err(), "{length}");
+    }
+    assert_eq!((shard, keys), before);
 }

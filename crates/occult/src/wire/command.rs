@@ -211,6 +211,21 @@ impl Command {
         !matches!(self, Self::Read { .. })
     }
 
+    /// Of the arguments of a READ, the name first: its slot, and its keys without a copy. None of another command.
+    ///
+    /// # Errors
+    ///
+    /// As [`parse`](Self::parse).
+    pub fn parse_read<'a, 'b>(args: &'a [&'b [u8]]) -> Result<Option<(Slot, &'a [&'b [u8]])>, Refused> {
+        let [name, slot, keys @ ..] = args else { return Ok(None) };
+        if !name.eq_ignore_ascii_case(b"OCCULT.READ") {
+            return Ok(None);
+        }
+        let slot = slot_of_read(slot, keys)?;
+        keys.iter().try_for_each(|key| check_key(slot, key))?;
+        Ok(Some((slot, keys)))
+    }
+
     /// The arguments, the name first.
     pub fn to_args(&self) -> Vec<Vec<u8>> {
         let slot = slot_key(self.slot()).as_bytes().to_vec();
@@ -388,16 +403,25 @@ fn slot_numbered(text: &[u8]) -> Result<Slot, Malformed> {
     u16::try_from(decimal_of(text)?).ok().and_then(Slot::new).ok_or(Malformed("no such slot"))
 }
 
-fn keys_of(slot: &[u8], keys: &[&[u8]]) -> Result<Vec<Value>, Refused> {
+fn slot_of_read(slot: &[u8], keys: &[&[u8]]) -> Result<Slot, Refused> {
     check(keys.len(), MAX_READ_KEYS, "keys of a read")?;
     if keys.is_empty() {
         return Err(Malformed("a read without keys").into());
     }
-    let slot = slot_named(slot)?;
+    Ok(slot_named(slot)?)
+}
+
+fn keys_of(slot: &[u8], keys: &[&[u8]]) -> Result<Vec<Value>, Refused> {
+    let slot = slot_of_read(slot, keys)?;
     keys.iter().map(|key| key_of(slot, key)).collect()
 }
 
 fn key_of(slot: Slot, key: &[u8]) -> Result<Value, Refused> {
+    check_key(slot, key)?;
+    Ok(key.into())
+}
+
+fn check_key(slot: Slot, key: &[u8]) -> Result<(), Refused> {
     check(key.len(), MAX_KEY, "bytes of a key")?;
     if slot_of(key) != slot {
         return Err(Malformed("the key is in another slot").into());
@@ -405,7 +429,7 @@ fn key_of(slot: Slot, key: &[u8]) -> Result<Value, Refused> {
     if key == slot_key(slot).as_bytes() {
         return Err(Malformed("that key is the slot's own").into());
     }
-    Ok(key.into())
+    Ok(())
 }
 
 fn content_of(bytes: &[u8]) -> Result<Option<Value>, Refused> {

@@ -29,6 +29,26 @@ pub struct ReadReply {
     pub items: Vec<Item>,
 }
 
+impl ReadReply {
+    /// Appends what comes before the items, of which there will be `count`.
+    pub(crate) fn encode(&self, count: usize, out: &mut Vec<u8>) {
+        out.push(0);
+        codec::put_stamp(out, self.shardstamp);
+        codec::put_incarnation(out, self.incarnation);
+        out.push(self.datacenter.map_or(u8::MAX, |datacenter| datacenter.0));
+        codec::put_number(out, count as u64);
+    }
+}
+
+impl Item {
+    /// Appends its bytes.
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
+        codec::put_stamp(out, self.stamp);
+        self.deps.encode(out);
+        crate::shard::effect::put_content(out, self.value.as_deref());
+    }
+}
+
 /// The answer to a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
@@ -93,48 +113,45 @@ impl Reply {
     /// Its bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(64);
+        self.encode(&mut out);
+        out
+    }
+
+    /// Appends them.
+    pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Read(reply) => {
                 let size: usize =
                     reply.items.iter().filter_map(|item| item.value.as_ref()).map(|v| v.len()).sum();
                 out.reserve(size + 64 * reply.items.len());
-                out.push(0);
-                codec::put_stamp(&mut out, reply.shardstamp);
-                codec::put_incarnation(&mut out, reply.incarnation);
-                out.push(reply.datacenter.map_or(u8::MAX, |datacenter| datacenter.0));
-                codec::put_number(&mut out, reply.items.len() as u64);
-                for item in &reply.items {
-                    codec::put_stamp(&mut out, item.stamp);
-                    item.deps.encode(&mut out);
-                    crate::shard::effect::put_content(&mut out, item.value.as_deref());
-                }
+                reply.encode(reply.items.len(), out);
+                reply.items.iter().for_each(|item| item.encode(out));
             }
             Self::Written(written) => {
                 out.push(1);
-                put_written(&mut out, written);
+                put_written(out, written);
             }
             Self::Erased(erased) => {
                 out.push(2);
-                put_written(&mut out, &erased.written);
+                put_written(out, &erased.written);
                 out.push(u8::from(erased.existed));
             }
             Self::Prepared(prepared) => {
                 out.push(3);
-                put_written(&mut out, &Written { stamp: prepared.stamp, datacenter: prepared.datacenter });
-                prepared.deps.encode(&mut out);
+                put_written(out, &Written { stamp: prepared.stamp, datacenter: prepared.datacenter });
+                prepared.deps.encode(out);
             }
             Self::Done => out.push(4),
             Self::Outcome(Outcome::Pending { lease_left }) => {
                 out.push(5);
-                codec::put_number(&mut out, lease_left.0);
+                codec::put_number(out, lease_left.0);
             }
             Self::Outcome(Outcome::Committed(deps)) => {
                 out.push(6);
-                deps.encode(&mut out);
+                deps.encode(out);
             }
             Self::Outcome(Outcome::Aborted) => out.push(7),
         }
-        out
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written.

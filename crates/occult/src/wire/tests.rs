@@ -194,3 +194,35 @@ proptest! {
         let _ = Entry::from_bytes(&bytes);
     }
 }
+
+#[test]
+fn a_read_is_parsed_without_copies_as_it_is_with_them() {
+    for command in commands() {
+        let args = command.to_args();
+        let views: Vec<&[u8]> = args.iter().map(Vec::as_slice).collect();
+        let read = Command::parse_read(&views).unwrap();
+        match &command {
+            Command::Read { keys } => {
+                let (slot, names) = read.unwrap();
+                assert_eq!(slot, command.slot());
+                assert!(keys.iter().map(|key| &key[..]).eq(names.iter().copied()));
+            }
+            _ => assert_eq!(read, None),
+        }
+    }
+    let slot = crate::slot_key(slot_of(b"t")).as_bytes();
+    let (long, many) = (vec![b'k'; 70_000], vec![b"{t}".as_slice(); 1_025]);
+    for args in [
+        &[b"OCCULT.READ".as_slice(), slot][..],
+        &[b"occult.read", slot, slot],
+        &[b"OCCULT.READ", slot, b"elsewhere"],
+        &[b"OCCULT.READ", b"{t}", b"{t}"],
+        &[b"OCCULT.READ", slot, &long],
+        &[&[b"OCCULT.READ".as_slice(), slot], &many[..]].concat(),
+    ] {
+        let both = (Command::parse(args), Command::parse_read(args));
+        let (Err(copied), Err(borrowed)) = both else { panic!("{both:?}") };
+        assert_eq!(copied, borrowed);
+    }
+    assert_eq!(Command::parse_read(&[b"OCCULT.READ"]), Ok(None));
+}
