@@ -6,7 +6,7 @@ use crate::store::{self, Arguments, Keys, Names};
 use crate::{host, plain, types};
 use redis_module::{Context, RedisString, raw};
 use scaledb_occult::limits::MAX_DATACENTERS;
-use scaledb_occult::wire::{Call, Command, Refused};
+use scaledb_occult::wire::{Call, Command, ReadKeys, Refused};
 use scaledb_occult::{Datacenter, Effect, Role, Server, Shard, Slot, Stamp};
 use std::ffi::c_int;
 
@@ -128,8 +128,8 @@ fn run(ctx: &Context, arguments: Arguments<'_>) -> Result<Vec<u8>, Failure> {
         return Err(OTHER_DATABASE.to_owned());
     }
     let mut keys = Keys::new(Names::of(ctx, arguments));
-    if let Some((slot, names)) = Command::parse_read(arguments.bytes).map_err(|refused| refusal(&refused))? {
-        return read(ctx, slot, names, &keys);
+    if let Some(asked) = Command::parse_read(arguments.bytes).map_err(|refused| refusal(&refused))? {
+        return read(ctx, asked, &keys);
     }
     let command = Command::parse(arguments.bytes).map_err(|refused| refusal(&refused))?;
     let slot = command.slot();
@@ -166,14 +166,18 @@ fn is_settled(ctx: &Context, slot: Slot, shard: &Shard) -> bool {
 }
 
 /// READ, without a copy of the keys, nor of the values but into the reply.
-fn read(ctx: &Context, slot: Slot, names: &[&[u8]], keys: &Keys<'_>) -> Result<Vec<u8>, Failure> {
+fn read(
+    ctx: &Context,
+    ReadKeys { slot, keys: asked }: ReadKeys<'_>,
+    keys: &Keys<'_>,
+) -> Result<Vec<u8>, Failure> {
     let server = server_now(ctx).ok_or(FAILED)?;
     let mut reply = state::buffer();
     let read = state::busy(|| {
         store::look(keys.names(), slot, |shard| {
             let settled = is_settled(ctx, slot, shard);
             let call = Call { server: &server, slot, now: state::now(), settled };
-            shard.encode_read(call, keys, names, &mut reply)
+            shard.encode_read(call, keys, asked, &mut reply)
         })
     });
     let read = read.map_err(|_| WRONG_TYPE)?;

@@ -1,5 +1,6 @@
 //! The change of a shard by an effect, at its master and at its replicas.
 
+use super::effect::Put;
 use super::records::Record;
 use super::{Life, Shard};
 use crate::limits::MAX_INCARNATIONS;
@@ -75,10 +76,10 @@ impl Shard {
 
     /// Applies an effect of which the bytes are known. Those of a version go to the store as they are.
     pub fn apply_encoded(&mut self, slot: Slot, effect: &Effect, bytes: &[u8], store: &mut impl Store) {
-        match (&effect.action, Effect::version_in(bytes)) {
-            (Action::Put { key, entry }, Some((_, version))) => {
+        match (&effect.action, Effect::put_of(bytes)) {
+            (Action::Put { entry, .. }, Some(put)) => {
                 let rest = Effect { action: Action::Advance(entry.stamp), ..*effect };
-                self.apply_put(slot, &rest, key, version, store);
+                self.apply_put(slot, &rest, put, store);
             }
             _ => self.apply(slot, effect, store),
         }
@@ -91,17 +92,17 @@ impl Shard {
     /// If they are none: nothing has changed then.
     pub fn apply_bytes(&mut self, slot: Slot, bytes: &[u8], store: &mut impl Store) -> Result<(), Malformed> {
         match Effect::put_in(bytes)? {
-            Some((rest, key, version)) => self.apply_put(slot, &rest, key, version, store),
+            Some((rest, put)) => self.apply_put(slot, &rest, put, store),
             None => self.apply(slot, &Effect::from_bytes(bytes)?, store),
         }
         Ok(())
     }
 
     /// A version is put: `rest` is what else that does.
-    fn apply_put(&mut self, slot: Slot, rest: &Effect, key: &[u8], version: &[u8], store: &mut impl Store) {
+    fn apply_put(&mut self, slot: Slot, rest: &Effect, put: Put<'_>, store: &mut impl Store) {
         self.apply(slot, rest, store);
         self.lock = None;
-        store.put_bytes(key, version);
+        store.put_bytes(put.key, put.version);
     }
 
     fn note_erased(&mut self, deps: &Timestamp) {

@@ -74,6 +74,14 @@ pub enum Action {
     },
 }
 
+/// What an [`Action::Put`] puts, in the bytes of its effect.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Put<'a> {
+    pub(super) key: &'a [u8],
+    /// The bytes of the entry.
+    pub(super) version: &'a [u8],
+}
+
 impl Effect {
     /// Its bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -131,24 +139,24 @@ impl Effect {
     /// The first byte of [`Action::Put`].
     const PUT: u8 = 0;
 
-    /// Of the bytes of an effect that puts a version: the key, and the bytes of the version.
-    pub(super) fn version_in(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    /// Of the bytes of an effect that we have written: what it puts, if it does.
+    pub(super) fn put_of(bytes: &[u8]) -> Option<Put<'_>> {
         let mut reader = Reader::new(bytes);
         // the incarnation, the datacenter, and two flags
         reader.take(5).ok()?;
         let puts = reader.byte() == Ok(Self::PUT);
-        puts.then(|| reader.bytes(MAX_KEY).ok()).flatten().map(|key| (key, reader.rest()))
+        puts.then(|| reader.bytes(MAX_KEY).ok()).flatten().map(|key| Put { key, version: reader.rest() })
     }
 
-    /// The same of bytes that nobody has read before, and what else the effect does. None of another effect.
-    pub(super) fn put_in(bytes: &[u8]) -> Result<Option<(Self, &[u8], &[u8])>, Malformed> {
+    /// The same of bytes that nobody has read before, and what else the effect does.
+    pub(super) fn put_in(bytes: &[u8]) -> Result<Option<(Self, Put<'_>)>, Malformed> {
         let mut reader = Reader::new(bytes);
         let incarnation = reader.incarnation()?;
         let (datacenter, settled, anew) = (reader.datacenter()?, reader.flag()?, reader.flag()?);
-        let Some((key, version)) = Self::version_in(bytes) else { return Ok(None) };
-        let (stamp, ..) = Entry::split(version)?;
+        let Some(put) = Self::put_of(bytes) else { return Ok(None) };
+        let (stamp, ..) = Entry::split(put.version)?;
         let action = Action::Advance(stamp);
-        Ok(Some((Self { incarnation, datacenter, settled, anew, action }, key, version)))
+        Ok(Some((Self { incarnation, datacenter, settled, anew, action }, put)))
     }
 
     /// Reads what [`to_bytes`](Self::to_bytes) has written.

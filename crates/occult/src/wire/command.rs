@@ -193,6 +193,15 @@ pub enum Command {
     },
 }
 
+/// The keys of a READ, where they lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadKeys<'a> {
+    /// Their slot.
+    pub slot: Slot,
+    /// The keys.
+    pub keys: &'a [&'a [u8]],
+}
+
 impl Command {
     /// The shard that it goes to.
     pub fn slot(&self) -> Slot {
@@ -211,19 +220,19 @@ impl Command {
         !matches!(self, Self::Read { .. })
     }
 
-    /// Of the arguments of a READ, the name first: its slot, and its keys without a copy. None of another command.
+    /// Of the arguments of a READ, the name first: its keys. None of another command.
     ///
     /// # Errors
     ///
     /// As [`parse`](Self::parse).
-    pub fn parse_read<'a, 'b>(args: &'a [&'b [u8]]) -> Result<Option<(Slot, &'a [&'b [u8]])>, Refused> {
+    pub fn parse_read<'a>(args: &'a [&'a [u8]]) -> Result<Option<ReadKeys<'a>>, Refused> {
         let [name, slot, keys @ ..] = args else { return Ok(None) };
         if !name.eq_ignore_ascii_case(b"OCCULT.READ") {
             return Ok(None);
         }
         let slot = slot_of_read(slot, keys)?;
         keys.iter().try_for_each(|key| check_key(slot, key))?;
-        Ok(Some((slot, keys)))
+        Ok(Some(ReadKeys { slot, keys }))
     }
 
     /// The arguments, the name first.

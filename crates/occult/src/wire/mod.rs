@@ -13,7 +13,7 @@ mod tests;
 use crate::codec::{self, Malformed, Reader};
 use crate::{Incarnation, Micros, Server, Slot, Stamp, Timestamp, TxnId, Write};
 
-pub use command::{COMMANDS, Command, Spec};
+pub use command::{COMMANDS, Command, ReadKeys, Spec};
 pub use refused::{LockInfo, Refused};
 pub use reply::{Erased, Item, Outcome, Prepared, ReadReply, Reply, Written};
 

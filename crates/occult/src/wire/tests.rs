@@ -203,9 +203,9 @@ fn a_read_is_parsed_without_copies_as_it_is_with_them() {
         let read = Command::parse_read(&views).unwrap();
         match &command {
             Command::Read { keys } => {
-                let (slot, names) = read.unwrap();
-                assert_eq!(slot, command.slot());
-                assert!(keys.iter().map(|key| &key[..]).eq(names.iter().copied()));
+                let read = read.unwrap();
+                assert_eq!(read.slot, command.slot());
+                assert!(keys.iter().map(|key| &key[..]).eq(read.keys.iter().copied()));
             }
             _ => assert_eq!(read, None),
         }
